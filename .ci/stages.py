@@ -1,0 +1,303 @@
+"""Runs the project's checks one stage after another and stops at the first that fails.
+
+    python .ci/stages.py all         every stage, as CI does
+    python .ci/stages.py check       what fits into two minutes
+    python .ci/stages.py NAME ...    these stages; without a name, lists them
+
+`make` calls it with the virtual environment's Python. The last line reads `N passed, N failed`: it
+counts tests where a stage is a test run, and a stage as one elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+BIN = Path(sys.executable).parent
+CC = os.environ.get("CC", "gcc")
+
+# One pytest worker per core of the machine CI has; more gain nothing there.
+WORKERS = "2"
+
+# What the sanitizers watch under Python. Left out is what has no C of ours in it, what compiles its
+# own (tests/test_c.py has its own sanitizer runs, with leaks looked for), and what repeats a test
+# that stays with many more settings.
+NOT_FOR_SANITIZERS = [
+    *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py"),
+    *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_vector_env.py"),
+    "parity/test_mujoco_switches.py",
+]
+ADDRESS_TESTS = ["tests", *(f"--ignore=tests/{name}" for name in NOT_FOR_SANITIZERS)]
+# For races, what crosses threads; restoring snapshots is long, and the caller's thread does it.
+# TSan ends a forked process that starts threads: tests/faults/test_fork.py is left to others.
+THREAD_TESTS = [
+    *("tests/contract", "tests/faults/test_env_errors.py", "tests/faults/test_interrupt.py"),
+    *("tests/faults/test_threads.py", "tests/test_async.py", "tests/test_envpool_api.py"),
+    "tests/test_state_machine.py",
+    *("--deselect", "tests/contract/test_every_id.py::test_a_snapshot_restores_an_environment"),
+]
+
+# The Makefile installs it beside the newest.
+OLDER_MUJOCO = "3.6.0"
+
+# One defect for each sanitizer, called from Python, and the words that tell its report. A stage
+# that would not notice it proves nothing.
+PLANTED = {
+    "address": (
+        """
+        #include <stdlib.h>
+        int planted(int n) { char *p = calloc(1, 8); int v = p[n + 7]; free(p); return v; }
+        """,
+        "AddressSanitizer: heap-buffer-overflow",
+    ),
+    "undefined": ("int planted(int n) { return n + 2147483647; }", "signed integer overflow"),
+    "thread": (
+        """
+        #include <pthread.h>
+        static int shared;
+        static void *add(void *arg) { ++shared; return arg; }
+        int planted(int n) {
+          pthread_t thread;
+          pthread_create(&thread, NULL, add, NULL);
+          shared += n;
+          pthread_join(thread, NULL);
+          return shared;
+        }
+        """,
+        "ThreadSanitizer: data race",
+    ),
+}
+
+
+class Failed(Exception):
+    """A stage did not pass; its output has said why."""
+
+
+passed = 0
+failed = 0
+
+
+def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
+    """Runs one command with its output as it comes."""
+    words = [str(word) for word in command]
+    code = subprocess.run(words, cwd=cwd, env={**os.environ, **env}, check=False).returncode
+    if code:
+        raise Failed(f"exit status {code}: {' '.join(words)}")
+
+
+def pytest(name: str, *arguments: str, cwd: Path = ROOT, **env: str) -> None:
+    """Runs pytest, and adds what it counted to the totals."""
+    global passed, failed
+    report = BUILD / "reports" / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    try:
+        prefix = [word for word in env.pop("PREFIX", "").split() if word]
+        command = [*prefix, sys.executable, "-m", "pytest", "-q", f"--junitxml={report}"]
+        run(*command, *arguments, cwd=cwd, **env)
+    finally:
+        if report.exists():
+            for suite in ElementTree.parse(report).iter("testsuite"):
+                bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+                skipped = int(suite.get("skipped", 0))
+                passed += int(suite.get("tests", 0)) - bad - skipped
+                failed += bad
+
+
+def c_sources() -> list[str]:
+    folders = [ROOT / name for name in ("csrc", "tests", "examples", "benchmarks")]
+    files = [path for folder in folders for path in folder.rglob("*")]
+    return sorted(str(path) for path in files if path.suffix in (".c", ".h", ".inl"))
+
+
+# ------------------------------------------------------------------------------------ stages --
+
+
+def lint() -> None:
+    """Style and types of Python and C."""
+    run(BIN / "ruff", "check", ".")
+    run(BIN / "ruff", "format", "--check", "--quiet", ".")
+    run(BIN / "mypy")
+    run(sys.executable, ".ci/core_stub.py", "--check")
+    run(BIN / "clang-format", "--dry-run", "-Werror", *c_sources())
+
+
+def format() -> None:
+    """Repairs what lint says about style."""
+    run(BIN / "ruff", "check", "--fix", "--quiet", ".")
+    run(BIN / "ruff", "format", "--quiet", ".")
+    run(sys.executable, ".ci/core_stub.py")
+    run(BIN / "clang-format", "-i", *c_sources())
+
+
+def quick() -> None:
+    """The tests that take no more than a few seconds each."""
+    pytest("quick", "-n", WORKERS, "-m", "not package and not slow", "tests")
+
+
+def tests() -> None:
+    """All tests of Python and, through tests/test_c.py, of C with its sanitizers."""
+    pytest("tests", "-n", WORKERS, "-m", "not package", "tests")
+
+
+def mujoco() -> None:
+    """MuJoCo's tests on the oldest version that is tested in full."""
+    env = {"PYTHONPATH": str(Path(sys.prefix) / f"mujoco-{OLDER_MUJOCO}")}
+    check = f"import mujoco; assert mujoco.__version__ == {OLDER_MUJOCO!r}, mujoco.__file__"
+    run(sys.executable, "-c", check, **env)
+    files = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/*/test_mujoco*.py"))
+    pytest("mujoco", "-n", WORKERS, *files, **env)
+
+
+def package() -> None:
+    """sdist, wheel and installation into an empty environment."""
+    pytest("package", "-m", "package", "tests")
+
+
+def integration() -> None:
+    """Real clients."""
+    pytest("integration", "-n", WORKERS, "integration")
+
+
+def address() -> None:
+    """Address- and UBSan under the Python tests."""
+    under_sanitizer(
+        "address,undefined",
+        ADDRESS_TESTS,
+        # ASan looks for C++'s throw when it starts, and Python, which is C, has not loaded it then
+        LD_PRELOAD=f"{runtime('libasan.so')} {runtime('libstdc++.so.6')}",
+        # the interpreter itself leaves memory to the end of the process
+        ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1",
+        UBSAN_OPTIONS="print_stacktrace=1",
+        # CPython's own allocator would hide single objects from the sanitizer
+        PYTHONMALLOC="malloc",
+    )
+
+
+def thread() -> None:
+    """TSan under the Python tests."""
+    suppressions = ROOT / ".ci" / "tsan.supp"
+    under_sanitizer(
+        "thread",
+        THREAD_TESTS,
+        PREFIX=without_address_randomisation(),
+        LD_PRELOAD=runtime("libtsan.so"),
+        TSAN_OPTIONS=f"suppressions={suppressions}:halt_on_error=1:exitcode=66",
+    )
+
+
+STAGES: dict[str, Callable[[], None]] = {
+    stage.__name__: stage
+    for stage in (lint, quick, tests, mujoco, package, integration, address, thread, format)
+}
+GROUPS = {
+    "all": ["lint", "tests", "mujoco", "package", "integration", "address", "thread"],
+    "check": ["lint", "quick"],
+}
+
+# ----------------------------------------------------------------------------------- helpers --
+
+
+def build_tree(name: str, **env: str) -> Path:
+    """A second tree with the same files and another build of the engine; leaves this one alone."""
+    tree = BUILD / "trees" / name
+    shutil.rmtree(tree, ignore_errors=True)
+    run(sys.executable, "build_ffi.py", "--quiet", "build", "--build-lib", tree, **env)
+    for entry in ("tests", "benchmarks", "examples", "csrc", "pyproject.toml", "build_ffi.py"):
+        if (ROOT / entry).exists():
+            (tree / entry).symlink_to(ROOT / entry)
+    return tree
+
+
+def under_sanitizer(sanitizers: str, paths: list[str], **env: str) -> None:
+    """Builds the engine with these sanitizers and runs tests on it, once they have proven alert."""
+    name = sanitizers.partition(",")[0]
+    tree = build_tree(name, PP_SANITIZE=sanitizers)
+    env = {**env, "PYTHONPATH": str(tree)}
+    for defect in sanitizers.split(","):
+        notice_planted(defect, sanitizers, tree, env)
+    # into files, because pytest holds what a dying worker has written
+    for options in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
+        env[options] = f"{env.get(options, '')}:log_path={tree / 'report'}"
+    try:
+        pytest(name, "-n", WORKERS, "-m", "not package and not slow", *paths, cwd=tree, **env)
+    finally:
+        reports = sorted(tree.glob("report.*"))
+        for report in reports:
+            print(report.read_text(errors="replace"))
+    if reports:
+        raise Failed(f"{len(reports)} sanitizer reports, though the tests passed")
+
+
+def notice_planted(defect: str, sanitizers: str, tree: Path, env: dict[str, str]) -> None:
+    """Fails unless the sanitizer ends a Python that calls the planted defect."""
+    source, report = PLANTED[defect]
+    planted, library = tree / f"{defect}.c", tree / f"{defect}.so"
+    planted.write_text(source)
+    flags = ["-g", "-fPIC", "-shared", "-pthread", f"-fsanitize={sanitizers}"]
+    run(CC, *flags, "-fno-sanitize-recover=undefined", planted, "-o", library)
+    script = f"import ctypes; ctypes.CDLL({str(library)!r}).planted(1)"
+    command = [*env.get("PREFIX", "").split(), sys.executable, "-c", script]
+    done = subprocess.run(
+        command, env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )
+    if done.returncode == 0 or report not in done.stderr:
+        raise Failed(f"the planted {defect} defect went unnoticed:\n{done.stderr}")
+
+
+def runtime(library: str) -> str:
+    """Path of a sanitizer's runtime, which must be loaded before Python's first allocation."""
+    found = subprocess.run(
+        [CC, f"-print-file-name={library}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    if not Path(found).is_absolute():
+        raise Failed(f"{CC} has no {library}: install its sanitizer runtimes")
+    return found
+
+
+def without_address_randomisation() -> str:
+    """gcc's TSan refuses the wide address randomisation of newer kernels."""
+    prefix = f"setarch {platform.machine()} -R"
+    try:
+        works = subprocess.run([*prefix.split(), "true"], capture_output=True, check=False)
+    except OSError:
+        return ""
+    return prefix if works.returncode == 0 else ""
+
+
+def main(names: list[str]) -> int:
+    global passed, failed
+    if not names:
+        for stage in STAGES.values():
+            print(f"{stage.__name__:12} {stage.__doc__}")
+        return 2
+    stages = [stage for name in names for stage in GROUPS.get(name, [name])]
+    start = time.monotonic()
+    for number, name in enumerate(stages, 1):
+        print(f"== {number}/{len(stages)} {name}: {STAGES[name].__doc__}", flush=True)
+        before, counted = time.monotonic(), passed + failed
+        try:
+            STAGES[name]()
+        except Failed as reason:
+            print(f"== {name} failed: {reason}")
+            failed += failed == 0
+            break
+        finally:
+            print(f"== {name}: {time.monotonic() - before:.0f} s", flush=True)
+        # a stage without tests of its own counts as one
+        passed += passed + failed == counted
+    print(f"== {time.monotonic() - start:.0f} s in all")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

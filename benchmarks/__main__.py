@@ -1,0 +1,149 @@
+"""The command: measures scenes one after another, shows each, and writes the results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks import creation, engine_overhead, machine, pinned, race, report
+from benchmarks.outcome import Outcome
+from benchmarks.scenes import RACES
+from parallel_pool.__main__ import main as command_line
+from parallel_pool.__main__ import missing
+
+FAMILIES = ("envpool", "gymnasium", "ale", "bare")
+CREATIONS = {each.name: each for each in creation.CREATIONS}
+SPECIAL = {each.name: each.title for each in creation.CREATIONS}
+SPECIAL[engine_overhead.NAME] = engine_overhead.TITLE
+NAMES = [scene.name for scene in RACES] + list(SPECIAL)
+OVERHEAD_ROUNDS, CREATION_ROUNDS, QUICK_ROUNDS = 31, 5, 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the command line's parser."""
+    scenes = [f"  {scene.name:22} {scene.title}" for scene in RACES]
+    scenes += [f"  {name:22} {title}" for name, title in SPECIAL.items()]
+    made = argparse.ArgumentParser(
+        prog="python -m parallel_pool bench",
+        description="Measures parallel_pool and its rivals side by side, in interleaved rounds.",
+        epilog="scenes:\n" + "\n".join(scenes),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("scenes", nargs="*", metavar="SCENE", help="which; all without one")
+    made.add_argument(
+        "--vs",
+        type=families,
+        default=FAMILIES,
+        metavar="LIST",
+        help=f"rivals, of {','.join(FAMILIES)} (all)",
+    )
+    made.add_argument("--rounds", type=count, help="rounds of each scene (9; quick: 5)")
+    made.add_argument(
+        "--quick", action="store_true", help="short rounds: to see that it works, not to quote"
+    )
+    made.add_argument(
+        "--out", type=Path, default=Path("out/bench"), metavar="DIR", help="for results (out/bench)"
+    )
+    return made
+
+
+def families(text: str) -> tuple[str, ...]:
+    """Reads --vs."""
+    names = tuple(name for name in text.split(",") if name)
+    unknown = [name for name in names if name not in FAMILIES]
+    if unknown:
+        raise argparse.ArgumentTypeError(
+            f"no rival {', '.join(unknown)}: choose from {', '.join(FAMILIES)}"
+        )
+    return names
+
+
+def count(text: str) -> int:
+    """Reads a number of rounds."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r}: give 1 or more")
+    return int(text)
+
+
+def ticks_of(name: str, options: argparse.Namespace, effort: race.Effort) -> int:
+    """Returns how often a scene moves the progress bar, at most."""
+    for scene in RACES:
+        if scene.name == name:
+            rivals = [who for who in scene.rivals if who.family in options.vs]
+            return race.ticks_of(scene, rivals, effort)
+    return len(CREATIONS[name].who) * effort.rounds if name in CREATIONS else 1
+
+
+def measure(
+    name: str, options: argparse.Namespace, effort: race.Effort, tick: race.Tick
+) -> Outcome:
+    """Measures a scene by its name."""
+    moment = machine.moment()
+    if name in CREATIONS:
+        default = QUICK_ROUNDS if options.quick else CREATION_ROUNDS
+        outcome = creation.run(CREATIONS[name], options.vs, options.rounds or default, tick=tick)
+    elif name == engine_overhead.NAME:
+        outcome = engine_overhead.run(options.rounds or OVERHEAD_ROUNDS)
+    else:
+        scene = next(scene for scene in RACES if scene.name == name)
+        run = pinned.run if pinned.is_needed(scene) else race.run
+        outcome = run(scene, options.vs, effort, tick=tick)
+    outcome.moment = moment
+    if options.quick:
+        outcome.notes.append("measured with --quick: not to be quoted")
+    return outcome
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    command = parser()
+    options = command.parse_args(arguments)
+    unknown = [name for name in options.scenes if name not in NAMES]
+    if unknown:
+        command.error(f"no scene {', '.join(unknown)}: choose from {', '.join(NAMES)}")
+    try:
+        import matplotlib  # noqa: F401
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    except ModuleNotFoundError as error:
+        return missing(error.name or str(error), "bench")
+
+    names = options.scenes or NAMES
+    effort = race.QUICK if options.quick else race.Effort()
+    effort = replace(effort, rounds=options.rounds or effort.rounds)
+    console = Console()
+    if not console.is_terminal:
+        # into a file or a pipe: wide enough for a table
+        console = Console(width=140)
+    # Gymnasium warns about the bounds of its own spaces
+    warnings.filterwarnings("ignore", module="gymnasium")
+    facts, outcomes = machine.facts(), []
+    console.print(f"{facts['cpu']}, {facts['cores']} cores, load {machine.moment()['load']}")
+    columns = (TextColumn("{task.description:40}"), BarColumn(), TimeElapsedColumn())
+    files: list[Path] = []
+    with Progress(*columns, console=console, transient=True) as progress:
+        for name in names:
+            bar = progress.add_task(name, total=ticks_of(name, options, effort))
+
+            def tick(text: str, bar: object = bar, name: str = name) -> None:
+                progress.update(bar, advance=1, description=f"{name}: {text}"[:40])
+
+            outcome = measure(name, options, effort, tick)
+            progress.remove_task(bar)
+            console.print(report.rich_table(outcome))
+            for line in (*outcome.bars, *outcome.notes):
+                console.print(f"  {line}", style="red" if "NOT met" in str(line) else None)
+            outcomes.append(outcome)
+            # after each scene, so that an interrupted run keeps what it has
+            files = report.write(options.out, outcomes, facts)
+    console.print("written: " + ", ".join(str(file) for file in files))
+    return 0
+
+
+if __name__ == "__main__":
+    # with its Ctrl-C
+    sys.exit(command_line(["bench", *sys.argv[1:]]))

@@ -1,0 +1,219 @@
+"""How long `make` of many environments takes, and how much memory each holds.
+
+Every measurement is a child process of its own, since emulators load and keep things once per
+process: `python -m benchmarks.creation WHO ENV_ID NUM_ENVS` imports, then times `make` until the
+first observations are in hand.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.outcome import Bar, Outcome, Row
+from benchmarks.rounds import Spread
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# family of each, as --vs has it
+WHO = {"parallel_pool.make": "ours", "EnvPool": "envpool", "ale-py AtariVectorEnv": "ale"}
+PACKAGES = {"EnvPool": "envpool", "ale-py AtariVectorEnv": "ale_py"}
+OURS, ENVPOOL, ALE = WHO
+
+
+@dataclass(frozen=True)
+class Creation:
+    """What is made.
+
+    Attributes:
+        name, title: for the command line and tables.
+        env_id: as parallel_pool and EnvPool call it.
+        num_envs, few: whose difference tells the memory of one.
+        who: makes them.
+        bars: "time" in seconds, "memory of each" in KB; what has none is only shown.
+    """
+
+    name: str
+    title: str
+    env_id: str
+    num_envs: int
+    few: int
+    who: tuple[str, ...]
+    bars: Mapping[str, float] = field(default_factory=dict)
+    frame_skip: int = 1
+
+
+CREATIONS = (
+    Creation(
+        name="create-pong-64",
+        title="make() of 64 Pong-v5 environments until the first observations",
+        env_id="Pong-v5",
+        num_envs=64,
+        few=16,
+        who=(OURS, ENVPOOL, ALE),
+        bars={"time": 0.5, "memory of each": 128.0},
+        frame_skip=4,
+    ),
+    Creation(
+        name="create-ant-256",
+        title="make() of 256 Ant-v5 environments until the first observations",
+        env_id="Ant-v5",
+        num_envs=256,
+        few=16,
+        who=(OURS, ENVPOOL),
+    ),
+)
+
+
+def resident_bytes() -> int:
+    """Memory of this process that is in use now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
+
+
+def make_ours(env_id: str, num_envs: int) -> Callable[[], Any]:
+    """`parallel_pool.make`, with 2 threads as the rivals."""
+    import parallel_pool
+
+    # loads what make loads, and a ROM's folder or a model's file into the system's cache
+    parallel_pool.make(env_id, env_type="gymnasium", num_envs=1, num_threads=1).close()
+
+    def make() -> Any:
+        env = parallel_pool.make(
+            env_id, env_type="gymnasium", num_envs=num_envs, num_threads=2, seed=1
+        )
+        return env, env.reset()
+
+    return make
+
+
+def make_envpool(env_id: str, num_envs: int) -> Callable[[], Any]:
+    """EnvPool's `make`."""
+    import envpool
+
+    envpool.make(env_id, env_type="gymnasium", num_envs=1, num_threads=1)
+
+    def make() -> Any:
+        env = envpool.make(env_id, env_type="gymnasium", num_envs=num_envs, num_threads=2, seed=1)
+        return env, env.reset()
+
+    return make
+
+
+def make_ale(env_id: str, num_envs: int) -> Callable[[], Any]:
+    """AtariVectorEnv's constructor."""
+    import ale_py
+    from ale_py.vector_env import AtariVectorEnv
+
+    from benchmarks.rivals import rom_name
+
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    rom = rom_name(env_id.rpartition("-")[0])
+    AtariVectorEnv(rom, 1, num_threads=1).close()
+
+    def make() -> Any:
+        env = AtariVectorEnv(rom, num_envs, num_threads=2)
+        return env, env.reset(seed=1)
+
+    return make
+
+
+MAKERS = dict(zip(WHO, (make_ours, make_envpool, make_ale), strict=True))
+
+
+def batch_bytes(env: Any) -> int:
+    """Memory of a pool's result batch, which is no environment's state; 0 if it can't be told."""
+    import parallel_pool
+
+    pool = getattr(env, "_pool", None)
+    if not isinstance(pool, parallel_pool.Pool):
+        return 0
+    # one batch was received; the others were never written to and take no memory yet
+    return pool.batch_size * sum(c.dtype.itemsize * math.prod(c.shape) for c in pool.columns)
+
+
+def child(who: str, env_id: str, num_envs: int) -> dict[str, float]:
+    """Makes the environments in this process; returns seconds and bytes of memory they took."""
+    make = MAKERS[who](env_id, num_envs)
+    before = resident_bytes()
+    start = time.perf_counter()
+    env, _ = keep = make()
+    seconds = time.perf_counter() - start
+    memory = resident_bytes() - before - batch_bytes(env)
+    del keep
+    return {"seconds": seconds, "bytes": memory}
+
+
+def in_child(who: str, env_id: str, num_envs: int) -> dict[str, float]:
+    """Runs `child` in a new process."""
+    command = [sys.executable, "-m", "benchmarks.creation", who, env_id, str(num_envs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def is_there(who: str) -> bool:
+    """Says whether somebody is installed."""
+    import importlib.util
+
+    return who not in PACKAGES or importlib.util.find_spec(PACKAGES[who]) is not None
+
+
+def run(
+    scene: Creation,
+    families: Collection[str],
+    rounds: int,
+    *,
+    tick: Callable[[str], None] = lambda text: None,
+) -> Outcome:
+    """Measures everybody, in interleaved rounds; memory from the difference of many and few."""
+    everybody = [who for who in scene.who if WHO[who] in {"ours", *families} and is_there(who)]
+    seconds: dict[str, list[float]] = {who: [] for who in everybody}
+    kilobytes: dict[str, list[float]] = {who: [] for who in everybody}
+    for _ in range(rounds):
+        for who in everybody:
+            many, few = (in_child(who, scene.env_id, n) for n in (scene.num_envs, scene.few))
+            seconds[who].append(many["seconds"])
+            growth = many["bytes"] - few["bytes"]
+            kilobytes[who].append(growth / (scene.num_envs - scene.few) / 1024)
+            tick(who)
+    ours, *_ = everybody
+    memory = {who: Spread.of(values).median for who, values in kilobytes.items()}
+    rows = [
+        Row(
+            who,
+            f"2 threads, {memory[who]:.0f} KB per env",
+            "ours" if who == ours else "same",
+            Spread.of(values),
+            ratios={}
+            if who == ours
+            else {
+                ours: Spread.of(
+                    their / our for our, their in zip(seconds[ours], values, strict=True)
+                )
+            },
+            samples=values,
+        )
+        for who, values in seconds.items()
+    ]
+    reached = {"time": (rows[0].value.median, " s"), "memory of each": (memory[ours], " KB")}
+    bars = [
+        Bar(what, goal, reached[what][0], at_least=False, unit=reached[what][1])
+        for what, goal in scene.bars.items()
+    ]
+    notes = [
+        f"memory: growth of the process from {scene.few} to {scene.num_envs} environments; ours"
+        " without the result batches, the rivals' with theirs, which can't be told apart"
+    ]
+    return Outcome(scene.name, scene.title, "s", scene.frame_skip, rounds, rows, bars, notes)
+
+
+if __name__ == "__main__":
+    print(json.dumps(child(sys.argv[1], sys.argv[2], int(sys.argv[3]))))

@@ -1,0 +1,83 @@
+"""What the engine adds to an environment step: builds and runs overhead.c.
+
+It is compiled with the flags of the shipped module, and times one thread's CPU time, so that other
+load disturbs it little.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.outcome import Bar, Outcome, Row
+from benchmarks.rounds import Spread
+
+if TYPE_CHECKING:
+    import build_ffi
+
+SOURCE = Path(__file__).with_name("overhead.c")
+NAME, TITLE = "engine-overhead", "Engine overhead over a bare loop, CartPole-v1, 1024 envs, from C"
+BAR_NS = 12.0
+
+
+@contextmanager
+def toolchain() -> Iterator[build_ffi.Toolchain]:
+    """Gives the compiler of the shipped module; no other build of this tree runs meanwhile."""
+    import build_ffi
+
+    tools = build_ffi.Toolchain()
+    tools.folder.mkdir(parents=True, exist_ok=True)
+    with open(tools.folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield tools
+
+
+def build(program: Path) -> None:
+    """Compiles the engine, whose objects the module's build shares, and links it to overhead.c."""
+    import build_ffi
+
+    with toolchain() as tools:
+        table = tools.folder / "generated" / "env_table.c"
+        build_ffi.write_if_changed(table, build_ffi.environment_table())
+        sources = [*build_ffi.c_files(), table, SOURCE]
+        objects = [tools.compile(source, tools.own_flags) for source in sources]
+        libraries = [*build_ffi.numpy_libraries(), "-lm", "-ldl"]
+        tools.run([*tools.cc, "-pthread", *objects, *libraries, "-o", program])
+
+
+def measure(rounds: int) -> dict[str, Any]:
+    """Returns what overhead.c prints: nanoseconds of thread time per environment step."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "overhead"
+        build(program)
+        command = [str(program), "CartPole-v1", "1024", str(rounds)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def run(rounds: int) -> Outcome:
+    """Measures the overhead; the spread is that of the middle 80 % of the rounds."""
+    told = measure(rounds)
+    bare, added = told["bare_ns"], told["added_ns"]
+    rows = [
+        Row("bare loop over the callbacks", "1 thread", "only", Spread(bare, bare, bare)),
+        Row(
+            "added by the engine",
+            "1 thread",
+            "ours",
+            Spread(added, told["added_low_ns"], told["added_high_ns"]),
+        ),
+    ]
+    bars = [Bar("added", BAR_NS, added, at_least=False, unit=" ns")]
+    return Outcome(NAME, TITLE, "ns of thread time per env step", 1, told["rounds"], rows, bars)
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(31)))

@@ -1,0 +1,77 @@
+"""What the numbers depend on: the machine, its load, and everybody's version."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = (
+    "parallel_pool",
+    "numpy",
+    "gymnasium",
+    "envpool",
+    "ale-py",
+    "mujoco",
+    "opencv-python-headless",
+)
+
+
+def facts() -> dict[str, Any]:
+    """Returns what does not change while a benchmark runs."""
+    return {
+        "cpu": cpu_name(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gb": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1),
+        "hypervisor": "hypervisor" in Path("/proc/cpuinfo").read_text(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "compiler": first_line(os.environ.get("CC") or "cc", "--version"),
+        "versions": {name: version(name) for name in PACKAGES},
+    }
+
+
+def moment() -> dict[str, Any]:
+    """Returns what changes: time, commit, and how much else runs."""
+    now = datetime.datetime.now(datetime.UTC)
+    return {
+        "time": now.isoformat(timespec="seconds"),
+        "commit": first_line("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
+        "load": [round(load, 2) for load in os.getloadavg()],
+    }
+
+
+def name() -> str:
+    """Returns a name for a folder: processor and number of cores."""
+    words = f"{cpu_name()} {len(os.sched_getaffinity(0))} cores".lower()
+    words = re.sub(r"\((r|tm)\)|processor|cpu", " ", words)
+    return re.sub(r"[^a-z0-9.]+", "-", words).strip("-")
+
+
+def cpu_name() -> str:
+    """Returns the processor's name as the kernel tells it."""
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return found[1].strip() if found else platform.machine()
+
+
+def version(package: str) -> str | None:
+    """Returns an installed package's version; None without it."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def first_line(*command: str) -> str | None:
+    """Returns the first line that a command prints; None if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.partition("\n")[0]

@@ -1,0 +1,119 @@
+"""What a scene measured: plain data, as it goes into the JSON file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from benchmarks.rounds import Spread
+
+
+@dataclass
+class Row:
+    """Somebody at one setting.
+
+    Attributes:
+        who, setting: for the table.
+        role: "ours"; "same" or "best" setting of a rival, "same = best" if they are one; "only" if
+            it has nothing to set.
+        value: in the outcome's unit.
+        cpu_us: microseconds of CPU time per environment step, all threads and processes.
+        ratios: how many times faster each of ours is, by its name.
+        cpu_ratios: how many times less CPU time each of ours takes.
+        samples: the value of each round.
+    """
+
+    who: str
+    setting: str
+    role: str
+    value: Spread
+    cpu_us: Spread | None = None
+    ratios: dict[str, Spread] = field(default_factory=dict)
+    cpu_ratios: dict[str, Spread] = field(default_factory=dict)
+    samples: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Bar:
+    """What we set ourselves, and what was reached; None if it could not be measured."""
+
+    what: str
+    wanted: float
+    reached: float | None
+    at_least: bool = True
+    unit: str = "x"
+
+    @property
+    def is_met(self) -> bool | None:
+        """Says whether it was reached; None if it was not measured."""
+        if self.reached is None:
+            return None
+        return self.reached >= self.wanted if self.at_least else self.reached < self.wanted
+
+    def __str__(self) -> str:
+        sign = ">=" if self.at_least else "<"
+        text = f"{self.what} {sign} {self.wanted:g}{self.unit}"
+        if self.reached is None:
+            return f"{text}: not measured"
+        return f"{text}: {self.reached:.3g}{self.unit}, {'met' if self.is_met else 'NOT met'}"
+
+
+@dataclass
+class Outcome:
+    """All that one scene measured, and when.
+
+    Attributes:
+        name, title: of the scene.
+        unit: of the rows' values, such as "env steps/s".
+        frame_skip: frames of one step; 1 where there are none.
+        rounds: how many.
+        notes: what a reader must know, such as rivals that were not there.
+        moment: time, commit and load of the machine.
+    """
+
+    name: str
+    title: str
+    unit: str
+    frame_skip: int
+    rounds: int
+    rows: list[Row]
+    bars: list[Bar]
+    notes: list[str] = field(default_factory=list)
+    moment: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain data; `from_json` takes it back."""
+        data = asdict(self)
+        for bar, plain in zip(self.bars, data["bars"], strict=True):
+            plain["met"] = bar.is_met
+        return data
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Outcome:
+        """Reads what `to_json` wrote."""
+        rows = [
+            Row(
+                **{**row, "value": Spread(**row["value"])}
+                | {"cpu_us": row["cpu_us"] and Spread(**row["cpu_us"])}
+                | {
+                    key: {name: Spread(**each) for name, each in row[key].items()}
+                    for key in ("ratios", "cpu_ratios")
+                }
+            )
+            for row in data["rows"]
+        ]
+        bars = [Bar(**{k: v for k, v in bar.items() if k != "met"}) for bar in data["bars"]]
+        return Outcome(**{**data, "rows": rows, "bars": bars})
+
+
+def reached(rows: Iterable[Row], rival: str, *, cpu: bool = False) -> float | None:
+    """Returns by how much the slowest of ours beats the rival's better row; None without rows.
+
+    Args:
+        cpu: by CPU time per step instead of the clock.
+    """
+    own = [row for row in rows if row.who == rival]
+    compared = [row.cpu_ratios if cpu else row.ratios for row in own]
+    medians = [each.median for ratios in compared for each in ratios.values()]
+    return min(medians, default=None)

@@ -1,0 +1,103 @@
+"""Runs a scene in a process of its own, where `import mujoco` finds the version that it wants.
+
+`python -m benchmarks.pinned SCENE FAMILIES EFFORT` is that process. It tells what it does line by
+line, and its result on the last one, in JSON.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Collection
+from contextlib import redirect_stdout
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import race
+from benchmarks.outcome import Bar, Outcome
+
+if TYPE_CHECKING:
+    from benchmarks.scenes import Scene
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def folder(version: str) -> Path:
+    """Returns where the Makefile puts a version of MuJoCo that is not the newest."""
+    return Path(sys.prefix) / f"mujoco-{version}"
+
+
+def is_needed(scene: Scene) -> bool:
+    """Says whether this process has another MuJoCo than a scene is for."""
+    if not scene.mujoco:
+        return False
+    try:
+        return importlib.metadata.version("mujoco") != scene.mujoco
+    except importlib.metadata.PackageNotFoundError:
+        return True
+
+
+def run(
+    scene: Scene,
+    families: Collection[str],
+    effort: race.Effort,
+    *,
+    tick: race.Tick = lambda text: None,
+) -> Outcome:
+    """Measures a scene as `race.run` does; without its MuJoCo the outcome says how to get it."""
+    place = folder(scene.mujoco)
+    if not place.exists():
+        return absent(scene, place)
+    command = [sys.executable, "-m", __name__, scene.name, ",".join(families)]
+    path = os.pathsep.join(filter(None, (str(place), os.environ.get("PYTHONPATH"))))
+    process = subprocess.Popen(
+        [*command, json.dumps(asdict(effort))],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    told: dict[str, Any] = {}
+    with process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            told = json.loads(line)
+            if "tick" in told:
+                tick(told["tick"])
+    if process.returncode:
+        raise RuntimeError(f"{scene.name} failed in its own process, which has said why")
+    return Outcome.from_json(told["outcome"])
+
+
+def absent(scene: Scene, place: Path) -> Outcome:
+    """Returns the outcome of a scene whose MuJoCo is not there."""
+    bars = [Bar(f"vs {who}", goal, None) for who, goal in scene.bars.items()]
+    note = f"MuJoCo {scene.mujoco} is not in {place}: make {os.path.relpath(place, ROOT)}"
+    return Outcome(scene.name, scene.title, "env steps/s", 1, 0, [], bars, [*scene.notes, note])
+
+
+def main(name: str, families: str, effort: str, tell: Callable[[dict[str, Any]], None]) -> None:
+    """Measures a scene and tells how it goes."""
+    from benchmarks.scenes import RACES
+
+    scene = next(scene for scene in RACES if scene.name == name)
+    if is_needed(scene):
+        raise RuntimeError(f"{name} is for MuJoCo {scene.mujoco}, which this process does not find")
+    outcome = race.run(
+        scene,
+        families.split(","),
+        race.Effort(**json.loads(effort)),
+        tick=lambda text: tell({"tick": text}),
+    )
+    tell({"outcome": outcome.to_json()})
+
+
+if __name__ == "__main__":
+    out = sys.stdout
+    # whatever else is printed must not come between the lines of JSON
+    with redirect_stdout(sys.stderr):
+        main(*sys.argv[1:], tell=lambda data: print(json.dumps(data), file=out, flush=True))

@@ -1,0 +1,207 @@
+"""Runs one scene: finds the settings that rivals like best, then lets everybody play in turn."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.outcome import Bar, Outcome, Row, reached
+from benchmarks.rivals import Contender, Task
+from benchmarks.rounds import (
+    CLOCK,
+    Clock,
+    Player,
+    Sample,
+    Spread,
+    batches_in,
+    interleave,
+    ratio,
+    timed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.scenes import Scene
+
+
+# steps of every environment before anything is timed
+WARM_UP = 8
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work to put into a measurement.
+
+    Attributes:
+        rounds: of all players.
+        seconds: of each player in each round.
+        trial: seconds for each setting when a rival's best is looked for.
+        all_settings: tries every number of threads, not only the task's own.
+    """
+
+    rounds: int = 9
+    seconds: float = 0.5
+    trial: float = 0.3
+    all_settings: bool = True
+
+
+QUICK = Effort(rounds=5, seconds=0.1, trial=0.05, all_settings=False)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Somebody who takes part, at one setting."""
+
+    who: Contender
+    task: Task
+    role: str
+
+    @property
+    def name(self) -> str:
+        """A name of its own within the scene."""
+        return f"{self.who.name} ({self.role})"
+
+    @property
+    def setting(self) -> str:
+        """The setting, for tables."""
+        if self.role == "only":
+            return f"{self.task.num_envs} env{'s' * (self.task.num_envs > 1)}"
+        threads = f"{self.task.num_threads} thread{'s' * (self.task.num_threads > 1)}"
+        return f"{threads}, batch {self.task.batch_size}"
+
+
+def is_there(contender: Contender) -> bool:
+    """Says whether somebody's package is installed."""
+    try:
+        importlib.metadata.version(contender.package)
+    except importlib.metadata.PackageNotFoundError:
+        # a checkout that was built in place was not installed, but it is there
+        return contender.family == "ours"
+    return True
+
+
+@contextmanager
+def playing(contender: Contender, task: Task) -> Iterator[Player]:
+    """Makes a player, lets it step every environment a few times, and ends it."""
+    player = contender.make(task)
+    try:
+        # the first results of an asynchronous pool are resets
+        player.play(WARM_UP * task.num_envs // task.batch_size)
+        yield player
+    finally:
+        player.close()
+
+
+def best_setting(
+    contender: Contender, settings: Sequence[Task], seconds: float, clock: Clock, tick: Tick
+) -> Task:
+    """Returns the setting with the most steps per second in a short trial of each."""
+    rates = []
+    for task in settings:
+        with playing(contender, task) as player:
+            count = batches_in(player, seconds, clock)
+            rates.append(max(timed(player, count, clock).rate for _ in range(3)))
+        tick(f"{contender.name}: {task.num_threads} threads, batch {task.batch_size}")
+    return settings[rates.index(max(rates))]
+
+
+Tick = Callable[[str], None]
+
+
+def settings_of(task: Task, effort: Effort) -> list[Task]:
+    """Returns the settings to look for a rival's best in."""
+    every = task.settings()
+    if effort.all_settings:
+        return every
+    return [each for each in every if each.num_threads == task.num_threads]
+
+
+def enter(
+    scene: Scene, rivals: Sequence[Contender], effort: Effort, clock: Clock, tick: Tick
+) -> list[Entry]:
+    """Returns who takes part at which settings."""
+    entries = [Entry(who, scene.task, "ours") for who in scene.ours]
+    for who in rivals:
+        if not who.tunable:
+            entries.append(Entry(who, who.task(scene.task), "only"))
+            continue
+        best = best_setting(who, settings_of(scene.task, effort), effort.trial, clock, tick)
+        if best == scene.task:
+            entries.append(Entry(who, best, "same = best"))
+        else:
+            entries += [Entry(who, scene.task, "same"), Entry(who, best, "best")]
+    return entries
+
+
+def ticks_of(scene: Scene, rivals: Sequence[Contender], effort: Effort) -> int:
+    """Returns how often `run` ticks, at most."""
+    trials = sum(len(settings_of(scene.task, effort)) for who in rivals if who.tunable)
+    entries = len(scene.ours) + sum(2 if who.tunable else 1 for who in rivals)
+    return trials + entries * (1 + effort.rounds)
+
+
+def run(
+    scene: Scene,
+    families: Collection[str],
+    effort: Effort,
+    *,
+    clock: Clock = CLOCK,
+    tick: Tick = lambda text: None,
+) -> Outcome:
+    """Measures a scene.
+
+    Args:
+        families: rivals to measure; others are left out.
+        effort: how much work to put in.
+        tick: called with what was just done.
+    """
+    wanted = [who for who in scene.rivals if who.family in {"ours", *families}]
+    absent = sorted({who.package for who in wanted if not is_there(who)})
+    rivals = [who for who in wanted if is_there(who)]
+    entries = enter(scene, rivals, effort, clock, tick)
+    with ExitStack() as stack:
+        players = {}
+        for entry in entries:
+            players[entry.name] = stack.enter_context(playing(entry.who, entry.task))
+            tick(f"{entry.name} made")
+        samples = interleave(
+            players, effort.rounds, effort.seconds, clock=clock, tick=lambda: tick("round")
+        )
+    rows = [row_of(entry, entries, samples) for entry in entries]
+    bars = [Bar(f"vs {who}", goal, reached(rows, who)) for who, goal in scene.bars.items()]
+    bars += [
+        Bar(f"CPU time vs {who}", goal, reached(rows, who, cpu=True))
+        for who, goal in scene.cpu_bars.items()
+    ]
+    notes = [*scene.notes, *scene.conclude(rows)]
+    notes += [f"{name} is not installed: pip install {name}" for name in absent]
+    return Outcome(
+        scene.name,
+        scene.title,
+        "env steps/s",
+        scene.task.frame_skip,
+        effort.rounds,
+        rows,
+        bars,
+        notes,
+    )
+
+
+def row_of(entry: Entry, entries: Sequence[Entry], samples: dict[str, list[Sample]]) -> Row:
+    """Sums up what somebody did, and compares ours with it."""
+    own = samples[entry.name]
+    ours = [each for each in entries if each.role == "ours" and entry.role != "ours"]
+    return Row(
+        who=entry.who.name,
+        setting=entry.setting,
+        role=entry.role,
+        value=Spread.of(sample.rate for sample in own),
+        cpu_us=Spread.of(sample.cpu_us for sample in own),
+        ratios={each.who.name: ratio(samples[each.name], own) for each in ours},
+        cpu_ratios={each.who.name: ratio(samples[each.name], own, cpu=True) for each in ours},
+        samples=[sample.rate for sample in own],
+    )

@@ -1,0 +1,173 @@
+"""Shows outcomes: a table on the terminal and in Markdown, a JSON file, and a plot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.outcome import Outcome, Row
+from benchmarks.rounds import Spread
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ROLES = {"ours": "", "only": "", "same": "same", "best": "its best"}
+
+INK, QUIET, OURS, THEIRS = "#1f2933", "#7b8794", "#0b7285", "#adb5bd"
+
+
+def short(value: float) -> str:
+    """Three digits and a letter: 46800000 is "46.8 M"."""
+    for unit, letter in ((1e6, " M"), (1e3, " k")):
+        if abs(value) >= 0.9995 * unit:
+            return f"{value / unit:#.3g}".rstrip(".") + letter
+    return f"{value:.3g}"
+
+
+def spread(each: Spread, unit: str = "") -> str:
+    """A median and its quartiles."""
+    return f"{short(each.median)}{unit} ({short(each.low)}-{short(each.high)})"
+
+
+def headings(outcome: Outcome) -> list[str]:
+    """Returns the columns' names."""
+    names = ["who", "setting", outcome.unit]
+    if outcome.unit == "env steps/s":
+        if outcome.frame_skip > 1:
+            names.append(f"frames/s (x {outcome.frame_skip})")
+        names.append("CPU us/step")
+    ours = list(dict.fromkeys(name for row in outcome.rows for name in row.ratios))
+    return [*names, *(f"{name.removeprefix('parallel_pool.')} is faster" for name in ours)]
+
+
+def cells(outcome: Outcome, row: Row) -> list[str]:
+    """Returns a row's cells, as many as there are headings."""
+    role = ROLES.get(row.role, row.role)
+    texts = [row.who, f"{row.setting} ({role})" if role else row.setting, spread(row.value)]
+    if outcome.unit == "env steps/s":
+        if outcome.frame_skip > 1:
+            texts.append(short(row.value.median * outcome.frame_skip))
+        texts.append(short(row.cpu_us.median) if row.cpu_us else "")
+    texts += [spread(each, "x") for each in row.ratios.values()]
+    return texts + [""] * (len(headings(outcome)) - len(texts))
+
+
+def rich_table(outcome: Outcome) -> Table:
+    """Returns the outcome as a table for a terminal."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=outcome.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+    )
+    for i, name in enumerate(headings(outcome)):
+        table.add_column(name, justify="left" if i < 2 else "right")
+    for row in outcome.rows:
+        table.add_row(*cells(outcome, row), style="bold cyan" if row.role == "ours" else "")
+    return table
+
+
+def markdown(outcomes: Iterable[Outcome], machine: dict[str, Any]) -> str:
+    """Returns all outcomes as a page."""
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    parts = [
+        "# Results\n",
+        f"{machine['cpu']}, {machine['cores']} cores; {machine['system']}; Python"
+        f" {machine['python']}; {machine['compiler']}; {versions}.\n",
+        "Each cell is the median over the rounds, with quartiles in brackets; the method is in"
+        " [benchmarks/README.md](../../README.md).\n",
+    ]
+    for outcome in outcomes:
+        moment = outcome.moment
+        names = headings(outcome)
+        lines = [f"## {outcome.title}\n", "| " + " | ".join(names) + " |"]
+        lines.append("|" + " --- |" * 2 + " ---: |" * (len(names) - 2))
+        lines += ["| " + " | ".join(cells(outcome, row)) + " |" for row in outcome.rows]
+        lines += ["", *(f"- bar: {bar}" for bar in outcome.bars)]
+        lines += [f"- {note}" for note in outcome.notes]
+        lines.append(
+            f"- {outcome.rounds} rounds, {moment.get('time')}, commit {moment.get('commit')},"
+            f" load {moment.get('load')}\n"
+        )
+        parts.append("\n".join(lines))
+    return "\n".join(parts)
+
+
+def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) -> list[Path]:
+    """Writes results.json, results.md and results.png; scenes measured before stay.
+
+    Returns:
+        The files.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    merged = {each.name: each for each in read(folder)}
+    merged.update({each.name: each for each in outcomes})
+    everything = list(merged.values())
+    data = {"machine": machine, "scenes": [each.to_json() for each in everything]}
+    files = [folder / f"results.{kind}" for kind in ("json", "md", "png")]
+    files[0].write_text(json.dumps(data, indent=1) + "\n")
+    files[1].write_text(markdown(everything, machine))
+    plot(everything, machine, files[2])
+    return files
+
+
+def read(folder: Path) -> list[Outcome]:
+    """Returns the outcomes that a folder holds."""
+    file = folder / "results.json"
+    if not file.exists():
+        return []
+    return [Outcome.from_json(each) for each in json.loads(file.read_text())["scenes"]]
+
+
+def plot(outcomes: Sequence[Outcome], machine: dict[str, Any], file: Path) -> None:
+    """Draws the speeds: a panel for each scene, a bar for each row, whiskers for the quartiles."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    heights = [0.9 + 0.34 * len(each.rows) for each in outcomes]
+    figure = Figure(figsize=(10, sum(heights) + 0.6), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(outcomes), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for ax, outcome in zip(axes, outcomes, strict=True):
+        _draw(ax, outcome)
+    figure.suptitle(
+        f"{machine['cpu']}, {machine['cores']} cores", x=0.01, ha="left", color=QUIET, fontsize=10
+    )
+    figure.savefig(file)
+
+
+def _draw(ax: Any, outcome: Outcome) -> None:
+    """Draws one scene's bars, ours coloured."""
+    values = [row.value for row in outcome.rows]
+    places = range(len(values))
+    colours = [OURS if row.role == "ours" else THEIRS for row in outcome.rows]
+    errors = [
+        [each.median - each.low for each in values],
+        [each.high - each.median for each in values],
+    ]
+    ax.barh(
+        places,
+        [each.median for each in values],
+        xerr=errors,
+        color=colours,
+        height=0.7,
+        error_kw={"ecolor": INK, "elinewidth": 1},
+    )
+    labels = [f"{row.who} ({row.setting})" for row in outcome.rows]
+    ax.set_yticks(list(places), labels, fontsize=9, color=INK)
+    ax.invert_yaxis()
+    top = max(each.high for each in values)
+    for place, row in zip(places, outcome.rows, strict=True):
+        text = short(row.value.median)
+        if row.ratios:
+            text += "".join(f"   {each.median:.3g}x" for each in row.ratios.values())
+        ax.text(row.value.high + 0.01 * top, place, text, va="center", fontsize=9, color=INK)
+    ax.set_xlim(0, 1.22 * top)
+    ax.set_xticks([])
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.spines["left"].set_color(QUIET)
+    ax.tick_params(length=0)
+    # the layout makes room for a title's height, not for its width
+    ax.set_title(f"{outcome.title}: {outcome.unit}", loc="left", fontsize=10, color=INK, wrap=True)

@@ -1,0 +1,237 @@
+"""What is measured: each scene is a task, who plays it, and the bars that we set ourselves.
+
+To add a scene, add one entry to `RACES`; the tests go over them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks import mujoco_bare
+from benchmarks.outcome import Row
+from benchmarks.rivals import (
+    Contender,
+    Task,
+    ale,
+    envpool,
+    envpool_face,
+    envpool_face_16,
+    gymnasium_async,
+    gymnasium_face,
+    gymnasium_loop,
+    gymnasium_numpy,
+    gymnasium_sync,
+)
+
+ENVPOOL, NUMPY, ALE, MAKE = envpool.name, gymnasium_numpy.name, ale.name, gymnasium_loop.name
+SYNC, ASYNC, FEW = gymnasium_sync.name, gymnasium_async.name, envpool_face_16.name
+
+BOTH_FACES = (envpool_face, gymnasium_face)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A race on one task.
+
+    Attributes:
+        name: for the command line.
+        title: for tables and plots.
+        task: what everybody steps; rivals also at the settings they like best.
+        ours: our faces; a bar must be reached by each.
+        rivals: everybody else.
+        bars: how many times faster than a rival we must be, by its name; without one it is only
+            shown.
+        cpu_bars: how many times less CPU time per step than a rival we must take: where the clock
+            would compare numbers of threads.
+        notes: what a reader of the table must know.
+        conclude: further notes, from what was measured.
+        mujoco: the version of MuJoCo that this is measured on, in a process of its own if need be;
+            empty for whichever is installed.
+    """
+
+    name: str
+    title: str
+    task: Task
+    ours: tuple[Contender, ...]
+    rivals: tuple[Contender, ...]
+    bars: Mapping[str, float] = field(default_factory=dict)
+    cpu_bars: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    conclude: Callable[[Sequence[Row]], Sequence[str]] = lambda rows: ()
+    mujoco: str = ""
+
+
+def cart_pole(num_envs: int, num_threads: int) -> Task:
+    """CartPole-v1, synchronous."""
+    return Task("CartPole-v1", num_envs, num_envs, num_threads, 2, max_episode_steps=500)
+
+
+WRAPPED = (
+    "Gymnasium's Pong has AtariPreprocessing and FrameStackObservation around it, the same frame"
+    " skip and no sticky actions"
+)
+
+
+def atari(game: str, num_envs: int, batch_size: int, num_threads: int) -> Task:
+    """A game with EnvPool's defaults: 84 x 84 grey, skip 4, stack 4, up to 30 no-ops at reset."""
+    actions = {"Pong": 6, "Breakout": 4}[game]
+    return Task(f"{game}-v5", num_envs, batch_size, num_threads, actions, 27000, frame_skip=4)
+
+
+# size and bound of an action
+MUJOCO = {
+    "Ant": (8, 1.0),
+    "HalfCheetah": (6, 1.0),
+    "Hopper": (3, 1.0),
+    "Walker2d": (6, 1.0),
+    "Humanoid": (17, 0.4),
+}
+
+# what EnvPool 1.2.5 was built with
+ENVPOOLS_MUJOCO = "3.6.0"
+
+
+def mujoco(name: str, num_envs: int, batch_size: int, num_threads: int) -> Task:
+    """A task of Gymnasium's, with everybody's defaults, which are the same."""
+    size, bound = MUJOCO[name]
+    return Task(
+        f"{name}-v5",
+        *(num_envs, batch_size, num_threads),
+        num_actions=0,
+        max_episode_steps=1000,
+        action_size=size,
+        action_bound=bound,
+    )
+
+
+BARE = (mujoco_bare.bare_per_env, mujoco_bare.bare_per_thread, mujoco_bare.bare_stock)
+BARE_BARS = {who.name: 0.97 for who in BARE[:2]}
+
+
+def mujoco_races(name: str) -> tuple[Scene, ...]:
+    """The races of one of MuJoCo's tasks."""
+    short, title = name.lower(), f"{name}-v5, 32 envs"
+    return (
+        Scene(
+            name=f"{short}-32-16",
+            title=f"{title}, batch 16, 2 threads, async, MuJoCo {ENVPOOLS_MUJOCO}",
+            task=mujoco(name, 32, 16, 2),
+            ours=(envpool_face,),
+            rivals=(envpool, *BARE, mujoco_bare.bare_envpool),
+            bars={ENVPOOL: 1.35, **BARE_BARS},
+            conclude=mujoco_bare.gain,
+            mujoco=ENVPOOLS_MUJOCO,
+        ),
+        Scene(
+            name=f"{short}-32-16-newest",
+            title=f"{title}, batch 16, 2 threads, async, newest MuJoCo",
+            task=mujoco(name, 32, 16, 2),
+            ours=(envpool_face,),
+            rivals=BARE,
+            bars=BARE_BARS,
+        ),
+        Scene(
+            name=f"{short}-32-gymnasium",
+            title=f"{title}, 2 threads, sync",
+            task=mujoco(name, 32, 32, 2),
+            ours=BOTH_FACES,
+            rivals=(gymnasium_sync, gymnasium_async),
+            bars={SYNC: 2.8, ASYNC: 3},
+        ),
+        Scene(
+            name=f"{short}-32-gymnasium-1-thread",
+            title=f"{title}, 1 thread, sync",
+            task=mujoco(name, 32, 32, 1),
+            ours=BOTH_FACES,
+            rivals=(gymnasium_sync,),
+            cpu_bars={SYNC: 1.6},
+        ),
+    )
+
+
+RACES = (
+    Scene(
+        name="cartpole-1024",
+        title="CartPole-v1, 1024 envs, 2 threads, sync",
+        task=cart_pole(1024, 2),
+        ours=BOTH_FACES,
+        rivals=(envpool, gymnasium_numpy, gymnasium_sync),
+        bars={ENVPOOL: 30, NUMPY: 3},
+    ),
+    Scene(
+        name="cartpole-1024-1-thread",
+        title="CartPole-v1, 1024 envs, 1 thread, sync",
+        task=cart_pole(1024, 1),
+        ours=BOTH_FACES,
+        rivals=(envpool, gymnasium_numpy),
+        bars={NUMPY: 2},
+    ),
+    Scene(
+        name="cartpole-16",
+        title="CartPole-v1, 16 envs, 2 threads, sync",
+        task=cart_pole(16, 2),
+        ours=BOTH_FACES,
+        rivals=(envpool, gymnasium_numpy, gymnasium_sync, gymnasium_async),
+        bars={ENVPOOL: 14},
+    ),
+    Scene(
+        name="cartpole-1",
+        title="CartPole-v1, 1 env, 1 thread",
+        task=cart_pole(1, 1),
+        ours=BOTH_FACES,
+        rivals=(envpool, gymnasium_loop, gymnasium_sync, gymnasium_numpy),
+        bars={ENVPOOL: 8, MAKE: 1.3},
+    ),
+    Scene(
+        name="pong-32-16",
+        title="Pong-v5, 32 envs, batch 16, 2 threads, async",
+        task=atari("Pong", 32, 16, 2),
+        ours=(envpool_face,),
+        rivals=(envpool, ale),
+        bars={ENVPOOL: 4.5, ALE: 3.5},
+    ),
+    Scene(
+        name="breakout-32-16",
+        title="Breakout-v5, 32 envs, batch 16, 2 threads, async",
+        task=atari("Breakout", 32, 16, 2),
+        ours=(envpool_face,),
+        rivals=(envpool, ale),
+        bars={ENVPOOL: 6, ALE: 4.5},
+    ),
+    Scene(
+        name="pong-1",
+        title="Pong-v5, 1 env, 1 thread",
+        task=atari("Pong", 1, 1, 1),
+        ours=BOTH_FACES,
+        rivals=(envpool, gymnasium_loop),
+        bars={ENVPOOL: 4, MAKE: 4},
+        notes=(WRAPPED,),
+    ),
+    Scene(
+        name="pong-32-gymnasium",
+        title="Pong-v5, 32 envs, 2 threads, sync",
+        task=atari("Pong", 32, 32, 2),
+        ours=BOTH_FACES,
+        rivals=(gymnasium_loop, gymnasium_async),
+        notes=(WRAPPED, "gymnasium.make is a for-loop over 32 environments here"),
+    ),
+    *(scene for name in MUJOCO for scene in mujoco_races(name)),
+    Scene(
+        name="ant-1",
+        title="Ant-v5, 1 env, 1 thread",
+        task=mujoco("Ant", 1, 1, 1),
+        ours=BOTH_FACES,
+        rivals=(gymnasium_loop,),
+        bars={MAKE: 1.3},
+    ),
+    Scene(
+        name="ant-256",
+        title="Ant-v5, 256 envs, batch 8, 2 threads, async",
+        task=mujoco("Ant", 256, 8, 2),
+        ours=(envpool_face,),
+        rivals=(envpool_face_16,),
+        bars={FEW: 0.97},
+        notes=("one batch size, so that only the number of environments differs",),
+    ),
+)

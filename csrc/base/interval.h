@@ -1,0 +1,18 @@
+/* An interval to draw from: the check that NumPy and Gymnasium make before they do. */
+#ifndef PP_BASE_INTERVAL_H
+#define PP_BASE_INTERVAL_H
+
+#include <math.h>
+#include <stdio.h>
+
+#include "pp_env.h"
+
+/* refuses bounds that Generator.uniform or Gymnasium's maybe_parse_reset_bounds would refuse */
+static inline int pp_interval_check(double low, double high, pp_error *error) {
+  if (low <= high && isfinite(high - low)) return PP_OK;
+  const char *cure = low > high ? "choose low <= high" : "choose finite bounds";
+  snprintf(error->text, sizeof(error->text), "low=%.17g, high=%.17g: %s", low, high, cure);
+  return PP_ERR_ARGUMENT;
+}
+
+#endif

@@ -1,0 +1,497 @@
+// atari.c: the environments <Game>-v5: Atari 2600 games as EnvPool 1.2.5 presents them.
+//
+// Each returns the bits of EnvPool's environment of the same name and options for the same seed:
+// frame skip, no-op starts, FIRE on reset, life-loss episodes, pooling, resize and stack. The rules
+// were found by running EnvPool; tests/reference/envpool_atari.py states them in Python.
+//
+// It differs from EnvPool in two points. An episode that ends on the very step of its time limit
+// reports both terminated and truncated, and a time limit alone leaves the discount at 1.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mt19937.h"
+#include "cartridge.h"
+#include "console.h"
+#include "palette.h"
+#include "pp_env.h"
+#include "screen.h"
+
+// ----------------------------------------------------------------------------- constants
+
+enum {
+  SEEN_ROWS = 210,    // EnvPool cuts the bottom off taller screens
+  MAX_PIXELS = 2048,  // of one side of a frame
+  MAX_STACK = 64,
+  MAX_COUNT = 100000,  // of frames in one step, and of no-ops in a reset
+  NOOP = 0,
+  FIRE = 1,
+  ALL_ACTIONS = 18,
+  MAX_EPISODE_STEPS = 27000,
+};
+
+// what EnvPool calls seed -1; ALE would take the seed from the clock
+#define SEED_OF_THE_CLOCK UINT32_MAX
+
+enum {
+  STACK_NUM,
+  FRAME_SKIP,
+  NOOP_MAX,
+  ZERO_DISCOUNT,
+  EPISODIC_LIFE,
+  REWARD_CLIP,
+  USE_FIRE_RESET,
+  IMG_HEIGHT,
+  IMG_WIDTH,
+  MODE,
+  DIFFICULTY,
+  FULL_ACTION_SPACE,
+  STICKY,
+  USE_AREA,
+  GRAY_SCALE,
+  ROM,
+  NUM_OPTIONS
+};
+
+enum { OBS, LIVES, RAW_REWARD, GAME_OVER, RAM, NUM_FIELDS };
+
+static const pp_option options[NUM_OPTIONS] = {
+    [STACK_NUM] = {.name = "stack_num",
+                   .type = PP_OPT_INT,
+                   .number = 4,
+                   .low = 1,
+                   .high = MAX_STACK,
+                   .doc = "frames in one observation, oldest first"},
+    [FRAME_SKIP] = {.name = "frame_skip",
+                    .type = PP_OPT_INT,
+                    .number = 4,
+                    .low = 0,
+                    .high = MAX_COUNT,
+                    .doc = "frames of the game in one step; the last two are pooled"},
+    [NOOP_MAX] = {.name = "noop_max",
+                  .type = PP_OPT_INT,
+                  .number = 30,
+                  .low = 1,
+                  .high = MAX_COUNT,
+                  .doc = "most no-op frames that a reset may begin with"},
+    [ZERO_DISCOUNT] = {.name = "zero_discount_on_life_loss",
+                       .type = PP_OPT_BOOL,
+                       .doc = "discount 0 on a step that changes the number of lives"},
+    [EPISODIC_LIFE] = {.name = "episodic_life",
+                       .type = PP_OPT_BOOL,
+                       .doc = "a lost life ends the episode; the next one continues the game"},
+    [REWARD_CLIP] = {.name = "reward_clip",
+                     .type = PP_OPT_BOOL,
+                     .doc = "reward -1, 0 or 1; the info keeps the game's own"},
+    [USE_FIRE_RESET] = {.name = "use_fire_reset",
+                        .type = PP_OPT_BOOL,
+                        .number = 1,
+                        .doc = "press FIRE at the end of a reset, if the game has it"},
+    [IMG_HEIGHT] = {.name = "img_height",
+                    .type = PP_OPT_INT,
+                    .number = 84,
+                    .low = 1,
+                    .high = MAX_PIXELS,
+                    .doc = "rows of a frame"},
+    [IMG_WIDTH] = {.name = "img_width",
+                   .type = PP_OPT_INT,
+                   .number = 84,
+                   .low = 1,
+                   .high = MAX_PIXELS,
+                   .doc = "columns of a frame"},
+    [MODE] = {.name = "mode",
+              .type = PP_OPT_INT,
+              .number = -1,
+              .low = -1,
+              .high = UINT8_MAX,
+              .doc = "the game's mode; -1: its first"},
+    [DIFFICULTY] = {.name = "difficulty",
+                    .type = PP_OPT_INT,
+                    .number = -1,
+                    .low = -1,
+                    .high = UINT8_MAX,
+                    .doc = "the game's difficulty; -1: its first"},
+    [FULL_ACTION_SPACE] = {.name = "full_action_space",
+                           .type = PP_OPT_BOOL,
+                           .doc = "all 18 actions instead of those that the game uses"},
+    [STICKY] = {.name = "repeat_action_probability",
+                .type = PP_OPT_FLOAT,
+                .number = 0,
+                .low = 0,
+                .high = 1,
+                .doc = "probability that a frame repeats the previous action"},
+    [USE_AREA] = {.name = "use_inter_area_resize",
+                  .type = PP_OPT_BOOL,
+                  .number = 1,
+                  .doc = "resize as OpenCV's INTER_AREA does, else as its INTER_LINEAR"},
+    [GRAY_SCALE] = {.name = "gray_scale",
+                    .type = PP_OPT_BOOL,
+                    .number = 1,
+                    .doc = "one plane of luminance per frame, else red, green and blue planes"},
+    [ROM] = {.name = "rom",
+             .type = PP_OPT_BYTES,
+             .doc = "the game's program; Python takes it from ale-py where it is not given"},
+};
+
+// configure fills in what depends on options
+static const pp_field fields[NUM_FIELDS] = {
+    [OBS] = {.name = "obs", .dtype = PP_UINT8, .ndim = 3, .low = 0, .high = 255},
+    [LIVES] = {.name = "lives", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+    // of the whole step and never clipped
+    [RAW_REWARD] = {.name = "reward", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
+    // the game is over, not merely a life lost
+    [GAME_OVER] = {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+    [RAM] = {.name = "ram",
+             .is_info = 1,
+             .when = PP_ALWAYS,
+             .dtype = PP_UINT8,
+             .ndim = 1,
+             .shape = {128},
+             .high = 255},
+};
+
+// ---------------------------------------------------------------------------------- data
+
+// what all environments of a pool share
+typedef struct arcade {
+  pp_cartridge *cartridge;
+  pp_screen *screen;
+  int32_t stack_num, frame_skip;
+  uint32_t noop_max;
+  int32_t mode, difficulty;  // -1: the game's first
+  float sticky;
+  uint8_t actions[ALL_ACTIONS];
+  int32_t num_actions;
+  uint8_t fires, episodic_life, zero_discount, clips;
+} arcade;
+
+// plain data, stack_num frames long: a ring of which `oldest` is the first frame of an observation
+typedef struct play {
+  pp_console console;
+  pp_mt19937 noop_random;
+  int32_t lives;   // after the last step or reset
+  int32_t reward;  // of the last step
+  int32_t oldest;
+  uint8_t has_power;  // the console was switched on
+  uint8_t is_fresh;   // and nothing was played since
+  uint8_t frames[];
+} play;
+
+static uint8_t *frame_at(const arcade *shared, play *self, int32_t i) {
+  return self->frames + shared->screen->frame_bytes * (size_t)i;
+}
+
+// ------------------------------------------------------------------------------- console
+
+// switches the console on, as EnvPool's constructor does
+static void power_up(const arcade *shared, play *self, uint32_t seed) {
+  pp_console_load(&self->console, shared->cartridge, seed);
+  pp_console_set_sticky(&self->console, shared->sticky);
+  // configure has checked both
+  if (shared->mode >= 0) {
+    (void)pp_console_set_mode(&self->console, shared->cartridge, shared->mode);
+  }
+  if (shared->difficulty >= 0) {
+    (void)pp_console_set_difficulty(&self->console, shared->cartridge, shared->difficulty);
+  }
+  pp_mt19937_seed(&self->noop_random, seed);
+  self->has_power = 1;
+  self->is_fresh = 1;
+}
+
+// Draws from 0 .. n-1 as std::uniform_int_distribution of libstdc++ does since version 11.
+// Method: Lemire, "Fast random integer generation in an interval", 2019.
+static uint32_t draw_below(pp_mt19937 *random, uint32_t n) {
+  uint64_t product = (uint64_t)pp_mt19937_next(random) * n;
+  if ((uint32_t)product < n) {
+    uint32_t threshold = (0u - n) % n;
+    while ((uint32_t)product < threshold) {
+      product = (uint64_t)pp_mt19937_next(random) * n;
+    }
+  }
+  return (uint32_t)(product >> 32);
+}
+
+// ---------------------------------------------------------------------------------- stack
+
+// Replaces the oldest frame by one of the last screen, pooled with the screen before if asked.
+static void push_frame(const arcade *shared, play *self, int pools) {
+  uint8_t *frame = frame_at(shared, self, self->oldest);
+  const uint8_t *before = pools ? pp_console_screen_before(&self->console) : NULL;
+  const uint8_t *last = pp_console_draw(&self->console, shared->cartridge);
+  pp_screen_frame(shared->screen, last, before, frame);
+  self->oldest = (self->oldest + 1) % shared->stack_num;
+}
+
+// Replaces the oldest frame by the newest.
+static void push_newest_again(const arcade *shared, play *self) {
+  int32_t newest = (self->oldest + shared->stack_num - 1) % shared->stack_num;
+  uint8_t *frame = frame_at(shared, self, self->oldest);
+  if (newest != self->oldest) {
+    memcpy(frame, frame_at(shared, self, newest), shared->screen->frame_bytes);
+  }
+  self->oldest = (self->oldest + 1) % shared->stack_num;
+}
+
+// ------------------------------------------------------------------------------- episodes
+
+static int begins_new_game(const pp_env *env, const pp_reset *how) {
+  const arcade *shared = env->shared;
+  const play *self = env->state;
+  int limit_reached = env->max_episode_steps > 0 && *env->elapsed >= env->max_episode_steps;
+  return how->forced || self->is_fresh || !shared->episodic_life || limit_reached ||
+         pp_console_game_over(&self->console);
+}
+
+// Plays the no-ops and FIRE of a reset; returns 1 if the game ended meanwhile and began anew.
+static int play_opening(const arcade *shared, play *self, uint32_t noops) {
+  pp_console *console = &self->console;
+  int restarted = 0;
+  for (uint32_t i = 0; i < noops; i++) {
+    pp_console_act(console, shared->cartridge, NOOP, i + 1 == noops && !shared->fires);
+    if (pp_console_game_over(console)) {
+      pp_console_reset_game(console, shared->cartridge);
+      restarted = 1;
+    }
+  }
+  if (shared->fires) {
+    pp_console_act(console, shared->cartridge, FIRE, 1);
+  }
+  return restarted;
+}
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  const arcade *shared = env->shared;
+  play *self = env->state;
+  if (!self->has_power) {
+    power_up(shared, self, 0);
+  }
+  int new_game = begins_new_game(env, how);
+  // the draw comes first whatever happens, and FIRE counts as one of the frames
+  uint32_t noops = draw_below(&self->noop_random, shared->noop_max) + 1 - shared->fires;
+  if (new_game) {
+    pp_console_reset_game(&self->console, shared->cartridge);
+  }
+  // a game that ends in the no-ops keeps the count of steps, but not the old frames
+  result->continues = !new_game;
+  new_game |= play_opening(shared, self, noops);
+  push_frame(shared, self, 0);
+  for (int32_t i = 1; new_game && i < shared->stack_num; i++) {
+    push_newest_again(shared, self);
+  }
+  self->lives = pp_console_lives(&self->console);
+  self->reward = 0;
+  self->is_fresh = 0;
+  return PP_OK;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  const arcade *shared = env->shared;
+  play *self = env->state;
+  pp_console *console = &self->console;
+  int over = 0;
+  int32_t left = shared->frame_skip;
+  int32_t lives_before = self->lives;
+
+  // only the last two frames are looked at
+  self->reward = 0;
+  while (left > 0 && !over) {
+    int button = shared->actions[*(const int64_t *)action];
+    self->reward += pp_console_act(console, shared->cartridge, button, left <= 2);
+    over = pp_console_game_over(console);
+    left--;
+  }
+
+  // a game that ends early shows its last frame alone, or none at all if it ended before the last
+  // two; no frame at all repeats the picture as well
+  if (left > 1 || shared->frame_skip == 0) {
+    push_newest_again(shared, self);
+  } else {
+    push_frame(shared, self, left == 0 && shared->frame_skip > 1);
+  }
+
+  self->lives = pp_console_lives(console);
+  int lost_life = 0 < self->lives && self->lives < lives_before;
+  result->terminated = over || (shared->episodic_life && lost_life);
+  result->reward[0] =
+      shared->clips ? (self->reward > 0) - (self->reward < 0) : (double)self->reward;
+  result->has_discount = shared->zero_discount;
+  result->discount = !result->terminated && self->lives == lives_before;
+  return PP_OK;
+}
+
+// ------------------------------------------------------------------------------- callbacks
+
+static int seed(pp_env *env, const pp_seed *words) {
+  // a longer seed is fresh entropy; the console's generators take 32 bits of it
+  if (words->num_words == 1 && words->words[0] == SEED_OF_THE_CLOCK) {
+    snprintf(env->error->text, sizeof env->error->text,
+             "seed -1 (4294967295) would make ALE take its seed from the clock: choose another");
+    return PP_ERR_ARGUMENT;
+  }
+  power_up(env->shared, env->state, words->words[0]);
+  return PP_OK;
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  const arcade *shared = env->shared;
+  play *self = env->state;
+  if (rows[OBS]) {
+    size_t frame_bytes = shared->screen->frame_bytes;
+    size_t tail = frame_bytes * (size_t)(shared->stack_num - self->oldest);
+    memcpy(rows[OBS], frame_at(shared, self, self->oldest), tail);
+    memcpy((uint8_t *)rows[OBS] + tail, self->frames, frame_bytes * (size_t)self->oldest);
+  }
+  if (rows[LIVES]) *(int32_t *)rows[LIVES] = self->lives;
+  if (rows[RAW_REWARD]) *(float *)rows[RAW_REWARD] = (float)self->reward;
+  if (rows[GAME_OVER]) *(int32_t *)rows[GAME_OVER] = pp_console_game_over(&self->console);
+  if (rows[RAM]) memcpy(rows[RAM], pp_console_ram(&self->console), 128);
+  return PP_OK;
+}
+
+static int render(pp_env *env, pp_image *image) {
+  const arcade *shared = env->shared;
+  play *self = env->state;
+  image->width = PP_LINE_PIXELS;
+  image->height = shared->cartridge->lines;
+  if (!image->pixels) {
+    return PP_OK;
+  }
+  const uint8_t (*palette)[3] = shared->cartridge->game->pal ? pp_palette_pal : pp_palette_ntsc;
+  const uint8_t *screen = pp_console_draw(&self->console, shared->cartridge);
+  for (int i = 0; i < image->width * image->height; i++) {
+    memcpy(image->pixels + 3 * i, palette[screen[i]], 3);
+  }
+  return PP_OK;
+}
+
+// --------------------------------------------------------------------------- configuration
+
+static void release(void *memory) {
+  arcade *shared = memory;
+  pp_cartridge_destroy(shared->cartridge);
+  pp_screen_destroy(shared->screen);
+  free(shared);
+}
+
+// Refuses a mode or difficulty that the game lacks, naming those it has.
+static int check_choice(pp_config *config, const char *what, int64_t value, const uint8_t *choices,
+                        int count) {
+  char *text = config->error->text;
+  size_t room = sizeof config->error->text;
+  for (int i = 0; i < count; i++) {
+    if (value < 0 || choices[i] == value) {
+      return PP_OK;
+    }
+  }
+  int used = snprintf(text, room, "%s=%d: choose -1", what, (int)value);
+  for (int i = 0; i < count && used > 0 && (size_t)used < room; i++) {
+    used += snprintf(text + used, room - (size_t)used, ", %d", choices[i]);
+  }
+  return PP_ERR_ARGUMENT;
+}
+
+static int make_cartridge(pp_config *config, arcade *shared, const char *name) {
+  const pp_value *rom = &config->options[ROM];
+  int status =
+      pp_cartridge_create((const uint8_t *)rom->s, (size_t)rom->size, name, &shared->cartridge);
+  char *text = config->error->text;
+  if (status == PP_ERR_ATARI_MEMORY) return PP_ERR_MEMORY;
+  if (status < 0) {
+    snprintf(text, sizeof config->error->text, "rom has %d bytes, which is no ROM of %s",
+             (int)rom->size, name);
+    return PP_ERR_ARGUMENT;
+  }
+  const pp_game *game = shared->cartridge->game;
+  shared->mode = (int32_t)config->options[MODE].i;
+  shared->difficulty = (int32_t)config->options[DIFFICULTY].i;
+  status = check_choice(config, "mode", shared->mode, game->modes, game->mode_count);
+  if (status < 0) return status;
+  return check_choice(config, "difficulty", shared->difficulty, game->difficulties,
+                      game->difficulty_count);
+}
+
+static int make_screen(const pp_value *values, arcade *shared) {
+  const pp_screen_options screen = {
+      .palette = shared->cartridge->game->pal ? pp_palette_pal : pp_palette_ntsc,
+      .rows = SEEN_ROWS,
+      .height = (int)values[IMG_HEIGHT].i,
+      .width = (int)values[IMG_WIDTH].i,
+      .gray = values[GRAY_SCALE].i != 0,
+      .area = values[USE_AREA].i != 0,
+      .isa = pp_isa_best(),
+  };
+  // the sizes are in range, so nothing but memory can be missing
+  shared->screen = pp_screen_create(&screen);
+  return shared->screen ? PP_OK : PP_ERR_MEMORY;
+}
+
+static void list_actions(const pp_value *values, arcade *shared) {
+  const int8_t *minimal = shared->cartridge->game->actions;
+  while (shared->num_actions < ALL_ACTIONS) {
+    int i = shared->num_actions;
+    if (!values[FULL_ACTION_SPACE].i && minimal[i] < 0) {
+      break;
+    }
+    int action = values[FULL_ACTION_SPACE].i ? i : minimal[i];
+    shared->actions[shared->num_actions++] = (uint8_t)action;
+    shared->fires |= values[USE_FIRE_RESET].i && action == FIRE;
+  }
+}
+
+static void describe(pp_config *config, const arcade *shared) {
+  pp_field *obs = &config->fields[OBS];
+  obs->shape[0] = (int64_t)shared->stack_num * shared->screen->planes;
+  obs->shape[1] = config->options[IMG_HEIGHT].i;
+  obs->shape[2] = config->options[IMG_WIDTH].i;
+  config->action.n = shared->num_actions;
+  config->state_size = sizeof(play) + shared->screen->frame_bytes * (size_t)shared->stack_num;
+}
+
+static int configure(pp_config *config, const char *game) {
+  const pp_value *values = config->options;
+  arcade *shared = calloc(1, sizeof *shared);
+  if (!shared) return PP_ERR_MEMORY;
+  int status = make_cartridge(config, shared, game);
+  if (status >= 0) status = make_screen(values, shared);
+  if (status < 0) {
+    release(shared);
+    return status;
+  }
+  shared->stack_num = (int32_t)values[STACK_NUM].i;
+  shared->frame_skip = (int32_t)values[FRAME_SKIP].i;
+  shared->noop_max = (uint32_t)values[NOOP_MAX].i;
+  shared->sticky = (float)values[STICKY].f;
+  shared->episodic_life = values[EPISODIC_LIFE].i != 0;
+  shared->zero_discount = values[ZERO_DISCOUNT].i != 0;
+  shared->clips = values[REWARD_CLIP].i != 0;
+  list_actions(values, shared);
+  describe(config, shared);
+  config->shared = shared;
+  return PP_OK;
+}
+
+// ------------------------------------------------------------------------------ definitions
+
+static int configure_pong(pp_config *config) {
+  return configure(config, "pong");
+}
+static int configure_breakout(pp_config *config) {
+  return configure(config, "breakout");
+}
+
+// everything but what differs between games
+#define GAME(task, configurer)                                                             \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = task, .family = "atari",            \
+  .reference = "envpool 1.2.5 " task, .reward_threshold = NAN,                             \
+  .max_episode_steps = MAX_EPISODE_STEPS, .options = options, .num_options = NUM_OPTIONS,  \
+  .state_size = sizeof(play), .num_fields = NUM_FIELDS, .fields = fields,                  \
+  .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = ALL_ACTIONS}, \
+  .configure = configurer, .release = release, .seed = seed, .reset = reset, .step = step, \
+  .observe = observe, .render = render
+
+const pp_env_def pp_env_pong_v5 = {GAME("Pong-v5", configure_pong)};
+
+const pp_env_def pp_env_breakout_v5 = {GAME("Breakout-v5", configure_breakout)};

@@ -1,0 +1,228 @@
+// console.c: power-up, reset, controls, and which frames get pixels.
+#include "console.h"
+
+#include <string.h>
+
+enum {
+  SYSTEM_SEED = 4753849,
+  PADDLE_STEP = 23000,
+  PADDLE_MIN = 27450,
+  PADDLE_MAX = 790196,
+  PADDLE_MIDDLE = (PADDLE_MAX - PADDLE_MIN) / 2 + PADDLE_MIN,
+  RESET_SWITCH = 1,
+  SELECT_SWITCH = 2,
+};
+
+// what the eighteen actions do: bits up, down, left, right, fire
+enum { UP = 1, DOWN = 2, LEFT = 4, RIGHT = 8, FIRE = 16 };
+static const uint8_t action_parts[18] = {
+    0,
+    FIRE,
+    UP,
+    RIGHT,
+    LEFT,
+    DOWN,
+    UP | RIGHT,
+    UP | LEFT,
+    DOWN | RIGHT,
+    DOWN | LEFT,
+    UP | FIRE,
+    RIGHT | FIRE,
+    LEFT | FIRE,
+    DOWN | FIRE,
+    UP | RIGHT | FIRE,
+    UP | LEFT | FIRE,
+    DOWN | RIGHT | FIRE,
+    DOWN | LEFT | FIRE,
+};
+
+// ---------------------------------------------------------------------------- frames
+
+// run a frame; without pixels if they are not wanted and no later screen needs them
+static void run_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
+  const int full = cart->lines * PP_LINE_PIXELS;
+  int s = c->shown ^= 1;
+  uint8_t *screen = c->screen[s];
+
+  // a frame shorter than the screen leaves older rows standing, so such frames are always drawn
+  pp_machine start = c->machine;
+  int covered = pp_machine_frame(&c->machine, cart, draw || c->brief ? screen : NULL);
+  bool drawn = draw || c->brief;
+  if (covered < full && (!drawn || c->missing[s])) {
+    if (c->missing[s]) pp_machine_frame(&c->undrawn[s], cart, screen);
+    c->machine = start;
+    pp_machine_frame(&c->machine, cart, screen);
+    drawn = true;
+  }
+  if (!drawn) c->undrawn[s] = start;
+  c->missing[s] = !drawn;
+  c->brief = covered < full;
+}
+
+// ---------------------------------------------------------------------------- controls
+
+// the capacitor's time constant, as ALE rounds it
+static void set_paddle(pp_machine *m, int paddle, int resistance) {
+  m->paddle[paddle] = (uint32_t)resistance;
+  m->charge[paddle] = (uint32_t)(1.6 * resistance * 0.01e-6 * 1.19e6);
+}
+
+static void move_paddle(pp_machine *m, int paddle, int change) {
+  int to = (int)m->paddle[paddle] + change;
+  if (to < PADDLE_MIN) to = PADDLE_MIN;
+  if (to > PADDLE_MAX) to = PADDLE_MAX;
+  set_paddle(m, paddle, to);
+}
+
+// turn an action into the state of the controllers' pins
+static void set_controls(pp_console *c, const pp_cartridge *cart, int action) {
+  pp_machine *m = &c->machine;
+  unsigned parts = action_parts[action];
+  m->port_a = 0xff;
+  m->trigger[0] = m->trigger[1] = 0x80;
+  if (cart->game->paddles) {
+    int paddle = cart->game->swapped ? 1 : 0;
+    if (parts & RIGHT) move_paddle(m, paddle, -PADDLE_STEP);
+    if (parts & LEFT) move_paddle(m, paddle, PADDLE_STEP);
+    if (parts & FIRE) m->port_a &= (uint8_t)(paddle ? ~0x40u : ~0x80u);
+    return;
+  }
+  if (parts & UP) m->port_a &= (uint8_t)~0x10u;
+  if (parts & DOWN) m->port_a &= (uint8_t)~0x20u;
+  if (parts & LEFT) m->port_a &= (uint8_t)~0x40u;
+  if (parts & RIGHT) m->port_a &= (uint8_t)~0x80u;
+  if (parts & FIRE) m->trigger[0] = 0;
+}
+
+// a number of frames with the same action and console switches
+static void idle_frames(pp_console *c, const pp_cartridge *cart, int action, unsigned pressed,
+                        int frames) {
+  for (int i = 0; i < frames; ++i) {
+    set_controls(c, cart, action);
+    c->machine.port_b = (uint8_t)(c->switches & ~pressed);
+    run_frame(c, cart, false);
+  }
+  c->machine.port_b = c->switches;
+}
+
+// ---------------------------------------------------------------------------- reset
+
+// RAM and timer hold chance values after power-up
+static void draw_power_up(pp_console *c) {
+  pp_machine *m = &c->machine;
+  for (int i = 0; i < 128; ++i) m->ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
+  m->timer = (uint8_t)(25 + pp_mt19937_next(&c->system_random) % 75);
+  m->timer_shift = 6;
+}
+
+static void reset_system(pp_console *c, const pp_cartridge *cart) {
+  memset(&c->machine, 0, sizeof c->machine);
+  pp_machine *m = &c->machine;
+  draw_power_up(c);
+  m->sp = 0xff;
+  m->nz = 1;
+  m->pc = (uint16_t)(cart->rom[0xffc] | cart->rom[0xffd] << 8);
+  m->vsync_end = UINT32_MAX;
+  m->latch[0] = m->latch[1] = 0x80;
+  m->tia.stale = (1u << PP_OBJECTS) - 1;
+  for (int i = 0; i < 4; ++i) set_paddle(m, i, i < 2 ? PADDLE_MIDDLE : 0);
+}
+
+static void select_mode(pp_console *c, const pp_cartridge *cart) {
+  const pp_game *game = cart->game;
+  if (game->mode_byte < 0) return;
+  // a program that has no such mode would never get there
+  for (int tries = 0; tries < 256 && c->machine.ram[game->mode_byte] != c->mode; ++tries) {
+    idle_frames(c, cart, 0, SELECT_SWITCH, game->select_frames);
+    idle_frames(c, cart, 0, 0, 1);
+  }
+  idle_frames(c, cart, 0, RESET_SWITCH, 4);
+}
+
+void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
+  reset_system(c, cart);
+  c->held_action = 0;
+  c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);
+  idle_frames(c, cart, 0, 0, 60);
+  idle_frames(c, cart, 0, RESET_SWITCH, 4);
+  cart->game->reset(&c->score);
+  select_mode(c, cart);
+  idle_frames(c, cart, 0, RESET_SWITCH, 4);
+}
+
+size_t pp_console_size(void) {
+  return sizeof(pp_console);
+}
+
+void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_seed) {
+  memset(c, 0, sizeof *c);
+  pp_mt19937_seed(&c->system_random, SYSTEM_SEED);
+  pp_mt19937_seed(&c->action_random, random_seed);
+  c->mode = cart->game->modes[0];
+  c->difficulty = cart->game->difficulties[0];
+
+  // ALE draws these three times before its first game: at power-up, and around the sixty frames in
+  // which it finds out the television standard
+  for (int i = 0; i < 3; ++i) draw_power_up(c);
+  pp_console_reset_game(c, cart);
+}
+
+// ---------------------------------------------------------------------------- settings
+
+static bool contains(const uint8_t *values, int count, int value) {
+  for (int i = 0; i < count; ++i) {
+    if (values[i] == value) return true;
+  }
+  return false;
+}
+
+int pp_console_set_mode(pp_console *c, const pp_cartridge *cart, int mode) {
+  if (!contains(cart->game->modes, cart->game->mode_count, mode)) return PP_ERR_ATARI_MODE;
+  c->mode = (uint8_t)mode;
+  return 0;
+}
+
+int pp_console_set_difficulty(pp_console *c, const pp_cartridge *cart, int difficulty) {
+  const pp_game *game = cart->game;
+  if (!contains(game->difficulties, game->difficulty_count, difficulty)) {
+    return PP_ERR_ATARI_DIFFICULTY;
+  }
+  c->difficulty = (uint8_t)difficulty;
+  return 0;
+}
+
+void pp_console_set_sticky(pp_console *c, float probability) {
+  c->sticky = probability;
+}
+
+// ---------------------------------------------------------------------------- play
+
+int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, int draw) {
+  // ALE draws for both players in every frame, even if no action can stick
+  uint32_t word = pp_mt19937_next(&c->action_random);
+  (void)pp_mt19937_next(&c->action_random);
+  if (word * 0x1p-32 >= (double)c->sticky) c->held_action = (uint8_t)action;
+
+  if (c->score.over) return 0;
+  set_controls(c, cart, c->held_action);
+  c->machine.port_b = c->switches;
+  run_frame(c, cart, draw != 0);
+  cart->game->step(&c->score, c->machine.ram);
+  return c->score.reward;
+}
+
+int pp_console_game_over(const pp_console *c) {
+  return c->score.over;
+}
+
+int pp_console_lives(const pp_console *c) {
+  return c->score.lives;
+}
+
+const uint8_t *pp_console_ram(const pp_console *c) {
+  return c->machine.ram;
+}
+
+const uint8_t *pp_console_screen(const pp_console *c) {
+  return c->screen[c->shown];
+}

@@ -1,0 +1,31 @@
+// isa.h: which vector instructions the Atari pixel code may use on this machine.
+#ifndef PP_ENVS_ATARI_ISA_H_
+#define PP_ENVS_ATARI_ISA_H_
+
+// Instruction sets with a hand-made variant, weakest first. All give the same bits.
+typedef enum pp_isa {
+  PP_ISA_GENERIC = 0,  // plain C, on every architecture
+  PP_ISA_AVX2 = 1,
+  PP_ISA_AVX512 = 2,  // F, BW and VL
+} pp_isa;
+
+// Returns the strongest variant that both this build and this processor have.
+pp_isa pp_isa_best(void);
+
+// Lowers `wanted` to what this machine can run, so that a variant can be asked for by name.
+pp_isa pp_isa_limit(pp_isa wanted);
+
+// PP_ISA_X86 guards the code that uses x86 intrinsics; GCC and clang compile such a function for
+// the set named in its target attribute without changing the flags of the whole build.
+#if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
+#define PP_ISA_X86 1
+#define PP_TARGET_AVX2 __attribute__((target("avx2")))
+#define PP_TARGET_AVX512 __attribute__((target("avx2,avx512f,avx512bw,avx512vl")))
+#else
+#define PP_ISA_X86 0
+#endif
+
+// A body written once is compiled anew inside each variant, with that variant's instructions.
+#define PP_ALWAYS_INLINE inline __attribute__((always_inline))
+
+#endif  // PP_ENVS_ATARI_ISA_H_

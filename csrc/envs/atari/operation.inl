@@ -1,0 +1,609 @@
+// operation.inl: what each operation does, how each mode finds its operand. Included by
+// machine.c; the macros work on the interpreter's local variables.
+
+// clang-format off: one operation or mode per line reads as a table
+
+#define NEXT goto *(void *)ip->handler
+#define DEFINE_HANDLER(op, mode) H_##op##_##mode : BODY(op, mode) NEXT;
+#define DEFINE_PAIR(a, am, b, bm) H_##a##_##am##_##b##_##bm : BODY(a, am) BODY(b, bm) NEXT;
+#define DEFINE_TRIPLE(a, am, b, bm, c, cm)                                                         \
+  H_##a##_##am##_##b##_##bm##_##c##_##cm : BODY(a, am) BODY(b, bm) BODY(c, cm) NEXT;
+#define DEFINE_QUADRUPLE(a, am, b, bm, c, cm, d, dm)                                               \
+  H_##a##_##am##_##b##_##bm##_##c##_##cm##_##d##_##dm                                              \
+      : BODY(a, am) BODY(b, bm) BODY(c, cm) BODY(d, dm) NEXT;
+#define BODY(op, mode) MODE_##mode(op)
+
+// the address of an instruction; 16 bits, as JSR and BRK push it
+#define PC_OF(i)                                                                                   \
+  ((uintptr_t)((i) - out.code) < 4u ? out.pc + (unsigned)((i) - out.code)                          \
+                                    : base + (unsigned)((i) - cart->program))
+
+#define JUMP(target)                                                                               \
+  {                                                                                                \
+    pc = (target) & 0xffff;                                                                        \
+    if (!(pc & 0x1000)) goto fetch_outside;                                                        \
+    base = pc & 0xf000;                                                                            \
+    ip = cart->program + (pc & 0xfff);                                                             \
+    if (cycle > CYCLE_LIMIT) goto finish;                                                          \
+    NEXT;                                                                                          \
+  }
+
+// ---------------------------------------------------------------------------- memory
+
+// what a read of the bus gave, and whether the log of TIA writes was carried out for it
+enum { LOG_DONE = 0x100 };
+
+// read outside RAM and ROM
+static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_cartridge *cart,
+                                                     const pp_picture *p, unsigned at,
+                                                     unsigned bus, uint32_t cycle,
+                                                     const uint32_t *log, const uint32_t *end) {
+  if (at & 0x80) return riot_read(m, at, cycle);
+  if ((at & 15) >= 8) return tia_read(m, at, cycle, (uint8_t)bus);
+  cart->draw(&m->tia, p, log, end, cycle);
+  return tia_read(m, at, cycle, (uint8_t)bus) | LOG_DONE;
+}
+
+#define READ_CHIPS(at, bus)                                                                        \
+  {                                                                                                \
+    value = read_chips(m, cart, p, (at), (bus), cycle, log_start, log);                                  \
+    if (value & LOG_DONE) log = log_start;                                                         \
+    value &= 0xff;                                                                                 \
+  }
+
+#define BUS_READ(at, bus)                                                                          \
+  {                                                                                                \
+    unsigned at_ = (at);                                                                           \
+    if (at_ & 0x1000) {                                                                            \
+      value = rom[at_ & 0xfff];                                                                    \
+    } else if ((at_ & 0x280) == 0x80) {                                                            \
+      value = ram[at_ & 0x7f];                                                                     \
+    } else {                                                                                       \
+      READ_CHIPS(at_, bus)                                                                         \
+    }                                                                                              \
+  }
+
+// the processor stands still until the line ends
+#define WAIT_FOR_LINE()                                                                            \
+  {                                                                                                \
+    uint32_t past_ = cycle % PP_LINE_CYCLES;                                                       \
+    if (past_) cycle += PP_LINE_CYCLES - past_;                                                    \
+  }
+
+#define TIA_WRITE(reg, byte)                                                                       \
+  {                                                                                                \
+    if (((reg) & 63) == 2) {                                                                       \
+      WAIT_FOR_LINE()                                                                              \
+    } else {                                                                                       \
+      log = tia_write(m, log, (reg) & 63, (uint8_t)(byte), cycle);                          \
+    }                                                                                              \
+    if (cycle >= overrun || m->ended) goto finish;                                                     \
+  }
+
+#define BUS_WRITE(at, byte)                                                                        \
+  {                                                                                                \
+    unsigned to_ = (at);                                                                           \
+    if ((to_ & 0x1280) == 0x80) {                                                                  \
+      ram[to_ & 0x7f] = (uint8_t)(byte);                                                           \
+    } else if ((to_ & 0x1280) == 0x280) {                                                          \
+      riot_write(m, to_, (uint8_t)(byte), cycle);                                                  \
+    } else if (!(to_ & 0x1000)) {                                                                  \
+      TIA_WRITE(to_, byte)                                                                         \
+    }                                                                                              \
+  }
+
+// write a register whose writing has side effects; return the log's new end
+static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *log, unsigned reg,
+                                                     uint8_t value, uint32_t cycle) {
+  switch (reg) {
+    case 0x00:
+      // a frame ends when vertical sync, on for at least a line, is switched off
+      if (value & 2) {
+        m->vsync_end = cycle + PP_LINE_CYCLES;
+      } else if (cycle >= m->vsync_end) {
+        m->vsync_end = UINT32_MAX;
+        m->ended = 1;
+      }
+      return log;
+    case 0x01:
+      if (m->dumped && !(value & 0x80)) m->dump_start = cycle;
+      m->dumped = value >> 7;
+      m->latched = value >> 6 & 1;
+      if (!m->latched) m->latch[0] = m->latch[1] = 0x80;
+      break;
+    case 0x1b: case 0x1c:
+      // the write also copies the other player's graphics, so compare both
+      if (m->written[reg] == value && m->old_grp[0x1c - reg] == m->written[0x37 - reg] &&
+          (reg == 0x1b || m->old_enabl == m->written[0x1f])) {
+        return log;
+      }
+      m->written[reg] = value;
+      m->old_grp[0x1c - reg] = m->written[0x37 - reg];
+      if (reg == 0x1c) m->old_enabl = m->written[0x1f];
+      break;
+    case 0x28: case 0x29:
+    case 0x10: case 0x11: case 0x12: case 0x13: case 0x14: case 0x2a: case 0x2b: case 0x2c: break;
+    default:
+      value &= pp_register_bits[reg];
+      if (!pp_register_bits[reg] || m->written[reg] == value) return log;
+      m->written[reg] = value;
+      break;
+  }
+  if (reg == 0x2b) memset(m->written + 0x20, 0, 5);
+  *log = cycle << 16 | reg << 8 | value;
+  return log + 1;
+}
+
+// write a TIA register that is merely set; only a change is logged
+#define SET_REGISTER(reg, bits)                                                                    \
+  {                                                                                                \
+    unsigned reg_ = (reg), bits_ = (bits);                                                         \
+    *log = cycle << 16 | reg_ << 8 | bits_;                                                        \
+    log += m->written[reg_] != bits_;                                                              \
+    m->written[reg_] = (uint8_t)bits_;                                                             \
+    if (cycle >= overrun) goto finish;                                                             \
+  }
+
+#define PUSH(byte)                                                                                 \
+  {                                                                                                \
+    unsigned pushed_ = (byte);                                                                     \
+    unsigned slot_ = m->sp--;                                                                      \
+    if (slot_ & 0x80) {                                                                            \
+      ram[slot_ & 0x7f] = (uint8_t)pushed_;                                                        \
+    } else if (pp_register_bits[slot_ & 63]) {                                                     \
+      /* PHP with the stack over the chip is a common way to switch objects on */                  \
+      SET_REGISTER(slot_ & 63, pushed_ & pp_register_bits[slot_ & 63])                             \
+    } else {                                                                                       \
+      TIA_WRITE(slot_, pushed_)                                                                    \
+    }                                                                                              \
+  }
+
+#define PULL(bus)                                                                                  \
+  {                                                                                                \
+    unsigned slot_ = ++m->sp;                                                                      \
+    if (slot_ & 0x80) {                                                                            \
+      value = ram[slot_ & 0x7f];                                                                   \
+    } else {                                                                                       \
+      READ_CHIPS(slot_ & 0x7f, bus)                                                                         \
+    }                                                                                              \
+  }
+
+// ---------------------------------------------------------------------------- operand modes
+
+#define READ_DONE(op, bytes)                                                                       \
+  ip += (bytes);                                                                                   \
+  READ_##op(value)
+
+#define CROSSES(low, index) (((unsigned)(low) + (index)) >> 8)
+
+#define MODE_RIM(op) { cycle += 2; value = ip->operand; READ_DONE(op, 2) }
+#define MODE_RCO(op) { cycle += 4; value = ip->operand; READ_DONE(op, 3) }
+#define MODE_RRA(op) { cycle += 3; value = ram[ip->operand]; READ_DONE(op, 2) }
+#define MODE_RTI(op) { cycle += 3; READ_CHIPS(ip->operand, ip->operand) READ_DONE(op, 2) }
+#define MODE_RIN(op)                                                                               \
+  {                                                                                                \
+    cycle += 3;                                                                                    \
+    value = tia_read(m, ip->operand, cycle, ip->low);                                              \
+    READ_DONE(op, 2)                                                                               \
+  }
+#define MODE_RTM(op) { cycle += 4; value = timer_read(m, cycle); READ_DONE(op, 3) }
+// a loop that reads INTIM until it is zero: go straight to the pass that ends it; short intervals
+// could be zero between two passes
+#define MODE_RTW(op)                                                                               \
+  {                                                                                                \
+    if (m->timer_shift >= 6 && m->timer > 0) {                                                     \
+      uint32_t zero_ = m->timer_set + (((uint32_t)m->timer - 1) << m->timer_shift);                \
+      int32_t left_ = (int32_t)(zero_ - (cycle + 3));                                              \
+      if (left_ > 0 && left_ < CYCLE_LIMIT - (int32_t)cycle) {                                     \
+        cycle += ((uint32_t)left_ + ip->mask - 1) / ip->mask * ip->mask;                           \
+      }                                                                                            \
+    }                                                                                              \
+    MODE_RTM(op)                                                                                   \
+  }
+#define MODE_RAB(op) { cycle += 4; BUS_READ(ip->operand, ip->operand >> 8) READ_DONE(op, 3) }
+#define MODE_RZI(op, index)                                                                        \
+  {                                                                                                \
+    cycle += 4;                                                                                    \
+    address = (ip->operand + (index)) & 0xff;                                                      \
+    if (address & 0x80) {                                                                          \
+      value = ram[address & 0x7f];                                                                 \
+    } else {                                                                                       \
+      READ_CHIPS(address, ip->operand)                                                               \
+    }                                                                                              \
+    READ_DONE(op, 2)                                                                               \
+  }
+#define MODE_RZX(op) MODE_RZI(op, x)
+#define MODE_RZY(op) MODE_RZI(op, y)
+#define MODE_RLI(op, index)                                                                        \
+  {                                                                                                \
+    cycle += 4 + CROSSES(ip->low, index);                                                          \
+    value = rom[(ip->operand & 0xfff) + (index)];                                                  \
+    READ_DONE(op, 3)                                                                               \
+  }
+#define MODE_RLX(op) MODE_RLI(op, x)
+#define MODE_RLY(op) MODE_RLI(op, y)
+#define MODE_RAI(op, index)                                                                        \
+  {                                                                                                \
+    cycle += 4 + CROSSES(ip->low, index);                                                          \
+    BUS_READ((ip->operand + (index)) & 0xffff, ip->operand >> 8)                                   \
+    READ_DONE(op, 3)                                                                               \
+  }
+#define MODE_RAX(op) MODE_RAI(op, x)
+#define MODE_RAY(op) MODE_RAI(op, y)
+
+// the pointer of (zp,X) and (zp),Y; normally it lies in RAM
+#define POINTER(zp)                                                                                \
+  {                                                                                                \
+    unsigned zp_ = (zp) & 0xff;                                                                    \
+    if (zp_ & 0x80) {                                                                              \
+      address = ram[zp_ & 0x7f];                                                                   \
+    } else {                                                                                       \
+      READ_CHIPS(zp_, zp_)                                                                           \
+      address = value;                                                                             \
+    }                                                                                              \
+    zp_ = (zp_ + 1) & 0xff;                                                                        \
+    if (zp_ & 0x80) {                                                                              \
+      value = ram[zp_ & 0x7f];                                                                     \
+    } else {                                                                                       \
+      READ_CHIPS(zp_, address)                                                                       \
+    }                                                                                              \
+    address |= value << 8;                                                                         \
+  }
+#define MODE_RIX(op)                                                                               \
+  {                                                                                                \
+    cycle += 6;                                                                                    \
+    POINTER(ip->operand + x)                                                                       \
+    BUS_READ(address, value)                                                                       \
+    READ_DONE(op, 2)                                                                               \
+  }
+#define MODE_RIY(op)                                                                               \
+  {                                                                                                \
+    cycle += 5;                                                                                    \
+    POINTER(ip->operand)                                                                           \
+    cycle += CROSSES(address & 0xff, y);                                                           \
+    BUS_READ((address + y) & 0xffff, value)                                                        \
+    READ_DONE(op, 2)                                                                               \
+  }
+
+#define MODE_RPY(op)                                                                               \
+  {                                                                                                \
+    address = ram[ip->operand] | (unsigned)ram[ip->operand + 1] << 8;                              \
+    cycle += 5 + CROSSES(address & 0xff, y);                                                       \
+    value = address >> 8;                                                                          \
+    BUS_READ((address + y) & 0xffff, value)                                                        \
+    READ_DONE(op, 2)                                                                               \
+  }
+
+#define MODE_WRA(op) { cycle += 3; ram[ip->operand] = (uint8_t)(WRITE_##op); ip += 2; }
+#define MODE_WTR(op)                                                                               \
+  {                                                                                                \
+    unsigned to_ = ip->operand, set_ = (WRITE_##op) & ip->mask;                                    \
+    cycle += 3;                                                                                    \
+    ip += 2;                                                                                       \
+    SET_REGISTER(to_, set_)                                                                        \
+  }
+// writing one player's graphics also takes over the delayed copy of the other's
+#define WRITE_GRP(op, q, more)                                                                     \
+  {                                                                                                \
+    cycle += 3;                                                                                    \
+    value = (WRITE_##op);                                                                          \
+    *log = cycle << 16 | (0x1bu + (q)) << 8 | value;                                               \
+    log += (m->written[0x1b + (q)] != value) | (m->old_grp[1 - (q)] != m->written[0x1c - (q)]) |   \
+           (more);                                                                                 \
+    m->written[0x1b + (q)] = (uint8_t)value;                                                       \
+    m->old_grp[1 - (q)] = m->written[0x1c - (q)];                                                  \
+    ip += 2;                                                                                       \
+    if (cycle >= overrun) goto finish;                                                             \
+  }
+#define MODE_WG0(op) WRITE_GRP(op, 0, 0)
+#define MODE_WG1(op)                                                                               \
+  {                                                                                                \
+    unsigned late_ = m->old_enabl != m->written[0x1f];                                             \
+    m->old_enabl = m->written[0x1f];                                                               \
+    WRITE_GRP(op, 1, late_)                                                                        \
+  }
+#define MODE_WTI(op)                                                                               \
+  {                                                                                                \
+    unsigned reg_ = ip->operand;                                                                   \
+    cycle += 3;                                                                                    \
+    ip += 2;                                                                                       \
+    TIA_WRITE(reg_, WRITE_##op)                                                                    \
+  }
+#define MODE_WSY(op)                                                                               \
+  {                                                                                                \
+    cycle += 3;                                                                                    \
+    ip += 2;                                                                                       \
+    WAIT_FOR_LINE()                                                                                \
+    if (cycle >= overrun) goto finish;                                                             \
+  }
+#define MODE_WNO(op)                                                                               \
+  {                                                                                                \
+    cycle += 3;                                                                                    \
+    ip += 2;                                                                                       \
+    if (cycle >= overrun) goto finish;                                                             \
+  }
+#define WRITE_AT(op, cycles, bytes, where)                                                         \
+  {                                                                                                \
+    cycle += (cycles);                                                                             \
+    address = (where);                                                                             \
+    ip += (bytes);                                                                                 \
+    BUS_WRITE(address, WRITE_##op)                                                                 \
+  }
+#define MODE_WAB(op) WRITE_AT(op, 4, 3, ip->operand)
+#define MODE_WZX(op) WRITE_AT(op, 4, 2, (ip->operand + x) & 0xff)
+#define MODE_WZY(op) WRITE_AT(op, 4, 2, (ip->operand + y) & 0xff)
+#define MODE_WAX(op) WRITE_AT(op, 5, 3, (ip->operand + x) & 0xffff)
+#define MODE_WAY(op) WRITE_AT(op, 5, 3, (ip->operand + y) & 0xffff)
+#define MODE_WIX(op)                                                                               \
+  {                                                                                                \
+    cycle += 6;                                                                                    \
+    POINTER(ip->operand + x)                                                                       \
+    ip += 2;                                                                                       \
+    BUS_WRITE(address, WRITE_##op)                                                                 \
+  }
+#define MODE_WIY(op)                                                                               \
+  {                                                                                                \
+    cycle += 6;                                                                                    \
+    POINTER(ip->operand)                                                                           \
+    ip += 2;                                                                                       \
+    BUS_WRITE((address + y) & 0xffff, WRITE_##op)                                                  \
+  }
+
+#define MODE_MRA(op)                                                                               \
+  {                                                                                                \
+    cycle += 5;                                                                                    \
+    value = ram[ip->operand];                                                                      \
+    MODIFY_##op(value) ram[ip->operand] = (uint8_t)value;                                          \
+    ip += 2;                                                                                       \
+  }
+#define MODIFY_AT(op, cycles, bytes, where, bus)                                                   \
+  {                                                                                                \
+    cycle += (cycles);                                                                             \
+    address = (where);                                                                             \
+    BUS_READ(address, bus)                                                                         \
+    ip += (bytes);                                                                                 \
+    MODIFY_##op(value) BUS_WRITE(address, value)                                                   \
+  }
+// zero page operands in the TIA come here too, an instruction shorter by a byte and a cycle
+#define MODE_MAB(op)                                                                               \
+  MODIFY_AT(op, 5 + (ip->operand > 0xff), 2 + (ip->operand > 0xff), ip->operand, ip->operand >> 8)
+#define MODE_MZX(op) MODIFY_AT(op, 6, 2, (ip->operand + x) & 0xff, ip->operand)
+#define MODE_MAX(op) MODIFY_AT(op, 7, 3, (ip->operand + x) & 0xffff, ip->operand >> 8)
+#define MODE_MAY(op) MODIFY_AT(op, 7, 3, (ip->operand + y) & 0xffff, ip->operand >> 8)
+#define MODE_MIX(op)                                                                               \
+  {                                                                                                \
+    POINTER(ip->operand + x)                                                                       \
+    MODIFY_AT(op, 8, 2, address, address >> 8)                                                     \
+  }
+#define MODE_MIY(op)                                                                               \
+  {                                                                                                \
+    POINTER(ip->operand)                                                                           \
+    MODIFY_AT(op, 8, 2, (address + y) & 0xffff, address >> 8)                                      \
+  }
+
+// ---------------------------------------------------------------------------- branches
+
+#define BRANCH(op, extra)                                                                          \
+  {                                                                                                \
+    if (TEST_##op) {                                                                               \
+      cycle += 3 + (extra);                                                                        \
+      ip += (int16_t)ip->operand;                                                                  \
+      if (cycle > CYCLE_LIMIT) goto finish;                                                        \
+      NEXT;                                                                                        \
+    }                                                                                              \
+    cycle += 2;                                                                                    \
+    ip += 2;                                                                                       \
+  }
+#define MODE_BNR(op) BRANCH(op, 0)
+#define MODE_BFR(op) BRANCH(op, 1)
+#define MODE_BAB(op)                                                                               \
+  {                                                                                                \
+    cycle += 2;                                                                                    \
+    if (TEST_##op) {                                                                               \
+      unsigned after_ = PC_OF(ip) + 2;                                                             \
+      cycle += 1 + (((after_ ^ ip->operand) & 0xff00) != 0);                                       \
+      JUMP(ip->operand)                                                                            \
+    }                                                                                              \
+    ip += 2;                                                                                       \
+  }
+#define NEGATIVE (nz & 0x8080)
+#define ZERO (!(nz & 0xff))
+#define TEST_BPL !NEGATIVE
+#define TEST_BMI NEGATIVE
+#define TEST_BVC !m->overflow
+#define TEST_BVS m->overflow
+#define TEST_BCC !m->carry
+#define TEST_BCS m->carry
+#define TEST_BNE !ZERO
+#define TEST_BEQ ZERO
+
+// ---------------------------------------------------------------------------- operations
+
+#define READ_LDA(v) nz = a = (v);
+#define READ_LDX(v) nz = x = (v);
+#define READ_LDY(v) nz = y = (v);
+#define READ_LAX(v) nz = a = x = (v);
+#define READ_NOP(v) (void)(v);
+#define READ_AND(v) nz = a &= (v);
+#define READ_ORA(v) nz = a |= (v);
+#define READ_EOR(v) nz = a ^= (v);
+#define READ_BIT(v)                                                                                \
+  {                                                                                                \
+    unsigned v_ = (v);                                                                             \
+    nz = (a & v_) | (v_ & 0x80) << 8;                                                              \
+    m->overflow = v_ >> 6 & 1;                                                                     \
+  }
+#define COMPARE(r, v)                                                                              \
+  {                                                                                                \
+    unsigned v_ = (v);                                                                             \
+    m->carry = (r) >= v_;                                                                             \
+    nz = ((r) - v_) & 0xff;                                                                        \
+  }
+#define READ_CMP(v) COMPARE(a, v)
+#define READ_CPX(v) COMPARE(x, v)
+#define READ_CPY(v) COMPARE(y, v)
+#define READ_ANC(v) { nz = a &= (v); m->carry = a >> 7; }
+#define READ_ALR(v) { a &= (v); m->carry = a & 1; nz = a >>= 1; }
+#define READ_ARR(v)                                                                                \
+  {                                                                                                \
+    a = ((a & (v)) | m->carry << 8) >> 1;                                                             \
+    nz = a;                                                                                        \
+    m->carry = a >> 6 & 1;                                                                            \
+    m->overflow = (a >> 6 ^ a >> 5) & 1;                                                           \
+  }
+#define READ_SBX(v)                                                                                \
+  {                                                                                                \
+    unsigned v_ = (v), both_ = a & x;                                                              \
+    m->carry = both_ >= v_;                                                                           \
+    nz = x = (both_ - v_) & 0xff;                                                                  \
+  }
+#define FROM_BCD(v) (((v) >> 4) * 10 + ((v)&15))
+#define TO_BCD(v) (((v) / 10 % 10) << 4 | (v) % 10)
+#define READ_ADC(v)                                                                                \
+  {                                                                                                \
+    unsigned v_ = (v), sum_ = a + v_ + m->carry;                                                      \
+    if (!m->decimal) {                                                                             \
+      m->overflow = ((a ^ sum_) & (v_ ^ sum_)) >> 7 & 1;                                           \
+      m->carry = sum_ >> 8;                                                                           \
+      nz = a = sum_ & 0xff;                                                                        \
+    } else {                                                                                       \
+      unsigned old_ = a;                                                                           \
+      sum_ = FROM_BCD(a) + FROM_BCD(v_) + m->carry;                                                   \
+      m->carry = sum_ > 99;                                                                           \
+      nz = a = TO_BCD(sum_);                                                                       \
+      m->overflow = ((old_ ^ a) & (v_ ^ a)) >> 7 & 1;                                              \
+    }                                                                                              \
+  }
+#define READ_SBC(v)                                                                                \
+  {                                                                                                \
+    unsigned w_ = (v);                                                                             \
+    if (!m->decimal) {                                                                             \
+      READ_ADC(w_ ^ 0xff)                                                                          \
+    } else {                                                                                       \
+      int less_ = (int)FROM_BCD(a) - (int)FROM_BCD(w_) - (m->carry ? 0 : 1);                          \
+      unsigned old_ = a;                                                                           \
+      unsigned wrapped_ = (unsigned)(less_ < 0 ? less_ + 100 : less_);                             \
+      nz = a = TO_BCD(wrapped_);                                                                   \
+      m->overflow = ((old_ ^ a) & (old_ ^ w_)) >> 7 & 1;                                           \
+      m->carry = less_ >= 0;                                                                          \
+    }                                                                                              \
+  }
+
+#define WRITE_STA a
+#define WRITE_STX x
+#define WRITE_STY y
+#define WRITE_SAX (a & x)
+
+#define MODIFY_ASL(v) { m->carry = (v) >> 7; nz = (v) = (v) << 1 & 0xff; }
+#define MODIFY_LSR(v) { m->carry = (v)&1; nz = (v) = (v) >> 1; }
+#define MODIFY_ROL(v) { unsigned in_ = m->carry; m->carry = (v) >> 7; nz = (v) = ((v) << 1 & 0xff) | in_; }
+#define MODIFY_ROR(v) { unsigned in_ = m->carry << 7; m->carry = (v)&1; nz = (v) = (v) >> 1 | in_; }
+#define MODIFY_INC(v) nz = (v) = ((v) + 1) & 0xff;
+#define MODIFY_DEC(v) nz = (v) = ((v)-1) & 0xff;
+#define MODIFY_SLO(v) { MODIFY_ASL(v) READ_ORA(v) }
+#define MODIFY_RLA(v) { MODIFY_ROL(v) READ_AND(v) }
+#define MODIFY_SRE(v) { MODIFY_LSR(v) READ_EOR(v) }
+#define MODIFY_RRA(v) { MODIFY_ROR(v) READ_ADC(v) }
+#define MODIFY_DCP(v) { MODIFY_DEC(v) READ_CMP(v) }
+#define MODIFY_ISB(v) { MODIFY_INC(v) READ_SBC(v) }
+
+#define MODE_IMP(op) { cycle += 2; ip += 1; DO_##op }
+#define DO_ASL MODIFY_ASL(a)
+#define DO_LSR MODIFY_LSR(a)
+#define DO_ROL MODIFY_ROL(a)
+#define DO_ROR MODIFY_ROR(a)
+#define DO_TAX nz = x = a;
+#define DO_TXA nz = a = x;
+#define DO_TAY nz = y = a;
+#define DO_TYA nz = a = y;
+#define DO_TSX nz = x = m->sp;
+#define DO_TXS m->sp = (uint8_t)x;
+#define DO_INX nz = x = (x + 1) & 0xff;
+#define DO_INY nz = y = (y + 1) & 0xff;
+#define DO_DEX nz = x = (x - 1) & 0xff;
+#define DO_DEY nz = y = (y - 1) & 0xff;
+#define DO_CLC m->carry = 0;
+#define DO_SEC m->carry = 1;
+#define DO_CLD m->decimal = 0;
+#define DO_SED m->decimal = 1;
+#define DO_CLI m->interrupt = 0;
+#define DO_SEI m->interrupt = 1;
+#define DO_CLV m->overflow = 0;
+#define DO_NOP
+// the processor hangs for good
+#define DO_JAM { ip -= 1; cycle = CYCLE_LIMIT + 1; goto finish; }
+// the last instruction ran past the end of what was decoded
+#define DO_OUT                                                                                     \
+  {                                                                                                \
+    ip -= 1;                                                                                       \
+    cycle -= 2;                                                                                    \
+    pc = PC_OF(ip) & 0xffff;                                                                       \
+    if (cycle > CYCLE_LIMIT) goto finish;                                                          \
+    goto fetch_outside;                                                                            \
+  }
+
+// ---------------------------------------------------------------------------- stack, jumps
+
+#define FLAGS                                                                                      \
+  (m->carry | (unsigned)(ZERO ? 2 : 0) | (unsigned)m->interrupt << 2 | (unsigned)m->decimal << 3 |    \
+   0x30 | (unsigned)m->overflow << 6 | (NEGATIVE ? 0x80u : 0u))
+#define SET_FLAGS(v)                                                                               \
+  {                                                                                                \
+    unsigned v_ = (v);                                                                             \
+    m->carry = v_ & 1;                                                                                \
+    nz = (~v_ >> 1 & 1) | (v_ & 0x80) << 8;                                                        \
+    m->interrupt = v_ >> 2 & 1;                                                                    \
+    m->decimal = v_ >> 3 & 1;                                                                      \
+    m->overflow = v_ >> 6 & 1;                                                                     \
+  }
+#define MODE_STK(op) { DO_##op }
+#define DO_PHA { cycle += 3; ip += 1; PUSH(a) }
+#define DO_PHP { cycle += 3; ip += 1; PUSH(FLAGS) }
+#define DO_PLA { cycle += 4; ip += 1; PULL(0) nz = a = value; }
+#define DO_PLP { cycle += 4; ip += 1; PULL(0) SET_FLAGS(value) }
+#define DO_JSR                                                                                     \
+  {                                                                                                \
+    unsigned last_ = PC_OF(ip) + 2, to_ = ip->operand;                                             \
+    cycle += 6;                                                                                    \
+    PUSH(last_ >> 8) PUSH(last_ & 0xff) JUMP(to_)                                                  \
+  }
+#define DO_RTS                                                                                     \
+  {                                                                                                \
+    cycle += 6;                                                                                    \
+    PULL(0)                                                                                        \
+    address = value;                                                                               \
+    PULL(0) JUMP((address | value << 8) + 1)                                                       \
+  }
+#define DO_RTI                                                                                     \
+  {                                                                                                \
+    cycle += 6;                                                                                    \
+    PULL(0) SET_FLAGS(value) PULL(0)                                                               \
+    address = value;                                                                               \
+    PULL(0) JUMP(address | value << 8)                                                             \
+  }
+#define DO_BRK                                                                                     \
+  {                                                                                                \
+    unsigned after_ = PC_OF(ip) + 2;                                                               \
+    cycle += 7;                                                                                    \
+    PUSH(after_ >> 8) PUSH(after_ & 0xff) PUSH(FLAGS)                                              \
+    m->interrupt = 1;                                                                              \
+    JUMP(rom[0xffe] | (unsigned)rom[0xfff] << 8)                                                   \
+  }
+#define MODE_ABS(op)                                                                               \
+  {                                                                                                \
+    cycle += 3;                                                                                    \
+    base = (unsigned)ip->mask << 8;                                                                \
+    ip += (int16_t)ip->operand;                                                                    \
+    if (cycle > CYCLE_LIMIT) goto finish;                                                          \
+  }
+#define MODE_FAR(op) { cycle += 3; JUMP(ip->operand) }
+#define MODE_IND(op)                                                                               \
+  {                                                                                                \
+    unsigned at_ip_ = ip->operand;                                                                 \
+    cycle += 5;                                                                                    \
+    BUS_READ(at_ip_, at_ip_ >> 8)                                                                  \
+    address = value;                                                                               \
+    BUS_READ((at_ip_ & 0xff00) | ((at_ip_ + 1) & 0xff), at_ip_ >> 8)                               \
+    JUMP(address | value << 8)                                                                     \
+  }
+// clang-format on

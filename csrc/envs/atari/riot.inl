@@ -1,0 +1,77 @@
+// riot.inl: reads and writes of the chip with RAM, timer and controller ports.
+// Included by machine.c.
+
+// INTIM: the timer counts down once per interval; after reaching zero it counts every cycle until
+// it is read, which makes it fall back into step with the interval
+static __attribute__((noinline)) uint8_t timer_read(pp_machine *m, uint32_t cycle) {
+  uint32_t elapsed = cycle - 1 - m->timer_set;
+  int32_t left = (int32_t)m->timer - (int32_t)(elapsed >> m->timer_shift) - 1;
+  if (left >= 0) return (uint8_t)left;
+
+  uint32_t span = (uint32_t)m->timer << m->timer_shift;
+  left = (int32_t)(span - elapsed - 1);
+  if (left <= -2 && !m->timer_read) {
+    m->timer_read = 1;
+    m->timer_reset = cycle;
+  }
+  if (m->timer_read) {
+    uint32_t offset = m->timer_reset - (m->timer_set + span);
+    left = (int32_t)((uint32_t)m->timer - (elapsed >> m->timer_shift) - offset);
+  }
+  return (uint8_t)left;
+}
+
+// INSTAT: bit 7 says that the timer has run out and was not read since
+static uint8_t timer_status(const pp_machine *m, uint32_t cycle) {
+  uint32_t elapsed = cycle - 1 - m->timer_set;
+  int32_t left = (int32_t)m->timer - (int32_t)(elapsed >> m->timer_shift) - 1;
+  return left >= 0 || m->timer_read ? 0 : 0x80;
+}
+
+// an address with A12 low, A9 and A7 high
+static uint8_t riot_read(pp_machine *m, unsigned address, uint32_t cycle) {
+  if (address & 4) return address & 1 ? timer_status(m, cycle) : timer_read(m, cycle);
+  switch (address & 3) {
+    case 0: return m->port_a;
+    case 2: return m->port_b;
+    default: return 0;  // the direction registers, which nothing here uses
+  }
+}
+
+static __attribute__((noinline)) void riot_write(pp_machine *m, unsigned address, uint8_t value,
+                                                 uint32_t cycle) {
+  // the ports' output latches and directions do not reach the pins here
+  if ((address & 0x14) != 0x14) return;
+  static const uint8_t shift[4] = {0, 3, 6, 10};
+  m->timer = value;
+  m->timer_shift = shift[address & 3];
+  m->timer_set = cycle;
+  m->timer_read = 0;
+}
+
+// INPT0-3: high once the capacitor has charged through the paddle's resistance
+static uint8_t paddle_read(const pp_machine *m, unsigned paddle, uint32_t cycle) {
+  if (m->dumped) return 0;
+  return cycle - m->dump_start > m->charge[paddle] ? 0x80 : 0;
+}
+
+// INPT4-5: low while the trigger is down; in latch mode low once it has been down
+static uint8_t trigger_read(pp_machine *m, unsigned which) {
+  if (!m->latched) return m->trigger[which];
+  m->latch[which] &= m->trigger[which];
+  return m->latch[which];
+}
+
+// a TIA register other than the collisions, or a collision register once all writes are drawn
+static inline uint8_t tia_read(pp_machine *m, unsigned reg, uint32_t cycle, uint8_t bus) {
+  reg &= 15;
+  uint8_t high = 0;
+  if (reg < 8) {
+    high = (uint8_t)((m->tia.collision >> 2 * reg & 3) << 6);
+  } else if (reg < 12) {
+    high = paddle_read(m, reg - 8, cycle);
+  } else if (reg < 14) {
+    high = trigger_read(m, reg - 12);
+  }
+  return (uint8_t)(high | (bus & 0x3f));
+}

@@ -1,0 +1,242 @@
+// screen.c: palette look-up, pooling of two screens and resizing, row by row.
+//
+// Most rows of a game's picture repeat the row above. Those are found first, by comparing palette
+// indices; look-up and resize then work on one row of each stretch.
+#include "screen.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if PP_ISA_X86
+#include <immintrin.h>
+#endif
+
+enum { WIDTH = PP_SCREEN_WIDTH };
+
+// Looks up one row of `last`, or the larger value of two rows where `before` is not NULL.
+typedef void row_shader(const uint8_t *last, const uint8_t *before, const uint8_t *table,
+                        uint8_t *out);
+
+// --- making --------------------------------------------------------------------------------------
+
+// Rounds half away from zero, in double, as ALE makes its gray palette.
+static uint8_t luminance(const uint8_t color[3]) {
+  return (uint8_t)round(0.2989 * color[0] + 0.5870 * color[1] + 0.1140 * color[2]);
+}
+
+static void fill_tables(pp_screen *screen, const uint8_t (*palette)[3]) {
+  for (int i = 0; i < 256; i++) {
+    if (screen->planes == 1) {
+      screen->table[0][i] = luminance(palette[i]);
+      continue;
+    }
+    for (int plane = 0; plane < screen->planes; plane++) {
+      screen->table[plane][i] = palette[i][plane];
+    }
+  }
+}
+
+pp_screen *pp_screen_create(const pp_screen_options *options) {
+  if (options->rows < 1 || options->rows > PP_SCREEN_MAX_ROWS) {
+    return NULL;
+  }
+  pp_screen *screen = calloc(1, sizeof *screen);
+  if (!screen) {
+    return NULL;
+  }
+  screen->isa = pp_isa_limit(options->isa);
+  screen->rows = options->rows;
+  screen->planes = options->gray ? 1 : 3;
+  screen->frame_bytes = (size_t)screen->planes * (size_t)options->height * (size_t)options->width;
+  screen->resize = pp_resize_create(options->rows, WIDTH, options->height, options->width,
+                                    options->area, screen->isa);
+  if (!screen->resize) {
+    pp_screen_destroy(screen);
+    return NULL;
+  }
+  fill_tables(screen, options->palette);
+  return screen;
+}
+
+void pp_screen_destroy(pp_screen *screen) {
+  if (screen) {
+    pp_resize_destroy(screen->resize);
+    free(screen);
+  }
+}
+
+// --- repeated rows -------------------------------------------------------------------------------
+
+// Branch-free, so that the compiler makes a few vector operations of it.
+static PP_ALWAYS_INLINE bool row_equals(const uint8_t *a, const uint8_t *b) {
+  uint64_t differ = 0;
+  for (int i = 0; i < WIDTH; i += 8) {
+    uint64_t x, y;
+    memcpy(&x, a + i, 8);
+    memcpy(&y, b + i, 8);
+    differ |= x ^ y;
+  }
+  return differ == 0;
+}
+
+// run[y] becomes the first row of the stretch of rows that equal row y in both screens.
+static PP_ALWAYS_INLINE void find_runs(const pp_screen *screen, const uint8_t *last,
+                                       const uint8_t *before, uint8_t *run) {
+  run[0] = 0;
+  for (int y = 1; y < screen->rows; y++) {
+    const uint8_t *row = last + y * WIDTH;
+    bool same = row_equals(row, row - WIDTH);
+    if (same && before) {
+      row = before + y * WIDTH;
+      same = row_equals(row, row - WIDTH);
+    }
+    run[y] = same ? run[y - 1] : (uint8_t)y;
+  }
+}
+
+// --- look-up and pooling -------------------------------------------------------------------------
+
+static void shade_plain(const uint8_t *last, const uint8_t *before, const uint8_t *table,
+                        uint8_t *out) {
+  for (int i = 0; i < WIDTH; i++) {
+    out[i] = table[last[i]];
+  }
+  for (int i = 0; before && i < WIDTH; i++) {
+    uint8_t other = table[before[i]];
+    out[i] = other > out[i] ? other : out[i];
+  }
+}
+
+#if PP_ISA_X86
+
+// The vector variants drop bit 0 of an index (odd colours repeat even ones): 128 entries are left.
+
+// Eight tables of 16 entries: a shuffle yields zero for all pixels but those of its own table,
+// because the saturating addition lifts their indices beyond 0x80.
+PP_TARGET_AVX2 static PP_ALWAYS_INLINE __m256i lookup_avx2(__m256i index, const __m256i *tables) {
+  __m256i found = _mm256_setzero_si256();
+  index = _mm256_and_si256(_mm256_srli_epi16(index, 1), _mm256_set1_epi8(0x7F));
+  for (int t = 0; t < 8; t++) {
+    __m256i move = _mm256_xor_si256(index, _mm256_set1_epi8((char)(16 * t)));
+    move = _mm256_adds_epu8(move, _mm256_set1_epi8(0x70));
+    found = _mm256_or_si256(found, _mm256_shuffle_epi8(tables[t], move));
+  }
+  return found;
+}
+
+PP_TARGET_AVX2 static void shade_avx2(const uint8_t *last, const uint8_t *before,
+                                      const uint8_t *table, uint8_t *out) {
+  __m256i tables[8];
+  for (int t = 0; t < 8; t++) {
+    // gather the even entries of 32: packing keeps the low byte of each pair
+    __m128i low = _mm_loadu_si128((const __m128i *)(table + 32 * t));
+    __m128i high = _mm_loadu_si128((const __m128i *)(table + 32 * t + 16));
+    low = _mm_and_si128(low, _mm_set1_epi16(0xFF));
+    high = _mm_and_si128(high, _mm_set1_epi16(0xFF));
+    tables[t] = _mm256_broadcastsi128_si256(_mm_packus_epi16(low, high));
+  }
+  for (int i = 0; i < WIDTH; i += 32) {
+    __m256i found = lookup_avx2(_mm256_loadu_si256((const __m256i *)(last + i)), tables);
+    if (before) {
+      __m256i index = _mm256_loadu_si256((const __m256i *)(before + i));
+      found = _mm256_max_epu8(found, lookup_avx2(index, tables));
+    }
+    _mm256_storeu_si256((__m256i *)(out + i), found);
+  }
+}
+
+// The 128 entries fill two registers as 64 pairs. Bits 2..7 of an index choose its pair, bit 1 the
+// half; pixels at even and odd places take turns, for the permutation works on 16-bit words.
+PP_TARGET_AVX512 static PP_ALWAYS_INLINE __m512i lookup_avx512(__m512i index, __m512i pairs_low,
+                                                               __m512i pairs_high) {
+  __mmask32 upper_even = _mm512_test_epi16_mask(index, _mm512_set1_epi16(0x0002));
+  __mmask32 lower_odd = _mm512_testn_epi16_mask(index, _mm512_set1_epi16(0x0200));
+  __m512i even = _mm512_srli_epi16(index, 2);
+  __m512i odd = _mm512_srli_epi16(index, 10);
+  even = _mm512_permutex2var_epi16(pairs_low, even, pairs_high);
+  odd = _mm512_permutex2var_epi16(pairs_low, odd, pairs_high);
+  even = _mm512_mask_srli_epi16(even, upper_even, even, 8);
+  odd = _mm512_mask_slli_epi16(odd, lower_odd, odd, 8);
+  return _mm512_mask_blend_epi8(0xAAAAAAAAAAAAAAAAull, even, odd);
+}
+
+PP_TARGET_AVX512 static void shade_avx512(const uint8_t *last, const uint8_t *before,
+                                          const uint8_t *table, uint8_t *out) {
+  // the even entries of each half of the table: truncating words to bytes drops the odd ones
+  __m256i quarter[4];
+  for (int q = 0; q < 4; q++) {
+    quarter[q] = _mm512_cvtepi16_epi8(_mm512_loadu_si512(table + 64 * q));
+  }
+  __m512i low = _mm512_inserti64x4(_mm512_castsi256_si512(quarter[0]), quarter[1], 1);
+  __m512i high = _mm512_inserti64x4(_mm512_castsi256_si512(quarter[2]), quarter[3], 1);
+  // 160 = 64 + 64 + 32: the last step overlaps
+  static const int at[3] = {0, 64, WIDTH - 64};
+  for (int i = 0; i < 3; i++) {
+    __m512i found = lookup_avx512(_mm512_loadu_si512(last + at[i]), low, high);
+    if (before) {
+      __m512i index = _mm512_loadu_si512(before + at[i]);
+      found = _mm512_max_epu8(found, lookup_avx512(index, low, high));
+    }
+    _mm512_storeu_si512(out + at[i], found);
+  }
+}
+
+#endif  // PP_ISA_X86
+
+// --- frames --------------------------------------------------------------------------------------
+
+static PP_ALWAYS_INLINE void frame_body(const pp_screen *screen, const uint8_t *last,
+                                        const uint8_t *before, uint8_t *frame, row_shader *shade) {
+  uint8_t run[PP_SCREEN_MAX_ROWS];
+  uint8_t picture[PP_SCREEN_MAX_ROWS * WIDTH];
+  size_t plane_bytes = screen->frame_bytes / (size_t)screen->planes;
+  find_runs(screen, last, before, run);
+  for (int plane = 0; plane < screen->planes; plane++) {
+    for (int y = 0; y < screen->rows; y++) {
+      if (run[y] != y) {
+        continue;
+      }
+      // a row that did not move needs no pooling
+      const uint8_t *row = last + y * WIDTH;
+      const uint8_t *other = before ? before + y * WIDTH : NULL;
+      if (other && row_equals(row, other)) {
+        other = NULL;
+      }
+      shade(row, other, screen->table[plane], picture + y * WIDTH);
+    }
+    pp_resize_apply(screen->resize, picture, run, frame + (size_t)plane * plane_bytes);
+  }
+}
+
+static void frame_generic(const pp_screen *screen, const uint8_t *last, const uint8_t *before,
+                          uint8_t *frame) {
+  frame_body(screen, last, before, frame, shade_plain);
+}
+
+#if PP_ISA_X86
+PP_TARGET_AVX2 static void frame_avx2(const pp_screen *screen, const uint8_t *last,
+                                      const uint8_t *before, uint8_t *frame) {
+  frame_body(screen, last, before, frame, shade_avx2);
+}
+
+PP_TARGET_AVX512 static void frame_avx512(const pp_screen *screen, const uint8_t *last,
+                                          const uint8_t *before, uint8_t *frame) {
+  frame_body(screen, last, before, frame, shade_avx512);
+}
+#endif
+
+void pp_screen_frame(const pp_screen *screen, const uint8_t *last, const uint8_t *before,
+                     uint8_t *frame) {
+#if PP_ISA_X86
+  if (screen->isa == PP_ISA_AVX512) {
+    frame_avx512(screen, last, before, frame);
+    return;
+  }
+  if (screen->isa == PP_ISA_AVX2) {
+    frame_avx2(screen, last, before, frame);
+    return;
+  }
+#endif
+  frame_generic(screen, last, before, frame);
+}

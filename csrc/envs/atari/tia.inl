@@ -1,0 +1,357 @@
+// tia.inl: draws the television chip's lines from the log of register writes, and finds collisions.
+// Included by a file that defines PP_BUILD(name), the name of a public function in that build.
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "machine.h"
+
+// A log entry is cycle << 16 | register << 8 | value. Nothing is drawn when the program writes: the
+// log is carried out when a collision register is read or the frame ends. Each object is a mask
+// of 160 bits, so collisions are ANDs of masks and need no pixels; lines that repeat the line above
+// cost one copy, or nothing when no pixels are wanted.
+
+static inline pp_mask mask_and(pp_mask a, pp_mask b) {
+  return (pp_mask){{a.word[0] & b.word[0], a.word[1] & b.word[1], a.word[2] & b.word[2]}};
+}
+
+static inline pp_mask mask_or(pp_mask a, pp_mask b) {
+  return (pp_mask){{a.word[0] | b.word[0], a.word[1] | b.word[1], a.word[2] | b.word[2]}};
+}
+
+static inline bool mask_any(pp_mask a) {
+  return (a.word[0] | a.word[1] | a.word[2]) != 0;
+}
+
+static inline bool mask_meet(pp_mask a, pp_mask b) {
+  return mask_any(mask_and(a, b));
+}
+
+// the first `count` bits of a word that starts at pixel `start`
+static inline uint64_t low_bits(int count) {
+  if (count <= 0) return 0;
+  return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
+}
+
+// pixels from..to-1
+static inline pp_mask mask_span(int from, int to) {
+  return (pp_mask){{low_bits(to) & ~low_bits(from), low_bits(to - 64) & ~low_bits(from - 64),
+                    low_bits(to - 128) & ~low_bits(from - 128)}};
+}
+
+// add a pattern of up to 32 pixels at pixel x (0..159) of a line that wraps around
+static inline void mask_place(pp_mask *m, uint64_t pattern, int x) {
+  int shift = x & 63;
+  uint64_t low = pattern << shift, high = pattern >> 1 >> (63 - shift);
+  if (x < 64) {
+    m->word[0] |= low;
+    m->word[1] |= high;
+  } else if (x < 128) {
+    m->word[1] |= low;
+    m->word[2] |= high & 0xffffffffu;
+    m->word[0] |= high >> 32;
+  } else {
+    m->word[2] |= low & 0xffffffffu;
+    m->word[0] |= low >> 32;
+  }
+}
+
+// offsets of the copies that NUSIZ asks for; the first is always 0
+static const uint8_t copy_offset[8][2] = {{0, 0},  {16, 0}, {32, 0},  {16, 32},
+                                          {64, 0}, {0, 0},  {32, 64}, {0, 0}};
+
+// repeat each of eight bits 1, 2 or 4 times
+static uint64_t stretch(uint32_t bits, int size_log2) {
+  if (size_log2 >= 1) {
+    bits = (bits | bits << 4) & 0x0f0f;
+    bits = (bits | bits << 2) & 0x3333;
+    bits = (bits | bits << 1) & 0x5555;
+    bits |= bits << 1;
+  }
+  if (size_log2 >= 2) {
+    bits = (bits | bits << 8) & 0x00ff00ff;
+    bits = (bits | bits << 4) & 0x0f0f0f0f;
+    bits = (bits | bits << 2) & 0x33333333;
+    bits = (bits | bits << 1) & 0x55555555;
+    bits |= bits << 1;
+  }
+  return bits;
+}
+
+static inline uint8_t reverse(uint8_t bits) {
+  bits = (uint8_t)((bits & 0xf0) >> 4 | (bits & 0x0f) << 4);
+  bits = (uint8_t)((bits & 0xcc) >> 2 | (bits & 0x33) << 2);
+  return (uint8_t)((bits & 0xaa) >> 1 | (bits & 0x55) << 1);
+}
+
+static void place_copies(pp_mask *m, uint64_t pattern, int x, int nusiz, bool hide_first) {
+  if (!hide_first) mask_place(m, pattern, x);
+  for (int k = 0; k < 2; ++k) {
+    int offset = copy_offset[nusiz & 7][k];
+    if (offset == 0) break;
+    int at = x + offset;
+    mask_place(m, pattern, at >= PP_LINE_PIXELS ? at - PP_LINE_PIXELS : at);
+  }
+}
+
+static pp_mask player_mask(const pp_tia *t, int p) {
+  pp_mask m = {{0, 0, 0}};
+  uint8_t bits = t->delay[p] ? t->old_grp[p] : t->grp[p];
+  if (bits == 0) return m;
+  if (!t->reflect[p]) bits = reverse(bits);
+  int size = t->nusiz[p] & 7, x = t->position[2 * p];
+  int size_log2 = size == 5 ? 1 : size == 7 ? 2 : 0;
+  // wide players start a pixel later
+  if (size_log2) x = x + 1 == PP_LINE_PIXELS ? 0 : x + 1;
+  place_copies(&m, stretch(bits, size_log2), x, size, t->hide_first[p]);
+  return m;
+}
+
+static pp_mask missile_mask(const pp_tia *t, int p) {
+  pp_mask m = {{0, 0, 0}};
+  if (!t->enam[p] || t->locked[p]) return m;
+  uint64_t pattern = (UINT64_C(1) << (1 << (t->nusiz[p] >> 4 & 3))) - 1;
+  place_copies(&m, pattern, t->position[2 * p + 1], t->nusiz[p], false);
+  return m;
+}
+
+static pp_mask ball_mask(const pp_tia *t) {
+  pp_mask m = {{0, 0, 0}};
+  if (!(t->delay_ball ? t->old_enabl : t->enabl)) return m;
+  mask_place(&m, (UINT64_C(1) << (1 << (t->ctrlpf >> 4 & 3))) - 1, t->position[PP_BALL]);
+  return m;
+}
+
+// a byte with each bit four times, the lowest bit first; and the same with the highest bit first
+#define FOUR(b, bit, at) (((b) >> (bit) & 1u) * (0xfu << 4 * (at)))
+#define UPWARD(b)                                                                                 \
+  FOUR(b, 0, 0) | FOUR(b, 1, 1) | FOUR(b, 2, 2) | FOUR(b, 3, 3) | FOUR(b, 4, 4) | FOUR(b, 5, 5) | \
+      FOUR(b, 6, 6) | FOUR(b, 7, 7)
+#define DOWNWARD(b)                                                                               \
+  FOUR(b, 7, 0) | FOUR(b, 6, 1) | FOUR(b, 5, 2) | FOUR(b, 4, 3) | FOUR(b, 3, 4) | FOUR(b, 2, 5) | \
+      FOUR(b, 1, 6) | FOUR(b, 0, 7)
+#define OF_4(f, b) f(b), f(b + 1), f(b + 2), f(b + 3)
+#define OF_16(f, b) OF_4(f, b), OF_4(f, b + 4), OF_4(f, b + 8), OF_4(f, b + 12)
+#define OF_64(f, b) OF_16(f, b), OF_16(f, b + 16), OF_16(f, b + 32), OF_16(f, b + 48)
+#define OF_256(f) OF_64(f, 0), OF_64(f, 64), OF_64(f, 128), OF_64(f, 192)
+static const uint32_t upward[256] = {OF_256(UPWARD)};
+static const uint32_t downward[256] = {OF_256(DOWNWARD)};
+
+static pp_mask playfield_mask(const pp_tia *t) {
+  // PF0 and PF2 are shown lowest bit first, PF1 highest first; PF0 has only its upper four bits
+  uint64_t left0 = upward[t->pf[0] >> 4], left1 = downward[t->pf[1]], left2 = upward[t->pf[2]];
+  pp_mask m = {{left0 | left1 << 16 | left2 << 48, left2 >> 16, 0}};
+  if (t->ctrlpf & 1) {
+    uint64_t right0 = downward[t->pf[2]], right1 = upward[t->pf[1]];
+    m.word[1] |= right0 << 16 | right1 << 48;
+    m.word[2] |= right1 >> 16 | (uint64_t)(downward[t->pf[0]] & 0xffff) << 16;
+  } else {
+    m.word[1] |= left0 << 16 | left1 << 32;
+    m.word[2] |= left2;
+  }
+  return m;
+}
+
+static void refresh(pp_tia *t, int object) {
+  pp_mask m;
+  switch (object) {
+    case PP_PLAYER0: m = player_mask(t, 0); break;
+    case PP_MISSILE0: m = missile_mask(t, 0); break;
+    case PP_PLAYER1: m = player_mask(t, 1); break;
+    case PP_MISSILE1: m = missile_mask(t, 1); break;
+    case PP_BALL: m = ball_mask(t); break;
+    default: m = playfield_mask(t); break;
+  }
+  t->now[object] = m;
+  uint8_t bit = (uint8_t)(1u << object);
+  // an object that was and stays invisible changes nothing
+  uint8_t before = t->shown;
+  t->stale &= (uint8_t)~bit;
+  t->shown = (uint8_t)(mask_any(m) ? before | bit : before & ~bit);
+  t->changed |= (before | t->shown) & bit;
+}
+
+static inline void refresh_stale(pp_tia *t) {
+  for (unsigned stale = t->stale; stale; stale &= stale - 1) refresh(t, __builtin_ctz(stale));
+}
+
+// an object's registers change in mid-line, at pixel x: keep what it showed up to there
+static void cut_line(pp_tia *t, int object, int x) {
+  uint8_t bit = (uint8_t)(1u << object);
+  if (t->stale & bit) refresh(t, object);
+  int from = t->from[object];
+  if (!(t->cut & bit)) {
+    t->cut |= bit;
+    t->done[object] = mask_and(t->now[object], mask_span(0, x));
+    t->from[object] = (int16_t)x;
+  } else if (x > from) {
+    pp_mask piece = mask_and(t->now[object], mask_span(from, x));
+    t->done[object] = mask_or(t->done[object], piece);
+    t->from[object] = (int16_t)x;
+  }
+}
+
+// an object's registers change at pixel x of this line
+static inline void touch(pp_tia *t, int object, int x) {
+  if (x > 0) cut_line(t, object, x);
+  t->stale |= (uint8_t)(1u << object);
+}
+
+// which collision bit each pair of objects sets: 2 * register + (bit 7 ? 1 : 0)
+static const int8_t pair_bit[PP_OBJECTS][PP_OBJECTS] = {
+    // P0, M0, P1, M1, BL, PF
+    {-1, 0, 15, 3, 4, 5},   {0, -1, 1, 14, 8, 9},  {15, 1, -1, 2, 6, 7},
+    {3, 14, 2, -1, 10, 11}, {4, 8, 6, 10, -1, 13}, {5, 9, 7, 11, 13, -1},
+};
+
+// set the collision bits of all pairs among the objects that are shown
+static void collide(pp_tia *t, const pp_mask mask[PP_OBJECTS], unsigned shown) {
+  // most lines have no two objects in one place
+  pp_mask seen = {{0, 0, 0}}, meet = {{0, 0, 0}};
+  for (unsigned left = shown; left; left &= left - 1) {
+    pp_mask m = mask[__builtin_ctz(left)];
+    meet = mask_or(meet, mask_and(seen, m));
+    seen = mask_or(seen, m);
+  }
+  if (!mask_any(meet)) return;
+
+  for (unsigned first = shown; first; first &= first - 1) {
+    int a = __builtin_ctz(first);
+    if (!mask_meet(mask[a], meet)) continue;
+    for (unsigned second = first & (first - 1); second; second &= second - 1) {
+      int b = __builtin_ctz(second);
+      if (t->collision >> pair_bit[a][b] & 1) continue;
+      if (mask_meet(mask[a], mask[b])) t->collision |= (uint16_t)(1u << pair_bit[a][b]);
+    }
+  }
+}
+
+// collect the pixels of all objects over the whole line; return which of them have any
+static unsigned compose(pp_tia *t, pp_mask mask[PP_OBJECTS]) {
+  refresh_stale(t);
+  unsigned shown = t->shown | t->cut;
+  for (unsigned left = shown; left; left &= left - 1) {
+    int o = __builtin_ctz(left);
+    mask[o] = t->now[o];
+    if (t->cut >> o & 1) {
+      mask[o] = mask_and(mask[o], mask_span(t->from[o], PP_LINE_PIXELS));
+      mask[o] = mask_or(mask[o], t->done[o]);
+    }
+  }
+  return shown;
+}
+
+// a colour and where it is put, over what lies below
+typedef struct layer {
+  pp_mask mask;
+  uint8_t color;
+} layer;
+
+#include "paint.inl"
+
+// add the playfield and the ball; in score mode each half of the playfield has a player's colour
+static int add_field(const pp_tia *t, const pp_mask *mask, unsigned shown, layer *to) {
+  int n = 0;
+  bool field = shown >> PP_PLAYFIELD & 1, ball = shown >> PP_BALL & 1;
+  if (field && (t->ctrlpf & 6) == 2) {
+    to[n++] = (layer){mask_and(mask[PP_PLAYFIELD], mask_span(0, 80)), t->color[0]};
+    to[n++] = (layer){mask_and(mask[PP_PLAYFIELD], mask_span(80, 160)), t->color[1]};
+  } else if (field) {
+    to[n++] = (layer){mask[PP_PLAYFIELD], t->color[2]};
+  }
+  if (ball) to[n++] = (layer){mask[PP_BALL], t->color[2]};
+  return n;
+}
+
+// add the players and their missiles, player 0 on top
+static int add_players(const pp_tia *t, const pp_mask *mask, unsigned shown, layer *to) {
+  int n = 0;
+  if (shown >> PP_MISSILE1 & 1) to[n++] = (layer){mask[PP_MISSILE1], t->color[1]};
+  if (shown >> PP_PLAYER1 & 1) to[n++] = (layer){mask[PP_PLAYER1], t->color[1]};
+  if (shown >> PP_MISSILE0 & 1) to[n++] = (layer){mask[PP_MISSILE0], t->color[0]};
+  if (shown >> PP_PLAYER0 & 1) to[n++] = (layer){mask[PP_PLAYER0], t->color[0]};
+  return n;
+}
+
+static inline uint8_t *row_of(const pp_tia *t, const pp_picture *p) {
+  return p->screen + (size_t)((t->line_start - p->first) / PP_LINE_CLOCKS) * PP_LINE_PIXELS;
+}
+
+// finish this line up to pixel x: collisions, and pixels if wanted
+static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, int x) {
+  int from = t->drawn;
+  if (x <= from) return;
+  t->drawn = (int16_t)x;
+  if (t->vblank) {
+    if (p->screen) memset(row_of(t, p) + from, 0, (size_t)(x - from));
+    return;
+  }
+
+  pp_mask mask[PP_OBJECTS];
+  unsigned shown = compose(t, mask);
+  bool whole = from == 0 && x == PP_LINE_PIXELS;
+  pp_mask span = mask_span(from, x);
+  if (!whole) {
+    for (unsigned left = shown; left; left &= left - 1) {
+      int o = __builtin_ctz(left);
+      mask[o] = mask_and(mask[o], span);
+    }
+  }
+  if (shown & (shown - 1)) collide(t, mask, shown);
+  if (!p->screen) return;
+
+  layer layers[8];
+  int n = 0;
+  if (t->ctrlpf & 4) {
+    n += add_players(t, mask, shown, layers);
+    n += add_field(t, mask, shown, layers + n);
+  } else {
+    n += add_field(t, mask, shown, layers);
+    n += add_players(t, mask, shown, layers + n);
+  }
+  if (t->comb) layers[n++] = (layer){{{0xff, 0, 0}}, 0};
+  paint(row_of(t, p), t->color[3], layers, n, &span);
+}
+
+// go to the next line of the screen
+static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) {
+  refresh_stale(t);
+  // a line with changes midway is not what the next line looks like
+  uint8_t again = t->cut | t->comb | t->hide_first[0] | t->hide_first[1] | (t->drawn > 0);
+  if (t->changed) {
+    finish_to(t, p, PP_LINE_PIXELS);
+  } else if (p->screen) {
+    uint8_t *row = row_of(t, p);
+    memcpy(row, row - PP_LINE_PIXELS, PP_LINE_PIXELS);
+  }
+  t->changed = again;
+  if (t->hide_first[0] | t->hide_first[1]) {
+    if (t->hide_first[0]) t->stale |= 1u << PP_PLAYER0;
+    if (t->hide_first[1]) t->stale |= 1u << PP_PLAYER1;
+    t->hide_first[0] = t->hide_first[1] = 0;
+  }
+  t->comb = 0;
+  t->cut = 0;
+  t->drawn = 0;
+  t->line_start += PP_LINE_CLOCKS;
+}
+
+// finish all lines before this clock; return the clock's pixel in its line, 0 if it has none
+static inline int advance(pp_tia *t, const pp_picture *p, int32_t clock) {
+  while (clock - t->line_start >= PP_LINE_CLOCKS && t->line_start < p->last) next_line(t, p);
+  if (t->line_start >= p->last) return 0;
+  int x = clock - t->line_start - PP_BLANK_CLOCKS;
+  return x < 0 ? 0 : x;
+}
+
+#include "tia_write.inl"
+
+void PP_BUILD(pp_tia_draw)(pp_tia *t, const pp_picture *p, const uint32_t *log, const uint32_t *end,
+                           uint32_t cycle) {
+  for (; log < end; ++log) {
+    int32_t clock = (int32_t)(*log >> 16) * 3;
+    tia_apply(t, p, *log >> 8 & 63, (uint8_t)*log, clock);
+  }
+  int x = advance(t, p, (int32_t)cycle * 3);
+  finish_to(t, p, x > PP_LINE_PIXELS ? PP_LINE_PIXELS : x);
+}

@@ -1,0 +1,197 @@
+// tia_write.inl: what each write to a register of the television chip does, and when it shows.
+// Included by tia.inl.
+
+// HMOVE begun at this cycle of a line: pixels by which the motion registers 0..15 shift to the
+// right
+#include "motion.inl"
+
+// a register write shows this many clocks later; the playfield changes at the next group of four
+// pixels that is at least two clocks away
+static inline int write_delay(unsigned reg, int clock) {
+  switch (reg) {
+    case 0x04:
+    case 0x05: return 8;
+    case 0x0b:
+    case 0x0c:
+    case 0x1b:
+    case 0x1c: return 1;
+    case 0x12:
+    case 0x13: return 8;
+    case 0x0d:
+    case 0x0e:
+    case 0x0f: {
+      int x = clock % PP_LINE_CLOCKS;
+      return ((x + 5) & ~3) - x;
+    }
+    default: return 0;
+  }
+}
+
+static inline int wrap_pixel(int x) {
+  return x >= PP_LINE_PIXELS ? x - PP_LINE_PIXELS : x;
+}
+
+// where an object lands whose position is reset at this clock of a line
+static inline int reset_position(int clock, int in_blank, int offset) {
+  int x = clock - PP_BLANK_CLOCKS;
+  return x < 0 ? in_blank : wrap_pixel(x + offset);
+}
+
+// A player that is reset shows no first copy on this line, except where the new position is just
+// before one of its copies; reset while a copy is being drawn, that copy is finished first.
+static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clock) {
+  int object = 2 * player, size = t->nusiz[player] & 7;
+  int to = reset_position(clock % PP_LINE_CLOCKS, 3, 5);
+  int width = size == 5 ? 16 : size == 7 ? 32 : 8;
+  bool before = false, inside = false;
+  for (int k = -1; k < 2; ++k) {
+    int offset = k < 0 ? 0 : copy_offset[size][k];
+    if (k >= 0 && offset == 0) break;
+    int start = t->position[object] + offset;
+    int ahead = to - start;
+    if (ahead >= 0 && ahead < 4) before = true;
+    if (ahead >= 4 && ahead < 4 + width) inside = true;
+  }
+  int x = advance(t, p, inside ? clock + 11 : clock);
+  touch(t, object, x);
+  t->position[object] = (uint8_t)to;
+  t->hide_first[player] = !before;
+  if (t->locked[player]) {
+    touch(t, object + 1, x);
+    t->position[object + 1] = (uint8_t)to;
+  }
+}
+
+static void move_objects(pp_tia *t, int x, int32_t clock) {
+  int cycle = clock % PP_LINE_CLOCKS / 3;
+  if (cycle < 21 || cycle > 74) t->comb = t->changed = 1;
+  for (int o = 0; o < 5; ++o) {
+    int shift = motion_shift(cycle, t->motion[o]);
+    if (shift == 0) continue;
+    touch(t, o, x);
+    int at = t->position[o] + shift;
+    t->position[o] = (uint8_t)(at < 0 ? at + PP_LINE_PIXELS : wrap_pixel(at));
+  }
+}
+
+static void set_color(pp_tia *t, const pp_picture *p, int which, int x, uint8_t color) {
+  if (p->screen && x > 0) finish_to(t, p, x);
+  t->changed = 1;
+  t->color[which] = color;
+}
+
+// missile p is hidden behind its player while locked, and leaves from the player's middle
+static void lock_missile(pp_tia *t, int p, int x, bool locked) {
+  touch(t, 2 * p + 1, x);
+  if (!locked && t->locked[p]) {
+    int size = t->nusiz[p] & 7;
+    int middle = size == 5 ? 8 : size == 7 ? 16 : 4;
+    t->position[2 * p + 1] = (uint8_t)wrap_pixel(t->position[2 * p] + middle);
+  }
+  t->locked[p] = locked;
+}
+
+static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t value, int32_t clock) {
+  if (reg == 0x10 || reg == 0x11) {
+    reset_player(t, p, (int)reg - 0x10, clock);
+    return;
+  }
+  int x = advance(t, p, clock + write_delay(reg, clock));
+  switch (reg) {
+    case 0x01:
+      if (x > 0) finish_to(t, p, x);
+      t->changed = 1;
+      t->vblank = value >> 1 & 1;
+      break;
+    case 0x04:
+    case 0x05:
+      touch(t, reg == 4 ? PP_PLAYER0 : PP_PLAYER1, x);
+      touch(t, reg == 4 ? PP_MISSILE0 : PP_MISSILE1, x);
+      t->nusiz[reg - 4] = value;
+      break;
+    case 0x06:
+    case 0x07:
+    case 0x08:
+    case 0x09: set_color(t, p, (int)reg - 6, x, value); break;
+    case 0x0a:
+      touch(t, PP_PLAYFIELD, x);
+      touch(t, PP_BALL, x);
+      // score and priority change colours
+      if (p->screen && x > 0 && ((value ^ t->ctrlpf) & 6)) finish_to(t, p, x);
+      t->changed = 1;
+      t->ctrlpf = value;
+      break;
+    case 0x0b:
+    case 0x0c:
+      touch(t, reg == 0x0b ? PP_PLAYER0 : PP_PLAYER1, x);
+      t->reflect[reg - 0x0b] = value;
+      break;
+    case 0x0d:
+    case 0x0e:
+    case 0x0f:
+      touch(t, PP_PLAYFIELD, x);
+      t->pf[reg - 0x0d] = value;
+      break;
+    case 0x12:
+    case 0x13:
+      touch(t, reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1, x);
+      t->position[reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1] =
+          (uint8_t)reset_position(clock % PP_LINE_CLOCKS, 2, 4);
+      break;
+    case 0x14:
+      touch(t, PP_BALL, x);
+      t->position[PP_BALL] = (uint8_t)reset_position(clock % PP_LINE_CLOCKS, 2, 4);
+      break;
+    case 0x1b:
+    case 0x1c: {
+      // writing one player's graphics takes over the delayed copy of the other's
+      int q = (int)reg - 0x1b;
+      if (!t->delay[q]) touch(t, 2 * q, x);
+      t->grp[q] = value;
+      if (t->delay[1 - q]) touch(t, 2 * (1 - q), x);
+      t->old_grp[1 - q] = t->grp[1 - q];
+      if (q == 1) {
+        if (t->delay_ball) touch(t, PP_BALL, x);
+        t->old_enabl = t->enabl;
+      }
+      break;
+    }
+    case 0x1d:
+    case 0x1e:
+      touch(t, reg == 0x1d ? PP_MISSILE0 : PP_MISSILE1, x);
+      t->enam[reg - 0x1d] = value;
+      break;
+    case 0x1f:
+      touch(t, PP_BALL, x);
+      t->enabl = value >> 1 & 1;
+      break;
+    case 0x20:
+    case 0x21:
+    case 0x22:
+    case 0x23:
+    case 0x24: {
+      static const uint8_t object[5] = {PP_PLAYER0, PP_PLAYER1, PP_MISSILE0, PP_MISSILE1, PP_BALL};
+      t->motion[object[reg - 0x20]] = value >> 4;
+      break;
+    }
+    case 0x25:
+    case 0x26:
+      touch(t, reg == 0x25 ? PP_PLAYER0 : PP_PLAYER1, x);
+      t->delay[reg - 0x25] = value;
+      break;
+    case 0x27:
+      touch(t, PP_BALL, x);
+      t->delay_ball = value;
+      break;
+    case 0x28:
+    case 0x29: lock_missile(t, (int)reg - 0x28, x, value >> 1 & 1); break;
+    case 0x2a: move_objects(t, x, clock); break;
+    case 0x2b: memset(t->motion, 0, sizeof t->motion); break;
+    case 0x2c:
+      if (x > 0) finish_to(t, p, x);
+      t->changed = 1;
+      t->collision = 0;
+      break;
+    default: break;
+  }
+}

@@ -1,0 +1,63 @@
+/* MountainCar-v0: rock a weak car out of a valley by pushing left, not at all, or right.
+ *
+ * Equals gymnasium 1.4.0 (envs/classic_control/mountain_car.py) bit for bit: float64 dynamics,
+ * float32 observation. Model: A. Moore, "Efficient memory-based learning for robot control", 1990.
+ */
+#include "valley.h"
+
+#define GOAL_POSITION 0.5
+#define FORCE 0.001
+
+/* -------------------------------------------------------------------------------- dynamics -- */
+
+static inline double clip(double value, double low, double high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+/* one step; returns 1 at the goal */
+static inline uint8_t advance(car *it, const rules *shared, int64_t action) {
+  double push = (double)(action - 1) * FORCE + cos(3 * it->position) * (-GRAVITY);
+  double velocity = clip(it->velocity + push, -MAX_SPEED, MAX_SPEED);
+  double position = clip(it->position + velocity, MIN_POSITION, MAX_POSITION);
+
+  /* the wall on the left takes all speed */
+  if (position == MIN_POSITION && velocity < 0) velocity = 0;
+  it->position = position;
+  it->velocity = velocity;
+  return (position >= GOAL_POSITION) & (velocity >= shared->goal_velocity);
+}
+
+/* ------------------------------------------------------------------------------- callbacks -- */
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  result->terminated = advance(env->state, env->shared, *(const int64_t *)action);
+  result->reward[0] = -1;
+  return PP_OK;
+}
+
+static int step_many(void *shared, const pp_run *run) {
+  const int64_t *actions = run->actions;
+  float *row = run->fields[0];
+  for (int32_t i = 0; i < run->count; i++) {
+    car *it = (car *)(void *)(run->states + (size_t)i * run->state_stride);
+    run->terminated[i] = advance(it, shared, actions[i]);
+    run->reward[i] = -1;
+    if (row) write_observation(it, row + 2 * i);
+  }
+  return PP_OK;
+}
+
+/* ------------------------------------------------------------------------------ definition -- */
+
+const pp_env_def pp_env_mountain_car_v0 = {
+    VALLEY_DEFINITION,
+    .id = "MountainCar-v0",
+    .reference = "gymnasium 1.4.0 MountainCar-v0",
+    .reward_threshold = -110.0,
+    .max_episode_steps = 200,
+    .state_size = sizeof(car),
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 3},
+    .reset = reset,
+    .step = step,
+    .step_many = step_many,
+};

@@ -1,0 +1,194 @@
+/* Pendulum-v1: swing a pendulum up, and keep it there, with a motor too weak to lift it.
+ *
+ * Equals gymnasium 1.4.0 (envs/classic_control/pendulum.py) bit for bit: float64 dynamics, the
+ * torque in float32 (NumPy 2 keeps a float32 times a Python float in float32, NEP 50), squares by
+ * the C library's pow as NumPy's `** 2` of a scalar.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "base/sincos.h"
+#include "base/square.h"
+#include "pp_env.h"
+
+/* ------------------------------------------------------------------------------- constants -- */
+
+#define PI 3.141592653589793
+
+#define MAX_SPEED 8.0
+#define MAX_TORQUE 2.0f
+#define TIME_STEP 0.05
+
+/* ------------------------------------------------------------------------------------ data -- */
+
+/* sine and cosine are theta's: the observation shows them, and the next step needs one of them */
+typedef struct pendulum {
+  double theta;
+  double theta_dot;
+  double sine;
+  double cosine;
+} pendulum;
+
+/* what all environments share */
+typedef struct rules {
+  double pull; /* angular acceleration by gravity of a level pendulum: 3 g / (2 l) */
+} rules;
+
+static const double lows[3] = {-1, -1, -MAX_SPEED};
+static const double highs[3] = {1, 1, MAX_SPEED};
+
+static const pp_field fields[] = {
+    {.name = "obs", .dtype = PP_FLOAT32, .ndim = 1, .shape = {3}, .lows = lows, .highs = highs},
+};
+
+static const pp_option options[] = {
+    {.name = "g",
+     .type = PP_OPT_FLOAT,
+     .number = 10.0,
+     .low = -DBL_MAX,
+     .high = DBL_MAX,
+     .doc = "acceleration of gravity in m/s^2"},
+};
+
+/* the initial state is drawn from -x_init .. x_init; NumPy refuses a range below 0 or infinite */
+static const pp_option reset_options[] = {
+    {.name = "x_init",
+     .type = PP_OPT_FLOAT,
+     .number = PI,
+     .low = 0,
+     .high = DBL_MAX / 2,
+     .doc = "largest initial angle in rad"},
+    {.name = "y_init",
+     .type = PP_OPT_FLOAT,
+     .number = 1.0,
+     .low = 0,
+     .high = DBL_MAX / 2,
+     .doc = "largest initial angular velocity in rad/s"},
+};
+
+/* -------------------------------------------------------------------------------- dynamics -- */
+
+/* fmod(angle, 2 pi) for angle >= 0. The C library divides bit by bit; here 2 pi is cut in two
+ * parts short enough that whole turns of either are exact, and so is what they leave: a multiple of
+ * the angle's or 2 pi's last bit, whichever is smaller, and less than 8 */
+static inline double drop_turns(double angle) {
+  const double turn_high = 0x1.921fb4p+2, turn_low = 2 * PI - 0x1.921fb4p+2;
+  if (angle < 2 * PI) return angle;
+  if (!(angle < 1e4)) return fmod(angle, 2 * PI);
+  double turns = (double)(int32_t)(angle * (0.5 / PI));
+  double rest = angle - turns * turn_high - turns * turn_low;
+
+  /* the quotient may have been rounded across a whole number */
+  if (rest < 0) return rest + 2 * PI;
+  return rest < 2 * PI ? rest : rest - 2 * PI;
+}
+
+/* the angle between -pi and pi, by Python's % (the sign of its result is the divisor's) */
+static inline double normalize(double theta) {
+  double angle = theta + PI;
+  double rest = drop_turns(fabs(angle));
+  if (angle < 0 && rest > 0) rest = 2 * PI - rest;
+  return rest - PI;
+}
+
+/* one step; returns the reward */
+static inline double advance(pendulum *it, const rules *shared, float action) {
+  float torque = action < -MAX_TORQUE ? -MAX_TORQUE : action > MAX_TORQUE ? MAX_TORQUE : action;
+  double cost = pp_square(normalize(it->theta)) + 0.1 * pp_square(it->theta_dot) +
+                0.001f * pp_square_float(torque);
+
+  double theta_acc = shared->pull * it->sine + 3.0f * torque;
+  double theta_dot = it->theta_dot + theta_acc * TIME_STEP;
+  if (theta_dot < -MAX_SPEED) theta_dot = -MAX_SPEED;
+  if (theta_dot > MAX_SPEED) theta_dot = MAX_SPEED;
+  it->theta = it->theta + theta_dot * TIME_STEP;
+  it->theta_dot = theta_dot;
+  pp_sincos(it->theta, &it->sine, &it->cosine);
+  return -cost;
+}
+
+static inline void write_observation(const pendulum *it, float *row) {
+  row[0] = (float)it->cosine;
+  row[1] = (float)it->sine;
+  row[2] = (float)it->theta_dot;
+}
+
+/* ------------------------------------------------------------------------------- callbacks -- */
+
+static int configure(pp_config *config) {
+  rules *shared = malloc(sizeof(*shared));
+  if (!shared) return PP_ERR_MEMORY;
+  shared->pull = 3 * config->options[0].f / 2;
+  config->shared = shared;
+  return PP_OK;
+}
+
+static void release(void *shared) {
+  free(shared);
+}
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)result;
+  pendulum *it = env->state;
+  double angle = how->options ? how->options[0].f : reset_options[0].number;
+  double speed = how->options ? how->options[1].f : reset_options[1].number;
+  it->theta = pp_rng_uniform(env->rng, -angle, angle);
+  it->theta_dot = pp_rng_uniform(env->rng, -speed, speed);
+  pp_sincos(it->theta, &it->sine, &it->cosine);
+  return PP_OK;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  result->reward[0] = advance(env->state, env->shared, *(const float *)action);
+  return PP_OK;
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  if (rows[0]) write_observation(env->state, rows[0]);
+  return PP_OK;
+}
+
+static int step_many(void *shared, const pp_run *run) {
+  const float *actions = run->actions;
+  float *row = run->fields[0];
+  for (int32_t i = 0; i < run->count; i++) {
+    pendulum *it = (pendulum *)(void *)(run->states + (size_t)i * run->state_stride);
+    run->reward[i] = advance(it, shared, actions[i]);
+    if (row) write_observation(it, row + 3 * i);
+  }
+  return PP_OK;
+}
+
+/* ------------------------------------------------------------------------------ definition -- */
+
+const pp_env_def pp_env_pendulum_v1 = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "Pendulum-v1",
+    .family = "classic_control",
+    .reference = "gymnasium 1.4.0 Pendulum-v1",
+    .reward_threshold = NAN,
+    .max_episode_steps = 200,
+    .options = options,
+    .num_options = 1,
+    .reset_options = reset_options,
+    .num_reset_options = 2,
+    .state_size = sizeof(pendulum),
+    .num_fields = 1,
+    .fields = fields,
+    .action = {.name = "action",
+               .dtype = PP_FLOAT32,
+               .ndim = 1,
+               .shape = {1},
+               .low = -MAX_TORQUE,
+               .high = MAX_TORQUE},
+    .configure = configure,
+    .release = release,
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+    .step_many = step_many,
+};

@@ -1,0 +1,438 @@
+/* What all MuJoCo tasks have in common: models, states, frame skip, rows. */
+#include "task.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An environment's state, all of it plain numbers: this head, then as many doubles as
+ * state_doubles() says, in this order: the state now and the state before the last step or the
+ * reset's mj_forward (from which the positions that MuJoCo's pictures show are computed again), in
+ * turns the first or the second; the last action, carry, infos, and the stacked observations, the
+ * oldest first. */
+typedef struct state_head {
+  int32_t has_stepped; /* since the episode began */
+  int32_t turn;        /* 1: the state now is the second */
+} state_head;
+
+static double *state_numbers(const pp_env *env) {
+  return (double *)(void *)((char *)env->state + sizeof(state_head));
+}
+
+static double *state_now(const pp_env *env) {
+  const state_head *head = env->state;
+  const mujoco_shared *shared = env->shared;
+  return state_numbers(env) + head->turn * shared->state_numbers;
+}
+
+static double *state_before(const pp_env *env) {
+  const state_head *head = env->state;
+  const mujoco_shared *shared = env->shared;
+  return state_numbers(env) + !head->turn * shared->state_numbers;
+}
+
+static double *state_action(const pp_env *env) {
+  const mujoco_shared *shared = env->shared;
+  return state_numbers(env) + 2 * shared->state_numbers;
+}
+
+static double *state_carry(const pp_env *env) {
+  const mujoco_shared *shared = env->shared;
+  return state_action(env) + shared->nu;
+}
+
+static double *state_infos(const pp_env *env) {
+  return state_carry(env) + MUJOCO_MAX_CARRY;
+}
+
+/* how many numbers an info has */
+static int32_t numbers_of(const mujoco_shared *shared, const pp_field *info) {
+  return info->ndim ? shared->ntendon : 1;
+}
+
+static double *state_obs(const pp_env *env) {
+  const mujoco_shared *shared = env->shared;
+  return state_infos(env) + shared->info_numbers;
+}
+
+static size_t state_doubles(const mujoco_shared *shared) {
+  return (size_t)shared->state_numbers * 2 + (size_t)shared->nu + MUJOCO_MAX_CARRY +
+         (size_t)shared->info_numbers + (size_t)shared->obs_size * (size_t)shared->frame_stack;
+}
+
+/* ------------------------------------------------------------------------------- configure -- */
+
+static int fail(pp_config *config, int status, const char *text) {
+  snprintf(config->error->text, sizeof(config->error->text), "%s", text);
+  return status;
+}
+
+int mujoco_find(pp_config *config, const mujoco_shared *shared, int type, const char *name,
+                int32_t *id) {
+  *id = shared->library.mj_name2id(shared->model, type, name);
+  if (*id >= 0) return PP_OK;
+  snprintf(config->error->text, sizeof(config->error->text), "the model has no %s named \"%s\"",
+           type == MUJOCO_BODY ? "body" : "site", name);
+  return PP_ERR_ARGUMENT;
+}
+
+typedef struct copying {
+  const mujoco_library *library;
+  const mjModel *from;
+  mjModel *model;
+} copying;
+
+static void copy_model(void *argument) {
+  copying *it = argument;
+  it->model = it->library->mj_copyModel(NULL, it->from);
+}
+
+/* numbers of the link */
+static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjModel **model,
+                        const double **control, pp_error *error) {
+  int64_t address, body_mass, control_range, spec, timestep, sizes[7], fuses;
+  const char *names[7] = {"nq", "nv", "nu", "na", "nbody", "ntendon", "nsite"};
+  int status = PP_OK;
+
+  if (status >= 0) status = mujoco_link_number(link, "model", &address, error);
+  if (status >= 0) status = mujoco_link_number(link, "body_mass", &body_mass, error);
+  if (status >= 0) status = mujoco_link_number(link, "actuator_ctrlrange", &control_range, error);
+  if (status >= 0) status = mujoco_link_number(link, "mjSTATE_INTEGRATION", &spec, error);
+  if (status >= 0) status = mujoco_link_number(link, "timestep", &timestep, error);
+  if (status >= 0) status = mujoco_link_number(link, "fuses_dot", &fuses, error);
+  for (int i = 0; i < 7 && status >= 0; i++) {
+    status = mujoco_link_number(link, names[i], &sizes[i], error);
+  }
+  if (status < 0) return status;
+
+  double seconds;
+  memcpy(&seconds, &timestep, sizeof(seconds));
+  *model = (const mjModel *)(uintptr_t)address;
+  *control = (const double *)(uintptr_t)control_range;
+  shared->body_mass = (const double *)(uintptr_t)body_mass;
+  shared->state_spec = (unsigned)spec;
+  shared->fuses_dot = (int32_t)fuses;
+  shared->nq = (int32_t)sizes[0];
+  shared->nv = (int32_t)sizes[1];
+  shared->nu = (int32_t)sizes[2];
+  shared->na = (int32_t)sizes[3];
+  shared->nbody = (int32_t)sizes[4];
+  shared->ntendon = (int32_t)sizes[5];
+  shared->nsite = (int32_t)sizes[6];
+  shared->dt = seconds * shared->frame_skip;
+  return PP_OK;
+}
+
+/* numbers that last as long as the pool: the model is Python's */
+static int keep_numbers(mujoco_shared *shared, const double *control, pp_error *error) {
+  size_t nq = (size_t)shared->nq, nv = (size_t)shared->nv, nu = (size_t)shared->nu;
+  size_t nbody = (size_t)shared->nbody;
+  double *numbers = calloc(nq + nv + nbody + 2 * nu, sizeof(double));
+  mujoco_workspace *fresh;
+
+  if (!numbers) return PP_ERR_MEMORY;
+  shared->numbers = numbers;
+  fresh = mujoco_take(&shared->workspaces, error);
+  if (!fresh) return PP_ERR_MEMORY;
+  memcpy(numbers, fresh->qpos, sizeof(double) * nq);
+  memcpy(numbers + nq, fresh->qvel, sizeof(double) * nv);
+  mujoco_put_back(&shared->workspaces, fresh);
+  memcpy(numbers + nq + nv, shared->body_mass, sizeof(double) * nbody);
+  shared->init_qpos = numbers;
+  shared->init_qvel = numbers + nq;
+  shared->body_mass = numbers + nq + nv;
+  shared->control_low = numbers + nq + nv + nbody;
+  shared->control_high = shared->control_low + nu;
+  for (size_t i = 0; i < nu; i++) {
+    // a Box's bounds have its dtype
+    shared->control_low[i] = (float)control[2 * i];
+    shared->control_high[i] = (float)control[2 * i + 1];
+  }
+  return PP_OK;
+}
+
+static void describe(pp_config *config, mujoco_shared *shared) {
+  pp_field *obs = &config->fields[0];
+  *obs = (pp_field){.name = "obs",
+                    .dtype = PP_FLOAT64,
+                    .ndim = 1,
+                    .shape = {shared->obs_size},
+                    .low = -HUGE_VAL,
+                    .high = HUGE_VAL};
+  if (shared->frame_stack > 1) {
+    obs->ndim = 2;
+    obs->shape[0] = shared->frame_stack;
+    obs->shape[1] = shared->obs_size;
+  }
+  config->num_fields = 1 + shared->task->num_infos;
+  for (int32_t i = 0; i < shared->task->num_infos; i++) {
+    pp_field *info = &config->fields[1 + i];
+    *info = shared->task->infos[i];
+    if (info->ndim) info->shape[0] = shared->ntendon;
+    shared->info_numbers += numbers_of(shared, info);
+  }
+  config->action = (pp_field){.name = "action",
+                              .dtype = PP_FLOAT32,
+                              .ndim = 1,
+                              .shape = {shared->nu},
+                              .lows = shared->control_low,
+                              .highs = shared->control_high};
+  config->state_size = sizeof(state_head) + sizeof(double) * state_doubles(shared);
+}
+
+/* a model of the user's own may be too small for the task */
+static int check_sizes(pp_config *config, const mujoco_shared *shared) {
+  const mujoco_task *task = shared->task;
+
+  if (shared->nu >= 1 && shared->nq >= task->least_nq && shared->nv >= task->least_nv &&
+      shared->nsite >= task->least_nsite) {
+    return PP_OK;
+  }
+  snprintf(config->error->text, sizeof(config->error->text),
+           "the model has nq=%d, nv=%d, nu=%d, nsite=%d: the task needs nq >= %d, nv >= %d, "
+           "nu >= 1, nsite >= %d",
+           shared->nq, shared->nv, shared->nu, shared->nsite, task->least_nq, task->least_nv,
+           task->least_nsite);
+  return PP_ERR_ARGUMENT;
+}
+
+static int prepare(pp_config *config, mujoco_shared *shared) {
+  const pp_value *options = config->options, *link = &options[MUJOCO_LINK];
+  const double *control = NULL;
+  copying copy = {.library = &shared->library};
+  int status = mujoco_link_read(link, &shared->library, &shared->places, config->error);
+
+  shared->frame_skip = (int32_t)options[MUJOCO_FRAME_SKIP].i;
+  shared->frame_stack = (int32_t)options[MUJOCO_FRAME_STACK].i;
+  if (status >= 0) status = read_numbers(shared, link, &copy.from, &control, config->error);
+  if (status >= 0) status = check_sizes(config, shared);
+  if (status < 0) return status;
+
+  mujoco_mute_clock(&shared->library);
+  char text[PP_ERROR_TEXT] = "no memory";
+  status = mujoco_call(&shared->library, copy_model, &copy, text);
+  if (status < 0 || !copy.model) return fail(config, PP_ERR_MEMORY, text);
+  shared->model = copy.model;
+  shared->workspaces.library = &shared->library;
+  shared->workspaces.places = &shared->places;
+  shared->workspaces.model = shared->model;
+  shared->state_numbers = shared->library.mj_stateSize(shared->model, shared->state_spec);
+  status = keep_numbers(shared, control, config->error);
+  if (status >= 0) status = shared->task->prepare(config, shared);
+  if (status < 0) return status;
+  if (!options[MUJOCO_POST_CONSTRAINT].i) shared->needs_constraint_forces = 0;
+  describe(config, shared);
+  return PP_OK;
+}
+
+int mujoco_configure(pp_config *config, const mujoco_task *task) {
+  // seats are aligned to cache lines, which calloc's memory is not
+  mujoco_shared *shared = aligned_alloc(_Alignof(mujoco_shared), sizeof(*shared));
+  int status;
+
+  if (!shared) return PP_ERR_MEMORY;
+  memset(shared, 0, sizeof(*shared));
+  shared->task = task;
+  status = prepare(config, shared);
+  if (status < 0) {
+    mujoco_release(shared);
+    return status;
+  }
+  config->shared = shared;
+  return PP_OK;
+}
+
+void mujoco_release(void *argument) {
+  mujoco_shared *shared = argument;
+  mujoco_workspaces_fini(&shared->workspaces);
+  if (shared->model) shared->library.mj_deleteModel(shared->model);
+  free(shared->numbers);
+  free(shared);
+}
+
+/* -------------------------------------------------------------------------- reset and step -- */
+
+/* one visit to a workspace */
+typedef struct visit {
+  pp_env *env;
+  const mujoco_shared *shared;
+  mujoco_workspace *in;
+  const float *action;
+} visit;
+
+static void simulate_reset(void *argument) {
+  const visit *it = argument;
+  const mujoco_shared *shared = it->shared;
+  const mujoco_library *library = &shared->library;
+  const mujoco_workspace *in = it->in;
+
+  library->mj_resetData(shared->model, in->data);
+  memcpy(in->qpos, shared->init_qpos, sizeof(double) * (size_t)shared->nq);
+  memcpy(in->qvel, shared->init_qvel, sizeof(double) * (size_t)shared->nv);
+  shared->task->draw(shared, it->env->rng, in->qpos, in->qvel);
+  // for expose: the state after mj_forward has another warm start
+  library->mj_getState(shared->model, in->data, state_before(it->env), shared->state_spec);
+  library->mj_forward(shared->model, in->data);
+}
+
+/* one step from a state, and what is computed after it */
+static void simulate(const visit *it, const double *state, const double *action) {
+  const mujoco_shared *shared = it->shared;
+  const mujoco_library *library = &shared->library;
+  mjData *data = it->in->data;
+
+  library->mj_setState(shared->model, data, state, shared->state_spec);
+  memcpy(it->in->ctrl, action, sizeof(double) * (size_t)shared->nu);
+  for (int32_t i = 0; i < shared->frame_skip; i++) library->mj_step(shared->model, data);
+  if (shared->needs_constraint_forces) library->mj_rnePostConstraint(shared->model, data);
+}
+
+static void simulate_step(void *argument) {
+  const visit *it = argument;
+  double *action = state_action(it->env);
+
+  for (int32_t i = 0; i < it->shared->nu; i++) action[i] = (double)it->action[i];
+  simulate(it, state_now(it->env), action);
+}
+
+/* what the last reset or step of an environment left behind, computed again in this workspace */
+static void simulate_again(void *argument) {
+  const visit *it = argument;
+  const mujoco_shared *shared = it->shared;
+  const mujoco_library *library = &shared->library;
+  const state_head *head = it->env->state;
+
+  library->mj_resetData(shared->model, it->in->data);
+  if (head->has_stepped) {
+    simulate(it, state_before(it->env), state_action(it->env));
+  } else {
+    library->mj_setState(shared->model, it->in->data, state_before(it->env), shared->state_spec);
+    library->mj_forward(shared->model, it->in->data);
+  }
+}
+
+/* takes a workspace and does the work in it; an error of MuJoCo's is the environment's */
+static int enter(visit *it, void (*work)(void *)) {
+  mujoco_shared *shared = it->env->shared;
+  it->shared = shared;
+  it->in = mujoco_take(&shared->workspaces, it->env->error);
+  if (!it->in) return PP_ERR_MEMORY;
+  char text[PP_ERROR_TEXT];
+  int status = mujoco_call(&shared->library, work, it, text);
+  if (status >= 0) return status;
+  snprintf(it->env->error->text, sizeof(it->env->error->text), "MuJoCo: %.240s", text);
+  mujoco_discard(&shared->workspaces, it->in);
+  return status;
+}
+
+static void leave(const visit *it) {
+  mujoco_shared *shared = it->env->shared;
+  mujoco_put_back(&shared->workspaces, it->in);
+}
+
+/* keeps the state, and shifts the new observation into the stack */
+static void keep(const visit *it, int32_t is_first) {
+  const mujoco_shared *shared = it->shared;
+  int32_t size = shared->obs_size, older = shared->frame_stack - 1;
+  double *obs = state_obs(it->env), *newest = obs + (size_t)size * (size_t)older;
+
+  shared->library.mj_getState(shared->model, it->in->data, state_now(it->env), shared->state_spec);
+  if (older) memmove(obs, obs + size, sizeof(double) * (size_t)size * (size_t)older);
+  shared->task->observe(shared, it->in, newest);
+  for (int32_t i = 0; is_first && i < older; i++) {
+    memcpy(obs + (size_t)size * (size_t)i, newest, sizeof(double) * (size_t)size);
+  }
+}
+
+static mujoco_moment moment_of(const visit *it) {
+  double *infos = state_infos(it->env);
+  memset(infos, 0, sizeof(double) * (size_t)it->shared->info_numbers);
+  return (mujoco_moment){.shared = it->shared,
+                         .now = it->in,
+                         .carry = state_carry(it->env),
+                         .infos = infos,
+                         .action = it->action};
+}
+
+int mujoco_reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how;
+  (void)result;
+  visit it = {.env = env};
+  state_head *head = env->state;
+  int status = enter(&it, simulate_reset);
+
+  if (status < 0) return status;
+  head->has_stepped = 0;
+  keep(&it, 1);
+  if (it.shared->task->begin) {
+    mujoco_moment moment = moment_of(&it);
+    it.shared->task->begin(&moment);
+  }
+  leave(&it);
+  return PP_OK;
+}
+
+int mujoco_step(pp_env *env, const void *action, pp_result *result) {
+  visit it = {.env = env, .action = action};
+  state_head *head = env->state;
+  int status = enter(&it, simulate_step);
+
+  if (status < 0) return status;
+  head->has_stepped = 1;
+  head->turn = !head->turn;
+  keep(&it, 0);
+  mujoco_moment moment = moment_of(&it);
+  it.shared->task->finish(&moment);
+  result->reward[0] = moment.reward;
+  result->terminated = moment.terminated != 0;
+  leave(&it);
+  return PP_OK;
+}
+
+static void write_info(void *field, int32_t dtype, const double *numbers, int32_t count) {
+  switch (dtype) {
+    case PP_FLOAT64: memcpy(field, numbers, sizeof(double) * (size_t)count); break;
+    case PP_FLOAT32: *(float *)field = (float)*numbers; break;
+    case PP_INT64: *(int64_t *)field = (int64_t)*numbers; break;
+    default: *(uint8_t *)field = *numbers != 0; break;
+  }
+}
+
+int mujoco_observe(pp_env *env, void *const *fields, int32_t is_reset) {
+  (void)is_reset;
+  const mujoco_shared *shared = env->shared;
+  const double *infos = state_infos(env);
+  size_t size = (size_t)shared->obs_size * (size_t)shared->frame_stack;
+
+  if (fields[0]) memcpy(fields[0], state_obs(env), sizeof(double) * size);
+  for (int32_t i = 0; i < shared->task->num_infos; i++) {
+    const pp_field *info = &shared->task->infos[i];
+    int32_t count = numbers_of(shared, info);
+    if (fields[1 + i]) write_info(fields[1 + i], info->dtype, infos, count);
+    infos += count;
+  }
+  return PP_OK;
+}
+
+/* ---------------------------------------------------------------------------------- expose -- */
+
+typedef struct exposing {
+  visit visit;
+  mjData *target;
+} exposing;
+
+static void simulate_and_copy(void *argument) {
+  exposing *it = argument;
+  const mujoco_shared *shared = it->visit.shared;
+  simulate_again(&it->visit);
+  shared->library.mj_copyData(it->target, shared->model, it->visit.in->data);
+}
+
+int mujoco_expose(pp_env *env, void *target) {
+  exposing it = {.visit = {.env = env}, .target = target};
+  int status = enter(&it.visit, simulate_and_copy);
+  if (status < 0) return status;
+  leave(&it.visit);
+  return PP_OK;
+}

@@ -1,0 +1,99 @@
+/* Workspaces: the mjData in which environments are stepped, one for each thread that steps. */
+#include "workspace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* where this thread looks first, so that a workspace stays in one core's caches; 0: not chosen */
+static _Thread_local unsigned own_seat;
+/* relaxed: only a number that others do not have */
+static _Atomic unsigned threads_seen;
+
+static unsigned first_seat(void) {
+  if (!own_seat) own_seat = atomic_fetch_add_explicit(&threads_seen, 1, memory_order_relaxed) + 1;
+  return own_seat;
+}
+
+typedef struct making {
+  mujoco_workspaces *all;
+  mjData *data;
+} making;
+
+static void make_data(void *argument) {
+  making *it = argument;
+  it->data = it->all->library->mj_makeData(it->all->model);
+}
+
+static double *field_of(mjData *data, int64_t place) {
+  double *field;
+  memcpy(&field, (char *)data + place, sizeof(field));
+  return field;
+}
+
+static mujoco_workspace *make(mujoco_workspaces *all, pp_error *error) {
+  mujoco_workspace *it = calloc(1, sizeof(*it));
+  making made = {.all = all};
+  char text[PP_ERROR_TEXT] = "no memory";
+
+  if (!it || mujoco_call(all->library, make_data, &made, text) < 0 || !made.data) {
+    snprintf(error->text, sizeof(error->text), "MuJoCo can't make its data: %.200s", text);
+    free(it);
+    return NULL;
+  }
+  mjData *data = made.data;
+  const mujoco_places *places = all->places;
+  it->data = data;
+  it->qpos = field_of(data, places->qpos);
+  it->qvel = field_of(data, places->qvel);
+  it->ctrl = field_of(data, places->ctrl);
+  it->xpos = field_of(data, places->xpos);
+  it->xipos = field_of(data, places->xipos);
+  it->site_xpos = field_of(data, places->site_xpos);
+  it->cinert = field_of(data, places->cinert);
+  it->cvel = field_of(data, places->cvel);
+  it->qfrc_actuator = field_of(data, places->qfrc_actuator);
+  it->qfrc_constraint = field_of(data, places->qfrc_constraint);
+  it->cfrc_ext = field_of(data, places->cfrc_ext);
+  it->ten_length = field_of(data, places->ten_length);
+  it->ten_velocity = field_of(data, places->ten_velocity);
+  return it;
+}
+
+mujoco_workspace *mujoco_take(mujoco_workspaces *all, pp_error *error) {
+  unsigned first = first_seat();
+  for (unsigned i = 0; i < MUJOCO_SEATS; i++) {
+    mujoco_seat *seat = &all->seats[(first + i) % MUJOCO_SEATS];
+    // a look before the exchange: empty seats stay in everybody's caches (relaxed, a hint)
+    if (!atomic_load_explicit(&seat->idle, memory_order_relaxed)) continue;
+    mujoco_workspace *found = atomic_exchange_explicit(&seat->idle, NULL, memory_order_acquire);
+    if (found) return found;
+  }
+  return make(all, error);
+}
+
+void mujoco_put_back(mujoco_workspaces *all, mujoco_workspace *workspace) {
+  unsigned first = first_seat();
+  for (unsigned i = 0; i < MUJOCO_SEATS; i++) {
+    mujoco_seat *seat = &all->seats[(first + i) % MUJOCO_SEATS];
+    mujoco_workspace *none = NULL;
+    if (atomic_compare_exchange_strong_explicit(&seat->idle, &none, workspace, memory_order_release,
+                                                memory_order_relaxed)) {
+      return;
+    }
+  }
+  mujoco_discard(all, workspace);
+}
+
+void mujoco_discard(mujoco_workspaces *all, mujoco_workspace *workspace) {
+  all->library->mj_deleteData(workspace->data);
+  free(workspace);
+}
+
+void mujoco_workspaces_fini(mujoco_workspaces *all) {
+  for (int32_t i = 0; i < MUJOCO_SEATS; i++) {
+    // no thread steps any more
+    mujoco_workspace *idle = atomic_load_explicit(&all->seats[i].idle, memory_order_relaxed);
+    if (idle) mujoco_discard(all, idle);
+  }
+}

@@ -1,0 +1,108 @@
+/* test/Duel-v0: rock, paper, scissors between two players, to test environments of several players.
+ *
+ * Every kind of field is here once: per player and shared, observation and info. A third of the
+ * rounds, by the environment's generator, counts double. The first to lead by five wins.
+ */
+#include "base/random.h"
+#include "pp_env.h"
+
+enum { NUM_PLAYERS = 2, NUM_MOVES = 3, LEAD = 5 };
+
+typedef struct duel {
+  int32_t score[NUM_PLAYERS];
+  int32_t round;
+  int64_t stake; /* what the next round counts */
+  int64_t last_moves[NUM_PLAYERS];
+} duel;
+
+static const pp_field fields[] = {
+    {.name = "score", /* own, the other's */
+     .dtype = PP_FLOAT32,
+     .per_player = 1,
+     .ndim = 1,
+     .shape = {2},
+     .low = 0,
+     .high = 1000},
+    {.name = "stake", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 3},
+    {.name = "last_move",
+     .is_info = 1,
+     .when = PP_ON_STEP,
+     .dtype = PP_INT64,
+     .space = PP_DISCRETE,
+     .per_player = 1,
+     .n = NUM_MOVES},
+    {.name = "round", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+};
+
+static void draw_stake(duel *game, pp_rng *rng) {
+  game->stake = pp_rng_integers(rng, 0, 3) == 0 ? 2 : 1;
+}
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  duel *game = env->state;
+  *game = (duel){0};
+  draw_stake(game, env->rng);
+  return PP_OK;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  duel *game = env->state;
+  const int64_t *moves = action;
+  for (int i = 0; i < NUM_PLAYERS; i++) game->last_moves[i] = moves[i];
+  game->round++;
+
+  /* each move beats the one before it */
+  int64_t ahead = (moves[0] - moves[1] + NUM_MOVES) % NUM_MOVES;
+  if (ahead != 0) {
+    int winner = ahead == 1 ? 0 : 1;
+    game->score[winner] += (int32_t)game->stake;
+    result->reward[winner] = (double)game->stake;
+    result->reward[1 - winner] = -(double)game->stake;
+  }
+
+  int32_t lead = game->score[0] - game->score[1];
+  result->terminated = lead >= LEAD || lead <= -LEAD;
+  draw_stake(game, env->rng);
+  return PP_OK;
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  const duel *game = env->state;
+  float *score = rows[0];
+  int64_t *stake = rows[1], *last_move = rows[2];
+  int32_t *round = rows[3];
+  for (int i = 0; score && i < NUM_PLAYERS; i++) {
+    score[2 * i] = (float)game->score[i];
+    score[2 * i + 1] = (float)game->score[1 - i];
+  }
+  if (stake) *stake = game->stake;
+  for (int i = 0; last_move && i < NUM_PLAYERS; i++) {
+    last_move[i] = game->last_moves[i];
+  }
+  if (round) *round = game->round;
+  return PP_OK;
+}
+
+const pp_env_def pp_env_test_duel_v0 = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "test/Duel-v0",
+    .family = "test",
+    .reference = "none",
+    .reward_threshold = 5.0,
+    .max_episode_steps = 50,
+    .state_size = sizeof(duel),
+    .num_players = NUM_PLAYERS,
+    .num_fields = 4,
+    .fields = fields,
+    .action = {.name = "action",
+               .dtype = PP_INT64,
+               .space = PP_DISCRETE,
+               .per_player = 1,
+               .n = NUM_MOVES},
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+};

@@ -1,0 +1,131 @@
+/* test/Fault-v0: fails, or takes its time, when told to, to test what the engine makes of it. */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "pp_env.h"
+
+enum { FAIL_ON, FAIL_AT_STEP, FAIL_ENV, SPIN, SLEEP_MS, NUM_OPTIONS };
+
+/* calls since init, failed ones included: so a failure comes once, and the next call goes on */
+typedef struct fault {
+  int64_t steps;
+  int64_t resets;
+  uint64_t noise; /* what spinning computes, so that no compiler can leave it out */
+} fault;
+
+static const pp_field fields[] = {
+    {.name = "obs", .dtype = PP_FLOAT32, .ndim = 1, .shape = {1}, .low = 0, .high = 1e9},
+    {.name = "count", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
+};
+
+static const pp_option options[NUM_OPTIONS] = {
+    [FAIL_ON] = {.name = "fail_on",
+                 .type = PP_OPT_STRING,
+                 .text = "none",
+                 .doc = "the callback that fails: step, reset, init, observe or none"},
+    [FAIL_AT_STEP] = {.name = "fail_at_step",
+                      .type = PP_OPT_INT,
+                      .number = 1,
+                      .low = 0,
+                      .high = 1e15,
+                      .doc = "which step (step, observe) or reset (reset) fails, counted from 1"},
+    [FAIL_ENV] = {.name = "fail_env",
+                  .type = PP_OPT_INT,
+                  .number = -1,
+                  .low = -1,
+                  .high = 1e9,
+                  .doc = "the environment that fails, -1: all of them"},
+    [SPIN] = {.name = "spin",
+              .type = PP_OPT_INT,
+              .number = 0,
+              .low = 0,
+              .high = 1e15,
+              .doc = "loop iterations of every step"},
+    [SLEEP_MS] = {.name = "sleep_ms",
+                  .type = PP_OPT_INT,
+                  .number = 0,
+                  .low = 0,
+                  .high = 1e9,
+                  .doc = "milliseconds that every step sleeps"},
+};
+
+static int configure(pp_config *config) {
+  static const char *const known[] = {"none", "step", "reset", "init", "observe"};
+  const char *chosen = config->options[FAIL_ON].s;
+  for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+    if (strcmp(chosen, known[i]) == 0) return PP_OK;
+  }
+  snprintf(config->error->text, sizeof(config->error->text),
+           "fail_on='%.80s': choose none, step, reset, init or observe", chosen);
+  return PP_ERR_ARGUMENT;
+}
+
+/* fails if this is the callback and the count that the options name */
+static int maybe_fail(pp_env *env, const char *where, int64_t count) {
+  const pp_value *chosen = env->options;
+  int64_t which = chosen[FAIL_ENV].i;
+  if (strcmp(chosen[FAIL_ON].s, where) != 0 || (which >= 0 && which != env->id)) return PP_OK;
+  if (count != chosen[FAIL_AT_STEP].i) return PP_OK;
+  snprintf(env->error->text, sizeof(env->error->text), "told to fail in %s %lld", where,
+           (long long)count);
+  return PP_ERR_ENV;
+}
+
+/* init comes once, so it fails whatever the count */
+static int init(pp_env *env) {
+  return maybe_fail(env, "init", env->options[FAIL_AT_STEP].i);
+}
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  fault *it = env->state;
+  return maybe_fail(env, "reset", ++it->resets);
+}
+
+static void linger(fault *it, int64_t spin, int64_t milliseconds) {
+  for (int64_t i = 0; i < spin; i++) it->noise = it->noise * 6364136223846793005u + 1;
+  struct timespec rest = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+  while (milliseconds > 0 && nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+  }
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  fault *it = env->state;
+  it->steps++;
+  linger(it, env->options[SPIN].i, env->options[SLEEP_MS].i);
+  result->reward[0] = (double)*(const int64_t *)action;
+  return maybe_fail(env, "step", it->steps);
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  const fault *it = env->state;
+  float *obs = rows[0];
+  int64_t *count = rows[1];
+  if (obs) *obs = (float)it->steps;
+  if (count) *count = it->steps;
+  return is_reset ? PP_OK : maybe_fail(env, "observe", it->steps);
+}
+
+const pp_env_def pp_env_test_fault_v0 = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "test/Fault-v0",
+    .family = "test",
+    .reference = "none",
+    .reward_threshold = 1e6,
+    .options = options,
+    .num_options = NUM_OPTIONS,
+    .state_size = sizeof(fault),
+    .num_fields = 2,
+    .fields = fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
+    .configure = configure,
+    .init = init,
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+};

@@ -1,0 +1,129 @@
+/* test/Heap-v0: a diary in allocated memory, to test environments whose state is not plain data.
+ *
+ * Every step writes the action plus a random number into a diary that grows, so that a snapshot's
+ * size changes with the episode; init, fini, save and load all have work to do.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "pp_env.h"
+
+enum { FIRST_CAPACITY = 2 };
+
+typedef struct diary {
+  int64_t *entries;
+  int64_t length;
+  int64_t capacity;
+} diary;
+
+static const pp_field fields[] = {
+    {.name = "obs", /* entries, their sum */
+     .dtype = PP_INT64,
+     .ndim = 1,
+     .shape = {2},
+     .low = 0,
+     .high = 1e9},
+    {.name = "last", .is_info = 1, .when = PP_ON_STEP, .dtype = PP_INT64},
+};
+
+static int make_room(pp_env *env, int64_t capacity) {
+  diary *book = env->state;
+  if (capacity <= book->capacity) return PP_OK;
+  int64_t *entries = realloc(book->entries, (size_t)capacity * sizeof(*entries));
+  if (!entries) {
+    snprintf(env->error->text, sizeof(env->error->text), "no memory for %lld entries",
+             (long long)capacity);
+    return PP_ERR_MEMORY;
+  }
+  book->entries = entries;
+  book->capacity = capacity;
+  return PP_OK;
+}
+
+static int init(pp_env *env) {
+  return make_room(env, FIRST_CAPACITY);
+}
+
+static void fini(pp_env *env) {
+  diary *book = env->state;
+  free(book->entries);
+  *book = (diary){0};
+}
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  diary *book = env->state;
+  book->length = 0;
+  return PP_OK;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  diary *book = env->state;
+  if (book->length == book->capacity) {
+    int status = make_room(env, 2 * book->capacity);
+    if (status != PP_OK) return status;
+  }
+  int64_t entry = *(const int64_t *)action + pp_rng_integers(env->rng, 0, 1000);
+  book->entries[book->length++] = entry;
+  result->reward[0] = (double)entry;
+  result->terminated = entry >= 990;
+  return PP_OK;
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  const diary *book = env->state;
+  int64_t *summary = rows[0], *last = rows[1];
+  if (summary) {
+    summary[0] = book->length;
+    summary[1] = 0;
+    for (int64_t i = 0; i < book->length; i++) summary[1] += book->entries[i];
+  }
+  if (last) *last = book->length ? book->entries[book->length - 1] : 0;
+  return PP_OK;
+}
+
+static int64_t save(pp_env *env, void *bytes) {
+  const diary *book = env->state;
+  size_t size = (size_t)book->length * sizeof(*book->entries);
+  if (bytes) memcpy(bytes, book->entries, size);
+  return (int64_t)size;
+}
+
+static int load(pp_env *env, const void *bytes, int64_t size) {
+  diary *book = env->state;
+  const int64_t entry_size = (int64_t)sizeof(*book->entries);
+  if (size < 0 || size % entry_size != 0) {
+    snprintf(env->error->text, sizeof(env->error->text),
+             "a snapshot of %lld bytes is no whole number of entries", (long long)size);
+    return PP_ERR_ARGUMENT;
+  }
+  int status = make_room(env, size / entry_size);
+  if (status != PP_OK) return status;
+  if (size > 0) memcpy(book->entries, bytes, (size_t)size);
+  book->length = size / entry_size;
+  return PP_OK;
+}
+
+const pp_env_def pp_env_test_heap_v0 = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "test/Heap-v0",
+    .family = "test",
+    .reference = "none",
+    .reward_threshold = 1e6,
+    .max_episode_steps = 1000,
+    .state_size = sizeof(diary),
+    .num_fields = 2,
+    .fields = fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 4},
+    .init = init,
+    .fini = fini,
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+    .save = save,
+    .load = load,
+};

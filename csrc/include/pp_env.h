@@ -1,0 +1,239 @@
+/* The environment ABI: everything one environment file tells the engine, and all it may ask of it.
+ *
+ * An environment is one C file that ends in a definition:
+ *
+ *     const pp_env_def pp_env_cartpole_v1 = { .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), ... };
+ *
+ * The build finds it by that line. Both gcc and cffi read this header, so it holds enums, structs
+ * and prototypes only.
+ */
+#ifndef PP_ENV_H
+#define PP_ENV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ------------------------------------------------------------------------------- constants -- */
+
+enum {
+  PP_ENV_ABI = 1,
+  PP_MAX_NDIM = 4,    /* axes of one observation, action or info, rows and players not counted */
+  PP_MAX_FIELDS = 32, /* observations and infos of one environment */
+  PP_ERROR_TEXT = 256
+};
+
+/* what a call can come to; every failure is negative */
+enum pp_status {
+  PP_OK = 0,
+  PP_AGAIN = 1,         /* nothing failed, nothing is ready: call again */
+  PP_ERR_ARGUMENT = -1, /* a value is outside what the callee takes (ValueError) */
+  PP_ERR_TYPE = -2,     /* a value has the wrong type or dtype (TypeError) */
+  PP_ERR_STATE = -3,    /* right call, wrong moment */
+  PP_ERR_MEMORY = -4,   /* the system has no memory left */
+  PP_ERR_SYSTEM = -5,   /* the system refused something else */
+  PP_ERR_ENV = -6,      /* an environment's callback failed */
+  PP_ERR_CLOSED = -7,   /* the pool is closed */
+  PP_ERR_FORKED = -8,   /* the pool belongs to the parent of this process */
+  PP_ERR_ABI = -9       /* the definition was built against another ABI */
+};
+
+enum pp_dtype { PP_BOOL, PP_UINT8, PP_INT32, PP_INT64, PP_FLOAT32, PP_FLOAT64, PP_NUM_DTYPES };
+
+/* how a field appears as a Gymnasium space */
+enum pp_space { PP_BOX, PP_DISCRETE, PP_MULTI_DISCRETE, PP_MULTI_BINARY };
+
+enum pp_option_type { PP_OPT_BOOL, PP_OPT_INT, PP_OPT_FLOAT, PP_OPT_STRING, PP_OPT_BYTES };
+
+/* which rows carry an info */
+enum pp_when { PP_ON_STEP = 1, PP_ON_RESET = 2, PP_ALWAYS = 3 };
+
+/* ------------------------------------------------------------------------------------ data -- */
+
+/* one failure; callbacks fill in text with snprintf and return a negative status */
+typedef struct pp_error {
+  int32_t code;
+  int32_t env_id; /* -1 when no single environment is to blame */
+  char text[PP_ERROR_TEXT];
+} pp_error;
+
+/* one observation, action or info of one environment (of one player, if per_player) */
+typedef struct pp_field {
+  const char *name; /* "obs" for a single observation, else its key */
+  int32_t is_info;  /* 0: part of the observation (or the action); 1: info */
+  int32_t when;     /* infos: pp_when */
+  int32_t dtype;    /* pp_dtype */
+  int32_t space;    /* pp_space */
+  int32_t per_player;
+  int32_t ndim;
+  int64_t shape[PP_MAX_NDIM];
+  double low; /* Box: bounds of every element */
+  double high;
+  const double *lows; /* Box: bounds of each element in C order; null: low and high hold */
+  const double *highs;
+  int64_t n;           /* Discrete: 0 .. n-1 */
+  const int64_t *nvec; /* MultiDiscrete: one n for each element */
+} pp_field;
+
+/* the value of one option; which member counts follows from the option's type */
+typedef struct pp_value {
+  int32_t given; /* 0: the caller did not name this option */
+  int64_t i;     /* bool, int */
+  double f;      /* float */
+  const char *s; /* string (also zero-terminated), bytes */
+  int64_t size;  /* of s */
+} pp_value;
+
+/* One constructor or reset option: its name is the Python keyword. One that begins with '_' is
+ * between Python and C of one process, and no part of what the environment is. */
+typedef struct pp_option {
+  const char *name;
+  int32_t type;     /* pp_option_type */
+  int32_t required; /* 1: no default */
+  double number;    /* default of bool, int and float */
+  const char *text; /* default of string */
+  double low;       /* int, float: inclusive range */
+  double high;
+  const char *doc;
+} pp_option;
+
+/* the state of NumPy's PCG64, advanced through csrc/base/random.h */
+typedef struct pp_rng {
+  uint64_t state_high;
+  uint64_t state_low;
+  uint64_t inc_high;
+  uint64_t inc_low;
+  uint32_t has_uint32; /* NumPy buffers half of a 64-bit draw */
+  uint32_t uinteger;
+} pp_rng;
+
+/* entropy of one environment as numpy.random.SeedSequence takes it: little-endian words */
+typedef struct pp_seed {
+  const uint32_t *words;
+  int32_t num_words;
+} pp_seed;
+
+/* one environment as every callback sees it */
+typedef struct pp_env {
+  void *state;             /* state_size bytes, zeroed before init */
+  void *shared;            /* what configure made; read-only from then on */
+  const pp_value *options; /* one for each of the definition's options, defaults filled in */
+  pp_rng *rng;             /* Gymnasium's np_random of this environment */
+  const int32_t *elapsed;  /* steps taken in the running episode */
+  pp_error *error;         /* where a failing callback says why */
+  int32_t id;
+  int32_t max_episode_steps; /* 0: no limit */
+} pp_env;
+
+/* how a reset came about */
+typedef struct pp_reset {
+  const pp_value *options; /* one for each reset option, or null when none was given */
+  int32_t forced;          /* 1: the caller asked; 0: autoreset, or the first step */
+} pp_reset;
+
+/* what one reset or step came to; the engine zeroes it before the call */
+typedef struct pp_result {
+  double *reward; /* num_players values */
+  float discount; /* the engine starts it at 1 and zeroes it on termination */
+  uint8_t terminated;
+  uint8_t truncated;    /* by the environment itself; time limits are the engine's */
+  uint8_t continues;    /* reset only: the episode goes on (a life was lost), keep counting */
+  uint8_t has_discount; /* 1: discount is the environment's own, leave it */
+} pp_result;
+
+/* environments in a row, for step_many: everything is contiguous, one entry each */
+typedef struct pp_run {
+  char *states;
+  size_t state_stride;
+  const void *actions; /* num_players x action rows */
+  double *reward;      /* num_players each, not zeroed: write all of them */
+  uint8_t *terminated; /* zeroed */
+  uint8_t *truncated;  /* zeroed */
+  void *const *fields; /* first row of each field; null where nobody wants it */
+  int32_t count;
+} pp_run;
+
+/* a picture: with pixels null, render only tells its size */
+typedef struct pp_image {
+  uint8_t *pixels; /* height x width x 3, RGB */
+  int32_t width;
+  int32_t height;
+} pp_image;
+
+/* what configure decides, once per pool; it starts as the definition has it */
+typedef struct pp_config {
+  const pp_value *options;
+  pp_error *error;
+  void *shared;
+  size_t state_size;
+  int32_t num_players;
+  int32_t num_fields;
+  pp_field fields[PP_MAX_FIELDS];
+  pp_field action;
+} pp_config;
+
+/* ------------------------------------------------------------------------------ definition -- */
+
+typedef struct pp_env_def {
+  uint32_t abi;  /* PP_ENV_ABI */
+  uint32_t size; /* sizeof(pp_env_def) */
+
+  const char *id;
+  const char *family;        /* "classic_control", "atari", ... */
+  const char *reference;     /* what the results equal, with its version */
+  double tolerance;          /* largest difference from it; 0: the same bits */
+  double reward_threshold;   /* NaN: none */
+  int32_t max_episode_steps; /* default time limit; 0: none */
+
+  const pp_option *options;
+  int32_t num_options;
+  const pp_option *reset_options;
+  int32_t num_reset_options;
+
+  size_t state_size;
+  int32_t num_players; /* 0 reads as 1 */
+  int32_t num_fields;
+  const pp_field *fields; /* observations first, then infos */
+  pp_field action;
+
+  /* All callbacks return PP_OK or a negative status with error->text set. Those that take a pp_env
+   * are called by one thread at a time for one environment, but by any thread. */
+
+  /* checks options, describes fields, makes what all environments share; null: as defined */
+  int (*configure)(pp_config *config);
+  void (*release)(void *shared);
+
+  /* makes and ends one environment; null: the zeroed state is enough */
+  int (*init)(pp_env *env);
+  void (*fini)(pp_env *env);
+
+  /* takes a new seed; rng is seeded already. null: the rng is all there is */
+  int (*seed)(pp_env *env, const pp_seed *seed);
+
+  /* starts an episode; step advances it by one action (num_players rows of it) */
+  int (*reset)(pp_env *env, const pp_reset *reset, pp_result *result);
+  int (*step)(pp_env *env, const void *action, pp_result *result);
+
+  /* writes every field of one row (fields[i] is null where nobody wants it); changes nothing */
+  int (*observe)(pp_env *env, void *const *fields, int32_t is_reset);
+
+  /* step and observe for a run of environments; null: one by one. It draws no random numbers. Some
+   * environments of the run may have ended their episode: what is computed for those is thrown away
+   * and a reset follows, so the callback need only survive it */
+  int (*step_many)(void *shared, const pp_run *run);
+
+  /* checks the reset options of a call against each other; null: ranges are enough */
+  int (*check_reset)(void *shared, const pp_value *options, pp_error *error);
+
+  /* snapshot of state that is not plain data. save with bytes null returns the size, else writes
+   * it; null: the state is copied */
+  int64_t (*save)(pp_env *env, void *bytes);
+  int (*load)(pp_env *env, const void *bytes, int64_t size);
+
+  int (*render)(pp_env *env, pp_image *image);
+
+  /* copies what the environment simulates into an object of its family's own (MuJoCo: an mjData of
+   * the same model), for whoever knows more about it than this engine; null: there is no such */
+  int (*expose)(pp_env *env, void *target);
+} pp_env_def;
+
+#endif

@@ -1,0 +1,81 @@
+/* Autoreset: what one environment does next, a step or a new episode, and what it came to. */
+#include "autoreset.h"
+
+#include <string.h>
+
+#include "base/random.h"
+#include "error.h"
+
+int32_t pp_autoreset_limit(const pp_fleet *fleet) {
+  return fleet->max_episode_steps > 0 ? fleet->max_episode_steps : INT32_MAX;
+}
+
+void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status) {
+  pp_error *error = &fleet->errors[env_id];
+  if (!error->text[0]) pp_error_set(error, status, "no reason given");
+  error->code = status;
+  error->env_id = env_id;
+  fleet->phase[env_id] = PP_FRESH;
+}
+
+/* a pending seed goes to the generator first, then to the environment itself */
+static int take_seed(pp_fleet *fleet, int32_t env_id) {
+  pp_seed seed = {fleet->seeds[env_id], fleet->seed_sizes[env_id]};
+  if (!seed.num_words) return PP_OK;
+  fleet->seed_sizes[env_id] = 0;
+  pp_rng_seed(&fleet->rngs[env_id], seed.words, seed.num_words);
+  return fleet->def->seed ? fleet->def->seed(&fleet->envs[env_id], &seed) : PP_OK;
+}
+
+/* asked: a pp_asked; anything but a plain step means that the caller wants this reset */
+static int begin_episode(pp_fleet *fleet, int32_t env_id, int32_t asked) {
+  double reward[PP_MAX_PLAYERS];
+  pp_result result = {.reward = reward};
+  pp_reset reset = {.forced = asked != PP_ASKED_STEP,
+                    .options = asked == PP_ASKED_RESET_OPTIONS ? fleet->reset_options : NULL};
+  int status = take_seed(fleet, env_id);
+
+  if (status >= 0) status = fleet->def->reset(&fleet->envs[env_id], &reset, &result);
+  if (status < 0) return status;
+  if (!result.continues) {
+    fleet->elapsed[env_id] = 0;
+    memset(fleet->returns + (size_t)env_id * (size_t)fleet->num_players, 0,
+           sizeof(double) * (size_t)fleet->num_players);
+  }
+  fleet->phase[env_id] = PP_RUNNING;
+  return PP_OK;
+}
+
+static int step(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
+  pp_result result = {.reward = outcome->reward, .discount = 1};
+  double *returns = fleet->returns + (size_t)env_id * (size_t)fleet->num_players;
+  int status = fleet->def->step(&fleet->envs[env_id], pp_fleet_action(fleet, env_id), &result);
+
+  if (status < 0) return status;
+  fleet->elapsed[env_id]++;
+  outcome->terminated = result.terminated != 0;
+  outcome->truncated = result.truncated || fleet->elapsed[env_id] >= pp_autoreset_limit(fleet);
+  outcome->discount = result.has_discount ? result.discount : (float)!result.terminated;
+  for (int32_t p = 0; fleet->keeps_returns && p < fleet->num_players; p++) {
+    returns[p] += outcome->reward[p];
+  }
+  fleet->phase[env_id] = outcome->terminated || outcome->truncated ? PP_ENDED : PP_RUNNING;
+  return PP_OK;
+}
+
+void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
+  int32_t asked = fleet->asked[env_id];
+
+  fleet->errors[env_id].text[0] = '\0';
+  memset(outcome->reward, 0, sizeof(double) * (size_t)fleet->num_players);
+  outcome->discount = 1;
+  outcome->terminated = outcome->truncated = 0;
+  outcome->is_reset = asked != PP_ASKED_STEP || fleet->phase[env_id] != PP_RUNNING;
+  outcome->status =
+      outcome->is_reset ? begin_episode(fleet, env_id, asked) : step(fleet, env_id, outcome);
+  if (outcome->status < 0) pp_autoreset_fail(fleet, env_id, outcome->status);
+}
+
+int pp_autoreset_again(pp_fleet *fleet, int32_t env_id) {
+  return begin_episode(fleet, env_id, PP_ASKED_STEP);
+}

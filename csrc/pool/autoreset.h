@@ -1,0 +1,30 @@
+/* Autoreset: what one environment does next, a step or a new episode, and what it came to. */
+#ifndef PP_POOL_AUTORESET_H
+#define PP_POOL_AUTORESET_H
+
+#include "fleet.h"
+
+/* what a step or reset came to, before it has a row */
+typedef struct pp_outcome {
+  double reward[PP_MAX_PLAYERS];
+  float discount;
+  uint8_t terminated;
+  uint8_t truncated;
+  uint8_t is_reset;
+  int status; /* negative: the callback failed, and the environment's error says why */
+} pp_outcome;
+
+/* steps or resets an environment as it was asked and as its phase demands */
+void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome);
+
+/* starts the next episode of an environment that has just ended one (SAME_STEP); returns a status
+ */
+int pp_autoreset_again(pp_fleet *fleet, int32_t env_id);
+
+/* the time limit that counts down, INT32_MAX for none */
+int32_t pp_autoreset_limit(const pp_fleet *fleet);
+
+/* after a callback failed: nothing is known of the environment but that it must be reset */
+void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status);
+
+#endif

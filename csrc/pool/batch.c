@@ -1,0 +1,122 @@
+/* Batches: the ring of result blocks, from the claim of a row to the block that is full. */
+#include "batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../include/pp_env.h"
+
+static void prepare(pp_ring *ring, pp_batch *batch, void *memory) {
+  batch->memory = memory;
+  atomic_store_explicit(&batch->done, 0, memory_order_relaxed);
+  atomic_store_explicit(&batch->target, ring->is_ordered ? INT32_MAX : ring->batch_size,
+                        memory_order_relaxed);
+  atomic_store_explicit(&batch->num_failed, 0, memory_order_relaxed);
+}
+
+int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size) {
+  memset(ring, 0, sizeof(*ring));
+  ring->batch_size = batch_size;
+  ring->is_ordered = batch_size == num_envs;
+
+  // All rows claimed and not received belong to environments in flight, so they span no more blocks
+  // than this. Ordered: one block is open while another is being received.
+  ring->capacity = (num_envs - 1) / batch_size + 1 + ring->is_ordered;
+  ring->batches = aligned_alloc(64, sizeof(*ring->batches) * (size_t)ring->capacity);
+  if (!ring->batches) return PP_ERR_MEMORY;
+  memset(ring->batches, 0, sizeof(*ring->batches) * (size_t)ring->capacity);
+  for (int32_t i = 0; i < ring->capacity; i++) {
+    ring->batches[i].failed = calloc((size_t)batch_size, sizeof(int32_t));
+    if (!ring->batches[i].failed) {
+      pp_ring_fini(ring);
+      return PP_ERR_MEMORY;
+    }
+    prepare(ring, &ring->batches[i], NULL);
+  }
+  atomic_init(&ring->tickets, 0);
+  return PP_OK;
+}
+
+void pp_ring_fini(pp_ring *ring) {
+  for (int32_t i = 0; ring->batches && i < ring->capacity; i++) free(ring->batches[i].failed);
+  free(ring->batches);
+  ring->batches = NULL;
+}
+
+void pp_ring_offer_locked(pp_ring *ring, void *memory) {
+  prepare(ring, &ring->batches[ring->offered % ring->capacity], memory);
+  ring->offered++;
+}
+
+int32_t pp_ring_append_locked(pp_ring *ring, int32_t count) {
+  int32_t place = (int32_t)(ring->open % ring->capacity) * ring->batch_size + ring->open_rows;
+  ring->open_rows += count;
+  return place;
+}
+
+int32_t pp_ring_claim(pp_ring *ring, int32_t *count) {
+  int64_t ticket = atomic_load_explicit(&ring->tickets, memory_order_relaxed);
+  int64_t sequence;
+  int32_t row, left;
+
+  if (*count == 1) {
+    ticket = atomic_fetch_add_explicit(&ring->tickets, 1, memory_order_acq_rel);
+    sequence = ticket / ring->batch_size;
+    row = (int32_t)(ticket - sequence * ring->batch_size);
+  } else {
+    // a run must not reach into the next block
+    do {
+      sequence = ticket / ring->batch_size;
+      row = (int32_t)(ticket - sequence * ring->batch_size);
+      left = ring->batch_size - row;
+      if (*count > left) *count = left;
+    } while (!atomic_compare_exchange_weak_explicit(&ring->tickets, &ticket, ticket + *count,
+                                                    memory_order_acq_rel, memory_order_relaxed));
+  }
+  return (int32_t)(sequence % ring->capacity) * ring->batch_size + row;
+}
+
+pp_batch *pp_ring_at(const pp_ring *ring, int32_t place, int32_t *row) {
+  int32_t slot = place / ring->batch_size;
+  *row = place - slot * ring->batch_size;
+  return &ring->batches[slot];
+}
+
+void pp_batch_fail(pp_batch *batch, int32_t env_id) {
+  int32_t at = atomic_fetch_add_explicit(&batch->num_failed, 1, memory_order_relaxed);
+  batch->failed[at] = env_id;
+}
+
+int pp_batch_finish(pp_batch *batch, int32_t count) {
+  // Writes done, reads target; the caller that closes an ordered block writes target, reads done.
+  // Sequential consistency: one of the two sees that the block is complete.
+  int32_t done = atomic_fetch_add_explicit(&batch->done, count, memory_order_seq_cst) + count;
+  return done == atomic_load_explicit(&batch->target, memory_order_seq_cst);
+}
+
+pp_batch *pp_ring_close_locked(pp_ring *ring) {
+  pp_batch *batch = &ring->batches[ring->received % ring->capacity];
+  if (ring->is_ordered && ring->open == ring->received && ring->open_rows > 0) {
+    atomic_store_explicit(&batch->target, ring->open_rows, memory_order_seq_cst);
+    ring->open++;
+    ring->open_rows = 0;
+  }
+  return batch;
+}
+
+int pp_batch_is_complete(pp_batch *batch) {
+  // acquire is part of it: the rows are visible once done says so
+  return atomic_load_explicit(&batch->done, memory_order_seq_cst) ==
+         atomic_load_explicit(&batch->target, memory_order_seq_cst);
+}
+
+int32_t pp_batch_missing(const pp_batch *batch) {
+  // relaxed: a hint
+  return atomic_load_explicit(&batch->target, memory_order_relaxed) -
+         atomic_load_explicit(&batch->done, memory_order_relaxed);
+}
+
+void pp_ring_take_locked(pp_ring *ring, void *fresh) {
+  ring->received++;
+  pp_ring_offer_locked(ring, fresh);
+}

@@ -1,0 +1,144 @@
+/* Fleet: the environments of a pool, their state and the engine's books about each of them. */
+#include "fleet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "layout.h"
+#include "os.h"
+#include "registry.h"
+
+/* state blocks of small environments stay dense, others start on a cache line */
+static size_t state_stride(size_t size) {
+  size_t unit = size <= 64 ? 16 : 64;
+  if (!size) size = 1;
+  return (size + unit - 1) / unit * unit;
+}
+
+/* every array by calloc: pages that are never touched (errors, seeds) cost nothing */
+static int alloc_arrays(pp_fleet *fleet) {
+  size_t n = (size_t)fleet->num_envs;
+  fleet->states_size = fleet->stride * n;
+  fleet->states = pp_os_pages_alloc(fleet->states_size);
+  fleet->envs = calloc(n, sizeof(*fleet->envs));
+  fleet->rngs = calloc(n, sizeof(*fleet->rngs));
+  fleet->elapsed = calloc(n, sizeof(*fleet->elapsed));
+  fleet->phase = calloc(n, sizeof(*fleet->phase));
+  fleet->asked = calloc(n, sizeof(*fleet->asked));
+  fleet->returns = calloc(n * (size_t)fleet->num_players, sizeof(*fleet->returns));
+  fleet->actions = calloc(n, (size_t)fleet->action_bytes);
+  fleet->seeds = calloc(n, sizeof(*fleet->seeds));
+  fleet->seed_sizes = calloc(n, sizeof(*fleet->seed_sizes));
+  fleet->errors = calloc(n, sizeof(*fleet->errors));
+  fleet->reset_options =
+      calloc((size_t)fleet->def->num_reset_options + 1, sizeof(*fleet->reset_options));
+  return fleet->states && fleet->envs && fleet->rngs && fleet->elapsed && fleet->phase &&
+         fleet->asked && fleet->returns && fleet->actions && fleet->seeds && fleet->seed_sizes &&
+         fleet->errors && fleet->reset_options;
+}
+
+static int init_env(pp_fleet *fleet, int32_t i, pp_error *error) {
+  pp_env *env = &fleet->envs[i];
+  int status = PP_OK;
+
+  env->state = fleet->states + fleet->stride * (size_t)i;
+  env->shared = fleet->config.shared;
+  env->options = fleet->options;
+  env->rng = &fleet->rngs[i];
+  env->elapsed = &fleet->elapsed[i];
+  env->error = &fleet->errors[i];
+  env->id = i;
+  env->max_episode_steps = fleet->max_episode_steps;
+  fleet->phase[i] = PP_FRESH;
+  if (fleet->def->init) status = fleet->def->init(env);
+  if (status < 0) {
+    pp_error_set(error, status, "%s: environment %d can't be made: %s", fleet->def->id, i,
+                 fleet->errors[i].text);
+    if (error) error->env_id = i;
+  }
+  return status;
+}
+
+int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values,
+                  const pp_pool_options *options, pp_error *error) {
+  int status;
+
+  memset(fleet, 0, sizeof(*fleet));
+  fleet->def = def;
+  fleet->num_envs = options->num_envs;
+  fleet->autoreset = options->autoreset;
+  fleet->keeps_returns = (options->extras & PP_WITH_STATISTICS) != 0;
+  fleet->max_episode_steps =
+      options->max_episode_steps < 0 ? def->max_episode_steps : options->max_episode_steps;
+  fleet->options = pp_values_copy(def->options, def->num_options, values);
+  if (!fleet->options) return pp_error_set(error, PP_ERR_MEMORY, "no memory for options");
+  status = pp_config_init(def, fleet->options, &fleet->config, error);
+  if (status < 0) {
+    // a failed configure has nothing to release
+    fleet->def = NULL;
+    pp_fleet_fini(fleet);
+    return status;
+  }
+  fleet->num_players = fleet->config.num_players;
+  fleet->action_bytes = pp_field_elements(&fleet->config.action, fleet->num_players) *
+                        pp_dtype_size(fleet->config.action.dtype);
+  fleet->stride = state_stride(fleet->config.state_size);
+  if (!alloc_arrays(fleet)) {
+    pp_fleet_fini(fleet);
+    return pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d environments of %zu bytes",
+                        options->num_envs, fleet->stride);
+  }
+  for (; fleet->num_live < fleet->num_envs; fleet->num_live++) {
+    status = init_env(fleet, fleet->num_live, error);
+    if (status < 0) {
+      pp_fleet_fini(fleet);
+      return status;
+    }
+  }
+  return PP_OK;
+}
+
+void pp_fleet_fini(pp_fleet *fleet) {
+  if (fleet->def) {
+    if (fleet->def->fini) {
+      for (int32_t i = 0; i < fleet->num_live; i++) fleet->def->fini(&fleet->envs[i]);
+    }
+    pp_config_fini(fleet->def, &fleet->config);
+  }
+  pp_os_pages_free(fleet->states, fleet->states_size);
+  free(fleet->envs);
+  free(fleet->rngs);
+  free(fleet->elapsed);
+  free(fleet->phase);
+  free(fleet->asked);
+  free(fleet->returns);
+  free(fleet->actions);
+  free(fleet->seeds);
+  free(fleet->seed_sizes);
+  free(fleet->errors);
+  free(fleet->reset_options);
+  free(fleet->options);
+  memset(fleet, 0, sizeof(*fleet));
+}
+
+int pp_fleet_needs_reset(const pp_fleet *fleet, int32_t env_id) {
+  return fleet->phase[env_id] != PP_RUNNING;
+}
+
+int pp_fleet_check_seed(int32_t env_id, int32_t count, pp_error *error) {
+  if (count >= 0 && count <= PP_SEED_WORDS) return PP_OK;
+  return pp_error_set(error, PP_ERR_ARGUMENT,
+                      "the seed of environment %d has %d bits: choose one of at most %d bits",
+                      env_id, 32 * count, 32 * PP_SEED_WORDS);
+}
+
+void pp_fleet_seed(pp_fleet *fleet, int32_t env_id, const uint32_t *words, int32_t count) {
+  if (count == 0) return;
+  memcpy(fleet->seeds[env_id], words, sizeof(*words) * (size_t)count);
+  fleet->seed_sizes[env_id] = (uint8_t)count;
+}
+
+void *pp_fleet_action(const pp_fleet *fleet, int32_t env_id) {
+  return fleet->actions + fleet->action_bytes * env_id;
+}

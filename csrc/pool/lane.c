@@ -1,0 +1,79 @@
+/* Lane: an action queue, the environments it owns and the threads that serve it. */
+#include "lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "os.h"
+
+int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
+                 int32_t num_threads, int32_t is_helped) {
+  memset(lane, 0, sizeof(*lane));
+  lane->stepper = stepper;
+  lane->first_env = first;
+  lane->end_env = end;
+  pp_gate_init(&lane->gate);
+  lane->num_threads = num_threads;
+  lane->workers = calloc((size_t)num_threads, sizeof(*lane->workers));
+  if (!lane->workers) return PP_ERR_MEMORY;
+  lane->num_workers = num_threads - is_helped;
+  for (int32_t i = 0; i < lane->num_workers; i++) {
+    pp_worker *worker = &lane->workers[i];
+    worker->lane = lane;
+    if (pp_scratch_init(&worker->scratch, stepper->fleet->num_players) < 0) return PP_ERR_MEMORY;
+    // the caller takes from the first shard, if it helps
+    worker->scratch.home = i + is_helped;
+  }
+  return pp_queue_init(&lane->queue, first, end - first, num_threads);
+}
+
+int pp_lane_start(pp_lane *lane) {
+  for (; lane->num_started < lane->num_workers; lane->num_started++) {
+    pp_worker *worker = &lane->workers[lane->num_started];
+    int status;
+    // counted here, not by the thread: it may be long in coming, and must not be missed meanwhile
+    pp_spin_awake(1);
+    status = pp_os_thread_start(&worker->thread, pp_worker_run, worker, "pp-worker");
+    if (status < 0) {
+      pp_spin_awake(-1);
+      return status;
+    }
+  }
+  return PP_OK;
+}
+
+void pp_lane_stop(pp_lane *lane) {
+  if (atomic_exchange_explicit(&lane->is_closing, 1, memory_order_seq_cst)) return;
+  pp_gate_wake(&lane->gate, INT32_MAX);
+  for (int32_t i = 0; i < lane->num_started; i++) pthread_join(lane->workers[i].thread, NULL);
+}
+
+void pp_lane_fini(pp_lane *lane) {
+  for (int32_t i = 0; lane->workers && i < lane->num_workers; i++) {
+    pp_scratch_fini(&lane->workers[i].scratch);
+  }
+  free(lane->workers);
+  lane->workers = NULL;
+  pp_queue_fini(&lane->queue);
+}
+
+int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch) {
+  int32_t count = pp_queue_take(&lane->queue, scratch->home, &lane->grain, scratch->entries);
+  int64_t start;
+
+  if (!count) return 0;
+  start = pp_os_now();
+  count = pp_stepper_run(lane->stepper, scratch->entries, count, scratch);
+  pp_grain_learn(&lane->grain, pp_os_now() - start, count);
+  // one writer: no need for a locked addition
+  atomic_store_explicit(&scratch->chunks,
+                        atomic_load_explicit(&scratch->chunks, memory_order_relaxed) + 1,
+                        memory_order_relaxed);
+  return count;
+}
+
+void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare) {
+  int64_t wanted = pp_grain_threads(&lane->grain, queued) - spare;
+  if (wanted > lane->num_workers) wanted = lane->num_workers;
+  if (wanted > 0) pp_gate_wake(&lane->gate, (int32_t)wanted);
+}

@@ -1,0 +1,106 @@
+/* Layout: where every array of a batch lies in its memory. No other file computes such offsets. */
+#include "layout.h"
+
+#include <string.h>
+
+#include "error.h"
+
+enum { PAGE = 4096 };
+
+int64_t pp_dtype_size(int32_t dtype) {
+  static const int64_t sizes[PP_NUM_DTYPES] = {1, 1, 4, 8, 4, 8};
+  return dtype >= 0 && dtype < PP_NUM_DTYPES ? sizes[dtype] : 0;
+}
+
+int64_t pp_field_elements(const pp_field *field, int32_t num_players) {
+  int64_t count = field->per_player ? num_players : 1;
+  for (int32_t axis = 0; axis < field->ndim; axis++) count *= field->shape[axis];
+  return count;
+}
+
+/* appends a column for rows of these elements; returns its index */
+static int32_t add_column(pp_layout *layout, const char *name, int32_t dtype, int32_t rows,
+                          int64_t elements) {
+  pp_column *column = &layout->columns[layout->count];
+  memset(column, 0, sizeof(*column));
+  column->name = name;
+  column->field = -1;
+  column->dtype = dtype;
+  column->row_bytes = elements * pp_dtype_size(dtype);
+  column->offset = layout->size;
+  layout->size += column->row_bytes * rows;
+  layout->size = (layout->size + PP_ALIGNMENT - 1) / PP_ALIGNMENT * PP_ALIGNMENT;
+  return layout->count++;
+}
+
+static int32_t add_field(pp_layout *layout, const pp_field *field, int32_t index, int32_t rows,
+                         int32_t is_final) {
+  int64_t elements = pp_field_elements(field, layout->num_players);
+  int32_t at = add_column(layout, field->name, field->dtype, rows, elements);
+  pp_column *column = &layout->columns[at];
+
+  column->field = index;
+  column->is_final = is_final;
+  if (field->per_player) column->shape[column->ndim++] = layout->num_players;
+  for (int32_t axis = 0; axis < field->ndim; axis++) {
+    column->shape[column->ndim++] = field->shape[axis];
+  }
+  return at;
+}
+
+/* a column of the engine's with one value per row, or one per player */
+static int32_t add_engine(pp_layout *layout, const char *name, int32_t dtype, int32_t rows,
+                          int32_t per_player) {
+  int32_t at = add_column(layout, name, dtype, rows, per_player ? layout->num_players : 1);
+  if (per_player) {
+    layout->columns[at].ndim = 1;
+    layout->columns[at].shape[0] = layout->num_players;
+  }
+  return at;
+}
+
+int pp_layout_init(pp_layout *layout, const pp_config *config, const pp_pool_options *options,
+                   int32_t rows, pp_error *error) {
+  int32_t extras = options->extras, per_player = config->num_players > 1;
+
+  if (options->reward_dtype != PP_FLOAT32 && options->reward_dtype != PP_FLOAT64) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "reward_dtype=%d: choose PP_FLOAT32 or PP_FLOAT64",
+                        options->reward_dtype);
+  }
+  memset(layout, 0, sizeof(*layout));
+  layout->num_players = config->num_players;
+  layout->num_fields = config->num_fields;
+  layout->final_fields = layout->step_type = layout->discount = layout->players = -1;
+  layout->episode_return = layout->episode_length = -1;
+  layout->has_extras = extras != 0;
+
+  for (int32_t i = 0; i < config->num_fields; i++) {
+    add_field(layout, &config->fields[i], i, rows, 0);
+  }
+  layout->reward = add_engine(layout, "reward", options->reward_dtype, rows, per_player);
+  layout->terminated = add_engine(layout, "terminated", PP_BOOL, rows, 0);
+  layout->truncated = add_engine(layout, "truncated", PP_BOOL, rows, 0);
+  layout->env_id = add_engine(layout, "env_id", PP_INT32, rows, 0);
+  layout->elapsed_step = add_engine(layout, "elapsed_step", PP_INT32, rows, 0);
+  if (extras & PP_WITH_STEP_TYPE) {
+    layout->step_type = add_engine(layout, "step_type", PP_INT32, rows, 0);
+  }
+  if (extras & PP_WITH_DISCOUNT) {
+    layout->discount = add_engine(layout, "discount", PP_FLOAT32, rows, 0);
+  }
+  if (extras & PP_WITH_PLAYERS) {
+    layout->players = add_engine(layout, "players.env_id", PP_INT32, rows, 1);
+  }
+  if (extras & PP_WITH_STATISTICS) {
+    layout->episode_return = add_engine(layout, "episode_return", PP_FLOAT64, rows, per_player);
+    layout->episode_length = add_engine(layout, "episode_length", PP_INT32, rows, 0);
+  }
+  if (options->autoreset == PP_SAME_STEP) {
+    layout->final_fields = layout->count;
+    for (int32_t i = 0; i < config->num_fields; i++) {
+      add_field(layout, &config->fields[i], i, rows, 1);
+    }
+  }
+  layout->size = (layout->size + PAGE - 1) / PAGE * PAGE;
+  return PP_OK;
+}

@@ -1,0 +1,51 @@
+/* What the engine asks of the operating system; each primitive has its own os_*.c. */
+#ifndef PP_OS_H
+#define PP_OS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* -------------------------------------------------------------------------------- os_clock.c -- */
+
+/* monotonic nanoseconds */
+int64_t pp_os_now(void);
+
+/* -------------------------------------------------------------------------------- os_futex.c -- */
+
+/* sleeps while *word == expected, at most timeout nanoseconds (< 0: no limit). Returns PP_OK when
+ * woken or when the word differs (spurious returns included), PP_AGAIN on timeout or a signal */
+int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout);
+
+/* wakes at most count sleepers */
+void pp_os_wake(_Atomic uint32_t *word, int32_t count);
+
+/* tells the core that this is a spin loop */
+void pp_os_relax(void);
+
+/* ------------------------------------------------------------------------------- os_thread.c -- */
+
+/* starts a thread with every signal blocked; name has at most 15 characters */
+int pp_os_thread_start(pthread_t *thread, void *(*run)(void *), void *arg, const char *name);
+
+/* keeps the calling thread on these cores; PP_ERR_SYSTEM when refused or unknown here */
+int pp_os_thread_bind(const int32_t *cpus, int32_t count);
+
+/* the core this thread runs on, -1 when unknown */
+int32_t pp_os_current_cpu(void);
+
+/* counts forks: a child sees another value than its parent did */
+uint32_t pp_os_fork_generation(void);
+
+/* ------------------------------------------------------------------------------- os_memory.c -- */
+
+/* zeroed private pages; null when there is no memory */
+void *pp_os_pages_alloc(size_t size);
+void pp_os_pages_free(void *memory, size_t size);
+
+/* prefers (one node) or interleaves (several) the whole pages of a range over NUMA nodes;
+ * PP_ERR_SYSTEM when refused or unknown here */
+int pp_os_pages_bind(void *memory, size_t size, const int32_t *nodes, int32_t count);
+
+#endif

@@ -1,0 +1,276 @@
+/* Receiving: waiting for a batch, working along meanwhile, and handing it over. */
+#include <string.h>
+
+#include "error.h"
+#include "os.h"
+#include "pool.h"
+
+enum {
+  SLICE_NS = 100000000, /* how long the caller stays away from its signals */
+  INLINE_NS = 3000      /* work that is not worth another thread's attention */
+};
+
+/* --------------------------------------------------------------------------------- waiting -- */
+
+static int is_closed(const pp_pool *pool) {
+  return atomic_load_explicit(&pool->is_closed, memory_order_seq_cst);
+}
+
+/* steps one chunk, of the home lane first; 0: nothing is queued */
+static int32_t help(pp_pool *pool) {
+  // Unordered, what the caller steps comes back to the same shard, which would never be empty: to
+  // each in turn, or the others would wait for their threads however long those take to wake.
+  if (!pool->ring.is_ordered) pool->scratch.home = (pool->scratch.home + 1) % pool->num_threads;
+  for (int32_t i = 0; i < pool->num_lanes; i++) {
+    pp_lane *lane = &pool->lanes[(pool->home_lane + i) % pool->num_lanes];
+    int32_t count = pp_lane_work(lane, &pool->scratch);
+    if (count) return count;
+  }
+  return 0;
+}
+
+/* spins until the batch is complete, as long as that takes no core from a worker */
+static int spin(pp_pool *pool, pp_batch *batch, int64_t end) {
+  while (pp_spin_allowed(pool->topology.cores)) {
+    for (int32_t i = 0; i < 32; i++) {
+      if (pp_batch_is_complete(batch)) return 1;
+      pp_os_relax();
+    }
+    if (pp_os_now() >= end) break;
+  }
+  return 0;
+}
+
+/* Whether the caller had better step another chunk than wait. Ordered, nothing comes of waiting.
+ * Unordered, it does as the workers do while they have a row each to finish; after that the batch
+ * may be complete before its own step is, and there is a policy to run. */
+static int had_better_help(const pp_pool *pool, const pp_batch *batch) {
+  if (pool->ring.is_ordered) return 1;
+  return pool->is_helped && pp_batch_missing(batch) >= pool->num_workers;
+}
+
+/* 1: the batch is complete; 0: the slice of time is over. has_timeout: so is the user's, perhaps */
+static int wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, int32_t has_timeout) {
+  // a step in the caller's own thread can't be left when time is up
+  int32_t may_help = pool->ring.is_ordered || !has_timeout;
+  int64_t start;
+
+  if (pp_batch_is_complete(batch)) return 1;
+  start = pp_os_now();
+  while (may_help && had_better_help(pool, batch) && help(pool)) {
+    if (pp_batch_is_complete(batch)) return 1;
+    if (is_closed(pool) || pp_os_now() - start > slice) return 0;
+  }
+  if (spin(pool, batch, pp_os_now() + (slice < PP_SPIN_NS ? slice : PP_SPIN_NS))) return 1;
+  while (!is_closed(pool)) {
+    int64_t left = start + slice - pp_os_now();
+    uint32_t epoch;
+    if (left <= 0) break;
+    epoch = pp_gate_enter(&pool->gate);
+    if (!pp_batch_is_complete(batch) && !is_closed(pool)) {
+      pp_gate_sleep(&pool->gate, epoch, left);
+    }
+    pp_gate_leave(&pool->gate);
+    if (pp_batch_is_complete(batch)) return 1;
+  }
+  return pp_batch_is_complete(batch);
+}
+
+/* environments that must be in flight before a batch can come of them */
+static int32_t needed(const pp_pool *pool) {
+  return pool->ring.is_ordered ? 1 : pool->ring.batch_size;
+}
+
+/* sleeps until another thread sent enough, or for a slice */
+static void wait_for_send(pp_pool *pool, int64_t slice) {
+  uint32_t epoch = pp_gate_enter(&pool->gate);
+  int32_t has_enough;
+  pthread_mutex_lock(&pool->lock);
+  has_enough = pool->in_flight >= needed(pool);
+  pthread_mutex_unlock(&pool->lock);
+  if (!has_enough && !is_closed(pool)) pp_gate_sleep(&pool->gate, epoch, slice);
+  pp_gate_leave(&pool->gate);
+}
+
+/* ------------------------------------------------------------------------------- handing over --
+ */
+
+/* under the lock, so no locked addition */
+static void add(_Atomic int64_t *statistic, int64_t amount) {
+  int64_t old = atomic_load_explicit(statistic, memory_order_relaxed);
+  atomic_store_explicit(statistic, old + amount, memory_order_relaxed);
+}
+
+/* takes a complete batch; returns its rows, or PP_ERR_ENV */
+static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error) {
+  int32_t rows = atomic_load_explicit(&batch->target, memory_order_relaxed);
+  int32_t failed = atomic_load_explicit(&batch->num_failed, memory_order_relaxed);
+  const int32_t *ids = pp_layout_at(&pool->layout, batch->memory, pool->layout.env_id, 0);
+
+  pthread_mutex_lock(&pool->lock);
+  if (rows == pool->fleet.num_envs) {
+    memset(pool->flying, 0, (size_t)rows);
+  } else {
+    for (int32_t i = 0; i < rows; i++) pool->flying[ids[i]] = 0;
+  }
+  pp_pool_count_locked(pool, -rows);
+  if (failed) {
+    memcpy(pool->failed, batch->failed, sizeof(*pool->failed) * (size_t)failed);
+    pool->num_failed = failed;
+    pool->failed_rows = rows;
+  }
+  pp_ring_take_locked(&pool->ring, fresh);
+  pool->last_fresh = fresh;
+  pool->last_result = failed ? PP_ERR_ENV : rows;
+  add(&pool->env_steps, rows);
+  add(&pool->batches, 1);
+  pthread_mutex_unlock(&pool->lock);
+  if (!failed) return rows;
+  if (error) *error = pool->fleet.errors[pool->failed[0]];
+  return PP_ERR_ENV;
+}
+
+/* ----------------------------------------------------------------------------------- calls -- */
+
+static int enter(pp_pool *pool, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  if (status < 0) return status;
+  if (atomic_exchange_explicit(&pool->receiving, 1, memory_order_acquire)) {
+    return pp_error_set(error, PP_ERR_STATE,
+                        "another thread is receiving from this pool: let one thread receive");
+  }
+  return PP_OK;
+}
+
+static void leave(pp_pool *pool) {
+  atomic_store_explicit(&pool->receiving, 0, memory_order_release);
+}
+
+static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, int32_t has_timeout,
+                       pp_error *error) {
+  pp_batch *batch;
+  pthread_mutex_lock(&pool->lock);
+  batch = pp_ring_close_locked(&pool->ring);
+  pthread_mutex_unlock(&pool->lock);
+  if (wait_for(pool, batch, slice, has_timeout)) return take(pool, batch, fresh, error);
+  return pp_pool_check(pool, error);
+}
+
+int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error) {
+  int64_t slice = timeout >= 0 && timeout < SLICE_NS ? timeout : SLICE_NS;
+  int32_t status = enter(pool, error), in_flight;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  in_flight = pool->in_flight;
+  pthread_mutex_unlock(&pool->lock);
+  if (in_flight >= needed(pool)) {
+    status = receive(pool, fresh, slice, timeout >= 0, error);
+  } else if (timeout >= 0) {
+    wait_for_send(pool, slice);
+    status = pp_pool_check(pool, error);
+  } else {
+    status = pp_error_set(error, PP_ERR_STATE,
+                          "%d environments are in flight, a batch needs %d: send first", in_flight,
+                          needed(pool));
+  }
+  leave(pool);
+  return status;
+}
+
+/* steps accepted environments here and now, without queue or threads */
+static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
+  pp_grain *grain = &pool->lanes[0].grain;
+  // an environment may become dearer: look at the clock now and then
+  int32_t is_timed = (pool->inline_steps++ & 63) == 0;
+  int64_t start = is_timed ? pp_os_now() : 0;
+
+  for (int32_t at = 0; at < count; at += PP_GRAIN_ROWS) {
+    int32_t chunk = count - at < PP_GRAIN_ROWS ? count - at : PP_GRAIN_ROWS, entries = 1;
+    if (env_ids) {
+      for (entries = 0; entries < chunk; entries++) {
+        pool->scratch.entries[entries] = PP_ENTRY(place + at + entries, env_ids[at + entries], 1);
+      }
+    } else {
+      pool->scratch.entries[0] = PP_ENTRY(place + at, at, chunk);
+    }
+    pp_stepper_run(&pool->stepper, pool->scratch.entries, entries, &pool->scratch);
+  }
+  if (is_timed) pp_grain_learn(grain, pp_os_now() - start, count);
+}
+
+/* a step returns what it sent, or, unordered, has enough to return something */
+static int check_step_locked(const pp_pool *pool, int32_t count, pp_error *error) {
+  int32_t in_flight = pool->in_flight;
+  if (pool->ring.is_ordered && in_flight) {
+    return pp_error_set(error, PP_ERR_STATE,
+                        "results of an earlier call are pending (%d environments): receive them "
+                        "first",
+                        in_flight);
+  }
+  if (!pool->ring.is_ordered && count < needed(pool) - in_flight) {
+    return pp_error_set(error, PP_ERR_STATE,
+                        "a step of %d environments with %d in flight gives no batch of %d: send "
+                        "instead, or step more",
+                        count, in_flight, needed(pool));
+  }
+  return PP_OK;
+}
+
+int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
+                     int32_t dtype, void *fresh, pp_error *error) {
+  int32_t status = enter(pool, error), place, is_inline;
+
+  if (status < 0) return status;
+  env_ids = pp_pool_keep_ids(pool, pool->step_ids, env_ids, count);
+  pthread_mutex_lock(&pool->lock);
+  place = check_step_locked(pool, count, error);
+  if (place >= 0) place = pp_pool_accept_locked(pool, env_ids, count, actions, dtype, error);
+  is_inline =
+      pool->ring.is_ordered && pool->num_lanes == 1 &&
+      (pool->fleet.num_envs == 1 || pp_grain_estimate(&pool->lanes[0].grain, count) < INLINE_NS);
+  if (place >= 0 && !is_inline) {
+    pp_pool_queue_locked(pool, env_ids, count, place, pool->ring.is_ordered);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  if (place >= 0) {
+    if (is_inline) step_inline(pool, env_ids, count, place);
+    status = receive(pool, fresh, SLICE_NS, 0, error);
+  } else {
+    status = place;
+  }
+  leave(pool);
+  return status;
+}
+
+int32_t pp_pool_taken(const pp_pool *pool, const void *fresh) {
+  return fresh && fresh == pool->last_fresh ? pool->last_result : 0;
+}
+
+const int32_t *pp_pool_failed(const pp_pool *pool, int32_t *count, int32_t *rows) {
+  *count = pool->num_failed;
+  *rows = pool->failed_rows;
+  return pool->failed;
+}
+
+const pp_error *pp_pool_env_error(const pp_pool *pool, int32_t env_id) {
+  return &pool->fleet.errors[env_id];
+}
+
+int32_t pp_pool_in_flight(const pp_pool *pool) {
+  return pool->in_flight;
+}
+
+int32_t pp_pool_is_flying(const pp_pool *pool, int32_t env_id) {
+  return pool->flying[env_id];
+}
+
+int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id) {
+  int32_t status = pp_pool_check(pool, NULL);
+  if (status < 0) return status;
+  if (env_id < 0 || env_id >= pool->fleet.num_envs) return PP_ERR_ARGUMENT;
+  pthread_mutex_lock(&pool->lock);
+  status = pool->flying[env_id] ? PP_ERR_STATE : pp_fleet_needs_reset(&pool->fleet, env_id);
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}

@@ -1,0 +1,261 @@
+/* Sending: from the caller's arguments to entries in the action queues. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "action.h"
+#include "error.h"
+#include "pool.h"
+#include "registry.h"
+
+/* ------------------------------------------------------------------------------ accepting -- */
+
+static int refuse_flying(int32_t env_id, pp_error *error) {
+  pp_error_set(error, PP_ERR_STATE,
+               "environment %d is already in flight: receive its result before sending to it again",
+               env_id);
+  if (error) error->env_id = env_id;
+  return PP_ERR_STATE;
+}
+
+static int refuse_ended(const pp_pool *pool, int32_t env_id, pp_error *error) {
+  const char *why =
+      pool->fleet.phase[env_id] == PP_ENDED ? "has ended its episode" : "is not reset";
+  pp_error_set(error, PP_ERR_STATE, "environment %d %s and autoreset is disabled: reset it first",
+               env_id, why);
+  if (error) error->env_id = env_id;
+  return PP_ERR_STATE;
+}
+
+void pp_pool_count_locked(pp_pool *pool, int32_t change) {
+  int32_t old = atomic_load_explicit(&pool->in_flight, memory_order_relaxed);
+  atomic_store_explicit(&pool->in_flight, old + change, memory_order_relaxed);
+}
+
+const int32_t *pp_pool_keep_ids(const pp_pool *pool, int32_t *room, const int32_t *ids,
+                                int32_t count) {
+  if (!ids || count < 1 || count > pool->fleet.num_envs) return ids;
+  return memcpy(room, ids, sizeof(*ids) * (size_t)count);
+}
+
+/* takes back the marks of the first count environments */
+static void unmark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
+  for (int32_t i = 0; i < count; i++) pool->flying[env_ids ? env_ids[i] : i] = 0;
+  pp_pool_count_locked(pool, -count);
+}
+
+/* marks all environments as in flight, or finds the one that can't be sent to */
+static int mark_all_locked(pp_pool *pool, pp_error *error) {
+  int32_t n = pool->fleet.num_envs;
+  if (pool->in_flight) {
+    const uint8_t *flying = memchr(pool->flying, 1, (size_t)n);
+    return refuse_flying((int32_t)(flying - pool->flying), error);
+  }
+  memset(pool->flying, 1, (size_t)n);
+  pp_pool_count_locked(pool, n);
+  return PP_OK;
+}
+
+static int mark_some_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, pp_error *error) {
+  int32_t n = pool->fleet.num_envs;
+  for (int32_t i = 0; i < count; i++) {
+    int32_t id = env_ids[i], status = PP_OK;
+    if (id < 0 || id >= n) {
+      status = pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d: choose 0 to %d", id, n - 1);
+    } else if (pool->flying[id]) {
+      // it may be here twice, or have been in flight before
+      status = refuse_flying(id, error);
+      for (int32_t j = 0; j < i; j++) {
+        if (env_ids[j] != id) continue;
+        status = pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d is named twice: name it once", id);
+      }
+    }
+    if (status < 0) {
+      pp_pool_count_locked(pool, i);
+      unmark_locked(pool, env_ids, i);
+      return status;
+    }
+    pool->flying[id] = 1;
+  }
+  pp_pool_count_locked(pool, count);
+  return PP_OK;
+}
+
+static int mark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, pp_error *error) {
+  if (count < 1 || count > pool->fleet.num_envs || (!env_ids && count != pool->fleet.num_envs)) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "%d environments named: name 1 to %d", count,
+                        pool->fleet.num_envs);
+  }
+  if (pool->ring.offered - pool->ring.received != pool->ring.capacity) {
+    return pp_error_set(error, PP_ERR_STATE, "offer %d batches first", pool->ring.capacity);
+  }
+  return env_ids ? mark_some_locked(pool, env_ids, count, error) : mark_all_locked(pool, error);
+}
+
+/* DISABLED: an episode that has ended can't be stepped */
+static int check_phases_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                               pp_error *error) {
+  if (pool->fleet.autoreset != PP_DISABLED) return PP_OK;
+  for (int32_t i = 0; i < count; i++) {
+    int32_t id = env_ids ? env_ids[i] : i;
+    if (pool->fleet.phase[id] != PP_RUNNING) return refuse_ended(pool, id, error);
+  }
+  return PP_OK;
+}
+
+static void ask_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t asked) {
+  if (!env_ids) {
+    memset(pool->fleet.asked, asked, (size_t)count);
+  } else {
+    for (int32_t i = 0; i < count; i++) pool->fleet.asked[env_ids[i]] = (uint8_t)asked;
+  }
+}
+
+int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                              const void *actions, int32_t dtype, pp_error *error) {
+  int status = mark_locked(pool, env_ids, count, error);
+  if (status < 0) return status;
+  status = check_phases_locked(pool, env_ids, count, error);
+  if (status >= 0) status = pp_action_store(&pool->fleet, env_ids, count, actions, dtype, error);
+  if (status < 0) {
+    unmark_locked(pool, env_ids, count);
+    return status;
+  }
+  ask_locked(pool, env_ids, count, PP_ASKED_STEP);
+  return pool->ring.is_ordered ? pp_ring_append_locked(&pool->ring, count) : 0;
+}
+
+/* ------------------------------------------------------------------------------- queueing -- */
+
+void pp_pool_queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
+                          int32_t is_helping) {
+  for (int32_t l = 0; l < pool->num_lanes; l++) {
+    pp_lane *lane = &pool->lanes[l];
+    int32_t queued = 0, run = env_ids ? 1 : pp_grain_run(&lane->grain), envs = 0;
+    if (env_ids) {
+      for (int32_t i = 0; i < count; i++) {
+        if (env_ids[i] < lane->first_env || env_ids[i] >= lane->end_env) continue;
+        pool->entries[queued++] = PP_ENTRY(place + i, env_ids[i], 1);
+      }
+      envs = queued;
+    } else {
+      envs = lane->end_env - lane->first_env;
+      for (int32_t i = lane->first_env; i < lane->end_env; i += run) {
+        int32_t length = lane->end_env - i < run ? lane->end_env - i : run;
+        pool->entries[queued++] = PP_ENTRY(place + i, i, length);
+      }
+    }
+    if (!queued) continue;
+    pp_queue_push_locked(&lane->queue, pool->entries, queued, run);
+    pp_lane_wake(lane, envs, is_helping && l == pool->home_lane);
+  }
+}
+
+/* ---------------------------------------------------------------------------------- calls -- */
+
+int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  if (pool->ring.offered - pool->ring.received >= pool->ring.capacity) {
+    status =
+        pp_error_set(error, PP_ERR_STATE, "the ring has all its %d batches", pool->ring.capacity);
+  } else {
+    pp_ring_offer_locked(&pool->ring, memory);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
+                 int32_t dtype, pp_error *error) {
+  int32_t place = pp_pool_check(pool, error);
+  if (place < 0) return place;
+  pthread_mutex_lock(&pool->lock);
+  env_ids = pp_pool_keep_ids(pool, pool->sent_ids, env_ids, count);
+  place = pp_pool_accept_locked(pool, env_ids, count, actions, dtype, error);
+  if (place >= 0) pp_pool_queue_locked(pool, env_ids, count, place, 0);
+  pthread_mutex_unlock(&pool->lock);
+  // another thread may be waiting for something to be in flight
+  if (place >= 0) pp_gate_wake(&pool->gate, 1);
+  return place < 0 ? place : PP_OK;
+}
+
+/* seeds come one after another, sizes[i] words for the i-th environment named */
+static int store_seeds_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                              const uint32_t *words, const int32_t *sizes, pp_error *error) {
+  // one that is too long must not leave others behind
+  for (int32_t i = 0; words && i < count; i++) {
+    int status = pp_fleet_check_seed(env_ids ? env_ids[i] : i, sizes[i], error);
+    if (status < 0) return status;
+  }
+  for (int32_t i = 0; words && i < count; i++) {
+    pp_fleet_seed(&pool->fleet, env_ids ? env_ids[i] : i, words, sizes[i]);
+    words += sizes[i];
+  }
+  return PP_OK;
+}
+
+int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  if (pool->in_flight) {
+    status = pp_error_set(error, PP_ERR_STATE, "%d environments are in flight: receive them first",
+                          pool->in_flight);
+  } else {
+    status = store_seeds_locked(pool, NULL, pool->fleet.num_envs, words, sizes, error);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+/* checks reset options and keeps them; environments read them while their reset is in flight */
+static int store_reset_options_locked(pp_pool *pool, const pp_value *options, int32_t count,
+                                      pp_error *error) {
+  const pp_env_def *def = pool->fleet.def;
+  pp_error own = {.text = "bad reset options"};
+  pp_value *kept;
+
+  if (pool->in_flight != count) {
+    return pp_error_set(error, PP_ERR_STATE,
+                        "a reset with options needs all others received first: %d are in flight",
+                        pool->in_flight - count);
+  }
+  // with defaults filled in, and with texts that outlive the call
+  kept = pp_values_copy(def->reset_options, def->num_reset_options, options);
+  if (!kept) return pp_error_set(error, PP_ERR_MEMORY, "no memory for reset options");
+  if (def->check_reset && def->check_reset(pool->fleet.config.shared, kept, &own) < 0) {
+    free(kept);
+    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: %s", def->id, own.text);
+  }
+  free(pool->fleet.reset_options);
+  pool->fleet.reset_options = kept;
+  return PP_OK;
+}
+
+int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                       const uint32_t *seed_words, const int32_t *seed_sizes,
+                       const pp_value *options, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  int32_t asked = options ? PP_ASKED_RESET_OPTIONS : PP_ASKED_RESET, place = 0;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  env_ids = pp_pool_keep_ids(pool, pool->sent_ids, env_ids, count);
+  status = mark_locked(pool, env_ids, count, error);
+  if (status >= 0) {
+    if (options) status = store_reset_options_locked(pool, options, count, error);
+    if (status >= 0) {
+      status = store_seeds_locked(pool, env_ids, count, seed_words, seed_sizes, error);
+    }
+    if (status < 0) unmark_locked(pool, env_ids, count);
+  }
+  if (status >= 0) {
+    ask_locked(pool, env_ids, count, asked);
+    if (pool->ring.is_ordered) place = pp_ring_append_locked(&pool->ring, count);
+    pp_pool_queue_locked(pool, env_ids, count, place, 0);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  if (status >= 0) pp_gate_wake(&pool->gate, 1);
+  return status;
+}

@@ -1,0 +1,311 @@
+/* Snapshots: the bytes that restore one environment, and how it looks while it is at rest. */
+#include <stddef.h>
+#include <string.h>
+
+#include "error.h"
+#include "pool.h"
+
+enum { SNAPSHOT_MAGIC = 0x50504531, SNAPSHOT_VERSION = 2 };
+
+/* What the engine knows of an environment, before the environment's own bytes. The checksum is of
+ * all bytes after it. identity covers id and options, so that a snapshot is only taken by a pool
+ * that would have made it. */
+typedef struct snapshot_head {
+  uint64_t checksum;
+  uint32_t magic;
+  uint32_t version;
+  uint64_t identity;
+  pp_rng rng;
+  uint32_t seed[PP_SEED_WORDS];
+  int32_t seed_size;
+  int32_t phase;
+  int32_t elapsed;
+  int32_t num_players; /* returns follow the head */
+} snapshot_head;
+
+/* ------------------------------------------------------------------------------- checksum -- */
+
+/* One to one in either argument, as an odd factor and a turn are, so that no change of a single
+ * word is ever lost. The factor is 2^64 over the golden ratio. */
+static uint64_t mix(uint64_t sum, uint64_t word) {
+  sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+  return sum << 32 | sum >> 32;
+}
+
+static uint64_t word_at(const char *bytes) {
+  uint64_t word;
+  memcpy(&word, bytes, sizeof(word));
+  return word;
+}
+
+/* An Atari game has 120 KB, and one sum would wait for each multiplication: hence four, in
+ * variables of their own because compilers keep an array in memory. */
+static uint64_t hash(uint64_t seed, const void *bytes, size_t size) {
+  uint64_t a = seed, b = 1, c = 2, d = 3;
+  const char *at = bytes;
+  size_t left = size;
+  for (; left >= 32; left -= 32, at += 32) {
+    a = mix(a, word_at(at));
+    b = mix(b, word_at(at + 8));
+    c = mix(c, word_at(at + 16));
+    d = mix(d, word_at(at + 24));
+  }
+
+  char rest[32] = {0};
+  memcpy(rest, at, left);
+  for (size_t i = 0; i < left; i += 8) a = mix(a, word_at(rest + i));
+  return mix(mix(mix(mix(a, b), c), d), size);
+}
+
+static uint64_t checksum(const void *snapshot, int64_t size) {
+  const size_t start = offsetof(snapshot_head, magic);
+  return hash(0, (const char *)snapshot + start, (size_t)size - start);
+}
+
+static uint64_t identity(const pp_fleet *fleet) {
+  const pp_env_def *def = fleet->def;
+  uint64_t sum = hash(0, def->id, strlen(def->id));
+  sum = hash(sum, &fleet->config.state_size, sizeof(fleet->config.state_size));
+  for (int32_t i = 0; i < def->num_options; i++) {
+    const pp_value *value = &fleet->options[i];
+    // what such a name hides is this process's own: addresses
+    if (def->options[i].name[0] == '_') continue;
+    sum = hash(sum, &value->i, sizeof(value->i));
+    sum = hash(sum, &value->f, sizeof(value->f));
+    if (value->s) sum = hash(sum, value->s, (size_t)value->size);
+  }
+  return sum;
+}
+
+/* --------------------------------------------------------------------------------- saving -- */
+
+/* an environment can be read and written only while it is at rest */
+static int check_rest_locked(const pp_pool *pool, int32_t env_id, pp_error *error) {
+  if (env_id < 0 || env_id >= pool->fleet.num_envs) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d: choose 0 to %d", env_id,
+                        pool->fleet.num_envs - 1);
+  }
+  if (pool->flying[env_id]) {
+    return pp_error_set(error, PP_ERR_STATE,
+                        "environment %d is in flight: receive its result first", env_id);
+  }
+  return PP_OK;
+}
+
+static size_t returns_bytes(const pp_fleet *fleet) {
+  return sizeof(double) * (size_t)fleet->num_players;
+}
+
+static int64_t env_bytes(pp_fleet *fleet, int32_t env_id) {
+  if (!fleet->def->save) return (int64_t)fleet->config.state_size;
+  return fleet->def->save(&fleet->envs[env_id], NULL);
+}
+
+/* writes a snapshot of which own bytes are the environment's; the sum comes last, over the rest */
+static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t size, int64_t own) {
+  pp_env *env = &fleet->envs[env_id];
+  snapshot_head head = {.magic = SNAPSHOT_MAGIC,
+                        .version = SNAPSHOT_VERSION,
+                        .identity = identity(fleet),
+                        .rng = fleet->rngs[env_id],
+                        .seed_size = fleet->seed_sizes[env_id],
+                        .phase = fleet->phase[env_id],
+                        .elapsed = fleet->elapsed[env_id],
+                        .num_players = fleet->num_players};
+  memcpy(head.seed, fleet->seeds[env_id], sizeof(head.seed));
+  memcpy(bytes, &head, sizeof(head));
+  char *at = bytes + sizeof(head);
+  memcpy(at, fleet->returns + (size_t)env_id * (size_t)fleet->num_players, returns_bytes(fleet));
+  at += returns_bytes(fleet);
+  if (fleet->def->save) {
+    int64_t status = fleet->def->save(env, at);
+    if (status < 0) return status;
+  } else {
+    memcpy(at, env->state, (size_t)own);
+  }
+  head.checksum = checksum(bytes, size);
+  memcpy(bytes, &head.checksum, sizeof(head.checksum));
+  return size;
+}
+
+int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t size,
+                          pp_error *error) {
+  int64_t status = pp_pool_check(pool, error), own, total;
+  pp_fleet *fleet = &pool->fleet;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  status = check_rest_locked(pool, env_id, error);
+  if (status >= 0) {
+    own = env_bytes(fleet, env_id);
+    total = (int64_t)(sizeof(snapshot_head) + returns_bytes(fleet)) + own;
+    if (own < 0) {
+      status = pp_error_set(error, (int)own, "environment %d can't be saved: %s", env_id,
+                            fleet->errors[env_id].text);
+    } else if (!bytes) {
+      status = total;
+    } else if (size != total) {
+      status = pp_error_set(error, PP_ERR_ARGUMENT, "room for %lld bytes, the state has %lld",
+                            (long long)size, (long long)total);
+    } else {
+      status = save(fleet, env_id, bytes, total, own);
+    }
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+/* ------------------------------------------------------------------------------- restoring -- */
+
+static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *bytes, int64_t size,
+                          pp_error *error) {
+  snapshot_head head = {0};
+  int64_t own = size - (int64_t)(sizeof(head) + returns_bytes(fleet));
+  if (size >= (int64_t)sizeof(head)) memcpy(&head, bytes, sizeof(head));
+  if (head.magic != SNAPSHOT_MAGIC || head.version != SNAPSHOT_VERSION) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "environment %d: these bytes are no snapshot of this version, or the "
+                        "snapshot is damaged",
+                        env_id);
+  }
+  // who makes up a right sum can still not make the engine leave its arrays
+  if (head.checksum != checksum(bytes, size) || head.seed_size < 0 ||
+      head.seed_size > PP_SEED_WORDS || head.phase < PP_RUNNING || head.phase > PP_FRESH) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "environment %d: the snapshot is damaged", env_id);
+  }
+  if (head.identity != identity(fleet) || head.num_players != fleet->num_players || own < 0 ||
+      (!fleet->def->load && own != (int64_t)fleet->config.state_size)) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "environment %d: the snapshot is of another environment or of other "
+                        "options than this pool's %s",
+                        env_id, fleet->def->id);
+  }
+  return PP_OK;
+}
+
+/* takes a checked snapshot; the environment's own part may fail, the engine's can't */
+static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size) {
+  pp_env *env = &fleet->envs[env_id];
+  const char *returns = bytes + sizeof(snapshot_head), *own = returns + returns_bytes(fleet);
+  int64_t own_size = size - (own - bytes);
+  snapshot_head head;
+
+  if (fleet->def->load) {
+    int status = fleet->def->load(env, own, own_size);
+    if (status < 0) return status;
+  } else {
+    memcpy(env->state, own, (size_t)own_size);
+  }
+  memcpy(&head, bytes, sizeof(head));
+  memcpy(fleet->returns + (size_t)env_id * (size_t)fleet->num_players, returns,
+         returns_bytes(fleet));
+  memcpy(fleet->seeds[env_id], head.seed, sizeof(head.seed));
+  fleet->rngs[env_id] = head.rng;
+  fleet->seed_sizes[env_id] = (uint8_t)head.seed_size;
+  fleet->phase[env_id] = (uint8_t)head.phase;
+  fleet->elapsed[env_id] = head.elapsed;
+  return PP_OK;
+}
+
+static int load_all(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
+                    const void *const *snapshots, const int64_t *sizes, pp_error *error) {
+  for (int32_t i = 0; i < count; i++) {
+    int status = load(fleet, env_ids[i], snapshots[i], sizes[i]);
+    if (status < 0) {
+      // half a state is none
+      fleet->phase[env_ids[i]] = PP_FRESH;
+      return pp_error_set(error, status, "environment %d can't be restored: %s", env_ids[i],
+                          fleet->errors[env_ids[i]].text);
+    }
+  }
+  return PP_OK;
+}
+
+int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                      const void *const *snapshots, const int64_t *sizes, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  pp_fleet *fleet = &pool->fleet;
+
+  if (status < 0) return status;
+  // held throughout, so that nobody sends one of them between the checks and the loads
+  pthread_mutex_lock(&pool->lock);
+  for (int32_t i = 0; i < count && status >= 0; i++) {
+    status = check_rest_locked(pool, env_ids[i], error);
+    if (status >= 0) status = check_snapshot(fleet, env_ids[i], snapshots[i], sizes[i], error);
+  }
+  if (status >= 0) status = load_all(fleet, env_ids, count, snapshots, sizes, error);
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+/* -------------------------------------------------------------------------------- looking -- */
+
+/* an environment between its first reset and a failure has something to show */
+static int check_sight_locked(const pp_pool *pool, int32_t env_id, pp_error *error) {
+  int status = check_rest_locked(pool, env_id, error);
+  if (status < 0 || pool->fleet.phase[env_id] != PP_FRESH) return status;
+  return pp_error_set(error, PP_ERR_STATE, "environment %d is not reset: there is nothing to see",
+                      env_id);
+}
+
+int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  pp_fleet *fleet = &pool->fleet;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  status = check_sight_locked(pool, env_id, error);
+  if (status >= 0) {
+    status = fleet->def->observe(&fleet->envs[env_id], fields, 0);
+    if (status < 0) {
+      pp_error_set(error, status, "environment %d can't be observed: %s", env_id,
+                   fleet->errors[env_id].text);
+    }
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+int pp_pool_render(pp_pool *pool, int32_t env_id, pp_image *image, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  pp_fleet *fleet = &pool->fleet;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  status = check_rest_locked(pool, env_id, error);
+  if (status >= 0 && !fleet->def->render) {
+    status = pp_error_set(error, PP_ERR_STATE, "%s draws no pictures", fleet->def->id);
+  } else if (status >= 0) {
+    status = fleet->def->render(&fleet->envs[env_id], image);
+    if (status < 0) {
+      pp_error_set(error, status, "environment %d can't be drawn: %s", env_id,
+                   fleet->errors[env_id].text);
+    }
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  pp_fleet *fleet = &pool->fleet;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  status = check_sight_locked(pool, env_id, error);
+  if (status >= 0 && !target) {
+    status = pp_error_set(error, PP_ERR_ARGUMENT, "address 0: give the address of an object");
+  } else if (status >= 0 && !fleet->def->expose) {
+    status =
+        pp_error_set(error, PP_ERR_STATE,
+                     "%s keeps its simulation to itself: use observe or get_state", fleet->def->id);
+  } else if (status >= 0) {
+    status = fleet->def->expose(&fleet->envs[env_id], target);
+    if (status < 0) {
+      pp_error_set(error, status, "environment %d can't be exposed: %s", env_id,
+                   fleet->errors[env_id].text);
+    }
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}

@@ -1,0 +1,102 @@
+/* Stepper: what a thread does with a chunk of the action queue. */
+#include "stepper.h"
+
+#include <stdlib.h>
+
+int pp_scratch_init(pp_scratch *scratch, int32_t num_players) {
+  atomic_init(&scratch->chunks, 0);
+  scratch->rewards = calloc((size_t)PP_GRAIN_ROWS * (size_t)num_players, sizeof(double));
+  return scratch->rewards ? PP_OK : PP_ERR_MEMORY;
+}
+
+void pp_scratch_fini(pp_scratch *scratch) {
+  free(scratch->rewards);
+  scratch->rewards = NULL;
+}
+
+/* the last row of a batch wakes the caller, if it sleeps */
+static void finish(const pp_stepper *stepper, pp_batch *batch, int32_t count) {
+  if (pp_batch_finish(batch, count)) pp_gate_wake(stepper->caller, 1);
+}
+
+/* 1: none of these environments must go through the slow path, as resets that the caller asked for
+ * and first episodes do */
+static int is_plain(const pp_fleet *fleet, int32_t env_id, int32_t count) {
+  uint8_t any = 0;
+  for (int32_t i = 0; i < count; i++) {
+    any |= fleet->asked[env_id + i] | (fleet->phase[env_id + i] & PP_FRESH);
+  }
+  return !any;
+}
+
+/* delivers a run through step_many, batch by batch */
+static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, int32_t count,
+                     pp_scratch *scratch) {
+  while (count > 0) {
+    int32_t part = count, row, failed;
+    pp_batch *batch;
+    if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &part);
+    batch = pp_ring_at(stepper->ring, place, &row);
+    failed = pp_row_write_run(stepper->fleet, stepper->layout, batch->memory, row, env_id, part,
+                              scratch->rewards);
+    for (int32_t i = 0; failed && i < part; i++) {
+      if (stepper->fleet->phase[env_id + i] == PP_FRESH) pp_batch_fail(batch, env_id + i);
+    }
+    finish(stepper, batch, part);
+    env_id += part;
+    place += part;
+    count -= part;
+  }
+}
+
+/* steps one environment first and claims its row after that: the first to finish is the first in */
+static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
+  int32_t row, one = 1;
+  pp_outcome outcome;
+  pp_batch *batch;
+
+  pp_autoreset_advance(stepper->fleet, env_id, &outcome);
+  if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &one);
+  batch = pp_ring_at(stepper->ring, place, &row);
+  if (pp_row_write(stepper->fleet, stepper->layout, batch->memory, row, env_id, &outcome) < 0) {
+    pp_batch_fail(batch, env_id);
+  }
+  finish(stepper, batch, 1);
+}
+
+/* Joins entries that go on where the first one ends, up to PP_GRAIN_ROWS environments; returns how
+ * many entries and, in length, how many environments that are. */
+static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
+                    int32_t *length) {
+  int32_t joined = 1, total = PP_ENTRY_LENGTH(entries[0]);
+  while (joined < count) {
+    pp_entry next = entries[joined];
+    if (PP_ENTRY_ENV(next) != PP_ENTRY_ENV(entries[0]) + total ||
+        (stepper->ring->is_ordered && PP_ENTRY_PLACE(next) != PP_ENTRY_PLACE(entries[0]) + total) ||
+        total + PP_ENTRY_LENGTH(next) > PP_GRAIN_ROWS) {
+      break;
+    }
+    total += PP_ENTRY_LENGTH(next);
+    joined++;
+  }
+  *length = total;
+  return joined;
+}
+
+int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
+                       pp_scratch *scratch) {
+  int has_runs = stepper->fleet->def->step_many != NULL;
+  int32_t at = 0, stepped = 0;
+
+  while (at < count) {
+    int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length;
+    at += join(stepper, entries + at, count - at, &length);
+    stepped += length;
+    if (has_runs && length > 1 && is_plain(stepper->fleet, env_id, length)) {
+      step_run(stepper, env_id, place, length, scratch);
+    } else {
+      for (int32_t i = 0; i < length; i++) step_one(stepper, env_id + i, place + i);
+    }
+  }
+  return stepped;
+}

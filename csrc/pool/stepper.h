@@ -1,0 +1,36 @@
+/* Stepper: what a thread does with a chunk of the action queue. */
+#ifndef PP_POOL_STEPPER_H
+#define PP_POOL_STEPPER_H
+
+#include "batch.h"
+#include "grain.h"
+#include "layout.h"
+#include "park.h"
+#include "queue.h"
+#include "row.h"
+
+/* what every thread of a pool needs to step; read-only but for what the members guard themselves */
+typedef struct pp_stepper {
+  pp_fleet *fleet;
+  const pp_layout *layout;
+  pp_ring *ring;
+  pp_gate *caller; /* where the caller sleeps until a batch is complete */
+} pp_stepper;
+
+/* one thread's own room */
+typedef struct pp_scratch {
+  int32_t home; /* the shard of the lane's queue that this thread takes from first */
+  pp_entry entries[PP_GRAIN_ROWS];
+  double *rewards; /* PP_GRAIN_ROWS x num_players */
+  /* grabs so far; written by the thread alone, read by any for statistics, relaxed */
+  _Atomic int64_t chunks;
+} pp_scratch;
+
+int pp_scratch_init(pp_scratch *scratch, int32_t num_players);
+void pp_scratch_fini(pp_scratch *scratch);
+
+/* steps the environments of a chunk and delivers their rows; returns how many they were */
+int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
+                       pp_scratch *scratch);
+
+#endif

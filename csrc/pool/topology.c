@@ -1,0 +1,293 @@
+/* Machine topology: the cores this process may use, NUMA node by NUMA node. */
+#define _GNU_SOURCE
+#define _DARWIN_C_SOURCE
+
+#include "topology.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../include/pp_pool.h"
+
+enum {
+  MAX_LINE = 8192,  // a list of every other of 1024 cpus takes 2.5 KB
+  MAX_PATH = 4096
+};
+
+/* ------------------------------------------------------------------------------------ sets -- */
+
+/* numbers from 0 to PP_MAX_CPUS - 1 */
+typedef struct set {
+  uint8_t has[PP_MAX_CPUS];
+} set;
+
+/* adds what the kernel's list format names, as in "0-3,8,10-11" */
+static void add_list(set *numbers, const char *list) {
+  char *end;
+  for (long first = strtol(list, &end, 10); end != list; first = strtol(list, &end, 10)) {
+    long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+    for (long i = first < 0 ? 0 : first; i <= last && i < PP_MAX_CPUS; ++i) numbers->has[i] = 1;
+    if (*end != ',') return;
+    list = end + 1;
+  }
+}
+
+static int32_t count_of(const set *numbers) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) count += numbers->has[i];
+  return count;
+}
+
+/* ----------------------------------------------------------------------------------- files -- */
+
+static FILE *open_under(const char *root, const char *path) {
+  char full[MAX_PATH];
+  int length = snprintf(full, sizeof(full), "%s%s", root, path);
+  return length > 0 && length < MAX_PATH ? fopen(full, "re") : NULL;
+}
+
+/* what follows prefix on the first line that starts with it; 0: there is no such file or line */
+static int find_line(const char *root, const char *path, const char *prefix, char line[MAX_LINE]) {
+  FILE *file = open_under(root, path);
+  if (!file) return 0;
+  size_t skip = strlen(prefix);
+  int found = 0;
+  while (!found && fgets(line, MAX_LINE, file)) found = strncmp(line, prefix, skip) == 0;
+  fclose(file);
+  if (found) memmove(line, line + skip, strlen(line + skip) + 1);
+  return found;
+}
+
+/* adds the list in a file's first line; 0: there is no such file */
+static int read_list(const char *root, const char *path, set *numbers) {
+  char line[MAX_LINE];
+  if (!find_line(root, path, "", line)) return 0;
+  add_list(numbers, line);
+  return 1;
+}
+
+/* ----------------------------------------------------------------------------------- quota -- */
+
+/* cores' worth of time in each period, rounded up; INT32_MAX when nothing is limited */
+static int32_t limit_of(long long quota, long long period) {
+  if (quota <= 0 || period <= 0 || quota / period >= INT32_MAX) return INT32_MAX;
+  return (int32_t)(quota / period + (quota % period != 0));
+}
+
+static int32_t min_of(int32_t a, int32_t b) {
+  return a < b ? a : b;
+}
+
+/* cgroup v2: one file, "max 100000" or "150000 100000" */
+static int32_t v2_limit(const char *root, const char *folder) {
+  char path[MAX_PATH], line[MAX_LINE];
+  long long quota, period;
+  snprintf(path, sizeof(path), "%s/cpu.max", folder);
+  if (!find_line(root, path, "", line)) return INT32_MAX;
+  return sscanf(line, "%lld %lld", &quota, &period) == 2 ? limit_of(quota, period) : INT32_MAX;
+}
+
+/* cgroup v1: two files; a quota of -1 is none */
+static int32_t v1_limit(const char *root, const char *folder) {
+  char path[MAX_PATH], quota[MAX_LINE], period[MAX_LINE];
+  snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", folder);
+  if (!find_line(root, path, "", quota)) return INT32_MAX;
+  snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
+  if (!find_line(root, path, "", period)) return INT32_MAX;
+  return limit_of(strtoll(quota, NULL, 10), strtoll(period, NULL, 10));
+}
+
+/* the tightest limit on the way from a group up to the mount. Where a container sees only its own
+ * subtree, the group's path leads nowhere at first, and the mount is the container's own group */
+static int32_t group_limit(const char *root, const char *mount, const char *group,
+                           int32_t (*limit)(const char *root, const char *folder)) {
+  if (strstr(group, "..")) group = "";  // outside of what this namespace may see
+  char folder[MAX_PATH];
+  snprintf(folder, sizeof(folder), "%s%s", mount, group);
+  int32_t tightest = INT32_MAX;
+  for (;;) {
+    tightest = min_of(tightest, limit(root, folder));
+    char *slash = strrchr(folder, '/');
+    if (slash < folder + strlen(mount)) return tightest;
+    *slash = '\0';
+  }
+}
+
+/* whether a list as in "cpu,cpuacct" holds the cpu controller */
+static int names_cpu(const char *controllers, size_t length) {
+  for (size_t begin = 0; begin < length;) {
+    size_t size = strcspn(controllers + begin, ",:");
+    if (size == 3 && strncmp(controllers + begin, "cpu", 3) == 0) return 1;
+    begin += size + 1;
+  }
+  return 0;
+}
+
+/* one line of /proc/self/cgroup, "hierarchy:controllers:path" */
+static int32_t line_limit(const char *root, char *line) {
+  line[strcspn(line, "\n")] = '\0';
+  char *controllers = strchr(line, ':');
+  char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+  if (!group) return INT32_MAX;
+  ++controllers;
+  size_t length = (size_t)(group++ - controllers);
+
+  // the mount points that systemd and the container runtimes agree on
+  if (length == 0) {
+    return min_of(group_limit(root, "/sys/fs/cgroup", group, v2_limit),
+                  group_limit(root, "/sys/fs/cgroup/unified", group, v2_limit));
+  }
+  if (!names_cpu(controllers, length)) return INT32_MAX;
+  return min_of(group_limit(root, "/sys/fs/cgroup/cpu", group, v1_limit),
+                group_limit(root, "/sys/fs/cgroup/cpu,cpuacct", group, v1_limit));
+}
+
+static int32_t quota_limit(const char *root) {
+  FILE *file = open_under(root, "/proc/self/cgroup");
+  if (!file) return INT32_MAX;
+  char line[MAX_LINE];
+  int32_t tightest = INT32_MAX;
+  while (fgets(line, sizeof(line), file)) tightest = min_of(tightest, line_limit(root, line));
+  fclose(file);
+  return tightest;
+}
+
+/* ------------------------------------------------------------------------------------ cpus -- */
+
+/* the affinity of this thread, which the kernel keeps inside cpuset and online cpus */
+static void read_own_affinity(set *cpus) {
+#if defined(__linux__)
+  // as large as any kernel's (NR_CPUS), since a mask that is too small is refused
+  unsigned long mask[8192 / (8 * sizeof(unsigned long))];
+  const int32_t bits = 8 * sizeof(mask[0]);
+  memset(mask, 0, sizeof(mask));
+  if (sched_getaffinity(0, sizeof(mask), (cpu_set_t *)(void *)mask) == 0) {
+    for (int32_t i = 0; i < PP_MAX_CPUS; ++i) cpus->has[i] = mask[i / bits] >> (i % bits) & 1;
+  }
+  if (count_of(cpus) > 0) return;
+#endif
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  for (long i = 0; i < online && i < PP_MAX_CPUS; ++i) cpus->has[i] = 1;
+}
+
+/* the affinity that a made-up machine tells, minus the cpus it calls offline */
+static void read_affinity_under(const char *root, set *cpus) {
+  char line[MAX_LINE];
+  set online = {{0}};
+  if (find_line(root, "/proc/self/status", "Cpus_allowed_list:", line)) add_list(cpus, line);
+  if (!read_list(root, "/sys/devices/system/cpu/online", &online)) return;
+  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) cpus->has[i] &= online.has[i];
+}
+
+/* ----------------------------------------------------------------------------------- nodes -- */
+
+enum { NO_NODE = -1 };
+
+/* makes a node the owner of those of its cpus that are usable; 0: it has none */
+static int claim_cpus(const char *root, int32_t id, const set *cpus, int32_t *owner) {
+  char path[64];
+  set members = {{0}};
+  int claimed = 0;
+  snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", (int)id);
+  read_list(root, path, &members);
+  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) {
+    if (!cpus->has[i] || !members.has[i] || owner[i] != NO_NODE) continue;
+    owner[i] = id;
+    claimed = 1;
+  }
+  return claimed;
+}
+
+/* finds the node of every usable cpu; in_use becomes the ids of nodes that have any */
+static void read_owners(const char *root, const set *cpus, int32_t *owner, set *in_use) {
+  set online = {{0}};
+  int32_t first = NO_NODE, num_nodes = 0;
+  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) owner[i] = NO_NODE;
+  read_list(root, "/sys/devices/system/node/online", &online);
+  for (int32_t id = 0; id < PP_MAX_CPUS && num_nodes < PP_MAX_NODES; ++id) {
+    if (!online.has[id] || !claim_cpus(root, id, cpus, owner)) continue;
+    in_use->has[id] = 1;
+    ++num_nodes;
+    if (first == NO_NODE) first = id;
+  }
+
+  // containers may hide /sys: what no node claims is the first node's
+  if (first == NO_NODE) first = 0;
+  in_use->has[first] = 1;
+  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) {
+    if (cpus->has[i] && owner[i] == NO_NODE) owner[i] = first;
+  }
+}
+
+static void add_node(pp_topology *topology, int32_t id, const int32_t *owner) {
+  pp_node *node = &topology->nodes[topology->num_nodes++];
+  node->id = id;
+  node->first_cpu = topology->num_cpus;
+  for (int32_t i = 0; i < PP_MAX_CPUS; ++i) {
+    if (owner[i] == id) topology->cpus[topology->num_cpus++] = i;
+  }
+  node->num_cpus = topology->num_cpus - node->first_cpu;
+}
+
+/* -------------------------------------------------------------------------------- topology -- */
+
+void pp_topology_read(pp_topology *topology, const char *root) {
+  set cpus = {{0}}, in_use = {{0}};
+  int32_t owner[PP_MAX_CPUS];
+  if (!root || strcmp(root, "/") == 0) {
+    root = "";
+    read_own_affinity(&cpus);
+  } else {
+    read_affinity_under(root, &cpus);
+  }
+  if (count_of(&cpus) == 0) cpus.has[0] = 1;
+  read_owners(root, &cpus, owner, &in_use);
+
+  memset(topology, 0, sizeof(*topology));
+  for (int32_t id = 0; id < PP_MAX_CPUS; ++id) {
+    if (in_use.has[id]) add_node(topology, id, owner);
+  }
+  topology->cores = min_of(topology->num_cpus, quota_limit(root));
+}
+
+/* gives one more thread to the node that was cut most when its part was rounded down */
+static void deal_one(const pp_topology *topology, int64_t *cut, int32_t *threads) {
+  int32_t most = 0;
+  for (int32_t i = 1; i < topology->num_nodes; ++i) {
+    if (cut[i] > cut[most]) most = i;
+  }
+  cut[most] = -1;
+  ++threads[most];
+}
+
+int32_t pp_topology_deal(const pp_topology *topology, int32_t num_threads, pp_share *shares) {
+  int32_t threads[PP_MAX_NODES], left = num_threads, num_shares = 0;
+  int64_t cut[PP_MAX_NODES];
+  for (int32_t i = 0; i < topology->num_nodes; ++i) {
+    int64_t part = (int64_t)num_threads * topology->nodes[i].num_cpus;
+    threads[i] = (int32_t)(part / topology->num_cpus);
+    cut[i] = part % topology->num_cpus;
+    left -= threads[i];
+  }
+  // fewer than there are nodes, so that no node gets two
+  for (; left > 0; --left) deal_one(topology, cut, threads);
+
+  for (int32_t i = 0; i < topology->num_nodes; ++i) {
+    const pp_node *node = &topology->nodes[i];
+    if (threads[i] == 0) continue;
+    shares[num_shares++] = (pp_share){.node = node->id,
+                                      .num_threads = threads[i],
+                                      .num_cpus = node->num_cpus,
+                                      .cpus = &topology->cpus[node->first_cpu]};
+  }
+  return num_shares;
+}
+
+int32_t pp_usable_cores(const char *root) {
+  pp_topology topology;
+  pp_topology_read(&topology, root);
+  return topology.cores;
+}

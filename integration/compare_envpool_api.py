@@ -1,0 +1,134 @@
+"""Compares the EnvPool-style API with the installed EnvPool wheel: what is where, of which type.
+
+    python integration/compare_envpool_api.py
+
+For each task and for both faces the same calls are made of both. Compared are the results' nesting,
+names in order, shapes and dtypes, for the Atari games also every value, and of specs the options,
+their defaults, spaces and array specs. What differs on purpose is listed in EXPECTED, as on the
+migration page. The exit status is 1 if anything else differs, or if an expected difference is gone.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import envpool
+import numpy as np
+
+import parallel_pool
+
+TASKS = ["CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Pong-v5"]
+FACES = ["make_gymnasium", "make_dm"]
+SAME_VALUES = {"Pong-v5"}
+STEPS = 200
+
+EXPECTED = {
+    # the default seed is fresh entropy; there are no files to look for
+    "{task} config seed",
+    "{task} config base_path",
+    # options: Gymnasium's for classic control, and none to choose another game's ROM with
+    "CartPole-v1 config options",
+    "MountainCar-v0 config options",
+    "MountainCarContinuous-v0 config options",
+    "Pendulum-v1 config options",
+    "Pong-v5 config options",
+    # these infos have one value for each environment, not one for each player
+    "Pong-v5 state_array_spec info:lives",
+    "Pong-v5 state_array_spec info:reward",
+    "Pong-v5 state_array_spec info:terminated",
+}
+
+
+def leaves(result: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every array of a result, with the way to it."""
+    if isinstance(result, dict):
+        for key, value in result.items():
+            yield from leaves(value, f"{path}[{key!r}]")
+    elif hasattr(result, "_fields"):
+        for key, value in zip(result._fields, result, strict=True):
+            yield from leaves(value, f"{path}.{key}")
+    elif isinstance(result, tuple):
+        for key, value in enumerate(result):
+            yield from leaves(value, f"{path}[{key}]")
+    else:
+        yield path, result
+
+
+def results(theirs: Any, ours: Any, with_values: bool) -> Iterator[str]:
+    """Where two results differ."""
+    a, b = list(leaves(theirs)), list(leaves(ours))
+    if [path for path, _ in a] != [path for path, _ in b]:
+        yield "names"
+        return
+    for (path, x), (_, y) in zip(a, b, strict=True):
+        if (x.shape, x.dtype) != (y.shape, y.dtype):
+            yield f"{path} {x.shape} {x.dtype} {y.shape} {y.dtype}"
+        elif with_values and not np.array_equal(x, y):
+            yield f"{path} values"
+
+
+def pools(task: str, face: str) -> Iterator[str]:
+    """Where the results of two pools differ."""
+    theirs = getattr(envpool, face)(task, num_envs=3, seed=5)
+    ours = getattr(parallel_pool, face)(task, num_envs=3, seed=5)
+    with_values = task in SAME_VALUES
+    space = parallel_pool.make_spec(task).action_space
+    space.seed(0)
+    some = np.array([2, 0], np.int32)
+    yield from results(theirs.reset(), ours.reset(), with_values)
+    for step in range(STEPS):
+        action = np.array([space.sample() for _ in range(3)])
+        yield from results(theirs.step(action), ours.step(action), with_values)
+        if step % 50 == 25:
+            part = action[:2]
+            yield from results(theirs.step(part, some), ours.step(part, some), with_values)
+            yield from results(theirs.reset(some), ours.reset(some), with_values)
+    ours.close()
+
+
+def specs(task: str) -> Iterator[str]:
+    """Where what is known of a task beforehand differs."""
+    theirs, ours = envpool.make_spec(task), parallel_pool.make_spec(task)
+    a, b = theirs.config._asdict(), ours.config._asdict()
+    if list(a) != list(b):
+        yield "config options"
+    yield from (f"config {name}" for name in a if name in b and a[name] != b[name])
+    for space in ("observation_space", "action_space"):
+        if getattr(theirs, space) != getattr(ours, space):
+            yield space
+    for table in ("state_array_spec", "action_array_spec"):
+        a, b = getattr(theirs, table), getattr(ours, table)
+        if list(a) != list(b):
+            yield f"{table} names"
+        for name in a:
+            if list(a[name].shape) != b[name].shape or a[name].dtype != b[name].dtype:
+                yield f"{table} {name}"
+    if theirs.reward_threshold != ours.reward_threshold:
+        yield "reward_threshold"
+    if theirs.action_spec() != ours.action_spec():
+        yield "action_spec"
+
+
+def main() -> int:
+    warnings.simplefilter("ignore")
+    found: set[str] = set()
+    for task in TASKS:
+        differences = {f"{task} {what}" for what in specs(task)}
+        for face in FACES:
+            differences |= {f"{task} {face} {what}" for what in pools(task, face)}
+        found |= differences
+        print(f"{task}: {len(differences)} differences")
+    expected = {what.format(task=task) for what in EXPECTED for task in TASKS}
+    for what in sorted(found - expected):
+        print(f"not expected: {what}")
+    for what in sorted(expected - found):
+        print(f"expected, but gone: {what}")
+    print("as expected" if found == expected else "NOT as expected")
+    return int(found != expected)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

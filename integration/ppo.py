@@ -1,0 +1,185 @@
+"""Proximal policy optimisation in the manner of CleanRL: one file that can be read from the top.
+
+It trains on any `gymnasium.vector.VectorEnv` with discrete actions and NEXT_STEP autoreset. In that
+mode the step after the end of an episode is a reset: its action was ignored and its reward is 0, so
+it is no experience, and `Rollout.is_real` keeps it out of the losses.
+
+Method: Schulman et al., "Proximal Policy Optimization Algorithms" (2017), with generalised
+advantage estimation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.vector import VectorEnv
+from torch import Tensor, nn
+from torch.distributions import Categorical
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What may be tuned. The defaults solve CartPole."""
+
+    total_steps: int = 49_152
+    rollout_steps: int = 64
+    epochs: int = 6
+    minibatches: int = 4
+    learning_rate: float = 1e-3
+    gamma: float = 0.98
+    gae_lambda: float = 0.9
+    clip: float = 0.2
+    entropy_weight: float = 0.005
+    value_weight: float = 0.5
+    max_gradient: float = 0.5
+    seed: int = 1
+
+
+@dataclass
+class Training:
+    """What a training run came to: returns of all episodes in the order in which they ended."""
+
+    agent: Agent
+    returns: list[float] = field(default_factory=list)
+
+
+class Agent(nn.Module):
+    """A policy and a value of (n, observation) float32; networks of their own."""
+
+    def __init__(self, num_inputs: int, num_actions: int) -> None:
+        super().__init__()
+        self.policy = network(num_inputs, num_actions, last_scale=0.01)
+        self.value = network(num_inputs, 1, last_scale=1.0)
+
+    def act(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns actions drawn by chance, their log probabilities, and values; (n,) each."""
+        choice = Categorical(logits=self.policy(observations))
+        actions = choice.sample()
+        return actions, choice.log_prob(actions), self.value(observations).squeeze(-1)
+
+
+def network(num_inputs: int, num_outputs: int, *, last_scale: float) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for inputs, outputs, scale in (
+        (num_inputs, 64, 2**0.5),
+        (64, 64, 2**0.5),
+        (64, num_outputs, last_scale),
+    ):
+        linear = nn.Linear(inputs, outputs)
+        nn.init.orthogonal_(linear.weight, scale)
+        nn.init.zeros_(linear.bias)
+        layers += [linear, nn.Tanh()]
+    return nn.Sequential(*layers[:-1])
+
+
+class Rollout:
+    """Experience of rollout_steps steps of n environments; arrays (rollout_steps, n, ...)."""
+
+    def __init__(self, steps: int, num_envs: int, num_inputs: int) -> None:
+        self.observations = torch.zeros(steps, num_envs, num_inputs)
+        self.actions = torch.zeros(steps, num_envs, dtype=torch.int64)
+        self.log_probs = torch.zeros(steps, num_envs)
+        self.values = torch.zeros(steps, num_envs)
+        self.rewards = torch.zeros(steps, num_envs)
+        self.terminated = torch.zeros(steps, num_envs)
+        self.ended = torch.zeros(steps, num_envs)
+        self.is_real = torch.zeros(steps, num_envs, dtype=torch.bool)
+
+    def advantages(self, last_values: Tensor, settings: Settings) -> Tensor:
+        """Returns generalised advantages, given the values of what follows the last step.
+
+        With NEXT_STEP the observation after an ended episode is that episode's own last one, so
+        a truncated episode is continued by its value without further ado.
+        """
+        advantages = torch.zeros_like(self.rewards)
+        following, next_values = torch.zeros_like(last_values), last_values
+        for t in reversed(range(len(self.rewards))):
+            future = settings.gamma * next_values * (1 - self.terminated[t])
+            delta = self.rewards[t] + future - self.values[t]
+            decay = settings.gamma * settings.gae_lambda * (1 - self.ended[t])
+            following = advantages[t] = delta + decay * following
+            next_values = self.values[t]
+        return advantages
+
+
+class Player:
+    """Plays on from one rollout to the next, and counts returns."""
+
+    def __init__(self, envs: VectorEnv[Any, Any, Any], seed: int) -> None:
+        self.envs = envs
+        self.observations = torch.as_tensor(envs.reset(seed=seed)[0])
+        self.ended = np.zeros(envs.num_envs, bool)
+        self.running_returns = np.zeros(envs.num_envs)
+
+    @torch.no_grad()
+    def fill(self, rollout: Rollout, training: Training) -> Tensor:
+        """Plays one rollout; returns the values of what follows."""
+        for t in range(len(rollout.rewards)):
+            actions, log_probs, values = training.agent.act(self.observations)
+            rollout.observations[t], rollout.actions[t] = self.observations, actions
+            rollout.log_probs[t], rollout.values[t] = log_probs, values
+            rollout.is_real[t] = torch.as_tensor(~self.ended)
+
+            observations, rewards, terminated, truncated, _ = self.envs.step(actions.numpy())
+            self.observations = torch.as_tensor(observations)
+            self.ended = terminated | truncated
+            rollout.rewards[t] = torch.as_tensor(rewards)
+            rollout.terminated[t] = torch.as_tensor(terminated)
+            rollout.ended[t] = torch.as_tensor(self.ended)
+
+            self.running_returns += rewards
+            training.returns += self.running_returns[self.ended].tolist()
+            self.running_returns[self.ended] = 0
+        return training.agent.value(self.observations).squeeze(-1)
+
+
+def improve(
+    agent: Agent,
+    optimizer: torch.optim.Optimizer,
+    rollout: Rollout,
+    advantages: Tensor,
+    settings: Settings,
+) -> None:
+    """Takes the gradient steps of one rollout, over what is real in it."""
+    real = rollout.is_real
+    observations, actions = rollout.observations[real], rollout.actions[real]
+    log_probs, advantage = rollout.log_probs[real], advantages[real]
+    targets = advantage + rollout.values[real]
+    size = -(-len(actions) // settings.minibatches)
+    for _ in range(settings.epochs):
+        for chosen in torch.randperm(len(actions)).split(size):
+            choice = Categorical(logits=agent.policy(observations[chosen]))
+            ratio = (choice.log_prob(actions[chosen]) - log_probs[chosen]).exp()
+            gain = advantage[chosen]
+            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
+            clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+            policy_loss = -torch.minimum(gain * ratio, gain * clipped).mean()
+            values = agent.value(observations[chosen]).squeeze(-1)
+            value_loss = 0.5 * (values - targets[chosen]).square().mean()
+            loss = policy_loss + settings.value_weight * value_loss
+            loss = loss - settings.entropy_weight * choice.entropy().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(agent.parameters(), settings.max_gradient)
+            optimizer.step()
+
+
+def train(envs: VectorEnv[Any, Any, Any], settings: Settings) -> Training:
+    """Trains a new agent; the same settings and environments give the same agent, bit by bit."""
+    torch.manual_seed(settings.seed)
+    (num_inputs,) = envs.single_observation_space.shape
+    training = Training(Agent(num_inputs, int(envs.single_action_space.n)))
+    optimizer = torch.optim.Adam(training.agent.parameters(), settings.learning_rate, eps=1e-5)
+    rollout = Rollout(settings.rollout_steps, envs.num_envs, num_inputs)
+    player = Player(envs, settings.seed)
+    iterations = settings.total_steps // (settings.rollout_steps * envs.num_envs)
+    for iteration in range(iterations):
+        for group in optimizer.param_groups:
+            group["lr"] = settings.learning_rate * (1 - iteration / iterations)
+        last_values = player.fill(rollout, training)
+        advantages = rollout.advantages(last_values, settings)
+        improve(training.agent, optimizer, rollout, advantages, settings)
+    return training

@@ -1,0 +1,40 @@
+"""Atari and the EnvPool-style API against EnvPool's own wheel; conftest.py says when they run."""
+
+from __future__ import annotations
+
+import pytest
+
+from integration import compare_envpool_api
+from integration.compare_envpool_atari import DM_SETS, SETS, EnvPool, ParallelPool, compare
+
+STEPS = 400
+
+# of the options, those that change how frames are made, when episodes end, and what is drawn by
+# chance; python integration/compare_envpool_atari.py --subject parallel_pool goes through them all
+CHOSEN = ["default", "life", "rgb", "sticky", "dm"]
+
+
+def play(game: str, options: str, seed: int, our_seed: int) -> str:
+    """Plays both and returns the first difference, or an empty string."""
+    api = "dm" if options in DM_SETS else "gymnasium"
+    rival = EnvPool(f"{game}-v5", seed, api, SETS[options])
+    subject = ParallelPool(f"{game}-v5", our_seed, api, SETS[options])
+    run = compare(rival, subject, STEPS, actions_seed=seed)
+    assert run.difference or run.steps == STEPS
+    return run.difference
+
+
+@pytest.mark.parametrize("options", CHOSEN)
+@pytest.mark.parametrize("game", ["Pong", "Breakout"])
+def test_atari_is_the_wheels(game: str, options: str) -> None:
+    assert not play(game, options, seed=42, our_seed=42)
+
+
+def test_another_seed_shows() -> None:
+    """A control: the comparison can fail."""
+    assert play("Breakout", "default", seed=42, our_seed=43)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_api_is_the_wheels(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare_envpool_api.main() == 0, capsys.readouterr().out

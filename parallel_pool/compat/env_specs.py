@@ -1,0 +1,125 @@
+"""Gymnasium's EnvSpecs: from an id or a spec to a native definition, and back."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import gymnasium
+from gymnasium.envs import registration
+from gymnasium.envs.registration import EnvSpec
+
+from parallel_pool import registry
+from parallel_pool.compat import renderer
+from parallel_pool.compat.gymnasium_hook import ENTRY_POINT, MODE, of_definition
+from parallel_pool.specs import Definition
+
+# Where the Python code lives that native environments equal. An id that somebody else has
+# registered for code of their own is not ours to replace.
+REFERENCES = ("gymnasium.envs.", "ale_py.")
+
+
+def find(env: Any) -> EnvSpec:
+    """Returns a copy of the spec that an id, "module:id" or a spec stands for.
+
+    Raises:
+        TypeError: it is neither.
+        gymnasium.error.UnregisteredEnv: there is no such id.
+    """
+    if isinstance(env, EnvSpec):
+        return copy.deepcopy(env)
+    if not isinstance(env, str):
+        raise TypeError(
+            f"env is a {type(env).__name__}: give the id or the EnvSpec of a native environment"
+            " (functions that make Python environments are not taken yet: use"
+            " gymnasium.vector.SyncVectorEnv or AsyncVectorEnv for those)"
+        )
+    known = registry.definitions()
+    if env in known and env not in gymnasium.registry:
+        return of_definition(known[env], env)
+    # imports the module of "module:id", takes the newest version of an id without one, and warns
+    # of old versions, all as make_vec does
+    return copy.deepcopy(registration._find_spec(env))
+
+
+def definition_of(spec: EnvSpec) -> Definition:
+    """Returns the definition whose environments equal those of a spec.
+
+    Raises:
+        ValueError: there is none, or the spec adds wrappers.
+    """
+    entry, vector_entry, env_id = spec.entry_point, spec.vector_entry_point, spec.id
+    if isinstance(vector_entry, str) and vector_entry.startswith(ENTRY_POINT):
+        env_id = vector_entry.removeprefix(ENTRY_POINT)
+    known = registry.definitions()
+    if env_id not in known:
+        raise ValueError(
+            f"{env_id} has no native environment: choose one of parallel_pool.list_all_envs(), or"
+            " vectorization_mode='sync' or 'async'"
+        )
+    if entry is not None and not (isinstance(entry, str) and entry.startswith(REFERENCES)):
+        raise ValueError(
+            f"{env_id} is registered with entry_point={entry!r}, which the native {env_id} does"
+            " not replace: use vectorization_mode='sync' or 'async'"
+        )
+    refuse_wrappers(spec.additional_wrappers)
+    return known[env_id]
+
+
+def refuse_wrappers(wrappers: Any) -> None:
+    """Raises ValueError if there are any."""
+    if wrappers:
+        raise ValueError(
+            f"wrappers={tuple(wrappers)!r}: wrappers of one environment need Python environments,"
+            " and these are native: wrap the vector environment (gymnasium.wrappers.vector), or"
+            " use vectorization_mode='sync' or 'async'"
+        )
+
+
+class Stored(NamedTuple):
+    """What the spec of a vector environment says beyond the options of its environments."""
+
+    num_envs: int | None
+    vector_kwargs: dict[str, Any] | None
+    wrappers: Any
+
+
+def unfold(spec: EnvSpec) -> Stored:
+    """Takes out of a spec's kwargs what make_vec put there; the environments' options remain."""
+    spec.kwargs.pop("vectorization_mode", None)
+    return Stored(
+        spec.kwargs.pop("num_envs", None),
+        spec.kwargs.pop("vector_kwargs", None),
+        spec.kwargs.pop("wrappers", None),
+    )
+
+
+def describe(
+    spec: EnvSpec, num_envs: int, kwargs: Mapping[str, Any], vector_kwargs: Mapping[str, Any]
+) -> EnvSpec:
+    """Returns the spec of a vector environment, laid out as make_vec lays out its own."""
+    described = copy.deepcopy(spec)
+    described.kwargs = {**kwargs}
+    if num_envs != 1:
+        described.kwargs["num_envs"] = num_envs
+    described.kwargs["vectorization_mode"] = MODE
+    if vector_kwargs:
+        described.kwargs["vector_kwargs"] = {**vector_kwargs}
+    return described
+
+
+def reference_of(spec: EnvSpec, definition: Definition) -> EnvSpec | None:
+    """Returns the spec of the Gymnasium environment that native ones equal; None for none."""
+    if spec.entry_point is not None:
+        return spec
+    found = gymnasium.registry.get(definition.id)
+    return None if found is None or found.entry_point is None else found
+
+
+def metadata(definition: Definition, reference: EnvSpec | None) -> dict[str, Any]:
+    """Returns a copy of the reference's metadata, or for our own environments what they can do."""
+    if reference is not None and isinstance(reference.entry_point, str):
+        creator: Any = registration.load_env_creator(reference.entry_point)
+        return copy.deepcopy(dict(creator.metadata))
+    return {"render_modes": renderer.modes(definition, None)}

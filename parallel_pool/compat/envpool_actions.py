@@ -1,0 +1,82 @@
+"""From EnvPool's ways of writing actions to one row for each environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+KEYS = ("action", "env_id", "players.env_id")
+
+
+def unpack(action: Any, env_id: Any) -> tuple[Any, Any, Any]:
+    """Takes a dict action apart; returns actions, env_id and players.env_id, None if not given.
+
+    Raises:
+        TypeError: the dict has no "action" or an unknown key, or env_id is given twice.
+    """
+    if not isinstance(action, Mapping):
+        return action, env_id, None
+    flat = dict(action)
+    if isinstance(flat.get("players"), Mapping):
+        flat.update({f"players.{name}": value for name, value in flat.pop("players").items()})
+    unknown = [repr(key) for key in flat if key not in KEYS]
+    if unknown or "action" not in flat:
+        raise TypeError(
+            f"a dict action has {', '.join(KEYS)}:"
+            f" {'unknown ' + ', '.join(unknown) if unknown else 'action is missing'}"
+        )
+    if env_id is not None and flat.get("env_id") is not None:
+        raise TypeError("env_id is given twice: give it in the dict or as an argument")
+    ids = flat.get("env_id") if env_id is None else env_id
+    return flat["action"], ids, flat.get("players.env_id")
+
+
+def by_environment(
+    action: Any, env_ids: Any, owners: Any, num_envs: int, num_players: int
+) -> tuple[Any, Any]:
+    """Sorts the actions of players to their environments.
+
+    Args:
+        action: one row for each player, shape (count * num_players, ...), or (count, num_players,
+            ...) already.
+        env_ids: the environments, None for all of them or, with owners, for theirs.
+        owners: whose player each row is; None: the players of the first environment, then those of
+            the second, ...
+
+    Returns:
+        actions of shape (count, num_players, ...), and the environments.
+
+    Raises:
+        ValueError: an environment has too few or too many actions.
+    """
+    rows = np.asarray(action)
+    if owners is None:
+        count = num_envs if env_ids is None else np.size(env_ids)
+        if rows.ndim and len(rows) == count * num_players:
+            rows = rows.reshape(count, num_players, *rows.shape[1:])
+        return rows, env_ids
+
+    owners = np.asarray(owners)
+    if owners.ndim != 1 or rows.ndim < 1 or len(rows) != len(owners):
+        raise ValueError(
+            f"players.env_id has shape {owners.shape}, action {rows.shape}: give one owner per row"
+        )
+    ids, counts = np.unique(owners, return_counts=True)
+    if env_ids is None:
+        env_ids = ids
+    if sorted(np.ravel(env_ids).tolist()) != ids.tolist():
+        raise ValueError(
+            f"players.env_id names environments {ids.tolist()}, env_id"
+            f" {np.ravel(env_ids).tolist()}: name the same"
+        )
+    if np.any(counts != num_players):
+        wrong = int(np.argmax(counts != num_players))
+        raise ValueError(
+            f"environment {ids[wrong]} has {counts[wrong]} actions: give one for each of its"
+            f" {num_players} players"
+        )
+    # stable, so that the players of an environment keep their order
+    order = np.argsort(owners, kind="stable").reshape(len(ids), num_players)
+    return rows[order[np.searchsorted(ids, np.ravel(env_ids))]], env_ids

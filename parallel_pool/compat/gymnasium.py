@@ -1,0 +1,535 @@
+"""PoolVectorEnv: a pool as a Gymnasium vector environment, by Gymnasium's own conventions."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from gymnasium import logger
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Dict, Space
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_differing_spaces, batch_space
+
+from parallel_pool import seeds
+from parallel_pool.compat import env_specs, renderer
+from parallel_pool.compat.vector_infos import VectorInfos
+from parallel_pool.errors import EnvError, StateError
+from parallel_pool.pool import Batch, Pool, Views
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
+
+    from parallel_pool.buffers import Array
+
+    Spaces = str | tuple[Space[Any], Space[Any]]
+    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+
+
+def show_plain(views: Views) -> Step:
+    """A step's result where there is one observation and no infos, from what makes its arrays."""
+    observation, reward, terminated, truncated = views[:4]
+    return observation(), reward(), terminated(), truncated(), {}
+
+
+class NotResetError(StateError, ResetNeeded, AssertionError):
+    """A step or a picture of an environment that must be reset first.
+
+    SyncVectorEnv raises ResetNeeded before the first reset, and AssertionError for a step after the
+    end of an episode with AutoresetMode.DISABLED: this is both.
+    """
+
+
+@dataclass(frozen=True)
+class VectorOptions:
+    """What make_vec calls vector_kwargs: of the vector environment, not of those in it."""
+
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP
+    num_threads: int = 0
+    thread_affinity_offset: int = -1
+    copy: bool = True
+    observation_mode: Spaces = "same"
+
+    def given(self) -> dict[str, Any]:
+        """Returns those that are not the default."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {f.name: values[f.name] for f in fields(self) if values[f.name] != f.default}
+
+    def mode(self) -> AutoresetMode:
+        """Returns the autoreset mode; raises ValueError for an unknown one."""
+        try:
+            return AutoresetMode(self.autoreset_mode)
+        except ValueError:
+            known = " or ".join(f"AutoresetMode.{mode.name}" for mode in AutoresetMode)
+            raise ValueError(f"autoreset_mode={self.autoreset_mode!r}: choose {known}") from None
+
+
+class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+    """Native environments as a `gymnasium.vector.VectorEnv`.
+
+    For the same seed and actions it returns what `gymnasium.vector.SyncVectorEnv` returns over the
+    reference's environments: the same arrays, dtypes and infos. Arrays are never shared with the
+    environments: they may be kept and written to.
+
+    Attributes:
+        num_envs: environments, n below.
+        single_observation_space, single_action_space: of one environment.
+        observation_space, action_space: of all: the same with an axis of n in front.
+        autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
+        metadata: a copy of the reference's.
+        spec: with which `gymnasium.make_vec(spec)` makes another one like this.
+        render_mode: None, or how `render` draws.
+        pool: the `parallel_pool.Pool` underneath, for snapshots and statistics.
+    """
+
+    # not there if __init__ fails halfway, and close() is called all the same
+    _renderer: renderer.Renderer | None = None
+
+    def __init__(
+        self,
+        env: str | EnvSpec | Sequence[Callable[[], Any]],
+        num_envs: int | None = None,
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
+        num_threads: int = 0,
+        thread_affinity_offset: int = -1,
+        copy: bool = True,
+        observation_mode: Spaces = "same",
+        **options: Any,
+    ) -> None:
+        """Makes the environments.
+
+        Args:
+            env: an id ("CartPole-v1") or an EnvSpec; what the spec of a vector environment says
+                holds, as in make_vec. Functions that make Python environments are not taken yet.
+            num_envs: environments; None for 1.
+            autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
+                resets; SAME_STEP: the step that ends an episode returns the first observation of
+                the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
+            max_episode_steps: time limit; None for the spec's own, -1 for none.
+            render_mode: "rgb_array"; where Gymnasium's window draws also "human", for MuJoCo
+                "depth_array" and "rgbd_tuple"; each but "human" with "_list" behind it for all
+                frames since the last call.
+            num_threads: every thread that steps, the caller's included; 0 for the cores this
+                process may use.
+            thread_affinity_offset: 0 or more pins threads to cores from this one on.
+            copy: taken for SyncVectorEnv's sake; results are the caller's own either way.
+            observation_mode: "same" or "different" (which are one here), or a tuple of a batched
+                and a single observation space to show instead of the environments' own.
+            options: the environment's constructor options, and those of its pictures (MuJoCo's
+                width, height, camera_id, camera_name, default_camera_config, max_geom and
+                visual_options).
+
+        Raises:
+            TypeError: env is neither id nor EnvSpec; an option is unknown or of a wrong type.
+            ValueError: env is not native; a value is outside its range.
+            MissingDependencyError: the environment needs something that is not installed.
+        """
+        spec = env_specs.find(env)
+        stored = env_specs.unfold(spec)
+        env_specs.refuse_wrappers(stored.wrappers)
+        definition = env_specs.definition_of(spec)
+        kwargs = {**spec.kwargs, **options}
+        # a spec may hold these two among the options of its environments
+        if max_episode_steps is not None:
+            kwargs["max_episode_steps"] = max_episode_steps
+        if render_mode is not None:
+            kwargs["render_mode"] = render_mode
+        vector = VectorOptions(
+            autoreset_mode, num_threads, thread_affinity_offset, copy, observation_mode
+        )
+        vector = replace(vector, **stored.vector_kwargs or {})
+        self.num_envs = stored.num_envs or (1 if num_envs is None else num_envs)
+        self.spec = env_specs.describe(spec, self.num_envs, kwargs, vector.given())
+
+        self.autoreset_mode = vector.mode()
+        limit = kwargs.pop("max_episode_steps", None)
+        self.render_mode = kwargs.pop("render_mode", None)
+        reference = env_specs.reference_of(spec, definition)
+        self._set_metadata(
+            env_specs.metadata(definition, reference), renderer.modes(definition, reference)
+        )
+        self._drawing = {
+            name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
+        }
+        self.pool = Pool(
+            definition,
+            self.num_envs,
+            num_threads=vector.num_threads,
+            thread_affinity_offset=vector.thread_affinity_offset,
+            autoreset=self.autoreset_mode.name.lower(),
+            max_episode_steps=_limit(limit, spec.max_episode_steps),
+            reward_dtype="float64",
+            options=kwargs,
+        )
+        self.num_envs = self.pool.num_envs
+        self._set_spaces(vector.observation_mode)
+        self._read_columns()
+        self._set_pictures(reference)
+        self._was_reset = False
+        self._ended = np.zeros(self.num_envs, np.bool_)
+        # The pool's own step for environments that need nothing beyond the arrays it returns, from
+        # the first reset on. (A method of this object here would be a cycle: threads of an object
+        # that is dropped without close() would wait for the garbage collector.)
+        self._plain_step: Callable[..., Any] | None = None
+
+    def _set_metadata(self, metadata: dict[str, Any], drawn: list[str]) -> None:
+        """Takes the reference's metadata and checks the render mode against what is drawn."""
+        self.metadata = {**metadata, "autoreset_mode": self.autoreset_mode}
+        known = [*drawn, *(f"{mode}_list" for mode in drawn if mode != "human")]
+        if self.render_mode is not None and self.render_mode not in known:
+            raise ValueError(
+                f"render_mode={self.render_mode!r}: choose {' or '.join(map(repr, known)) or None}"
+            )
+        # as Gymnasium's RenderCollection does
+        if self.render_mode is not None and self.render_mode.endswith("_list"):
+            self.metadata["render_modes"] = [*metadata["render_modes"], self.render_mode]
+
+    def _set_pictures(self, reference: EnvSpec | None) -> None:
+        """Checks the options of pictures, and makes what draws if anything is to be drawn."""
+        if self.render_mode is not None:
+            self._renderer = renderer.Renderer(
+                self.pool, reference, self.render_mode, self._drawing
+            )
+        elif self._drawing:
+            renderer.make_painter(self.pool, reference, options=self._drawing)
+        fps = renderer.render_fps(self.pool)
+        if fps is not None:
+            self.metadata["render_fps"] = fps
+
+    def _set_spaces(self, observation_mode: Spaces) -> None:
+        self.single_action_space = self.pool.spec.action_space()
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        single = self.pool.spec.observation_space()
+        if observation_mode == "same":
+            self.single_observation_space = single
+            self.observation_space = batch_space(single, self.num_envs)
+        elif observation_mode == "different":
+            self.single_observation_space = single
+            self.observation_space = batch_differing_spaces([single] * self.num_envs)
+        elif (
+            isinstance(observation_mode, tuple)
+            and len(observation_mode) == 2
+            and all(isinstance(space, Space) for space in observation_mode)
+        ):
+            self.observation_space, self.single_observation_space = observation_mode
+        else:
+            raise ValueError(
+                f"observation_mode={observation_mode!r}: choose 'same', 'different' or a tuple of"
+                " a batched and a single space"
+            )
+
+    def _read_columns(self) -> None:
+        """Learns where a batch has what; places are indices into it."""
+        columns = self.pool.columns
+        self._infos = VectorInfos(self.pool.spec, columns)
+        engine = {c.name: i for i, c in enumerate(columns) if c.field < 0}
+        self._reward, self._terminated, self._truncated = (
+            engine[name] for name in ("reward", "terminated", "truncated")
+        )
+        observations = self.pool.spec.observations
+        self._places = {c.name: i for i, c in enumerate(columns[: len(observations)])}
+        first = next((i for i, c in enumerate(columns) if c.is_final), 0)
+        self._final_places = {name: first + i for name, i in self._places.items()}
+        space = self.pool.spec.observation_space()
+        # in the order of the space; None for a single array
+        self._keys = tuple(space.spaces) if isinstance(space, Dict) else None
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def reset(
+        self,
+        *,
+        seed: seeds.Seed = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Starts new episodes.
+
+        Args:
+            seed: int: environment i gets seed + i; a sequence of n ints or Nones: one for each;
+                None: the generators go on. NumPy's integers and any size will do.
+            options: the environments' reset options, and "reset_mask" (taken out of the dict): a
+                bool array (n,) of the environments to reset; the others stay as they are.
+
+        Returns:
+            Observations of all environments: an array (n, *shape), or a dict of them; those not
+            reset show what they showed last. Infos of those that are reset.
+
+        Raises:
+            TypeError: a seed or the mask has a wrong type.
+            ValueError: a seed is negative, the mask has a wrong shape or names nobody, an option is
+                outside its range.
+            NotResetError: environments outside the mask were never reset.
+            EnvError: environments failed.
+        """
+        each = seeds.spread(seed, self.num_envs)
+        mask = self._take_mask(options)
+        self._drop_results()
+        if mask is None:
+            everybody = np.ones(self.num_envs, np.bool_)
+            batch = self.pool.reset(seed=seed, options=options)
+            observations, infos = self._observations(batch), self._infos.of_reset(batch, everybody)
+            self._ended[:] = False
+        else:
+            env_ids = np.flatnonzero(mask).astype(np.int32)
+            chosen = None if seed is None else [each[env_id] for env_id in env_ids]
+            batch = self.pool.reset(env_ids, seed=chosen, options=options)
+            observations = self._observations(self.pool.observe())
+            infos = self._infos.of_reset(batch, mask)
+            self._ended[mask] = False
+        if not self._was_reset:
+            self._was_reset = True
+            self._plain_step = self.pool.step_shown if self._is_plain() else None
+        if self._renderer is not None:
+            self._renderer.after_reset(everybody if mask is None else mask)
+        return observations, infos
+
+    def step(self, actions: Any) -> Step:
+        """Steps every environment, or resets it, as the autoreset mode has it.
+
+        Args:
+            actions: (n, *action shape), an array or list; integers for discrete spaces.
+
+        Returns:
+            Observations (n, *shape) or a dict of such arrays; rewards float64 (n,); terminations
+            and truncations bool (n,); infos: for each key an array (n, ...) and a bool mask
+            "_key" of who has it; with SAME_STEP also "final_obs", an object array of what ended
+            episodes showed last, and "final_info".
+
+        Raises:
+            TypeError, ValueError: actions are wrong; nothing was stepped.
+            NotResetError: before the first reset, or with DISABLED after an episode's end.
+            EnvError: environments failed.
+        """
+        if self._plain_step is not None:
+            step: Step = self._plain_step(show_plain, actions)
+            return step
+        return self._dress(self._guarded_step(actions), actions)
+
+    def _is_plain(self) -> bool:
+        return (
+            self._infos.is_empty
+            and self._keys is None
+            and self._renderer is None
+            and self.autoreset_mode is AutoresetMode.NEXT_STEP
+        )
+
+    def _guarded_step(self, actions: Any) -> Batch:
+        """A step that keeps track of failures and names the cure where a reset is needed."""
+        if not self._was_reset:
+            raise NotResetError("step() before reset(): call reset() first")
+        try:
+            return self.pool.step(actions)
+        except EnvError as error:
+            # failed environments start again at the next step
+            self._ended = error.batch[self._terminated] | error.batch[self._truncated]
+            self._ended[list(error.env_ids)] = True
+            raise
+        except StateError as error:
+            waits = self.pool.in_flight == 0 and type(error) is StateError
+            if waits and self.autoreset_mode is AutoresetMode.DISABLED:
+                raise NotResetError(
+                    f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
+                ) from None
+            raise
+
+    def _dress(self, batch: Batch, actions: Any) -> Step:
+        """Returns a step's results with its infos."""
+        terminated, truncated = batch[self._terminated], batch[self._truncated]
+        ended = terminated | truncated
+        infos: dict[str, Any] = {}
+        restarted = self._ended
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            restarted = ended
+            if ended.any():
+                infos = self._final(batch, ended)
+        elif self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            self._ended = ended
+        infos.update(self._infos.of_step(batch, restarted))
+        if self._renderer is not None:
+            self._renderer.after_step(actions, restarted)
+        return self._observations(batch), batch[self._reward], terminated, truncated, infos
+
+    def _observations(self, batch: Batch) -> Any:
+        """Takes the observations out of a batch, or out of what Pool.observe returns."""
+        if self._keys is None:
+            return batch[0]
+        return {key: batch[self._places[key]] for key in self._keys}
+
+    def _final(self, batch: Batch, ended: Array) -> dict[str, Any]:
+        """Returns what SAME_STEP adds for episodes that have ended."""
+        final_obs = np.full(self.num_envs, None, object)
+        for env_id in np.flatnonzero(ended).tolist():
+            parts = {name: batch[i][env_id].copy() for name, i in self._final_places.items()}
+            if self._keys is None:
+                (final_obs[env_id],) = parts.values()
+            else:
+                final_obs[env_id] = {key: parts[key] for key in self._keys}
+        return {
+            "final_obs": final_obs,
+            "_final_obs": ended.copy(),
+            "final_info": self._infos.of_ends(batch, ended),
+            "_final_info": ended.copy(),
+        }
+
+    def _take_mask(self, options: dict[str, Any] | None) -> Array | None:
+        """Pops the reset mask from the options and checks it as Gymnasium does."""
+        if options is None or "reset_mask" not in options:
+            return None
+        mask = options.pop("reset_mask")
+        shape = (self.num_envs,)
+        if not isinstance(mask, np.ndarray):
+            raise TypeError(f"options['reset_mask'] is a {type(mask).__name__}: give an array")
+        if mask.shape != shape:
+            raise ValueError(f"options['reset_mask'] has shape {mask.shape}: give {shape}")
+        if mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask'] has dtype {mask.dtype}: give bools")
+        if not mask.any():
+            raise ValueError("options['reset_mask'] is False everywhere: name an environment")
+        if not self._was_reset and not mask.all():
+            raise NotResetError(
+                f"environment {int(np.argmin(mask))} was never reset and is not in"
+                " options['reset_mask']: reset all environments first"
+            )
+        return mask.copy()
+
+    def _drop_results(self) -> None:
+        """Receives and forgets what a step left behind that was interrupted, by Ctrl-C say."""
+        while self.pool.in_flight:
+            with contextlib.suppress(EnvError):
+                self.pool.recv()
+
+    # ------------------------------------------------------------------------------ pictures --
+
+    def render(self) -> tuple[Any, ...]:
+        """Draws every environment.
+
+        Returns:
+            n pictures, uint8 (height, width, 3); with "rgb_array_list" n lists of them, with
+            "human" or without a render mode n Nones.
+
+        Raises:
+            NotResetError: before the first reset.
+            MissingDependencyError: drawing needs a package that is not installed.
+        """
+        if not self._was_reset:
+            raise NotResetError("render() before reset(): call reset() first")
+        if self._renderer is None:
+            logger.warn(
+                "render() without a render mode draws nothing: give one when making the"
+                ' environments, as in make_vec(..., render_mode="rgb_array")'
+            )
+            return (None,) * self.num_envs
+        return self._renderer.render()
+
+    # ---------------------------------------------------------------------------- attributes --
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seeds that the environments' generators were made from."""
+        return tuple(self.pool.seeds)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> NoReturn:  # type: ignore[override]
+        """Not there: the generators live in C."""
+        raise AttributeError(
+            "np_random: native environments keep their generators in C: seed them by"
+            " reset(seed=...), and keep their state by env.pool.get_state()"
+        )
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Returns an attribute of every environment.
+
+        Those are the constructor's options (`g`, `sutton_barto_reward`, ...), spec, metadata,
+        render_mode, observation_space, action_space, reward_threshold and np_random_seed.
+
+        Raises:
+            AttributeError: native environments have no such attribute.
+        """
+        if name == "np_random_seed":
+            return self.np_random_seed
+        return (self._shared(name),) * self.num_envs
+
+    def _shared(self, name: str) -> Any:
+        """Returns an attribute that is the same for all environments."""
+        described = self.pool.definition.options
+        options = {
+            name: value
+            for name, value in self.pool.spec.options.items()
+            if not described[name].is_hidden
+        }
+        if name in options:
+            return options[name]
+        known = {
+            **renderer.defaults(self.pool.definition),
+            **self._drawing,
+            "spec": self.spec,
+            "metadata": {k: v for k, v in self.metadata.items() if k != "autoreset_mode"},
+            "render_mode": self.render_mode,
+            "observation_space": self.single_observation_space,
+            "action_space": self.single_action_space,
+            "reward_threshold": self.pool.definition.reward_threshold,
+        }
+        if name not in known:
+            raise AttributeError(
+                f"{name}: {self.pool.definition.id} is native, its state lives in C, and there are"
+                f" no Python objects to ask. Known are {', '.join([*options, *known])},"
+                " np_random_seed"
+            )
+        return known[name]
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Returns an attribute as `get_attr` does, or what `render` returns.
+
+        Raises:
+            ValueError: the name is reset, step or close: call these directly.
+            AttributeError: native environments have no such attribute, or it can't be called.
+        """
+        if name in ("reset", "step", "close"):
+            raise ValueError(f"call({name!r}): call {name} directly instead")
+        if name == "render":
+            return self.render()
+        values = self.get_attr(name)
+        if args or kwargs:
+            raise AttributeError(f"{name}: native environments have no methods to call")
+        return values
+
+    def set_attr(self, name: str, values: Any) -> NoReturn:
+        """Refuses: what native environments are is fixed when they are made.
+
+        Raises:
+            ValueError: values is a list or tuple of a wrong length.
+            AttributeError: always otherwise, with what to do instead.
+        """
+        if isinstance(values, (list, tuple)) and len(values) != self.num_envs:
+            raise ValueError(
+                f"{len(values)} values for {self.num_envs} environments: give one for each"
+            )
+        self._shared(name)
+        raise AttributeError(
+            f"{name}: native environments are fixed when they are made: give {name}=... to make_vec"
+            " and make them anew"
+        )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Ends the threads and closes windows; what `close` calls. Keywords are ignored."""
+        if self._renderer is not None:
+            self._renderer.close()
+        if hasattr(self, "pool"):
+            self.pool.close()
+
+
+def _limit(given: int | None, own: int | None) -> int:
+    """Returns the pool's time limit (0 for none) from make's."""
+    if given is None:
+        return own or 0
+    if given == -1:
+        return 0
+    if given == 0:
+        raise ValueError("max_episode_steps=0: choose 1 or more, or -1 for none")
+    return given

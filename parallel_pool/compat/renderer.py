@@ -1,0 +1,198 @@
+"""Pictures of a pool's environments: by C, by their family, or by the Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import DependencyNotInstalled
+
+from parallel_pool import registry
+from parallel_pool.buffers import Array
+from parallel_pool.errors import MissingDependencyError, StateError
+from parallel_pool.pool import Pool
+from parallel_pool.specs import Definition
+
+# How many float64 numbers a native state opens with, and whether Gymnasium keeps them in float32
+# at times (Acrobot after a reset, MountainCarContinuous after a step), which moves edges of lines.
+STATES = {
+    "CartPole": (4, False),
+    "MountainCar": (2, False),
+    "MountainCarContinuous": (2, True),
+    "Pendulum": (2, False),
+    "Acrobot": (4, True),
+}
+
+
+class Painter(Protocol):
+    def paint(self, env_id: int, action: Array | None) -> Any:
+        """Draws one environment; `action` is what its last step took, None after a reset."""
+
+    def close(self) -> None:
+        """Closes windows."""
+
+
+class NativePainter:
+    """Draws with the environment's own C code."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def paint(self, env_id: int, action: Array | None) -> Any:
+        return self._pool.render([env_id])[0]
+
+    def close(self) -> None:
+        pass
+
+
+class ReferencePainter:
+    """Draws with one Gymnasium environment that is put into the state of whichever is wanted."""
+
+    def __init__(self, pool: Pool, spec: EnvSpec, mode: str) -> None:
+        self._pool = pool
+        options: dict[str, Any] = {**pool.spec.options, "render_mode": mode}
+        made = gymnasium.make(spec, disable_env_checker=True, **options)
+        self._env: Any = made.unwrapped
+        self._size, self._may_be_narrow = STATES[spec.name]
+
+    def paint(self, env_id: int, action: Array | None) -> Any:
+        self._env.state = self._state(env_id)
+        limit = getattr(self._env, "max_torque", None)
+        if limit is not None:
+            # the arrow over a pendulum shows its torque
+            self._env.last_u = None if action is None else np.clip(action, -limit, limit)[0]
+        try:
+            return self._env.render()
+        except DependencyNotInstalled as error:
+            raise MissingDependencyError(
+                'drawing needs pygame: pip install "gymnasium[classic-control]"'
+            ) from error
+
+    def _state(self, env_id: int) -> Array:
+        (snapshot,) = self._pool.get_state([env_id])
+        # a snapshot ends with the environment's own bytes
+        own = snapshot[-self._pool.definition.raw.state_size :]
+        state: Array = np.frombuffer(own, np.float64, self._size).copy()
+        narrow = state.astype(np.float32)
+        return narrow if self._may_be_narrow and np.array_equal(narrow, state) else state
+
+    def close(self) -> None:
+        self._env.close()
+
+
+def defaults(definition: Definition) -> Mapping[str, Any]:
+    """Returns the options that a definition's pictures have, and their defaults."""
+    painters = registry.painters(definition)
+    options: Mapping[str, Any] = {} if painters is None else painters.OPTIONS
+    return options
+
+
+def modes(definition: Definition, reference: EnvSpec | None) -> list[str]:
+    """Returns the render modes of one picture at a time that a definition has."""
+    painters = registry.painters(definition)
+    if painters is not None:
+        return list(painters.MODES)
+    if has_window(definition, reference):
+        return ["human", "rgb_array"]
+    return ["rgb_array"] if definition.can_render else []
+
+
+def render_fps(pool: Pool) -> int | None:
+    """Returns the pictures of one second where that depends on a pool's options; None elsewhere."""
+    painters = registry.painters(pool.definition)
+    return None if painters is None else int(painters.render_fps(pool))
+
+
+def has_window(definition: Definition, reference: EnvSpec | None) -> bool:
+    """Says whether the Gymnasium environment draws for a definition."""
+    return not definition.can_render and reference is not None and reference.name in STATES
+
+
+def make_painter(
+    pool: Pool,
+    reference: EnvSpec | None,
+    mode: str = "rgb_array",
+    options: Mapping[str, Any] | None = None,
+) -> Painter:
+    """Returns what draws a pool's environments.
+
+    Args:
+        pool: the environments.
+        reference: the spec of the Gymnasium environment that they equal, None for none.
+        mode: one of `modes`.
+        options: of `defaults`, those that differ.
+
+    Raises:
+        StateError: nobody draws these.
+        TypeError, ValueError: an option is wrong.
+    """
+    painters = registry.painters(pool.definition)
+    if painters is not None:
+        painter: Painter = painters.Painter(pool, mode, **(options or {}))
+        return painter
+    if pool.definition.can_render:
+        return NativePainter(pool)
+    if reference is None or not has_window(pool.definition, reference):
+        raise StateError(f"{pool.definition.id} draws no pictures")
+    return ReferencePainter(pool, reference, mode)
+
+
+class Renderer:
+    """Draws when asked, or after every reset and step ("human", and modes that end in "_list")."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        reference: EnvSpec | None,
+        mode: str,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Makes the painter.
+
+        Args:
+            pool, reference, options: as for `make_painter`.
+            mode: one of `modes`, or one but "human" with "_list" behind it.
+        """
+        self._is_list = mode.endswith("_list")
+        self._draws_always = self._is_list or mode == "human"
+        self._painter = make_painter(pool, reference, mode.removesuffix("_list"), options)
+        self._actions: list[Array | None] = [None] * pool.num_envs
+        self._frames: list[list[Any]] = [[] for _ in range(pool.num_envs)]
+
+    def after_reset(self, mask: Array) -> None:
+        """Environments of the mask have begun an episode."""
+        for env_id in np.flatnonzero(mask).tolist():
+            self._actions[env_id] = None
+            self._frames[env_id] = []
+            self._collect(env_id)
+
+    def after_step(self, actions: Any, restarted: Array) -> None:
+        """All environments have taken a step; those of the mask show a new episode."""
+        # the caller may write into its array before the picture is drawn
+        taken = np.array(actions)
+        for env_id in np.flatnonzero(~restarted).tolist():
+            self._actions[env_id] = taken[env_id]
+            self._collect(env_id)
+        self.after_reset(restarted)
+
+    def _collect(self, env_id: int) -> None:
+        if not self._draws_always:
+            return
+        frame = self._painter.paint(env_id, self._actions[env_id])
+        if self._is_list:
+            self._frames[env_id].append(frame)
+
+    def render(self) -> tuple[Any, ...]:
+        """Returns a picture of each environment; in list mode those since the last call."""
+        if self._is_list:
+            frames = tuple(self._frames)
+            self._frames = [[] for _ in frames]
+            return frames
+        return tuple(self._painter.paint(i, action) for i, action in enumerate(self._actions))
+
+    def close(self) -> None:
+        """Closes windows."""
+        self._painter.close()

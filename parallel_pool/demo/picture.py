@@ -1,0 +1,106 @@
+"""The demo's picture: a few Pong frames above a chart of the speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from parallel_pool.demo.speeds import TASKS, Speed, Task
+
+INK, QUIET, PAPER = "#16202b", "#6b7785", "#ffffff"
+OURS, THEIRS = "#0b7285", "#c3cad1"
+# between a bar and its number, in points
+GAP = 5
+
+
+def in_words(value: float) -> str:
+    """Three digits and a unit: 46800000 is "46.8 million"."""
+    for unit, word in ((1e6, " million"), (1e3, " thousand")):
+        if value >= 0.9995 * unit:
+            return f"{value / unit:#.3g}".rstrip(".") + word
+    return f"{value:.0f}"
+
+
+def draw(speeds: Sequence[Speed], frames: Any, file: Path) -> None:
+    """Writes the picture.
+
+    Args:
+        speeds: everybody's.
+        frames: uint8 (count, height, width, 3).
+        file: a PNG; its folder is made.
+    """
+    figure = Figure(figsize=(12, 8.6), dpi=120, facecolor=PAPER)
+    FigureCanvasAgg(figure)
+    figure.text(0.04, 0.955, "parallel_pool", fontsize=22, weight="bold", color=INK, va="center")
+    figure.text(
+        0.96,
+        0.955,
+        "64 Pongs and 1024 CartPoles, beside Gymnasium's own vector environments",
+        fontsize=12,
+        color=QUIET,
+        va="center",
+        ha="right",
+    )
+    _draw_frames(figure, frames)
+    for task, bottom in zip(TASKS, (0.345, 0.045), strict=True):
+        ax = figure.add_axes((0.31, bottom, 0.65, 0.235))
+        _draw_speeds(ax, task, [each for each in speeds if each.runner.task is task])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, facecolor=PAPER)
+
+
+def _draw_frames(figure: Figure, frames: Any) -> None:
+    """Puts the frames side by side, as wide as a television showed them."""
+    count = len(frames)
+    gap, left, width = 0.012, 0.04, 0.92
+    each = (width - gap * (count - 1)) / count
+    for i, frame in enumerate(frames):
+        ax = figure.add_axes((left + i * (each + gap), 0.665, each, 0.24))
+        ax.imshow(frame, interpolation="nearest", aspect="auto")
+        ax.set_axis_off()
+
+
+def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
+    """Draws one task's bars on a linear scale, each with its number."""
+    values = [each.steps_per_second for each in speeds]
+    places = list(range(len(values)))
+    colours = [OURS if each.runner.is_ours else THEIRS for each in speeds]
+    ax.barh(places, values, color=colours, height=0.72)
+    labels = [
+        f"{each.runner.name}\n{each.runner.num_envs} envs, {each.runner.runs_on}" for each in speeds
+    ]
+    ax.set_yticks(places, labels, fontsize=9.5, color=INK, linespacing=1.3)
+    ax.invert_yaxis()
+    numbers = [
+        ax.annotate(
+            in_words(each.steps_per_second),
+            (each.steps_per_second, place),
+            (GAP, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=10.5,
+            color=INK,
+            weight="bold" if each.runner.is_ours else "normal",
+        )
+        for place, each in zip(places, speeds, strict=True)
+    ]
+    ax.set_xlim(0, max(map(_end, numbers, values)))
+    ax.set_xticks([])
+    ax.tick_params(length=0)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    ax.spines["left"].set_color(QUIET)
+    unit = "environment steps per second"
+    if task.frame_skip > 1:
+        unit += f" (1 step = {task.frame_skip} frames)"
+    ax.set_title(f"{task.title}: {unit}", loc="left", fontsize=12, color=INK, weight="bold", pad=8)
+
+
+def _end(number: Any, value: float) -> float:
+    """Returns where the axis must end for a bar and the number behind it to fit."""
+    gap = GAP / 72 * number.figure.dpi
+    share: float = (gap + number.get_window_extent().width) / number.axes.bbox.width
+    return value / (1 - share)

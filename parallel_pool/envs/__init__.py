@@ -1,0 +1,1 @@
+"""The Python side of those families of environments that need one."""

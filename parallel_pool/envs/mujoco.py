@@ -1,0 +1,403 @@
+"""MuJoCo's Python side: loads models with the installed `mujoco`, and tells C where everything is.
+
+The C side steps them through the same library by function pointers (csrc/envs/mujoco/library.h).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import struct
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from parallel_pool.specs import Definition
+
+INSTALL = "pip install 'parallel_pool[mujoco]'"
+OPENGL = (
+    "on Debian and Ubuntu install libegl1 and libegl-mesa0 and set MUJOCO_GL=egl, or libosmesa6 and"
+    " set MUJOCO_GL=osmesa; neither needs a screen"
+)
+VERSIONS = "3.1 to 4.x"
+
+# EnvPool's name of an option
+ALIASES = {"use_contact_force": "use_contact_forces"}
+
+# one option of Gymnasium's that holds two of ours
+RANGES = {
+    f"{name}_range": (f"{name}_min", f"{name}_max")
+    for name in (
+        *("healthy_z", "healthy_angle", "healthy_state"),
+        *("contact_force", "contact_cost", "impact_cost"),
+    )
+}
+
+FUNCTIONS = (
+    *("mj_copyModel", "mj_deleteModel", "mj_makeData", "mj_deleteData", "mj_copyData"),
+    *("mj_resetData", "mj_forward", "mj_step", "mj_rnePostConstraint", "mj_name2id"),
+    *("mj_stateSize", "mj_getState", "mj_setState"),
+)
+# what a thread does on errors and warnings: one function since 3.10, three before
+HANDLERS = {"set_log": "_mjPRIVATE_setTlsLogHandler"}
+OLDER_HANDLERS = {
+    "set_error": "_mjPRIVATE__set_tls_error_fn",
+    "set_warning": "_mjPRIVATE__set_tls_warning_fn",
+    "get_warning": "_mjPRIVATE__get_tls_warning_fn",
+}
+PLACES = (
+    *("qpos", "qvel", "ctrl", "xpos", "xipos", "site_xpos", "cinert", "cvel"),
+    *("qfrc_actuator", "qfrc_constraint", "cfrc_ext", "ten_length", "ten_velocity"),
+)
+SIZES = ("nq", "nv", "nu", "na", "nbody", "ntendon", "nsite")
+
+# What tests/parity/mujoco_switches.py has proven to change no bit, by the SHA-256 of the file; a
+# version that lacks a flag goes without it. Other files keep what they say, and so do all files on
+# other versions. Where there are several kinematic trees the solver takes each island by itself,
+# and gives other bits.
+ONE_TREE = ("mjDSBL_ISLAND", "mjDSBL_MIDPHASE")
+SEVERAL_TREES = ("mjDSBL_MIDPHASE",)
+SWITCHES: dict[str, tuple[str, ...]] = {
+    # ant.xml
+    "cd5f83ef0ea35b0969e65d360c5bacd5b74ccaef6b27e4433b5168c605e3e2be": ONE_TREE,
+    # half_cheetah.xml
+    "11797a5d69e8ac955e89ca6fdd3a0087f1c990094fda401ac51420de1b6c5494": ONE_TREE,
+    # hopper.xml
+    "3ce93a055ffdcd83c0c701d2400768e40d2cbb9532f3c4ae33377c27f8b39f9e": ONE_TREE,
+    # humanoid.xml
+    "85816f372c826d2094b4a598918233bd9c5843b2439119eece2733bdc2e0d073": ONE_TREE,
+    # humanoidstandup.xml
+    "9f72a3c4ef956d0d8b1fb555a6ae1a5c22334c5c58cf814ef987ea4d3880e8fc": ONE_TREE,
+    # inverted_double_pendulum.xml
+    "2b4eadf03bd79a8772abd4c1a626b5755747f841801a694ea9528cc49211ba46": ONE_TREE,
+    # inverted_pendulum.xml
+    "80910a9af85cd47072be82d6f92c5e6a115d0eecc3eb464e58542b285c89fb7f": ONE_TREE,
+    # pusher.xml
+    "561fb1a4f254afbbcdaf44b980aeaeb1a77ed67773f5f4d1653ecf2e1457dff5": SEVERAL_TREES,
+    # pusher_v5.xml
+    "3c9a717f6d2cecd555ab9b78694dba71019fa233230c68c8197ebb07d6713879": SEVERAL_TREES,
+    # reacher.xml
+    "3fabc64fc738326485a8231a9a649f784090a0c3d8215f8d2ccd6038b8e60cc4": SEVERAL_TREES,
+    # swimmer.xml
+    "25b0d46bf5522920fea6a579353aee39d391ad9e2a0574b53f83704c11b21b12": ONE_TREE,
+    # walker2d.xml
+    "ac13373c7ac9003a5311c4704b314ed11149b3dd7600bbc02770487300f9ad2d": ONE_TREE,
+    # walker2d_v5.xml
+    "6bed53a6cc3ca73c4fe8ac3486d3b4228927264a6454f4ef16d3eed3c58bc09d": ONE_TREE,
+}
+PROVEN_VERSIONS = frozenset(
+    (
+        *("3.1.0", "3.1.1", "3.1.2", "3.1.3", "3.1.4", "3.1.5", "3.1.6", "3.2.0", "3.2.1"),
+        *("3.2.2", "3.2.3", "3.2.4", "3.2.5", "3.2.6", "3.2.7", "3.3.0", "3.3.1", "3.3.2"),
+        *("3.3.3", "3.3.4", "3.3.5", "3.3.6", "3.3.7", "3.4.0", "3.5.0", "3.6.0", "3.7.0"),
+        *("3.8.0", "3.8.1", "3.9.0", "3.10.0", "3.11.0", "3.12.0", "3.13.0", "3.14.0", "3.15.0"),
+        *("3.16.0", "3.17.0", "4.0.0"),
+    )
+)
+
+
+class Link(str):
+    """The text that C reads, and what its addresses are of.
+
+    Attributes:
+        model: the MjModel.
+        made_of: the options that it was made of, and their values.
+    """
+
+    model: Any
+    made_of: dict[str, Any]
+
+
+def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options by our own names, with the model of `xml_file` loaded.
+
+    Raises:
+        MissingDependencyError: mujoco, or Gymnasium's model files, are not installed.
+        OSError: there is no such file.
+        TypeError, ValueError: a range is none, or MuJoCo refuses the file.
+    """
+    completed = _rename(definition, options)
+    made_of = {
+        name: option.check(completed.get(name, option.default))
+        for name, option in definition.options.items()
+        if name in ("xml_file", "speed_switches")
+    }
+    filled_in = {name: completed.pop(name) for name in ("_link", "model_digest") if name in options}
+    before = filled_in.get("_link")
+    if isinstance(before, Link):
+        if before.made_of == made_of:
+            return {**completed, **filled_in}
+    elif filled_in:
+        # made-up addresses would end the process
+        raise TypeError(f"{definition.id} has no option {', '.join(filled_in)} of yours to give")
+
+    mujoco = _mujoco()
+    xml_file = str(made_of["xml_file"])
+    model, digest = load(find_file(xml_file), bool(made_of["speed_switches"]))
+    body = completed.get("main_body")
+    if isinstance(body, str):
+        completed["main_body"] = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body)
+        if completed["main_body"] < 0:
+            raise ValueError(f"main_body={body!r}: {xml_file} has no body of that name")
+    link = Link(_link(model))
+    link.model = model
+    link.made_of = made_of
+    return {**completed, "_link": link, "model_digest": digest}
+
+
+def _rename(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns options by our own names; what a definition lacks keeps its name, to be refused."""
+    renamed = dict(options)
+
+    def put(name: str, ours: str, value: Any) -> None:
+        if ours in options:
+            raise TypeError(f"{name} and {ours} are the same: give one of them")
+        renamed[ours] = value
+
+    for name, ours in ALIASES.items():
+        if name in options and ours in definition.options:
+            put(name, ours, renamed.pop(name))
+    for name, ends in RANGES.items():
+        if name in options and ends[0] in definition.options:
+            for end, value in zip(ends, _pair(name, renamed.pop(name)), strict=True):
+                put(name, end, value)
+    return renamed
+
+
+def _pair(name: str, value: Any) -> tuple[Any, Any]:
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={value!r}: give two numbers, the least and the greatest") from None
+    return low, high
+
+
+def _mujoco() -> Any:
+    try:
+        import mujoco  # type: ignore[import-untyped]
+    # it imports what MUJOCO_GL names, and PyOpenGL has AttributeErrors for what is not there
+    except Exception as error:
+        backend = os.environ.get("MUJOCO_GL")
+        if backend and importlib.util.find_spec("mujoco"):
+            raise MissingDependencyError(
+                f"mujoco can't be imported with MUJOCO_GL={backend}"
+                f" ({type(error).__name__}: {error}): {OPENGL}"
+            ) from error
+        raise MissingDependencyError(f"MuJoCo is not installed ({error}): {INSTALL}") from error
+    return mujoco
+
+
+# ------------------------------------------------------------------------------------- models --
+
+
+def assets() -> Path:
+    """Returns the folder of Gymnasium's models."""
+    # importing gymnasium.envs.mujoco would load all of its environments
+    spec = importlib.util.find_spec("gymnasium")
+    assert spec is not None and spec.submodule_search_locations
+    return Path(spec.submodule_search_locations[0]) / "envs" / "mujoco" / "assets"
+
+
+def find_file(xml_file: str) -> Path:
+    """Returns the path of a model, a file of Gymnasium's unless it begins with "/", "." or "~".
+
+    Raises:
+        OSError: there is no such file.
+    """
+    is_path = xml_file.startswith((".", "/", "~"))
+    # pathlib has no answer to an unknown user
+    path = Path(os.path.expanduser(xml_file)) if is_path else assets() / xml_file
+    if not path.is_file():
+        raise OSError(f"xml_file={xml_file!r}: File {path} does not exist")
+    return path
+
+
+def load(path: Path, switches: bool) -> tuple[Any, bytes]:
+    """Returns a model of its own for each call, and what tells it from others.
+
+    What MuJoCo has to say of a user's own file becomes a Python warning; of Gymnasium's, which the
+    user can't change, it is dropped.
+
+    Raises:
+        ValueError: MuJoCo refuses the file.
+    """
+    mujoco = _mujoco()
+    with listening() as texts:
+        try:
+            model = mujoco.MjModel.from_xml_path(str(path))
+        except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+            raise ValueError(f"{path}: MuJoCo refuses it: {error}") from error
+    if not path.is_relative_to(assets()):
+        for text in texts:
+            warnings.warn(f"{path}: {text}", stacklevel=2)
+    if switches and mujoco.__version__ in PROVEN_VERSIONS:
+        for name in SWITCHES.get(hashlib.sha256(path.read_bytes()).hexdigest(), ()):
+            model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, name, 0))
+    if model.nplugin:
+        raise ValueError(f"{path}: models with plugins can't be stepped natively")
+    size = mujoco.mj_sizeModel(model)
+    image = np.empty(size, np.uint8)
+    mujoco.mj_saveModel(model, None, image)
+    return model, hashlib.sha256(image.tobytes()).digest()
+
+
+# how MuJoCo's mjLogMessage begins, from 3.10 on: level, topic, text
+LOG_TEXT = 8
+LOG_WARNING = 2
+
+
+@contextmanager
+def listening() -> Iterator[list[str]]:
+    """Collects what MuJoCo warns of in this thread; else it goes into a MUJOCO_LOG.TXT.
+
+    Errors are no concern of this: Python's bindings make exceptions of them, and pass on the rest
+    to the handler that the thread had before.
+    """
+    texts: list[str] = []
+
+    def take(text: int) -> None:
+        texts.append(ctypes.string_at(text).decode(errors="replace"))
+
+    def take_message(message: int) -> None:
+        if ctypes.c_int.from_address(message).value == LOG_WARNING:
+            take(message + LOG_TEXT)
+
+    addresses = _functions()
+    handler = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    set_and_return = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+    if "set_log" in addresses:
+        listener = handler(take_message)
+        install: Any = set_and_return(addresses["set_log"])
+        before = install(ctypes.cast(listener, ctypes.c_void_p))
+    else:
+        listener = handler(take)
+        install = handler(addresses["set_warning"])
+        before = ctypes.CFUNCTYPE(ctypes.c_void_p)(addresses["get_warning"])()
+        install(ctypes.cast(listener, ctypes.c_void_p))
+    try:
+        yield texts
+    finally:
+        install(before)
+
+
+# --------------------------------------------------------------------------------------- link --
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Returns the library that Python's mujoco has loaded."""
+    folder = Path(_mujoco().__file__).parent
+    files = sorted([*folder.glob("libmujoco.so.*"), *folder.glob("libmujoco*.dylib")])
+    if not files:
+        raise MissingDependencyError(f"{folder} has no libmujoco: {INSTALL}")
+    return ctypes.CDLL(str(files[0]))
+
+
+def _address(name: str) -> int | None:
+    try:
+        return ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
+    except AttributeError:
+        return None
+
+
+@cache
+def _functions() -> Mapping[str, int]:
+    """Returns the addresses of the library's functions by the names that C has for them."""
+    handlers = HANDLERS if _address(HANDLERS["set_log"]) else OLDER_HANDLERS
+    symbols = {**{name: name for name in FUNCTIONS}, **handlers}
+    found = {name: _address(symbol) for name, symbol in symbols.items()}
+    lacking = [symbols[name] for name, address in found.items() if address is None]
+    if lacking:
+        raise MissingDependencyError(
+            f"mujoco {_mujoco().__version__} has no {', '.join(lacking)}: install one of {VERSIONS}"
+        )
+    return found  # type: ignore[return-value]
+
+
+# offsets that have been found, in the one version that a process has
+_found: dict[str, int] = {}
+
+
+def _places(data: Any) -> dict[str, int]:
+    """Returns where mjData keeps the pointers to its fields, in bytes from its start.
+
+    Each version has its own layout, so the pointers are looked for: they are known from the arrays
+    that Python has of them, and the search ends inside of mjData because they are in it. Where a
+    field without elements is does not matter, for nobody reads any.
+    """
+    arrays = {name: getattr(data, name) for name in PLACES}
+    waiting = {
+        array.ctypes.data: name
+        for name, array in arrays.items()
+        if array.size and name not in _found
+    }
+    offset = 0
+    while waiting:
+        name = waiting.pop(ctypes.c_void_p.from_address(data._address + offset).value or 0, None)
+        if name is not None:
+            _found[name] = offset
+        offset += 8
+    return {name: _found.get(name, _found["qpos"]) for name in PLACES}
+
+
+def _link(model: Any) -> str:
+    mujoco = _mujoco()
+    numbers = {
+        **_functions(),
+        **_places(mujoco.MjData(model)),
+        **{name: getattr(model, name) for name in SIZES},
+        "model": model._address,
+        "body_mass": model.body_mass.ctypes.data,
+        "actuator_ctrlrange": model.actuator_ctrlrange.ctypes.data,
+        "mjSTATE_INTEGRATION": int(mujoco.mjtState.mjSTATE_INTEGRATION),
+        "timestep": struct.unpack("<q", struct.pack("<d", model.opt.timestep))[0],
+        "fuses_dot": int(fuses_dot()),
+        "mjcb_time": _address("mjcb_time") or 0,
+    }
+    return "\n".join(f"{name}={number}" for name, number in numbers.items())
+
+
+@cache
+def fuses_dot() -> bool:
+    """Returns whether NumPy's dot of two and three numbers adds products without rounding them.
+
+    Its BLAS chooses its code by the processor, and Gymnasium's distances are dots.
+
+    Raises:
+        RuntimeError: it does neither.
+    """
+    rng = np.random.default_rng(0)
+    vectors = [rng.standard_normal(2 + i % 2) for i in range(200)]
+    dots = [float(vector.dot(vector)) for vector in vectors]
+
+    def plain(vector: Any) -> float:
+        total = 0.0
+        for value in vector.tolist():
+            total += value * value
+        return total
+
+    if dots == [plain(vector) for vector in vectors]:
+        return False
+    if dots == [_fused(vector.tolist()) for vector in vectors]:
+        return True
+    raise RuntimeError("NumPy's dot of a few numbers is of a kind that parallel_pool does not know")
+
+
+def _fused(values: list[float]) -> float:
+    """Returns the sum of squares with each product added before it is rounded."""
+    from fractions import Fraction
+
+    total = 0.0
+    for value in values:
+        total = float(Fraction(value) * Fraction(value) + Fraction(total))
+    return total

@@ -1,0 +1,66 @@
+"""Seeds: from what users give to the words that NumPy's SeedSequence takes."""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Seed = int | Sequence[int | None] | np.ndarray[Any, Any] | None
+
+
+def check(seed: Any) -> int:
+    """Returns a seed as an int.
+
+    Raises:
+        TypeError: it is no integer.
+        ValueError: it is negative.
+    """
+    if isinstance(seed, (bool, np.bool_)):
+        raise TypeError(f"seed={seed!r} is a bool: give an integer")
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise TypeError(f"seed={seed!r} is a {type(seed).__name__}: give an integer") from None
+    if number < 0:
+        raise ValueError(f"seed={number}: choose 0 or more")
+    return number
+
+
+def spread(seed: Seed, count: int) -> list[int | None]:
+    """Returns one seed for each of `count` environments: seed + i, or the list's own.
+
+    Raises:
+        TypeError, ValueError: a seed is no integer >= 0, or there are too few or too many.
+    """
+    if seed is None:
+        return [None] * count
+    if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
+        if isinstance(seed, np.ndarray) and seed.ndim == 0:
+            return spread(seed.item(), count)
+        if len(seed) != count:
+            raise ValueError(f"{len(seed)} seeds for {count} environments: give one for each")
+        return [None if each is None else check(each) for each in seed]
+    first = check(seed)
+    return [first + i for i in range(count)]
+
+
+def entropy() -> int:
+    """Returns a fresh seed from the system's entropy, 128 bits as NumPy draws them."""
+    return secrets.randbits(128)
+
+
+def words(seeds: Sequence[int | None]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Returns all seeds' 32-bit words, low first, one after another, and how many each has."""
+    flat: list[int] = []
+    sizes = np.zeros(len(seeds), np.int32)
+    for i, seed in enumerate(seeds):
+        if seed is None:
+            continue
+        size = max(1, -(-seed.bit_length() // 32))
+        flat.extend(seed >> 32 * word & 0xFFFFFFFF for word in range(size))
+        sizes[i] = size
+    return np.array(flat or [0], np.uint32), sizes

@@ -1,0 +1,345 @@
+"""What an environment is: its definition, its options, its fields and their spaces."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from parallel_pool._native import ffi, lib, new_error, raise_error, text
+
+if TYPE_CHECKING:
+    import gymnasium
+    import numpy.typing as npt
+
+    from parallel_pool._core import CData
+
+DTYPES: dict[int, np.dtype[Any]] = {
+    lib.PP_BOOL: np.dtype(np.bool_),
+    lib.PP_UINT8: np.dtype(np.uint8),
+    lib.PP_INT32: np.dtype(np.int32),
+    lib.PP_INT64: np.dtype(np.int64),
+    lib.PP_FLOAT32: np.dtype(np.float32),
+    lib.PP_FLOAT64: np.dtype(np.float64),
+}
+
+KINDS = {
+    lib.PP_OPT_BOOL: "bool",
+    lib.PP_OPT_INT: "int",
+    lib.PP_OPT_FLOAT: "float",
+    lib.PP_OPT_STRING: "str",
+    lib.PP_OPT_BYTES: "bytes",
+}
+
+OptionValue = bool | int | float | str | bytes
+
+
+@dataclass(frozen=True)
+class Option:
+    """One constructor or reset option of an environment.
+
+    Attributes:
+        name: the Python keyword.
+        kind: "bool", "int", "float", "str" or "bytes".
+        default: what holds when the option is not given; None for a required one.
+        low, high: inclusive range of an int or float.
+        doc: what it does.
+    """
+
+    name: str
+    kind: str
+    default: OptionValue | None
+    low: float
+    high: float
+    doc: str
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is filled in, and no matter of the user's: a file's bytes, or addresses."""
+        return self.kind == "bytes" or self.name.startswith("_")
+
+    @staticmethod
+    def read(raw: CData) -> Option:
+        """Reads a `pp_option`."""
+        kind = KINDS[raw.type]
+        default: OptionValue | None = None
+        if kind in ("bool", "int", "float"):
+            default = {"bool": bool, "int": int, "float": float}[kind](raw.number)
+        elif kind == "str":
+            default = text(raw.text)
+        else:
+            default = b""
+        return Option(
+            name=text(raw.name),
+            kind=kind,
+            default=None if raw.required else default,
+            low=raw.low,
+            high=raw.high,
+            doc=text(raw.doc),
+        )
+
+    def check(self, value: Any) -> OptionValue:
+        """Returns the value as this option takes it.
+
+        Raises:
+            TypeError: it has the wrong type.
+            ValueError: it is outside the range.
+        """
+        if self.kind == "bool":
+            if isinstance(value, (bool, np.bool_)):
+                return bool(value)
+            raise self._wrong_type(value, "True or False")
+        if self.kind == "int":
+            if isinstance(value, (bool, np.bool_)):
+                raise self._wrong_type(value, "an integer")
+            try:
+                number = operator.index(value)
+            except TypeError:
+                raise self._wrong_type(value, "an integer") from None
+            return cast("int", self._in_range(number))
+        if self.kind == "float":
+            if isinstance(value, (bool, np.bool_)) or not isinstance(
+                value, (int, float, np.integer, np.floating)
+            ):
+                raise self._wrong_type(value, "a number")
+            try:
+                return self._in_range(float(value))
+            except OverflowError:
+                # an integer beyond any float; shown as such, for it has hundreds of digits
+                return self._in_range(math.inf if value > 0 else -math.inf)
+        if self.kind == "str":
+            if isinstance(value, str):
+                return value
+            raise self._wrong_type(value, "a string")
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value)
+        raise self._wrong_type(value, "bytes")
+
+    def _wrong_type(self, value: Any, wanted: str) -> TypeError:
+        return TypeError(f"{self.name}={value!r} is a {type(value).__name__}: give {wanted}")
+
+    def _in_range(self, value: float) -> float:
+        # low == high == 0 is a range nobody stated
+        if (self.low or self.high) and not self.low <= value <= self.high:
+            raise ValueError(f"{self.name}={value}: choose {self.low:g} to {self.high:g}")
+        return value
+
+
+@dataclass(frozen=True)
+class Field:
+    """One observation, action or info of one environment (of one player, if `per_player`).
+
+    Attributes:
+        name: "obs" for a single observation, else its key.
+        dtype, shape: of one environment's value, players not counted.
+        is_info: False for observations and the action.
+        on_step, on_reset: which rows carry an info.
+        space_kind: "box", "discrete", "multi_discrete" or "multi_binary".
+        low, high: bounds of a Box, scalars or arrays of `shape`.
+        n: of a Discrete space.
+        nvec: of a MultiDiscrete space.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    per_player: bool
+    is_info: bool
+    on_step: bool
+    on_reset: bool
+    space_kind: str
+    low: float | npt.NDArray[np.float64]
+    high: float | npt.NDArray[np.float64]
+    n: int
+    nvec: npt.NDArray[np.int64] | None
+
+    @staticmethod
+    def read(raw: CData) -> Field:
+        """Reads a `pp_field`."""
+        shape = tuple(raw.shape[axis] for axis in range(raw.ndim))
+        size = math.prod(shape)
+
+        def bounds(scalar: float, each: CData) -> float | npt.NDArray[np.float64]:
+            if not each:
+                return scalar
+            return np.array(ffi.unpack(each, size), np.float64).reshape(shape)
+
+        return Field(
+            name=text(raw.name),
+            dtype=DTYPES[raw.dtype],
+            shape=shape,
+            per_player=bool(raw.per_player),
+            is_info=bool(raw.is_info),
+            on_step=bool(raw.when & lib.PP_ON_STEP),
+            on_reset=bool(raw.when & lib.PP_ON_RESET),
+            space_kind={
+                lib.PP_BOX: "box",
+                lib.PP_DISCRETE: "discrete",
+                lib.PP_MULTI_DISCRETE: "multi_discrete",
+                lib.PP_MULTI_BINARY: "multi_binary",
+            }[raw.space],
+            low=bounds(raw.low, raw.lows),
+            high=bounds(raw.high, raw.highs),
+            n=raw.n,
+            nvec=np.array(ffi.unpack(raw.nvec, size), np.int64).reshape(shape)
+            if raw.nvec
+            else None,
+        )
+
+    def space(self) -> gymnasium.Space[Any]:
+        """Returns the Gymnasium space of one environment's (one player's) value."""
+        from gymnasium import spaces
+
+        if self.space_kind == "discrete":
+            return spaces.Discrete(self.n)
+        if self.space_kind == "multi_discrete":
+            assert self.nvec is not None
+            return spaces.MultiDiscrete(self.nvec)
+        if self.space_kind == "multi_binary":
+            return spaces.MultiBinary(list(self.shape))
+        low, high = (
+            np.broadcast_to(np.asarray(bound), self.shape).astype(self.dtype)
+            for bound in (self.low, self.high)
+        )
+        return spaces.Box(low, high, self.shape, cast("Any", self.dtype.type))
+
+
+class Values:
+    """Option values as C takes them: an array of `pp_value`, and whatever it points to."""
+
+    def __init__(self, options: Mapping[str, Option], given: Mapping[str, Any], what: str) -> None:
+        """Checks the given values.
+
+        Raises:
+            TypeError: an option is unknown, missing or has the wrong type.
+            ValueError: a value is outside its range.
+        """
+        if not isinstance(given, Mapping):
+            raise TypeError(f"options={given!r} is a {type(given).__name__}: give a dict")
+        unknown = sorted(map(str, set(given) - set(options)))
+        if unknown:
+            shown = [name for name, option in options.items() if not option.is_hidden]
+            known = ", ".join(sorted(shown)) or "none"
+            raise TypeError(f"{what} has no option {', '.join(unknown)}: it has {known}")
+        self.raw = ffi.new("pp_value[]", max(len(options), 1))
+        self.checked: dict[str, OptionValue] = {}
+        self._keep: list[CData] = []
+        for value, option in zip(self.raw, options.values(), strict=False):
+            if option.name in given:
+                self._set(value, option, option.check(given[option.name]))
+            elif option.default is None:
+                raise TypeError(f"{what} needs the option {option.name}: {option.doc}")
+            else:
+                self.checked[option.name] = option.default
+
+    def _set(self, raw: CData, option: Option, value: OptionValue) -> None:
+        self.checked[option.name] = value
+        raw.given = 1
+        if isinstance(value, (str, bytes)):
+            data = value.encode() if isinstance(value, str) else value
+            chars = ffi.new("char[]", data)
+            self._keep.append(chars)
+            raw.s = chars
+            raw.size = len(data)
+        else:
+            raw.f = float(value)
+            # a float option may hold what no integer can
+            raw.i = int(value) if option.kind != "float" else 0
+
+
+class Definition:
+    """An environment as its C file defines it.
+
+    Attributes:
+        id, family, reference: as in the definition; `reference` is what its results equal.
+        tolerance: largest difference from the reference, 0 for the same bits.
+        reward_threshold: None for none.
+        max_episode_steps: the default time limit, None for none.
+        options, reset_options: by name.
+    """
+
+    def __init__(self, raw: CData) -> None:
+        self.raw = raw
+        self.id = text(raw.id)
+        self.family = text(raw.family)
+        self.reference = text(raw.reference)
+        self.tolerance: float = raw.tolerance
+        self.reward_threshold: float | None = (
+            None if math.isnan(raw.reward_threshold) else raw.reward_threshold
+        )
+        self.max_episode_steps: int | None = raw.max_episode_steps or None
+        options = [Option.read(raw.options[i]) for i in range(raw.num_options)]
+        self.options = {option.name: option for option in options}
+        options = [Option.read(raw.reset_options[i]) for i in range(raw.num_reset_options)]
+        self.reset_options = {option.name: option for option in options}
+        self.can_render = bool(raw.render)
+
+    def __repr__(self) -> str:
+        return f"Definition({self.id!r})"
+
+    def configure(self, options: Mapping[str, Any] | None = None) -> Spec:
+        """Returns the spec of environments with these options.
+
+        Raises:
+            TypeError: an option is unknown, missing or has the wrong type.
+            ValueError: a value is outside its range, or the options contradict each other.
+        """
+        values = Values(self.options, options or {}, self.id)
+        config = ffi.new("pp_config *")
+        error = new_error()
+        # configure takes values with their defaults filled in
+        for raw, option in zip(values.raw, self.options.values(), strict=False):
+            if not raw.given:
+                values._set(raw, option, values.checked[option.name])
+        status = lib.pp_config_init(self.raw, values.raw, config, error)
+        if status < 0:
+            raise_error(status, error)
+        try:
+            return Spec(self, values, config)
+        finally:
+            lib.pp_config_fini(self.raw, config)
+
+
+class Spec:
+    """What environments of a definition with certain options look like.
+
+    Attributes:
+        options: every option's value.
+        num_players: players of one environment.
+        fields: observations, then infos.
+        action: the action's field.
+    """
+
+    def __init__(self, definition: Definition, values: Values, config: CData) -> None:
+        self.definition = definition
+        self.values = values
+        self.options = values.checked
+        self.num_players: int = config.num_players
+        self.fields = tuple(Field.read(config.fields[i]) for i in range(config.num_fields))
+        self.observations = tuple(field for field in self.fields if not field.is_info)
+        self.infos = tuple(field for field in self.fields if field.is_info)
+        self.action = Field.read(config.action)
+
+    def observation_space(self) -> gymnasium.Space[Any]:
+        """Returns one environment's observation space: a Dict if there are several observations."""
+        if len(self.observations) == 1:
+            return self._with_players(self.observations[0])
+        from gymnasium import spaces
+
+        return spaces.Dict({field.name: self._with_players(field) for field in self.observations})
+
+    def action_space(self) -> gymnasium.Space[Any]:
+        """Returns one environment's action space."""
+        return self._with_players(self.action)
+
+    def _with_players(self, field: Field) -> gymnasium.Space[Any]:
+        """A per-player field of several players is a batch of its space."""
+        if self.num_players == 1 or not field.per_player:
+            return field.space()
+        from gymnasium.vector.utils import batch_space
+
+        return batch_space(field.space(), self.num_players)

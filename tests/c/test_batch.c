@@ -1,0 +1,115 @@
+/* Batches: every row is claimed once, and a block is complete when its last row is written. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "include/pp_env.h"
+#include "pool/batch.h"
+
+static char blocks[64];
+
+static int open_ring(pp_ring *ring, int32_t num_envs, int32_t batch_size) {
+  if (!CHECK_EQ(pp_ring_init(ring, num_envs, batch_size), PP_OK)) return 0;
+  for (int32_t i = 0; i < ring->capacity; i++) pp_ring_offer_locked(ring, &blocks[i]);
+  return 1;
+}
+
+TEST(claims_fill_one_block_after_the_other) {
+  pp_ring ring;
+  int32_t next = 0, row;
+  REQUIRE(open_ring(&ring, 10, 4));
+  CHECK_EQ(ring.capacity, 3);
+  // runs of three do not fit into blocks of four: the rest of a run is claimed again
+  while (next < 10) {
+    int32_t count = 10 - next < 3 ? 10 - next : 3, wanted = count;
+    int32_t place = pp_ring_claim(&ring, &count);
+    CHECK_EQ(place, next);
+    CHECK_EQ(count, wanted < 4 - next % 4 ? wanted : 4 - next % 4);
+    CHECK(pp_ring_at(&ring, place, &row)->memory == &blocks[next / 4]);
+    CHECK_EQ(row, next % 4);
+    next += count;
+  }
+  pp_ring_fini(&ring);
+}
+
+TEST(an_unordered_block_is_complete_with_its_last_row) {
+  pp_ring ring;
+  REQUIRE(open_ring(&ring, 10, 4));
+  for (int32_t round = 0; round < 50; round++) {
+    pp_batch *batch = pp_ring_close_locked(&ring);
+    CHECK(batch == &ring.batches[round % 3]);
+    for (int32_t i = 0; i < 4; i++) {
+      int32_t one = 1, row;
+      CHECK(!pp_batch_is_complete(batch));
+      CHECK(pp_ring_at(&ring, pp_ring_claim(&ring, &one), &row) == batch);
+      CHECK_EQ(pp_batch_finish(batch, 1), i == 3);
+    }
+    CHECK(pp_batch_is_complete(batch));
+    pp_ring_take_locked(&ring, &blocks[10 + round % 3]);
+    CHECK(!pp_batch_is_complete(batch));
+    CHECK(batch->memory == &blocks[10 + round % 3]);
+  }
+  pp_ring_fini(&ring);
+}
+
+TEST(an_ordered_block_is_closed_by_the_receive) {
+  pp_ring ring;
+  int32_t row;
+  REQUIRE(open_ring(&ring, 6, 6));
+  CHECK_EQ(ring.capacity, 2);
+  for (int32_t round = 0; round < 20; round++) {
+    int32_t first = pp_ring_append_locked(&ring, 2), second = pp_ring_append_locked(&ring, 3);
+    pp_batch *batch = pp_ring_at(&ring, first, &row);
+    CHECK_EQ(row, 0);
+    CHECK_EQ(second, first + 2);
+    // rows may be written before it is known how many there will be
+    CHECK_EQ(pp_batch_finish(batch, 2), 0);
+    if (round % 2) CHECK_EQ(pp_batch_finish(batch, 3), 0);
+    CHECK(!pp_batch_is_complete(batch));
+    CHECK(pp_ring_close_locked(&ring) == batch);
+    CHECK_EQ(pp_batch_is_complete(batch), round % 2);
+    // what comes from now on goes to the next block, and closing again adds nothing to this one
+    CHECK_EQ(pp_ring_append_locked(&ring, 1), (round + 1) % 2 * 6);
+    CHECK(pp_ring_close_locked(&ring) == batch);
+    if (round % 2 == 0) CHECK_EQ(pp_batch_finish(batch, 3), 1);
+    CHECK(pp_batch_is_complete(batch));
+    pp_ring_take_locked(&ring, &blocks[round % 2]);
+    ring.open_rows = 0;
+  }
+  pp_ring_fini(&ring);
+}
+
+enum { THREADS = 4, CLAIMS = 4000, BATCH = 64 };
+
+static _Atomic int32_t times[THREADS * CLAIMS], completed;
+
+static void *claim_rows(void *arg) {
+  pp_ring *ring = arg;
+  for (int32_t done = 0; done < CLAIMS;) {
+    int32_t count = 1 + done % 7, row;
+    if (count > CLAIMS - done) count = CLAIMS - done;
+    int32_t place = pp_ring_claim(ring, &count);
+    pp_batch *batch = pp_ring_at(ring, place, &row);
+    for (int32_t i = 0; i < count; i++) atomic_fetch_add(&times[place + i], 1);
+    if (done % 5 == 0) pp_batch_fail(batch, place);
+    atomic_fetch_add(&completed, pp_batch_finish(batch, count));
+    done += count;
+  }
+  return NULL;
+}
+
+TEST(four_threads_claim_every_row_once_and_one_of_them_completes_a_block) {
+  static char many[THREADS * CLAIMS / BATCH];
+  pthread_t threads[THREADS];
+  pp_ring ring;
+  REQUIRE(pp_ring_init(&ring, THREADS * CLAIMS, BATCH) == PP_OK);
+  for (int32_t i = 0; i < ring.capacity; i++) pp_ring_offer_locked(&ring, &many[i]);
+  for (int32_t i = 0; i < THREADS; i++) {
+    REQUIRE(pthread_create(&threads[i], NULL, claim_rows, &ring) == 0);
+  }
+  for (int32_t i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  for (int32_t i = 0; i < THREADS * CLAIMS; i++) CHECK_EQ(atomic_load(&times[i]), 1);
+  CHECK_EQ(atomic_load(&completed), THREADS * CLAIMS / BATCH);
+  for (int32_t i = 0; i < ring.capacity; i++) CHECK(pp_batch_is_complete(&ring.batches[i]));
+  pp_ring_fini(&ring);
+}

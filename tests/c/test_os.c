@@ -1,0 +1,365 @@
+/* The operating-system layer: clock, futexes, threads, forks, pages. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "wait_tests.h"
+
+#if defined(__linux__)
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#endif
+
+/* ----------------------------------------------------------------------------------- clock -- */
+
+TEST(clock_goes_on_and_never_back) {
+  int64_t first = pp_os_now(), last = first;
+  int steps_back = 0;
+  while (last == first) last = pp_os_now();
+  for (int i = 0; i < 10000; ++i) {
+    int64_t now = pp_os_now();
+    steps_back += now < last;
+    last = now;
+  }
+  CHECK(last > first);
+  CHECK_EQ(steps_back, 0);
+}
+
+/* ----------------------------------------------------------------------------------- futex -- */
+
+static void ignore_signal(int number) {
+  (void)number;
+}
+
+/* signals its target until told that it has noticed */
+struct pest {
+  pthread_t target;
+  _Atomic int is_done;
+};
+
+static void *pester(void *arg) {
+  struct pest *pest = arg;
+  while (!atomic_load(&pest->is_done)) {
+    pthread_kill(pest->target, SIGUSR1);
+    sched_yield();
+  }
+  return NULL;
+}
+
+TEST(wait_ends_on_a_signal) {
+  _Atomic uint32_t word = 0;
+  struct pest pest = {.target = pthread_self()};
+  struct sigaction action = {.sa_handler = ignore_signal}, before;
+  pthread_t thread;
+  sigaction(SIGUSR1, &action, &before);
+  REQUIRE(pp_os_thread_start(&thread, pester, &pest, "pest") == PP_OK);
+  CHECK_EQ(pp_os_wait(&word, 0, -1), PP_AGAIN);
+  atomic_store(&pest.is_done, 1);
+  pthread_join(thread, NULL);
+  sigaction(SIGUSR1, &before, NULL);
+}
+
+/* ----------------------------------------------------------------------------------- start -- */
+
+/* what a thread saw of itself */
+struct seen {
+  sigset_t blocked;
+  char name[64];
+};
+
+static void *look_around(void *arg) {
+  struct seen *seen = arg;
+  pthread_sigmask(SIG_BLOCK, NULL, &seen->blocked);
+  pthread_getname_np(pthread_self(), seen->name, sizeof(seen->name));
+  return &seen->name;
+}
+
+TEST(thread_gets_its_argument_name_and_result) {
+  struct seen seen = {.name = ""};
+  pthread_t thread;
+  void *result = NULL;
+  REQUIRE(pp_os_thread_start(&thread, look_around, &seen, "pp/lane0/7") == PP_OK);
+  pthread_join(thread, &result);
+  CHECK(result == &seen.name);
+  CHECK_TEXT(seen.name, "pp/lane0/7");
+}
+
+TEST(thread_name_is_cut_where_the_system_would_refuse_it) {
+  struct seen seen = {.name = ""};
+  pthread_t thread;
+  REQUIRE(pp_os_thread_start(&thread, look_around, &seen, "0123456789abcdefghij") == PP_OK);
+  pthread_join(thread, NULL);
+  CHECK_TEXT(seen.name, "0123456789abcde");
+}
+
+TEST(thread_takes_no_signal_but_its_own_faults) {
+  static const int foreign[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGPROF};
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+  struct seen seen;
+  sigset_t before, after;
+  pthread_t thread;
+  pthread_sigmask(SIG_BLOCK, NULL, &before);
+  REQUIRE(pp_os_thread_start(&thread, look_around, &seen, "masked") == PP_OK);
+  pthread_sigmask(SIG_BLOCK, NULL, &after);
+  pthread_join(thread, NULL);
+  for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); ++i) {
+    CHECK_EQ(sigismember(&seen.blocked, foreign[i]), 1);
+    // the one who starts it keeps taking them
+    CHECK_EQ(sigismember(&before, foreign[i]), 0);
+    CHECK_EQ(sigismember(&after, foreign[i]), 0);
+  }
+  for (size_t i = 0; i < sizeof(own) / sizeof(*own); ++i) {
+    CHECK_EQ(sigismember(&seen.blocked, own[i]), 0);
+  }
+}
+
+static void *use_stack(void *arg) {
+  // half of the 8 MB that a thread is promised; sanitizers need some for themselves
+  volatile char space[4 << 20];
+  for (size_t i = 0; i < sizeof(space); i += 4096) space[i] = 1;
+  *(int *)arg = space[0] + space[(4 << 20) - 4096];
+  return NULL;
+}
+
+TEST(thread_has_a_large_stack) {
+  int sum = 0;
+  pthread_t thread;
+  REQUIRE(pp_os_thread_start(&thread, use_stack, &sum, "deep") == PP_OK);
+  pthread_join(thread, NULL);
+  CHECK_EQ(sum, 2);
+}
+
+/* ----------------------------------------------------------------------------------- cores -- */
+
+#if defined(__linux__)
+
+static void *bind_to_each(void *arg) {
+  cpu_set_t allowed, seen;
+  (void)arg;
+  CPU_ZERO(&allowed);
+  CHECK_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+  for (int32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    CHECK_EQ(pp_os_thread_bind(&cpu, 1), PP_OK);
+    CHECK_EQ(pp_os_current_cpu(), cpu);
+    sched_getaffinity(0, sizeof(seen), &seen);
+    CHECK_EQ(CPU_COUNT(&seen), 1);
+  }
+  return NULL;
+}
+
+static void *bind_to_all(void *arg) {
+  cpu_set_t allowed, seen;
+  int32_t cpus[CPU_SETSIZE], count = 0;
+  (void)arg;
+  sched_getaffinity(0, sizeof(allowed), &allowed);
+  for (int32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &allowed)) cpus[count++] = cpu;
+  }
+  CHECK_EQ(pp_os_thread_bind(cpus, 1), PP_OK);
+  CHECK_EQ(pp_os_thread_bind(cpus, count), PP_OK);
+  sched_getaffinity(0, sizeof(seen), &seen);
+  CHECK(CPU_EQUAL(&seen, &allowed));
+  return NULL;
+}
+
+static void *bind_to_nothing(void *arg) {
+  int32_t missing = CPU_SETSIZE - 1, beyond = CPU_SETSIZE, negative = -1;
+  const int32_t one_and_beyond[] = {pp_os_current_cpu(), beyond};
+  (void)arg;
+  CHECK_EQ(pp_os_thread_bind(&missing, 1), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_thread_bind(&beyond, 1), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_thread_bind(&negative, 1), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_thread_bind(one_and_beyond, 2), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_thread_bind(NULL, 0), PP_ERR_SYSTEM);
+  return NULL;
+}
+
+#else
+
+static void *bind_to_each(void *arg) {
+  int32_t cpu = 0;
+  (void)arg;
+  CHECK_EQ(pp_os_thread_bind(&cpu, 1), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_current_cpu(), -1);
+  return NULL;
+}
+
+static void *bind_to_all(void *arg) {
+  return bind_to_each(arg);
+}
+static void *bind_to_nothing(void *arg) {
+  return bind_to_each(arg);
+}
+
+#endif
+
+/* in a thread of its own, so that the other tests keep all cores */
+static void in_thread(void *(*run)(void *)) {
+  pthread_t thread;
+  REQUIRE(pp_os_thread_start(&thread, run, NULL, "bound") == PP_OK);
+  pthread_join(thread, NULL);
+}
+
+TEST(thread_binds_to_one_core) {
+  in_thread(bind_to_each);
+}
+TEST(thread_binds_to_several_cores) {
+  in_thread(bind_to_all);
+}
+TEST(thread_bind_refuses_what_is_not_there) {
+  in_thread(bind_to_nothing);
+}
+
+/* ------------------------------------------------------------------------------------ fork -- */
+
+/* runs check in a child; its verdict */
+static int in_child(int (*check)(uint32_t parent), uint32_t parent) {
+  int status = -1;
+  pid_t child = fork();
+  if (child == 0) _exit(check(parent) ? 0 : 1);
+  waitpid(child, &status, 0);
+  return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static int is_another(uint32_t parent) {
+  return pp_os_fork_generation() != parent;
+}
+
+static int is_another_and_so_is_the_grandchild(uint32_t parent) {
+  uint32_t own = pp_os_fork_generation();
+  // the grandchild differs from its parent, and from the first process too
+  return own != parent && in_child(is_another, own) && in_child(is_another, parent);
+}
+
+TEST(fork_changes_the_generation_of_the_child_only) {
+  uint32_t before = pp_os_fork_generation();
+  CHECK(in_child(is_another, before));
+  CHECK(in_child(is_another_and_so_is_the_grandchild, before));
+  CHECK_EQ(pp_os_fork_generation(), before);
+}
+
+static void *ask_generation(void *arg) {
+  *(uint32_t *)arg = pp_os_fork_generation();
+  return NULL;
+}
+
+TEST(fork_generation_may_be_asked_by_all_threads) {
+  uint32_t answers[4];
+  pthread_t threads[4];
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(pp_os_thread_start(&threads[i], ask_generation, &answers[i], "asking") == PP_OK);
+  }
+  for (int i = 0; i < 4; ++i) {
+    pthread_join(threads[i], NULL);
+    CHECK_EQ(answers[i], pp_os_fork_generation());
+  }
+}
+
+/* ----------------------------------------------------------------------------------- pages -- */
+
+TEST(pages_are_zeroed_and_writable) {
+  const size_t size = (1 << 20) + 1;
+  unsigned char *memory = pp_os_pages_alloc(size);
+  size_t nonzero = 0;
+  REQUIRE(memory);
+  CHECK_EQ((uintptr_t)memory % 4096, 0);
+  for (size_t i = 0; i < size; ++i) nonzero += memory[i] != 0;
+  CHECK_EQ(nonzero, 0);
+  memset(memory, 0xff, size);
+  pp_os_pages_free(memory, size);
+}
+
+TEST(pages_of_no_size_are_still_memory) {
+  void *memory = pp_os_pages_alloc(0);
+  CHECK(memory);
+  pp_os_pages_free(memory, 0);
+  pp_os_pages_free(NULL, 0);
+  pp_os_pages_free(NULL, 4096);
+}
+
+TEST(pages_run_out_without_a_crash) {
+  CHECK(!pp_os_pages_alloc((size_t)1 << 62));
+  CHECK(!pp_os_pages_alloc(SIZE_MAX));
+}
+
+/* policy of the page at this address as the kernel tells it, -1 when it does not */
+static int policy_of(const void *address, unsigned long *nodes) {
+  int mode = -1;
+  *nodes = 0;
+#if defined(__linux__)
+  unsigned long mask[16] = {0};
+  if (syscall(SYS_get_mempolicy, &mode, mask, 1024ul, address, MPOL_F_ADDR) != 0) return -1;
+  *nodes = mask[0];
+#else
+  (void)address;
+#endif
+  return mode;
+}
+
+#if defined(__linux__)
+enum { DEFAULT = MPOL_DEFAULT, PREFERRED = MPOL_PREFERRED, INTERLEAVE = MPOL_INTERLEAVE };
+#else
+enum { DEFAULT, PREFERRED, INTERLEAVE };
+#endif
+
+TEST(pages_bind_places_whole_pages_only) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  const int32_t node = 0;
+  char *memory = pp_os_pages_alloc(4 * page);
+  unsigned long nodes;
+  REQUIRE(memory);
+
+  // where the system lets nobody ask (containers, macOS), it must let nobody bind either
+  int can_bind = policy_of(memory, &nodes) >= 0;
+  int status = pp_os_pages_bind(memory + 1, 3 * page, &node, 1);
+  CHECK_EQ(status, can_bind ? PP_OK : PP_ERR_SYSTEM);
+  if (can_bind) {
+    CHECK_EQ(policy_of(memory, &nodes), DEFAULT);
+    CHECK_EQ(policy_of(memory + page, &nodes), PREFERRED);
+    CHECK_EQ(nodes, 1);
+    CHECK_EQ(policy_of(memory + 2 * page, &nodes), PREFERRED);
+    CHECK_EQ(policy_of(memory + 3 * page, &nodes), DEFAULT);
+  }
+  memset(memory, 1, 4 * page);
+  pp_os_pages_free(memory, 4 * page);
+}
+
+TEST(pages_bind_interleaves_over_several_nodes) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  // naming a node twice makes several of one, which every machine has
+  const int32_t twice[] = {0, 0};
+  char *memory = pp_os_pages_alloc(2 * page);
+  unsigned long nodes;
+  REQUIRE(memory);
+  int can_bind = policy_of(memory, &nodes) >= 0;
+  CHECK_EQ(pp_os_pages_bind(memory, 2 * page, twice, 2), can_bind ? PP_OK : PP_ERR_SYSTEM);
+  if (can_bind) CHECK_EQ(policy_of(memory + page, &nodes), INTERLEAVE);
+  pp_os_pages_free(memory, 2 * page);
+}
+
+TEST(pages_bind_refuses_nodes_that_are_not_there) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  const int32_t missing = 1023, beyond = 1024, negative = -1;
+  char *memory = pp_os_pages_alloc(page);
+  REQUIRE(memory);
+  CHECK_EQ(pp_os_pages_bind(memory, page, &missing, 1), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_pages_bind(memory, page, &beyond, 1), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_pages_bind(memory, page, &negative, 1), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_pages_bind(memory, page, NULL, 0), PP_ERR_SYSTEM);
+  pp_os_pages_free(memory, page);
+}
+
+#if defined(__linux__)
+TEST(pages_bind_has_nothing_to_do_for_less_than_a_page) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  const int32_t node = 0;
+  char *memory = pp_os_pages_alloc(2 * page);
+  REQUIRE(memory);
+  CHECK_EQ(pp_os_pages_bind(memory + 8, page - 8, &node, 1), PP_OK);
+  CHECK_EQ(pp_os_pages_bind(memory + 8, page, &node, 1), PP_OK);
+  CHECK_EQ(pp_os_pages_bind(memory, 0, &node, 1), PP_OK);
+  pp_os_pages_free(memory, 2 * page);
+}
+#endif

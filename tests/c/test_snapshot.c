@@ -1,0 +1,476 @@
+/* Snapshots: what was saved goes on as it would have, wherever it is restored, and bytes that are
+ * none change nothing. */
+#define _GNU_SOURCE
+#include "pool_tests.h"
+
+/* its statics, to make up bytes that only a check of each number can refuse; the linker then leaves
+ * the engine's own copy out */
+#include "pool/snapshot.c"
+
+enum { NUM_ENVS = 6, MAX_BYTES = 4096, STEPS = 200 };
+
+/* the snapshots of all environments of a pool */
+typedef struct album {
+  char bytes[NUM_ENVS][MAX_BYTES];
+  const void *pages[NUM_ENVS];
+  int64_t sizes[NUM_ENVS];
+} album;
+
+static const int32_t everyone[NUM_ENVS] = {0, 1, 2, 3, 4, 5};
+
+static client open_pool(const char *id, int32_t autoreset, int32_t threads, uint32_t seed) {
+  client c = make_client(id, NUM_ENVS);
+  c.options.num_threads = threads;
+  c.options.autoreset = autoreset;
+  // so short that many an episode ends, and what follows hangs on the generator
+  c.options.max_episode_steps = 12;
+  c.options.extras = PP_WITH_STEP_TYPE | PP_WITH_DISCOUNT | PP_WITH_PLAYERS | PP_WITH_STATISTICS;
+  client_open(&c);
+  CHECK_EQ(client_seed(&c, seed), PP_OK);
+  return c;
+}
+
+/* steps of all environments; a game tells apart what is played */
+static void play(client *c, int64_t steps, int64_t game) {
+  const pp_config *config = pp_pool_config(c->pool);
+  for (int64_t t = 0; t < steps; t++) {
+    int64_t actions[2 * NUM_ENVS];
+    for (int32_t i = 0; i < NUM_ENVS * config->num_players; i++) {
+      actions[i] = some_action(i, game * 1000 + t, config->action.n);
+    }
+    if (!CHECK_EQ(client_step(c, NULL, NUM_ENVS, actions), NUM_ENVS)) break;
+  }
+}
+
+/* both pools return the same from here on */
+static void check_twins(client *one, client *other, int64_t steps) {
+  for (int64_t t = 0; t < steps; t++) {
+    int32_t same = 0;
+    play(one, 1, 100 + t);
+    play(other, 1, 100 + t);
+    for (int32_t i = 0; i < NUM_ENVS; i++) same += sum_row(one, 1, i) == sum_row(other, 1, i);
+    if (!CHECK_EQ(same, NUM_ENVS)) break;
+  }
+}
+
+/* everything of one environment into room of its own, twice: the second finds what the first left
+ */
+static int64_t take_page(client *c, int32_t env_id, char *bytes) {
+  char again[MAX_BYTES];
+  int64_t size = pp_pool_get_state(c->pool, env_id, NULL, 0, &c->error);
+  if (!CHECK(size > 0 && size <= MAX_BYTES)) return 0;
+  CHECK_EQ(pp_pool_get_state(c->pool, env_id, bytes, size, &c->error), size);
+  CHECK_EQ(pp_pool_get_state(c->pool, env_id, again, size, &c->error), size);
+  CHECK(memcmp(bytes, again, (size_t)size) == 0);
+  return size;
+}
+
+static void take_album(client *c, album *all) {
+  for (int32_t i = 0; i < NUM_ENVS; i++) {
+    all->sizes[i] = take_page(c, i, all->bytes[i]);
+    all->pages[i] = all->bytes[i];
+  }
+}
+
+static int restore(client *c, const album *all) {
+  return pp_pool_set_state(c->pool, everyone, NUM_ENVS, all->pages, all->sizes, &c->error);
+}
+
+static int restore_one(client *c, int32_t env_id, const void *bytes, int64_t size) {
+  return pp_pool_set_state(c->pool, &env_id, 1, &bytes, &size, &c->error);
+}
+
+/* ------------------------------------------------------------------------------- restoring -- */
+
+/* Heap has save and load callbacks, the others are plain data; Duel has two players. */
+TEST(a_restored_environment_goes_on_as_the_saved_one) {
+  static const char *const ids[] = {"CartPole-v1", "Acrobot-v1", "test/Duel-v0", "test/Heap-v0",
+                                    "test/Template-v0"};
+  for (size_t e = 0; e < sizeof(ids) / sizeof(*ids); e++) {
+    for (int32_t mode = PP_NEXT_STEP; mode <= PP_SAME_STEP; mode++) {
+      // never reset, at the beginning of an episode, within, and where some have ended
+      static const int32_t moments[] = {-1, 0, 1, 5, 11, 12, 13, 25};
+      for (size_t m = 0; m < sizeof(moments) / sizeof(*moments); m++) {
+        client saved = open_pool(ids[e], mode, 1, 7), other = open_pool(ids[e], mode, 3, 1000);
+        static album taken, back;
+        if (moments[m] >= 0) CHECK_EQ(client_reset(&saved), NUM_ENVS);
+        play(&saved, moments[m], 1);
+        CHECK_EQ(client_reset(&other), NUM_ENVS);
+        play(&other, 33, 2);
+        take_album(&saved, &taken);
+        CHECK_EQ(restore(&other, &taken), PP_OK);
+        take_album(&other, &back);
+        for (int32_t i = 0; i < NUM_ENVS; i++) {
+          CHECK_EQ(back.sizes[i], taken.sizes[i]);
+          CHECK(memcmp(back.bytes[i], taken.bytes[i], (size_t)taken.sizes[i]) == 0);
+          CHECK_EQ(pp_pool_needs_reset(other.pool, i), pp_pool_needs_reset(saved.pool, i));
+        }
+        check_twins(&saved, &other, STEPS);
+        // and once more from the same bytes
+        CHECK_EQ(restore(&saved, &taken), PP_OK);
+        CHECK_EQ(restore(&other, &taken), PP_OK);
+        check_twins(&saved, &other, 20);
+        client_close(&saved);
+        client_close(&other);
+      }
+    }
+  }
+}
+
+TEST(some_are_restored_and_others_left_alone) {
+  client c = open_pool("test/Duel-v0", PP_NEXT_STEP, 1, 7);
+  client twin = open_pool("test/Duel-v0", PP_NEXT_STEP, 1, 7);
+  static album before, after, seen;
+  const int32_t chosen[] = {4, 1};
+  CHECK_EQ(client_reset(&c), NUM_ENVS);
+  CHECK_EQ(client_reset(&twin), NUM_ENVS);
+  take_album(&c, &before);
+  play(&c, 5, 1);
+  play(&twin, 5, 1);
+  take_album(&c, &after);
+  // each takes the other's
+  const void *pages[] = {before.bytes[1], before.bytes[4]};
+  const int64_t sizes[] = {before.sizes[1], before.sizes[4]};
+  CHECK_EQ(pp_pool_set_state(c.pool, chosen, 2, pages, sizes, &c.error), PP_OK);
+  CHECK_EQ(pp_pool_set_state(c.pool, chosen, 0, NULL, NULL, &c.error), PP_OK);
+  take_album(&c, &seen);
+  for (int32_t i = 0; i < NUM_ENVS; i++) {
+    const char *expected = i == 4 ? before.bytes[1] : i == 1 ? before.bytes[4] : after.bytes[i];
+    CHECK(memcmp(seen.bytes[i], expected, (size_t)seen.sizes[i]) == 0);
+  }
+  play(&c, 1, 2);
+  play(&twin, 1, 2);
+  for (int32_t i = 0; i < NUM_ENVS; i++) {
+    CHECK_EQ(sum_row(&c, 1, i) == sum_row(&twin, 1, i), i != 1 && i != 4);
+  }
+  client_close(&c);
+  client_close(&twin);
+}
+
+TEST(a_diary_has_the_size_of_its_entries) {
+  client c = open_pool("test/Heap-v0", PP_NEXT_STEP, 1, 7);
+  static char empty[MAX_BYTES], full[MAX_BYTES];
+  CHECK_EQ(client_reset(&c), NUM_ENVS);
+  int64_t least = take_page(&c, 0, empty), size = least;
+  for (int32_t t = 1; t <= 8; t++) {
+    play(&c, 1, t);
+    size = take_page(&c, 0, full);
+    CHECK_EQ(size, least + 8 * t);
+  }
+  // longer to shorter and back
+  CHECK_EQ(restore_one(&c, 0, empty, least), PP_OK);
+  CHECK_EQ(pp_pool_get_state(c.pool, 0, NULL, 0, &c.error), least);
+  CHECK_EQ(restore_one(&c, 0, full, size), PP_OK);
+  CHECK_EQ(pp_pool_get_state(c.pool, 0, NULL, 0, &c.error), size);
+  client_close(&c);
+}
+
+/* --------------------------------------------------------------------------------- refusing -- */
+
+TEST(room_of_another_size_is_refused_and_left_alone) {
+  client c = open_pool("CartPole-v1", PP_NEXT_STEP, 1, 7);
+  char room[MAX_BYTES], clean[MAX_BYTES];
+  memset(room, 0x5a, sizeof(room));
+  memset(clean, 0x5a, sizeof(clean));
+  CHECK_EQ(client_reset(&c), NUM_ENVS);
+  int64_t size = pp_pool_get_state(c.pool, 2, NULL, -1, &c.error);
+  REQUIRE(size > 0 && size < MAX_BYTES);
+  const int64_t wrong[] = {-1, 0, 1, size - 1, size + 1, INT64_MAX};
+  for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+    CHECK_EQ(pp_pool_get_state(c.pool, 2, room, wrong[i], &c.error), PP_ERR_ARGUMENT);
+    CHECK(strstr(c.error.text, "room for") != NULL);
+    CHECK(memcmp(room, clean, sizeof(room)) == 0);
+  }
+  client_close(&c);
+}
+
+/* what is refused changes no environment: the twin was never asked */
+typedef struct pair {
+  client c, twin;
+  album taken;
+} pair;
+
+static int pair_open(pair *p, const char *id) {
+  p->c = open_pool(id, PP_NEXT_STEP, 1, 7);
+  p->twin = open_pool(id, PP_NEXT_STEP, 1, 7);
+  int is_reset = client_reset(&p->c) == NUM_ENVS && client_reset(&p->twin) == NUM_ENVS;
+  take_album(&p->c, &p->taken);
+  play(&p->c, 5, 1);
+  play(&p->twin, 5, 1);
+  return CHECK(is_reset);
+}
+
+static void pair_close(pair *p) {
+  check_twins(&p->c, &p->twin, 20);
+  client_close(&p->c);
+  client_close(&p->twin);
+}
+
+TEST(environments_that_are_none_are_refused) {
+  static pair p;
+  const int32_t outside[] = {-1, NUM_ENVS, INT32_MIN, INT32_MAX};
+  char room[MAX_BYTES];
+  REQUIRE(pair_open(&p, "CartPole-v1"));
+  for (size_t i = 0; i < sizeof(outside) / sizeof(*outside); i++) {
+    const int32_t ids[] = {0, outside[i]};
+    CHECK_EQ(pp_pool_get_state(p.c.pool, ids[1], NULL, 0, &p.c.error), PP_ERR_ARGUMENT);
+    CHECK_EQ(pp_pool_get_state(p.c.pool, ids[1], room, p.taken.sizes[0], &p.c.error),
+             PP_ERR_ARGUMENT);
+    CHECK(strstr(p.c.error.text, "choose 0 to 5") != NULL);
+    CHECK_EQ(pp_pool_set_state(p.c.pool, ids, 2, p.taken.pages, p.taken.sizes, &p.c.error),
+             PP_ERR_ARGUMENT);
+    CHECK(strstr(p.c.error.text, "choose 0 to 5") != NULL);
+  }
+  pair_close(&p);
+}
+
+TEST(snapshots_of_other_environments_are_refused) {
+  static pair p;
+  static char bytes[MAX_BYTES];
+  REQUIRE(pair_open(&p, "CartPole-v1"));
+  // another id with the same state; other options; another state, of two players
+  for (int32_t way = 0; way < 3; way++) {
+    static const char *const ids[] = {"CartPole-v0", "CartPole-v1", "test/Duel-v0"};
+    client foreign = make_client(ids[way], NUM_ENVS);
+    if (way == 1) set_number(&foreign, "sutton_barto_reward", 1);
+    REQUIRE(client_open(&foreign));
+    CHECK_EQ(client_reset(&foreign), NUM_ENVS);
+    int64_t size = take_page(&foreign, 3, bytes);
+    CHECK_EQ(restore_one(&foreign, 0, bytes, size), PP_OK);
+    CHECK_EQ(restore_one(&p.c, 3, bytes, size), PP_ERR_ARGUMENT);
+    CHECK(strstr(p.c.error.text, "environment 3: the snapshot is of another") != NULL);
+    CHECK_EQ(restore_one(&foreign, 3, p.taken.bytes[3], p.taken.sizes[3]), PP_ERR_ARGUMENT);
+    client_close(&foreign);
+  }
+  pair_close(&p);
+}
+
+TEST(damaged_snapshots_are_refused) {
+  static const char *const ids[] = {"CartPole-v1", "test/Heap-v0"};
+  for (size_t e = 0; e < 2; e++) {
+    static pair p;
+    static char bytes[MAX_BYTES + 1];
+    REQUIRE(pair_open(&p, ids[e]));
+    // one with a state that load would take
+    int64_t size = take_page(&p.c, 4, bytes);
+    for (int64_t i = 0; i < size; i++) {
+      for (int32_t bit = 0; bit < 8; bit++) {
+        bytes[i] = (char)(bytes[i] ^ 1 << bit);
+        CHECK_EQ(restore_one(&p.c, 1, bytes, size), PP_ERR_ARGUMENT);
+        bytes[i] = (char)(bytes[i] ^ 1 << bit);
+      }
+    }
+    for (int64_t length = -1; length <= size + 1; length++) {
+      if (length != size) CHECK_EQ(restore_one(&p.c, 1, bytes, length), PP_ERR_ARGUMENT);
+    }
+    // and it is the damage that was refused
+    CHECK_EQ(restore_one(&p.c, 1, bytes, size), PP_OK);
+    CHECK_EQ(restore_one(&p.twin, 1, bytes, size), PP_OK);
+    pair_close(&p);
+  }
+}
+
+/* whoever makes up a snapshot, with a sum that is right, gets no further than its numbers allow */
+TEST(numbers_that_no_environment_has_are_refused) {
+  static pair p;
+  static char bytes[MAX_BYTES];
+  REQUIRE(pair_open(&p, "CartPole-v1"));
+  int64_t size = p.taken.sizes[0];
+  for (int32_t way = 0; way < 10; way++) {
+    snapshot_head head;
+    memcpy(bytes, p.taken.bytes[0], (size_t)size);
+    memcpy(&head, bytes, sizeof(head));
+    if (way == 0) head.seed_size = -1;
+    if (way == 1) head.seed_size = PP_SEED_WORDS + 1;
+    if (way == 2) head.phase = PP_RUNNING - 1;
+    if (way == 3) head.phase = PP_FRESH + 1;
+    if (way == 4) head.num_players = 2;
+    if (way == 5) head.version++;
+    if (way == 6) head.magic++;
+    if (way == 7) head.identity++;
+    // more and less than the environment's state
+    int64_t length = way == 8 ? size + 8 : way == 9 ? size - 8 : size;
+    memcpy(bytes, &head, sizeof(head));
+    head.checksum = checksum(bytes, length);
+    memcpy(bytes, &head.checksum, sizeof(head.checksum));
+    CHECK_EQ(restore_one(&p.c, 1, bytes, length), PP_ERR_ARGUMENT);
+  }
+  pair_close(&p);
+}
+
+TEST(of_several_all_are_restored_or_none) {
+  static pair p;
+  REQUIRE(pair_open(&p, "test/Heap-v0"));
+  for (int32_t bad = 0; bad < NUM_ENVS; bad++) {
+    p.taken.bytes[bad][p.taken.sizes[bad] / 2] ^= 1;
+    CHECK_EQ(restore(&p.c, &p.taken), PP_ERR_ARGUMENT);
+    char words[32];
+    snprintf(words, sizeof(words), "environment %d: ", bad);
+    CHECK(strstr(p.c.error.text, words) != NULL);
+    p.taken.bytes[bad][p.taken.sizes[bad] / 2] ^= 1;
+  }
+  pair_close(&p);
+}
+
+TEST(an_environment_in_flight_is_refused) {
+  static pair p;
+  const int32_t two[] = {1, 5};
+  const int64_t zeros[2] = {0};
+  char room[MAX_BYTES];
+  REQUIRE(pair_open(&p, "test/Heap-v0"));
+  CHECK_EQ(pp_pool_send(p.c.pool, two, 2, zeros, PP_INT64, &p.c.error), PP_OK);
+  for (int32_t i = 0; i < NUM_ENVS; i++) {
+    int is_flying = i == 1 || i == 5;
+    int64_t seen = pp_pool_get_state(p.c.pool, i, NULL, 0, &p.c.error);
+    CHECK(is_flying ? seen == PP_ERR_STATE : seen > 0);
+    if (!is_flying) continue;
+    CHECK(strstr(p.c.error.text, "in flight") != NULL);
+    seen = pp_pool_get_state(p.c.pool, i, room, p.taken.sizes[i], &p.c.error);
+    CHECK_EQ(seen, PP_ERR_STATE);
+    CHECK_EQ(restore_one(&p.c, i, p.taken.bytes[i], p.taken.sizes[i]), PP_ERR_STATE);
+  }
+  CHECK_EQ(restore(&p.c, &p.taken), PP_ERR_STATE);
+  CHECK(strstr(p.c.error.text, "environment 1 is in flight") != NULL);
+  CHECK_EQ(client_recv(&p.c), 2);
+  CHECK_EQ(client_step(&p.twin, two, 2, zeros), 2);
+  check_twins(&p.c, &p.twin, 5);
+  CHECK_EQ(restore(&p.c, &p.taken), PP_OK);
+  CHECK_EQ(restore(&p.twin, &p.taken), PP_OK);
+  pair_close(&p);
+}
+
+TEST(a_closed_pool_neither_saves_nor_restores) {
+  static pair p;
+  REQUIRE(pair_open(&p, "CartPole-v1"));
+  pp_pool_close(p.c.pool);
+  CHECK_EQ(pp_pool_get_state(p.c.pool, 0, NULL, 0, &p.c.error), PP_ERR_CLOSED);
+  CHECK_EQ(restore(&p.c, &p.taken), PP_ERR_CLOSED);
+  client_close(&p.c);
+  client_close(&p.twin);
+}
+
+/* ---------------------------------------------------------------------------------- failing -- */
+
+/* an environment that counts its steps, and whose callbacks fail when told to */
+static enum { NOTHING, SIZE, SAVE, LOAD } failing;
+static int32_t failing_env;
+
+static int fail(pp_env *env, const char *where) {
+  snprintf(env->error->text, sizeof(env->error->text), "told to fail in %s", where);
+  return PP_ERR_ENV;
+}
+
+static int fussy_reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  *(int64_t *)env->state = 0;
+  return PP_OK;
+}
+
+static int fussy_step(pp_env *env, const void *action, pp_result *result) {
+  (void)action, (void)result;
+  ++*(int64_t *)env->state;
+  return PP_OK;
+}
+
+static int fussy_observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  if (rows[0]) memcpy(rows[0], env->state, sizeof(int64_t));
+  return PP_OK;
+}
+
+static int64_t fussy_save(pp_env *env, void *bytes) {
+  if (failing == (bytes ? SAVE : SIZE) && env->id == failing_env) return fail(env, "save");
+  if (bytes) memcpy(bytes, env->state, sizeof(int64_t));
+  return sizeof(int64_t);
+}
+
+/* it fails when half of its work is done */
+static int fussy_load(pp_env *env, const void *bytes, int64_t size) {
+  if (size != sizeof(int64_t)) return fail(env, "size");
+  *(int64_t *)env->state = -1;
+  if (failing == LOAD && env->id == failing_env) return fail(env, "load");
+  memcpy(env->state, bytes, sizeof(int64_t));
+  return PP_OK;
+}
+
+static const pp_field fussy_fields[] = {
+    {.name = "obs", .dtype = PP_INT64, .low = 0, .high = 1e9},
+};
+
+static const pp_env_def fussy = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "test/Fussy-v0",
+    .family = "test",
+    .reference = "none",
+    .state_size = sizeof(int64_t),
+    .num_fields = 1,
+    .fields = fussy_fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
+    .reset = fussy_reset,
+    .step = fussy_step,
+    .observe = fussy_observe,
+    .save = fussy_save,
+    .load = fussy_load,
+};
+
+static int fussy_open(client *c) {
+  *c = make_client("CartPole-v1", NUM_ENVS);
+  c->def = &fussy;
+  failing = NOTHING;
+  failing_env = 3;
+  return client_open(c) && CHECK_EQ(client_reset(c), NUM_ENVS);
+}
+
+TEST(a_failing_save_is_told_and_changes_nothing) {
+  client c;
+  char room[MAX_BYTES];
+  REQUIRE(fussy_open(&c));
+  play(&c, 4, 1);
+  int64_t size = pp_pool_get_state(c.pool, 3, NULL, 0, &c.error);
+  for (failing = SIZE; failing <= SAVE; failing++) {
+    CHECK_EQ(pp_pool_get_state(c.pool, 3, room, size, &c.error), PP_ERR_ENV);
+    CHECK(strstr(c.error.text, "environment 3 can't be saved: told to fail in save") != NULL);
+    CHECK_EQ(pp_pool_get_state(c.pool, 2, room, size, &c.error), size);
+  }
+  failing = NOTHING;
+  CHECK_EQ(pp_pool_get_state(c.pool, 3, room, size, &c.error), size);
+  play(&c, 1, 2);
+  for (int32_t i = 0; i < NUM_ENVS; i++) CHECK_EQ(((int64_t *)column(&c, "obs"))[i], 5);
+  client_close(&c);
+}
+
+TEST(a_failing_load_begins_a_new_episode_and_the_pool_goes_on) {
+  client c;
+  static album taken;
+  REQUIRE(fussy_open(&c));
+  play(&c, 4, 1);
+  take_album(&c, &taken);
+  play(&c, 5, 2);
+  failing = LOAD;
+  CHECK_EQ(restore(&c, &taken), PP_ERR_ENV);
+  CHECK(strstr(c.error.text, "environment 3 can't be restored: told to fail in load") != NULL);
+  for (int32_t i = 0; i < NUM_ENVS; i++) {
+    int64_t seen;
+    void *const fields[] = {&seen};
+    int status = pp_pool_observe(c.pool, i, fields, &c.error);
+    // those before it are restored, those after it as they were
+    CHECK_EQ(status, i == 3 ? PP_ERR_STATE : PP_OK);
+    if (i != 3) CHECK_EQ(seen, i < 3 ? 4 : 9);
+    CHECK_EQ(pp_pool_needs_reset(c.pool, i), i == 3);
+  }
+  play(&c, 1, 3);
+  const int64_t *counts = column(&c, "obs");
+  const int32_t *elapsed = column(&c, "elapsed_step");
+  for (int32_t i = 0; i < NUM_ENVS; i++) {
+    int64_t expected = i < 3 ? 5 : i == 3 ? 0 : 10;
+    CHECK_EQ(counts[i], expected);
+    CHECK_EQ(elapsed[i], expected);
+  }
+  // and can be restored another time
+  failing = NOTHING;
+  CHECK_EQ(restore(&c, &taken), PP_OK);
+  play(&c, 1, 4);
+  for (int32_t i = 0; i < NUM_ENVS; i++) CHECK_EQ(((int64_t *)column(&c, "obs"))[i], 5);
+  client_close(&c);
+}

@@ -1,0 +1,317 @@
+"""Environments that fail: which ones is said, the others' results are delivered, all go on."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parallel_pool.errors import EnvError, PoolError, StateError
+from parallel_pool.pool import Pool
+
+FRESH, RUNNING, ENDED = range(3)
+
+# the columns of a row that the model knows
+COLUMNS = ("obs", "count", "reward", "terminated", "truncated", "env_id", "elapsed_step")
+
+
+class Failed(Exception):
+    """What the environment raises in the model."""
+
+
+class Model:
+    """What test/Fault-v0 and the engine come to, written down a second time, for one environment.
+
+    Attributes:
+        failures: how often it has failed.
+    """
+
+    def __init__(
+        self, env_id: int, fail_on: str, at: int, fails: bool, autoreset: str, limit: int
+    ) -> None:
+        self.env_id = env_id
+        self.fail_on = fail_on if fails else "none"
+        self.at = at
+        self.autoreset = autoreset
+        self.limit = limit
+        self.phase = FRESH
+        self.steps = self.resets = self.elapsed = self.failures = 0
+
+    def row(self, action: int | None) -> tuple[float, ...] | None:
+        """Returns the next row, None if it fails; action None is a reset."""
+        try:
+            return self._advance(action)
+        except Failed:
+            self.failures += 1
+            self.phase = FRESH
+            return None
+
+    def _advance(self, action: int | None) -> tuple[float, ...]:
+        is_reset = action is None or self.phase != RUNNING
+        reward = 0
+        if is_reset:
+            self._reset()
+        else:
+            assert action is not None
+            self.steps += 1
+            self._maybe_fail("step", self.steps)
+            self.elapsed += 1
+            reward = action
+            self.phase = ENDED if self.elapsed == self.limit else RUNNING
+        ended, elapsed = self.phase == ENDED, self.elapsed
+        if ended and self.autoreset == "same_step":
+            self._maybe_fail("observe", self.steps)
+            self._reset()
+            is_reset = True
+        if not is_reset:
+            self._maybe_fail("observe", self.steps)
+        return (self.steps, self.steps, reward, False, ended, self.env_id, elapsed)
+
+    def _reset(self) -> None:
+        self.resets += 1
+        self._maybe_fail("reset", self.resets)
+        self.elapsed = 0
+        self.phase = RUNNING
+
+    def _maybe_fail(self, where: str, count: int) -> None:
+        if (where, count) == (self.fail_on, self.at):
+            raise Failed
+
+
+class Watched:
+    """A pool of test/Fault-v0 beside its model; every batch is compared, row by row.
+
+    Attributes:
+        broken: the batches that came with an error.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        fail_on: str,
+        at: int,
+        who: int = -1,
+        autoreset: str = "next_step",
+        limit: int = 4,
+        **options: Any,
+    ) -> None:
+        self.pool = Pool(
+            "test/Fault-v0",
+            num_envs,
+            autoreset=autoreset,
+            max_episode_steps=limit,
+            options={"fail_on": fail_on, "fail_at_step": at, "fail_env": who},
+            **options,
+        )
+        self.models = [
+            Model(env_id, fail_on, at, who in (-1, env_id), autoreset, limit)
+            for env_id in range(num_envs)
+        ]
+        names = [column.name for column in self.pool.columns if not column.is_final]
+        self.places = [names.index(name) for name in COLUMNS]
+        who_failed = r"^test/Fault-v0: environment (\d+)( \(and (\d+) more\))? failed: "
+        self.said = f"{who_failed}told to fail in {fail_on} {at}$"
+        self.expected: dict[int, tuple[float, ...] | None] = {}
+        self.kept: list[tuple[tuple[Any, ...], list[Any]]] = []
+        self.broken: list[tuple[Any, ...]] = []
+
+    def send(self, env_ids: list[int], actions: list[int] | None) -> None:
+        """Actions None is a reset."""
+        if actions is None:
+            self.pool.send_reset(env_ids)
+        else:
+            self.pool.send(actions, env_ids)
+        self.expect(env_ids, actions)
+
+    def expect(self, env_ids: list[int], actions: list[int] | None) -> None:
+        for i, env_id in enumerate(env_ids):
+            self.expected[env_id] = self.models[env_id].row(actions[i] if actions else None)
+
+    def take(self, function: Any, *arguments: Any) -> list[int]:
+        """Calls what returns a batch; returns whose rows were in it."""
+        failed: tuple[int, ...] = ()
+        try:
+            batch = function(*arguments)
+        except EnvError as error:
+            batch, failed = error.batch, error.env_ids
+            self.broken.append(batch)
+            found = re.match(self.said, str(error))
+            assert found, str(error)
+            assert (int(found[1]), int(found[3] or 0)) == (failed[0], len(failed) - 1)
+        self.kept.append((batch, [array.copy() for array in batch]))
+        env_ids = batch[self.places[COLUMNS.index("env_id")]].tolist()
+        assert sorted(failed) == sorted(i for i in env_ids if self.expected[i] is None)
+        for row, env_id in enumerate(env_ids):
+            found_row = tuple(batch[place][row].item() for place in self.places)
+            nothing = tuple(env_id if name == "env_id" else 0 for name in COLUMNS)
+            assert found_row == (self.expected.pop(env_id) or nothing)
+        return env_ids
+
+    def finish(self, num_failures: int) -> None:
+        """Nothing of what was delivered has changed, and all that should fail has."""
+        assert not self.expected and self.pool.in_flight == 0
+        assert sum(model.failures for model in self.models) == num_failures
+        for batch, copies in self.kept:
+            for array, copied in zip(batch, copies, strict=True):
+                assert array.tobytes() == copied.tobytes()
+        self.pool.close()
+
+
+@pytest.mark.parametrize("num_threads", [1, 3])
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+@pytest.mark.parametrize("who", [2, -1])
+@pytest.mark.parametrize(
+    ("fail_on", "at"), [("step", 1), ("step", 6), ("reset", 2), ("observe", 5)]
+)
+def test_in_order(fail_on: str, at: int, who: int, autoreset: str, num_threads: int) -> None:
+    """All are stepped each time, so that all that fail do so at once."""
+    num_envs = 5
+    watched = Watched(
+        num_envs, fail_on=fail_on, at=at, who=who, autoreset=autoreset, num_threads=num_threads
+    )
+    everybody = list(range(num_envs))
+    for i in range(20):
+        actions = [(i + env_id) % 2 for env_id in everybody]
+        watched.expect(everybody, actions)
+        assert watched.take(watched.pool.step, actions) == everybody
+    assert len(watched.broken) == 1
+    watched.finish(num_envs if who < 0 else 1)
+
+
+@pytest.mark.parametrize("fail_on", ["step", "reset", "observe"])
+def test_some_at_a_time(fail_on: str) -> None:
+    """Environments are named in any order, so that each fails in a batch of its own choosing."""
+    num_envs = 7
+    watched = Watched(num_envs, fail_on=fail_on, at=3, num_threads=2)
+    rng = np.random.default_rng(0)
+    for i in range(60):
+        some = rng.permutation(num_envs)[: rng.integers(1, num_envs + 1)].tolist()
+        actions = rng.integers(0, 2, len(some)).tolist() if i % 3 else None
+        watched.send(some, actions)
+        assert watched.take(watched.pool.recv) == some
+    assert len(watched.broken) >= 2
+    watched.finish(num_envs)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3])
+@pytest.mark.parametrize("who", [2, -1])
+@pytest.mark.parametrize("fail_on", ["step", "reset", "observe"])
+def test_first_come_first_served(fail_on: str, who: int, batch_size: int) -> None:
+    num_envs = 6
+    watched = Watched(
+        num_envs, fail_on=fail_on, at=2, who=who, batch_size=batch_size, num_threads=3
+    )
+    watched.send(list(range(num_envs)), None)
+    # until each has been stepped beyond its failure
+    while min(model.steps + model.resets for model in watched.models) < 12:
+        env_ids = watched.take(watched.pool.recv)
+        watched.send(env_ids, [1] * len(env_ids))
+    while watched.pool.in_flight:
+        watched.take(watched.pool.recv)
+    watched.finish(num_envs if who < 0 else 1)
+
+
+def test_step_of_some_asynchronously() -> None:
+    watched = Watched(4, fail_on="step", at=2, batch_size=2, num_threads=2)
+    watched.send([0, 1, 2, 3], None)
+    env_ids = watched.take(watched.pool.recv)
+    for _ in range(20):
+        watched.expect(env_ids, [1, 0])
+        env_ids = watched.take(watched.pool.step, [1, 0], env_ids)
+    watched.take(watched.pool.recv)
+    assert watched.broken
+    watched.finish(sum(model.steps >= 2 for model in watched.models))
+
+
+def test_reset_and_step_with_a_timeout() -> None:
+    watched = Watched(3, fail_on="reset", at=1, who=1, num_threads=2)
+    everybody = [0, 1, 2]
+    watched.expect(everybody, None)
+    watched.take(watched.pool.reset)
+    # the failed one is reset by its next step, the others are stepped
+    watched.expect(everybody, [1, 1, 1])
+    watched.take(lambda: watched.pool.step([1, 1, 1], timeout=600))
+    assert [model.steps for model in watched.models] == [1, 0, 1]
+    assert len(watched.broken) == 1
+    watched.finish(1)
+
+
+def test_failed_environment_has_nothing_to_show() -> None:
+    watched = Watched(3, fail_on="step", at=1, who=1, num_threads=1, autoreset="disabled")
+    pool, everybody = watched.pool, [0, 1, 2]
+    watched.expect(everybody, None)
+    watched.take(pool.reset)
+    watched.expect(everybody, [1, 1, 1])
+    watched.take(pool.step, [1, 1, 1])
+    assert [pool.needs_reset(env_id) for env_id in everybody] == [False, True, False]
+    with pytest.raises(StateError, match="environment 1 is not reset"):
+        pool.observe([1])
+    assert pool.observe([0, 2])[0].ravel().tolist() == [1, 1]
+    with pytest.raises(StateError, match="environment 1 is not reset and autoreset is disabled"):
+        pool.step([1, 1, 1])
+    watched.send([1], None)
+    assert watched.take(pool.recv) == [1]
+    watched.expect(everybody, [1, 0, 1])
+    watched.take(pool.step, [1, 0, 1])
+    watched.finish(1)
+
+
+def test_error_of_a_closed_pool_keeps_its_batch() -> None:
+    with (
+        pytest.raises(EnvError) as caught,
+        Pool("test/Fault-v0", 3, options={"fail_on": "reset", "fail_env": 0}) as pool,
+    ):
+        pool.reset()
+    assert isinstance(caught.value, PoolError) and isinstance(caught.value, RuntimeError)
+    assert caught.value.env_ids == (0,)
+    del pool
+    obs = caught.value.batch[0]
+    obs += 1
+    assert obs.tolist() == [[1], [1], [1]]
+
+
+# ------------------------------------------------------------------------------------- making --
+
+
+def virtual_memory() -> int:
+    """Returns how many bytes of addresses this process has."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.parametrize("who", [0, 3, -1])
+def test_environment_that_cannot_be_made(who: int) -> None:
+    options = {"fail_on": "init", "fail_env": who}
+    name = max(who, 0)
+    message = f"^test/Fault-v0: environment {name} can't be made: told to fail in init 1$"
+    with pytest.raises(PoolError, match=message):
+        Pool("test/Fault-v0", 4, num_threads=2, options=options)
+    if who > 0:
+        # with fewer environments it is not among them
+        with Pool("test/Fault-v0", who, num_threads=2, options=options) as pool:
+            assert len(pool.reset()[0]) == who
+
+
+def test_failed_making_leaves_nothing_behind() -> None:
+    num_envs, rounds = 20000, 100
+    threads = set(os.listdir("/proc/self/task"))
+
+    def fail() -> None:
+        # the last one, when all others are there
+        options = {"fail_on": "init", "fail_env": num_envs - 1}
+        with pytest.raises(PoolError, match=f"environment {num_envs - 1} can't be made"):
+            Pool("test/Fault-v0", num_envs, num_threads=3, options=options)
+
+    # the address sanitizer keeps 256 MB of what was freed
+    for _ in range(40):
+        fail()
+    before = virtual_memory()
+    for _ in range(rounds):
+        fail()
+    # four bytes of each environment, left each time, would be as much
+    assert virtual_memory() - before < 4 * num_envs * rounds
+    assert set(os.listdir("/proc/self/task")) <= threads

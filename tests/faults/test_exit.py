@@ -1,0 +1,234 @@
+"""The end: a process leaves in peace whatever pools do, and arrays outlive their pools."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parallel_pool.pool import Pool
+
+# seconds after which a process counts as hanging
+PATIENCE = 120
+
+START = """
+import contextlib, gc, os, sys, threading, time
+import numpy as np
+from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
+from parallel_pool.pool import Pool
+
+
+def in_flight(batch_size, num_envs=8, **options):
+    \"\"\"A pool with environments in flight, and a batch of it.\"\"\"
+    options = {"spin": 100000, **options}
+    pool = Pool(
+        "test/Fault-v0", num_envs, batch_size=batch_size, num_threads=3, seed=0, options=options
+    )
+    pool.send_reset()
+    batch = pool.recv()
+    pool.send(np.zeros(batch_size, int), batch[[c.name for c in pool.columns].index("env_id")])
+    return pool, batch
+
+
+"""
+
+ENDINGS = {
+    "batches held": "pool, batch = in_flight(8)",
+    "batches held asynchronously": "pool, batch = in_flight(2)",
+    "closed with batches held": "pool, batch = in_flight(2)\npool.close()",
+    "pool dropped, batch held": "pool, batch = in_flight(2)\ndel pool",
+    "batch dropped, pool held": "pool, batch = in_flight(2)\ndel batch",
+    "many pools": "kept = [in_flight(1 + i % 8) for i in range(12)]",
+    "pool in a cycle": """
+class Agent:
+    pass
+agent = Agent()
+agent.self, agent.pool = agent, in_flight(2)
+del agent
+""",
+    "pool in a cycle, collected": """
+cycle = list(in_flight(2))
+cycle.append(cycle)
+del cycle
+gc.collect()
+""",
+    "pool in a thread": """
+thread = threading.Thread(target=lambda: in_flight(2))
+thread.start()
+thread.join()
+""",
+    "pool in a thread that never ends": """
+started = threading.Event()
+def work():
+    pool, batch = in_flight(2)
+    started.set()
+    time.sleep(1e6)
+threading.Thread(target=work, daemon=True).start()
+started.wait()
+""",
+    "pool in a frame of an exception": """
+def work():
+    pool, batch = in_flight(2)
+    raise ValueError
+try:
+    work()
+except ValueError as error:
+    kept = error
+""",
+    "exit": "pool, batch = in_flight(2)\nsys.exit(0)",
+    "exit at once": "pool, batch = in_flight(2)\nos._exit(0)",
+    "another thread receives": """
+pool, batch = in_flight(8)
+pool.recv()
+def receive():
+    # the end of the process closes the pool, if it does not end this thread first
+    with contextlib.suppress(ClosedError):
+        pool.recv(timeout=1e6)
+threading.Thread(target=receive, daemon=True).start()
+# as soon as it is refused, the other thread is waiting
+while True:
+    try:
+        pool.recv(timeout=0)
+    except PoolTimeoutError:
+        pass
+    except StateError:
+        break
+sys.exit(0)
+""",
+    "another thread waits for a slow step": """
+pool, batch = in_flight(8, sleep_ms=500)
+def receive():
+    with contextlib.suppress(ClosedError):
+        pool.recv()
+threading.Thread(target=receive, daemon=True).start()
+sys.exit(0)
+""",
+    "pools of a module": """
+import types
+module = types.ModuleType("keeper")
+module.pool, module.batch = in_flight(2)
+sys.modules["keeper"] = module
+""",
+}
+
+
+def run(script: str) -> None:
+    """The script runs to its last line, and its process ends with 0 and without a word."""
+    done = subprocess.run(
+        [sys.executable, "-c", START + script],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_process_exits(ending: str) -> None:
+    run(ENDINGS[ending])
+
+
+def test_sys_exit_in_a_thread_that_receives_ends_only_that_thread() -> None:
+    """Its turn ends with it."""
+    run(
+        """
+pool, batch = in_flight(8)
+def receive():
+    pool.recv()
+    sys.exit(3)
+thread = threading.Thread(target=receive)
+thread.start()
+thread.join()
+count = [c.name for c in pool.columns].index("count")
+assert (pool.step(np.zeros(8, int))[count] == 2).all()
+"""
+    )
+
+
+def threads() -> set[str]:
+    return set(os.listdir("/proc/self/task"))
+
+
+def goes(thread: str) -> bool:
+    """Says whether this thread of the process is gone, or about to be."""
+    try:
+        return "State:\tZ" in Path(f"/proc/self/task/{thread}/status").read_text()
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("end", ["close", "drop", "drop in a cycle", "close and drop"])
+@pytest.mark.parametrize("batch_size", [6, 2])
+def test_arrays_outlive_their_pool(end: str, batch_size: int) -> None:
+    before = threads()
+    pool: Any = Pool("CartPole-v1", 6, batch_size=batch_size, num_threads=3, seed=0)
+    mine = threads() - before
+    assert mine
+    place = [column.name for column in pool.columns].index("env_id")
+    pool.send_reset()
+    held = []
+    for i in range(12):
+        batch = pool.recv()
+        held.append(batch)
+        pool.send(np.full(batch_size, i & 1), batch[place])
+    copies = [[array.copy() for array in batch] for batch in held]
+    gone = weakref.ref(pool)
+    if "close" in end:
+        pool.close()
+    if "cycle" in end:
+        cycle: list[Any] = [pool]
+        cycle.append(cycle)
+        del cycle
+    if "drop" in end:
+        del pool
+        gc.collect()
+        assert gone() is None
+    # joined: they are gone as soon as the system has noticed
+    while not all(map(goes, mine)):
+        pass
+    # another pool would be given the memory if it were free
+    other = Pool("CartPole-v1", 6, batch_size=batch_size, num_threads=3, seed=1)
+    other.send_reset()
+    for _ in range(12):
+        other.send(np.zeros(batch_size, int), other.recv()[place])
+    for batch, copied in zip(held, copies, strict=True):
+        for array, copy in zip(batch, copied, strict=True):
+            assert array.tobytes() == copy.tobytes()
+            array[...] = 1
+            assert (array == 1).all()
+    other.close()
+
+
+def test_arrays_of_a_pool_that_lived_in_a_thread() -> None:
+    def work() -> tuple[np.ndarray[Any, Any], ...]:
+        pool = Pool("Pong-v5", 2, num_threads=2, seed=0)
+        pool.send([0, 0])
+        batch = pool.recv()
+        pool.send([0, 0])
+        return batch
+
+    with ThreadPoolExecutor(1) as executor:
+        batch = executor.submit(work).result(PATIENCE)
+    gc.collect()
+    with Pool("Pong-v5", 2, seed=0) as pool:
+        assert [array.tobytes() for array in batch] == [array.tobytes() for array in pool.reset()]
+
+
+def test_one_array_holds_its_batch() -> None:
+    pool: Any = Pool("CartPole-v1", 4, num_threads=2, seed=0)
+    obs = pool.reset()[0]
+    row = obs[2]
+    view = memoryview(row)
+    expected = obs.copy()
+    del pool, obs
+    gc.collect()
+    assert row.tobytes() == view.tobytes() == expected[2].tobytes()

@@ -1,0 +1,225 @@
+"""Fork: a child is told that a pool is not its own, and the parent never notices the child."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parallel_pool.errors import ForkedError, PoolTimeoutError, StateError
+from parallel_pool.pool import Pool
+from tests.same import assert_same
+
+# seconds after which a child counts as hanging
+PATIENCE = 120
+
+
+def in_child(function: Callable[[], Any]) -> None:
+    """Runs a function in a forked child; fails with what it raised, or when it hangs."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        # no exception may reach pytest, which would go on in the child
+        report = b"nothing"
+        try:
+            function()
+            report = b"fine"
+        except BaseException:
+            report = traceback.format_exc().encode()
+        finally:
+            os.write(write, report)
+            os._exit(0)
+    os.close(write)
+    try:
+        if not select.select([read], [], [], PATIENCE)[0]:
+            os.kill(child, signal.SIGKILL)
+        report = os.read(read, 1 << 16)
+    finally:
+        os.close(read)
+        _, status = os.waitpid(child, 0)
+    assert (report.decode(), status) == ("fine", 0)
+
+
+def assert_not_its_own(pool: Pool) -> None:
+    """Every call says whose the pool is, and what to do."""
+    count = pool.batch_size
+    actions = np.zeros(count, np.int64)
+    calls: list[Callable[[], Any]] = [
+        lambda: pool.step(actions, np.arange(count)),
+        lambda: pool.step(actions, np.arange(count), timeout=600),
+        lambda: pool.send(actions, np.arange(count)),
+        lambda: pool.recv(),
+        lambda: pool.recv(timeout=600),
+        lambda: pool.send_reset(),
+        lambda: pool.reset(seed=3),
+        lambda: pool.get_state([0]),
+        lambda: pool.set_state([b"x"], [0]),
+        lambda: pool.observe([0]),
+        lambda: pool.render([0]),
+        lambda: pool.needs_reset(0),
+    ]
+    for call in calls * 2:
+        with pytest.raises(
+            ForkedError, match="belongs to the parent process: make a new one after"
+        ):
+            call()
+    # these have nothing to do
+    assert len(pool) == pool.num_envs and pool.stats()["num_threads"] == pool.num_threads
+    pool.close()
+    pool.close()
+
+
+def trajectory(pool: Pool, rounds: int = 20) -> list[tuple[np.ndarray[Any, Any], ...]]:
+    return [pool.step(np.arange(pool.num_envs) + i & 1) for i in range(rounds)]
+
+
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_child_is_told_and_parent_goes_on(num_threads: int) -> None:
+    with (
+        Pool("CartPole-v1", 5, num_threads=num_threads, seed=0) as pool,
+        Pool("CartPole-v1", 5, num_threads=num_threads, seed=0) as untouched,
+    ):
+        for _ in range(3):
+            in_child(lambda: assert_not_its_own(pool))
+            assert_same(trajectory(pool), trajectory(untouched), "parent")
+
+
+def test_fork_with_results_pending() -> None:
+    with (
+        Pool("CartPole-v1", 5, num_threads=3, seed=0) as pool,
+        Pool("CartPole-v1", 5, seed=0) as untouched,
+    ):
+        pool.reset()
+        untouched.reset()
+        pool.send(np.ones(5, int))
+        in_child(lambda: assert_not_its_own(pool))
+        assert pool.in_flight == 5
+        assert_same(pool.recv(), untouched.step(np.ones(5, int)), "received")
+        assert_same(trajectory(pool), trajectory(untouched), "parent")
+
+
+def test_fork_while_environments_are_stepped() -> None:
+    """Whatever the workers are doing, and whichever lock they hold: no call of the child waits."""
+    with Pool("test/Fault-v0", 8, batch_size=2, num_threads=3, options={"spin": 20000}) as pool:
+        names = [column.name for column in pool.columns]
+        place_of_id, place_of_count = names.index("env_id"), names.index("count")
+        counts = dict.fromkeys(range(8), 0)
+        pool.send_reset()
+        for round_ in range(60):
+            if round_ % 12 == 1:
+                in_child(lambda: assert_not_its_own(pool))
+            batch = pool.recv()
+            for env_id, count in zip(batch[place_of_id], batch[place_of_count], strict=True):
+                assert count == counts[env_id]
+                counts[env_id] += 1
+            pool.send([0, 0], batch[place_of_id])
+
+
+def test_fork_while_another_thread_receives() -> None:
+    with Pool("CartPole-v1", 2, num_threads=2, seed=0) as pool:
+        received: list[Any] = []
+
+        def receive() -> None:
+            while not received:
+                # the main thread may be the one that is receiving
+                with contextlib.suppress(StateError):
+                    received.append(pool.recv(timeout=600))
+
+        thread = threading.Thread(target=receive)
+        thread.start()
+        # as soon as it is refused, the other thread is waiting
+        waiting = False
+        while not waiting:
+            try:
+                pool.recv(timeout=0)
+            except PoolTimeoutError:
+                pass
+            except StateError:
+                waiting = True
+        in_child(lambda: assert_not_its_own(pool))
+        pool.send_reset()
+        thread.join(PATIENCE)
+        with Pool("CartPole-v1", 2, seed=0) as untouched:
+            assert_same(received, [untouched.reset()], "received")
+
+
+def test_child_makes_a_pool_of_its_own() -> None:
+    options: dict[str, Any] = {"num_threads": 3, "seed": 4}
+    with Pool("CartPole-v1", 5, **options) as pool, Pool("CartPole-v1", 5, **options) as untouched:
+        pool.reset()
+        untouched.reset()
+        expected = trajectory(untouched)
+
+        def child() -> None:
+            with Pool("CartPole-v1", 5, **options) as own:
+                own.reset()
+                assert_same(trajectory(own), expected, "child")
+                # its pool is not its own child's, and it goes on too
+                in_child(lambda: assert_not_its_own(own))
+                trajectory(own)
+            with pytest.raises(ForkedError):
+                pool.step(np.zeros(5, int))
+
+        in_child(child)
+        assert_same(trajectory(pool), expected, "parent")
+
+
+def test_child_drops_what_it_inherited() -> None:
+    with Pool("CartPole-v1", 5, num_threads=3, seed=0) as pool:
+        held = [pool, pool.reset(), *trajectory(pool)]
+        copies = [[array.copy() for array in batch] for batch in held[1:]]
+
+        def child() -> None:
+            held[1][0][:] = 9
+            held.clear()
+            gc.collect()
+
+        in_child(child)
+        for batch, copied in zip(held[1:], copies, strict=True):
+            assert_same(list(batch), copied, "parent")
+        trajectory(pool)
+
+
+# a child that leaves as programs do: finalizers run, and the interpreter takes down its globals
+LEAVING = """
+import gc, os, sys
+import numpy as np
+from parallel_pool.pool import Pool
+pool = Pool("CartPole-v1", 6, batch_size={batch}, num_threads=3, seed=0)
+pool.send_reset()
+kept = [pool.recv()]
+pool.send(np.ones({batch}, int), kept[0][[c.name for c in pool.columns].index("env_id")])
+child = os.fork()
+if not child:
+    if {drops}:
+        del kept, pool
+        gc.collect()
+    sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+kept.append(pool.recv())
+print("fine", len(kept[1][0]))
+"""
+
+
+@pytest.mark.parametrize("batch", [6, 2])
+@pytest.mark.parametrize("drops", [True, False])
+def test_child_exits(batch: int, drops: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVING.format(batch=batch, drops=drops)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"fine {batch}\n", "")

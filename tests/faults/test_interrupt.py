@@ -1,0 +1,148 @@
+"""Ctrl-C: whenever it comes, no result is lost or delivered twice, and the pool goes on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parallel_pool.errors import StateError
+from parallel_pool.pool import Pool
+
+
+class Interrupter:
+    """Raises KeyboardInterrupt at the n-th place where Python would look for signals."""
+
+    def __init__(self, place: int) -> None:
+        self.left = place
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        # signals are looked for at the start of a function and after a call of C
+        if event not in ("call", "c_return"):
+            return
+        # the call that takes this profiler away
+        if argument is sys.setprofile:
+            return
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+    def run(self, function: Any, *arguments: Any) -> Any:
+        sys.setprofile(self)
+        try:
+            return function(*arguments)
+        finally:
+            sys.setprofile(None)
+
+
+@pytest.mark.parametrize("kind", ["ordered", "one", "async"])
+def test_interrupt_anywhere_in_step_loses_nothing(kind: str) -> None:
+    num_envs = {"ordered": 3, "one": 1, "async": 4}[kind]
+    batch_size = 2 if kind == "async" else num_envs
+    options = {"num_envs": num_envs, "batch_size": batch_size, "num_threads": 1}
+    pool = Pool("test/Fault-v0", **options)  # type: ignore[arg-type]
+    names = [column.name for column in pool.columns]
+    place_of_id, place_of_count = names.index("env_id"), names.index("count")
+    seen = dict.fromkeys(range(num_envs), 0)
+    kept = []
+    interrupted = pending = 0
+
+    def note(batch: Any) -> np.ndarray[Any, Any]:
+        for env_id, count in zip(batch[place_of_id], batch[place_of_count], strict=True):
+            # the environment counts its steps itself
+            assert count == seen[env_id]
+            seen[env_id] += 1
+        kept.append((batch, [array.copy() for array in batch]))
+        return batch[place_of_id]
+
+    pool.send_reset()
+    ready = note(pool.recv())
+    for place in range(1, 60):
+        for _ in range(2):
+            try:
+                batch = Interrupter(place).run(pool.step, np.zeros(len(ready), np.int64), ready)
+            except KeyboardInterrupt:
+                interrupted += 1
+                sent = pool.in_flight >= batch_size and (kind != "async" or pool.in_flight > 2)
+                if not sent:
+                    batch = pool.step(np.zeros(len(ready), np.int64), ready)
+                else:
+                    pending += 1
+                    with pytest.raises(StateError):
+                        pool.step(np.zeros(len(ready), np.int64), ready)
+                    batch = pool.recv()
+            ready = note(batch)
+    assert interrupted > 10
+    assert pending > 2
+    for batch, copies in kept:
+        for array, copy in zip(batch, copies, strict=True):
+            np.testing.assert_array_equal(array, copy)
+
+
+def test_interrupt_anywhere_in_recv_loses_nothing() -> None:
+    pool = Pool("test/Fault-v0", 2, num_threads=1)
+    place_of_count = [column.name for column in pool.columns].index("count")
+    pool.reset()
+    interrupted = 0
+    for place in range(1, 40):
+        pool.send([0, 1])
+        try:
+            batch = Interrupter(place).run(pool.recv)
+        except KeyboardInterrupt:
+            interrupted += 1
+            assert pool.in_flight == 2
+            with pytest.raises(StateError, match="already in flight"):
+                pool.send([0, 1])
+            with pytest.raises(StateError, match="already in flight"):
+                pool.reset()
+            batch = pool.recv()
+        assert list(batch[place_of_count]) == [place, place]
+    assert interrupted > 5
+
+
+SLOW = """
+import os, signal, threading, sys
+import numpy as np
+from parallel_pool.pool import Pool
+from parallel_pool.errors import StateError
+pool = Pool("test/Fault-v0", {envs}, batch_size={batch}, num_threads=2, options=dict(sleep_ms=1500))
+names = [column.name for column in pool.columns]
+pool.send_reset()
+first = pool.recv()[names.index("env_id")]
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    pool.step(np.ones(len(first), int), first)
+except KeyboardInterrupt:
+    pass
+else:
+    sys.exit("no KeyboardInterrupt")
+try:
+    pool.step(np.ones(len(first), int), first)
+except StateError as error:
+    print(error)
+else:
+    sys.exit("a step with results pending")
+for _ in range({receives}):
+    batch = pool.recv()
+assert (batch[names.index("count")] == {count}).all(), batch
+print("fine")
+"""
+
+
+def test_a_real_signal_ends_the_wait() -> None:
+    numbers = {"envs": 2, "batch": 2, "receives": 1, "count": 1}
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW.format(**numbers)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "fine" in done.stdout

@@ -1,0 +1,272 @@
+"""Compares the Atari core with ale-py, frame by frame: RAM, screen, reward, lives, game over.
+
+Run it for a long proof: ``python tests/parity/atari_core.py --game pong --frames 20000``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from ale_py import ALEInterface, LoggerMode, roms
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "csrc" / "envs" / "atari"
+FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
+BUILDS = ("base", "v3", "v4")
+
+# the core's C files, of all the family's
+NOUNS = ("cartridge", "console", "game", "instruction", "machine", "tia")
+
+ALEInterface.setLoggerMode(LoggerMode.Error)
+
+
+def build(extra_flags: tuple[str, ...] = ()) -> Path:
+    """Compile the core into a shared library, once for each state of its sources.
+
+    Returns the path of the library. Raises CalledProcessError if the compiler fails.
+    """
+    compiler = os.environ.get("CC") or shutil.which("gcc") or "cc"
+    units = [
+        *(path for noun in NOUNS for path in sorted(SOURCES.glob(f"{noun}*.c"))),
+        ROOT / "csrc" / "base" / "mt19937.c",
+    ]
+    digest = hashlib.sha256(" ".join([compiler, *FLAGS, *extra_flags]).encode())
+    for path in [*units, *sorted(SOURCES.glob("*.h")), *sorted(SOURCES.glob("*.inl"))]:
+        digest.update(path.read_bytes())
+    folder = Path(tempfile.gettempdir()) / f"parallel-pool-atari-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    library = folder / f"{digest.hexdigest()[:24]}.so"
+    if not library.exists():
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            fresh = Path(scratch) / "core.so"
+            command = [compiler, *FLAGS, *extra_flags, "-o", str(fresh), *map(str, units)]
+            subprocess.run(command, check=True)
+            fresh.replace(library)
+    return library
+
+
+class Library:
+    """The core's C functions, with their types."""
+
+    def __init__(self, path: Path) -> None:
+        self.c = ctypes.CDLL(str(path))
+        pointer, integer = ctypes.c_void_p, ctypes.c_int
+        for name, result, arguments in [
+            (
+                "cartridge_create",
+                integer,
+                [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.POINTER(pointer)],
+            ),
+            ("cartridge_use_build", integer, [pointer, ctypes.c_char_p]),
+            ("cartridge_destroy", None, [pointer]),
+            ("console_size", ctypes.c_size_t, []),
+            ("console_load", None, [pointer, pointer, ctypes.c_uint32]),
+            ("console_set_mode", integer, [pointer, pointer, integer]),
+            ("console_set_difficulty", integer, [pointer, pointer, integer]),
+            ("console_set_sticky", None, [pointer, ctypes.c_float]),
+            ("console_reset_game", None, [pointer, pointer]),
+            ("console_act", integer, [pointer, pointer, integer, integer]),
+            ("console_game_over", integer, [pointer]),
+            ("console_lives", integer, [pointer]),
+            ("console_ram", pointer, [pointer]),
+            ("console_screen", pointer, [pointer]),
+        ]:
+            function = getattr(self.c, f"pp_{name}")
+            function.restype, function.argtypes = result, arguments
+
+
+class Console:
+    """One console of the core, under the names that ALEInterface uses."""
+
+    def __init__(
+        self, library: Library, game: str, *, seed: int, sticky: float = 0.0, build: str = ""
+    ) -> None:
+        self.c = library.c
+        rom = Path(roms.get_rom_path(game)).read_bytes()
+        self.cartridge = ctypes.c_void_p()
+        status = self.c.pp_cartridge_create(
+            rom, len(rom), game.encode(), ctypes.byref(self.cartridge)
+        )
+        if status < 0:
+            raise ValueError(f"{game}: the core refuses this ROM with status {status}")
+        if build and self.c.pp_cartridge_use_build(self.cartridge, build.encode()) < 0:
+            raise ValueError(f"this processor cannot run the build {build!r}")
+        # the builds use aligned vectors, so the memory is aligned as malloc's is
+        self.memory = ctypes.create_string_buffer(self.c.pp_console_size() + 64)
+        self.state = ctypes.c_void_p((ctypes.addressof(self.memory) + 63) & ~63)
+        self.c.pp_console_load(self.state, self.cartridge, seed)
+        self.c.pp_console_set_sticky(self.state, sticky)
+
+    def close(self) -> None:
+        """Free the cartridge; the console cannot be used after that."""
+        self.c.pp_cartridge_destroy(self.cartridge)
+
+    def set(self, mode: int, difficulty: int) -> None:
+        """Choose what the next game plays; ValueError if there is no such mode or difficulty."""
+        if self.c.pp_console_set_mode(self.state, self.cartridge, mode) < 0:
+            raise ValueError(f"no mode {mode}")
+        if self.c.pp_console_set_difficulty(self.state, self.cartridge, difficulty) < 0:
+            raise ValueError(f"no difficulty {difficulty}")
+
+    def reset_game(self) -> None:
+        self.c.pp_console_reset_game(self.state, self.cartridge)
+
+    def act(self, action: int, draw: bool) -> int:
+        return int(self.c.pp_console_act(self.state, self.cartridge, action, draw))
+
+    def game_over(self) -> bool:
+        return bool(self.c.pp_console_game_over(self.state))
+
+    def lives(self) -> int:
+        return int(self.c.pp_console_lives(self.state))
+
+    def ram(self) -> NDArray[np.uint8]:
+        """Copy the RAM, shape (128,)."""
+        raw = ctypes.string_at(self.c.pp_console_ram(self.state), 128)
+        return np.frombuffer(raw, np.uint8)
+
+    def screen(self, shape: tuple[int, int]) -> NDArray[np.uint8]:
+        """Copy the palette indices, shape (height, 160)."""
+        raw = ctypes.string_at(self.c.pp_console_screen(self.state), shape[0] * shape[1])
+        return np.frombuffer(raw, np.uint8).reshape(shape)
+
+
+# how actions are chosen: frame number, generator and the actions allowed
+Player = Callable[[int, np.random.Generator, list[int]], int]
+
+
+def player(hold: int) -> Player:
+    """Choose a random action anew every `hold` frames."""
+    held = [0]
+
+    def choose(frame: int, random: np.random.Generator, actions: list[int]) -> int:
+        if frame % hold == 0:
+            held[0] = actions[int(random.integers(len(actions)))]
+        return held[0]
+
+    return choose
+
+
+@dataclass(frozen=True)
+class Case:
+    """One comparison: a game in one mode and difficulty, and how it is played and drawn."""
+
+    game: str
+    mode: int
+    difficulty: int
+    frames: int
+    hold: int = 1
+    sticky: float = 0.0
+    full_actions: bool = False
+    draw: str = "all"
+    reset_every: int = 0
+    build: str = ""
+
+
+# which frames get pixels: all, the last two of four, or by chance
+DRAW: dict[str, Callable[[int, np.random.Generator], bool]] = {
+    "all": lambda frame, random: True,
+    "two": lambda frame, random: frame % 4 >= 2,
+    "chance": lambda frame, random: bool(random.random() < 0.3),
+}
+
+
+class Difference(AssertionError):
+    """The core and ALE disagree."""
+
+
+def compare(library: Library, case: Case, *, seed: int) -> int:
+    """Play one case in the core and in ALE; return how many games ended.
+
+    Raises Difference with the frame and what differs.
+    """
+    ale = ALEInterface()
+    ale.setInt("random_seed", seed)
+    ale.setFloat("repeat_action_probability", case.sticky)
+    ale.loadROM(roms.get_rom_path(case.game))
+    core = Console(library, case.game, seed=seed, sticky=case.sticky, build=case.build)
+    ale.setMode(case.mode)
+    ale.setDifficulty(case.difficulty)
+    core.set(case.mode, case.difficulty)
+    ale.reset_game()
+    core.reset_game()
+    listed = ale.getLegalActionSet() if case.full_actions else ale.getMinimalActionSet()
+    actions = [action.value for action in listed]
+    random, choose, games = np.random.default_rng(seed), player(case.hold), 0
+    height, width = ale.getScreenDims()
+    for frame in range(case.frames):
+        action, draw = choose(frame, random, actions), DRAW[case.draw](frame, random)
+        ours = (core.act(action, draw), core.lives(), core.game_over())
+        theirs = (ale.act(action), ale.lives(), ale.game_over())
+        if ours != theirs:
+            raise Difference(f"{case} frame {frame}: reward, lives, over {ours} != {theirs}")
+        if not np.array_equal(core.ram(), ale.getRAM()):
+            where = np.flatnonzero(core.ram() != ale.getRAM()).tolist()
+            raise Difference(f"{case} frame {frame}: RAM differs at {where}")
+        if draw and not np.array_equal(core.screen((height, width)), ale.getScreen()):
+            where = np.argwhere(core.screen((height, width)) != ale.getScreen())[:4].tolist()
+            raise Difference(f"{case} frame {frame}: screen differs at {where}")
+        if ale.game_over() or (case.reset_every and frame % case.reset_every == 0):
+            games += 1
+            ale.reset_game()
+            core.reset_game()
+    core.close()
+    return games
+
+
+def settings(game: str) -> Iterator[tuple[int, int]]:
+    """All pairs of mode and difficulty that ALE offers."""
+    ale = ALEInterface()
+    ale.loadROM(roms.get_rom_path(game))
+    for mode in ale.getAvailableModes():
+        for difficulty in ale.getAvailableDifficulties():
+            yield int(mode), int(difficulty)
+
+
+def cases(game: str, frames: int) -> Iterator[Case]:
+    """The long proof: `frames` frames of several ways to play, then every mode and difficulty."""
+    first = next(settings(game))
+    for hold in (1, 5, 30):
+        yield Case(game, *first, frames, hold=hold)
+    yield Case(game, *first, frames, hold=12, draw="two")
+    yield Case(game, *first, frames, hold=7, draw="chance", reset_every=331)
+    yield Case(game, *first, frames, hold=4, sticky=0.25, draw="two")
+    yield Case(game, *first, frames, hold=3, full_actions=True)
+    for mode, difficulty in settings(game):
+        yield Case(game, mode, difficulty, frames // 4, hold=8, draw="chance")
+
+
+def main() -> int:
+    """Run the long proof from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--game", action="append", required=True)
+    parser.add_argument("--frames", type=int, default=20000)
+    parser.add_argument("--build", choices=["", *BUILDS], default="")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--library", type=Path, help="an already built core instead of a new one")
+    options = parser.parse_args()
+    library = Library(options.library or build())
+    for game in options.game:
+        total = games = runs = 0
+        for case in cases(game, options.frames):
+            case = Case(**{**case.__dict__, "build": options.build})
+            games += compare(library, case, seed=options.seed + runs)
+            total, runs = total + case.frames, runs + 1
+        print(f"{game}: {total} frames, {games} games, {runs} runs: identical", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""Proof that an option of MuJoCo's changes no bit of a model: plays it with and without, and looks.
+
+    python tests/parity/mujoco_switches.py          the table in parallel_pool/envs/mujoco.py
+    python tests/parity/mujoco_switches.py --all    every model of Gymnasium's, every candidate
+
+It proves the version of mujoco that it runs with; another one is put in front by PYTHONPATH, beside
+this repository. tests/parity/test_mujoco_switches.py proves the table on the versions that are
+installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import gymnasium
+import mujoco
+import numpy as np
+
+from parallel_pool.envs.mujoco import SWITCHES
+
+ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
+CANDIDATES = ("mjDSBL_ISLAND", "mjDSBL_MIDPHASE")
+FRAME_SKIP = 5
+
+# whatever a task reads, and what the next step starts from
+FIELDS = (
+    *("time", "qpos", "qvel", "act", "qacc", "qacc_warmstart", "ctrl"),
+    *("xpos", "xipos", "site_xpos", "cinert", "cvel"),
+    *("qfrc_actuator", "qfrc_constraint", "cfrc_ext"),
+)
+
+
+@dataclass(frozen=True)
+class Story:
+    """What came of playing a model.
+
+    Attributes:
+        digest: of every field after every environment step.
+        steps: environment steps.
+        contacts: the most at a time, of geoms that touch.
+        islands: the most at a time; 0 where nobody counts them.
+        seconds: of the thread, for the simulation alone.
+    """
+
+    digest: str
+    steps: int
+    contacts: int
+    islands: int
+    seconds: float
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def play(path: Path, flags: tuple[str, ...], steps: int, seed: int = 0) -> Story:
+    """Steps a model by random actions, in episodes of random length and random beginnings.
+
+    Some begin as Gymnasium's do, others with noise a hundred times as large, so that limbs lie
+    across each other and on the floor. Actions go beyond their bounds at times.
+    """
+    model = mujoco.MjModel.from_xml_path(str(path))
+    for flag in flags:
+        model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, flag))
+    data = mujoco.MjData(model)
+    rng = np.random.default_rng(seed)
+    digest = hashlib.sha256()
+    low, high = model.actuator_ctrlrange.T
+    contacts = islands = left = 0
+    seconds = 0.0
+    for step in range(steps):
+        if left == 0:
+            left = int(rng.choice([20, 100, 300]))
+            scale = float(rng.choice([0.01, 0.1, 1.0]))
+            mujoco.mj_resetData(model, data)
+            data.qpos[:] += scale * rng.uniform(-1, 1, model.nq)
+            data.qvel[:] = scale * rng.standard_normal(model.nv)
+            mujoco.mj_forward(model, data)
+        left -= 1
+        width = 1.5 if step % 7 == 0 else 1.0
+        data.ctrl[:] = width * rng.uniform(low, high)
+        start = time.thread_time()
+        mujoco.mj_step(model, data, nstep=FRAME_SKIP)
+        seconds += time.thread_time() - start
+        mujoco.mj_rnePostConstraint(model, data)
+        contacts = max(contacts, data.ncon)
+        islands = max(islands, getattr(data, "nisland", 0))
+        for name in FIELDS:
+            digest.update(np.asarray(getattr(data, name)).tobytes())
+    return Story(digest.hexdigest(), steps, contacts, islands, seconds)
+
+
+def known(flags: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns those that this version has."""
+    return tuple(flag for flag in flags if hasattr(mujoco.mjtDisableBit, flag))
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--all", action="store_true", help="every candidate, by itself and together"
+    )
+    parser.add_argument("--steps", type=int, default=2000, help="environment steps of each model")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    # MuJoCo writes its log into the working folder
+    os.chdir(tempfile.mkdtemp())
+
+    differ = 0
+    for path in sorted(ASSETS.glob("*.xml")):
+        sets = {known(SWITCHES.get(sha256(path), ()))}
+        if options.all:
+            sets = {*((flag,) for flag in known(CANDIDATES)), known(CANDIDATES)}
+        plain = play(path, (), options.steps, options.seed)
+        for flags in sorted(sets - {()}):
+            switched = play(path, flags, options.steps, options.seed)
+            same = switched.digest == plain.digest
+            differ += not same
+            print(
+                f"{mujoco.__version__:8} {path.name:28} {'+'.join(flags):29} "
+                f"{'same' if same else 'DIFFERENT':9} {plain.seconds / switched.seconds:5.3f}x "
+                f"at most {plain.contacts} contacts, {plain.islands} islands; {sha256(path)[:12]}",
+                flush=True,
+            )
+    return 1 if differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

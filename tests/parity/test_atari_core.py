@@ -1,0 +1,102 @@
+"""The Atari core equals ale-py bit for bit: a short form of ``atari_core.py``'s proof."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+def load_helper() -> ModuleType:
+    """Import atari_core.py, which lies beside this file and is no package."""
+    path = Path(__file__).with_name("atari_core.py")
+    spec = importlib.util.spec_from_file_location("atari_core", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["atari_core"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+core = load_helper()
+GAMES = ("pong", "breakout")
+
+
+@pytest.fixture(scope="module")
+def library() -> core.Library:
+    # not optimised: building takes most of this test's time
+    return core.Library(core.build(("-O1",)))
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("draw", ["all", "two", "chance"])
+def test_play_is_identical(library: core.Library, game: str, draw: str) -> None:
+    case = core.Case(game, 0, 0, 400, hold=6, draw=draw, reset_every=190)
+    assert core.compare(library, case, seed=3) >= 2
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_mode_and_difficulty_is_identical(library: core.Library, game: str) -> None:
+    for mode, difficulty in core.settings(game):
+        case = core.Case(game, mode, difficulty, 40, hold=3)
+        core.compare(library, case, seed=mode)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_sticky_actions_are_identical(library: core.Library, game: str) -> None:
+    case = core.Case(game, 0, 0, 400, hold=2, sticky=0.25, draw="two", full_actions=True)
+    core.compare(library, case, seed=11)
+
+
+@pytest.mark.parametrize("build", core.BUILDS)
+def test_builds_are_identical(library: core.Library, build: str) -> None:
+    case = core.Case("breakout", 0, 0, 150, hold=5, build=build)
+    try:
+        core.compare(library, case, seed=5)
+    except ValueError:
+        # only the plain build runs everywhere
+        assert build != "base"
+        flags = Path("/proc/cpuinfo")
+        known = flags.exists() and platform.machine() == "x86_64"
+        wanted = {"v3": "avx2", "v4": "avx512bw"}[build]
+        assert not known or wanted not in flags.read_text().split()
+
+
+def test_comparison_can_fail(library: core.Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    act: Callable[..., int] = core.Console.act
+    monkeypatch.setattr(core.Console, "act", lambda self, a, draw: act(self, 3, draw))
+    case = core.Case("breakout", 0, 0, 60)
+    with pytest.raises(core.Difference):
+        core.compare(library, case, seed=1)
+
+
+def test_refuses_what_it_cannot_play(library: core.Library) -> None:
+    import ctypes
+
+    cartridge = ctypes.c_void_p()
+    create = library.c.pp_cartridge_create
+    assert create(bytes(4096), 4096, b"no_such_game", ctypes.byref(cartridge)) < 0
+    assert create(bytes(8192), 8192, b"pong", ctypes.byref(cartridge)) < 0
+    assert cartridge.value is None
+    with pytest.raises(ValueError, match="no mode 7"):
+        core.Console(library, "pong", seed=0).set(7, 0)
+    with pytest.raises(ValueError, match="no difficulty 9"):
+        core.Console(library, "pong", seed=0).set(0, 9)
+
+
+def test_a_program_without_frames_ends(library: core.Library) -> None:
+    """A ROM of zeros never draws: every frame must come back all the same."""
+    import ctypes
+
+    cartridge = ctypes.c_void_p()
+    assert library.c.pp_cartridge_create(bytes(2048), 2048, b"pong", ctypes.byref(cartridge)) == 0
+    memory = ctypes.create_string_buffer(library.c.pp_console_size() + 64)
+    library.c.pp_console_load(memory, cartridge, 1)
+    for _ in range(5):
+        library.c.pp_console_act(memory, cartridge, 0, 1)
+    library.c.pp_cartridge_destroy(cartridge)

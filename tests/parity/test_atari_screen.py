@@ -1,0 +1,305 @@
+"""Atari frames: csrc/envs/atari/screen.c and resize.c against OpenCV, NumPy and ALE, bit for bit.
+
+The C files are compiled here into a library of their own, so each instruction set can be called by
+name; what a machine lacks is lowered to what it has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import ale_py
+import cv2
+import numpy as np
+import pytest
+from ale_py import roms
+from numpy.typing import NDArray
+
+ATARI = Path(__file__).resolve().parents[2] / "csrc" / "envs" / "atari"
+SOURCES = ("isa.c", "resize.c", "resize_plan.c", "screen.c", "palette.c")
+FLAGS = "-std=c11 -O2 -ffp-contract=off -fPIC -shared -Wall -Wextra -Werror"
+ISAS = {"generic": 0, "avx2": 1, "avx512": 2}
+WIDTH = 160
+
+Image = NDArray[np.uint8]
+
+
+class ScreenOptions(ctypes.Structure):
+    """pp_screen_options of screen.h."""
+
+    _fields_ = [
+        ("palette", ctypes.c_void_p),
+        ("rows", ctypes.c_int),
+        ("height", ctypes.c_int),
+        ("width", ctypes.c_int),
+        ("gray", ctypes.c_bool),
+        ("area", ctypes.c_bool),
+        ("isa", ctypes.c_int),
+    ]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    path = tmp_path_factory.mktemp("atari") / "screen.so"
+    sources = [str(ATARI / name) for name in SOURCES]
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    subprocess.run([*compiler, *FLAGS.split(), *sources, "-o", str(path), "-lm"], check=True)
+    lib = ctypes.CDLL(str(path))
+    lib.pp_resize_create.restype = ctypes.c_void_p
+    lib.pp_resize_apply.argtypes = [ctypes.c_void_p] * 4
+    lib.pp_resize_destroy.argtypes = [ctypes.c_void_p]
+    lib.pp_screen_create.restype = ctypes.c_void_p
+    lib.pp_screen_create.argtypes = [ctypes.POINTER(ScreenOptions)]
+    lib.pp_screen_frame.argtypes = [ctypes.c_void_p] * 4
+    lib.pp_screen_destroy.argtypes = [ctypes.c_void_p]
+    return lib
+
+
+class Guarded:
+    """Memory that ends where it may no longer be read: one byte too far ends the test run."""
+
+    def __init__(self, data: Image) -> None:
+        pages = -(-data.nbytes // mmap.PAGESIZE)
+        self._map = mmap.mmap(-1, (pages + 1) * mmap.PAGESIZE)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(self._map))
+        end = start + pages * mmap.PAGESIZE
+        self.address = end - data.nbytes
+        ctypes.memmove(self.address, data.ctypes.data, data.nbytes)
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        assert libc.mprotect(end, mmap.PAGESIZE, mmap.PROT_READ & 0) == 0
+
+
+class Output:
+    """An array between two stretches of bytes that must not change."""
+
+    FENCE = 4096
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        size = int(np.prod(shape))
+        self._all = np.full(size + 2 * self.FENCE, 0xA5, np.uint8)
+        self.address = self._all.ctypes.data + self.FENCE
+        self._shape = shape
+
+    def take(self) -> Image:
+        fences = np.concatenate([self._all[: self.FENCE], self._all[-self.FENCE :]])
+        assert (fences == 0xA5).all()
+        return self._all[self.FENCE : -self.FENCE].reshape(self._shape)
+
+
+def stretches(image: Image) -> Image:
+    """For each row, the first row of the stretch of equal rows it belongs to."""
+    fresh = np.r_[True, (image[1:] != image[:-1]).any(axis=1)]
+    return np.maximum.accumulate(np.where(fresh, np.arange(len(image)), 0)).astype(np.uint8)
+
+
+def resize(
+    lib: ctypes.CDLL, image: Image, height: int, width: int, area: bool, isa: int
+) -> list[Image]:
+    """The picture resized without and with knowledge of its repeated rows."""
+    plan = lib.pp_resize_create(*image.shape, height, width, area, isa)
+    assert plan is not None
+    source, results = Guarded(image), []
+    for run in (None, stretches(image).ctypes):
+        out = Output((height, width))
+        lib.pp_resize_apply(plan, source.address, run and run.data, out.address)
+        results.append(out.take())
+    lib.pp_resize_destroy(plan)
+    return results
+
+
+def noise(rng: np.random.Generator, rows: int) -> Image:
+    return rng.integers(0, 256, (rows, WIDTH), dtype=np.uint8)
+
+
+def stripes(rng: np.random.Generator, rows: int) -> Image:
+    """Repeated rows, as most of a game's picture has them."""
+    heights = rng.integers(1, 12, rows)
+    return np.ascontiguousarray(np.repeat(noise(rng, rows), heights, axis=0)[:rows])
+
+
+def extremes(rng: np.random.Generator, rows: int) -> Image:
+    """Only 0 and 255: the largest sums, and many exact halves."""
+    return (rng.integers(0, 2, (rows, WIDTH)) * 255).astype(np.uint8)
+
+
+PICTURES: dict[str, Callable[[np.random.Generator, int], Image]] = {
+    "noise": noise,
+    "stripes": stripes,
+    "extremes": extremes,
+}
+SIZES = [
+    # shrinking by fractions; the first is the default
+    *((84, 84), (42, 42), (64, 64), (64, 96), (96, 96), (128, 128), (209, 159), (84, 158)),
+    # too few columns for a vector, or too many source columns under one
+    *((7, 5), (31, 15), (84, 17), (84, 33), (84, 39), (2, 159)),
+    # whole factors, in one axis or in both
+    *((210, 160), (105, 80), (70, 40), (70, 80), (42, 32), (35, 32), (210, 80), (105, 160)),
+    *((1, 1), (1, 160), (210, 1), (84, 160), (210, 84), (125, 80), (250, 160), (50, 20)),
+    # enlarging one axis or both
+    *((300, 200), (84, 250), (300, 84), (211, 161), (211, 160), (210, 161), (420, 320), (2000, 9)),
+]
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize("rows", [210, 214, 220, 230, 250])
+def test_resize_equals_opencv(library: ctypes.CDLL, rows: int, picture: str) -> None:
+    rng = np.random.default_rng([rows, len(picture)])
+    extra = [(int(h), int(w)) for h, w in rng.integers(1, 280, (4, 2))]
+    for height, width in SIZES + extra:
+        image = PICTURES[picture](rng, rows)
+        for area, method in ((True, cv2.INTER_AREA), (False, cv2.INTER_LINEAR)):
+            expected = cv2.resize(image, (width, height), interpolation=method)
+            for isa, number in ISAS.items():
+                for got in resize(library, image, height, width, area, number):
+                    np.testing.assert_array_equal(got, expected, f"{height}x{width} {area=} {isa}")
+
+
+def test_resize_equals_opencv_on_three_channels(library: ctypes.CDLL) -> None:
+    """EnvPool resizes red, green and blue together; we resize planes."""
+    rng = np.random.default_rng(3)
+    image = rng.integers(0, 256, (210, WIDTH, 3), dtype=np.uint8)
+    for height, width in SIZES:
+        for area, method in ((True, cv2.INTER_AREA), (False, cv2.INTER_LINEAR)):
+            expected = cv2.resize(image, (width, height), interpolation=method)
+            for channel in range(3):
+                plane = np.ascontiguousarray(image[:, :, channel])
+                for got in resize(library, plane, height, width, area, ISAS["avx512"]):
+                    np.testing.assert_array_equal(got, expected[:, :, channel])
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (0, 160, 84, 84),
+        (210, 257, 84, 84),
+        (210, 160, 84, 2049),
+        (210, 160, 0, 84),
+        (210, 160, 84, -1),
+        (257, 160, 84, 84),
+    ],
+)
+def test_resize_refuses_a_size(library: ctypes.CDLL, sizes: tuple[int, int, int, int]) -> None:
+    assert library.pp_resize_create(*sizes, True, 0) is None
+
+
+class Game:
+    """Pairs of consecutive screens of a real game, with ALE's own gray and RGB of each."""
+
+    def __init__(self, name: str, pairs: int) -> None:
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        self.ale = ale_py.ALEInterface()
+        self.ale.setInt("random_seed", 5)
+        self.ale.setFloat("repeat_action_probability", 0.0)
+        self.ale.loadROM(roms.get_rom_path(name))
+        self.pal = self.ale.getScreenDims()[0] == 250
+        self.pairs = pairs
+
+    def __iter__(self) -> Iterator[list[tuple[Image, Image, Image]]]:
+        rng = np.random.default_rng(9)
+        actions = self.ale.getMinimalActionSet()
+        for _ in range(self.pairs):
+            for _ in range(int(rng.integers(1, 40))):
+                if self.ale.game_over():
+                    self.ale.reset_game()
+                self.ale.act(actions[rng.integers(len(actions))])
+            pair = []
+            for _ in range(2):
+                self.ale.act(actions[rng.integers(len(actions))])
+                gray, rgb = self.ale.getScreenGrayscale(), self.ale.getScreenRGB()
+                pair.append((self.ale.getScreen().copy(), gray, rgb))
+            yield pair
+
+
+def frame(
+    lib: ctypes.CDLL, options: dict[str, Any], pal: bool, last: Image, before: Image | None
+) -> Image:
+    palette = ctypes.c_char.in_dll(lib, "pp_palette_pal" if pal else "pp_palette_ntsc")
+    screen = lib.pp_screen_create(ScreenOptions(palette=ctypes.addressof(palette), **options))
+    assert screen is not None
+    planes = 1 if options["gray"] else 3
+    out = Output((planes, options["height"], options["width"]))
+    rows = options["rows"]
+    guarded = [
+        None if s is None else Guarded(np.ascontiguousarray(s[:rows])) for s in (last, before)
+    ]
+    lib.pp_screen_frame(screen, *(None if g is None else g.address for g in guarded), out.address)
+    lib.pp_screen_destroy(screen)
+    return out.take()
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize(
+    "name", ["pong", "breakout", "space_invaders", "qbert", "carnival", "king_kong", "adventure"]
+)
+def test_frames_of_games(library: ctypes.CDLL, name: str, isa: str) -> None:
+    """Palette, pooling and resize with ALE's own colours, of EnvPool's 210 rows and of all rows."""
+    game = Game(name, pairs=8)
+    full = game.ale.getScreenDims()[0]
+    for (before, gray_before, rgb_before), (last, gray_last, rgb_last) in game:
+        for rows in {210, full}:
+            for gray, area, (height, width) in (
+                (True, True, (84, 84)),
+                (False, True, (84, 84)),
+                (True, False, (96, 96)),
+                (False, True, (105, 80)),
+            ):
+                options = {
+                    "rows": rows,
+                    "height": height,
+                    "width": width,
+                    "gray": gray,
+                    "area": area,
+                    "isa": ISAS[isa],
+                }
+                method = cv2.INTER_AREA if area else cv2.INTER_LINEAR
+                a, b = (gray_before, gray_last) if gray else (rgb_before, rgb_last)
+                for other, picture in ((before, np.maximum(a, b)), (None, b)):
+                    expected = cv2.resize(picture[:rows], (width, height), interpolation=method)
+                    expected = expected.reshape(height, width, -1).transpose(2, 0, 1)
+                    got = frame(library, options, game.pal, last, other)
+                    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("isa", ["avx2", "avx512"])
+def test_vector_variants_equal_plain_c(library: ctypes.CDLL, isa: str) -> None:
+    """Every palette index, odd ones too, in noise that no game shows."""
+    rng = np.random.default_rng(4)
+    for rows in (1, 16, 210, 250):
+        for gray in (True, False):
+            for kind in (noise, stripes):
+                last = kind(rng, rows)
+                before = np.where(rng.random((rows, 1)) < 0.5, last, kind(rng, rows))
+                results = [
+                    frame(
+                        library,
+                        {
+                            "rows": rows,
+                            "height": 50,
+                            "width": 84,
+                            "gray": gray,
+                            "area": True,
+                            "isa": which,
+                        },
+                        False,
+                        last,
+                        before,
+                    )
+                    for which in (ISAS[isa], ISAS["generic"])
+                ]
+                np.testing.assert_array_equal(*results)
+
+
+def test_screen_refuses_sizes(library: ctypes.CDLL) -> None:
+    good = {"rows": 210, "height": 84, "width": 84, "gray": True, "area": True, "isa": 0}
+    palette = ctypes.addressof(ctypes.c_char.in_dll(library, "pp_palette_ntsc"))
+    for bad in ({"rows": 0}, {"rows": 251}, {"height": 0}, {"width": 4000}):
+        options = ScreenOptions(palette=palette, **{**good, **bad})
+        assert library.pp_screen_create(options) is None

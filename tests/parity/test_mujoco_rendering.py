@@ -1,0 +1,584 @@
+"""Pictures of MuJoCo's tasks equal Gymnasium's, pixel by pixel."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib.util
+import os
+import subprocess
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import numpy as np
+import pytest
+from gymnasium.vector import VectorEnv
+
+import parallel_pool
+from parallel_pool import MissingDependencyError, Pool, PoolError, StateError, registry
+from parallel_pool.envs.mujoco_painter import MODES, Painter, model_of
+from tests.same import assert_same
+
+TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
+IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
+# those that make check looks at
+QUICK = ("Ant-v5", "HalfCheetah-v5", "Humanoid-v5")
+ALIASES = [task.id for task in TASKS if task.id not in IDS]
+
+# drawn in software, so small
+SIZE = {"width": 64, "height": 48}
+
+
+@functools.cache
+def has_opengl() -> bool:
+    """Whether MuJoCo's own module opens a context."""
+    script = "from mujoco.egl import GLContext; GLContext(1, 1).make_current()"
+    environment = {**os.environ, "MUJOCO_GL": "egl"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, check=False
+    )
+    return done.returncode == 0
+
+
+def needs_opengl(test: Callable[..., None]) -> Callable[..., None]:
+    """Where there is no OpenGL the test must end in the exception that says what to install.
+
+    So such tests let us draw before Gymnasium does.
+    """
+
+    @functools.wraps(test)
+    def run(*args: Any, **kwargs: Any) -> None:
+        if has_opengl():
+            test(*args, **kwargs)
+            return
+        with pytest.raises(MissingDependencyError, match="install libegl1"):
+            test(*args, **kwargs)
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Gymnasium needs to be told that there is no screen, and leaves a MUJOCO_LOG.TXT."""
+    monkeypatch.setenv("MUJOCO_GL", "egl")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@contextmanager
+def pair(env: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, VectorEnv]]:
+    """Gymnasium's environments and ours, made by the same call and reset by the same seed."""
+    with warnings.catch_warnings():
+        # v4 ids are out of date
+        warnings.simplefilter("ignore")
+        made = [
+            gymnasium.make_vec(env, num_envs, vectorization_mode=mode, **SIZE | kwargs)
+            for mode in ("sync", "parallel_pool")
+        ]
+    try:
+        for each in made:
+            each.reset(seed=3)
+        yield made[0], made[1]
+    finally:
+        for each in made:
+            each.close()
+        # Gymnasium's viewers free what they have in OpenGL when they are collected, in whichever
+        # context is current then: it must not be that of the next test (nor may a test have two
+        # pairs, for the first lives on in its variables)
+        made.clear()
+        gc.collect()
+
+
+def advance(*envs: VectorEnv, steps: int = 7) -> None:
+    """Steps all by the same actions."""
+    envs[0].action_space.seed(5)
+    for _ in range(steps):
+        action = envs[0].action_space.sample()
+        for each in envs:
+            each.step(action)
+
+
+def is_drawing(picture: Any) -> bool:
+    """Whether there is something in an array, or in each of several."""
+    parts = picture if isinstance(picture, tuple) else (picture,)
+    return all(np.ptp(part) > 0 for part in parts)
+
+
+# -------------------------------------------------------------------------------------- pixels --
+
+
+@pytest.mark.parametrize(
+    "env", [env if env in QUICK else pytest.param(env, marks=pytest.mark.slow) for env in IDS]
+)
+@needs_opengl
+def test_every_task_looks_the_same(env: str) -> None:
+    """After a reset and after steps, colours and depth."""
+    with pair(env, 1, render_mode="rgbd_tuple") as (theirs, ours):
+        first = ours.render()
+        assert_same(first, theirs.render(), "reset")
+        assert is_drawing(first[0])
+        advance(theirs, ours)
+        second = ours.render()
+        assert_same(second, theirs.render(), "steps")
+        assert not np.array_equal(first[0][1], second[0][1])
+        assert ours.metadata == theirs.metadata
+        for name in ("width", "height", "camera_id", "camera_name", "render_mode"):
+            assert ours.get_attr(name) == theirs.get_attr(name)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@needs_opengl
+def test_every_mode(mode: str) -> None:
+    with pair("Ant-v5", 1, render_mode=mode) as (theirs, ours):
+        assert_same(ours.render(), theirs.render(), "reset")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@needs_opengl
+@pytest.mark.slow
+def test_every_list(mode: str) -> None:
+    with pair("Ant-v5", 1, render_mode=f"{mode}_list", max_episode_steps=2) as (theirs, ours):
+        advance(theirs, ours, steps=4)
+        drawn = ours.render()
+        # since the reset within
+        assert [len(frames) for frames in drawn] == [2]
+        assert_same(drawn, theirs.render(), "list")
+        assert_same(ours.render(), ([],), "list again")
+        assert ours.metadata == theirs.metadata
+
+
+@pytest.mark.parametrize("options", [{"camera_id": 0}, {"camera_name": "track"}], ids=str)
+@needs_opengl
+def test_cameras(options: Mapping[str, Any]) -> None:
+    assert_looks_the_same(options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"camera_id": -1},
+        {"default_camera_config": None},
+        {"default_camera_config": {"distance": 2.5, "azimuth": 20, "elevation": -60.0}},
+        {"default_camera_config": {"lookat": np.array([0.1, 0.2, 1.0])}},
+        {"default_camera_config": {"type": mujoco.mjtCamera.mjCAMERA_TRACKING, "trackbodyid": 1}},
+        {"max_geom": 50},
+        {"visual_options": {mujoco.mjtVisFlag.mjVIS_JOINT: True, 0: True}},
+        {"visual_options": {mujoco.mjtVisFlag.mjVIS_CONTACTFORCE: True, 14: True}},
+        # beyond what the model's buffer has
+        {"width": 700, "height": 20},
+        {"width": 1, "height": 1},
+        {"frame_skip": 2},
+    ],
+    ids=str,
+)
+@needs_opengl
+def test_options(options: Mapping[str, Any]) -> None:
+    assert_looks_the_same(options)
+
+
+def assert_looks_the_same(options: Mapping[str, Any]) -> None:
+    with pair("Ant-v5", 1, render_mode="rgb_array", **options) as (theirs, ours):
+        assert_same(ours.render(), theirs.render(), "reset")
+        advance(theirs, ours, steps=40)
+        assert_same(ours.render(), theirs.render(), "steps")
+        assert ours.metadata == theirs.metadata
+
+
+@needs_opengl
+@pytest.mark.slow
+def test_the_free_camera_looks_at_the_first_picture() -> None:
+    """Each environment's own, whichever was drawn before it."""
+    with pair("HalfCheetah-v5", 3, render_mode="rgb_array", reset_noise_scale=0.5) as (
+        theirs,
+        ours,
+    ):
+        assert isinstance(theirs, gymnasium.vector.SyncVectorEnv)
+        assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
+        painter = Painter(ours.pool, **SIZE)
+        seen = []
+        for env_id in (2, 0, 1):
+            for drawn in (2, env_id):
+                seen.append(painter.paint(drawn))
+                assert_same(seen[-1], theirs.envs[drawn].render(), f"{drawn}")
+            advance(theirs, ours, steps=20)
+        painter.close()
+        # an older camera sees it elsewhere
+        late = Painter(ours.pool, **SIZE)
+        assert not np.array_equal(late.paint(2), theirs.envs[2].render())
+        late.close()
+
+
+@needs_opengl
+def test_a_picture_after_a_snapshot() -> None:
+    with pair("Ant-v5", 2, render_mode="rgb_array", camera_id=0) as (theirs, ours):
+        assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
+        advance(theirs, ours)
+        states = ours.pool.get_state()
+        advance(ours)
+        ours.reset(seed=9)
+        ours.pool.set_state(states)
+        assert_same(ours.render(), theirs.render(), "restored")
+
+
+# --------------------------------------------------------------------------------------- pools --
+
+
+@needs_opengl
+def test_any_environments_of_a_pool() -> None:
+    with (
+        Pool("Ant-v5", 3, seed=3) as pool,
+        pair("Ant-v5", 3, render_mode="rgb_array", width=480, height=480) as (theirs, _),
+    ):
+        pool.reset()
+        drawn = pool.render([2, 0])
+        expected = theirs.call("render")
+        assert_same(drawn, np.stack([expected[2], expected[0]]), "two")
+
+
+@pytest.mark.parametrize("face", ["gym", "dm"])
+@needs_opengl
+def test_envpool_draws(face: str) -> None:
+    size = {"render_width": 64, "render_height": 48}
+    options = {"num_envs": 3, "seed": 3, "render_mode": "rgb_array", "render_env_id": 1}
+    with (
+        Pool("Ant-v5", 3, seed=3) as core,
+        parallel_pool.make("Ant-v5", face, **options, **size) as pool,
+    ):
+        core.reset(), pool.reset()
+        free, fixed = Painter(core, **SIZE), Painter(core, **SIZE, camera_id=0)
+        drawn = pool.render([2, 0])
+        assert_same(drawn, np.stack([free.paint(2), free.paint(0)]), "env_ids")
+        assert_same(pool.render(1, camera_id=0), fixed.paint(1)[None], "camera_id")
+        assert_same(pool.render(), free.paint(1)[None], "render_env_id")
+        with pytest.raises(ValueError, match="camera_id=1: choose -1 to 0"):
+            pool.render(camera_id=1)
+        options |= {"width": 64, "height": 48, "render_camera_id": 0}
+        with parallel_pool.make("Ant-v5", face, **options) as pool:
+            pool.reset()
+            assert_same(pool.render(), fixed.paint(1)[None], "render_camera_id")
+        free.close()
+        fixed.close()
+
+
+@needs_opengl
+def test_a_size_of_0_is_the_tasks_own() -> None:
+    with parallel_pool.make("Ant-v5", "gym", render_width=0, render_height=48) as pool:
+        pool.reset()
+        assert pool.render().shape == (1, 48, 480, 3)
+
+
+@pytest.mark.parametrize("env", ALIASES)
+@needs_opengl
+@pytest.mark.slow
+def test_ids_of_envpool_alone_look_like_v4(env: str) -> None:
+    def draw(task: str) -> Any:
+        with parallel_pool.make(task, "gym", **SIZE, seed=1) as pool:
+            pool.reset()
+            return pool.render()
+
+    drawn = draw(env)
+    assert is_drawing(drawn)
+    v4 = f"{env.partition('-')[0]}-v4"
+    if v4 in IDS:
+        assert_same(drawn, draw(v4), v4)
+
+
+@needs_opengl
+def test_a_pool_that_drew_is_dropped() -> None:
+    """Its threads end at once, without the garbage collector."""
+    gc.disable()
+    try:
+        pool = Pool("Ant-v5", 2)
+        pool.reset()
+        pool.render([1])
+        gone = weakref.ref(pool)
+        del pool
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@needs_opengl
+@pytest.mark.slow
+def test_from_any_thread() -> None:
+    with Pool("Ant-v5", 2, seed=0) as pool:
+        pool.reset()
+        painter = Painter(pool, **SIZE)
+        expected = [painter.paint(env_id) for env_id in (0, 1)]
+        drawn: list[tuple[int, Any]] = []
+
+        def draw(env_id: int) -> None:
+            drawn.extend((env_id, painter.paint(env_id)) for _ in range(5))
+
+        threads = [threading.Thread(target=draw, args=[i % 2]) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(drawn) == 20
+        for env_id, picture in drawn:
+            assert_same(picture, expected[env_id], f"{env_id}")
+        painter.close()
+        # and a painter goes on after it was closed
+        assert_same(painter.paint(0), expected[0], "again")
+        painter.close()
+
+
+@needs_opengl
+@pytest.mark.slow
+def test_others_keep_their_opengl() -> None:
+    """Gymnasium's viewers rely on their context's being current, and so may anybody's."""
+    options = {**SIZE, "render_mode": "rgb_array"}
+    with Pool("Ant-v5", 1, seed=0) as ants, Pool("HalfCheetah-v5", 1, seed=0) as cheetahs:
+        ants.reset(), cheetahs.reset()
+        ant, cheetah = Painter(ants, **SIZE), Painter(cheetahs, **SIZE)
+        drawn = ant.paint(0), cheetah.paint(0)
+        swimmer = gymnasium.make("Swimmer-v5", **options)
+        swimmer.reset(seed=0)
+        alone = swimmer.render()
+        context = mujoco.egl.EGL.eglGetCurrentContext()
+        assert context
+        for _ in range(2):
+            assert_same((ant.paint(0), cheetah.paint(0)), drawn, "ours")
+            assert_same(swimmer.render(), alone, "theirs")
+        ant.close()
+        assert_same(cheetah.paint(0), drawn[1], "ours after a painter was closed")
+        assert_same(swimmer.render(), alone, "theirs after a painter was closed")
+        assert mujoco.egl.EGL.eglGetCurrentContext().address == context.address
+        swimmer.close()
+        cheetah.close()
+        assert not mujoco.egl.EGL.eglGetCurrentContext()
+
+
+# ------------------------------------------------------------------------------------- refused --
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"width": 0}, ValueError, "width=0: choose 1 to 16384"),
+        ({"height": 2.5}, TypeError, "height=2.5 is a float: give an integer"),
+        ({"max_geom": -1}, ValueError, "max_geom=-1"),
+        ({"camera_id": 1}, ValueError, "camera_id=1: choose -1 to 0"),
+        ({"camera_id": "0"}, TypeError, "camera_id='0' is a str"),
+        ({"camera_name": "trak"}, ValueError, "camera_name='trak': choose 'track'"),
+        ({"camera_name": 0}, TypeError, "camera_name=0 is a int"),
+        ({"camera_id": 0, "camera_name": "track"}, ValueError, "both say which: give one"),
+        ({"default_camera_config": 3}, TypeError, "give a dict"),
+        ({"default_camera_config": {"dist": 3}}, ValueError, "a camera has azimuth, distance"),
+        (
+            {"default_camera_config": {"distance": "3"}},
+            TypeError,
+            "distance='3': give something like",
+        ),
+        ({"default_camera_config": {"lookat": [0, 0]}}, ValueError, r"lookat=\[0, 0\]: give some"),
+        ({"visual_options": [1]}, TypeError, "give a dict"),
+        ({"visual_options": {99: True}}, ValueError, "visual_options=99: choose 0 to"),
+        ({"visual_options": {1: 2}}, TypeError, "visual_options=2 is a int: give True or False"),
+    ],
+    ids=str,
+)
+def test_wrong_options(options: Mapping[str, Any], error: type[Exception], message: str) -> None:
+    """When the environments are made, whether or not they are ever drawn."""
+    for mode in (None, "rgb_array"):
+        with pytest.raises(error, match=message):
+            parallel_pool.make_vec("Ant-v5", 2, render_mode=mode, **options)
+    for face in ("gym", "dm"):
+        with pytest.raises(error, match=message):
+            parallel_pool.make("Ant-v5", face, **options)
+
+
+def test_wrong_calls() -> None:
+    for mode in ("human", "ansi", "human_list"):
+        with pytest.raises(ValueError, match=f"render_mode='{mode}': choose 'rgb_array' or 'depth"):
+            parallel_pool.make_vec("Ant-v5", 2, render_mode=mode)
+    with pytest.raises(TypeError, match="render_width and width are the same"):
+        parallel_pool.make("Ant-v5", "gym", render_width=3, width=3)
+    # what has no such pictures has no such options
+    with pytest.raises(TypeError, match="no option width"):
+        parallel_pool.make_vec("CartPole-v1", width=3)
+    with pytest.raises(TypeError, match="no option render_width"):
+        parallel_pool.make("CartPole-v1", "gym", render_width=3)
+    with (
+        parallel_pool.make("CartPole-v1", "gym") as pool,
+        pytest.raises(ValueError, match="camera_id=0: CartPole-v1 has no cameras"),
+    ):
+        pool.render(camera_id=0)
+    with Pool("Ant-v5", 2) as pool:
+        with pytest.raises(ValueError, match="mode='human': choose 'rgb_array'"):
+            Painter(pool, "human")
+        with pytest.raises(StateError, match="environment 0 is not reset: there is nothing to see"):
+            pool.render()
+        pool.reset()
+        with pytest.raises(ValueError, match="env_id 2: choose 0 to 1"):
+            pool.render([2])
+        pool.send(np.zeros((2, 8), np.float32))
+        with pytest.raises(StateError, match="environment 1 is in flight"):
+            pool.render([1])
+        pool.recv()
+
+
+@needs_opengl
+def test_too_many_shapes(folder: Path) -> None:
+    """MuJoCo draws those that fit, and we say so; nothing is left in the user's folder."""
+    with Pool("Ant-v5", 1) as pool:
+        pool.reset()
+        painter = Painter(pool, **SIZE, max_geom=2)
+        with pytest.warns(UserWarning, match="Ant-v5: Pre-allocated visual geom buffer is full"):
+            painter.paint(0)
+        painter.close()
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        # GLVND without a vendor's library
+        {"MUJOCO_GL": "egl", "__EGL_VENDOR_LIBRARY_FILENAMES": "/nowhere"},
+        {"MUJOCO_EGL_DEVICE_ID": "99"},
+        # a screen that is not there
+        {"DISPLAY": ":99"},
+    ],
+    ids=str,
+)
+def test_without_opengl(environment: Mapping[str, str]) -> None:
+    """As often as one asks; MuJoCo itself would end the process the second time."""
+    script = """
+import numpy as np, parallel_pool
+
+env = parallel_pool.make_vec("Ant-v5", 2, render_mode="rgb_array")
+env.reset(seed=0)
+for _ in range(3):
+    try:
+        env.render()
+    except parallel_pool.MissingDependencyError as error:
+        print(error)
+    env.step(np.zeros((2, 8)))
+env.close()
+"""
+    names = ("MUJOCO_GL", "DISPLAY", "WAYLAND_DISPLAY")
+    kept = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=kept | environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    backend = "glfw" if "DISPLAY" in environment else "egl"
+    assert len(lines) == 3
+    for line in lines:
+        assert f"MUJOCO_GL={backend} finds none" in line
+        assert "install libegl1 and" in line and "libosmesa6" in line
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("backend", ["egl", "osmesa"])
+def test_without_its_library(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", backend)
+    monkeypatch.setitem(sys.modules, f"mujoco.{backend}", None)
+    with Pool("Ant-v5", 1) as pool:
+        pool.reset()
+        with pytest.raises(MissingDependencyError, match=f"MUJOCO_GL={backend} finds none"):
+            pool.render()
+
+
+def test_mujoco_itself_needs_what_mujoco_gl_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It imports that with itself, and PyOpenGL fails in its own way."""
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, path: Any = None, target: Any = None) -> Any:
+            if name == "mujoco":
+                raise AttributeError("'NoneType' object has no attribute 'glGetError'")
+
+    monkeypatch.setenv("MUJOCO_GL", "osmesa")
+    with monkeypatch.context() as patch:
+        patch.delitem(sys.modules, "mujoco")
+        patch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+        patch.setattr(importlib.util, "find_spec", lambda name: object())
+        with pytest.raises(MissingDependencyError, match="imported with MUJOCO_GL=osmesa") as it:
+            Pool("Ant-v5")
+    assert "libosmesa6" in str(it.value)
+
+
+def test_an_unknown_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "vulkan")
+    with pytest.raises(ValueError, match="MUJOCO_GL='vulkan': choose 'egl' or 'glfw' or 'osmesa'"):
+        parallel_pool.make_vec("Ant-v5", 2, render_mode="rgb_array")
+
+
+def test_without_gymnasiums_renderer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It imports imageio and glfw."""
+    monkeypatch.setitem(sys.modules, "gymnasium.envs.mujoco.mujoco_rendering", None)
+    with Pool("Ant-v5", 1) as pool:
+        pool.reset()
+        with pytest.raises(MissingDependencyError, match=r"pip install 'parallel_pool\[mujoco\]'"):
+            pool.render()
+
+
+# -------------------------------------------------------------------------------------- expose --
+
+FIELDS = (
+    *("qpos", "qvel", "qacc", "ctrl", "act", "time", "xpos", "xquat", "geom_xpos", "geom_xmat"),
+    *("cvel", "cinert", "cfrc_ext", "qfrc_actuator", "qfrc_constraint", "qacc_warmstart", "ncon"),
+)
+
+
+@pytest.mark.parametrize("env", IDS)
+def test_expose_is_gymnasiums_mjdata(env: str) -> None:
+    """All of it that a task or a picture reads, for those that need contact forces."""
+    with pair(env, 2) as (theirs, ours):
+        assert isinstance(theirs, gymnasium.vector.SyncVectorEnv)
+        assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
+        pool = ours.pool
+        data = mujoco.MjData(model_of(pool))
+        for steps in (0, 1, 30):
+            advance(theirs, ours, steps=steps)
+            for env_id in (1, 0):
+                pool.expose(env_id, data._address)
+                expected: Any = theirs.envs[env_id].unwrapped
+                for name in FIELDS:
+                    if name == "cfrc_ext" and not reads_forces(pool):
+                        continue
+                    where = f"{name} of {env_id} after {steps}"
+                    assert_same(getattr(data, name), getattr(expected.data, name), where)
+
+
+def reads_forces(pool: Pool) -> bool:
+    """Others are spared mj_rnePostConstraint, which Gymnasium calls after every step."""
+    return "contact_cost_weight" in pool.spec.options
+
+
+def test_expose_refused() -> None:
+    with Pool("CartPole-v1", 1) as pool:
+        pool.reset()
+        with pytest.raises(StateError, match="CartPole-v1 keeps its simulation to itself"):
+            pool.expose(0, 1)
+    other = mujoco.MjData(mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>"))
+    with Pool("Ant-v5", 2) as pool:
+        data = mujoco.MjData(model_of(pool))
+        address = data._address
+        with pytest.raises(StateError, match="environment 1 is not reset: there is nothing to see"):
+            pool.expose(1, address)
+        pool.reset()
+        with pytest.raises(ValueError, match="env_id 2: choose 0 to 1"):
+            pool.expose(2, address)
+        with pytest.raises(ValueError, match="address 0"):
+            pool.expose(0, 0)
+        with pytest.raises(PoolError, match="can't be exposed: MuJoCo: "):
+            pool.expose(0, other._address)
+        pool.send(np.zeros((2, 8), np.float32))
+        with pytest.raises(StateError, match="environment 0 is in flight"):
+            pool.expose(0, address)
+        pool.recv()
+        pool.expose(0, address)
+    with pytest.raises(parallel_pool.ClosedError):
+        pool.expose(0, address)

@@ -1,0 +1,105 @@
+"""The options of MuJoCo's that are switched for speed change no bit, and only proven ones are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+from parallel_pool import registry
+from parallel_pool.envs import mujoco as family
+from parallel_pool.pool import Pool
+from tests.parity.mujoco_switches import ASSETS, known, play, sha256
+
+IDS = [task.id for task in registry.builtin().values() if task.family == "mujoco"]
+MODELS = {path.name: path for path in ASSETS.glob("*.xml") if sha256(path) in family.SWITCHES}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """MuJoCo leaves a MUJOCO_LOG.TXT where models are loaded."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def flags_of(options: dict[str, object]) -> int:
+    link = options["_link"]
+    assert isinstance(link, family.Link)
+    return int(link.model.opt.disableflags)
+
+
+def bits(flags: tuple[str, ...]) -> int:
+    return sum(int(getattr(mujoco.mjtDisableBit, flag)) for flag in known(flags))
+
+
+def prove(name: str, steps: int) -> None:
+    path = MODELS[name]
+    flags = known(family.SWITCHES[sha256(path)])
+    plain, switched = play(path, (), steps, seed=1), play(path, flags, steps, seed=1)
+    assert switched.digest == plain.digest
+    # the models without contacts are those whose joints' limits are all there is to solve
+    assert plain.contacts > 0 or name in {
+        *("inverted_double_pendulum.xml", "inverted_pendulum.xml", "reacher.xml", "swimmer.xml")
+    }
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_switches_change_nothing_for_a_while(name: str) -> None:
+    prove(name, 250)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_switches_change_nothing(name: str) -> None:
+    prove(name, 2500)
+
+
+@pytest.mark.parametrize("name", ["pusher_v5.xml", "reacher.xml"])
+def test_the_proof_can_fail(name: str) -> None:
+    """Where there are several trees, islands give other bits."""
+    path = MODELS[name]
+    plain, switched = play(path, (), 250), play(path, ("mjDSBL_ISLAND",), 250)
+    assert plain.islands > 1
+    assert switched.digest != plain.digest
+
+
+def test_the_installed_version_is_proven() -> None:
+    """Add a version to the table when tests/parity/mujoco_switches.py has passed on it."""
+    assert mujoco.__version__ in family.PROVEN_VERSIONS
+
+
+@pytest.mark.parametrize("env", IDS)
+def test_each_default_model_is_switched(env: str) -> None:
+    definition = registry.find(env)
+    default = str(definition.options["xml_file"].default)
+    flags = family.SWITCHES[sha256(ASSETS / default)]
+    plain = flags_of(family.complete(definition, {"speed_switches": False}))
+    assert flags_of(family.complete(definition, {})) == plain | bits(flags) != plain
+
+
+def test_other_files_and_other_versions_are_left_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definition = registry.find("Ant-v5")
+    copy = folder / "ant.xml"
+    copy.write_bytes((ASSETS / "ant.xml").read_bytes())
+    # the same bytes in another place are the same model
+    assert flags_of(family.complete(definition, {"xml_file": str(copy)})) != 0
+    copy.write_bytes(copy.read_bytes() + b"\n")
+    assert flags_of(family.complete(definition, {"xml_file": str(copy)})) == 0
+    monkeypatch.setattr(family, "PROVEN_VERSIONS", frozenset())
+    assert flags_of(family.complete(definition, {})) == 0
+
+
+@pytest.mark.parametrize("env", IDS)
+def test_environments_do_the_same_with_and_without(env: str) -> None:
+    switched, plain = (
+        Pool(env, 3, seed=4, options={"speed_switches": switches}) for switches in (True, False)
+    )
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        action = rng.uniform(-1, 1, (3, *switched.spec.action.shape)).astype(np.float32)
+        for ours, theirs in zip(switched.step(action), plain.step(action), strict=True):
+            assert ours.tobytes() == theirs.tobytes()

@@ -1,0 +1,29 @@
+"""Comparison of whatever an environment returns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def assert_same(actual: Any, expected: Any, where: str) -> None:
+    """Same types, dtypes, shapes and bits, at any depth."""
+    assert type(actual) is type(expected), where
+    if isinstance(expected, dict):
+        assert actual.keys() == expected.keys(), where
+        for key in expected:
+            assert_same(actual[key], expected[key], f"{where}[{key!r}]")
+    elif isinstance(expected, tuple | list):
+        assert len(actual) == len(expected), where
+        for i, (one, other) in enumerate(zip(actual, expected, strict=True)):
+            assert_same(one, other, f"{where}[{i}]")
+    elif isinstance(expected, np.ndarray):
+        assert (actual.dtype, actual.shape) == (expected.dtype, expected.shape), where
+        if expected.dtype == object:
+            assert_same(actual.tolist(), expected.tolist(), where)
+        elif actual.tobytes() != expected.tobytes():
+            np.testing.assert_array_equal(actual, expected, where)
+            raise AssertionError(f"{where}: signs of zero differ: {actual} {expected}")
+    else:
+        assert actual == expected, where

@@ -1,0 +1,71 @@
+"""An asynchronous pool delivers in another order, and nothing else: each environment's rows are the
+ones a synchronous pool gives it, whatever the number of threads and the size of a batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from parallel_pool.pool import Pool
+
+NUM_ENVS = 13
+ROUNDS = 40
+
+IDS = ["Acrobot-v1", "CartPole-v1", "Pendulum-v1", "test/Duel-v0"]
+
+
+def rows_of(pool: Pool, arrays: tuple[np.ndarray, ...], row: int) -> tuple[bytes, ...]:
+    """One row as bytes. Final columns hold something only where an episode has just ended."""
+    named = dict(zip([column.name for column in pool.columns], arrays, strict=False))
+    ended = named["terminated"][row] or named["truncated"][row]
+    return tuple(
+        np.ascontiguousarray(array[row]).tobytes()
+        for column, array in zip(pool.columns, arrays, strict=True)
+        if ended or not column.is_final
+    )
+
+
+def trajectories(
+    env: str, autoreset: str, *, batch_size: int, num_threads: int, rounds: int
+) -> list[list[tuple[bytes, ...]]]:
+    """Rows of each environment, in the order in which it made them; NUM_ENVS * rounds in all."""
+    pool = Pool(
+        env,
+        NUM_ENVS,
+        batch_size=batch_size,
+        num_threads=num_threads,
+        autoreset=autoreset,
+        max_episode_steps=17,
+        seed=5,
+    )
+    # an action follows from how many rows its environment has made, and from nothing else
+    space = pool.spec.action_space()
+    space.seed(1)
+    actions = np.stack([space.sample() for _ in range(101)])
+    where = [column.name for column in pool.columns].index("env_id")
+    made: list[list[tuple[bytes, ...]]] = [[] for _ in range(NUM_ENVS)]
+
+    pool.send_reset()
+    for _ in range(NUM_ENVS * rounds // batch_size):
+        arrays = pool.recv()
+        env_ids = arrays[where].tolist()
+        for row, env_id in enumerate(env_ids):
+            made[env_id].append(rows_of(pool, arrays, row))
+        pool.send(np.stack([actions[7 * len(made[i]) % 101] for i in env_ids]), env_ids)
+    pool.close()
+    return made
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+@pytest.mark.parametrize("env", IDS)
+def test_order_is_all_that_differs(env: str, autoreset: str) -> None:
+    expected = trajectories(env, autoreset, batch_size=NUM_ENVS, num_threads=1, rounds=2 * ROUNDS)
+    for batch_size, num_threads in ((1, 2), (5, 4), (12, 3), (NUM_ENVS, 4)):
+        found = trajectories(
+            env, autoreset, batch_size=batch_size, num_threads=num_threads, rounds=ROUNDS
+        )
+        # some environments may be ahead of others, yet one has made its ROUNDS rows at least
+        assert max(map(len, found)) >= ROUNDS - 1
+        for env_id, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+            length = min(len(ours), len(theirs))
+            assert ours[:length] == theirs[:length], f"{env_id=} {batch_size=} {num_threads=}"

@@ -1,0 +1,608 @@
+"""The benchmarks' machinery, with made-up players on a made-up clock: nothing here is timed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import (
+    creation,
+    engine_overhead,
+    machine,
+    mujoco_bare,
+    pinned,
+    race,
+    report,
+    rivals,
+    rounds,
+    scenes,
+)
+from benchmarks.outcome import Bar, Outcome, Row, reached
+from benchmarks.rivals import Contender, Task
+from benchmarks.rounds import Sample, Spread
+
+
+class Watch(rounds.Clock):
+    """A clock that goes on only when players say so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.used = 0.0
+        self.asked: list[Sequence[int]] = []
+
+    def wall(self) -> float:
+        return self.now
+
+    def cpu(self, children: Sequence[int]) -> float:
+        self.asked.append(children)
+        return self.used
+
+
+@dataclass
+class Made:
+    """A player whose batches take a known time."""
+
+    watch: Watch
+    seconds: float
+    steps: int = 10
+    cores: float = 2.0
+    children: Sequence[int] = ()
+    played: int = 0
+    closed: bool = False
+
+    def play(self, batches: int) -> int:
+        assert not self.closed
+        self.played += batches
+        self.watch.now += batches * self.seconds
+        self.watch.used += batches * self.seconds * self.cores
+        return batches * self.steps
+
+    def close(self) -> None:
+        self.closed = True
+
+
+# -------------------------------------------------------------------------------------- rounds --
+
+
+def test_a_sample_divides() -> None:
+    sample = Sample(steps=1000, seconds=2.0, cpu_seconds=3.0)
+    assert sample.rate == 500
+    assert sample.cpu_us == 3000
+
+
+def test_ratio_is_the_median_of_each_rounds_ratio() -> None:
+    ours = [Sample(s, 1.0, 1.0) for s in (100, 400, 300)]
+    theirs = [Sample(s, 1.0, 2.0) for s in (50, 100, 100)]
+    assert rounds.ratio(ours, theirs) == Spread(3, 2.5, 3.5)
+    # CPU time per step: 2/50 over 1/100, 2/100 over 1/400, 2/100 over 1/300
+    assert rounds.ratio(ours, theirs, cpu=True).median == pytest.approx(6)
+
+
+def test_ratio_refuses_unequal_rounds() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        rounds.ratio([Sample(1, 1, 1)] * 2, [Sample(1, 1, 1)])
+
+
+@pytest.mark.parametrize("seconds", [1e-5, 0.003, 0.4, 7.0])
+def test_batches_in_fills_the_time(seconds: float) -> None:
+    watch = Watch()
+    wanted = max(1, round(0.5 / seconds))
+    assert rounds.batches_in(Made(watch, seconds), 0.5, watch) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_interleave_lets_everybody_play_in_turn() -> None:
+    watch, order = Watch(), []
+
+    class Noted(Made):
+        def play(self, batches: int) -> int:
+            order.append(self.seconds)
+            return super().play(batches)
+
+    players = {"a": Noted(watch, 0.01), "b": Noted(watch, 0.02), "c": Noted(watch, 0.04)}
+    ticks: list[None] = []
+    samples = rounds.interleave(players, 3, 0.1, clock=watch, tick=lambda: ticks.append(None))
+    # after everybody's calibration, each round starts with another
+    assert order[-9:] == [0.01, 0.02, 0.04, 0.02, 0.04, 0.01, 0.04, 0.01, 0.02]
+    assert len(ticks) == 9
+    assert {name: len(each) for name, each in samples.items()} == {"a": 3, "b": 3, "c": 3}
+    assert [sample.rate for sample in samples["b"]] == pytest.approx([500] * 3)
+    assert [sample.cpu_us for sample in samples["b"]] == pytest.approx([4000] * 3)
+
+
+def test_cpu_time_of_children_counts(tmp_path: Path) -> None:
+    watch = Watch()
+    rounds.timed(Made(watch, 1.0, children=(4, 5)), 1, watch)
+    assert watch.asked == [(4, 5), (4, 5)]
+
+
+def test_the_real_clock_sees_this_process_as_its_own_child() -> None:
+    import os
+
+    clock = rounds.Clock()
+    alone, twice = clock.cpu(()), clock.cpu((os.getpid(),))
+    assert twice >= 2 * alone - 0.02 > 0
+
+
+# ---------------------------------------------------------------------------------------- race --
+
+
+TASK = Task("CartPole-v1", 8, 8, 2, 2, 500)
+
+
+def field_of(watch: Watch) -> tuple[scenes.Scene, list[Made]]:
+    """A scene of made-up contenders, and every player they made.
+
+    Ours take 1 and 2 ms for a batch of 8; the rival 10 ms, but 6 ms at 1 thread and batches of 4;
+    the other rival 4 ms, and it has nothing to set.
+    """
+    made: list[Made] = []
+
+    def contender(name: str, family: str, seconds: float, tunable: bool = False) -> Contender:
+        def make(task: Task) -> Made:
+            liked = tunable and (task.num_threads, task.batch_size) == (1, 4)
+            made.append(Made(watch, 0.0015 if liked else seconds, steps=task.batch_size))
+            return made[-1]
+
+        return Contender(name, family, make, "numpy", tunable)
+
+    scene = scenes.Scene(
+        name="made-up",
+        title="Made up",
+        task=TASK,
+        ours=(contender("quick", "ours", 0.001), contender("slow", "ours", 0.002)),
+        rivals=(contender("rival", "envpool", 0.01, True), contender("other", "ale", 0.004)),
+        bars={"rival": 1.5, "other": 2.5},
+    )
+    return scene, made
+
+
+def test_race_finds_the_rivals_best_and_judges_by_it() -> None:
+    watch = Watch()
+    scene, made = field_of(watch)
+    ticks: list[str] = []
+    outcome = race.run(
+        scene, ("envpool", "ale"), race.Effort(rounds=5), clock=watch, tick=ticks.append
+    )
+
+    assert [(row.who, row.role, row.setting) for row in outcome.rows] == [
+        ("quick", "ours", "2 threads, batch 8"),
+        ("slow", "ours", "2 threads, batch 8"),
+        ("rival", "same", "2 threads, batch 8"),
+        ("rival", "best", "1 thread, batch 4"),
+        ("other", "only", "8 envs"),
+    ]
+    ratios = [{n: round(r.median, 6) for n, r in row.ratios.items()} for row in outcome.rows]
+    assert ratios == [
+        {},
+        {},
+        {"quick": 10, "slow": 5},
+        {"quick": 3, "slow": 1.5},
+        {"quick": 4, "slow": 2},
+    ]
+    # the slower of ours against the better of theirs
+    assert [round(bar.reached or 0, 6) for bar in outcome.bars] == [1.5, 2]
+    assert all(len(row.samples) == 5 for row in outcome.rows)
+    assert all(player.closed for player in made)
+    # nine settings tried, then five players
+    assert len(made) == 14
+    assert len(ticks) == race.ticks_of(scene, scene.rivals, race.Effort(rounds=5)) == 9 + 5 * 6
+
+
+def test_a_rival_at_its_best_from_the_start_has_one_row() -> None:
+    watch = Watch()
+    scene, _ = field_of(watch)
+    scene = replace(scene, task=replace(TASK, num_threads=1, batch_size=4))
+    outcome = race.run(scene, ("envpool",), race.QUICK, clock=watch)
+    assert [(row.who, row.role) for row in outcome.rows[2:]] == [("rival", "same = best")]
+
+
+def test_rivals_not_asked_for_or_not_installed_are_not_measured() -> None:
+    watch = Watch()
+    scene, _ = field_of(watch)
+    absent = replace(scene.rivals[0], package="no-such-package")
+    scene = replace(scene, rivals=(absent, scene.rivals[1]))
+    outcome = race.run(scene, ("envpool",), race.QUICK, clock=watch)
+    assert [row.who for row in outcome.rows] == ["quick", "slow"]
+    assert [bar.is_met for bar in outcome.bars] == [None, None]
+    assert outcome.notes == ["no-such-package is not installed: pip install no-such-package"]
+
+
+def test_bars_may_be_on_cpu_time() -> None:
+    watch = Watch()
+    scene, _ = field_of(watch)
+    scene = replace(scene, bars={}, cpu_bars={"other": 1.9})
+    outcome = race.run(scene, ("ale",), race.QUICK, clock=watch)
+    # all of them use two cores, so it is the ratio of the clock here
+    assert [str(bar) for bar in outcome.bars] == ["CPU time vs other >= 1.9x: 2x, met"]
+
+
+def test_a_scene_may_draw_conclusions() -> None:
+    watch = Watch()
+    scene, _ = field_of(watch)
+    scene = replace(scene, conclude=lambda rows: [f"{len(rows)} rows"])
+    assert race.run(scene, (), race.QUICK, clock=watch).notes == ["2 rows"]
+
+
+def test_a_player_may_have_a_number_of_environments_of_its_own() -> None:
+    watch = Watch()
+    scene, made = field_of(watch)
+    few = replace(scene.rivals[1], num_envs=4)
+    scene = replace(scene, task=replace(TASK, batch_size=2), rivals=(few,), bars={})
+    outcome = race.run(scene, ("ale",), race.QUICK, clock=watch)
+    assert outcome.rows[2].setting == "4 envs"
+    assert made[-1].steps == 2
+    assert made[-1].played >= 4 * race.WARM_UP // 2
+
+
+def pinned_scene(version: str) -> scenes.Scene:
+    return replace(field_of(Watch())[0], mujoco=version)
+
+
+def test_a_scene_of_another_mujoco_needs_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pinned.importlib.metadata, "version", lambda name: "3.6.0")
+    assert [pinned.is_needed(pinned_scene(v)) for v in ("", "3.6.0", "3.5.0")] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_a_mujoco_that_is_not_there_is_named() -> None:
+    each = pinned.run(pinned_scene("0.1"), ("envpool",), race.QUICK)
+    assert [bar.is_met for bar in each.bars] == [None, None]
+    assert "MuJoCo 0.1 is not in" in each.notes[-1]
+
+
+@pytest.mark.slow
+def test_a_pinned_scene_is_measured_in_its_process() -> None:
+    scene = next(scene for scene in scenes.RACES if scene.name == "halfcheetah-32-16")
+    ticks: list[str] = []
+    effort = race.Effort(rounds=1, seconds=0.01, trial=0.01, all_settings=False)
+    each = pinned.run(scene, ("bare",), effort, tick=ticks.append)
+    assert [row.who for row in each.rows][:2] == [
+        "parallel_pool.make",
+        mujoco_bare.bare_per_env.name,
+    ]
+    # EnvPool is one of the family, and not everywhere
+    there = [who for who in scene.rivals if who.family == "bare" and race.is_there(who)]
+    assert len(each.rows) == len(scene.ours) + len(there)
+    assert ticks
+
+
+def test_players_are_closed_when_one_fails() -> None:
+    watch = Watch()
+    scene, made = field_of(watch)
+
+    def fail(task: Task) -> Made:
+        raise RuntimeError("no")
+
+    scene = replace(scene, rivals=(replace(scene.rivals[1], make=fail),))
+    with pytest.raises(RuntimeError):
+        race.run(scene, ("ale",), race.QUICK, clock=watch)
+    assert len(made) == 2
+    assert all(player.closed for player in made)
+
+
+# -------------------------------------------------------------------------------------- scenes --
+
+
+def test_scenes_have_names_of_their_own_and_bars_for_those_who_play() -> None:
+    assert len({scene.name for scene in scenes.RACES}) == len(scenes.RACES)
+    for scene in scenes.RACES:
+        assert {*scene.bars, *scene.cpu_bars} <= {who.name for who in scene.rivals}
+        assert all(who.family == "ours" for who in scene.ours)
+
+
+def test_everybody_gets_the_same_actions() -> None:
+    ours, theirs = TASK.actions(rivals.np.int64), TASK.actions(rivals.np.int32)
+    assert len(ours) == rivals.ROWS
+    assert all((a == b).all() for a, b in zip(ours, theirs, strict=True))
+    assert {len(row) for row in replace(TASK, batch_size=4).actions(rivals.np.int32)} == {4}
+
+
+def test_box_actions_are_within_bounds_and_rounded_for_everybody() -> None:
+    task = replace(TASK, num_actions=0, action_size=3, action_bound=0.4)
+    ours, theirs = task.actions(rivals.np.int64), task.actions(rivals.np.int32, rivals.np.float64)
+    assert ours[0].shape == (8, 3)
+    assert (ours[0].dtype, theirs[0].dtype) == (rivals.np.float32, rivals.np.float64)
+    assert all((a == b).all() for a, b in zip(ours, theirs, strict=True))
+    assert 0.39 < max(abs(row).max() for row in theirs) <= rivals.np.float32(0.4)
+
+
+def test_settings_are_threads_times_batches() -> None:
+    found = [(task.num_threads, task.batch_size) for task in TASK.settings()]
+    assert found == [(t, b) for t in (1, 2, 3) for b in (8, 4, 2)]
+    one = replace(TASK, num_envs=1, batch_size=1)
+    assert [(task.num_threads, task.batch_size) for task in one.settings()] == [
+        (1, 1),
+        (2, 1),
+        (3, 1),
+    ]
+
+
+@pytest.mark.parametrize("scene", scenes.RACES, ids=lambda scene: scene.name)
+def test_ours_play_every_scene(scene: scenes.Scene) -> None:
+    for who in scene.ours:
+        with race.playing(who, scene.task) as player:
+            assert player.play(3) == 3 * scene.task.batch_size
+
+
+@pytest.mark.parametrize(
+    "who",
+    [rivals.gymnasium_numpy, rivals.gymnasium_sync, rivals.gymnasium_async, rivals.gymnasium_loop],
+    ids=lambda who: who.name,
+)
+def test_gymnasium_plays(who: Contender) -> None:
+    task = scenes.cart_pole(2, 1)
+    with race.playing(who, task) as player:
+        assert len(player.children) == (2 if who is rivals.gymnasium_async else 0)
+        # long enough for episodes to end
+        assert player.play(60) == 120
+
+
+@pytest.mark.parametrize("name", scenes.MUJOCO)
+@pytest.mark.parametrize("data_per_thread", [False, True])
+def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> None:
+    """Its states are ours bit by bit, through resets and time limits: no step is left out."""
+    import numpy as np
+
+    import parallel_pool
+
+    num_envs, limit = 3, 40
+    task = replace(scenes.mujoco(name, num_envs, num_envs, 1), max_episode_steps=limit)
+    env = parallel_pool.make_vec(
+        task.env_id, num_envs, max_episode_steps=limit, vector_kwargs={"num_threads": 1}
+    )
+    obs, _ = env.reset(seed=1)
+    bare = mujoco_bare.Bare(task, data_per_thread=data_per_thread)
+    # its resets take the place of a step, and so of a row
+    bare.play(1)
+    # observations begin with the positions, but for the runner's place
+    hidden = 2 if name in ("Ant", "Humanoid") else 1
+    ends = 0
+    for row in task.actions(np.int64)[1:]:
+        obs, _, terminated, truncated, _ = env.step(row)
+        bare.play(1)
+        ends += int((terminated | truncated).sum())
+        for i in range(num_envs):
+            qpos, _ = bare.look(i)
+            assert (obs[i, : len(qpos) - hidden] == qpos[hidden:]).all()
+    bare.close()
+    env.close()
+    assert ends >= 3 * num_envs
+
+
+def test_the_bare_loop_shares_its_steps_among_threads() -> None:
+    task = scenes.mujoco("HalfCheetah", 4, 2, 2)
+    with race.playing(mujoco_bare.bare_per_env, task) as player:
+        assert player.play(5) == 10
+
+
+def test_the_gain_is_split_into_factors() -> None:
+    def row(who: str, cpu_us: float, role: str = "only") -> Row:
+        return Row(who, "", role, Spread(1, 1, 1), Spread(cpu_us, cpu_us, cpu_us))
+
+    rows = [
+        row("parallel_pool.make", 10, "ours"),
+        row("EnvPool", 32, "same"),
+        row("EnvPool", 33, "best"),
+        row(mujoco_bare.bare_envpool.name, 16),
+        row(mujoco_bare.bare_stock.name, 12),
+        row(mujoco_bare.bare_per_env.name, 8),
+    ]
+    assert mujoco_bare.gain(rows) == [
+        "3.2x less CPU time per step than EnvPool at the same setting = 2 (EnvPool's engine) x"
+        " 1.33 (MuJoCo's build) x 1.5 (switched options) x 0.8 (our engine)"
+    ]
+    assert mujoco_bare.gain(rows[:-1]) == []
+
+
+def test_an_asynchronous_pool_is_idle_between_plays() -> None:
+    calls: list[str] = []
+    flying = ["a", "b", "c"]
+
+    class Pool:
+        def recv(self) -> tuple[object, ...]:
+            calls.append(f"recv {flying[0]}")
+            return 0, 0, 0, 0, {"env_id": flying.pop(0)}
+
+        def send(self, action: int, env_id: str) -> None:
+            calls.append(f"send {action} {env_id}")
+            flying.append(env_id)
+
+    player = rivals.SendingEnvPool(Pool(), [0, 1, 2, 3, 4], 6, 2)
+    assert (player.play(2), flying) == (4, [])
+    calls.clear()
+    assert (player.play(5), flying) == (10, [])
+    assert calls == [
+        *("send 2 c", "send 3 a", "send 4 b"),
+        *("recv c", "send 0 c", "recv a", "send 1 a"),
+        *("recv b", "recv c", "recv a"),
+    ]
+
+
+def test_looping_resets_what_has_ended_and_counts_it() -> None:
+    calls: list[str] = []
+
+    class Short:
+        def reset(self) -> None:
+            calls.append("reset")
+
+        def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, int]]:
+            calls.append(f"step {action}")
+            return 0, 0.0, len(calls) % 3 == 0, False, {}
+
+        def close(self) -> None:
+            calls.append("close")
+
+    player = rivals.Looping([Short()], [[0], [1], [2], [3]])
+    assert player.play(5) == 5
+    player.close()
+    assert calls == ["reset", "step 1", "step 2", "reset", "step 0", "close"]
+
+
+# ------------------------------------------------------------------------------------- reports --
+
+
+def outcome(name: str = "made-up", rate: float = 1000.0) -> Outcome:
+    ours = Row(
+        "ours",
+        "2 threads",
+        "ours",
+        Spread(rate, 0.9 * rate, 1.1 * rate),
+        Spread(1, 1, 1),
+        samples=[rate],
+    )
+    theirs = Row(
+        "them",
+        "3 threads",
+        "best",
+        Spread(rate / 4, 0.24 * rate, 0.26 * rate),
+        Spread(8, 7, 9),
+        ratios={"ours": Spread(4, 3.5, 4.5)},
+        cpu_ratios={"ours": Spread(8, 7, 9)},
+        samples=[rate / 4],
+    )
+    bars = [Bar("vs them", 5, 4.0), Bar("vs nobody", 2, None)]
+    return Outcome(name, f"Title of {name}", "env steps/s", 4, 7, [ours, theirs], bars, ["a note"])
+
+
+MACHINE = {
+    "cpu": "A processor",
+    "cores": 2,
+    "system": "Linux",
+    "python": "3.11",
+    "compiler": "cc",
+    "versions": {"numpy": "2"},
+}
+
+
+def test_bars_say_what_was_reached() -> None:
+    assert str(Bar("vs them", 4.5, 5.21)) == "vs them >= 4.5x: 5.21x, met"
+    assert str(Bar("vs them", 4.5, 4.49)) == "vs them >= 4.5x: 4.49x, NOT met"
+    assert str(Bar("vs them", 4.5, None)) == "vs them >= 4.5x: not measured"
+    assert str(Bar("time", 0.5, 0.5, at_least=False, unit=" s")) == "time < 0.5 s: 0.5 s, NOT met"
+    assert Bar("time", 0.5, 0.49, at_least=False).is_met is True
+
+
+def test_reached_takes_the_worst_of_ours_against_the_best_of_theirs() -> None:
+    rows = [
+        Row("them", "", "same", Spread(1, 1, 1), ratios={"a": Spread(9, 9, 9)}),
+        Row(
+            "them", "", "best", Spread(1, 1, 1), ratios={"a": Spread(4, 1, 9), "b": Spread(3, 2, 9)}
+        ),
+        Row("others", "", "only", Spread(1, 1, 1), ratios={"a": Spread(1, 1, 1)}),
+    ]
+    assert reached(rows, "them") == 3
+    assert reached(rows, "nobody") is None
+
+
+def test_outcomes_survive_json() -> None:
+    each = outcome()
+    data = json.loads(json.dumps(each.to_json()))
+    assert [bar["met"] for bar in data["bars"]] == [False, None]
+    assert Outcome.from_json(data) == each
+
+
+def test_numbers_are_short() -> None:
+    assert [report.short(v) for v in (46_812_345, 999_600, 12_345, 1000, 999.4, 0.0123)] == [
+        "46.8 M",
+        "1.00 M",
+        "12.3 k",
+        "1.00 k",
+        "999",
+        "0.0123",
+    ]
+
+
+def test_tables_label_frames_and_steps() -> None:
+    page = report.markdown([outcome()], MACHINE)
+    assert "| env steps/s | frames/s (x 4) | CPU us/step |" in page
+    assert "| 1.00 k (900-1.10 k) | 4.00 k |" in page
+    assert "- bar: vs them >= 5x: 4x, NOT met" in page
+    table = report.rich_table(outcome())
+    assert table.row_count == 2
+    assert len(table.columns) == len(report.headings(outcome()))
+
+
+def test_written_scenes_stay_until_they_are_measured_again(tmp_path: Path) -> None:
+    report.write(tmp_path, [outcome("a"), outcome("b")], MACHINE)
+    files = report.write(tmp_path, [outcome("b", rate=2000)], MACHINE)
+    assert [file.name for file in files] == ["results.json", "results.md", "results.png"]
+    assert files[2].read_bytes().startswith(b"\x89PNG")
+    found = report.read(tmp_path)
+    assert [(each.name, each.rows[0].value.median) for each in found] == [("a", 1000), ("b", 2000)]
+
+
+def test_machine_tells_what_matters() -> None:
+    facts = machine.facts()
+    assert facts["cores"] >= 1
+    assert facts["versions"]["numpy"]
+    assert set(machine.moment()) == {"time", "commit", "load"}
+    assert machine.name() == machine.name().lower().replace(" ", "-")
+
+
+# ------------------------------------------------------------------------------------- special --
+
+
+def test_creation_compares_in_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    took = {"parallel_pool.make": 0.2, "EnvPool": 8.0}
+
+    def told(who: str, env_id: str, num_envs: int) -> dict[str, float]:
+        assert env_id == "Pong-v5"
+        return {"seconds": took[who] * num_envs / 64, "bytes": 1e6 + num_envs * 100 * 1024}
+
+    monkeypatch.setattr(creation, "in_child", told)
+    monkeypatch.setattr(creation, "is_there", lambda who: who in took)
+    each = creation.run(creation.CREATIONS[0], ("envpool", "ale"), 3)
+    assert [row.value.median for row in each.rows] == [0.2, 8.0]
+    assert each.rows[1].ratios["parallel_pool.make"].median == 40
+    assert [bar.is_met for bar in each.bars] == [True, True]
+    assert each.bars[1].reached == pytest.approx(100)
+
+
+def test_creation_in_a_child_makes_what_it_measures() -> None:
+    told = creation.in_child("parallel_pool.make", "Pong-v5", 2)
+    assert set(told) == {"seconds", "bytes"}
+    assert told["seconds"] > 0
+
+
+def test_overhead_is_read_from_what_c_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"bare_ns": 40, "added_ns": 11, "added_low_ns": 10, "added_high_ns": 13, "rounds": 3}
+    monkeypatch.setattr(engine_overhead, "measure", lambda rounds: told)
+    each = engine_overhead.run(3)
+    assert each.rows[1].value == Spread(11, 10, 13)
+    assert [bar.is_met for bar in each.bars] == [True]
+
+
+@pytest.mark.slow
+def test_overhead_builds_and_runs() -> None:
+    told = engine_overhead.measure(1)
+    assert told["id"] == "CartPole-v1"
+    assert told["num_envs"] == 1024
+    assert told["bare_ns"] > 0
+
+
+def test_command_measures_and_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def run(scene: scenes.Scene, vs: Sequence[str], effort: race.Effort, *, tick: race.Tick):
+        asked.append((scene.name, tuple(vs), effort.rounds))
+        tick("round")
+        return outcome(scene.name)
+
+    monkeypatch.setattr(race, "run", run)
+    arguments = ["cartpole-1", "pong-1", "--vs", "ale,envpool", "--rounds", "6"]
+    assert command.main([*arguments, "--out", str(tmp_path)]) == 0
+    assert asked == [("cartpole-1", ("ale", "envpool"), 6), ("pong-1", ("ale", "envpool"), 6)]
+    assert [each.name for each in report.read(tmp_path)] == ["cartpole-1", "pong-1"]
+    shown = capsys.readouterr().out
+    assert "Title of pong-1" in shown
+    assert "vs them >= 5x: 4x, NOT met" in shown

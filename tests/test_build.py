@@ -1,0 +1,203 @@
+"""The build: what it refuses, what it repeats, and whether its packages work where it is not."""
+
+from __future__ import annotations
+
+import email
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import build_ffi
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def build_on(pretence: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Runs the build in a Python that was told a lie about its system first."""
+    script = f"import platform, sys, build_ffi; {pretence}; build_ffi.main(['build_ext'])"
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("pretence", "sentence"),
+    [
+        (
+            "platform.system = lambda: 'Windows'",
+            "parallel_pool does not run on Windows: its engine needs Linux or macOS"
+            " (on Windows, install it inside WSL 2).",
+        ),
+        (
+            "sys.maxsize = 2**31 - 1",
+            "parallel_pool needs a 64-bit Python, and this one has 32 bits.",
+        ),
+    ],
+)
+def test_unsupported_system_gets_one_sentence(pretence: str, sentence: str) -> None:
+    done = build_on(pretence)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"error: {sentence}"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ({"CC": "/no/such/compiler"}, "'/no/such/compiler' was not found: install gcc or clang"),
+        ({"PP_SANITIZE": "memory"}, "PP_SANITIZE=memory: choose from address, undefined, thread"),
+        # the smallest flag that no compiler has
+        ({"CFLAGS": "-no-such-flag"}, "-no-such-flag"),
+    ],
+)
+def test_wrong_setting_is_named(env: dict[str, str], words: str) -> None:
+    done = build_on("pass", **env)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_cdef_keeps_only_declarations() -> None:
+    text = build_ffi.cdef()
+    assert "pp_pool_create" in text and "pp_env_def" in text
+    assert not re.search(r"^#", text, re.MULTILINE)
+
+
+def test_table_lists_each_definition_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "csrc" / "envs" / "new"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(build_ffi, "ROOT", tmp_path)
+    monkeypatch.setattr(build_ffi, "CSRC", tmp_path / "csrc")
+    (folder / "two.c").write_text(
+        "const pp_env_def pp_env_b = {\n};\nconst pp_env_def pp_env_a = {"
+    )
+    (folder / "none.c").write_text("  const pp_env_def pp_env_c = {\n/* pp_env_def pp_env_d */\n")
+    table = build_ffi.environment_table()
+    assert re.findall(r"^    &(\w+),$", table, re.MULTILINE) == ["pp_env_b", "pp_env_a"]
+    assert "*count = 2;" in table
+    (folder / "again.c").write_text("const pp_env_def pp_env_a = {\n")
+    with pytest.raises(Exception, match=r"pp_env_a is defined in .*again\.c and again in .*two\.c"):
+        build_ffi.environment_table()
+
+
+def test_object_is_stale_when_anything_it_was_made_from_changed(tmp_path: Path) -> None:
+    source, header = tmp_path / "a b.c", tmp_path / "a.h"
+    made, listed = tmp_path / "a.o", tmp_path / "a.d"
+    assert build_ffi.is_stale(made, listed)
+    for path in (source, header, made):
+        path.touch()
+    listed.write_text(f"a.o: {str(source).replace(' ', chr(92) + ' ')} \\\n {header}\n")
+    past, present = time.time() - 100, time.time()
+    os.utime(source, (past, past))
+    os.utime(header, (past, past))
+    assert not build_ffi.is_stale(made, listed)
+    os.utime(header, (present + 100, present + 100))
+    assert build_ffi.is_stale(made, listed)
+    header.unlink()
+    assert build_ffi.is_stale(made, listed)
+
+
+# ----------------------------------------------------------------------------------- packages --
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An sdist of this tree, and a wheel built from nothing but that sdist."""
+    folder = tmp_path_factory.mktemp("packages")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT],
+        check=True,
+        capture_output=True,
+    )
+    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return sdist, wheel
+
+
+@pytest.mark.package
+def test_sdist_holds_all_of_csrc(packages: tuple[Path, Path]) -> None:
+    with tarfile.open(packages[0]) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    listed = subprocess.run(
+        ["git", "ls-files", "csrc", "parallel_pool", "build_ffi.py", "LICENSE", "pyproject.toml"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert len(listed) > 20
+    assert set(listed) <= held
+
+
+@pytest.mark.package
+def test_wheel_is_for_every_python(packages: tuple[Path, Path]) -> None:
+    wheel = packages[1]
+    assert "-cp311-abi3-" in wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        held = set(archive.namelist())
+    headers = {f"parallel_pool/include/{name}" for name in build_ffi.include_files()}
+    assert "parallel_pool/include/pp_env.h" in headers
+    assert held >= headers | {"parallel_pool/_core.pyi", "parallel_pool/py.typed"}
+    assert not any(name.startswith(("csrc", "tests", "build")) for name in held)
+
+
+@pytest.mark.package
+def test_wheel_shows_the_readme(packages: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(packages[1]) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = email.message_from_bytes(archive.read(name))
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    readme = (ROOT / "README.md").read_text()
+    assert metadata.get_payload(decode=True) == readme.encode()
+
+
+STEP = """
+import numpy, parallel_pool
+from parallel_pool.pool import Pool
+with_pool = Pool("CartPole-v1", 3, seed=1)
+first = with_pool.reset()
+rows = with_pool.step(numpy.ones(3, numpy.int64))
+assert rows[0].shape == (3, 4), rows[0].shape
+assert (rows[0] != first[0]).any()
+with_pool.close()
+print(parallel_pool.__file__)
+print(parallel_pool.get_include())
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of an environment that has the wheel, and this one's other packages to lean on."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--quiet", packages[1]], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    # a path named in a .pth file is searched, but its own .pth files, which would bring the
+    # editable install, are not read
+    (site / "others.pth").write_text(sysconfig.get_path("purelib"))
+    return python
+
+
+@pytest.mark.package
+def test_installed_wheel_steps(installed: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [installed, "-c", STEP], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    file, include = done.stdout.split()
+    assert Path(file).is_relative_to(installed.parent.parent)
+    assert Path(include, "pp_env.h").exists()

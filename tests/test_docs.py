@@ -1,0 +1,61 @@
+"""The Python code in README.md and docs/ runs as written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+# runs the blocks of one page one after another, as a reader would type them
+RUN = """
+import pathlib, sys
+namespace = {"__name__": "__main__"}
+for block in sorted(pathlib.Path(sys.argv[1]).glob("block-*.py")):
+    exec(compile(block.read_text(), str(block), "exec"), namespace)
+"""
+
+
+def python_blocks(page: Path) -> list[tuple[int, str]]:
+    """Line and text of every block of Python on a page."""
+    text = page.read_text()
+    return [
+        (text.count("\n", 0, block.start()) + 1, block[1])
+        for block in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    ]
+
+
+def test_blocks_are_found() -> None:
+    assert len(python_blocks(ROOT / "docs" / "migrating-from-envpool.md")) >= 5
+
+
+def test_every_block_names_its_language() -> None:
+    """A block without one, or with an unusual one, would silently not be run."""
+    for page in PAGES:
+        fences = re.findall(r"^```(.*)$", page.read_text(), re.MULTILINE)
+        assert len(fences) % 2 == 0, f"{page.name}: a block is not closed"
+        languages = set(fences[::2])
+        assert languages <= {"python", "sh", "c", "text"}, f"{page.name}: {languages}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+    # what pages say lies there: an environment of the reader's own
+    source = (ROOT / "csrc" / "envs" / "_template.c").read_text()
+    source = source.replace("test/Template-v0", "Corridor-v0")
+    source = source.replace("pp_env_test_template_v0", "pp_env_corridor_v0")
+    (tmp_path / "corridor.c").write_text(source)
+    blocks = python_blocks(page)
+    for line, block in blocks:
+        # blank lines before it, so that a traceback tells the line of the page
+        (tmp_path / f"block-{line:05}.py").write_text("\n" * line + block)
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,64 @@
+"""Exceptions survive the way between processes, with all they say."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from same import assert_same
+
+from parallel_pool import errors
+from parallel_pool.pool import Pool
+
+EVERYTHING = [each for each in vars(errors).values() if isinstance(each, type)]
+CLASSES = [each for each in EVERYTHING if issubclass(each, errors.PoolError)]
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    **{
+        f"pickle {protocol}": lambda error, p=protocol: pickle.loads(pickle.dumps(error, p))
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    },
+}
+
+
+def made(kind: type[Exception]) -> Exception:
+    message = "why, what was seen, and the cure"
+    if kind is errors.EnvError:
+        error: Exception = errors.EnvError(message, [1, 3], (np.arange(4.0), np.ones((4, 2), bool)))
+    else:
+        error = kind(message)
+    error.add_note("where it was")
+    return error
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_a_copy_says_the_same(kind: type[Exception], way: str) -> None:
+    error = made(kind)
+    again = WAYS[way](error)
+    assert type(again) is kind
+    assert str(again) == str(error) != ""
+    assert again.args == error.args
+    assert_same(vars(again), vars(error), "attributes")
+
+
+def test_all_are_tried() -> None:
+    assert errors.EnvError in CLASSES and len(CLASSES) >= 7
+
+
+def test_what_a_failing_environment_raises_is_copied_too() -> None:
+    pool = Pool("test/Fault-v0", 3, options={"fail_on": "step", "fail_env": 1})
+    pool.reset()
+    with pytest.raises(errors.EnvError) as caught:
+        pool.step([0, 1, 0])
+    error = caught.value
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+    assert again.env_ids == error.env_ids == (1,)
+    assert_same(again.batch, error.batch, "batch")

@@ -1,0 +1,71 @@
+"""The pictures of the demo and of the benchmarks: nothing that is written is cut off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from benchmarks import report
+from benchmarks.outcome import Outcome
+from parallel_pool.demo import picture
+from parallel_pool.demo.speeds import TASKS, Speed, runners
+
+RESULTS = Path(report.__file__).parent / "results" / "amd-epyc-2-cores"
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """The figures that are written, in order."""
+    figures: list[Figure] = []
+    save = Figure.savefig
+
+    def keep(figure: Figure, *arguments: Any, **settings: Any) -> None:
+        save(figure, *arguments, **settings)
+        figures.append(figure)
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    return figures
+
+
+def texts(figure: Figure) -> Iterator[tuple[str, float, float]]:
+    """What is written, with the left and right ends, as shares of the figure's width."""
+    for text in figure.findobj(Text):
+        if text.get_text() and text.get_visible():
+            extent = text.get_window_extent()
+            yield text.get_text(), extent.x0 / figure.bbox.width, extent.x1 / figure.bbox.width
+
+
+@pytest.mark.parametrize("best", [1.0, 888.0, 24_600.0, 888_000.0, 46_800_000.0, 8.88e9])
+def test_the_demos_numbers_stay_within_the_margins(
+    best: float, drawn: list[Figure], tmp_path: Path
+) -> None:
+    everybody = runners()
+    # the best has the longest bar, but the next one may have the longer number
+    speeds = [Speed(each, best / (1 + 0.012 * i)) for i, each in enumerate(everybody)]
+    picture.draw(speeds, np.zeros((4, 210, 160, 3), np.uint8), tmp_path / "demo.png")
+    (figure,) = drawn
+    written = {text for text, _, _ in texts(figure)}
+    assert {picture.in_words(each.steps_per_second) for each in speeds} <= written
+    assert len(written) > len(speeds) + len(TASKS)
+    for text, left, right in texts(figure):
+        assert left > 0.035 and right < 0.9605, text
+
+
+def test_the_benchmarks_titles_end_within_the_picture(drawn: list[Figure], tmp_path: Path) -> None:
+    machine = json.loads((RESULTS / "results.json").read_text())["machine"]
+    outcomes = report.read(RESULTS)
+    longer = Outcome.from_json(outcomes[0].to_json())
+    longer.title = "a scene that is not easily said in so few words, " * 3 + "as others are"
+    report.plot([*outcomes, longer], machine, tmp_path / "results.png")
+    (figure,) = drawn
+    written = " ".join(text for text, _, _ in texts(figure))
+    assert all(each.title in written for each in [*outcomes, longer])
+    for text, left, right in texts(figure):
+        assert left >= 0 and right <= 1, text

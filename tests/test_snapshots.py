@@ -1,0 +1,264 @@
+"""Snapshots that are damaged, or restored several at once: all or nothing.
+
+What a snapshot restores is in tests/contract/test_every_id.py.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from same import assert_same
+
+import parallel_pool
+from parallel_pool import registry
+from parallel_pool.errors import PoolError, StateError
+from parallel_pool.pool import Pool
+
+DAMAGED = "the snapshot is damaged"
+
+# counts its steps; a snapshot of three of them is taken in, and then found wanting
+FRAIL = """
+#include <stdio.h>
+#include <string.h>
+#include "pp_env.h"
+
+static const pp_field fields[] = {{.name = "obs", .dtype = PP_INT64, .low = 0, .high = 1e9}};
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  *(int64_t *)env->state = 0;
+  return PP_OK;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  (void)action, (void)result;
+  ++*(int64_t *)env->state;
+  return PP_OK;
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  if (rows[0]) memcpy(rows[0], env->state, 8);
+  return PP_OK;
+}
+
+static int64_t save(pp_env *env, void *bytes) {
+  if (bytes) memcpy(bytes, env->state, 8);
+  return 8;
+}
+
+static int load(pp_env *env, const void *bytes, int64_t size) {
+  memcpy(env->state, bytes, (size_t)size);
+  if (*(int64_t *)env->state != 3) return PP_OK;
+  snprintf(env->error->text, sizeof(env->error->text), "three is too many");
+  return PP_ERR_ENV;
+}
+
+const pp_env_def pp_env_frail = {
+    .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "Frail-v0", .family = "mine",
+    .reference = "none", .reward_threshold = 1e6, .state_size = 8, .num_fields = 1,
+    .fields = fields, .reset = reset, .step = step, .observe = observe, .save = save, .load = load,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 2},
+};
+"""
+
+
+def played(env: str, num_envs: int = 1, steps: int = 5, **settings: Any) -> Pool:
+    pool = Pool(env, num_envs, seed=3, **settings)
+    pool.reset()
+    for _ in range(steps):
+        pool.step(np.zeros(num_envs, np.int64))
+    return pool
+
+
+def flipped(state: bytes, bit: int) -> bytes:
+    copy = bytearray(state)
+    copy[bit // 8] ^= 1 << bit % 8
+    return bytes(copy)
+
+
+# --------------------------------------------------------------------------------- damage --
+
+
+@pytest.mark.parametrize("env", ["CartPole-v1", "test/Heap-v0", "Pong-v5"])
+def test_a_flipped_bit_is_noticed_wherever_it_is(env: str) -> None:
+    pool = played(env)
+    (state,) = pool.get_state()
+    bits = np.arange(8 * len(state))
+    if len(bits) > 10_000:
+        # the engine's books and the end in full, the environment's own bytes here and there
+        some = np.random.default_rng(1).choice(bits, 2000, replace=False)
+        bits = np.concatenate([bits[:1400], some, bits[-600:]])
+    for bit in bits.tolist():
+        with pytest.raises(ValueError, match=DAMAGED):
+            pool.set_state([flipped(state, bit)])
+    assert pool.get_state() == [state]
+    pool.set_state([state])
+
+
+def cut(state: bytes) -> bytes:
+    return state[:-1]
+
+
+def lengthened(state: bytes) -> bytes:
+    return state + b"\0"
+
+
+def exchanged(state: bytes) -> bytes:
+    """Two neighbouring blocks of the environment's bytes change places."""
+    at = 1000
+    return state[:at] + state[at + 64 : at + 128] + state[at : at + 64] + state[at + 128 :]
+
+
+def mixed(state: bytes) -> bytes:
+    """The second half is of another moment."""
+    pool = played("Pong-v5", steps=60)
+    (other,) = pool.get_state()
+    half = len(state) // 2
+    return state[:half] + other[half:]
+
+
+@pytest.mark.parametrize("damage", [cut, lengthened, exchanged, mixed])
+def test_other_damage_is_noticed(damage: Callable[[bytes], bytes]) -> None:
+    pool = played("Pong-v5", steps=20)
+    (state,) = pool.get_state()
+    worse = damage(state)
+    assert worse != state
+    with pytest.raises(ValueError, match=DAMAGED):
+        pool.set_state([worse])
+    assert pool.get_state() == [state]
+
+
+def test_zeros_missing_at_the_end_are_noticed() -> None:
+    """The last entry of the diary is less than 1003, so all but two of its eight bytes are zero."""
+    pool = played("test/Heap-v0")
+    (state,) = pool.get_state()
+    for count in range(1, 7):
+        assert state.endswith(bytes(count))
+        with pytest.raises(ValueError, match=DAMAGED):
+            pool.set_state([state[:-count]])
+
+
+@pytest.mark.parametrize("state", [b"", b"nothing", bytes(184), b"PPE1" * 60])
+def test_what_is_no_snapshot_is_told_so(state: bytes) -> None:
+    with pytest.raises(ValueError, match="environment 0: these bytes are no snapshot"):
+        played("CartPole-v1").set_state([state])
+
+
+@pytest.mark.parametrize("state", ["text", 184, None, [1, 2]])
+def test_what_is_no_bytes_is_a_type_error(state: Any) -> None:
+    pool = played("CartPole-v1", 2)
+    before = pool.get_state()
+    pool.step([1, 1])
+    after = pool.get_state()
+    with pytest.raises(TypeError, match="bytes-like"):
+        pool.set_state([before[0], state])
+    assert pool.get_state() == after
+
+
+@pytest.mark.parametrize(
+    "kind", [bytearray, memoryview, lambda state: np.frombuffer(state, np.float64)]
+)
+def test_any_buffer_will_do(kind: Callable[[bytes], Any]) -> None:
+    pool = played("CartPole-v1", 2)
+    before = pool.get_state()
+    pool.step([1, 1])
+    pool.set_state([kind(state) for state in before])
+    assert pool.get_state() == before
+
+
+# ------------------------------------------------------------------------- all or nothing --
+
+
+def foreign(state: bytes) -> bytes:
+    return played("Acrobot-v1").get_state()[0]
+
+
+@pytest.mark.parametrize("place", [0, 2, 3])
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda state: flipped(state, 1000), "environment {}: " + DAMAGED),
+        (lambda state: b"nothing", "environment {}: these bytes are no snapshot"),
+        (foreign, "environment {}: the snapshot is of another environment"),
+    ],
+    ids=["damaged", "nothing", "foreign"],
+)
+def test_one_bad_snapshot_and_no_environment_is_changed(
+    place: int, spoil: Callable[[bytes], bytes], message: str
+) -> None:
+    pool, untouched = played("CartPole-v1", 4), played("CartPole-v1", 4)
+    states = pool.get_state()
+    for each in (pool, untouched):
+        each.step([1, 0, 1, 0])
+    states[place] = spoil(states[place])
+    for ids in ([0, 1, 2, 3], [3, 2, 1, 0]):
+        with pytest.raises(ValueError, match=message.format(ids[place])):
+            pool.set_state(states, ids)
+        assert pool.get_state() == untouched.get_state()
+    for _ in range(30):
+        assert_same(pool.step([0, 1, 0, 1]), untouched.step([0, 1, 0, 1]), "afterwards")
+
+
+def test_one_environment_in_flight_and_none_is_changed() -> None:
+    pool, twin = played("CartPole-v1", 3), played("CartPole-v1", 3)
+    states = pool.get_state()
+    for each in (pool, twin):
+        each.step([1, 1, 1])
+        each.send([1], [2])
+    with pytest.raises(StateError, match="environment 2 is in flight"):
+        pool.set_state(states)
+    assert pool.get_state([0, 1]) == twin.get_state([0, 1])
+    assert_same(pool.recv(), twin.recv(), "what was in flight")
+    pool.set_state(states)
+    assert pool.get_state() == states
+
+
+def test_an_environment_that_is_not_there_and_none_is_changed() -> None:
+    pool = played("CartPole-v1", 2)
+    states = pool.get_state()
+    pool.step([1, 1])
+    after = pool.get_state()
+    for ids in ([0, 2], [0, -1]):
+        with pytest.raises(ValueError, match=f"env_id {ids[1]}"):
+            pool.set_state(states, ids)
+    assert pool.get_state() == after
+
+
+@pytest.fixture
+def frail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> parallel_pool.registry.Definition:
+    """An environment whose load callback can fail, for one test."""
+    source, library = tmp_path / "frail.c", tmp_path / "frail.so"
+    source.write_text(FRAIL)
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    include = f"-I{parallel_pool.get_include()}"
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", include]
+    subprocess.run([*compiler, *flags, str(source), "-o", str(library)], check=True)
+    monkeypatch.setattr(registry, "_loaded", {})
+    return registry.load(library, "pp_env_frail")
+
+
+def test_a_load_callback_that_fails_halfway(frail: registry.Definition) -> None:
+    """Those before it are restored, it starts anew, those after it are as they were."""
+    pool = Pool(frail, 4)
+    pool.reset()
+    for steps in ([0], [0, 1], [1, 1, 2, 3], [3]):
+        for env_id in steps:
+            pool.step([0], [env_id])
+    assert pool.observe()[0].tolist() == [2, 3, 1, 2]
+    states = pool.get_state()
+    for _ in range(3):
+        pool.step([0] * 4)
+    with pytest.raises(PoolError, match="environment 1 can't be restored: three is too many"):
+        pool.set_state(states)
+    assert pool.observe([0, 2, 3])[0].tolist() == [2, 4, 5]
+    assert [pool.needs_reset(env_id) for env_id in range(4)] == [False, True, False, False]
+    pool.step([0] * 4)
+    assert pool.observe()[0].tolist() == [3, 0, 5, 6]
