@@ -66,11 +66,12 @@ static int step(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
 void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
   int32_t asked = fleet->asked[env_id];
 
-  fleet->errors[env_id].text[0] = '\0';
   memset(outcome->reward, 0, sizeof(double) * (size_t)fleet->num_players);
   outcome->discount = 1;
   outcome->terminated = outcome->truncated = 0;
   outcome->is_reset = asked != PP_ASKED_STEP || fleet->phase[env_id] != PP_RUNNING;
+  // whoever failed is reset next, so that others need not be looked at
+  if (outcome->is_reset) fleet->errors[env_id].text[0] = '\0';
   outcome->status =
       outcome->is_reset ? begin_episode(fleet, env_id, asked) : step(fleet, env_id, outcome);
   if (outcome->status < 0) pp_autoreset_fail(fleet, env_id, outcome->status);

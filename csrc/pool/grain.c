@@ -35,6 +35,13 @@ int32_t pp_grain_run(const pp_grain *grain) {
   return run > 1 ? (int32_t)run : 1;
 }
 
+int pp_grain_is_near(const pp_grain *grain, int64_t nanoseconds, int32_t count) {
+  int64_t estimate = pp_grain_estimate(grain, count);
+  int64_t difference = nanoseconds - estimate;
+  // unknown is INT64_MAX, from which every time is far
+  return (difference < 0 ? -difference : difference) < estimate / 4 && estimate != INT64_MAX;
+}
+
 void pp_grain_learn(pp_grain *grain, int64_t nanoseconds, int32_t count) {
   uint32_t old = atomic_load_explicit(&grain->cost, memory_order_relaxed);
   int64_t sample = nanoseconds * 16 / count, cost;

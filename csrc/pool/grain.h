@@ -33,6 +33,10 @@ int64_t pp_grain_threads(const pp_grain *grain, int64_t count);
  * is unknown */
 int32_t pp_grain_run(const pp_grain *grain);
 
+/* 1: a chunk took about as long as the estimate says. Learning from it would write what every
+ * thread of the lane reads, and change little */
+int pp_grain_is_near(const pp_grain *grain, int64_t nanoseconds, int32_t count);
+
 /* learns from a chunk */
 void pp_grain_learn(pp_grain *grain, int64_t nanoseconds, int32_t count);
 

@@ -30,6 +30,7 @@ struct pp_pool {
   int32_t last_result;
   int32_t *step_ids; /* room for the ids of one step */
   uint32_t inline_steps;
+  int32_t other_shard; /* of the home lane's queue: the one that the caller looked at last */
 
   /* 1 while a thread is in recv or step: taken with acquire, given back with release */
   _Atomic int32_t receiving;

@@ -88,6 +88,13 @@ int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, pp_e
   return 0;
 }
 
+int64_t pp_queue_waiting(const pp_queue *queue, int32_t shard) {
+  // relaxed: a hint
+  uint64_t head = atomic_load_explicit(&queue->shards[shard].head, memory_order_relaxed);
+  uint64_t tail = atomic_load_explicit(&queue->shards[shard].tail, memory_order_relaxed);
+  return (int64_t)(tail - head);
+}
+
 uint64_t pp_queue_pushes(pp_queue *queue) {
   return atomic_load_explicit(&queue->pushes, memory_order_seq_cst);
 }

@@ -62,6 +62,9 @@ void pp_queue_push_locked(pp_queue *queue, const pp_entry *entries, int32_t coun
  * the next that has; returns its length, 0: all are empty */
 int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, pp_entry *out);
 
+/* entries that wait in a shard, as of some moment ago */
+int64_t pp_queue_waiting(const pp_queue *queue, int32_t shard);
+
 /* the number of pushes so far */
 uint64_t pp_queue_pushes(pp_queue *queue);
 

@@ -16,11 +16,22 @@ static int is_closed(const pp_pool *pool) {
   return atomic_load_explicit(&pool->is_closed, memory_order_seq_cst);
 }
 
+/* Unordered, what the caller steps comes back to the same shard, which would never be empty, and
+ * the others would wait for their threads however long those take to wake. So it looks at one other
+ * each time and takes from where more is waiting; from its own if it can, whose environments are in
+ * its core's caches. */
+static void choose_shard(pp_pool *pool) {
+  const pp_queue *queue = &pool->lanes[pool->home_lane].queue;
+  int32_t own = 0, other;
+  if (queue->num_shards == 1) return;
+  pool->other_shard = pool->other_shard % (queue->num_shards - 1) + 1;
+  other = pool->other_shard;
+  pool->scratch.home = pp_queue_waiting(queue, other) > pp_queue_waiting(queue, own) ? other : own;
+}
+
 /* steps one chunk, of the home lane first; 0: nothing is queued */
 static int32_t help(pp_pool *pool) {
-  // Unordered, what the caller steps comes back to the same shard, which would never be empty: to
-  // each in turn, or the others would wait for their threads however long those take to wake.
-  if (!pool->ring.is_ordered) pool->scratch.home = (pool->scratch.home + 1) % pool->num_threads;
+  if (!pool->ring.is_ordered) choose_shard(pool);
   for (int32_t i = 0; i < pool->num_lanes; i++) {
     pp_lane *lane = &pool->lanes[(pool->home_lane + i) % pool->num_lanes];
     int32_t count = pp_lane_work(lane, &pool->scratch);
@@ -56,10 +67,10 @@ static int wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, int32_t has_t
   int64_t start;
 
   if (pp_batch_is_complete(batch)) return 1;
-  start = pp_os_now();
+  start = pool->scratch.ended = pp_os_now();
   while (may_help && had_better_help(pool, batch) && help(pool)) {
     if (pp_batch_is_complete(batch)) return 1;
-    if (is_closed(pool) || pp_os_now() - start > slice) return 0;
+    if (is_closed(pool) || pool->scratch.ended - start > slice) return 0;
   }
   if (spin(pool, batch, pp_os_now() + (slice < PP_SPIN_NS ? slice : PP_SPIN_NS))) return 1;
   while (!is_closed(pool)) {

@@ -77,6 +77,14 @@ static uint64_t identity(const pp_fleet *fleet) {
   return sum;
 }
 
+/* what a callback said when it failed, once: a later failure without a text must not repeat it */
+static int tell(pp_fleet *fleet, int32_t env_id, int status, const char *what, pp_error *error) {
+  char *text = fleet->errors[env_id].text;
+  pp_error_set(error, status, "environment %d can't be %s: %s", env_id, what, text);
+  text[0] = '\0';
+  return status;
+}
+
 /* --------------------------------------------------------------------------------- saving -- */
 
 /* an environment can be read and written only while it is at rest */
@@ -140,8 +148,7 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
     own = env_bytes(fleet, env_id);
     total = (int64_t)(sizeof(snapshot_head) + returns_bytes(fleet)) + own;
     if (own < 0) {
-      status = pp_error_set(error, (int)own, "environment %d can't be saved: %s", env_id,
-                            fleet->errors[env_id].text);
+      status = tell(fleet, env_id, (int)own, "saved", error);
     } else if (!bytes) {
       status = total;
     } else if (size != total) {
@@ -214,8 +221,7 @@ static int load_all(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
     if (status < 0) {
       // half a state is none
       fleet->phase[env_ids[i]] = PP_FRESH;
-      return pp_error_set(error, status, "environment %d can't be restored: %s", env_ids[i],
-                          fleet->errors[env_ids[i]].text);
+      return tell(fleet, env_ids[i], status, "restored", error);
     }
   }
   return PP_OK;
@@ -257,10 +263,7 @@ int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error
   status = check_sight_locked(pool, env_id, error);
   if (status >= 0) {
     status = fleet->def->observe(&fleet->envs[env_id], fields, 0);
-    if (status < 0) {
-      pp_error_set(error, status, "environment %d can't be observed: %s", env_id,
-                   fleet->errors[env_id].text);
-    }
+    if (status < 0) tell(fleet, env_id, status, "observed", error);
   }
   pthread_mutex_unlock(&pool->lock);
   return status;
@@ -277,10 +280,7 @@ int pp_pool_render(pp_pool *pool, int32_t env_id, pp_image *image, pp_error *err
     status = pp_error_set(error, PP_ERR_STATE, "%s draws no pictures", fleet->def->id);
   } else if (status >= 0) {
     status = fleet->def->render(&fleet->envs[env_id], image);
-    if (status < 0) {
-      pp_error_set(error, status, "environment %d can't be drawn: %s", env_id,
-                   fleet->errors[env_id].text);
-    }
+    if (status < 0) tell(fleet, env_id, status, "drawn", error);
   }
   pthread_mutex_unlock(&pool->lock);
   return status;
@@ -301,10 +301,7 @@ int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error)
                      "%s keeps its simulation to itself: use observe or get_state", fleet->def->id);
   } else if (status >= 0) {
     status = fleet->def->expose(&fleet->envs[env_id], target);
-    if (status < 0) {
-      pp_error_set(error, status, "environment %d can't be exposed: %s", env_id,
-                   fleet->errors[env_id].text);
-    }
+    if (status < 0) tell(fleet, env_id, status, "exposed", error);
   }
   pthread_mutex_unlock(&pool->lock);
   return status;

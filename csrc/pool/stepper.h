@@ -19,7 +19,8 @@ typedef struct pp_stepper {
 
 /* one thread's own room */
 typedef struct pp_scratch {
-  int32_t home; /* the shard of the lane's queue that this thread takes from first */
+  int32_t home;  /* the shard of the lane's queue that this thread takes from first */
+  int64_t ended; /* when the last chunk did, 0: the thread has done something else since */
   pp_entry entries[PP_GRAIN_ROWS];
   double *rewards; /* PP_GRAIN_ROWS x num_players */
   /* grabs so far; written by the thread alone, read by any for statistics, relaxed */

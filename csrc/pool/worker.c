@@ -40,7 +40,9 @@ void *pp_worker_run(void *argument) {
   }
   while (!atomic_load_explicit(&lane->is_closing, memory_order_relaxed)) {
     uint64_t pushes = pp_queue_pushes(&lane->queue);
-    if (!pp_lane_work(lane, &worker->scratch)) wait_for_work(lane, pushes);
+    if (pp_lane_work(lane, &worker->scratch)) continue;
+    worker->scratch.ended = 0;
+    wait_for_work(lane, pushes);
   }
   pp_spin_awake(-1);
   return NULL;
