@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-import math
-import threading
-import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from parallel_pool import registry, seeds
-from parallel_pool._native import ffi, lib, new_error, raise_error, text
+from parallel_pool._native import ffi, lib, raise_error
 from parallel_pool.actions import ActionReader
-from parallel_pool.buffers import Array, Column, Ring, read_columns
-from parallel_pool.errors import EnvError, PoolTimeoutError, StateError
+from parallel_pool.base_pool import (
+    NULL,
+    UNSETTLED,
+    BasePool,
+    Batch,
+    Views,
+    check,
+    own_error,
+    show_all,
+)
+from parallel_pool.buffers import Array
+from parallel_pool.errors import StateError
 from parallel_pool.specs import Definition, Values
 
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-    from parallel_pool._core import CData
+# Batch, Views and show_all are the base's, for the faces
+__all__ = [
+    "AUTORESET",
+    "MAX_ENVS",
+    "REWARDS",
+    "Batch",
+    "Pool",
+    "Views",
+    "check_choice",
+    "check_count",
+    "check_sizes",
+    "show_all",
+]
 
 AUTORESET = {
     "next_step": lib.PP_NEXT_STEP,
@@ -32,44 +48,6 @@ AUTORESET = {
 # as csrc/pool/queue.h has it; looked at before lists of that length are made
 MAX_ENVS = 2**24
 REWARDS = {"float32": lib.PP_FLOAT32, "float64": lib.PP_FLOAT64}
-INT32 = np.dtype(np.int32)
-
-# looked up once, for the sake of step
-NULL = ffi.NULL
-from_buffer = ffi.from_buffer
-ndarray = np.ndarray
-step = lib.pp_pool_step
-step_send = lib.pp_pool_send
-receive = lib.pp_pool_recv
-INT32S = ffi.typeof("int32_t[]")
-
-Batch = tuple[Array, ...]
-Views = Sequence[Callable[[], Array]]
-
-
-def show_all(views: Views) -> Batch:
-    """All arrays of a batch."""
-    return tuple([view() for view in views])
-
-
-def show_batch(show: Callable[[Views], Any], batch: Batch) -> Any:
-    """The same for arrays that are made already."""
-    return batch if show is show_all else show([array.view for array in batch])
-
-
-# whose turn it is to receive: nobody's; a thread's; nobody's, and an exception may have come
-# between a batch that C gave and the user
-IDLE, BUSY, UNSETTLED = range(3)
-
-
-class _Errors(threading.local):
-    """For each thread its own `pp_error`: C writes to it without Python's lock."""
-
-    def __init__(self) -> None:
-        self.raw = new_error()
-
-
-_errors = _Errors()
 
 
 def check_count(name: str, value: Any, low: int, high: int = 2**31 - 1) -> int:
@@ -82,34 +60,29 @@ def check_count(name: str, value: Any, low: int, high: int = 2**31 - 1) -> int:
     return int(value)
 
 
-def _choice(name: str, value: str, choices: Mapping[str, Any]) -> Any:
+def check_choice(name: str, value: str, choices: Mapping[str, Any]) -> Any:
+    """Returns what a word stands for; raises ValueError with its name and all words there are."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r}: choose {' or '.join(map(repr, choices))}")
     return choices[value]
 
 
-def _shut(handle: CData, ring: Ring) -> None:
-    """Ends the threads before the memory they write to is let go of; `ring` is held until then."""
-    lib.pp_pool_close(handle)
+def check_sizes(num_envs: int, batch_size: int | None) -> tuple[int, int]:
+    """Returns both as a pool has them, batch_size None or 0 being num_envs.
+
+    Raises:
+        TypeError, ValueError: one is no count, too large, or batch_size > num_envs.
+    """
+    envs = check_count("num_envs", num_envs, 1, MAX_ENVS)
+    rows = check_count("batch_size", batch_size or envs, 1)
+    if rows > envs:
+        raise ValueError(
+            f"batch_size={batch_size} > num_envs={num_envs}: choose batch_size <= num_envs"
+        )
+    return envs, rows
 
 
-def _check(status: int) -> None:
-    """Raises what a call with the thread's own error came to."""
-    if status < 0:
-        raise_error(status, _errors.raw)
-
-
-def _seconds(timeout: float | None) -> float | None:
-    """Returns a timeout; raises TypeError or ValueError if it is none."""
-    if timeout is not None:
-        if not isinstance(timeout, (int, float, np.integer, np.floating)):
-            raise TypeError(f"timeout={timeout!r} is a {type(timeout).__name__}: give seconds")
-        if math.isnan(timeout) or timeout < 0:
-            raise ValueError(f"timeout={timeout}: choose 0 or more seconds, or None")
-    return timeout
-
-
-class Pool:
+class Pool(BasePool):
     """Many environments of one kind, stepped by threads; every row of results is one environment.
 
     With `batch_size == num_envs` (the default) a pool is synchronous: results come in the order in
@@ -174,7 +147,7 @@ class Pool:
             TypeError, ValueError: an argument is wrong.
             MissingDependencyError: the environment needs something that is not installed.
         """
-        self.closed = True
+        super().__init__()
         self._painter: Any = None
         if isinstance(definition, str):
             definition = registry.find(definition)
@@ -184,29 +157,22 @@ class Pool:
         if not isinstance(options, (Mapping, NoneType)):
             raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
         self.definition = definition
-        self.num_envs = check_count("num_envs", num_envs, 1, MAX_ENVS)
-        self.batch_size = check_count("batch_size", batch_size or self.num_envs, 1)
-        if self.batch_size > self.num_envs:
-            raise ValueError(
-                f"batch_size={batch_size} > num_envs={num_envs}: choose batch_size <= num_envs"
-            )
+        self._name = definition.id
+        num_envs, batch_size = check_sizes(num_envs, batch_size)
         limit = -1
         if max_episode_steps is not None:
             limit = check_count("max_episode_steps", max_episode_steps, 0)
         offset = check_count("thread_affinity_offset", thread_affinity_offset, -1)
-        reward = _choice("reward_dtype", reward_dtype, REWARDS)
-        first_seeds = seeds.spread(seed, self.num_envs)
+        reward = check_choice("reward_dtype", reward_dtype, REWARDS)
+        first_seeds = seeds.spread(seed, num_envs)
 
         self.spec = definition.configure(registry.complete(definition, options or {}))
-        # of the thread whose turn it is; others have their own
-        self._error = new_error()
-        self._turn = IDLE
         raw_options = ffi.new("pp_pool_options *")
-        raw_options.num_envs = self.num_envs
-        raw_options.batch_size = self.batch_size
+        raw_options.num_envs = num_envs
+        raw_options.batch_size = batch_size
         raw_options.num_threads = check_count("num_threads", num_threads, 0)
         raw_options.thread_affinity_offset = offset
-        raw_options.autoreset = _choice("autoreset", autoreset, AUTORESET)
+        raw_options.autoreset = check_choice("autoreset", autoreset, AUTORESET)
         raw_options.max_episode_steps = limit
         raw_options.reward_dtype = reward
         raw_options.extras = (
@@ -216,24 +182,14 @@ class Pool:
             | lib.PP_WITH_STATISTICS * bool(statistics)
         )
         out = ffi.new("pp_pool **")
-        status = lib.pp_pool_create(
-            definition.raw, self.spec.values.raw, raw_options, out, self._error
-        )
-        if status < 0:
-            raise_error(status, self._error)
-        self._handle = ffi.gc(out[0], lib.pp_pool_destroy)
-        self._ring = Ring(self._handle, self.batch_size)
-        self._shut = weakref.finalize(self, _shut, self._handle, self._ring)
-        self.closed = False
-        for memory in self._ring.fill():
-            self._check(lib.pp_pool_offer(self._handle, memory, self._error))
+        values = self.spec.values.raw
+        self._check(lib.pp_pool_create(definition.raw, values, raw_options, out, self._error))
+        handle = ffi.gc(out[0], lib.pp_pool_destroy)
+        self._adopt(handle, batch_size, num_envs, ActionReader(self.spec))
 
         self.autoreset = autoreset
         self.max_episode_steps = definition.max_episode_steps if limit < 0 else limit or None
-        self.columns: tuple[Column, ...] = read_columns(self._handle)
-        self.is_async = self.batch_size < self.num_envs
         self.num_threads: int = self.stats()["num_threads"]
-        self._reader = ActionReader(self.spec)
 
         # without a seed every environment gets fresh entropy, once; resets go on from there
         self.seeds = [seeds.entropy() if each is None else each for each in first_seeds]
@@ -247,122 +203,7 @@ class Pool:
             )
         )
 
-    # ------------------------------------------------------------------------------ stepping --
-
-    def step(self, actions: Any, env_ids: Any = None, *, timeout: float | None = None) -> Batch:
-        """Sends actions and receives the next batch.
-
-        Args:
-            actions: one for each environment named, shape (count, *action shape); arrays and lists
-                of any integer (Discrete) or real (Box) dtype.
-            env_ids: whom they are for; None for all, in order.
-            timeout: seconds.
-
-        Returns:
-            The arrays of `columns`, rows first.
-
-        Raises:
-            TypeError, ValueError: actions or env_ids are wrong; nothing was sent.
-            StateError: an environment is in flight, or results of an earlier call are pending.
-            EnvError: environments failed.
-            PoolTimeoutError: not done in time; `recv` returns the results.
-        """
-        batch: Batch = self.step_shown(show_all, actions, env_ids, timeout)
-        return batch
-
-    def step_shown(
-        self,
-        show: Callable[[Views], Any],
-        actions: Any,
-        env_ids: Any = None,
-        timeout: float | None = None,
-    ) -> Any:
-        """A step whose result is made by `show`, for faces that have their own.
-
-        Args:
-            show: takes one function for each of `columns`, which returns its array, and returns
-                the result; it must call those it needs at once.
-            actions, env_ids, timeout: as for `step`.
-        """
-        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
-        data, code = self._reader.read(actions, count)
-        turn = self._turn
-        if turn == BUSY or timeout is not None:
-            return show_batch(show, self._step_within(ids, count, data, code, timeout))
-        self._turn = BUSY
-        try:
-            if turn == UNSETTLED:
-                self._check_settled(ids, count, is_step=True)
-                lost = self._taken()
-                if lost:
-                    self._check(step_send(self._handle, ids, count, data, code, self._error))
-                    return show_batch(show, self._deliver(lost))
-            ring = self._ring
-            rows = step(self._handle, ids, count, data, code, ring.fresh, self._error)
-            if rows == self.batch_size:
-                result = show(ring.oldest.views)
-                ring.swap()
-                self._turn = IDLE
-                return result
-            return show_batch(show, self._wait(rows, None))
-        finally:
-            if self._turn == BUSY:
-                self._turn = UNSETTLED
-
-    def send(self, actions: Any, env_ids: Any = None) -> None:
-        """Queues one action for each environment named (None: all); all of them or none.
-
-        Raises:
-            TypeError, ValueError: actions or env_ids are wrong.
-            StateError: an environment is in flight already.
-        """
-        count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
-        data, code = self._reader.read(actions, count)
-        if self._turn == UNSETTLED:
-            self._check_settled(ids, count)
-        error = _errors.raw
-        status = step_send(self._handle, ids, count, data, code, error)
-        if status < 0:
-            raise_error(status, error)
-
-    def recv(self, *, timeout: float | None = None) -> Batch:
-        """Returns the next batch: all that is in flight, or (asynchronous) the first to finish.
-
-        With a timeout (seconds) it also waits for what another thread is going to send.
-
-        Raises:
-            StateError: too few environments are in flight, or another thread is receiving.
-            EnvError: environments failed.
-            PoolTimeoutError: nothing came in time.
-        """
-        batch: Batch = self.recv_shown(show_all, timeout)
-        return batch
-
-    def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
-        """A receive whose result is made by `show`, as for `step_shown`."""
-        timeout = _seconds(timeout)
-        turn = self._turn
-        if turn == BUSY:
-            self._refuse_turn()
-        # no call since the look, so that no other thread came in between
-        self._turn = BUSY
-        try:
-            lost = self._taken() if turn == UNSETTLED else 0
-            if lost:
-                return show_batch(show, self._deliver(lost))
-            if timeout is not None:
-                return show_batch(show, self._wait(0, timeout))
-            ring = self._ring
-            rows = receive(self._handle, ring.fresh, -1, self._error)
-            if rows == self.batch_size:
-                result = show(ring.oldest.views)
-                ring.swap()
-                self._turn = IDLE
-                return result
-            return show_batch(show, self._wait(rows, None))
-        finally:
-            if self._turn == BUSY:
-                self._turn = UNSETTLED
+    # ------------------------------------------------------------------------------ resetting --
 
     def send_reset(
         self,
@@ -394,7 +235,7 @@ class Pool:
             values = given.raw
         if self._turn == UNSETTLED:
             self._check_settled(ids, count)
-        error = _errors.raw
+        error = own_error.raw
         status = lib.pp_pool_send_reset(self._handle, ids, count, words, sizes, values, error)
         if status < 0:
             raise_error(status, error)
@@ -449,15 +290,15 @@ class Pool:
         snapshots = ffi.new("void *[]", [ffi.from_buffer(state) for state in kept])
         sizes = ffi.new("int64_t[]", [len(state) for state in kept])
         raw_ids = ffi.new("int32_t[]", ids)
-        error = _errors.raw
-        _check(lib.pp_pool_set_state(self._handle, raw_ids, len(ids), snapshots, sizes, error))
+        error = own_error.raw
+        check(lib.pp_pool_set_state(self._handle, raw_ids, len(ids), snapshots, sizes, error))
 
     def _get_state(self, env_id: int) -> bytes:
-        size = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, _errors.raw)
-        _check(size)
+        size = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, own_error.raw)
+        check(size)
         state = bytearray(size)
         buffer = ffi.from_buffer(state)
-        _check(lib.pp_pool_get_state(self._handle, env_id, buffer, size, _errors.raw))
+        check(lib.pp_pool_get_state(self._handle, env_id, buffer, size, own_error.raw))
         ffi.release(buffer)
         return bytes(state)
 
@@ -481,7 +322,7 @@ class Pool:
         for i, env_id in enumerate(ids):
             for column, array in zip(seen, arrays, strict=True):
                 rows[column.field] = ffi.from_buffer(array) + i * array[0].nbytes
-            _check(lib.pp_pool_observe(self._handle, env_id, rows, _errors.raw))
+            check(lib.pp_pool_observe(self._handle, env_id, rows, own_error.raw))
         return arrays
 
     def render(self, env_ids: Any = None) -> Array:
@@ -508,10 +349,10 @@ class Pool:
     def _draw(self, env_id: int) -> Array:
         """Draws with the environment's own C code."""
         image = ffi.new("pp_image *")
-        _check(lib.pp_pool_render(self._handle, env_id, image, _errors.raw))
+        check(lib.pp_pool_render(self._handle, env_id, image, own_error.raw))
         frame = np.empty((image.height, image.width, 3), np.uint8)
         image.pixels = ffi.cast("uint8_t *", ffi.from_buffer(frame))
-        _check(lib.pp_pool_render(self._handle, env_id, image, _errors.raw))
+        check(lib.pp_pool_render(self._handle, env_id, image, own_error.raw))
         return frame
 
     def expose(self, env_id: int, address: int) -> None:
@@ -530,13 +371,7 @@ class Pool:
         """
         (checked,) = self._id_list([env_id])
         target = ffi.cast("void *", address)
-        _check(lib.pp_pool_expose(self._handle, checked, target, _errors.raw))
-
-    @property
-    def in_flight(self) -> int:
-        """Environments sent to and not yet received."""
-        lost = self._lost_ids() if self._turn == UNSETTLED else ()
-        return int(lib.pp_pool_in_flight(self._handle)) + len(lost)
+        check(lib.pp_pool_expose(self._handle, checked, target, own_error.raw))
 
     def needs_reset(self, env_id: int) -> bool:
         """Says whether the next step of this environment resets it (or, disabled, is refused)."""
@@ -548,182 +383,11 @@ class Pool:
             raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")
         if status < 0:
             # closed or forked: let a call say so that can
-            _check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, _errors.raw))
+            check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
         return bool(status)
-
-    def stats(self) -> dict[str, int]:
-        """Returns what the pool has done so far: counts of steps, batches, waits and wakes."""
-        stats = ffi.new("pp_stats *")
-        lib.pp_pool_stats(self._handle, stats)
-        return {name: getattr(stats, name) for name, _ in ffi.typeof("pp_stats").fields}
 
     def close(self) -> None:
         """Ends the threads, each after the environment it is stepping. Arrays stay valid."""
-        self.closed = True
-        if hasattr(self, "_shut"):
-            self._shut()
+        super().close()
         if self._painter is not None:
             self._painter.close()
-
-    def __enter__(self) -> Pool:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def __len__(self) -> int:
-        return self.num_envs
-
-    def __repr__(self) -> str:
-        return f"Pool({self.definition.id!r}, num_envs={self.num_envs})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a pool holds threads and cannot be pickled or copied: make a new one")
-
-    # -------------------------------------------------------------------------------- inside --
-
-    def _check(self, status: int) -> None:
-        if status < 0:
-            raise_error(status, self._error)
-
-    def _ids(self, env_ids: Any) -> tuple[int, CData]:
-        """Returns how many environments are named, and their ids for C."""
-        if (
-            type(env_ids) is ndarray
-            and env_ids.dtype is INT32
-            and env_ids.ndim == 1
-            and len(env_ids)
-        ):
-            # as a result's env_id is; contextlib.suppress costs ten times as much
-            try:
-                return len(env_ids), from_buffer(INT32S, env_ids)
-            except ValueError:  # not contiguous
-                pass
-        ids = np.atleast_1d(np.asarray(env_ids))
-        if ids.dtype is not INT32 or not ids.flags.c_contiguous or ids.ndim != 1:
-            if ids.dtype.kind not in "iu" and ids.size:
-                raise TypeError(f"env_ids have dtype {ids.dtype}: give integers")
-            if ids.ndim != 1:
-                raise ValueError(f"env_ids have shape {ids.shape}: give one axis")
-            if ids.size and not (ids.min() >= 0 and ids.max() < self.num_envs):
-                wrong = ids[(ids < 0) | (ids >= self.num_envs)][0]
-                raise ValueError(f"env_id {wrong}: choose 0 to {self.num_envs - 1}")
-            ids = np.ascontiguousarray(ids, INT32)
-        if not ids.size:
-            raise ValueError("no environment is named: name 1 or more")
-        return len(ids), from_buffer(INT32S, ids)
-
-    def _id_list(self, env_ids: Any) -> list[int]:
-        if env_ids is None:
-            return list(range(self.num_envs))
-        count, ids = self._ids(env_ids)
-        return list(ffi.unpack(ids, count))
-
-    def _step_within(
-        self, ids: CData, count: int, data: CData, code: int, timeout: float | None
-    ) -> Batch:
-        """A step with a timeout, or one that finds another thread receiving."""
-        timeout = _seconds(timeout)
-        if self._turn == BUSY:
-            self._refuse_turn()
-        if not self.is_async and self.in_flight:
-            self._check_usable()
-            raise StateError(
-                f"results of an earlier call are pending ({self.in_flight} environments): receive"
-                " them first"
-            )
-        if self._turn == UNSETTLED:
-            self._check_settled(ids, count)
-        error = _errors.raw
-        status = step_send(self._handle, ids, count, data, code, error)
-        if status < 0:
-            raise_error(status, error)
-        return self.recv(timeout=timeout)
-
-    def _check_usable(self) -> None:
-        """A pool that is closed, or was forked, says that before anything else."""
-        status = lib.pp_pool_needs_reset(self._handle, 0)
-        if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED):
-            _check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, _errors.raw))
-
-    def _refuse_turn(self) -> NoReturn:
-        self._check_usable()
-        raise StateError("another thread is receiving from this pool: let one thread receive")
-
-    def _taken(self) -> int:
-        """What C returned for a batch that never came to the user, 0: there is none."""
-        return int(lib.pp_pool_taken(self._handle, self._ring.fresh))
-
-    def _lost_ids(self) -> list[int]:
-        """The environments of such a batch."""
-        rows = self._taken()
-        if rows == lib.PP_ERR_ENV:
-            out = ffi.new("int32_t *"), ffi.new("int32_t *")
-            lib.pp_pool_failed(self._handle, *out)
-            rows = out[1][0]
-        place = [column.name for column in self.columns].index("env_id")
-        return [int(env_id) for env_id in self._ring.oldest.arrays[place][:rows]]
-
-    def _check_settled(self, ids: CData, count: int, is_step: bool = False) -> None:
-        """Refuses environments whose result an exception kept from the user."""
-        lost = self._lost_ids()
-        if lost:
-            self._check_usable()
-        if lost and is_step and not self.is_async:
-            raise StateError(
-                f"results of an earlier call are pending ({len(lost)} environments): receive them"
-                " first"
-            )
-        named = range(self.num_envs) if ids == NULL else ffi.unpack(ids, count)
-        for env_id in set(lost).intersection(named):
-            raise StateError(
-                f"environment {env_id} is already in flight: receive its result before sending to"
-                " it again"
-            )
-
-    def _wait(self, rows: int, timeout: float | None) -> Batch:
-        """Receives until a batch is there, an error, or the time is over; in the thread's turn."""
-        end = None if timeout is None else time.monotonic() + timeout
-        while rows == 0:
-            left = -1
-            if end is not None:
-                left = int(min(max(0.0, end - time.monotonic()), 1e9) * 1e9)
-            rows = receive(self._handle, self._ring.fresh, left, self._error)
-            if rows == 0 and left == 0:
-                raise PoolTimeoutError(
-                    f"no batch of {self.batch_size} within {timeout} s: {self.in_flight}"
-                    " environments are in flight"
-                )
-        return self._deliver(rows)
-
-    def _deliver(self, rows: int) -> Batch:
-        """What a receive came to, as the user sees it."""
-        if rows > 0:
-            return self._result(rows)
-        if rows == lib.PP_ERR_ENV:
-            self._raise_failed()
-        raise_error(rows, self._error)
-
-    def _result(self, rows: int) -> Batch:
-        ring = self._ring
-        taken = ring.oldest
-        if rows == self.batch_size:
-            batch = tuple([view() for view in taken.views])
-        else:
-            batch = tuple([array[:rows] for array in taken.arrays])
-        ring.swap()
-        self._turn = IDLE
-        return batch
-
-    def _raise_failed(self) -> NoReturn:
-        count, rows = ffi.new("int32_t *"), ffi.new("int32_t *")
-        failed = lib.pp_pool_failed(self._handle, count, rows)
-        env_ids = ffi.unpack(failed, count[0])
-        first = text(lib.pp_pool_env_error(self._handle, env_ids[0]).text)
-        others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
-        batch = self._result(rows[0])
-        raise EnvError(
-            f"{self.definition.id}: environment {env_ids[0]}{others} failed: {first}",
-            env_ids,
-            batch,
-        )

@@ -170,6 +170,14 @@ def test_core_never_imports_a_face(path: Path) -> None:
     assert not faces, f"{name_of(path)} imports {', '.join(faces)}"
 
 
+def test_turns_know_no_kind_of_pool() -> None:
+    """Pools of threads and of processes stand on base_pool, which knows C, batches and errors."""
+    known = {"_native", "buffers", "errors"}
+    prefix = "parallel_pool."
+    names = [name for name in imports(PACKAGE / "base_pool.py") if name.startswith(prefix)]
+    assert {name.split(".")[1] for name in names} == known
+
+
 @pytest.mark.parametrize("face", FACES)
 def test_no_face_loads_another(face: str) -> None:
     """Neither by itself at any time, nor through the helpers that are loaded with it."""

@@ -1,0 +1,93 @@
+"""What a kind of pool of one's own must bring along, and that all the rest comes with BasePool."""
+
+from __future__ import annotations
+
+import pickle
+from typing import NoReturn
+
+import numpy as np
+import pytest
+
+from parallel_pool import registry
+from parallel_pool._native import ffi, lib, new_error
+from parallel_pool.actions import ActionReader
+from parallel_pool.base_pool import BasePool
+from parallel_pool.errors import ClosedError, StateError
+
+
+class Broken(Exception):
+    """What this kind of pool raises when environments fail."""
+
+
+class OwnKind(BasePool):
+    """Makes its `pp_pool` itself and says in its own words what failed."""
+
+    _name = "mine"
+    _holds = "toys"
+
+    def __init__(self, num_envs: int, batch_size: int, **options: object) -> None:
+        super().__init__()
+        definition = registry.find("test/Fault-v0")
+        self.spec = definition.configure(registry.complete(definition, options))
+        raw = ffi.new("pp_pool_options *")
+        raw.num_envs, raw.batch_size, raw.num_threads = num_envs, batch_size, 1
+        raw.thread_affinity_offset = raw.max_episode_steps = -1
+        raw.autoreset, raw.reward_dtype = lib.PP_NEXT_STEP, lib.PP_FLOAT32
+        out = ffi.new("pp_pool **")
+        values = self.spec.values.raw
+        assert lib.pp_pool_create(definition.raw, values, raw, out, new_error()) == 0
+        handle = ffi.gc(out[0], lib.pp_pool_destroy)
+        self._adopt(handle, batch_size, num_envs, ActionReader(self.spec))
+
+    def _raise_failed(self) -> NoReturn:
+        env_ids, rows = self._failed()
+        raise Broken(env_ids, self._result(rows))
+
+
+def test_nothing_but_a_handle_and_a_reader_is_needed() -> None:
+    with OwnKind(3, 3) as pool:
+        assert repr(pool) == "OwnKind('mine', num_envs=3)"
+        assert (pool.num_envs, pool.batch_size, pool.is_async, pool.closed) == (3, 3, False, False)
+        place = [column.name for column in pool.columns].index("env_id")
+        # a step of what was never reset resets it
+        assert pool.step([0, 0, 0])[place].tolist() == [0, 1, 2]
+        assert pool.step([0, 0], [2, 0], timeout=100)[place].tolist() == [2, 0]
+        pool.send([0], [1])
+        assert pool.in_flight == 1
+        with pytest.raises(StateError, match="environment 1 is already in flight"):
+            pool.send([0], [1])
+        assert pool.recv()[place].tolist() == [1]
+        with pytest.raises(TypeError, match="holds toys and cannot be pickled"):
+            pickle.dumps(pool)
+    assert pool.closed
+    with pytest.raises(ClosedError):
+        pool.step([0, 0, 0])
+
+
+def test_an_asynchronous_one_gives_the_first_to_finish() -> None:
+    with OwnKind(4, 2) as pool:
+        assert pool.is_async
+        place = [column.name for column in pool.columns].index("env_id")
+        pool.send([0, 0, 0, 0])
+        first, second = pool.recv()[place], pool.recv()[place]
+        assert sorted(np.concatenate([first, second])) == [0, 1, 2, 3]
+
+
+def test_it_says_in_its_own_words_what_failed() -> None:
+    with OwnKind(3, 3, fail_on="step", fail_at_step=1, fail_env=1) as pool:
+        place = [column.name for column in pool.columns].index("env_id")
+        pool.step([0, 0, 0])
+        with pytest.raises(Broken) as raised:
+            pool.step([0, 0, 0])
+        env_ids, batch = raised.value.args
+        assert env_ids == [1]
+        assert batch[place].tolist() == [0, 1, 2]
+        # the turn is over: nothing is pending
+        assert pool.in_flight == 0
+        assert pool.step([0, 0, 0])[place].tolist() == [0, 1, 2]
+
+
+def test_one_that_never_got_a_handle_can_be_closed() -> None:
+    pool = BasePool()
+    assert pool.closed
+    pool.close()
