@@ -152,7 +152,7 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
   memset(pool, 0, sizeof(*pool));
   pool->fork_generation = pp_os_fork_generation();
   pthread_mutex_init(&pool->lock, NULL);
-  pp_gate_init(&pool->gate);
+  pp_gate_init(&pool->gate, 0);
   pp_topology_read(&pool->topology, options->topology_root);
   pool->stepper = (pp_stepper){&pool->fleet, &pool->layout, &pool->ring, &pool->gate};
 

@@ -21,6 +21,12 @@ int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout);
 /* wakes at most count sleepers */
 void pp_os_wake(_Atomic uint32_t *word, int32_t count);
 
+/* the same for a word in memory that several processes map, each where it likes. A waker must have
+ * changed the word before: systems without futexes look at it every now and then, and nothing else
+ * tells them. They are late by a millisecond, and wake all sleepers whatever count is */
+int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout);
+void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count);
+
 /* tells the core that this is a spin loop */
 void pp_os_relax(void);
 

@@ -1,7 +1,9 @@
 /* Sleeping until a word changes: futexes on Linux, a table of sleepers elsewhere.
  *
- * All words are private to the process: the pool's workers are threads. The table is plain POSIX,
- * so that its test (tests/c/test_os_table.c) runs on Linux too; it asks for it by PP_OS_TABLE.
+ * The table knows the threads of one process. Words that processes share are polled instead where
+ * there are no futexes: right but slower, and whoever sleeps there wakes a thousand times a second.
+ * Both are plain POSIX, so that their test (tests/c/test_os_table.c) runs on Linux too; it asks
+ * for them by PP_OS_TABLE.
  */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
@@ -25,25 +27,46 @@ static struct timespec timespec_of(int64_t nanoseconds) {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
+static int futex_wait(int operation, _Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
   struct timespec limit = timespec_of(timeout < 0 ? 0 : timeout);
   struct timespec *limit_or_none = timeout < 0 ? NULL : &limit;
-  if (syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, expected, limit_or_none, NULL, 0) == 0) {
-    return PP_OK;
-  }
+  if (syscall(SYS_futex, word, operation, expected, limit_or_none, NULL, 0) == 0) return PP_OK;
   // EAGAIN: the word had changed already. Whatever a sandbox may answer beside ETIMEDOUT and EINTR,
   // PP_AGAIN sends the caller back to where it can be interrupted
   return errno == EAGAIN ? PP_OK : PP_AGAIN;
 }
 
-void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
+static void futex_wake(int operation, _Atomic uint32_t *word, int32_t count) {
   if (count <= 0) return;  // the kernel would take 0 for 1
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+  syscall(SYS_futex, word, operation, count, NULL, NULL, 0);
+}
+
+int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
+  return futex_wait(FUTEX_WAIT_PRIVATE, word, expected, timeout);
+}
+
+void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
+  futex_wake(FUTEX_WAKE_PRIVATE, word, count);
+}
+
+// a private futex is named by its address, a shared one by the page of memory behind it
+
+int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
+  return futex_wait(FUTEX_WAIT, word, expected, timeout);
+}
+
+void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count) {
+  futex_wake(FUTEX_WAKE, word, count);
 }
 
 #else
 
-enum { NUM_BUCKETS = 64 };
+enum {
+  NUM_BUCKETS = 64,
+  // nanoseconds between two looks at a shared word: twice as many each time
+  FIRST_NAP = 50000,
+  LONGEST_NAP = 1000000
+};
 
 /* one thread asleep; lives on its stack, under its bucket's lock */
 typedef struct sleeper {
@@ -153,6 +176,24 @@ void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
     pthread_cond_signal(&one->woken);
   }
   pthread_mutex_unlock(&b->lock);
+}
+
+int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
+  int64_t deadline = deadline_of(timeout), nap = FIRST_NAP;
+  while (atomic_load(word) == expected) {
+    int64_t left = deadline < 0 ? nap : deadline - pp_os_now();
+    if (left <= 0) return PP_AGAIN;
+    struct timespec time = timespec_of(left < nap ? left : nap);
+    if (nanosleep(&time, NULL) != 0) return PP_AGAIN;  // a signal
+    if (nap < LONGEST_NAP) nap *= 2;
+  }
+  return PP_OK;
+}
+
+void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count) {
+  // sleepers look by themselves
+  (void)word;
+  (void)count;
 }
 
 #endif

@@ -1,4 +1,5 @@
-/* Parking: how a thread waits for work or results, first spinning a little, then asleep. */
+/* Parking: how threads and worker processes wait for work or results, first spinning a little,
+ * then asleep. */
 #ifndef PP_POOL_PARK_H
 #define PP_POOL_PARK_H
 
@@ -11,20 +12,30 @@
  * sleeps while epoch is what it noted. The waker changes the state, then looks at sleepers; if
  * there is one, it moves epoch and wakes. Sleeper: write sleepers, read state. Waker: write state,
  * read sleepers. All four are sequentially consistent, so at least one of the two sees the other.
+ *
+ * A gate in memory that several processes map serves them all. A sleeper whose process is killed
+ * never leaves: sleepers stays raised by one. All it does is to make wakers call the system when
+ * nobody sleeps; it takes no wake from the living, as the kernel counts those that really sleep.
  */
 typedef struct pp_gate {
   _Alignas(64) _Atomic uint32_t epoch; /* moved by wakers, watched by the kernel for sleepers */
-  _Atomic int32_t sleepers;            /* threads between enter and leave */
+  _Atomic int32_t sleepers;            /* threads between enter and leave, and the killed */
   _Atomic int64_t waits;               /* futex calls of sleepers; relaxed, statistics only */
   _Atomic int64_t wakes;               /* futex calls of wakers; relaxed, statistics only */
+  int32_t is_shared;                   /* never changes: other processes sleep and wake here too */
 } pp_gate;
 
-void pp_gate_init(pp_gate *gate);
+/* is_shared: 1 for a gate in memory shared with other processes */
+void pp_gate_init(pp_gate *gate, int32_t is_shared);
 
 /* announces a sleeper; look at the condition after it, then sleep with the epoch, then leave */
 uint32_t pp_gate_enter(pp_gate *gate);
 void pp_gate_sleep(pp_gate *gate, uint32_t epoch, int64_t timeout);
 void pp_gate_leave(pp_gate *gate);
+
+/* takes count sleepers off whose process has ended between enter and leave. Where only it slept,
+ * that is whatever sleepers says now */
+void pp_gate_forget(pp_gate *gate, int32_t count);
 
 /* after a sequentially consistent change of state: wakes at most count sleepers, if there are any
  */

@@ -1,9 +1,11 @@
-/* The operating-system layer: clock, futexes, threads, forks, pages. */
+/* The operating-system layer: clock, futexes, gates, threads, forks, pages. */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pool/park.h"
 #include "wait_tests.h"
 
 #if defined(__linux__)
@@ -58,6 +60,151 @@ TEST(wait_ends_on_a_signal) {
   atomic_store(&pest.is_done, 1);
   pthread_join(thread, NULL);
   sigaction(SIGUSR1, &before, NULL);
+}
+
+/* ------------------------------------------------------------------------- gates, shared -- */
+
+enum { HANGS = 30, ROUNDS = 2000 };  // seconds after which a test that hangs fails
+
+/* what two processes share: even turns are the parent's, odd ones the child's */
+struct ground {
+  pp_gate gates[2];
+  _Atomic uint32_t turn;
+  int64_t deadline;
+};
+
+/* maps a new file at two places: one for the parent, one for a child */
+static int map_ground(struct ground *places[2]) {
+  FILE *file = tmpfile();
+  int is_sized = file && ftruncate(fileno(file), sizeof(struct ground)) == 0;
+  for (int i = 0; is_sized && i < 2; ++i) {
+    places[i] =
+        mmap(NULL, sizeof(struct ground), PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    is_sized = places[i] != MAP_FAILED;
+  }
+  if (file) fclose(file);
+  if (!is_sized) return 0;
+  for (int i = 0; i < 2; ++i) pp_gate_init(&places[0]->gates[i], 1);
+  places[0]->deadline = pp_os_now() + HANGS * INT64_C(1000000000);
+  return 1;
+}
+
+static void unmap_ground(struct ground *places[2]) {
+  for (int i = 0; i < 2; ++i) munmap(places[i], sizeof(struct ground));
+}
+
+/* sleeps at this gate until the turn has come; 0 if nobody woke it for far too long */
+static int await_turn(struct ground *ground, int who, uint32_t turn) {
+  pp_gate *gate = &ground->gates[who];
+  while (atomic_load(&ground->turn) != turn) {
+    uint32_t epoch = pp_gate_enter(gate);
+    int64_t left = ground->deadline - pp_os_now();
+    if (left > 0 && atomic_load(&ground->turn) != turn) pp_gate_sleep(gate, epoch, left);
+    pp_gate_leave(gate);
+    if (pp_os_now() >= ground->deadline) return 0;
+  }
+  return 1;
+}
+
+/* takes every second turn, wakes the other after each; the number of turns had */
+static int take_turns(struct ground *ground, int who) {
+  for (uint32_t i = 0; i < ROUNDS; ++i) {
+    if (!await_turn(ground, who, 2 * i + (uint32_t)who)) return (int)i;
+    atomic_fetch_add(&ground->turn, 1);
+    pp_gate_wake(&ground->gates[1 - who], 1);
+  }
+  return ROUNDS;
+}
+
+/* 1: the child has ended by itself, and well */
+static int ends_well(pid_t child) {
+  int status = -1;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+TEST(gates_wake_across_processes_that_map_them_elsewhere) {
+  struct ground *places[2];
+  REQUIRE(map_ground(places));
+  pid_t child = fork();
+  if (child == 0) {
+    munmap(places[0], sizeof(struct ground));
+    _exit(take_turns(places[1], 1) == ROUNDS ? 0 : 1);
+  }
+  CHECK_EQ(take_turns(places[0], 0), ROUNDS);
+  CHECK(ends_well(child));
+  CHECK_EQ(places[0]->turn, 2 * ROUNDS);
+  for (int i = 0; i < 2; ++i) {
+    CHECK_EQ(places[0]->gates[i].sleepers, 0);
+    // they did sleep, or this has shown nothing
+    CHECK(places[0]->gates[i].waits > 0);
+  }
+  unmap_ground(places);
+}
+
+/* a child that sleeps at gate 1 for ever; -1 if it does not */
+static pid_t fork_sleeper(struct ground *places[2]) {
+  int32_t before = places[0]->gates[1].sleepers;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(2 * HANGS);
+    uint32_t epoch = pp_gate_enter(&places[1]->gates[1]);
+    for (;;) pp_gate_sleep(&places[1]->gates[1], epoch, -1);
+  }
+  while (child > 0 && atomic_load(&places[0]->gates[1].sleepers) == before) {
+    if (pp_os_now() >= places[0]->deadline) return -1;
+    sched_yield();
+  }
+  return child;
+}
+
+static void kill_sleeper(pid_t child) {
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+}
+
+TEST(gate_outlives_a_killed_sleeper) {
+  struct ground *places[2];
+  REQUIRE(map_ground(places));
+  pp_gate *gate = &places[0]->gates[1];
+  pid_t dead = fork_sleeper(places);
+  REQUIRE(dead > 0);
+  kill_sleeper(dead);
+  CHECK_EQ(gate->sleepers, 1);
+
+  // a wake that nobody needs, and that is all
+  pp_gate_wake(gate, 1);
+  CHECK_EQ(gate->wakes, 1);
+
+  // the dead one takes no wake from the living
+  pid_t child = fork();
+  if (child == 0) _exit(take_turns(places[1], 1) == ROUNDS ? 0 : 1);
+  CHECK_EQ(take_turns(places[0], 0), ROUNDS);
+  CHECK(ends_well(child));
+  CHECK_EQ(gate->sleepers, 1);
+  unmap_ground(places);
+}
+
+TEST(gate_forgets_killed_sleepers) {
+  struct ground *places[2];
+  REQUIRE(map_ground(places));
+  pp_gate *gate = &places[0]->gates[1];
+  pid_t dead[2] = {fork_sleeper(places), fork_sleeper(places)};
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(dead[i] > 0);
+    kill_sleeper(dead[i]);
+  }
+  CHECK_EQ(gate->sleepers, 2);
+  pp_gate_forget(gate, 1);
+  CHECK_EQ(gate->sleepers, 1);
+  pp_gate_forget(gate, gate->sleepers);
+  CHECK_EQ(gate->sleepers, 0);
+
+  uint32_t epoch = gate->epoch;
+  pp_gate_wake(gate, 1);
+  CHECK_EQ(gate->wakes, 0);
+  CHECK_EQ(gate->epoch, epoch);
+  unmap_ground(places);
 }
 
 /* ----------------------------------------------------------------------------------- start -- */

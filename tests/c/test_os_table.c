@@ -1,6 +1,14 @@
-/* The table of sleepers, for systems without futexes, held to what futexes do. */
+/* The table of sleepers and the polling of shared words, for systems without futexes, held to what
+ * futexes do. */
+#define _GNU_SOURCE
 #define PP_OS_TABLE
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "pool/os_futex.c"
+#include "pool/park.h"
 #include "wait_tests.h"
 
 static int32_t count_asleep(_Atomic uint32_t *word) {
@@ -59,4 +67,76 @@ TEST(sleepers_leave_the_table) {
   CHECK_EQ(pp_os_wait(&word, 0, 1000), PP_AGAIN);
   CHECK_EQ(pp_os_wait(&word, 1, 1000), PP_OK);
   for (int i = 0; i < NUM_BUCKETS; ++i) CHECK(!buckets[i].first);
+}
+
+/* --------------------------------------------------------------------------- shared words -- */
+
+TEST(shared_wait_returns_when_the_word_differs) {
+  _Atomic uint32_t word = 7;
+  CHECK_EQ(pp_os_wait_shared(&word, 8, -1), PP_OK);
+  CHECK_EQ(pp_os_wait_shared(&word, 8, 0), PP_OK);
+  CHECK_EQ(pp_os_wait_shared(&word, 8, INT64_MAX), PP_OK);
+}
+
+TEST(shared_wait_times_out_not_too_early) {
+  _Atomic uint32_t word = 7;
+  const int64_t timeout = 3 * LONGEST_NAP;
+  int64_t before = pp_os_now();
+  CHECK_EQ(pp_os_wait_shared(&word, 7, timeout), PP_AGAIN);
+  CHECK(pp_os_now() - before >= timeout);
+  CHECK_EQ(pp_os_wait_shared(&word, 7, 0), PP_AGAIN);
+}
+
+static void ignore_alarm(int number) {
+  (void)number;
+}
+
+TEST(shared_wait_ends_on_a_signal) {
+  _Atomic uint32_t word = 0;
+  struct sigaction action = {.sa_handler = ignore_alarm}, before;
+  // again and again, as the first may come before the sleep
+  struct itimerval often = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};
+  sigaction(SIGALRM, &action, &before);
+  setitimer(ITIMER_REAL, &often, NULL);
+  CHECK_EQ(pp_os_wait_shared(&word, 0, -1), PP_AGAIN);
+  setitimer(ITIMER_REAL, &never, NULL);
+  sigaction(SIGALRM, &before, NULL);
+}
+
+enum { TURNS = 100, HANGS = 30 };  // seconds after which a test that hangs fails
+
+/* both sides of a gate that two processes share take turns: who is 0 in the parent */
+static int take_turns(pp_gate *gate, _Atomic uint32_t *turn, uint32_t who) {
+  int64_t deadline = pp_os_now() + HANGS * INT64_C(1000000000);
+  for (uint32_t next = who; next < TURNS; next += 2) {
+    while (atomic_load(turn) != next) {
+      uint32_t epoch = pp_gate_enter(gate);
+      int64_t left = deadline - pp_os_now();
+      if (left > 0 && atomic_load(turn) != next) pp_gate_sleep(gate, epoch, left);
+      pp_gate_leave(gate);
+      if (pp_os_now() >= deadline) return 0;
+    }
+    atomic_store(turn, next + 1);
+    pp_gate_wake(gate, 1);
+  }
+  return 1;
+}
+
+TEST(shared_gates_wake_across_processes) {
+  struct ground {
+    pp_gate gate;
+    _Atomic uint32_t turn;
+  } *ground = mmap(NULL, sizeof(*ground), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+  int status = -1;
+  REQUIRE(ground != MAP_FAILED);
+  pp_gate_init(&ground->gate, 1);
+  pid_t child = fork();
+  if (child == 0) _exit(take_turns(&ground->gate, &ground->turn, 1) ? 0 : 1);
+  CHECK(take_turns(&ground->gate, &ground->turn, 0));
+  CHECK_EQ(waitpid(child, &status, 0), child);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  CHECK_EQ(ground->turn, TURNS);
+  CHECK_EQ(ground->gate.sleepers, 0);
+  CHECK(ground->gate.waits > 0);
+  munmap(ground, sizeof(*ground));
 }
