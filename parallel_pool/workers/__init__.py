@@ -1,0 +1,1 @@
+"""Python environments in worker processes."""
