@@ -40,7 +40,9 @@ from setuptools.command.build_ext import build_ext as setuptools_build_ext
 
 ROOT = Path(__file__).resolve().parent
 CSRC = ROOT / "csrc"
-PUBLIC_HEADERS = (CSRC / "include" / "pp_env.h", CSRC / "include" / "pp_pool.h")
+PUBLIC_HEADERS = tuple(
+    CSRC / "include" / name for name in ("pp_env.h", "pp_pool.h", "pp_seat.h")
+)
 MODULE = "parallel_pool._core"
 
 # An environment is found by this line and by nothing else.
@@ -228,7 +230,8 @@ def build_module(output: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         ffi = FFI()
         ffi.cdef(cdef())
-        ffi.set_source(MODULE, '#include "pp_pool.h"', py_limited_api=True)
+        source = '#include "pp_pool.h"\n#include "pp_seat.h"'
+        ffi.set_source(MODULE, source, py_limited_api=True)
         module_file = tools.folder / "generated" / "_core.c"
         module_file.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.redirect_stdout(io.StringIO()):

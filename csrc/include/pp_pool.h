@@ -175,13 +175,61 @@ int pp_pool_render(pp_pool *pool, int32_t env_id, pp_image *image, pp_error *err
  * same model). As for observe, one that was never reset, or failed, has nothing to show */
 int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error);
 
-void pp_pool_stats(const pp_pool *pool, pp_stats *stats);
+void pp_pool_stats(pp_pool *pool, pp_stats *stats);
 
 /* calls the environment's callbacks in a plain loop over all environments, without queues, batches
  * or threads: the measure of what the engine adds. Goes round through num_actions sets of actions,
  * one for each environment, of the action's own dtype */
 int pp_pool_bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, int64_t rounds,
                       pp_error *error);
+
+/* ------------------------------------------------------------------------ worker processes -- */
+
+/* what becomes of environments in flight when their worker has died */
+enum pp_burial {
+  PP_BURY_FAIL,   /* they fail, and nothing can be sent to that lane any more */
+  PP_BURY_REPEAT, /* rows repeat what was shown last, truncated; another worker will come */
+  PP_BURY_REQUEUE /* the worker that comes is asked to restart them: PP_ASKED_RESTART */
+};
+
+/* Makes a pool whose environments live in worker processes, num_lanes of them: the environments of
+ * one lie side by side, as many as of any other. config says only how rows and actions look;
+ * num_threads is not looked at. keeps_last: PP_BURY_REPEAT and _REQUEUE are possible. The pool's
+ * calls are the same, but for those that need the environments themselves. */
+int pp_pool_create_remote(const pp_config *config, const pp_pool_options *options,
+                          int32_t num_lanes, int32_t keeps_last, pp_pool **out, pp_error *error);
+
+/* descriptors of the memory that workers open: the pool's, and the file that a lane replies in */
+int32_t pp_pool_memory(const pp_pool *pool);
+int32_t pp_pool_spill(const pp_pool *pool, int32_t lane);
+
+/* bytes of address space that the pool's memory may grow to: as much must be mapped */
+int64_t pp_pool_reserve(const pp_pool *pool);
+
+/* which worker has an environment, and the environments of a lane: first .. first+count-1 */
+int32_t pp_pool_lane_of(const pp_pool *pool, int32_t env_id);
+void pp_pool_lane_envs(const pp_pool *pool, int32_t lane, int32_t *first, int32_t *count);
+
+/* leaves bytes for the next turn of an environment that is not in flight; size 0: none */
+int pp_pool_order(pp_pool *pool, int32_t env_id, const void *bytes, int64_t size, pp_error *error);
+
+/* what the worker left with the last turn of an environment, until it is sent to again; null: none.
+ * size -1: the creator wrote the row, the worker having died */
+const void *pp_pool_reply(const pp_pool *pool, int32_t env_id, int64_t *size);
+
+/* asks a lane's worker something outside all stepping, one thing at a time */
+int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size, pp_error *error);
+
+/* waits for its answer: 1: here it is; 0 after timeout nanoseconds, 100 ms at most; or a status */
+int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void **bytes,
+                       int64_t *size, pp_error *error);
+
+/* the environment that a lane's worker is stepping, -1: none */
+int32_t pp_pool_current(const pp_pool *pool, int32_t lane);
+
+/* After a worker's death (never before: its memory is written to): settles what it had in flight.
+ * how: a pp_burial. Returns how many environments that were */
+int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, pp_error *error);
 
 /* ----------------------------------------------------------------------------------- system -- */
 

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+struct pp_board;
+
 /* What is known about one block that is being filled. It lies in private memory, apart from the
  * block's own, so that nothing the user writes into an array can harm it. */
 typedef struct pp_batch {
@@ -16,6 +18,9 @@ typedef struct pp_batch {
   _Atomic int32_t target;
   _Atomic int32_t num_failed; /* raised by workers before done, relaxed: done publishes it */
   int32_t *failed;            /* environments that failed, num_failed of them */
+  /* lanes are worker processes: they count on the board, in this slot, and not here */
+  struct pp_board *board;
+  int32_t slot;
 } pp_batch;
 
 /* A place is a row of the ring: slot * batch_size + row. Blocks are numbered for ever by sequence;
@@ -25,6 +30,7 @@ typedef struct pp_ring {
   int32_t capacity; /* slots: enough for all environments in flight */
   int32_t batch_size;
   int32_t is_ordered;
+  struct pp_board *board; /* of a pool whose lanes are worker processes, else null */
   /* unordered: rows claimed so far, in the order of finishing. Acquire and release: an environment
    * sent long ago may claim the first row of a block that was offered after it was sent; it learns
    * of the block's memory from the claim before its own */

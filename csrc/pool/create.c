@@ -5,6 +5,7 @@
 #include "error.h"
 #include "os.h"
 #include "pool.h"
+#include "remote.h"
 
 /* --------------------------------------------------------------------------------- checks -- */
 
@@ -140,6 +141,18 @@ static int make_books(pp_pool *pool, const pp_pool_options *options) {
   return pp_ring_init(&pool->ring, options->num_envs, options->batch_size);
 }
 
+/* what every pool starts with; null: no memory */
+static pp_pool *make_pool(const char *topology_root) {
+  pp_pool *pool = aligned_alloc(64, (sizeof(*pool) + 63) / 64 * 64);
+  if (!pool) return NULL;
+  memset(pool, 0, sizeof(*pool));
+  pool->fork_generation = pp_os_fork_generation();
+  pthread_mutex_init(&pool->lock, NULL);
+  pp_gate_init(&pool->gate, 0);
+  pp_topology_read(&pool->topology, topology_root);
+  return pool;
+}
+
 int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_options *options,
                    pp_pool **out, pp_error *error) {
   int status = check_options(options, error);
@@ -147,13 +160,8 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
 
   *out = NULL;
   if (status < 0) return status;
-  pool = aligned_alloc(64, (sizeof(*pool) + 63) / 64 * 64);
+  pool = make_pool(options->topology_root);
   if (!pool) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a pool");
-  memset(pool, 0, sizeof(*pool));
-  pool->fork_generation = pp_os_fork_generation();
-  pthread_mutex_init(&pool->lock, NULL);
-  pp_gate_init(&pool->gate, 0);
-  pp_topology_read(&pool->topology, options->topology_root);
   pool->stepper = (pp_stepper){&pool->fleet, &pool->layout, &pool->ring, &pool->gate};
 
   status = pp_fleet_init(&pool->fleet, def, values, options, error);
@@ -178,12 +186,43 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
   return PP_OK;
 }
 
+int pp_pool_create_remote(const pp_config *config, const pp_pool_options *options,
+                          int32_t num_lanes, int32_t keeps_last, pp_pool **out, pp_error *error) {
+  int status = check_options(options, error);
+  pp_pool *pool;
+
+  *out = NULL;
+  if (status < 0) return status;
+  if (num_lanes < 1 || num_lanes > options->num_envs) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "num_workers=%d, num_envs=%d: choose 1 to num_envs",
+                        num_lanes, options->num_envs);
+  }
+  pool = make_pool(options->topology_root);
+  if (!pool) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a pool");
+  pool->num_threads = pool->num_workers = num_lanes;
+  status = pp_fleet_init_remote(&pool->fleet, config, options, error);
+  if (status >= 0) {
+    status = pp_layout_init(&pool->layout, config, options, options->batch_size, error);
+  }
+  if (status >= 0 && make_books(pool, options) < 0) {
+    status = pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d", options->num_envs);
+  }
+  if (status >= 0) status = pp_remote_init(pool, options, num_lanes, keeps_last, error);
+  if (status < 0) {
+    pp_pool_destroy(pool);
+    return status;
+  }
+  *out = pool;
+  return PP_OK;
+}
+
 /* ----------------------------------------------------------------------------- taking down -- */
 
 void pp_pool_close(pp_pool *pool) {
   if (pool->fork_generation != pp_os_fork_generation()) return;
   atomic_store_explicit(&pool->is_closed, 1, memory_order_seq_cst);
-  pp_gate_wake(&pool->gate, INT32_MAX);
+  pp_gate_wake(pp_pool_gate(pool), INT32_MAX);
+  if (pool->remote) pp_remote_close(pool);
   for (int32_t i = 0; i < pool->num_lanes; i++) pp_lane_stop(&pool->lanes[i]);
 }
 
@@ -193,6 +232,7 @@ void pp_pool_destroy(pp_pool *pool) {
   pp_pool_close(pool);
   for (int32_t i = 0; i < pool->num_lanes; i++) pp_lane_fini(&pool->lanes[i]);
   free(pool->lanes);
+  pp_remote_fini(pool);
   pp_ring_fini(&pool->ring);
   pp_scratch_fini(&pool->scratch);
   free(pool->failed);
@@ -216,7 +256,7 @@ int32_t pp_pool_batches(const pp_pool *pool) {
 }
 
 void pp_batch_free(void *memory, int64_t size) {
-  pp_os_pages_free(memory, (size_t)size);
+  if (!pp_remote_block_free(memory, size)) pp_os_pages_free(memory, (size_t)size);
 }
 
 /* ordered: rows of a lane's environments are written by its threads, so they go to its node */
@@ -234,8 +274,10 @@ static int bind_rows(const pp_pool *pool, void *memory) {
 }
 
 void *pp_batch_alloc(pp_pool *pool) {
-  void *memory = pp_os_pages_alloc((size_t)pool->layout.size);
+  void *memory;
   int status = PP_OK;
+  if (pool->remote) return pp_remote_block_alloc(pool);
+  memory = pp_os_pages_alloc((size_t)pool->layout.size);
   if (!memory || pool->num_lanes == 1) return memory;
   if (pool->ring.is_ordered) {
     status = bind_rows(pool, memory);
@@ -259,16 +301,18 @@ const pp_config *pp_pool_config(const pp_pool *pool) {
   return &pool->fleet.config;
 }
 
-void pp_pool_stats(const pp_pool *pool, pp_stats *stats) {
+void pp_pool_stats(pp_pool *pool, pp_stats *stats) {
+  const pp_gate *gate = pp_pool_gate(pool);
   memset(stats, 0, sizeof(*stats));
   stats->env_steps = atomic_load_explicit(&pool->env_steps, memory_order_relaxed);
   stats->batches = atomic_load_explicit(&pool->batches, memory_order_relaxed);
   stats->chunks = atomic_load_explicit(&pool->scratch.chunks, memory_order_relaxed);
-  stats->caller_waits = atomic_load_explicit(&pool->gate.waits, memory_order_relaxed);
-  stats->caller_wakes = atomic_load_explicit(&pool->gate.wakes, memory_order_relaxed);
+  stats->caller_waits = atomic_load_explicit(&gate->waits, memory_order_relaxed);
+  stats->caller_wakes = atomic_load_explicit(&gate->wakes, memory_order_relaxed);
   stats->refused_binds = atomic_load_explicit(&pool->refused_binds, memory_order_relaxed);
   stats->num_threads = pool->num_threads;
   stats->num_lanes = pool->num_lanes;
+  if (pool->remote) pp_remote_stats(pool, stats);
   for (int32_t i = 0; i < pool->num_lanes; i++) {
     const pp_lane *lane = &pool->lanes[i];
     stats->num_workers += lane->num_workers;

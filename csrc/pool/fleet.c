@@ -99,6 +99,31 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
   return PP_OK;
 }
 
+/* what messages call environments of worker processes */
+static const pp_env_def remote_def = {
+    .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "python", .family = "python"};
+
+int pp_fleet_init_remote(pp_fleet *fleet, const pp_config *config, const pp_pool_options *options,
+                         pp_error *error) {
+  size_t n = (size_t)options->num_envs;
+
+  memset(fleet, 0, sizeof(*fleet));
+  fleet->def = &remote_def;
+  fleet->config = *config;
+  fleet->num_envs = options->num_envs;
+  fleet->num_players = config->num_players;
+  fleet->autoreset = options->autoreset;
+  fleet->action_bytes =
+      pp_field_elements(&config->action, config->num_players) * pp_dtype_size(config->action.dtype);
+  // all PP_RUNNING: workers know better, and check for themselves
+  fleet->phase = calloc(n, sizeof(*fleet->phase));
+  fleet->asked = calloc(n, sizeof(*fleet->asked));
+  fleet->errors = calloc(n, sizeof(*fleet->errors));
+  if (fleet->phase && fleet->asked && fleet->errors) return PP_OK;
+  pp_fleet_fini(fleet);
+  return pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d", options->num_envs);
+}
+
 void pp_fleet_fini(pp_fleet *fleet) {
   if (fleet->def) {
     if (fleet->def->fini) {

@@ -3,6 +3,7 @@
 #define PP_POOL_FLEET_H
 
 #include "../include/pp_pool.h"
+#include "../include/pp_seat.h"
 
 enum {
   PP_MAX_PLAYERS = 64,
@@ -11,9 +12,6 @@ enum {
 
 /* where an environment is in its episode; 0 must mean that it can be stepped */
 enum pp_phase { PP_RUNNING = 0, PP_ENDED = 1, PP_FRESH = 2 };
-
-/* what an environment is asked to do next; 0 must mean a plain step */
-enum pp_asked { PP_ASKED_STEP = 0, PP_ASKED_RESET = 1, PP_ASKED_RESET_OPTIONS = 2 };
 
 /* Arrays have one entry per environment. Each entry belongs to the caller while the environment is
  * idle, and to the thread that took it from the queue while it is in flight; queue and batch hand
@@ -49,6 +47,11 @@ typedef struct pp_fleet {
 /* makes the environments; on failure everything made so far is undone */
 int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values,
                   const pp_pool_options *options, pp_error *error);
+
+/* the books alone, of environments that live in worker processes; actions is left null */
+int pp_fleet_init_remote(pp_fleet *fleet, const pp_config *config, const pp_pool_options *options,
+                         pp_error *error);
+
 void pp_fleet_fini(pp_fleet *fleet);
 
 /* 1: this environment must be reset before it can be stepped */

@@ -54,4 +54,26 @@ void pp_os_pages_free(void *memory, size_t size);
  * PP_ERR_SYSTEM when refused or unknown here */
 int pp_os_pages_bind(void *memory, size_t size, const int32_t *nodes, int32_t count);
 
+/* ------------------------------------------------------------------------------- os_shared.c -- */
+
+/* memory that processes share: a file without a name, zeroed and closed by exec. Its descriptor, or
+ * PP_ERR_MEMORY, PP_ERR_SYSTEM. name is what system tools show */
+int pp_os_shared_create(int64_t size, const char *name);
+
+/* lengthens the file; every new byte has its memory, is zero, and can be touched without a fault.
+ * PP_ERR_MEMORY or PP_ERR_SYSTEM: the file has its old size */
+int pp_os_shared_grow(int fd, int64_t old_size, int64_t new_size);
+
+/* maps reserve bytes for reading and writing, however long the file is now: as it grows, its bytes
+ * are there. Null when refused, as by a limit on address space */
+void *pp_os_shared_map(int fd, int64_t reserve);
+void pp_os_shared_unmap(void *memory, int64_t reserve);
+
+/* gives whole pages of the file back to the system, which are zero then and must not be touched
+ * before pp_os_shared_back. PP_ERR_SYSTEM when refused or unknown here: they stay as they are */
+int pp_os_shared_release(int fd, int64_t offset, int64_t size);
+
+/* gets memory again for what was released; PP_ERR_MEMORY: it stays released */
+int pp_os_shared_back(int fd, int64_t offset, int64_t size);
+
 #endif

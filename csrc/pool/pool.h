@@ -17,9 +17,10 @@ struct pp_pool {
   int32_t num_threads;
   int32_t num_workers; /* threads but for the caller */
   int32_t home_lane;   /* the one on whose node the pool was made: the caller helps there first */
+  struct pp_remote *remote; /* lanes are worker processes, and there are none of threads */
   int32_t is_helped;   /* 1: the caller steps too, as one of num_threads */
   uint32_t fork_generation;
-  pp_gate gate; /* where the caller sleeps */
+  pp_gate gate; /* where the caller sleeps, if the workers are threads: see pp_pool_gate */
 
   /* the caller's own, used by one thread at a time: whoever holds receiving */
   pp_scratch scratch;
@@ -51,6 +52,9 @@ struct pp_pool {
   _Atomic int64_t batches;
   _Atomic int64_t refused_binds;
 };
+
+/* where the caller sleeps */
+pp_gate *pp_pool_gate(pp_pool *pool);
 
 /* environments in flight became more or fewer; under the lock, so no locked addition */
 void pp_pool_count_locked(pp_pool *pool, int32_t change);

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "os.h"
 #include "pool.h"
+#include "remote.h"
 
 enum {
   SLICE_NS = 100000000, /* how long the caller stays away from its signals */
@@ -11,6 +12,10 @@ enum {
 };
 
 /* --------------------------------------------------------------------------------- waiting -- */
+
+pp_gate *pp_pool_gate(pp_pool *pool) {
+  return pool->remote ? &pool->remote->board.head->caller : &pool->gate;
+}
 
 static int is_closed(const pp_pool *pool) {
   return atomic_load_explicit(&pool->is_closed, memory_order_seq_cst);
@@ -42,7 +47,9 @@ static int32_t help(pp_pool *pool) {
 
 /* spins until the batch is complete, as long as that takes no core from a worker */
 static int spin(pp_pool *pool, pp_batch *batch, int64_t end) {
-  while (pp_spin_allowed(pool->topology.cores)) {
+  // worker processes want cores too
+  int32_t cores = pool->topology.cores - (pool->remote ? pool->remote->num_lanes : 0);
+  while (pp_spin_allowed(cores)) {
     for (int32_t i = 0; i < 32; i++) {
       if (pp_batch_is_complete(batch)) return 1;
       pp_os_relax();
@@ -77,11 +84,11 @@ static int wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, int32_t has_t
     int64_t left = start + slice - pp_os_now();
     uint32_t epoch;
     if (left <= 0) break;
-    epoch = pp_gate_enter(&pool->gate);
+    epoch = pp_gate_enter(pp_pool_gate(pool));
     if (!pp_batch_is_complete(batch) && !is_closed(pool)) {
-      pp_gate_sleep(&pool->gate, epoch, left);
+      pp_gate_sleep(pp_pool_gate(pool), epoch, left);
     }
-    pp_gate_leave(&pool->gate);
+    pp_gate_leave(pp_pool_gate(pool));
     if (pp_batch_is_complete(batch)) return 1;
   }
   return pp_batch_is_complete(batch);
@@ -94,13 +101,13 @@ static int32_t needed(const pp_pool *pool) {
 
 /* sleeps until another thread sent enough, or for a slice */
 static void wait_for_send(pp_pool *pool, int64_t slice) {
-  uint32_t epoch = pp_gate_enter(&pool->gate);
+  uint32_t epoch = pp_gate_enter(pp_pool_gate(pool));
   int32_t has_enough;
   pthread_mutex_lock(&pool->lock);
   has_enough = pool->in_flight >= needed(pool);
   pthread_mutex_unlock(&pool->lock);
-  if (!has_enough && !is_closed(pool)) pp_gate_sleep(&pool->gate, epoch, slice);
-  pp_gate_leave(&pool->gate);
+  if (!has_enough && !is_closed(pool)) pp_gate_sleep(pp_pool_gate(pool), epoch, slice);
+  pp_gate_leave(pp_pool_gate(pool));
 }
 
 /* ------------------------------------------------------------------------------- handing over --
@@ -115,7 +122,8 @@ static void add(_Atomic int64_t *statistic, int64_t amount) {
 /* takes a complete batch; returns its rows, or PP_ERR_ENV */
 static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error) {
   int32_t rows = atomic_load_explicit(&batch->target, memory_order_relaxed);
-  int32_t failed = atomic_load_explicit(&batch->num_failed, memory_order_relaxed);
+  int32_t failed = pool->remote ? pp_board_failures(batch->board, batch->slot)
+                                : atomic_load_explicit(&batch->num_failed, memory_order_relaxed);
   const int32_t *ids = pp_layout_at(&pool->layout, batch->memory, pool->layout.env_id, 0);
 
   pthread_mutex_lock(&pool->lock);
@@ -126,7 +134,11 @@ static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error
   }
   pp_pool_count_locked(pool, -rows);
   if (failed) {
-    memcpy(pool->failed, batch->failed, sizeof(*pool->failed) * (size_t)failed);
+    if (pool->remote) {
+      failed = pp_remote_failed(pool, ids, rows, pool->failed);
+    } else {
+      memcpy(pool->failed, batch->failed, sizeof(*pool->failed) * (size_t)failed);
+    }
     pool->num_failed = failed;
     pool->failed_rows = rows;
   }

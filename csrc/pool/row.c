@@ -86,7 +86,7 @@ static void put_engine(const pp_fleet *fleet, const pp_layout *layout, void *mem
   }
 }
 
-static void put_failure(const pp_layout *layout, void *memory, int32_t row, int32_t env_id) {
+void pp_row_blank(const pp_layout *layout, void *memory, int32_t row, int32_t env_id) {
   for (int32_t i = 0; i < layout->count; i++) {
     memset(pp_layout_at(layout, memory, i, row), 0, (size_t)layout->columns[i].row_bytes);
   }
@@ -109,7 +109,7 @@ int pp_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t
     is_reset = 1;
   }
   if (status >= 0) status = observe(fleet, layout, memory, row, env_id, 0, is_reset);
-  if (status < 0) put_failure(layout, memory, row, env_id);
+  if (status < 0) pp_row_blank(layout, memory, row, env_id);
   return status;
 }
 
@@ -154,7 +154,7 @@ static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *mem
     if (status >= 0) status = observe(fleet, layout, memory, row + i, env_id + i, 0, 1);
     if (status >= 0) continue;
     pp_autoreset_fail(fleet, env_id + i, status);
-    put_failure(layout, memory, row + i, env_id + i);
+    pp_row_blank(layout, memory, row + i, env_id + i);
     failed++;
   }
   return failed;
@@ -220,7 +220,7 @@ int32_t pp_row_write_run(pp_fleet *fleet, const pp_layout *layout, void *memory,
   if (status < 0) {
     for (int32_t i = 0; i < count; i++) {
       pp_autoreset_fail(fleet, env_id + i, status);
-      put_failure(layout, memory, row + i, env_id + i);
+      pp_row_blank(layout, memory, row + i, env_id + i);
     }
     return count;
   }

@@ -11,6 +11,9 @@
 int pp_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                  int32_t env_id, pp_outcome *outcome);
 
+/* makes a row zero but for its env id: that of an environment that failed */
+void pp_row_blank(const pp_layout *layout, void *memory, int32_t row, int32_t env_id);
+
 /* Steps a run of environments straight into rows through step_many: all of them asked for a plain
  * step, none PP_FRESH, ids and rows consecutive; those that have ended are reset instead. rewards
  * is scratch for count x num_players values, count at most PP_GRAIN_ROWS. Returns how many of them

@@ -6,6 +6,7 @@
 #include "error.h"
 #include "pool.h"
 #include "registry.h"
+#include "remote.h"
 
 /* ------------------------------------------------------------------------------ accepting -- */
 
@@ -115,6 +116,7 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
   int status = mark_locked(pool, env_ids, count, error);
   if (status < 0) return status;
   status = check_phases_locked(pool, env_ids, count, error);
+  if (status >= 0 && pool->remote) status = pp_remote_check_locked(pool, env_ids, count, error);
   if (status >= 0) status = pp_action_store(&pool->fleet, env_ids, count, actions, dtype, error);
   if (status < 0) {
     unmark_locked(pool, env_ids, count);
@@ -128,6 +130,10 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
 
 void pp_pool_queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                           int32_t is_helping) {
+  if (pool->remote) {
+    pp_remote_queue_locked(pool, env_ids, count, place);
+    return;
+  }
   for (int32_t l = 0; l < pool->num_lanes; l++) {
     pp_lane *lane = &pool->lanes[l];
     int32_t queued = 0, run = env_ids ? 1 : pp_grain_run(&lane->grain), envs = 0;
@@ -176,7 +182,7 @@ int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const voi
   if (place >= 0) pp_pool_queue_locked(pool, env_ids, count, place, 0);
   pthread_mutex_unlock(&pool->lock);
   // another thread may be waiting for something to be in flight
-  if (place >= 0) pp_gate_wake(&pool->gate, 1);
+  if (place >= 0) pp_gate_wake(pp_pool_gate(pool), 1);
   return place < 0 ? place : PP_OK;
 }
 
@@ -244,6 +250,9 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
   env_ids = pp_pool_keep_ids(pool, pool->sent_ids, env_ids, count);
   status = mark_locked(pool, env_ids, count, error);
   if (status >= 0) {
+    if (pool->remote) status = pp_remote_check_locked(pool, env_ids, count, error);
+  }
+  if (status >= 0) {
     if (options) status = store_reset_options_locked(pool, options, count, error);
     if (status >= 0) {
       status = store_seeds_locked(pool, env_ids, count, seed_words, seed_sizes, error);
@@ -256,6 +265,6 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
     pp_pool_queue_locked(pool, env_ids, count, place, 0);
   }
   pthread_mutex_unlock(&pool->lock);
-  if (status >= 0) pp_gate_wake(&pool->gate, 1);
+  if (status >= 0) pp_gate_wake(pp_pool_gate(pool), 1);
   return status;
 }

@@ -97,6 +97,10 @@ static int check_rest_locked(const pp_pool *pool, int32_t env_id, pp_error *erro
     return pp_error_set(error, PP_ERR_STATE,
                         "environment %d is in flight: receive its result first", env_id);
   }
+  if (pool->remote) {
+    return pp_error_set(error, PP_ERR_STATE,
+                        "environments in worker processes keep their state to themselves");
+  }
   return PP_OK;
 }
 

@@ -1,0 +1,96 @@
+/* The worker's API: what a worker process calls to serve its lane of a pool. */
+#ifndef PP_SEAT_H
+#define PP_SEAT_H
+
+#include "pp_env.h"
+
+/* ------------------------------------------------------------------------------- constants -- */
+
+/* what an environment is asked to do next */
+enum pp_asked {
+  PP_ASKED_STEP = 0,
+  PP_ASKED_RESET = 1,
+  PP_ASKED_RESET_OPTIONS = 2, /* the order holds seed and options */
+  PP_ASKED_RESTART = 3        /* the former worker died with it: a row that says so */
+};
+
+/* ------------------------------------------------------------------------------------ data -- */
+
+typedef struct pp_seat pp_seat;
+
+/* What a worker has taken, and what became of it: entry i of each array is one environment's turn.
+ * Arrays have an entry for each environment of the lane. The worker writes results; deliver clears
+ * them again but for rewards */
+typedef struct pp_shift {
+  int32_t count;    /* turns taken */
+  int32_t is_whole; /* 1: a plain step of every environment of the lane in order, into rows that lie
+                       one after another in one block */
+  int32_t *env_ids;
+  int32_t *asked;
+  int32_t *rows;   /* in the block; unordered: from claim on */
+  int64_t *blocks; /* offset of the block that the row is in; unordered: from claim on */
+  double *rewards;
+  uint8_t *terminated;
+  uint8_t *truncated;
+  uint8_t *is_reset; /* the row shows the first state of an episode */
+  uint8_t *failed;   /* the row is left zero, the reply says why */
+} pp_shift;
+
+/* -------------------------------------------------------------------------------- the seat -- */
+
+/* Sits down to a lane: maps the pool's memory and the lane's spill. The first descriptor may be
+ * closed then, the second must stay open. reserve: what pp_pool_reserve says in the creator */
+int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_seat **out,
+                 pp_error *error);
+void pp_seat_close(pp_seat *seat);
+
+/* ends this process as soon as another one has ended */
+int pp_seat_follow(int64_t pid);
+
+/* the lane's environments: first .. first+count-1 */
+int32_t pp_seat_first(const pp_seat *seat);
+int32_t pp_seat_count(const pp_seat *seat);
+
+/* where the turns are written to; the same for ever */
+pp_shift *pp_seat_shift(pp_seat *seat);
+
+/* actions of the lane's environments, one record after another */
+void *pp_seat_actions(pp_seat *seat, int64_t *record_bytes);
+
+/* the environment that is being stepped, for whoever must say who is to blame: -1 or its id */
+int32_t *pp_seat_current(pp_seat *seat);
+
+/* where a block of results lies */
+void *pp_seat_block(pp_seat *seat, int64_t offset);
+
+/* ------------------------------------------------------------------------------- the shift -- */
+
+/* waits for turns, at most timeout nanoseconds: how many were taken; 0: none, or there is a
+ * request; PP_ERR_CLOSED: the pool ends */
+int32_t pp_seat_take(pp_seat *seat, int64_t timeout);
+
+/* unordered: claims the row of a turn */
+int pp_seat_claim(pp_seat *seat, int32_t turn);
+
+/* writes what an environment showed last into the row of a turn, is_final: among what ended
+ * episodes showed */
+void pp_seat_recall(pp_seat *seat, int32_t turn, int32_t is_final);
+
+/* what the creator sent along with a turn; null: nothing */
+const void *pp_seat_order(pp_seat *seat, int32_t turn, int64_t *size);
+
+/* keeps bytes for the creator to read with the row of a turn; call it before deliver */
+int pp_seat_reply(pp_seat *seat, int32_t turn, const void *bytes, int64_t size, pp_error *error);
+
+/* writes the engine's columns of turns first .. first+count-1 and hands their rows over */
+void pp_seat_deliver(pp_seat *seat, int32_t first, int32_t count);
+
+/* ------------------------------------------------------------------------------- requests -- */
+
+/* what the creator asks outside all stepping; null: nothing */
+const void *pp_seat_request(pp_seat *seat, int64_t *size);
+
+/* answers it */
+int pp_seat_answer(pp_seat *seat, const void *bytes, int64_t size, pp_error *error);
+
+#endif

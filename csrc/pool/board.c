@@ -1,0 +1,306 @@
+/* Board: the books that a pool and its worker processes share, in memory that all of them map. */
+#include "board.h"
+
+#include <string.h>
+
+#include "os.h"
+
+enum { LINE = 64 };
+
+static const uint64_t MAGIC = 0x316472616f427070;
+
+/* -------------------------------------------------------------------------------- tables -- */
+
+static int64_t after(int64_t *end, int64_t bytes) {
+  int64_t at = *end;
+  *end = (at + bytes + LINE - 1) / LINE * LINE;
+  return at;
+}
+
+static int64_t field_bytes(const pp_layout *layout) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < layout->num_fields; i++) bytes += layout->columns[i].row_bytes;
+  return bytes;
+}
+
+static void lay_out(pp_board_head *head, const pp_board_shape *shape, const pp_layout *layout) {
+  int64_t lanes = shape->num_lanes, envs = shape->num_envs, end = 0;
+  int64_t rows = shape->is_ordered ? 0 : (int64_t)shape->capacity * shape->batch_size;
+
+  head->shape = *shape;
+  head->layout = *layout;
+  // each environment is queued once at most, whichever lane it is in
+  head->box = 16;
+  while (head->box < (uint64_t)envs) head->box *= 2;
+  head->last_bytes = shape->keeps_last ? field_bytes(layout) : 0;
+
+  after(&end, (int64_t)sizeof(*head));
+  head->posts = after(&end, lanes * (int64_t)sizeof(pp_post));
+  head->entries = after(&end, lanes * (int64_t)(head->box * sizeof(uint64_t)));
+  head->desks = after(&end, envs * (int64_t)sizeof(pp_desk));
+  head->slots = after(&end, shape->capacity * (int64_t)sizeof(pp_slot));
+  head->done = after(&end, shape->capacity * lanes * (int64_t)sizeof(int32_t));
+  head->failures = after(&end, shape->capacity * lanes * (int64_t)sizeof(int32_t));
+  head->rows = after(&end, rows * (int64_t)sizeof(uint64_t));
+  head->actions = after(&end, envs * shape->action_bytes);
+  head->last = after(&end, envs * head->last_bytes);
+  head->size = end;
+}
+
+/* pointers into the tables of a head that is laid out */
+static void point(pp_board *board, char *base) {
+  pp_board_head *head = (pp_board_head *)base;
+  board->base = base;
+  board->head = head;
+  board->posts = (pp_post *)(base + head->posts);
+  board->entries = (_Atomic uint64_t *)(base + head->entries);
+  board->desks = (pp_desk *)(base + head->desks);
+  board->slots = (pp_slot *)(base + head->slots);
+  board->done = (_Atomic int32_t *)(base + head->done);
+  board->failures = (_Atomic int32_t *)(base + head->failures);
+  board->rows = (_Atomic uint64_t *)(base + head->rows);
+  board->actions = base + head->actions;
+  board->last = base + head->last;
+}
+
+int64_t pp_board_size(const pp_board_shape *shape, const pp_layout *layout) {
+  pp_board_head head;
+  lay_out(&head, shape, layout);
+  return head.size;
+}
+
+void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
+                   const pp_layout *layout) {
+  lay_out(base, shape, layout);
+  point(board, base);
+  pp_gate_init(&board->head->caller, 1);
+  atomic_init(&board->head->first_free, 0);
+  for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
+    pp_gate_init(&board->posts[lane].gate, 1);
+    atomic_init(&board->posts[lane].current, -1);
+  }
+  // last: a worker that sees it sees all the rest
+  board->head->magic = MAGIC;
+}
+
+int pp_board_attach(pp_board *board, void *base) {
+  if (((pp_board_head *)base)->magic != MAGIC) return PP_ERR_ABI;
+  point(board, base);
+  return PP_OK;
+}
+
+void pp_board_share(const pp_board *board, int32_t lane, int32_t *first, int32_t *count) {
+  const pp_board_shape *shape = &board->head->shape;
+  *first = (int32_t)((int64_t)shape->num_envs * lane / shape->num_lanes);
+  *count = (int32_t)((int64_t)shape->num_envs * (lane + 1) / shape->num_lanes) - *first;
+}
+
+void pp_board_keep(pp_board *board, char *memory, int32_t row, int32_t env_id) {
+  const pp_layout *layout = &board->head->layout;
+  char *to = board->last + board->head->last_bytes * env_id;
+  for (int32_t i = 0; i < layout->num_fields; i++) {
+    int64_t bytes = layout->columns[i].row_bytes;
+    memcpy(to, pp_layout_at(layout, memory, i, row), (size_t)bytes);
+    to += bytes;
+  }
+}
+
+void pp_board_recall(const pp_board *board, char *memory, int32_t row, int32_t env_id,
+                     int32_t is_final) {
+  const pp_layout *layout = &board->head->layout;
+  int32_t first = is_final ? layout->final_fields : 0;
+  const char *from = board->last + board->head->last_bytes * env_id;
+  for (int32_t i = 0; i < layout->num_fields; i++) {
+    int64_t bytes = layout->columns[i].row_bytes;
+    memcpy(pp_layout_at(layout, memory, first + i, row), from, (size_t)bytes);
+    from += bytes;
+  }
+}
+
+/* ------------------------------------------------------------------------------- creator -- */
+
+static _Atomic int32_t *counts_of(_Atomic int32_t *table, const pp_board *board, int32_t slot) {
+  return table + (int64_t)slot * board->head->shape.num_lanes;
+}
+
+void pp_board_prepare(pp_board *board, int64_t sequence, int64_t memory) {
+  const pp_board_shape *shape = &board->head->shape;
+  int32_t slot = (int32_t)(sequence % shape->capacity);
+  int64_t first = (int64_t)slot * shape->batch_size;
+
+  board->slots[slot].memory = memory;
+  // relaxed: nobody counts in a slot of which no row is given out or claimed
+  for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
+    atomic_store_explicit(counts_of(board->done, board, slot) + lane, 0, memory_order_relaxed);
+    atomic_store_explicit(counts_of(board->failures, board, slot) + lane, 0, memory_order_relaxed);
+  }
+  atomic_store_explicit(&board->slots[slot].target,
+                        shape->is_ordered ? INT32_MAX : shape->batch_size, memory_order_seq_cst);
+  if (shape->is_ordered) return;
+  for (int32_t row = 0; row < shape->batch_size; row++) {
+    atomic_store_explicit(&board->rows[first + row], (uint64_t)(uint32_t)sequence << 32,
+                          memory_order_release);
+  }
+}
+
+void pp_board_close(pp_board *board, int32_t slot, int32_t rows) {
+  atomic_store_explicit(&board->slots[slot].target, rows, memory_order_seq_cst);
+}
+
+static int32_t sum(const _Atomic int32_t *counts, int32_t lanes) {
+  int32_t total = 0;
+  for (int32_t lane = 0; lane < lanes; lane++) {
+    total += atomic_load_explicit(&counts[lane], memory_order_seq_cst);
+  }
+  return total;
+}
+
+int32_t pp_board_done(const pp_board *board, int32_t slot) {
+  return sum(counts_of(board->done, board, slot), board->head->shape.num_lanes);
+}
+
+int32_t pp_board_failures(const pp_board *board, int32_t slot) {
+  return sum(counts_of(board->failures, board, slot), board->head->shape.num_lanes);
+}
+
+void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32_t count) {
+  pp_post *post = &board->posts[lane];
+  uint64_t box = board->head->box;
+  _Atomic uint64_t *to = board->entries + (uint64_t)lane * box;
+  uint64_t tail = atomic_load_explicit(&post->tail, memory_order_relaxed);
+
+  for (int32_t i = 0; i < count; i++) {
+    pp_desk *desk = &board->desks[PP_ENTRY_ENV(entries[i])];
+    desk->place = PP_ENTRY_PLACE(entries[i]);
+    desk->reply.size = 0;
+    // relaxed: published by tail
+    atomic_store_explicit(&desk->state, PP_DESK_QUEUED, memory_order_relaxed);
+    atomic_store_explicit(&to[(tail + (uint64_t)i) & (box - 1)], entries[i], memory_order_relaxed);
+  }
+  atomic_store_explicit(&post->tail, tail + (uint64_t)count, memory_order_seq_cst);
+}
+
+void pp_board_wake(pp_board *board, int32_t lane) {
+  pp_gate_wake(&board->posts[lane].gate, 1);
+}
+
+void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done, int32_t failed) {
+  atomic_store_explicit(counts_of(board->failures, board, slot) + lane, failed,
+                        memory_order_relaxed);
+  // publishes the rows that the creator wrote in the worker's place
+  atomic_store_explicit(counts_of(board->done, board, slot) + lane, done, memory_order_seq_cst);
+}
+
+void pp_board_clear(pp_board *board, int32_t lane) {
+  pp_post *post = &board->posts[lane];
+  atomic_store_explicit(&post->head, atomic_load_explicit(&post->tail, memory_order_relaxed),
+                        memory_order_release);
+  atomic_store_explicit(&post->current, -1, memory_order_relaxed);
+  atomic_store_explicit(&post->answered, atomic_load_explicit(&post->request, memory_order_relaxed),
+                        memory_order_seq_cst);
+  // it may have died asleep
+  pp_gate_forget(&post->gate, atomic_load_explicit(&post->gate.sleepers, memory_order_relaxed));
+}
+
+int32_t pp_board_claimed(const pp_board *board, int32_t env_id) {
+  const pp_board_shape *shape = &board->head->shape;
+  int32_t state = atomic_load_explicit(&board->desks[env_id].state, memory_order_acquire);
+  int32_t places = shape->capacity * shape->batch_size;
+
+  if (shape->is_ordered || state >= PP_DESK_CLAIMED) return board->desks[env_id].place;
+  // It may have died between the claim and the note of it. An environment in flight has no other
+  // row of its name: that of its last result was readied anew when the result was received.
+  for (int32_t place = 0; place < places; place++) {
+    uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_acquire);
+    if ((int32_t)(uint32_t)word == env_id + 1) return place;
+  }
+  return -1;
+}
+
+/* -------------------------------------------------------------------------------- worker -- */
+
+int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room) {
+  pp_post *post = &board->posts[lane];
+  uint64_t box = board->head->box;
+  const _Atomic uint64_t *from = board->entries + (uint64_t)lane * box;
+  uint64_t head = atomic_load_explicit(&post->head, memory_order_relaxed);
+  // part of the last look before going to sleep
+  uint64_t tail = atomic_load_explicit(&post->tail, memory_order_seq_cst);
+  int32_t count = tail - head < (uint64_t)room ? (int32_t)(tail - head) : room;
+
+  for (int32_t i = 0; i < count; i++) {
+    entries[i] =
+        atomic_load_explicit(&from[(head + (uint64_t)i) & (box - 1)], memory_order_relaxed);
+    atomic_store_explicit(&board->desks[PP_ENTRY_ENV(entries[i])].state, PP_DESK_RUNNING,
+                          memory_order_relaxed);
+  }
+  atomic_store_explicit(&post->head, head + (uint64_t)count, memory_order_release);
+  return count;
+}
+
+/* the hint only grows */
+static void raise_first_free(pp_board *board, int64_t seen, int64_t value) {
+  while (seen < value &&
+         !atomic_compare_exchange_weak_explicit(&board->head->first_free, &seen, value,
+                                                memory_order_relaxed, memory_order_relaxed)) {
+  }
+}
+
+/* Tries to claim the row of a ticket: 1: claimed, 0: somebody else has it, -1: the ticket is of the
+ * past. */
+static int32_t try_row(pp_board *board, int64_t ticket, int32_t env_id) {
+  const pp_board_shape *shape = &board->head->shape;
+  _Atomic uint64_t *row = &board->rows[ticket % ((int64_t)shape->capacity * shape->batch_size)];
+  uint32_t sequence = (uint32_t)(ticket / shape->batch_size);
+  uint64_t free = (uint64_t)sequence << 32, word = free;
+
+  while (!atomic_compare_exchange_weak_explicit(row, &word, free | (uint32_t)(env_id + 1),
+                                                memory_order_acq_rel, memory_order_acquire)) {
+    int32_t ahead = (int32_t)((uint32_t)(word >> 32) - sequence);
+    if (ahead > 0) return -1;
+    if (ahead == 0 && word != free) return 0;
+    // behind: it is being readied, as there is a row for all that are in flight
+    pp_os_relax();
+    word = free;
+  }
+  return 1;
+}
+
+int32_t pp_board_claim(pp_board *board, int32_t env_id) {
+  const pp_board_shape *shape = &board->head->shape;
+  pp_desk *desk = &board->desks[env_id];
+  int64_t seen = atomic_load_explicit(&board->head->first_free, memory_order_relaxed);
+  int64_t ticket = seen;
+
+  for (int32_t got = 0; (got = try_row(board, ticket, env_id)) != 1;) {
+    if (got < 0) seen = atomic_load_explicit(&board->head->first_free, memory_order_relaxed);
+    ticket = got < 0 ? seen : ticket + 1;
+  }
+  desk->place = (int32_t)(ticket % ((int64_t)shape->capacity * shape->batch_size));
+  atomic_store_explicit(&desk->state, PP_DESK_CLAIMED, memory_order_release);
+  raise_first_free(board, seen, ticket + 1);
+  return desk->place;
+}
+
+void *pp_board_at(const pp_board *board, int32_t place, int32_t *row) {
+  int32_t slot = place / board->head->shape.batch_size;
+  *row = place - slot * board->head->shape.batch_size;
+  return board->base + board->slots[slot].memory;
+}
+
+void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count, int32_t failed) {
+  _Atomic int32_t *done = counts_of(board->done, board, slot) + lane;
+  _Atomic int32_t *failures = counts_of(board->failures, board, slot) + lane;
+  int32_t target;
+
+  // one writer: no need for a locked addition
+  if (failed) {
+    atomic_store_explicit(failures, atomic_load_explicit(failures, memory_order_relaxed) + failed,
+                          memory_order_relaxed);
+  }
+  // publishes the rows and the failures; then who counts last sees all the others' counts
+  atomic_store_explicit(done, atomic_load_explicit(done, memory_order_relaxed) + count,
+                        memory_order_seq_cst);
+  target = atomic_load_explicit(&board->slots[slot].target, memory_order_seq_cst);
+  if (pp_board_done(board, slot) == target) pp_gate_wake(&board->head->caller, 1);
+}

@@ -1,0 +1,179 @@
+/* Board: the books that a pool and its worker processes share, in memory that all of them map.
+ *
+ * No lock is shared with a worker, and no pointer: a worker may die between any two instructions,
+ * and the creator then finds in these books what it had taken and what it had finished. So every
+ * word has one writer at a time, and a row and its owner are claimed in one write.
+ */
+#ifndef PP_POOL_BOARD_H
+#define PP_POOL_BOARD_H
+
+#include "layout.h"
+#include "park.h"
+#include "queue.h"
+
+/* where an environment is on its way; written by the creator (idle, queued), then by its worker,
+ * and again by the creator once the worker is dead */
+enum pp_desk_state {
+  PP_DESK_IDLE,
+  PP_DESK_QUEUED,
+  PP_DESK_RUNNING,
+  PP_DESK_CLAIMED, /* unordered: it has a row */
+  PP_DESK_DONE,    /* its row is written, and will be counted */
+  PP_DESK_FAILED   /* the same, but the environment failed */
+};
+
+/* bytes for somebody else: size 0 is none */
+typedef struct pp_message {
+  int64_t offset;
+  int64_t size;
+} pp_message;
+
+/* what the pool and the worker tell each other of one environment */
+typedef struct pp_desk {
+  /* a pp_desk_state. Release when it says more than before, acquire by whoever acts on it; the
+   * creator reads a dead worker's only after the system has told of its death */
+  _Alignas(64) _Atomic int32_t state;
+  int32_t place;    /* its row in the ring: the creator's (ordered), or claimed by the worker */
+  int32_t asked;    /* a pp_asked */
+  int32_t elapsed;  /* steps of the running episode; the worker's */
+  pp_message order; /* from the creator, in the arena: seed and options of a reset, large actions */
+  pp_message reply; /* from the worker, in its spill: infos, what memory can't hold, an exception */
+} pp_desk;
+
+/* one worker's letter box: the creator pushes, the worker takes */
+typedef struct pp_post {
+  pp_gate gate; /* where the worker sleeps */
+  /* entries taken; moved by the worker. Release: what it read of the entries is read */
+  _Alignas(64) _Atomic uint64_t head;
+  /* Entries pushed; moved by the creator after the entries and all they speak of. Sequentially
+   * consistent against the gate's sleepers (park.h), which includes release */
+  _Alignas(64) _Atomic uint64_t tail;
+  /* 1: end. Written by the creator, sequentially consistent for the same reason */
+  _Atomic int32_t is_closing;
+  /* a call of the creator's outside all stepping: its number, and that of the last one answered;
+   * sequentially consistent like tail */
+  _Atomic uint32_t request;
+  _Atomic uint32_t answered;
+  pp_message order; /* of the call, in the arena */
+  pp_message reply; /* in the spill */
+  /* the environment being stepped, -1: none. Relaxed: read only to say who is to blame */
+  _Atomic int32_t current;
+} pp_post;
+
+/* one block of the ring that is being filled */
+typedef struct pp_slot {
+  /* rows that make it complete, INT32_MAX while more may be added; written by the creator,
+   * sequentially consistent: who closes it and who counts the last row can't miss each other */
+  _Alignas(64) _Atomic int32_t target;
+  int64_t memory; /* offset of the block; written before any row of it can be claimed */
+} pp_slot;
+
+/* what the tables are made for */
+typedef struct pp_board_shape {
+  int32_t num_envs;
+  int32_t num_lanes;
+  int32_t batch_size;
+  int32_t capacity; /* slots */
+  int32_t is_ordered;
+  int32_t cores; /* of the whole process, for the decision to spin */
+  int64_t action_bytes;
+  int32_t keeps_last; /* 1: what each environment showed last is kept apart */
+} pp_board_shape;
+
+typedef struct pp_board_head {
+  uint64_t magic;
+  pp_board_shape shape;
+  int64_t size;
+  uint64_t box; /* entries in each letter box, a power of two */
+  /* offsets of the tables */
+  int64_t posts, entries, desks, slots, done, failures, rows, actions, last;
+  int64_t last_bytes; /* of one environment, all fields */
+  pp_layout layout;   /* names in it are the creator's pointers */
+  pp_gate caller;     /* where the caller sleeps until a batch is complete */
+  /* unordered: no row before this one is free. Relaxed, a hint: the row's own word decides */
+  _Alignas(64) _Atomic int64_t first_free;
+} pp_board_head;
+
+/* the tables as one process has them */
+typedef struct pp_board {
+  char *base;
+  pp_board_head *head;
+  pp_post *posts;
+  _Atomic uint64_t *entries; /* num_lanes x box; relaxed, published by tail */
+  pp_desk *desks;
+  pp_slot *slots;
+  /* slots x num_lanes: rows of a slot that are written, and how many of those failed. Each is
+   * written by that lane's worker alone, so that the creator can put it right after its death;
+   * sequentially consistent against target and sleepers */
+  _Atomic int32_t *done;
+  _Atomic int32_t *failures;
+  /* Unordered: a word for each row of the ring: 32 bits of the block's sequence, 32 bits of owner's
+   * id + 1. Claimed by compare-and-swap, acquire and release: it carries the block's memory, and
+   * what was known to those who claimed before */
+  _Atomic uint64_t *rows;
+  char *actions; /* num_envs x action_bytes */
+  char *last;    /* num_envs x last_bytes */
+} pp_board;
+
+/* bytes that the tables need */
+int64_t pp_board_size(const pp_board_shape *shape, const pp_layout *layout);
+
+/* lays the tables out in zeroed memory; the creator's */
+void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
+                   const pp_layout *layout);
+
+/* finds them there; a worker's. PP_ERR_ABI: this is no board of this build */
+int pp_board_attach(pp_board *board, void *base);
+
+/* the environments of a lane: first .. first+count-1 */
+void pp_board_share(const pp_board *board, int32_t lane, int32_t *first, int32_t *count);
+
+/* keeps the fields of a row as what an environment showed last; writes them into another row,
+ * is_final: as those of an ended episode */
+void pp_board_keep(pp_board *board, char *memory, int32_t row, int32_t env_id);
+void pp_board_recall(const pp_board *board, char *memory, int32_t row, int32_t env_id,
+                     int32_t is_final);
+
+/* ------------------------------------------------------------------------------- creator -- */
+
+/* readies a slot for the block of this sequence; all rows of its former block are received */
+void pp_board_prepare(pp_board *board, int64_t sequence, int64_t memory);
+
+/* ordered: no more rows are added to the slot than these */
+void pp_board_close(pp_board *board, int32_t slot, int32_t rows);
+
+/* rows of a slot that are written, or failed */
+int32_t pp_board_done(const pp_board *board, int32_t slot);
+int32_t pp_board_failures(const pp_board *board, int32_t slot);
+
+/* queues entries of one environment each for a worker, without waking it; what was replied to their
+ * former turns is gone */
+void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32_t count);
+
+/* wakes a worker after pushes, a request or closing */
+void pp_board_wake(pp_board *board, int32_t lane);
+
+/* after the death of a lane's worker: what it should have counted in a slot */
+void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done, int32_t failed);
+
+/* After the death of a lane's worker: forgets what it had not taken, and where it slept. */
+void pp_board_clear(pp_board *board, int32_t lane);
+
+/* the place of the row that an environment has claimed, -1: none */
+int32_t pp_board_claimed(const pp_board *board, int32_t env_id);
+
+/* -------------------------------------------------------------------------------- worker -- */
+
+/* takes at most room entries; 0: there are none */
+int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room);
+
+/* unordered: claims a row for an environment, and notes its place; also for a dead worker's */
+int32_t pp_board_claim(pp_board *board, int32_t env_id);
+
+/* where the block of a place lies, and which row of it the place is */
+void *pp_board_at(const pp_board *board, int32_t place, int32_t *row);
+
+/* count rows of a slot are written, of which so many failed; wakes the caller if it is complete */
+void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count, int32_t failed);
+
+#endif

@@ -1,0 +1,344 @@
+/* Seat: a worker process's side of its lane, from the turns it takes to the rows it hands over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../include/pp_seat.h"
+#include "arena.h"
+#include "board.h"
+#include "error.h"
+#include "os.h"
+#include "row.h"
+#include "spill.h"
+
+/* where a worker has left the bytes of an environment's last reply */
+typedef struct room {
+  int64_t offset;
+  int64_t size; /* 0: nowhere */
+} room;
+
+struct pp_seat {
+  pp_board board;
+  pp_spill spill;
+  pp_arena arena; /* as this process has it */
+  int32_t lane;
+  int32_t first; /* the lane's environments */
+  int32_t count;
+  pp_entry *entries;
+  room *rooms; /* one for each environment, and one for answers */
+  pp_shift shift;
+};
+
+/* ---------------------------------------------------------------------------- open, close -- */
+
+static int alloc_shift(pp_seat *seat) {
+  size_t n = (size_t)seat->count;
+  pp_shift *shift = &seat->shift;
+  seat->entries = calloc(n, sizeof(*seat->entries));
+  seat->rooms = calloc(n + 1, sizeof(*seat->rooms));
+  shift->env_ids = calloc(n, sizeof(*shift->env_ids));
+  shift->asked = calloc(n, sizeof(*shift->asked));
+  shift->rows = calloc(n, sizeof(*shift->rows));
+  shift->blocks = calloc(n, sizeof(*shift->blocks));
+  shift->rewards = calloc(n, sizeof(*shift->rewards));
+  shift->terminated = calloc(n, 1);
+  shift->truncated = calloc(n, 1);
+  shift->is_reset = calloc(n, 1);
+  shift->failed = calloc(n, 1);
+  return seat->entries && seat->rooms && shift->env_ids && shift->asked && shift->rows &&
+                 shift->blocks && shift->rewards && shift->terminated && shift->truncated &&
+                 shift->is_reset && shift->failed
+             ? PP_OK
+             : PP_ERR_MEMORY;
+}
+
+/* where the replies end that a dead predecessor left and nobody has read */
+static int64_t unread_end(const pp_seat *seat) {
+  int64_t end = 0;
+  for (int32_t i = 0; i < seat->count; i++) {
+    const pp_message *reply = &seat->board.desks[seat->first + i].reply;
+    int64_t after = reply->offset + pp_spill_room(reply->size);
+    if (reply->size && after > end) end = after;
+  }
+  return end;
+}
+
+static int open_seat(pp_seat *seat, int32_t memory, int64_t reserve, int32_t spill,
+                     pp_error *error) {
+  int status = pp_arena_attach(&seat->arena, memory, reserve);
+  if (status < 0) return pp_error_set(error, status, "can't map the pool's memory");
+  status = pp_board_attach(&seat->board, seat->arena.base);
+  if (status < 0) return pp_error_set(error, status, "the pool's memory is of another build");
+  pp_board_share(&seat->board, seat->lane, &seat->first, &seat->count);
+  status = alloc_shift(seat);
+  if (status >= 0) status = pp_spill_init(&seat->spill, spill, PP_SPILL_RESERVE, unread_end(seat));
+  return status < 0 ? pp_error_set(error, status, "no memory for a worker") : PP_OK;
+}
+
+int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_seat **out,
+                 pp_error *error) {
+  pp_seat *seat = calloc(1, sizeof(*seat));
+  int status;
+
+  *out = NULL;
+  if (!seat) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a worker");
+  seat->lane = lane;
+  status = open_seat(seat, memory, reserve, spill, error);
+  if (status < 0) {
+    pp_seat_close(seat);
+    return status;
+  }
+  *out = seat;
+  return PP_OK;
+}
+
+void pp_seat_close(pp_seat *seat) {
+  pp_shift *shift = &seat->shift;
+  if (seat->spill.base) pp_spill_fini(&seat->spill);
+  pp_arena_fini(&seat->arena);
+  free(seat->entries);
+  free(seat->rooms);
+  free(shift->env_ids);
+  free(shift->asked);
+  free(shift->rows);
+  free(shift->blocks);
+  free(shift->rewards);
+  free(shift->terminated);
+  free(shift->truncated);
+  free(shift->is_reset);
+  free(shift->failed);
+  free(seat);
+}
+
+int pp_seat_follow(int64_t pid) {
+  return pp_os_exit_with(pid);
+}
+
+/* ------------------------------------------------------------------------------ questions -- */
+
+int32_t pp_seat_first(const pp_seat *seat) {
+  return seat->first;
+}
+
+int32_t pp_seat_count(const pp_seat *seat) {
+  return seat->count;
+}
+
+pp_shift *pp_seat_shift(pp_seat *seat) {
+  return &seat->shift;
+}
+
+void *pp_seat_actions(pp_seat *seat, int64_t *record_bytes) {
+  *record_bytes = seat->board.head->shape.action_bytes;
+  return seat->board.actions + *record_bytes * seat->first;
+}
+
+int32_t *pp_seat_current(pp_seat *seat) {
+  // Python writes to it as to any memory; one aligned word, read only as a hint
+  return (int32_t *)&seat->board.posts[seat->lane].current;
+}
+
+void *pp_seat_block(pp_seat *seat, int64_t offset) {
+  return seat->board.base + offset;
+}
+
+/* --------------------------------------------------------------------------------- taking -- */
+
+static int is_called(const pp_post *post) {
+  return atomic_load_explicit(&post->request, memory_order_seq_cst) !=
+         atomic_load_explicit(&post->answered, memory_order_relaxed);
+}
+
+static int is_closing(const pp_post *post) {
+  return atomic_load_explicit(&post->is_closing, memory_order_seq_cst);
+}
+
+static int has_reason(pp_post *post) {
+  return atomic_load_explicit(&post->tail, memory_order_seq_cst) !=
+             atomic_load_explicit(&post->head, memory_order_relaxed) ||
+         is_closing(post) || is_called(post);
+}
+
+/* 1: a reason came while spinning, which takes no core from the creator or another worker */
+static int spin(const pp_seat *seat, pp_post *post, int64_t timeout) {
+  const pp_board_shape *shape = &seat->board.head->shape;
+  int64_t end = pp_os_now() + (timeout < PP_SPIN_NS ? timeout : PP_SPIN_NS);
+  if (shape->num_lanes + 1 > shape->cores) return 0;
+  do {
+    for (int32_t i = 0; i < 32; i++) {
+      if (has_reason(post)) return 1;
+      pp_os_relax();
+    }
+  } while (pp_os_now() < end);
+  return 0;
+}
+
+static void wait_for_reason(pp_seat *seat, pp_post *post, int64_t timeout) {
+  uint32_t epoch;
+  if (has_reason(post) || spin(seat, post, timeout)) return;
+  epoch = pp_gate_enter(&post->gate);
+  if (!has_reason(post)) pp_gate_sleep(&post->gate, epoch, timeout);
+  pp_gate_leave(&post->gate);
+}
+
+/* where a turn's row is */
+static void locate(pp_seat *seat, int32_t turn, int32_t place) {
+  const pp_board_shape *shape = &seat->board.head->shape;
+  int32_t slot = place / shape->batch_size;
+  seat->shift.rows[turn] = place - slot * shape->batch_size;
+  seat->shift.blocks[turn] = seat->board.slots[slot].memory;
+}
+
+/* a plain step of everybody in order: what the short loop is for */
+static int is_whole(const pp_seat *seat, int32_t count) {
+  const pp_shift *shift = &seat->shift;
+  if (count != seat->count || !seat->board.head->shape.is_ordered) return 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (shift->env_ids[i] != seat->first + i || shift->asked[i] != PP_ASKED_STEP ||
+        shift->blocks[i] != shift->blocks[0] || shift->rows[i] != shift->rows[0] + i) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+int32_t pp_seat_take(pp_seat *seat, int64_t timeout) {
+  pp_post *post = &seat->board.posts[seat->lane];
+  pp_shift *shift = &seat->shift;
+
+  wait_for_reason(seat, post, timeout);
+  if (is_closing(post)) return PP_ERR_CLOSED;
+  shift->count = pp_board_take(&seat->board, seat->lane, seat->entries, seat->count);
+  for (int32_t i = 0; i < shift->count; i++) {
+    shift->env_ids[i] = PP_ENTRY_ENV(seat->entries[i]);
+    shift->asked[i] = seat->board.desks[shift->env_ids[i]].asked;
+    if (seat->board.head->shape.is_ordered) locate(seat, i, PP_ENTRY_PLACE(seat->entries[i]));
+  }
+  shift->is_whole = is_whole(seat, shift->count);
+  return shift->count;
+}
+
+int pp_seat_claim(pp_seat *seat, int32_t turn) {
+  const pp_shift *shift = &seat->shift;
+  int32_t place = seat->board.desks[shift->env_ids[turn]].place;
+
+  if (seat->board.head->shape.is_ordered) return PP_OK;
+  // one that is restarted may have a row from its former worker
+  if (shift->asked[turn] != PP_ASKED_RESTART || place < 0) {
+    place = pp_board_claim(&seat->board, shift->env_ids[turn]);
+  }
+  locate(seat, turn, place);
+  return PP_OK;
+}
+
+void pp_seat_recall(pp_seat *seat, int32_t turn, int32_t is_final) {
+  const pp_shift *shift = &seat->shift;
+  pp_board_recall(&seat->board, seat->board.base + shift->blocks[turn], shift->rows[turn],
+                  shift->env_ids[turn], is_final);
+}
+
+const void *pp_seat_order(pp_seat *seat, int32_t turn, int64_t *size) {
+  const pp_message *order = &seat->board.desks[seat->shift.env_ids[turn]].order;
+  *size = order->size;
+  return order->size ? seat->board.base + order->offset : NULL;
+}
+
+/* ------------------------------------------------------------------------------ delivering -- */
+
+/* puts bytes into a room that is large enough, the old one if it is */
+static int put(pp_seat *seat, room *in, const void *bytes, int64_t size, pp_message *reply,
+               pp_error *error) {
+  if (!in->size || pp_spill_room(in->size) != pp_spill_room(size)) {
+    int64_t offset;
+    if (in->size) pp_spill_give(&seat->spill, in->offset, in->size);
+    in->size = 0;
+    offset = pp_spill_take(&seat->spill, size);
+    if (offset < 0) {
+      return pp_error_set(error, (int)offset, "no shared memory for a message of %lld bytes",
+                          (long long)size);
+    }
+    in->offset = offset;
+  }
+  in->size = size;
+  memcpy(seat->spill.base + in->offset, bytes, (size_t)size);
+  *reply = (pp_message){in->offset, size};
+  return PP_OK;
+}
+
+int pp_seat_reply(pp_seat *seat, int32_t turn, const void *bytes, int64_t size, pp_error *error) {
+  int32_t env_id = seat->shift.env_ids[turn];
+  return put(seat, &seat->rooms[env_id - seat->first], bytes, size,
+             &seat->board.desks[env_id].reply, error);
+}
+
+/* writes what is the engine's of one row, and keeps what it shows if anybody wants that */
+static void write_row(pp_seat *seat, int32_t turn) {
+  pp_shift *shift = &seat->shift;
+  const pp_layout *layout = &seat->board.head->layout;
+  char *memory = seat->board.base + shift->blocks[turn];
+  int32_t env_id = shift->env_ids[turn], row = shift->rows[turn];
+  pp_desk *desk = &seat->board.desks[env_id];
+
+  if (shift->failed[turn]) {
+    pp_row_blank(layout, memory, row, env_id);
+    return;
+  }
+  desk->elapsed = shift->is_reset[turn] ? 0 : desk->elapsed + 1;
+  if (layout->columns[layout->reward].dtype == PP_FLOAT64) {
+    *(double *)pp_layout_at(layout, memory, layout->reward, row) = shift->rewards[turn];
+  } else {
+    *(float *)pp_layout_at(layout, memory, layout->reward, row) = (float)shift->rewards[turn];
+  }
+  *(uint8_t *)pp_layout_at(layout, memory, layout->terminated, row) = shift->terminated[turn];
+  *(uint8_t *)pp_layout_at(layout, memory, layout->truncated, row) = shift->truncated[turn];
+  *(int32_t *)pp_layout_at(layout, memory, layout->env_id, row) = env_id;
+  *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) = desk->elapsed;
+  if (seat->board.head->shape.keeps_last) pp_board_keep(&seat->board, memory, row, env_id);
+}
+
+void pp_seat_deliver(pp_seat *seat, int32_t first, int32_t count) {
+  pp_shift *shift = &seat->shift;
+  int32_t rows = 0, failed = 0;
+
+  for (int32_t i = first; i < first + count; i++) {
+    pp_desk *desk = &seat->board.desks[shift->env_ids[i]];
+    int32_t slot = desk->place / seat->board.head->shape.batch_size;
+    write_row(seat, i);
+    rows++;
+    failed += shift->failed[i];
+    // release: the row is written
+    atomic_store_explicit(&desk->state, shift->failed[i] ? PP_DESK_FAILED : PP_DESK_DONE,
+                          memory_order_release);
+    // those of one block are counted at once
+    if (i + 1 == first + count ||
+        seat->board.desks[shift->env_ids[i + 1]].place / seat->board.head->shape.batch_size !=
+            slot) {
+      pp_board_count(&seat->board, seat->lane, slot, rows, failed);
+      rows = failed = 0;
+    }
+  }
+  memset(shift->terminated + first, 0, (size_t)count);
+  memset(shift->truncated + first, 0, (size_t)count);
+  memset(shift->is_reset + first, 0, (size_t)count);
+  memset(shift->failed + first, 0, (size_t)count);
+}
+
+/* ------------------------------------------------------------------------------- requests -- */
+
+const void *pp_seat_request(pp_seat *seat, int64_t *size) {
+  pp_post *post = &seat->board.posts[seat->lane];
+  *size = 0;
+  if (!is_called(post)) return NULL;
+  *size = post->order.size;
+  return seat->board.base + post->order.offset;
+}
+
+int pp_seat_answer(pp_seat *seat, const void *bytes, int64_t size, pp_error *error) {
+  pp_post *post = &seat->board.posts[seat->lane];
+  int status = put(seat, &seat->rooms[seat->count], bytes, size, &post->reply, error);
+  if (status < 0) return status;
+  // publishes the reply
+  atomic_store_explicit(&post->answered, atomic_load_explicit(&post->request, memory_order_relaxed),
+                        memory_order_seq_cst);
+  pp_gate_wake(&seat->board.head->caller, 1);
+  return PP_OK;
+}
