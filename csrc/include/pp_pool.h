@@ -217,6 +217,9 @@ int pp_pool_order(pp_pool *pool, int32_t env_id, const void *bytes, int64_t size
  * size -1: the creator wrote the row, the worker having died */
 const void *pp_pool_reply(const pp_pool *pool, int32_t env_id, int64_t *size);
 
+/* those of the last batch whose turn left something for pp_pool_reply */
+const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count);
+
 /* asks a lane's worker something outside all stepping, one thing at a time */
 int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size, pp_error *error);
 
@@ -227,9 +230,14 @@ int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void 
 /* the environment that a lane's worker is stepping, -1: none */
 int32_t pp_pool_current(const pp_pool *pool, int32_t lane);
 
+/* turns that a lane's worker has taken, environments in order of their turns: while neither this
+ * nor pp_pool_current changes, it is stepping the same environment still */
+int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane);
+
 /* After a worker's death (never before: its memory is written to): settles what it had in flight.
- * how: a pp_burial. Returns how many environments that were */
-int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, pp_error *error);
+ * how: a pp_burial. Returns how many environments that were, and lists them in settled, which has
+ * room for all of the lane's */
+int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled, pp_error *error);
 
 /* ----------------------------------------------------------------------------------- system -- */
 

@@ -142,6 +142,7 @@ static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error
     pool->num_failed = failed;
     pool->failed_rows = rows;
   }
+  if (pool->remote) pp_remote_list_replies_locked(pool, ids, rows);
   pp_ring_take_locked(&pool->ring, fresh);
   pool->last_fresh = fresh;
   pool->last_result = failed ? PP_ERR_ENV : rows;

@@ -121,7 +121,8 @@ int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_la
   if (remote) {
     remote->lanes = calloc((size_t)num_lanes, sizeof(*remote->lanes));
     remote->orders = calloc((size_t)(options->num_envs + num_lanes), sizeof(*remote->orders));
-    if (remote->lanes && remote->orders) {
+    remote->replied = calloc((size_t)options->num_envs, sizeof(*remote->replied));
+    if (remote->lanes && remote->orders && remote->replied) {
       remote->arena = make_arena(pp_board_size(&shape, &pool->layout), &status);
     }
   }
@@ -153,6 +154,7 @@ void pp_remote_fini(pp_pool *pool) {
   }
   free(remote->lanes);
   free(remote->orders);
+  free(remote->replied);
   free(remote);
   pool->remote = NULL;
 }
@@ -262,6 +264,21 @@ int32_t pp_remote_failed(const pp_pool *pool, const int32_t *env_ids, int32_t ro
   return count;
 }
 
+void pp_remote_list_replies_locked(pp_pool *pool, const int32_t *env_ids, int32_t rows) {
+  pp_remote *remote = pool->remote;
+  remote->num_replied = 0;
+  for (int32_t i = 0; i < rows; i++) {
+    if (remote->board.desks[env_ids[i]].reply.size) {
+      remote->replied[remote->num_replied++] = env_ids[i];
+    }
+  }
+}
+
+const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count) {
+  *count = pool->remote->num_replied;
+  return pool->remote->replied;
+}
+
 const void *pp_pool_reply(const pp_pool *pool, int32_t env_id, int64_t *size) {
   const pp_message *reply = &pool->remote->board.desks[env_id].reply;
   *size = reply->size;
@@ -352,6 +369,10 @@ void pp_remote_stats(const pp_pool *pool, pp_stats *stats) {
   }
 }
 
+int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane) {
+  return (int64_t)atomic_load_explicit(&pool->remote->board.posts[lane].head, memory_order_relaxed);
+}
+
 int32_t pp_pool_current(const pp_pool *pool, int32_t lane) {
   return atomic_load_explicit(&pool->remote->board.posts[lane].current, memory_order_relaxed);
 }
@@ -407,8 +428,8 @@ static void recount_locked(pp_pool *pool, int32_t lane) {
   }
 }
 
-int pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, pp_error *error) {
-  int32_t status = pp_pool_check(pool, error), settled = 0;
+int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled, pp_error *error) {
+  int32_t status = pp_pool_check(pool, error), count = 0;
   const pp_remote_lane *own = &pool->remote->lanes[lane];
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
@@ -417,7 +438,7 @@ int pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, pp_error *error) {
   for (int32_t i = own->first; i < own->first + own->count; i++) {
     int32_t state = atomic_load_explicit(&pool->remote->board.desks[i].state, memory_order_acquire);
     if (!pool->flying[i] || state == PP_DESK_DONE || state == PP_DESK_FAILED) continue;
-    settled++;
+    settled[count++] = i;
     if (how == PP_BURY_REQUEUE) {
       requeue_locked(pool, lane, i);
     } else {
@@ -428,5 +449,5 @@ int pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, pp_error *error) {
   pthread_mutex_unlock(&pool->lock);
   // whether or not a block became complete, who waits for an answer must hear of it
   pp_gate_wake(&pool->remote->board.head->caller, 1);
-  return settled;
+  return count;
 }

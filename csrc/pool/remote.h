@@ -20,6 +20,8 @@ typedef struct pp_remote {
   pp_arena *arena; /* lives as long as any of its blocks */
   pp_remote_lane *lanes;
   int32_t num_lanes;
+  int32_t *replied; /* environments of the last batch with replies, num_replied of them */
+  int32_t num_replied;
   pp_message *orders; /* one for each environment, then one for each lane: what they lie in */
 } pp_remote;
 
@@ -38,6 +40,9 @@ void pp_remote_queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count
 /* lists the environments that failed in a block of so many rows; returns how many */
 int32_t pp_remote_failed(const pp_pool *pool, const int32_t *env_ids, int32_t rows,
                          int32_t *failed);
+
+/* notes which environments of a batch have replies */
+void pp_remote_list_replies_locked(pp_pool *pool, const int32_t *env_ids, int32_t rows);
 
 /* adds what is known of workers */
 void pp_remote_stats(const pp_pool *pool, pp_stats *stats);
