@@ -64,6 +64,33 @@ $(VENV)/mujoco-%: | $(VENV)/.tools
 	@echo 'installing MuJoCo $* into $@'
 	@rm -rf $@.partial && $(PIP) --no-deps --target $@.partial mujoco==$* && mv $@.partial $@
 
+# Rivals with old packages that ours must not share. Without dependencies, because pip would put a
+# second torch of gigabytes beside them: what they import is listed.
+$(VENV)/.bench: | $(VENV)/tianshou-2.0.1 $(VENV)/pufferlib-3.0.0
+
+TIANSHOU := deepdiff==7.0.1 h5py==3.16.0 llvmlite==0.50.0 numba==0.68.1 ordered-set==4.1.0 \
+  overrides==7.7.0 pandas==2.3.3 protobuf==7.36.2 pytz sensai-utils==1.6.0 tensorboard==2.21.0 tqdm
+
+$(VENV)/tianshou-%: | $(VENV)/.tools
+	@echo 'installing Tianshou $* into $@'
+	@rm -rf $@.partial && $(PIP) --no-deps --target $@.partial tianshou==$* $(TIANSHOU) && \
+	  mv $@.partial $@
+
+# PufferLib comes as source only, and its setup wants torch and loads games' libraries from GitHub.
+# The vectoriser needs neither: its Python files are taken as pip unpacks them, however that ends.
+PUFFERLIB := gym==0.23.0 gym-notices gymnasium==0.29.1 numpy==1.26.4 psutil
+
+$(VENV)/pufferlib-%: | $(VENV)/.tools
+	@echo 'installing PufferLib $* into $@'
+	@rm -rf $@.partial && mkdir -p $@.partial/source && \
+	  $(PIP) --no-deps --target $@.partial $(PUFFERLIB) && \
+	  { TMPDIR=$(abspath $@.partial/source) $(RUN) -m pip download --quiet --no-deps --no-clean \
+	    --no-build-isolation --dest $@.partial/source pufferlib==$* >/dev/null 2>&1 || true; } && \
+	  cd $@.partial && mkdir -p pufferlib/environments && \
+	  cp source/*/pufferlib_*/pufferlib/*.py pufferlib && \
+	  cp source/*/pufferlib_*/pufferlib/environments/__init__.py pufferlib/environments && \
+	  rm -rf source && cd $(CURDIR) && mv $@.partial $@
+
 clean:
 	rm -rf build dist *.egg-info parallel_pool/_core.*.so parallel_pool/include
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis

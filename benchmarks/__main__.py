@@ -9,28 +9,39 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import creation, engine_overhead, machine, pinned, race, report
+from benchmarks import (
+    creation,
+    engine_overhead,
+    idle,
+    machine,
+    pinned,
+    python_scenes,
+    race,
+    report,
+    scenes,
+)
 from benchmarks.outcome import Outcome
-from benchmarks.scenes import RACES
 from parallel_pool.__main__ import main as command_line
 from parallel_pool.__main__ import missing
 
-FAMILIES = ("envpool", "gymnasium", "ale", "bare")
+FAMILIES = ("envpool", "gymnasium", "ale", "bare", *python_scenes.FAMILIES)
+RACES = (*scenes.RACES, *python_scenes.RACES)
 CREATIONS = {each.name: each for each in creation.CREATIONS}
 SPECIAL = {each.name: each.title for each in creation.CREATIONS}
 SPECIAL[engine_overhead.NAME] = engine_overhead.TITLE
+SPECIAL[idle.NAME] = idle.TITLE
 NAMES = [scene.name for scene in RACES] + list(SPECIAL)
-OVERHEAD_ROUNDS, CREATION_ROUNDS, QUICK_ROUNDS = 31, 5, 1
+OVERHEAD_ROUNDS, CREATION_ROUNDS, IDLE_ROUNDS, QUICK_ROUNDS = 31, 5, 5, 1
 
 
 def parser() -> argparse.ArgumentParser:
     """Returns the command line's parser."""
-    scenes = [f"  {scene.name:22} {scene.title}" for scene in RACES]
-    scenes += [f"  {name:22} {title}" for name, title in SPECIAL.items()]
+    lines = [f"  {scene.name:22} {scene.title}" for scene in RACES]
+    lines += [f"  {name:22} {title}" for name, title in SPECIAL.items()]
     made = argparse.ArgumentParser(
         prog="python -m parallel_pool bench",
         description="Measures parallel_pool and its rivals side by side, in interleaved rounds.",
-        epilog="scenes:\n" + "\n".join(scenes),
+        epilog="scenes:\n" + "\n".join(lines),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("scenes", nargs="*", metavar="SCENE", help="which; all without one")
@@ -75,6 +86,8 @@ def ticks_of(name: str, options: argparse.Namespace, effort: race.Effort) -> int
         if scene.name == name:
             rivals = [who for who in scene.rivals if who.family in options.vs]
             return race.ticks_of(scene, rivals, effort)
+    if name == idle.NAME:
+        return (1 + len(idle.RIVALS)) * effort.rounds
     return len(CREATIONS[name].who) * effort.rounds if name in CREATIONS else 1
 
 
@@ -88,6 +101,9 @@ def measure(
         outcome = creation.run(CREATIONS[name], options.vs, options.rounds or default, tick=tick)
     elif name == engine_overhead.NAME:
         outcome = engine_overhead.run(options.rounds or OVERHEAD_ROUNDS)
+    elif name == idle.NAME:
+        default = QUICK_ROUNDS if options.quick else IDLE_ROUNDS
+        outcome = idle.run(options.vs, options.rounds or default, tick=tick)
     else:
         scene = next(scene for scene in RACES if scene.name == name)
         run = pinned.run if pinned.is_needed(scene) else race.run

@@ -1,4 +1,4 @@
-"""How long `make` of many environments takes, and how much memory each holds.
+"""How long making many environments takes, and how much memory each holds.
 
 Every measurement is a child process of its own, since emulators load and keep things once per
 process: `python -m benchmarks.creation WHO ENV_ID NUM_ENVS` imports, then times `make` until the
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import time
@@ -17,7 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks import python_rivals, race, tree
 from benchmarks.outcome import Bar, Outcome, Row
+from benchmarks.rivals import Task
 from benchmarks.rounds import Spread
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +29,23 @@ ROOT = Path(__file__).resolve().parent.parent
 WHO = {"parallel_pool.make": "ours", "EnvPool": "envpool", "ale-py AtariVectorEnv": "ale"}
 PACKAGES = {"EnvPool": "envpool", "ale-py AtariVectorEnv": "ale_py"}
 OURS, ENVPOOL, ALE = WHO
+
+# those with a worker process for each environment here
+WORKERS = {
+    python_rivals.pool_vector_env.name: python_rivals.pool_vector_env,
+    python_rivals.async_vector_env.name: python_rivals.async_vector_env,
+    python_rivals.subproc_vec_env.name: python_rivals.subproc_vec_env,
+}
+WHO |= {name: who.family for name, who in WORKERS.items()}
+
+MEMORY = (
+    "memory: growth of the process from {few} to {num_envs} environments; ours without the result"
+    " batches, the rivals' with theirs, which can't be told apart"
+)
+WORKERS_MEMORY = (
+    "memory: growth of all processes together from {few} to {num_envs} workers; what they share is"
+    " counted once"
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +58,9 @@ class Creation:
         num_envs, few: whose difference tells the memory of one.
         who: makes them.
         bars: "time" in seconds, "memory of each" in KB; what has none is only shown.
+        setting: for the table.
+        memory: what the memory is of.
+        once: those who take so long that one round must do.
     """
 
     name: str
@@ -48,6 +71,9 @@ class Creation:
     who: tuple[str, ...]
     bars: Mapping[str, float] = field(default_factory=dict)
     frame_skip: int = 1
+    setting: str = "2 threads"
+    memory: str = MEMORY
+    once: tuple[str, ...] = ()
 
 
 CREATIONS = (
@@ -69,6 +95,18 @@ CREATIONS = (
         few=16,
         who=(OURS, ENVPOOL),
     ),
+    Creation(
+        name="workers-64-start",
+        title="CartPole-v1 in 64 worker processes until the first observations",
+        env_id="CartPole-v1",
+        num_envs=64,
+        few=4,
+        who=tuple(WORKERS),
+        setting=race.workers_setting(64, 64),
+        memory=WORKERS_MEMORY,
+        # each of its workers imports torch: minutes on two cores
+        once=(python_rivals.subproc_vec_env.name,),
+    ),
 )
 
 
@@ -76,6 +114,11 @@ def resident_bytes() -> int:
     """Memory of this process that is in use now."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096
+
+
+def tree_bytes() -> int:
+    """Memory of this process and its descendants, what they share counted once."""
+    return 1024 * tree.memory_of([os.getpid(), *tree.descendants(os.getpid())])
 
 
 def make_ours(env_id: str, num_envs: int) -> Callable[[], Any]:
@@ -125,7 +168,17 @@ def make_ale(env_id: str, num_envs: int) -> Callable[[], Any]:
     return make
 
 
-MAKERS = dict(zip(WHO, (make_ours, make_envpool, make_ale), strict=True))
+MAKERS = dict(zip((OURS, ENVPOOL, ALE), (make_ours, make_envpool, make_ale), strict=True))
+
+
+def make_workers(who: str, env_id: str, num_envs: int) -> Callable[[], Any]:
+    """A worker process for each environment, with the start method of everybody's own choice."""
+    contender = WORKERS[who]
+    make = python_rivals.START.get(who, contender.make)
+    # imports; where there is a server of processes, it runs from here on
+    make(Task(env_id, 1, 1, 1, 2, 500)).close()
+    # the player has reset them
+    return lambda: (make(Task(env_id, num_envs, num_envs, num_envs, 2, 500)), None)
 
 
 def batch_bytes(env: Any) -> int:
@@ -141,12 +194,16 @@ def batch_bytes(env: Any) -> int:
 
 def child(who: str, env_id: str, num_envs: int) -> dict[str, float]:
     """Makes the environments in this process; returns seconds and bytes of memory they took."""
-    make = MAKERS[who](env_id, num_envs)
-    before = resident_bytes()
+    is_tree = who in WORKERS
+    make = make_workers(who, env_id, num_envs) if is_tree else MAKERS[who](env_id, num_envs)
+    used = tree_bytes if is_tree else resident_bytes
+    before = used()
     start = time.perf_counter()
     env, _ = keep = make()
     seconds = time.perf_counter() - start
-    memory = resident_bytes() - before - batch_bytes(env)
+    memory = used() - before - batch_bytes(env)
+    if is_tree:
+        env.close()
     del keep
     return {"seconds": seconds, "bytes": memory}
 
@@ -163,6 +220,8 @@ def is_there(who: str) -> bool:
     """Says whether somebody is installed."""
     import importlib.util
 
+    if who in WORKERS:
+        return race.is_there(WORKERS[who])
     return who not in PACKAGES or importlib.util.find_spec(PACKAGES[who]) is not None
 
 
@@ -177,41 +236,45 @@ def run(
     everybody = [who for who in scene.who if WHO[who] in {"ours", *families} and is_there(who)]
     seconds: dict[str, list[float]] = {who: [] for who in everybody}
     kilobytes: dict[str, list[float]] = {who: [] for who in everybody}
-    for _ in range(rounds):
+    for i in range(rounds):
         for who in everybody:
+            if i and who in scene.once:
+                continue
             many, few = (in_child(who, scene.env_id, n) for n in (scene.num_envs, scene.few))
             seconds[who].append(many["seconds"])
             growth = many["bytes"] - few["bytes"]
             kilobytes[who].append(growth / (scene.num_envs - scene.few) / 1024)
             tick(who)
-    ours, *_ = everybody
+    # nobody to compare with where ours is not there
+    ours = next((who for who in everybody if WHO[who] == "ours"), "")
     memory = {who: Spread.of(values).median for who, values in kilobytes.items()}
     rows = [
         Row(
             who,
-            f"2 threads, {memory[who]:.0f} KB per env",
+            f"{scene.setting}, {memory[who]:.0f} KB per env",
             "ours" if who == ours else "same",
             Spread.of(values),
             ratios={}
-            if who == ours
+            if who == ours or not ours
             else {
                 ours: Spread.of(
-                    their / our for our, their in zip(seconds[ours], values, strict=True)
+                    their / our for our, their in zip(seconds[ours], values, strict=False)
                 )
             },
             samples=values,
         )
         for who, values in seconds.items()
     ]
-    reached = {"time": (rows[0].value.median, " s"), "memory of each": (memory[ours], " KB")}
+    time_of = next((row.value.median for row in rows if row.role == "ours"), None)
+    reached = {"time": (time_of, " s"), "memory of each": (memory.get(ours), " KB")}
     bars = [
         Bar(what, goal, reached[what][0], at_least=False, unit=reached[what][1])
         for what, goal in scene.bars.items()
     ]
-    notes = [
-        f"memory: growth of the process from {scene.few} to {scene.num_envs} environments; ours"
-        " without the result batches, the rivals' with theirs, which can't be told apart"
-    ]
+    notes = [scene.memory.format(few=scene.few, num_envs=scene.num_envs)]
+    missing = [WORKERS[who] for who in scene.who if who in WORKERS and not is_there(who)]
+    notes += [race.absent(who) for who in missing]
+    notes += [f"{who} was measured in the first round only" for who in scene.once if who in memory]
     return Outcome(scene.name, scene.title, "s", scene.frame_skip, rounds, rows, bars, notes)
 
 

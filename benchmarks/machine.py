@@ -20,6 +20,7 @@ PACKAGES = (
     "ale-py",
     "mujoco",
     "opencv-python-headless",
+    "stable-baselines3",
 )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
+import os
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.outcome import Bar, Outcome, Row, reached
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
     from benchmarks.scenes import Scene
 
+
+ROOT = Path(__file__).resolve().parent.parent
 
 # steps of every environment before anything is timed
 WARM_UP = 8
@@ -68,20 +73,46 @@ class Entry:
     @property
     def setting(self) -> str:
         """The setting, for tables."""
+        if self.who.workers:
+            return workers_setting(self.who.workers(self.task), self.task.batch_size)
         if self.role == "only":
             return f"{self.task.num_envs} env{'s' * (self.task.num_envs > 1)}"
         threads = f"{self.task.num_threads} thread{'s' * (self.task.num_threads > 1)}"
         return f"{threads}, batch {self.task.batch_size}"
 
 
+def workers_setting(count: int, batch_size: int) -> str:
+    """A setting of worker processes; more than there are cores are labelled."""
+    text = f"{count} worker{'s' * (count > 1)}, batch {batch_size}"
+    return f"{text}, oversubscribed" if count > len(os.sched_getaffinity(0)) else text
+
+
 def is_there(contender: Contender) -> bool:
-    """Says whether somebody's package is installed."""
+    """Says whether somebody is installed, in the environment or in a folder of its own."""
+    if contender.needs:
+        module, _, name = contender.needs.partition(":")
+        try:
+            return hasattr(importlib.import_module(module), name)
+        except ModuleNotFoundError:
+            return False
+    if contender.folder:
+        return contender.place.exists()
     try:
         importlib.metadata.version(contender.package)
     except importlib.metadata.PackageNotFoundError:
         # a checkout that was built in place was not installed, but it is there
         return contender.family == "ours"
     return True
+
+
+def absent(contender: Contender) -> str:
+    """Says of somebody who is not there what is missing, and how to get it."""
+    if contender.needs:
+        return f"{contender.name} is not measured: there is no {contender.needs}"
+    if contender.folder:
+        place = contender.place
+        return f"{contender.package} is not in {place}: make {os.path.relpath(place, ROOT)}"
+    return f"{contender.package} is not installed: pip install {contender.package}"
 
 
 @contextmanager
@@ -124,7 +155,7 @@ def enter(
     scene: Scene, rivals: Sequence[Contender], effort: Effort, clock: Clock, tick: Tick
 ) -> list[Entry]:
     """Returns who takes part at which settings."""
-    entries = [Entry(who, scene.task, "ours") for who in scene.ours]
+    entries = [Entry(who, scene.task, "ours") for who in scene.ours if is_there(who)]
     for who in rivals:
         if not who.tunable:
             entries.append(Entry(who, who.task(scene.task), "only"))
@@ -160,7 +191,7 @@ def run(
         tick: called with what was just done.
     """
     wanted = [who for who in scene.rivals if who.family in {"ours", *families}]
-    absent = sorted({who.package for who in wanted if not is_there(who)})
+    missing = sorted({absent(who) for who in (*scene.ours, *wanted) if not is_there(who)})
     rivals = [who for who in wanted if is_there(who)]
     entries = enter(scene, rivals, effort, clock, tick)
     with ExitStack() as stack:
@@ -177,8 +208,8 @@ def run(
         Bar(f"CPU time vs {who}", goal, reached(rows, who, cpu=True))
         for who, goal in scene.cpu_bars.items()
     ]
-    notes = [*scene.notes, *scene.conclude(rows)]
-    notes += [f"{name} is not installed: pip install {name}" for name in absent]
+    bars += [share_bar(scene, who, goal, rows) for who, goal in scene.shares.items()]
+    notes = [*scene.notes, *scene.conclude(rows), *missing]
     return Outcome(
         scene.name,
         scene.title,
@@ -189,6 +220,13 @@ def run(
         bars,
         notes,
     )
+
+
+def share_bar(scene: Scene, who: str, goal: float, rows: Sequence[Row]) -> Bar:
+    """A bar on how much we reach of what somebody would on so many cores of its own."""
+    times, cores = reached(rows, who), scene.task.num_threads
+    share = None if times is None else times / cores
+    return Bar(f"share of the ceiling, {cores} x {who},", goal, share, unit="")
 
 
 def row_of(entry: Entry, entries: Sequence[Entry], samples: dict[str, list[Sample]]) -> Row:

@@ -7,10 +7,12 @@ this process (AsyncVectorEnv's workers are its own children); pools that wait fo
 from __future__ import annotations
 
 import itertools
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,6 +105,12 @@ class Contender:
         package: what must be installed.
         tunable: has threads and batches to choose.
         num_envs: it always has this many; 0 for the task's number.
+        workers: processes that step a task; None where threads do, or the caller itself.
+        parts: it always has batches of num_envs / parts, also where the task has others; 0 for the
+            task's.
+        needs: "module:name" that must be there to be imported.
+        folder: of packages beside the environment's own, in which this one is; the Makefile knows
+            how to fill it.
     """
 
     name: str
@@ -111,22 +119,33 @@ class Contender:
     package: str
     tunable: bool
     num_envs: int = 0
+    workers: Callable[[Task], int] | None = None
+    parts: int = 0
+    needs: str = ""
+    folder: str = ""
 
     def task(self, task: Task) -> Task:
         """Returns a scene's task as this one plays it."""
-        return replace(task, num_envs=self.num_envs) if self.num_envs else task
+        if self.num_envs:
+            task = replace(task, num_envs=self.num_envs)
+        return replace(task, batch_size=task.num_envs // self.parts) if self.parts else task
+
+    @property
+    def place(self) -> Path:
+        """Where its folder is, if it has one."""
+        return Path(sys.prefix) / self.folder
 
 
 CONTENDERS: dict[str, Contender] = {}
 
 
 def contender(
-    name: str, family: str, *, package: str, tunable: bool = False, num_envs: int = 0
+    name: str, family: str, *, package: str, tunable: bool = False, **facts: Any
 ) -> Callable[[Callable[[Task], Player]], Contender]:
-    """Decorates a function that makes a player."""
+    """Decorates a function that makes a player; the facts are those of `Contender`."""
 
     def register(make: Callable[[Task], Player]) -> Contender:
-        CONTENDERS[name] = Contender(name, family, make, package, tunable, num_envs)
+        CONTENDERS[name] = Contender(name, family, make, package, tunable, **facts)
         return CONTENDERS[name]
 
     return register
@@ -333,7 +352,12 @@ def gymnasium_sync(task: Task) -> Player:
     return Stepping(env, task.actions(np.int64), task.num_envs)
 
 
-@contender("Gymnasium async", "gymnasium", package="gymnasium")
+def one_each(task: Task) -> int:
+    """A worker process for each environment."""
+    return task.num_envs
+
+
+@contender("Gymnasium async", "gymnasium", package="gymnasium", workers=one_each)
 def gymnasium_async(task: Task) -> Player:
     """AsyncVectorEnv: a process for every environment."""
     import gymnasium

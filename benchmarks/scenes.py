@@ -44,6 +44,8 @@ class Scene:
             shown.
         cpu_bars: how many times less CPU time per step than a rival we must take: where the clock
             would compare numbers of threads.
+        shares: what part we must reach of as many times a rival as the task has threads or
+            workers: where the rival is the loop in one process that all of us divide.
         notes: what a reader of the table must know.
         conclude: further notes, from what was measured.
         mujoco: the version of MuJoCo that this is measured on, in a process of its own if need be;
@@ -57,6 +59,7 @@ class Scene:
     rivals: tuple[Contender, ...]
     bars: Mapping[str, float] = field(default_factory=dict)
     cpu_bars: Mapping[str, float] = field(default_factory=dict)
+    shares: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     conclude: Callable[[Sequence[Row]], Sequence[str]] = lambda rows: ()
     mujoco: str = ""

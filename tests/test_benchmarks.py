@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,14 +20,20 @@ from benchmarks import __main__ as command
 from benchmarks import (
     creation,
     engine_overhead,
+    idle,
     machine,
     mujoco_bare,
     pinned,
+    python_envs,
+    python_rivals,
+    python_scenes,
     race,
+    remote,
     report,
     rivals,
     rounds,
     scenes,
+    tree,
 )
 from benchmarks.outcome import Bar, Outcome, Row, reached
 from benchmarks.rivals import Contender, Task
@@ -444,6 +457,403 @@ def test_looping_resets_what_has_ended_and_counts_it() -> None:
     assert player.play(5) == 5
     player.close()
     assert calls == ["reset", "step 1", "step 2", "reset", "step 0", "close"]
+
+
+# ------------------------------------------------------------------------ Python environments --
+
+
+@pytest.fixture
+def no_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Environments take no time in here, those of other processes included."""
+    python_envs.turns_per_us.cache_clear()
+    monkeypatch.setenv(python_envs.TURNS_PER_US, "0.0")
+    yield
+    python_envs.turns_per_us.cache_clear()
+
+
+def played(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[object], list[int]]:
+    """What an environment shows in 40 steps, and the work of each."""
+    burnt: list[int] = []
+    monkeypatch.setattr(python_envs, "burn", burnt.append)
+    env = python_envs.make(name, 500, seed)
+    obs, _ = env.reset(seed=3)
+    shown = [obs.tobytes()]
+    for i in range(40):
+        obs, *rest = env.step(i % 2)
+        assert env.observation_space.contains(obs)
+        shown.append((obs.tobytes(), *rest))
+    return shown, burnt
+
+
+@pytest.mark.parametrize("name", python_envs.COSTS)
+def test_python_environments_are_deterministic(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, again = (played(name, 5, monkeypatch) for _ in range(2))
+    assert first == again
+    assert first != played(name, 6, monkeypatch)
+    assert len(first[1]) == 40
+
+
+def test_a_step_is_always_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(played(python_envs.IMAGE, 0, monkeypatch)[1]) == {500}
+    burnt: list[int] = []
+    monkeypatch.setattr(python_envs, "burn", burnt.append)
+    env = python_envs.make(python_envs.EXPONENTIAL, 500, 0)
+    for seed in (1, 2):
+        # whatever seed a vectoriser hands over
+        env.reset(seed=seed)
+        ends = [env.step(0)[3] for _ in range(python_envs.EPISODE)]
+        assert ends == [False] * (len(ends) - 1) + [True]
+    one, two = burnt[: len(ends)], burnt[len(ends) :]
+    assert one == two
+    # an exponential distribution's mean and deviation are one
+    assert rivals.np.mean(one) == pytest.approx(500, rel=0.1)
+    assert rivals.np.std(one) == pytest.approx(500, rel=0.15)
+
+
+def test_pictures_are_copies() -> None:
+    env = python_envs.make(python_envs.IMAGE, 0, 0)
+    first, _ = env.reset()
+    first[:] = 0
+    assert env.reset()[0].any()
+
+
+def test_processes_inherit_how_much_work_a_microsecond_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    python_envs.turns_per_us.cache_clear()
+    monkeypatch.delenv(python_envs.TURNS_PER_US, raising=False)
+    found = python_envs.turns_per_us()
+    assert 1 < found < 10_000
+    assert float(os.environ[python_envs.TURNS_PER_US]) == found
+    make = pickle.loads(pickle.dumps(python_envs.factories(python_envs.IMAGE, 2)[1]))
+    monkeypatch.setenv(python_envs.TURNS_PER_US, "7")
+    assert make.args == (python_envs.IMAGE, round(50 * found), 1)
+    python_envs.turns_per_us.cache_clear()
+    assert python_envs.turns_per_us() == 7
+    python_envs.turns_per_us.cache_clear()
+
+
+def test_cart_pole_has_the_wrappers_of_gymnasium_make() -> None:
+    env = python_envs.factories(python_envs.CART_POLE, 1)[0]()
+    names = []
+    while env is not env.unwrapped:
+        names.append(type(env).__name__)
+        env = env.env
+    assert names == ["TimeLimit", "OrderEnforcing", "PassiveEnvChecker"]
+
+
+def test_the_bars_are_those_of_the_issue() -> None:
+    found = {
+        scene.name: (scene.shares[python_scenes.LOOP], scene.bars[python_scenes.ASYNC])
+        for scene in python_scenes.RACES
+    }
+    assert found == {
+        "cartpole-python-64": (0.65, 20),
+        "cartpole-python-16": (0.42, 8),
+        "image-64": (0.84, 3.9),
+        "exponential-16": (0.84, 1.3),
+    }
+    for scene in python_scenes.RACES:
+        assert {*scene.bars, *scene.shares} <= {who.name for who in scene.rivals}
+        others = [who.name for who in python_scenes.OTHERS]
+        assert [scene.bars[name] for name in others] == [1.0] * len(others)
+        assert all(who.family == "ours" for who in scene.ours)
+
+
+def test_the_command_knows_the_python_scenes() -> None:
+    names = {scene.name for scene in python_scenes.RACES} | {idle.NAME, "workers-64-start"}
+    assert names <= set(command.NAMES)
+    assert len(command.NAMES) == len(set(command.NAMES))
+    every = [*python_scenes.OTHERS, *(who for scene in python_scenes.RACES for who in scene.rivals)]
+    assert {who.family for who in every} <= set(command.FAMILIES)
+
+
+def test_a_share_is_of_as_many_loops_as_there_are_workers() -> None:
+    watch = Watch()
+    scene, _ = field_of(watch)
+    scene = replace(scene, bars={}, shares={"other": 0.9})
+    # the slower of ours is twice as fast as one loop, so as fast as two
+    outcome = race.run(scene, ("ale",), race.QUICK, clock=watch)
+    assert [str(bar) for bar in outcome.bars] == ["share of the ceiling, 2 x other, >= 0.9: 1, met"]
+    assert race.run(scene, (), race.QUICK, clock=watch).bars[0].reached is None
+
+
+def test_more_workers_than_cores_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(race.os, "sched_getaffinity", lambda pid: {0, 1})
+    task = python_scenes.RACES[-1].task
+    found = {}
+    for who in (python_rivals.process_pool, *python_scenes.RACES[-1].rivals):
+        found[who.name] = race.Entry(who, who.task(task), "only").setting
+    assert found == {
+        "parallel_pool ProcessPool": "2 workers, batch 8",
+        "plain Python loop": "16 envs",
+        "AsyncVectorEnv": "16 workers, batch 16, oversubscribed",
+        "SB3 SubprocVecEnv": "16 workers, batch 16, oversubscribed",
+        "Tianshou ShmemVectorEnv": "16 workers, batch 8, oversubscribed",
+        "PufferLib Multiprocessing, 1 worker": "1 worker, batch 16",
+        "PufferLib Multiprocessing": "2 workers, batch 16",
+        "PufferLib Multiprocessing, async": "2 workers, batch 8",
+        "plain Python loop, Gymnasium 0.29": "16 envs",
+    }
+    assert race.Entry(rivals.gymnasium_async, TASK, "only").setting.endswith("oversubscribed")
+
+
+def test_ours_may_be_absent_and_the_others_still_play() -> None:
+    watch = Watch()
+    scene, made = field_of(watch)
+    absent = replace(scene.ours[0], needs="benchmarks.race:no_such_name")
+    elsewhere = replace(scene.rivals[1], folder="no-such-folder")
+    scene = replace(scene, ours=(absent,), rivals=(scene.rivals[0], elsewhere))
+    outcome = race.run(scene, ("envpool", "ale"), race.QUICK, clock=watch)
+    assert {row.who for row in outcome.rows} == {"rival"}
+    assert [bar.is_met for bar in outcome.bars] == [None, None]
+    assert outcome.notes == [
+        f"numpy is not in {sys.prefix}/no-such-folder: make "
+        + os.path.relpath(f"{sys.prefix}/no-such-folder", race.ROOT),
+        "quick is not measured: there is no benchmarks.race:no_such_name",
+    ]
+    assert not race.is_there(replace(absent, needs="no_such_module:name"))
+    assert race.is_there(replace(absent, needs="benchmarks.race:run"))
+    assert made
+
+
+def test_the_makefile_makes_the_rivals_folders() -> None:
+    text = (race.ROOT / "Makefile").read_text()
+    for folder in (python_rivals.TIANSHOU, python_rivals.PUFFERLIB):
+        name, version = folder.rsplit("-", 1)
+        assert f"$(VENV)/{folder}" in text
+        assert f"$(VENV)/{name}-%:" in text
+        assert version
+
+
+def few(scene: scenes.Scene) -> Task:
+    """A scene's task with few environments."""
+    return replace(scene.task, num_envs=4, batch_size=2 if scene.task.is_async else 4)
+
+
+@pytest.mark.parametrize("scene", python_scenes.RACES, ids=lambda scene: scene.name)
+def test_ours_and_gymnasiums_play_every_python_scene(scene: scenes.Scene, no_work: None) -> None:
+    everybody = (*scene.ours, python_rivals.plain_loop, python_rivals.async_vector_env)
+    for who in filter(race.is_there, everybody):
+        task = who.task(few(scene))
+        with race.playing(who, task) as player:
+            assert player.play(30) == 30 * task.batch_size
+            assert len(player.children) == (4 if who is python_rivals.async_vector_env else 0)
+
+
+# those that import torch take seconds to start
+REMOTE = [
+    pytest.param(who, id=who.name, marks=[] if who.folder == python_rivals.PUFFERLIB else slow)
+    for slow in [pytest.mark.slow]
+    for who in (*python_scenes.OTHERS, python_rivals.puffer_loop)
+    if race.is_there(who)
+]
+
+
+@pytest.mark.parametrize("who", REMOTE)
+def test_rivals_play_in_processes_of_their_own(who: Contender, no_work: None) -> None:
+    for scene in (python_scenes.RACES[0], python_scenes.RACES[-1]):
+        task = who.task(few(scene))
+        with race.playing(who, task) as player:
+            children = list(player.children)
+            assert len(children) == 1 + (who.workers(task) if who.workers else 0)
+            # stopped while others play
+            assert {state_of(pid, "T") for pid in children[1:]} <= {"T"}
+            # Tianshou's answers may be of more, and CartPole's resets come on top
+            assert player.play(30) >= 30 * task.batch_size
+        # reparented to init, which may take its time to ask for them
+        assert {tree.fields(pid)[0] for pid in children if Path(f"/proc/{pid}").exists()} <= {"Z"}
+
+
+def test_a_process_that_cannot_play_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="nobody ended in its own process"):
+        remote.Remote("nobody", TASK)
+    assert "KeyError: 'nobody'" in capfd.readouterr().err
+
+
+def state_of(pid: int, wanted: str) -> str:
+    """Its state, once it is the one wanted: signals take a moment to arrive."""
+    for _ in range(1000):
+        state = tree.fields(pid)[0]
+        if state == wanted:
+            break
+        time.sleep(0.01)
+    return state
+
+
+def test_processes_run_only_when_they_may() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        try:
+            with remote.running([process.pid]):
+                assert state_of(process.pid, "S") == "S"
+            assert state_of(process.pid, "T") == "T"
+        finally:
+            process.kill()
+    # and are not missed when they have gone
+    remote.signal_all([process.pid], signal.SIGCONT)
+
+
+def test_a_process_pool_is_idle_between_plays() -> None:
+    calls: list[str] = []
+    flying = ["a", "b", "c"]
+
+    class Pool:
+        columns = (replace_name("obs"), replace_name("env_id"))
+
+        def recv(self) -> tuple[object, str]:
+            calls.append(f"recv {flying[0]}")
+            return 0, flying.pop(0)
+
+        def send(self, action: int, env_id: str) -> None:
+            calls.append(f"send {action} {env_id}")
+            flying.append(env_id)
+
+    player = python_rivals.SendingPool(Pool(), [0, 1, 2, 3, 4], 6, 2)
+    assert (player.play(2), flying) == (4, [])
+    calls.clear()
+    assert (player.play(5), flying) == (10, [])
+    assert calls == [
+        *("send 2 c", "send 3 a", "send 4 b"),
+        *("recv c", "send 0 c", "recv a", "send 1 a"),
+        *("recv b", "recv c", "recv a"),
+    ]
+
+
+def replace_name(name: str) -> object:
+    """Something with a name, as a pool's columns are."""
+    return type("Column", (), {"name": name})()
+
+
+def test_tianshous_ended_environments_are_reset_and_counted() -> None:
+    calls: list[tuple[str, list[int]]] = []
+    answers = [[2, 0, 1], [3, 2]]
+
+    class Shmem:
+        def step(self, actions: Sequence[int], ids: Sequence[int]) -> tuple[object, ...]:
+            assert len(actions) == len(ids)
+            calls.append(("step", list(ids)))
+            ready = answers.pop(0)
+            ended = rivals.np.array([i == 2 for i in ready])
+            return 0, 0, ended, ~ended & False, [{"env_id": i} for i in ready]
+
+        def reset(self, ids: Sequence[int]) -> None:
+            calls.append(("reset", list(ids)))
+
+    player = python_rivals.SteppingShmem(Shmem(), replace(TASK, num_envs=4, batch_size=2), ())
+    assert player.play(2) == 3 + 1 + 2 + 1
+    assert calls == [
+        ("step", [0, 1, 2, 3]),
+        ("reset", [2]),
+        ("step", [2, 0, 1]),
+        ("reset", [2]),
+    ]
+
+
+def test_pufferlib_is_compared_with_its_own_loop() -> None:
+    def row(who: str, rate: float, role: str = "only") -> Row:
+        return Row(who, "", role, Spread(rate, rate, rate))
+
+    rows = [
+        row("ours", 150, "ours"),
+        row(python_scenes.LOOP, 100),
+        row(python_scenes.PUFFER_LOOP, 125),
+        row(python_rivals.puffer_1.name, 100),
+    ]
+    assert python_scenes.against_own_loops(rows) == [
+        "PufferLib needs Gymnasium 0.29, whose plain loop is 1.25 times as fast as today's; each"
+        " against its own loop: ours 1.50x, PufferLib Multiprocessing, 1 worker 0.80x"
+    ]
+    assert python_scenes.against_own_loops(rows[:2]) == []
+
+
+# ---------------------------------------------------------------------------- process trees --
+
+
+def test_a_tree_has_grandchildren_and_zombies() -> None:
+    script = (
+        "import subprocess, sys; p = subprocess.Popen(['sleep', '1000']); print(p.pid, flush=True);"
+    )
+    script += "sys.stdin.read(); p.kill(); print('killed', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script + " or __import__('time').sleep(1000)"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stdin is not None
+        try:
+            grandchild = int(process.stdout.readline())
+            assert {process.pid, grandchild} <= set(tree.descendants(os.getpid()))
+            assert tree.zombies([process.pid, grandchild]) == 0
+            assert tree.memory_of([process.pid, grandchild]) > 100
+            process.stdin.close()
+            assert process.stdout.readline() == "killed\n"
+            assert state_of(grandchild, "Z") == "Z"
+            assert tree.zombies([process.pid, grandchild]) == 1
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            process.kill()
+    # nothing is missed of those that have gone
+    assert tree.cpu_of([process.pid]) == {}
+    assert tree.memory_of([process.pid]) == 0
+
+
+def test_cpu_time_of_any_process_is_exact() -> None:
+    before = time.process_time()
+    found = tree.cpu_of([os.getpid()])[os.getpid()]
+    assert before <= found <= time.process_time()
+
+
+def test_idle_time_is_that_of_all_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [{1: 1.0, 2: 5.0, 3: 1.0}, {1: 1.25, 2: 5.5}]
+    monkeypatch.setattr(tree, "cpu_of", lambda pids: told.pop(0))
+    monkeypatch.setattr(idle.time, "sleep", lambda seconds: None)
+    assert idle.idle_ms(2.0) == 750
+
+
+def test_idle_pools_are_measured_in_processes_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert idle.in_child(python_rivals.async_vector_env, 0.0) >= 0
+    took = {who.name: float(i) for i, who in enumerate((idle.OURS, *idle.RIVALS))}
+    monkeypatch.setattr(idle, "in_child", lambda who, seconds: took[who.name])
+    monkeypatch.setattr(idle.race, "is_there", lambda who: who is not idle.RIVALS[-1])
+    each = idle.run(("gymnasium", "sb3", "tianshou", "pufferlib"), 3)
+    assert [row.value.median for row in each.rows] == [0, 1, 2, 3]
+    assert [bar.is_met for bar in each.bars] == [True]
+    assert each.notes == [race.absent(idle.RIVALS[-1])]
+    monkeypatch.setattr(idle.race, "is_there", lambda who: who is not idle.OURS)
+    assert [bar.is_met for bar in idle.run((), 1).bars] == [None]
+
+
+def test_starting_workers_is_compared_with_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = creation.CREATIONS[-1]
+    asked: list[str] = []
+
+    def told(who: str, env_id: str, num_envs: int) -> dict[str, float]:
+        asked.append(f"{who} {num_envs}")
+        return {"seconds": 1.0 if "pool" in who else 4.0, "bytes": num_envs * 1024.0}
+
+    monkeypatch.setattr(creation, "in_child", told)
+    monkeypatch.setattr(race, "is_there", lambda who: True)
+    each = creation.run(scene, ("gymnasium", "sb3"), 3)
+    assert [row.who for row in each.rows] == list(scene.who)
+    assert [len(row.samples) for row in each.rows] == [3, 3, 1]
+    assert [row.ratios[scene.who[0]].median for row in each.rows[1:]] == [4, 4]
+    assert each.rows[1].setting.startswith("64 workers, batch 64")
+    assert each.notes[-1] == "SB3 SubprocVecEnv was measured in the first round only"
+    assert asked.count("SB3 SubprocVecEnv 64") == 1
+
+    monkeypatch.setattr(race, "is_there", lambda who: who.family != "ours")
+    each = creation.run(scene, ("gymnasium",), 1)
+    assert [(row.who, row.ratios) for row in each.rows] == [("AsyncVectorEnv", {})]
+    assert each.notes[1] == race.absent(python_rivals.pool_vector_env)
+
+
+def test_started_workers_are_measured_with_their_processes() -> None:
+    told = creation.in_child("AsyncVectorEnv", "CartPole-v1", 2)
+    assert told["seconds"] > 0
+    # two processes of Python's, of which little is shared
+    assert told["bytes"] > 2**20
 
 
 # ------------------------------------------------------------------------------------- reports --

@@ -1,0 +1,104 @@
+"""What pools of worker processes cost while nobody steps them: CPU time of all processes.
+
+Every measurement is a child process of its own: `python -m benchmarks.idle WHO SECONDS` makes a
+pool, steps it for a while, and sleeps.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Collection
+from contextlib import redirect_stdout
+
+from benchmarks import python_rivals, race, remote, tree
+from benchmarks.outcome import Bar, Outcome, Row
+from benchmarks.rivals import CONTENDERS, Contender, Task
+from benchmarks.rounds import Spread
+
+NAME = "idle-workers"
+TITLE = "CPU time of 16 CartPole-v1 in worker processes that nobody steps for 2 s"
+OURS = python_rivals.pool_vector_env
+RIVALS = (
+    python_rivals.async_vector_env,
+    python_rivals.subproc_vec_env,
+    python_rivals.shmem_vector_env,
+    python_rivals.puffer_2,
+)
+TASK = Task("CartPole-v1", 16, 16, 2, 2, 500)
+SECONDS, BAR_MS = 2.0, 1.0
+
+
+def child(who: str, seconds: float) -> float:
+    """Makes a pool in this process; returns milliseconds of CPU time that it took while idle."""
+    make = remote.MAKERS.get(who) or CONTENDERS[who].make
+    player = make(CONTENDERS[who].task(TASK))
+    player.play(race.WARM_UP)
+    try:
+        return idle_ms(seconds)
+    finally:
+        player.close()
+
+
+def idle_ms(seconds: float) -> float:
+    """Sleeps; returns milliseconds of CPU time that this process and its descendants took."""
+    pids = [os.getpid(), *tree.descendants(os.getpid())]
+    before = tree.cpu_of(pids)
+    time.sleep(seconds)
+    after = tree.cpu_of(before)
+    return 1000 * sum(now - before[pid] for pid, now in after.items())
+
+
+def in_child(who: Contender, seconds: float) -> float:
+    """Runs `child` in a new process."""
+    command = [sys.executable, "-m", "benchmarks.idle", who.name, str(seconds)]
+    with tempfile.TemporaryDirectory() as directory:
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            cwd=directory,
+            env=remote.environment(who.folder),
+        )
+    told: float = json.loads(done.stdout.splitlines()[-1])
+    return told
+
+
+def run(
+    families: Collection[str],
+    rounds: int,
+    *,
+    tick: Callable[[str], None] = lambda text: None,
+) -> Outcome:
+    """Measures everybody, in interleaved rounds."""
+    wanted = [who for who in (OURS, *RIVALS) if who.family in {"ours", *families}]
+    everybody = [who for who in wanted if race.is_there(who)]
+    took: dict[str, list[float]] = {who.name: [] for who in everybody}
+    for _ in range(rounds):
+        for who in everybody:
+            took[who.name].append(in_child(who, SECONDS))
+            tick(who.name)
+    rows = [row(who, took[who.name]) for who in everybody]
+    ours = next((row.value.median for row in rows if row.role == "ours"), None)
+    bars = [Bar("CPU time of ours", BAR_MS, ours, at_least=False, unit=" ms")]
+    notes = [race.absent(who) for who in wanted if not race.is_there(who)]
+    return Outcome(NAME, TITLE, "ms", 1, rounds, rows, bars, notes)
+
+
+def row(who: Contender, took: list[float]) -> Row:
+    """Sums up one of them."""
+    role = "ours" if who is OURS else "only"
+    setting = race.Entry(who, who.task(TASK), role).setting
+    return Row(who.name, setting, role, Spread.of(took), samples=took)
+
+
+if __name__ == "__main__":
+    out = sys.stdout
+    with redirect_stdout(sys.stderr):
+        milliseconds = child(sys.argv[1], float(sys.argv[2]))
+    print(json.dumps(milliseconds), file=out)

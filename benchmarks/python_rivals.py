@@ -1,0 +1,277 @@
+"""Who plays the scenes on worker processes: ours, the plain loop, and other vectorisers.
+
+Those of Stable-Baselines3, Tianshou and PufferLib play in a process of their own (`remote`), so
+that neither their packages nor their start methods touch the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from benchmarks import python_envs
+from benchmarks.remote import remote
+from benchmarks.rivals import Looping, Stepping, Task, contender, one_each
+from benchmarks.rounds import Player
+
+TIANSHOU, PUFFERLIB = "tianshou-2.0.1", "pufferlib-3.0.0"
+
+
+def two_workers(task: Task) -> int:
+    """As many worker processes as the task says."""
+    return task.num_threads
+
+
+def environments(task: Task) -> list[Callable[[], Any]]:
+    """Returns functions that make a task's environments."""
+    return python_envs.factories(task.env_id, task.num_envs)
+
+
+# -------------------------------------------------------------------------------------- ours --
+
+
+@contender(
+    "parallel_pool PoolVectorEnv",
+    "ours",
+    package="parallel_pool",
+    needs="parallel_pool.workers:ProcessPool",
+    workers=two_workers,
+)
+def pool_vector_env(task: Task) -> Player:
+    """PoolVectorEnv in the place of AsyncVectorEnv; its processes are a ProcessPool's."""
+    from parallel_pool.compat.gymnasium import PoolVectorEnv
+
+    env = PoolVectorEnv(environments(task), num_workers=task.num_threads)
+    env.reset(seed=1)
+    return Stepping(env, task.actions(np.int64), task.num_envs)
+
+
+@contender(
+    "parallel_pool ProcessPool",
+    "ours",
+    package="parallel_pool",
+    needs="parallel_pool.workers:ProcessPool",
+    workers=two_workers,
+)
+def process_pool(task: Task) -> Player:
+    """ProcessPool, asynchronous: whoever finishes first is sent on."""
+    from parallel_pool.workers import ProcessPool
+
+    pool = ProcessPool(environments(task), num_workers=task.num_threads, batch_size=task.batch_size)
+    pool.send_reset(seed=1)
+    return SendingPool(pool, task.actions(np.int64), task.num_envs, task.batch_size)
+
+
+class SendingPool:
+    """Receives whoever finished first and sends them on; between two plays nothing is in flight."""
+
+    children: Sequence[int] = ()
+
+    def __init__(self, pool: Any, actions: Sequence[Any], num_envs: int, batch_size: int) -> None:
+        self.pool = pool
+        self._rows = itertools.cycle(actions)
+        self._batch_size = batch_size
+        self._env_id = [column.name for column in pool.columns].index("env_id")
+        # of batches received and not sent on
+        self._held = deque(pool.recv()[self._env_id] for _ in range(num_envs // batch_size))
+
+    def play(self, batches: int) -> int:
+        recv, send, held, rows = self.pool.recv, self.pool.send, self._held, self._rows
+        ahead = min(batches, len(held))
+        for _ in range(ahead):
+            send(next(rows), held.popleft())
+        for row in itertools.islice(rows, batches - ahead):
+            send(row, recv()[self._env_id])
+        held.extend(recv()[self._env_id] for _ in range(ahead))
+        return batches * self._batch_size
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+# ------------------------------------------------------------------------------------- rivals --
+
+
+@contender("plain Python loop", "gymnasium", package="gymnasium", parts=1)
+def plain_loop(task: Task) -> Player:
+    """A for-loop over the environments: what one process can do at most."""
+    envs = [make() for make in environments(task)]
+    return Looping(envs, [row.tolist() for row in task.actions(np.int64)])
+
+
+@contender("AsyncVectorEnv", "gymnasium", package="gymnasium", workers=one_each, parts=1)
+def async_vector_env(task: Task) -> Player:
+    """Gymnasium's, with its defaults: fork, shared memory, a process for each environment."""
+    from parallel_pool.demo.speeds import deaf_children
+
+    with deaf_children():
+        return async_started(task)
+
+
+def async_started(task: Task) -> Player:
+    """The same, as it starts in everybody's programs."""
+    import gymnasium
+
+    env = gymnasium.vector.AsyncVectorEnv(environments(task))
+    env.reset(seed=1)
+    children = [process.pid for process in env.processes if process.pid]
+    return Stepping(env, task.actions(np.int64), task.num_envs, children)
+
+
+@remote("SB3 SubprocVecEnv", "sb3", package="stable-baselines3", workers=one_each, parts=1)
+def subproc_vec_env(task: Task) -> Player:
+    """Stable-Baselines3's, with its defaults: forkserver, pipes, a process for each environment."""
+    import multiprocessing
+
+    # imports torch once, not once in each worker: 64 of them would take minutes to start
+    multiprocessing.set_forkserver_preload(["stable_baselines3.common.vec_env.subproc_vec_env"])
+    return subproc_started(task)
+
+
+def subproc_started(task: Task) -> Player:
+    """The same without help, as it starts in everybody's programs."""
+    from stable_baselines3.common.vec_env import SubprocVecEnv
+
+    env = SubprocVecEnv(environments(task))
+    env.seed(1)
+    env.reset()
+    children = [process.pid for process in env.processes if process.pid]
+    return Stepping(env, task.actions(np.int64), task.num_envs, children)
+
+
+@remote(
+    "Tianshou ShmemVectorEnv", "tianshou", package="tianshou", folder=TIANSHOU, workers=one_each
+)
+def shmem_vector_env(task: Task) -> Player:
+    """Tianshou's: fork, shared memory for observations, a process for each environment."""
+    from tianshou.env import ShmemVectorEnv
+
+    wait_num = task.batch_size if task.is_async else None
+    env = ShmemVectorEnv(environments(task), wait_num=wait_num)
+    children = [worker.process.pid for worker in env.workers]
+    env.seed(1)
+    env.reset()
+    return SteppingShmem(env, task, children)
+
+
+class SteppingShmem(Stepping):
+    """Steps the environments that answered last, and resets those that ended, as Tianshou's own
+    collector does; a reset counts as a step, as it does for whoever resets by itself.
+
+    Asynchronous: those in flight are left where they are, and the process that holds them stands
+    still while others play.
+    """
+
+    def __init__(self, env: Any, task: Task, children: Sequence[int]) -> None:
+        # an answer may be of more than a batch
+        whole = replace(task, batch_size=task.num_envs)
+        super().__init__(env, whole.actions(np.int64), task.num_envs, children)
+        self._ready = np.arange(task.num_envs)
+
+    def play(self, batches: int) -> int:
+        env, ready, steps = self.env, self._ready, 0
+        for row in itertools.islice(self._rows, batches):
+            _, _, terminated, truncated, infos = env.step(row[: len(ready)], ready)
+            ready = np.array([info["env_id"] for info in infos])
+            ended = ready[terminated | truncated]
+            if len(ended):
+                env.reset(ended)
+            steps += len(ready) + len(ended)
+        self._ready = ready
+        return steps
+
+
+class SteppingPuffer(Stepping):
+    """Sends on those received last, as PufferLib's own training loop does."""
+
+    def play(self, batches: int) -> int:
+        recv, send = self.env.recv, self.env.send
+        for row in itertools.islice(self._rows, batches):
+            send(row)
+            recv()
+        return batches * self._num_envs
+
+
+def puffer(task: Task, num_workers: int) -> Player:
+    """PufferLib's `vector.make` with its Multiprocessing backend."""
+    from pufferlib import vector
+    from pufferlib.emulation import GymnasiumPufferEnv
+
+    def wrapped(make: Callable[[], Any]) -> Callable[..., Any]:
+        return lambda buf=None, seed=0: GymnasiumPufferEnv(make(), buf=buf, seed=seed)
+
+    env = vector.make(
+        [wrapped(make) for make in environments(task)],
+        env_args=[[]] * task.num_envs,
+        env_kwargs=[{}] * task.num_envs,
+        backend=vector.Multiprocessing,
+        num_envs=task.num_envs,
+        num_workers=num_workers,
+        batch_size=task.batch_size,
+        # a virtual machine may count its cores as threads of fewer
+        overwork=True,
+    )
+    env.async_reset(1)
+    env.recv()
+    children = [process.pid for process in env.processes]
+    return SteppingPuffer(env, task.actions(np.int32), task.batch_size, children)
+
+
+@remote(
+    "PufferLib Multiprocessing, 1 worker",
+    "pufferlib",
+    package="pufferlib",
+    folder=PUFFERLIB,
+    workers=lambda task: 1,
+    parts=1,
+)
+def puffer_1(task: Task) -> Player:
+    """One worker and the caller: the two processes that spin have a core each."""
+    return puffer(task, 1)
+
+
+@remote(
+    "PufferLib Multiprocessing",
+    "pufferlib",
+    package="pufferlib",
+    folder=PUFFERLIB,
+    workers=two_workers,
+    parts=1,
+)
+def puffer_2(task: Task) -> Player:
+    """As many workers as ours."""
+    return puffer(task, task.num_threads)
+
+
+@remote(
+    "PufferLib Multiprocessing, async",
+    "pufferlib",
+    package="pufferlib",
+    folder=PUFFERLIB,
+    workers=two_workers,
+    parts=2,
+)
+def puffer_halves(task: Task) -> Player:
+    """As many workers as ours, one of them at a time, as its own training has it."""
+    return puffer(task, task.num_threads)
+
+
+@remote(
+    "plain Python loop, Gymnasium 0.29",
+    "pufferlib",
+    package="pufferlib",
+    folder=PUFFERLIB,
+    parts=1,
+)
+def puffer_loop(task: Task) -> Player:
+    """The plain loop on the old Gymnasium and NumPy that PufferLib needs."""
+    return plain_loop.make(task)
+
+
+# how those start whose player here is not what a program would make
+START = {async_vector_env.name: async_started, subproc_vec_env.name: subproc_started}

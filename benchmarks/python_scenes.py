@@ -1,0 +1,114 @@
+"""The scenes on worker processes: Python environments, a plain loop, and other vectorisers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchmarks.outcome import Row
+from benchmarks.python_envs import CART_POLE, EPISODE, EXPONENTIAL, IMAGE
+from benchmarks.python_rivals import (
+    async_vector_env,
+    plain_loop,
+    pool_vector_env,
+    process_pool,
+    puffer_1,
+    puffer_2,
+    puffer_halves,
+    puffer_loop,
+    shmem_vector_env,
+    subproc_vec_env,
+)
+from benchmarks.rivals import Contender, Task
+from benchmarks.scenes import Scene
+
+FAMILIES = ("sb3", "tianshou", "pufferlib")
+
+LOOP, ASYNC, PUFFER_LOOP = plain_loop.name, async_vector_env.name, puffer_loop.name
+PUFFERS = (puffer_1, puffer_2, puffer_halves)
+OTHERS = (subproc_vec_env, shmem_vector_env, *PUFFERS)
+
+NOTES = (
+    "oversubscribed: more worker processes than cores",
+    "PufferLib's caller spins as its workers do, one process more than the table says; they are"
+    " stopped while others play, and after that sleep 10 ms of their next turn",
+)
+
+
+def python_scene(
+    name: str,
+    title: str,
+    task: Task,
+    *,
+    ours: Contender,
+    share: float,
+    vs_async: float,
+) -> Scene:
+    """A race of everybody, with a bar against each."""
+    bars: Mapping[str, float] = {ASYNC: vs_async, **{who.name: 1.0 for who in OTHERS}}
+    return Scene(
+        name=name,
+        title=title,
+        task=task,
+        ours=(ours,),
+        rivals=(plain_loop, async_vector_env, *OTHERS, puffer_loop),
+        bars=bars,
+        shares={LOOP: share},
+        notes=NOTES,
+        conclude=against_own_loops,
+    )
+
+
+def against_own_loops(rows: Sequence[Row]) -> list[str]:
+    """Says what PufferLib makes of its own Gymnasium's plain loop, which is not ours."""
+    rates = {row.who: row.value.median for row in rows}
+    own = [row for row in rows if row.role == "ours"]
+    if PUFFER_LOOP not in rates or LOOP not in rates:
+        return []
+    old, new = rates[PUFFER_LOOP], rates[LOOP]
+    parts = [f"{row.who} {row.value.median / new:.2f}x" for row in own]
+    parts += [f"{who.name} {rates[who.name] / old:.2f}x" for who in PUFFERS if who.name in rates]
+    return [
+        f"PufferLib needs Gymnasium 0.29, whose plain loop is {old / new:.2f} times as fast as"
+        f" today's; each against its own loop: {', '.join(parts)}"
+    ]
+
+
+def task(env_id: str, num_envs: int, batch_size: int, episode: int = EPISODE) -> Task:
+    """Environments on two workers."""
+    return Task(env_id, num_envs, batch_size, 2, 2, max_episode_steps=episode)
+
+
+RACES = (
+    python_scene(
+        "cartpole-python-64",
+        "CartPole-v1 of gymnasium.make, 64 envs, 2 workers, sync",
+        task(CART_POLE, 64, 64, 500),
+        ours=pool_vector_env,
+        share=0.65,
+        vs_async=20,
+    ),
+    python_scene(
+        "cartpole-python-16",
+        "CartPole-v1 of gymnasium.make, 16 envs, 2 workers, sync",
+        task(CART_POLE, 16, 16, 500),
+        ours=pool_vector_env,
+        share=0.42,
+        vs_async=8,
+    ),
+    python_scene(
+        "image-64",
+        "84 x 84 x 4 bytes after 50 us of Python, 64 envs, 2 workers, sync",
+        task(IMAGE, 64, 64),
+        ours=pool_vector_env,
+        share=0.84,
+        vs_async=3.9,
+    ),
+    python_scene(
+        "exponential-16",
+        "exponential(1 ms) of Python, 16 envs, batch 8, 2 workers, async",
+        task(EXPONENTIAL, 16, 8),
+        ours=process_pool,
+        share=0.84,
+        vs_async=1.3,
+    ),
+)
