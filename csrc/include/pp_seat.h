@@ -51,6 +51,9 @@ int pp_seat_follow(int64_t pid);
 int32_t pp_seat_first(const pp_seat *seat);
 int32_t pp_seat_count(const pp_seat *seat);
 
+/* 1: rows are given out as the environments were named; 0: as they finish, by pp_seat_claim */
+int32_t pp_seat_is_ordered(const pp_seat *seat);
+
 /* where the turns are written to; the same for ever */
 pp_shift *pp_seat_shift(pp_seat *seat);
 
@@ -69,8 +72,8 @@ void *pp_seat_block(pp_seat *seat, int64_t offset);
  * request; PP_ERR_CLOSED: the pool ends */
 int32_t pp_seat_take(pp_seat *seat, int64_t timeout);
 
-/* unordered: claims the row of a turn */
-int pp_seat_claim(pp_seat *seat, int32_t turn);
+/* unordered: claims the row of a turn, unless it has one */
+void pp_seat_claim(pp_seat *seat, int32_t turn);
 
 /* writes what an environment showed last into the row of a turn, is_final: among what ended
  * episodes showed */

@@ -123,6 +123,10 @@ int32_t pp_seat_count(const pp_seat *seat) {
   return seat->count;
 }
 
+int32_t pp_seat_is_ordered(const pp_seat *seat) {
+  return seat->board.head->shape.is_ordered;
+}
+
 pp_shift *pp_seat_shift(pp_seat *seat) {
   return &seat->shift;
 }
@@ -217,17 +221,18 @@ int32_t pp_seat_take(pp_seat *seat, int64_t timeout) {
   return shift->count;
 }
 
-int pp_seat_claim(pp_seat *seat, int32_t turn) {
+void pp_seat_claim(pp_seat *seat, int32_t turn) {
   const pp_shift *shift = &seat->shift;
-  int32_t place = seat->board.desks[shift->env_ids[turn]].place;
+  const pp_desk *desk = &seat->board.desks[shift->env_ids[turn]];
+  int32_t place = desk->place;
 
-  if (seat->board.head->shape.is_ordered) return PP_OK;
-  // one that is restarted may have a row from its former worker
-  if (shift->asked[turn] != PP_ASKED_RESTART || place < 0) {
+  if (seat->board.head->shape.is_ordered) return;
+  // it may have one by now, or from a former worker that died with it
+  if (atomic_load_explicit(&desk->state, memory_order_relaxed) != PP_DESK_CLAIMED &&
+      (shift->asked[turn] != PP_ASKED_RESTART || place < 0)) {
     place = pp_board_claim(&seat->board, shift->env_ids[turn]);
   }
   locate(seat, turn, place);
-  return PP_OK;
 }
 
 void pp_seat_recall(pp_seat *seat, int32_t turn, int32_t is_final) {
