@@ -76,4 +76,12 @@ int pp_os_shared_release(int fd, int64_t offset, int64_t size);
 /* gets memory again for what was released; PP_ERR_MEMORY: it stays released */
 int pp_os_shared_back(int fd, int64_t offset, int64_t size);
 
+/* ------------------------------------------------------------------------------ os_process.c -- */
+
+/* ends this process, at once and with status 0, when another one has ended; a thread of its own
+ * waits for that. PP_ERR_SYSTEM when the other has ended already or nothing can wait for it, and
+ * PP_ERR_MEMORY: nothing waits, and the caller should end by itself. A forked child has no such
+ * thread */
+int pp_os_exit_with(int64_t pid);
+
 #endif

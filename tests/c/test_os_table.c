@@ -1,13 +1,17 @@
-/* The table of sleepers and the polling of shared words, for systems without futexes, held to what
- * futexes do. */
+/* What systems other than Linux use, held to the same: the table of sleepers, the polling of shared
+ * words, the file behind shared memory. */
 #define _GNU_SOURCE
+#define PP_OS_FILE
 #define PP_OS_TABLE
+#include <dirent.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "pool/os_futex.c"
+#include "pool/os_shared.c"
 #include "pool/park.h"
 #include "wait_tests.h"
 
@@ -139,4 +143,82 @@ TEST(shared_gates_wake_across_processes) {
   CHECK_EQ(ground->gate.sleepers, 0);
   CHECK(ground->gate.waits > 0);
   munmap(ground, sizeof(*ground));
+}
+
+/* -------------------------------------------------------------------------- shared memory -- */
+
+/* a folder for temporary files that holds count files of the names that will be tried first */
+static int make_folder(char *folder, int count) {
+  char path[MAX_PATH];
+  if (!mkdtemp(folder)) return 0;
+  for (int i = 0; i < count; ++i) {
+    snprintf(path, sizeof(path), "%s/parallel_pool-%ld-%d", folder, (long)getpid(), i);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+  }
+  return setenv("TMPDIR", folder, 1) == 0;
+}
+
+/* removes the folder; how many files were in it */
+static int remove_folder(const char *folder) {
+  char path[MAX_PATH];
+  int count = 0;
+  DIR *entries = opendir(folder);
+  for (struct dirent *entry; entries && (entry = readdir(entries));) {
+    if (*entry->d_name == '.') continue;
+    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+    unlink(path);
+    ++count;
+  }
+  if (entries) closedir(entries);
+  rmdir(folder);
+  unsetenv("TMPDIR");
+  return count;
+}
+
+TEST(shared_file_leaves_no_name) {
+  enum { TAKEN = 5 };
+  char folder[] = "/tmp/parallel_pool-test-XXXXXX";
+  REQUIRE(make_folder(folder, TAKEN));
+  int fd = pp_os_shared_create(1000, "test");
+  CHECK(fd >= 0);
+  CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+  close(fd);
+  CHECK_EQ(remove_folder(folder), TAKEN);
+}
+
+TEST(shared_file_needs_a_folder) {
+  char longest[2 * MAX_PATH] = "/";
+  setenv("TMPDIR", "/nowhere/at/all", 1);
+  CHECK_EQ(pp_os_shared_create(1000, "test"), PP_ERR_SYSTEM);
+  memset(longest, '/', sizeof(longest) - 1);
+  setenv("TMPDIR", longest, 1);
+  CHECK_EQ(pp_os_shared_create(1000, "test"), PP_ERR_SYSTEM);
+  unsetenv("TMPDIR");
+}
+
+TEST(shared_file_grows_while_it_is_mapped) {
+  const int64_t page = sysconf(_SC_PAGESIZE), size = 2 * CHUNK + page;
+  struct stat seen;
+  int fd = pp_os_shared_create(page, "test");
+  REQUIRE(fd >= 0);
+  char *memory = pp_os_shared_map(fd, 2 * size);
+  REQUIRE(memory);
+  memory[0] = 1;
+  CHECK_EQ(pp_os_shared_grow(fd, page, size), PP_OK);
+  CHECK_EQ(fstat(fd, &seen), 0);
+  CHECK_EQ(seen.st_size, size);
+  CHECK(512 * (int64_t)seen.st_blocks >= size);
+  memory[size - 1] = 2;
+  CHECK_EQ(memory[0], 1);
+  CHECK_EQ(memory[size / 2], 0);
+
+  // nothing is given back, so there is nothing to take
+  CHECK_EQ(pp_os_shared_release(fd, 0, page), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_shared_back(fd, 0, page), PP_OK);
+  CHECK_EQ(memory[0], 1);
+  CHECK_EQ(pp_os_shared_grow(fd, size, INT64_MAX - 1), PP_ERR_MEMORY);
+  CHECK_EQ(fstat(fd, &seen), 0);
+  CHECK_EQ(seen.st_size, size);
+  pp_os_shared_unmap(memory, 2 * size);
+  close(fd);
 }
