@@ -1,0 +1,767 @@
+"""PoolVecEnv equals Stable-Baselines3's DummyVecEnv, and says what it does not take."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Box, Dict, Discrete
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import (
+    DummyVecEnv,
+    VecCheckNan,
+    VecEnv,
+    VecFrameStack,
+    VecMonitor,
+    VecNormalize,
+)
+
+import parallel_pool
+from parallel_pool import registry
+from parallel_pool.compat.sb3 import PoolVecEnv
+from parallel_pool.errors import ClosedError, EnvError, StateError
+from parallel_pool.pool import Pool
+from tests.same import assert_same
+
+CLASSIC = [id for id, found in registry.builtin().items() if found.family == "classic_control"]
+MUJOCO = [
+    id
+    for id, found in registry.builtin().items()
+    if found.family == "mujoco" and found.reference.startswith("gymnasium")
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gymnasium's own MuJoCo environments leave a MUJOCO_LOG.TXT where they are made."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """v0 and v4 ids are out of date, and states outside the space are wanted here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="gymnasium")
+        warnings.filterwarnings("ignore", message=".*(out of date|precision|not within).*")
+        yield
+
+
+@pytest.fixture
+def cartpoles() -> Iterator[PoolVecEnv]:
+    env = PoolVecEnv("CartPole-v1", 3)
+    yield env
+    env.close()
+
+
+@contextmanager
+def made(*args: Any, **kwargs: Any) -> Iterator[PoolVecEnv]:
+    env = PoolVecEnv(*args, **kwargs)
+    yield env
+    env.close()
+
+
+@contextmanager
+def pair(id: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[DummyVecEnv, PoolVecEnv]]:
+    """Stable-Baselines3's environments and ours."""
+    theirs = DummyVecEnv([lambda: gymnasium.make(id, **kwargs)] * num_envs)
+    ours = PoolVecEnv(id, num_envs, **kwargs)
+    try:
+        yield theirs, ours
+    finally:
+        theirs.close()
+        ours.close()
+
+
+def plain(observation: Any) -> Any:
+    """DummyVecEnv has an OrderedDict where SubprocVecEnv has a dict, as we do."""
+    return dict(observation) if isinstance(observation, dict) else observation
+
+
+def assert_same_reset(ours: VecEnv, theirs: VecEnv, where: str) -> None:
+    assert_same(ours.reset(), plain(theirs.reset()), where)
+    assert_same(ours.reset_infos, theirs.reset_infos, f"{where}: infos")
+
+
+def assert_same_step(ours: VecEnv, theirs: VecEnv, actions: Any, where: str) -> Any:
+    observations, *others = theirs.step(actions)
+    found = ours.step(actions)
+    assert_same(found, (plain(observations), *others), where)
+    assert_same(ours.reset_infos, theirs.reset_infos, f"{where}: infos of resets")
+    return found
+
+
+def make_actions(space: gymnasium.Space[Any], num_envs: int, steps: int) -> list[Any]:
+    """Actions drawn from the space; Box actions also go beyond it."""
+    space.seed(7)
+    drawn = [np.stack([space.sample() for _ in range(num_envs)]) for _ in range(steps)]
+    if isinstance(space, Box):
+        return [np.float32(1.5 if i % 9 == 0 else 1) * each for i, each in enumerate(drawn)]
+    return drawn
+
+
+# ------------------------------------------------------------------------------------ parity --
+
+
+@dataclass(frozen=True)
+class Case:
+    """What to make and how to run it; `reset` holds reset options."""
+
+    id: str
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    reset: Mapping[str, Any] = field(default_factory=dict)
+    steps: int = 2000
+    num_envs: int = 3
+
+    def __str__(self) -> str:
+        parts = {**self.kwargs, **self.reset}
+        return "-".join([self.id, *(f"{name}={value}" for name, value in parts.items())])
+
+
+CASES = [
+    *(Case(id) for id in CLASSIC),
+    # short episodes end by time in all environments at once
+    *(Case(id, {"max_episode_steps": 7}, steps=60) for id in CLASSIC),
+    Case("CartPole-v1", {"max_episode_steps": 1}, steps=30),
+    Case("CartPole-v1", {"max_episode_steps": -1}, steps=300),
+    Case("CartPole-v1", {"sutton_barto_reward": True}, {"low": -0.2, "high": 0.1}, steps=300),
+    Case("CartPole-v1", num_envs=1, steps=300),
+    Case("CartPole-v1", {"max_episode_steps": 9}, num_envs=16, steps=300),
+    Case("Pendulum-v1", {"g": 9.81}, {"x_init": 1.0, "y_init": 0.5}, steps=450),
+    Case("Hopper-v5"),
+    Case("Walker2d-v4"),
+    Case("HalfCheetah-v5", steps=1100, num_envs=2),
+    Case("InvertedPendulum-v5", num_envs=2),
+    *(Case(id, {"max_episode_steps": 13}, steps=80, num_envs=2) for id in MUJOCO),
+    Case("Ant-v5", {"include_cfrc_ext_in_observation": False}, steps=200, num_envs=2),
+    Case("Humanoid-v5", {"healthy_reward": 2.5}, steps=200, num_envs=2),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_run_is_the_same(case: Case) -> None:
+    with pair(case.id, case.num_envs, **case.kwargs) as (theirs, ours):
+        for env in (theirs, ours):
+            assert env.seed(11) == [11 + i for i in range(case.num_envs)]
+            env.set_options(dict(case.reset))
+        assert_same_reset(ours, theirs, "reset")
+        ends = 0
+        for step, actions in enumerate(
+            make_actions(theirs.action_space, case.num_envs, case.steps)
+        ):
+            ends += assert_same_step(ours, theirs, actions, f"step {step}")[2].sum()
+            if step == case.steps // 2:
+                # seeds and options were used up
+                assert_same_reset(ours, theirs, "reset without a seed")
+    if case.kwargs.get("max_episode_steps", 10**6) < case.steps or "Pole" in case.id:
+        assert ends > case.num_envs
+
+
+@pytest.mark.parametrize("seed", [0, 123, 2**31, 2**40, None])
+def test_seeds_are_the_same(seed: int | None) -> None:
+    with pair("Acrobot-v1", 3) as (theirs, ours):
+        for env in (theirs, ours):
+            np.random.seed(4)  # noqa: NPY002 (VecEnv.seed draws from it where it is given None)
+            seeds = env.seed(seed)
+            assert len(set(seeds)) == 3
+        assert_same_reset(ours, theirs, "first")
+        assert ours.get_attr("np_random_seed") == theirs.get_attr("np_random_seed") == seeds
+        assert_same_reset(ours, theirs, "second")
+
+
+def test_the_constructors_seed_is_that_of_make_vec_env() -> None:
+    theirs = make_vec_env("Pendulum-v1", 3, seed=5)
+    ours = PoolVecEnv("Pendulum-v1", 3, seed=5)
+    assert_same_reset(ours, theirs, "reset")
+    assert_same(ours.action_space.sample(), theirs.action_space.sample(), "action")
+
+
+def test_without_a_seed_no_two_runs_are_the_same() -> None:
+    first = [PoolVecEnv("CartPole-v1", 2).reset() for _ in range(2)]
+    assert len({row.tobytes() for each in first for row in each}) == 4
+
+
+def test_options_of_each_environment() -> None:
+    with pair("MountainCar-v0", 4) as (theirs, ours):
+        own = [{"low": -0.5, "high": -0.4}, {}, {"high": -0.3}, {"low": -0.5, "high": -0.4}]
+        for round in range(3):
+            for env in (theirs, ours):
+                env.seed(round)
+                env.set_options(own)
+            assert_same_reset(ours, theirs, f"reset {round}")
+            assert_same_reset(ours, theirs, f"reset {round} without")
+        for env in (theirs, ours):
+            env.set_options([{"low": -0.5, "high": -0.4}] * 4)
+        assert_same_reset(ours, theirs, "list of one dict")
+
+
+def test_wrong_options_name_what_they_are() -> None:
+    with made("CartPole-v1", 2) as env:
+        env.set_options([{}])
+        with pytest.raises(ValueError, match="options for 1 of 2 environments"):
+            env.reset()
+        env.set_options({"colour": 3})
+        with pytest.raises(TypeError, match="no option colour"):
+            env.reset()
+        # nothing was reset, and a step would not know from where
+        with pytest.raises(ResetNeeded):
+            env.step([0, 0])
+        env.set_options()
+        env.seed(-1)
+        with pytest.raises(ValueError, match="seed=-1"):
+            env.reset()
+
+
+# --------------------------------------------------------------------- infos and observations --
+
+LAMPS = r"""
+#include "pp_env.h"
+
+typedef struct lamps { int64_t count, total, start; } lamps;
+
+static const pp_field fields[] = {
+    {.name = "light", .dtype = PP_FLOAT32, .ndim = 1, .shape = {2}, .low = 0, .high = 99},
+    {.name = "count", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 12},
+    {.name = "total", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
+    {.name = "start", .is_info = 1, .when = PP_ON_RESET, .dtype = PP_FLOAT64},
+    {.name = "last", .is_info = 1, .when = PP_ON_STEP, .dtype = PP_FLOAT32, .ndim = 1,
+     .shape = {3}},
+    {.name = "odd", .is_info = 1, .when = PP_ON_STEP, .dtype = PP_BOOL},
+};
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  lamps *it = env->state;
+  it->start = it->count = it->total % 3;
+  return PP_OK;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  lamps *it = env->state;
+  int64_t more = *(const int64_t *)action;
+  it->count += more;
+  it->total += more;
+  result->reward[0] = 0.1 * (double)more;
+  result->terminated = it->count >= 7;
+  return PP_OK;
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  const lamps *it = env->state;
+  (void)is_reset;
+  float *light = rows[0], *last = rows[4];
+  if (light) light[0] = (float)it->count / 2, light[1] = (float)it->start;
+  if (rows[1]) *(int64_t *)rows[1] = it->count;
+  if (rows[2]) *(int64_t *)rows[2] = it->total;
+  if (rows[3]) *(double *)rows[3] = (double)it->start;
+  for (int i = 0; last && i < 3; i++) last[i] = (float)(it->count + i);
+  if (rows[5]) *(uint8_t *)rows[5] = it->count % 2 == 1;
+  return PP_OK;
+}
+
+const pp_env_def pp_env_lamps = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "Lamps-v0",
+    .family = "mine",
+    .reference = "none",
+    .max_episode_steps = 9,
+    .state_size = sizeof(lamps),
+    .num_fields = 6,
+    .fields = fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 3},
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+};
+"""
+
+
+class Lamps(gymnasium.Env[Any, Any]):
+    """The same in Python."""
+
+    observation_space = Dict({"light": Box(0, 99, (2,), np.float32), "count": Discrete(12)})
+    action_space = Discrete(3)
+
+    # how often an episode would have ended by itself at the step that was its last anyway
+    coincidences = 0
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        self.start = self.count = self.total % 3
+        self.steps = 0
+        return self._look(), {"total": self.total, "start": np.float64(self.start)}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.count += int(action)
+        self.total += int(action)
+        self.steps += 1
+        last = np.arange(self.count, self.count + 3, dtype=np.float32)
+        infos = {"total": self.total, "last": last, "odd": self.count % 2 == 1}
+        terminated, truncated = self.count >= 7, self.steps >= 9
+        Lamps.coincidences += terminated and truncated
+        return self._look(), 0.1 * action, terminated, truncated, infos
+
+    def _look(self) -> dict[str, Any]:
+        light = np.array([self.count / 2, self.start], np.float32)
+        return {"light": light, "count": np.int64(self.count)}
+
+
+@pytest.fixture
+def lamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes Lamps-v0 known for one test."""
+    source, library = tmp_path / "lamps.c", tmp_path / "lamps.so"
+    source.write_text(LAMPS)
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    include = f"-I{parallel_pool.get_include()}"
+    subprocess.run([*compiler, *flags, include, str(source), "-o", str(library)], check=True)
+    monkeypatch.setattr(registry, "_loaded", {})
+    registry.load(library, "pp_env_lamps")
+
+
+@pytest.mark.usefixtures("lamps")
+def test_infos_of_every_kind_and_dict_observations() -> None:
+    """With every row, on resets only, on steps only; numbers, bools and arrays."""
+    theirs: VecEnv = DummyVecEnv([Lamps] * 5)
+    ours = PoolVecEnv("Lamps-v0", 5)
+    assert ours.observation_space == theirs.observation_space
+    assert_same_reset(ours, theirs, "reset")
+    ways, before = set(), Lamps.coincidences
+    for step, actions in enumerate(make_actions(theirs.action_space, 5, 400)):
+        _, _, dones, infos = assert_same_step(ours, theirs, actions, f"step {step}")
+        ways |= {infos[i]["TimeLimit.truncated"] for i in np.flatnonzero(dones)}
+        if step % 90 == 89:
+            assert_same_reset(ours, theirs, f"reset at {step}")
+    assert ways == {True, False} and Lamps.coincidences > before
+
+
+@pytest.mark.usefixtures("lamps")
+def test_results_are_the_callers_own() -> None:
+    """Whatever is kept stays as it was, and nothing that is written comes back."""
+    with made("Lamps-v0", 4) as env, made("Lamps-v0", 4) as twin:
+        kept = [(env.reset(), *[None] * 3)]
+        wanted = [(twin.reset(), *[None] * 3)]
+        twin.action_space.seed(3)
+        for actions in make_actions(twin.action_space, 4, 60):
+            kept.append(env.step(actions))
+            wanted.append(copied(twin.step(actions)))
+        for i, (found, expected) in enumerate(zip(kept, wanted, strict=True)):
+            assert_same(found, expected, f"result {i}")
+        # so that who keeps an info does not keep the whole result
+        assert all(array.base is None for each in kept for array in leaves(each[3]))
+        arrays = list(leaves(kept))
+        owners = [array for array in arrays if array.size]
+        for i, one in enumerate(owners):
+            assert not any(np.shares_memory(one, other) for other in owners[i + 1 : i + 40])
+        for array in arrays:
+            array[...] = 1
+        actions = np.ones(4, np.int64)
+        for _ in range(20):
+            assert_same(env.step(actions), twin.step(actions), "after writing")
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The arrays in a result, at any depth."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from leaves(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from leaves(each)
+
+
+def copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: copied(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(copied(each) for each in value)
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def test_arrays_outlive_the_environments() -> None:
+    with made("CartPole-v1", 2, seed=1) as env:
+        first = env.reset()
+        expected = first.copy()
+    del env
+    assert_same(first, expected, "kept")
+
+
+def test_actions_may_be_changed_while_a_step_is_in_flight() -> None:
+    with pair("Pendulum-v1", 3) as (theirs, ours):
+        theirs.seed(2)
+        ours.seed(2)
+        assert_same_reset(ours, theirs, "reset")
+        actions = np.ones((3, 1), np.float32)
+        ours.step_async(actions)
+        actions[:] = -1
+        assert_same(ours.step_wait(), theirs.step(np.ones((3, 1), np.float32)), "step")
+
+
+# ---------------------------------------------------------------------------------- surface --
+
+
+@pytest.mark.parametrize(
+    ("id", "kwargs"),
+    [
+        ("CartPole-v1", {}),
+        ("CartPole-v1", {"render_mode": "rgb_array", "sutton_barto_reward": True}),
+        ("Pendulum-v1", {"max_episode_steps": 30, "g": 9.0}),
+        ("Acrobot-v1", {"max_episode_steps": -1}),
+        ("MountainCarContinuous-v0", {"goal_velocity": 0.1}),
+        ("Hopper-v5", {"healthy_reward": 0.5, "reset_noise_scale": 0.0}),
+        ("Ant-v4", {"use_contact_forces": True}),
+    ],
+)
+def test_surface_is_the_same(id: str, kwargs: dict[str, Any]) -> None:
+    with pair(id, 3, **kwargs) as (theirs, ours):
+        for name in ("num_envs", "observation_space", "action_space", "render_mode", "metadata"):
+            assert getattr(ours, name) == getattr(theirs, name), name
+        assert ours.observation_space.dtype == theirs.observation_space.dtype
+        names = ["spec", "metadata", "render_mode", "observation_space", "action_space"]
+        for name in [*names, "_max_episode_steps", "no_such_thing"]:
+            assert ours.has_attr(name) == theirs.has_attr(name), name
+            if theirs.has_attr(name):
+                assert ours.get_attr(name) == theirs.get_attr(name), name
+        for wrapper in (
+            gymnasium.Wrapper,
+            Monitor,
+            *(gymnasium.wrappers.TimeLimit, gymnasium.wrappers.OrderEnforcing),
+            *(gymnasium.wrappers.PassiveEnvChecker, gymnasium.wrappers.ClipReward),
+        ):
+            assert ours.env_is_wrapped(wrapper) == theirs.env_is_wrapped(wrapper), wrapper
+
+
+@pytest.mark.parametrize("indices", [None, 0, 2, -1, [0], [2, 0], range(1, 3), []])
+def test_indices_name_environments(indices: Any) -> None:
+    with pair("CartPole-v1", 3) as (theirs, ours):
+        for env in (theirs, ours):
+            env.seed(30)
+            env.reset()
+        found, expected = (
+            [
+                env.get_attr("np_random_seed", indices),
+                env.env_is_wrapped(gymnasium.wrappers.TimeLimit, indices),
+            ]
+            for env in (ours, theirs)
+        )
+        assert found == expected
+
+
+def test_wrong_indices(cartpoles: PoolVecEnv) -> None:
+    for indices in (3, -4, [0, 3]):
+        with pytest.raises(IndexError, match="choose 0 to 2"):
+            cartpoles.get_attr("spec", indices)
+
+
+def test_options_are_attributes() -> None:
+    with made("Pendulum-v1", 2, g=3.5) as env:
+        assert env.get_attr("g") == [3.5, 3.5]
+    with made("Pong-v5", 1, frame_skip=2) as env:
+        assert env.get_attr("frame_skip") == [2]
+        shown = env.get_attr("spec")[0]
+        assert (shown.id, shown.kwargs) == ("Pong-v5", {"frame_skip": 2})
+        assert not env.has_attr("_rom") and not env.has_attr("rom")
+
+
+def test_what_native_environments_refuse(cartpoles: PoolVecEnv) -> None:
+    for name in ("unwrapped", "state", "np_random", "reset"):
+        with pytest.raises(AttributeError, match=f"{name}: CartPole-v1 is native.*DummyVecEnv"):
+            cartpoles.get_attr(name)
+        assert not cartpoles.has_attr(name)
+    with pytest.raises(
+        AttributeError, match=r"gravity: .* fixed when they are made.*SubprocVecEnv"
+    ):
+        cartpoles.set_attr("gravity", 3)
+    with pytest.raises(AttributeError, match=r"compute\(1, 'a'\): CartPole-v1 is native"):
+        cartpoles.env_method("compute", 1, "a", indices=[0])
+    for name in ("reset", "step", "close"):
+        with pytest.raises(AttributeError, match=f"call {name}\\(\\) of the vector environment"):
+            cartpoles.env_method(name)
+
+
+def test_specs_are_taken() -> None:
+    with pair("CartPole-v1", 2, max_episode_steps=5) as (theirs, ours):
+        again = PoolVecEnv(ours.get_attr("spec")[0], 2)
+        for env in (theirs, ours, again):
+            env.seed(1)
+        expected = theirs.reset()
+        assert_same(ours.reset(), expected, "id")
+        assert_same(again.reset(), expected, "spec")
+        for step in range(12):
+            expected = theirs.step(np.ones(2, int))
+            assert_same(ours.step(np.ones(2, int)), expected, f"{step} of id")
+            assert_same(again.step(np.ones(2, int)), expected, f"{step} of spec")
+        again.close()
+    with made("parallel_pool/CartPole-v1") as env:
+        assert env.observation_space.shape == (4,)
+
+
+@pytest.mark.parametrize(
+    ("env", "kwargs", "error", "message"),
+    [
+        ([lambda: None], {}, TypeError, "env is a list.*not taken yet: use .*SubprocVecEnv"),
+        ([lambda: None], {"start_method": "fork"}, TypeError, "not taken yet"),
+        (lambda: None, {}, TypeError, "env is a function"),
+        ("FrozenLake-v1", {}, ValueError, "no native environment.*DummyVecEnv"),
+        ("NoSuchThing-v0", {}, gymnasium.error.UnregisteredEnv, "NoSuchThing"),
+        ("test/Duel-v0", {}, ValueError, "2 players.*one reward"),
+        ("CartPole-v1", {"gravity": 3}, TypeError, "no option gravity: it has"),
+        ("CartPole-v1", {"n_envs": 0}, ValueError, "n_envs=0: choose 1 or more"),
+        ("CartPole-v1", {"n_envs": 2.0}, TypeError, "n_envs=2.0 is a float"),
+        ("CartPole-v1", {"max_episode_steps": 0}, ValueError, "or -1 for none"),
+        ("CartPole-v1", {"render_mode": "ansi"}, ValueError, "'human' or 'rgb_array'"),
+        ("CartPole-v1", {"render_mode": "rgb_array_list"}, ValueError, "'human' or 'rgb_array'"),
+        ("test/Heap-v0", {"render_mode": "rgb_array"}, ValueError, "choose None"),
+        ("CartPole-v1", {"num_threads": -1}, ValueError, "num_threads"),
+    ],
+)
+def test_what_is_not_taken(env: Any, kwargs: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        PoolVecEnv(env, **kwargs)
+
+
+def test_specs_of_vector_environments_are_refused() -> None:
+    envs = parallel_pool.make_vec("CartPole-v1", 3)
+    with pytest.raises(ValueError, match="is of a vector environment"):
+        PoolVecEnv(envs.spec)
+    envs.close()
+
+
+def test_specs_with_wrappers_are_refused() -> None:
+    env = gymnasium.wrappers.ClipReward(gymnasium.make("CartPole-v1"), -1, 1)
+    with pytest.raises(ValueError, match=r"adds .*ClipReward.*wrap the vector environment"):
+        PoolVecEnv(env.spec)
+    with pytest.raises(ValueError, match="does not replace"):
+        spec = gymnasium.spec("CartPole-v1")
+        PoolVecEnv(replace(spec, entry_point="mine.module:Env"))
+
+
+def test_make_vec_env_says_that_functions_are_not_taken() -> None:
+    with pytest.raises(TypeError, match="not taken yet"):
+        make_vec_env("CartPole-v1", 2, vec_env_cls=PoolVecEnv)
+
+
+WITHOUT = """
+import sys
+sys.modules["stable_baselines3"] = None
+from parallel_pool.errors import MissingDependencyError
+try:
+    import parallel_pool.compat.sb3
+except MissingDependencyError as error:
+    print(error)
+"""
+
+
+def test_without_stable_baselines3_it_says_what_to_install() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT],
+        cwd=Path(__file__).parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "pip install 'parallel_pool[sb3]'" in done.stdout, done.stderr
+
+
+# ------------------------------------------------------------------------ turns and failures --
+
+
+def test_steps_out_of_turn(cartpoles: PoolVecEnv) -> None:
+    zeros = np.zeros(3, int)
+    with pytest.raises(ResetNeeded, match="call reset"):
+        cartpoles.step_async(zeros)
+    with pytest.raises(ResetNeeded, match="call reset"):
+        cartpoles.env_method("render")
+    cartpoles.seed(1)
+    cartpoles.reset()
+    with pytest.raises(StateError):
+        cartpoles.step_wait()
+    cartpoles.step_async(zeros)
+    with pytest.raises(StateError, match="in flight"):
+        cartpoles.step_async(zeros)
+    assert len(cartpoles.step_wait()) == 4
+
+
+def test_reset_drops_a_step_in_flight() -> None:
+    with pair("CartPole-v1", 3) as (theirs, ours):
+        for env in (theirs, ours):
+            env.seed(6)
+        assert_same_reset(ours, theirs, "reset")
+        theirs.step(np.zeros(3, int))
+        ours.step_async(np.zeros(3, int))
+        assert_same_reset(ours, theirs, "reset in flight")
+        assert_same_step(ours, theirs, np.ones(3, int), "after it")
+
+
+@pytest.mark.parametrize(
+    "actions", [[0, 1], [0, 1, 2], [0.5, 0, 0], [[0], [0], [0]], ["a"] * 3, None, [-1, 0, 0]]
+)
+def test_wrong_actions_step_nothing(cartpoles: PoolVecEnv, actions: Any) -> None:
+    cartpoles.reset()
+    before = cartpoles.pool.get_state()
+    with pytest.raises((TypeError, ValueError), match="action"):
+        cartpoles.step(actions)
+    assert cartpoles.pool.get_state() == before
+    assert cartpoles.pool.in_flight == 0
+
+
+def test_closed(cartpoles: PoolVecEnv) -> None:
+    cartpoles.reset()
+    cartpoles.close()
+    cartpoles.close()
+    with pytest.raises(ClosedError):
+        cartpoles.step([0, 0, 0])
+    with pytest.raises(ClosedError):
+        cartpoles.reset()
+
+
+def test_a_dropped_one_ends_its_threads_at_once() -> None:
+    env = PoolVecEnv("CartPole-v1", 8, render_mode="rgb_array")
+    env.reset()
+    env.step([0] * 8)
+    pool = weakref.ref(env.pool)
+    assert isinstance(pool(), Pool)
+    del env
+    assert pool() is None
+
+
+def test_a_failing_environment_is_named_and_starts_anew() -> None:
+    options = {"fail_on": "step", "fail_at_step": 3, "fail_env": 1}
+    with made("test/Fault-v0", 3, **options) as env:
+        env.reset()
+        for _ in range(2):
+            env.step([1, 1, 1])
+        env.reset_infos[:] = [None] * 3
+        with pytest.raises(
+            EnvError, match="environment 1 failed: told to fail in step 3"
+        ) as caught:
+            env.step([1, 1, 1])
+        assert caught.value.env_ids == (1,)
+        observations, rewards, dones, infos = caught.value.batch
+        assert observations.tolist() == [[3], [0], [3]] and rewards.tolist() == [1, 0, 1]
+        assert not dones.any() and infos[2] == {"count": 3, "TimeLimit.truncated": False}
+        # its next step is a reset
+        observations, rewards, dones, infos = env.step([1, 1, 1])
+        assert observations.tolist() == [[4], [3], [4]] and rewards.tolist() == [1, 0, 1]
+        assert not dones.any()
+        assert [each["count"] for each in infos] == [4, 0, 4]
+        assert env.reset_infos == [None, {"count": 3}, None]
+        # and then all is as ever
+        observations, rewards, dones, infos = env.step([1, 1, 1])
+        assert rewards.tolist() == [1, 1, 1] and infos[1]["count"] == 4
+        assert env.reset_infos == [None, {"count": 3}, None]
+
+
+def test_a_failing_reset() -> None:
+    options = {"fail_on": "reset", "fail_at_step": 2, "fail_env": 0}
+    with made("test/Fault-v0", 2, **options) as env:
+        env.reset()
+        assert env.step([1, 1])[1].tolist() == [1, 1]
+        with pytest.raises(EnvError, match="told to fail in reset 2") as caught:
+            env.reset()
+        assert caught.value.batch.tolist() == [[0], [1]]
+        assert env.step([1, 1])[1].tolist() == [0, 1]
+        assert env.reset_infos == [{"count": 1}, {"count": 0}]
+        assert env.step([1, 1])[1].tolist() == [1, 1]
+
+
+# ----------------------------------------------------------------------------------- pictures --
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1"])
+def test_pictures_are_the_same(id: str) -> None:
+    with pair(id, 3, render_mode="rgb_array", max_episode_steps=2) as (theirs, ours):
+        for env in (theirs, ours):
+            env.seed(9)
+            env.reset()
+        assert_same(ours.get_images(), theirs.get_images(), "after reset")
+        for step, actions in enumerate(make_actions(theirs.action_space, 3, 5)):
+            assert_same_step(ours, theirs, actions, f"step {step}")
+            assert_same(ours.get_images(), theirs.get_images(), f"images of {step}")
+        assert_same(ours.render(), theirs.render(), "tiles")
+        assert_same(ours.render("rgb_array"), theirs.render("rgb_array"), "tiles by name")
+        assert_same_reset(ours, theirs, "reset again")
+        assert_same(ours.get_images(), theirs.get_images(), "after another reset")
+        found, expected = (env.env_method("render", indices=[2, 0]) for env in (ours, theirs))
+        assert_same(found, expected, "by method")
+
+
+def test_pictures_before_a_reset() -> None:
+    with (
+        made("CartPole-v1", 1, render_mode="rgb_array") as env,
+        pytest.raises(ResetNeeded, match="a picture before reset"),
+    ):
+        env.get_images()
+
+
+def test_without_a_render_mode_there_are_warnings(cartpoles: PoolVecEnv) -> None:
+    cartpoles.reset()
+    with pytest.warns(UserWarning, match="render_mode=None"):
+        assert cartpoles.get_images() == [None] * 3
+    with pytest.warns(UserWarning, match="no `render_mode`"):
+        assert cartpoles.render() is None
+    assert cartpoles.env_method("render") == [None] * 3
+
+
+# ----------------------------------------------------------------------------------- wrappers --
+
+WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
+    "VecMonitor": VecMonitor,
+    "VecNormalize": VecNormalize,
+    "VecFrameStack": lambda env: VecFrameStack(env, 3),
+    "VecCheckNan": lambda env: VecCheckNan(env, raise_exception=True),
+    "all": lambda env: VecNormalize(VecFrameStack(VecCheckNan(VecMonitor(env)), 2)),
+}
+
+
+@pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1", "Hopper-v5"])
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_wrappers_give_what_they_give_over_dummy(name: str, id: str) -> None:
+    with pair(id, 3, max_episode_steps=40) as both:
+        theirs, ours = (WRAPPERS[name](env) for env in both)
+        for env in (theirs, ours):
+            env.seed(1)
+        assert_same_reset(ours, theirs, "reset")
+        episodes = 0
+        for step, actions in enumerate(make_actions(theirs.action_space, 3, 100)):
+            expected, found = theirs.step(actions), ours.step(actions)
+            for info in (*expected[3], *found[3]):
+                episodes += "episode" in info
+                # the time of day
+                info.get("episode", {}).pop("t", None)
+            assert_same(found, expected, f"step {step}")
+        assert bool(episodes) == (name in ("VecMonitor", "all"))
+
+
+def test_evaluate_policy_takes_it() -> None:
+    class Left:
+        def predict(self, observations: Any, **kwargs: Any) -> tuple[Any, None]:
+            return np.zeros(len(observations), int), None
+
+    with pair("CartPole-v1", 2) as both:
+        results = []
+        for env in both:
+            env.seed(3)
+            results.append(evaluate_policy(Left(), env, 6, return_episode_rewards=True, warn=False))
+        assert results[0] == results[1]
+        with pytest.warns(UserWarning, match="Monitor"):
+            evaluate_policy(Left(), both[1], 2)
