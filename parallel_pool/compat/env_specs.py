@@ -13,6 +13,7 @@ from gymnasium.envs.registration import EnvSpec
 from parallel_pool import registry
 from parallel_pool.compat import renderer
 from parallel_pool.compat.gymnasium_hook import ENTRY_POINT, MODE, of_definition
+from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.specs import Definition
 
 # Where the Python code lives that native environments equal. An id that somebody else has
@@ -31,9 +32,8 @@ def find(env: Any) -> EnvSpec:
         return copy.deepcopy(env)
     if not isinstance(env, str):
         raise TypeError(
-            f"env is a {type(env).__name__}: give the id or the EnvSpec of a native environment"
-            " (functions that make Python environments are not taken yet: use"
-            " gymnasium.vector.SyncVectorEnv or AsyncVectorEnv for those)"
+            f"env is a {type(env).__name__}: give an id, an EnvSpec, or functions that make"
+            " environments"
         )
     known = registry.definitions()
     if env in known and env not in gymnasium.registry:
@@ -44,37 +44,23 @@ def find(env: Any) -> EnvSpec:
 
 
 def definition_of(spec: EnvSpec) -> Definition:
-    """Returns the definition whose environments equal those of a spec.
+    """Returns the definition whose environments equal those of a spec, its wrappers left aside.
 
     Raises:
-        ValueError: there is none, or the spec adds wrappers.
+        ValueError: there is none; the message is half a sentence that says why.
     """
     entry, vector_entry, env_id = spec.entry_point, spec.vector_entry_point, spec.id
     if isinstance(vector_entry, str) and vector_entry.startswith(ENTRY_POINT):
         env_id = vector_entry.removeprefix(ENTRY_POINT)
     known = registry.definitions()
     if env_id not in known:
-        raise ValueError(
-            f"{env_id} has no native environment: choose one of parallel_pool.list_all_envs(), or"
-            " vectorization_mode='sync' or 'async'"
-        )
+        raise ValueError(f"{env_id} has no native environment")
     if entry is not None and not (isinstance(entry, str) and entry.startswith(REFERENCES)):
         raise ValueError(
             f"{env_id} is registered with entry_point={entry!r}, which the native {env_id} does"
-            " not replace: use vectorization_mode='sync' or 'async'"
+            " not replace"
         )
-    refuse_wrappers(spec.additional_wrappers)
     return known[env_id]
-
-
-def refuse_wrappers(wrappers: Any) -> None:
-    """Raises ValueError if there are any."""
-    if wrappers:
-        raise ValueError(
-            f"wrappers={tuple(wrappers)!r}: wrappers of one environment need Python environments,"
-            " and these are native: wrap the vector environment (gymnasium.wrappers.vector), or"
-            " use vectorization_mode='sync' or 'async'"
-        )
 
 
 class Stored(NamedTuple):
@@ -88,15 +74,22 @@ class Stored(NamedTuple):
 def unfold(spec: EnvSpec) -> Stored:
     """Takes out of a spec's kwargs what make_vec put there; the environments' options remain."""
     spec.kwargs.pop("vectorization_mode", None)
+    vector_kwargs = spec.kwargs.pop("vector_kwargs", None)
+    # where vector_kwargs are refused (ids of ours, by Gymnasium's make_vec) they stand beside
+    beside = {name: spec.kwargs.pop(name) for name in DEFAULTS if name in spec.kwargs}
+    if beside:
+        vector_kwargs = {**beside, **(vector_kwargs or {})}
     return Stored(
-        spec.kwargs.pop("num_envs", None),
-        spec.kwargs.pop("vector_kwargs", None),
-        spec.kwargs.pop("wrappers", None),
+        spec.kwargs.pop("num_envs", None), vector_kwargs, spec.kwargs.pop("wrappers", None)
     )
 
 
 def describe(
-    spec: EnvSpec, num_envs: int, kwargs: Mapping[str, Any], vector_kwargs: Mapping[str, Any]
+    spec: EnvSpec,
+    num_envs: int,
+    kwargs: Mapping[str, Any],
+    vector_kwargs: Mapping[str, Any],
+    wrappers: Any = (),
 ) -> EnvSpec:
     """Returns the spec of a vector environment, laid out as make_vec lays out its own."""
     described = copy.deepcopy(spec)
@@ -106,6 +99,8 @@ def describe(
     described.kwargs["vectorization_mode"] = MODE
     if vector_kwargs:
         described.kwargs["vector_kwargs"] = {**vector_kwargs}
+    if wrappers:
+        described.kwargs["wrappers"] = wrappers
     return described
 
 

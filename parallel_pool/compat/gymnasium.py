@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from abc import ABCMeta
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 from gymnasium import logger
@@ -15,17 +16,21 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool import seeds
-from parallel_pool.compat import env_specs, renderer
+from parallel_pool.compat import backends, env_specs, renderer
+from parallel_pool.compat.fused_wrappers import FusedWrappers
 from parallel_pool.compat.vector_infos import VectorInfos
+from parallel_pool.compat.vector_options import DEFAULTS, VectorOptions
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, Views
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from gymnasium.envs.registration import EnvSpec
 
     from parallel_pool.buffers import Array
+    from parallel_pool.compat.vector_options import Spaces
 
-    Spaces = str | tuple[Space[Any], Space[Any]]
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
 
 
@@ -43,38 +48,20 @@ class NotResetError(StateError, ResetNeeded, AssertionError):
     """
 
 
-@dataclass(frozen=True)
-class VectorOptions:
-    """What make_vec calls vector_kwargs: of the vector environment, not of those in it."""
-
-    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP
-    num_threads: int = 0
-    thread_affinity_offset: int = -1
-    copy: bool = True
-    observation_mode: Spaces = "same"
-
-    def given(self) -> dict[str, Any]:
-        """Returns those that are not the default."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {f.name: values[f.name] for f in fields(self) if values[f.name] != f.default}
-
-    def mode(self) -> AutoresetMode:
-        """Returns the autoreset mode; raises ValueError for an unknown one."""
-        try:
-            return AutoresetMode(self.autoreset_mode)
-        except ValueError:
-            known = " or ".join(f"AutoresetMode.{mode.name}" for mode in AutoresetMode)
-            raise ValueError(f"autoreset_mode={self.autoreset_mode!r}: choose {known}") from None
-
-
-class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
-    """Native environments as a `gymnasium.vector.VectorEnv`.
+class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta):
+    """Many environments as a `gymnasium.vector.VectorEnv`.
 
     For the same seed and actions it returns what `gymnasium.vector.SyncVectorEnv` returns over the
     reference's environments: the same arrays, dtypes and infos. Arrays are never shared with the
     environments: they may be kept and written to.
 
+    These here are native. Where no native environments exist for what is asked, the call
+    `PoolVectorEnv(...)` returns one in worker processes instead, which counts as an instance of
+    this class, too.
+
     Attributes:
+        backend: "native" or "process".
+        backend_reason: why it is that one; a sentence.
         num_envs: environments, n below.
         single_observation_space, single_action_space: of one environment.
         observation_space, action_space: of all: the same with an axis of n in front.
@@ -85,14 +72,42 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         pool: the `parallel_pool.Pool` underneath, for snapshots and statistics.
     """
 
+    backend = backends.NATIVE
+    backend_reason: str
+    # from __new__ to __init__
+    _choice: backends.Choice | None = None
     # not there if __init__ fails halfway, and close() is called all the same
     _renderer: renderer.Renderer | None = None
+
+    def __new__(
+        cls,
+        env: Any = None,
+        num_envs: int | None = None,
+        *rest: Any,
+        wrappers: Any = None,
+        **given: Any,
+    ) -> Self:
+        """Returns an object for __init__ to fill, or a vector environment in worker processes."""
+        self = super().__new__(cls)
+        # not of classes made from this one, nor of copies and pickles, which give nothing
+        if cls is not PoolVectorEnv or env is None:
+            return self
+        choice = _choose(env, wrappers, given)
+        if choice.backend == backends.PROCESS:
+            made = backends.make_processes(choice, num_envs, wrappers, given)
+            PoolVectorEnv.register(type(made))
+            # by inheritance it is none of these, so that Python will not call __init__
+            return cast("Self", made)
+        self._choice = choice
+        return self
 
     def __init__(
         self,
         env: str | EnvSpec | Sequence[Callable[[], Any]],
         num_envs: int | None = None,
         *,
+        wrappers: Sequence[Callable[[Any], Any]] | None = None,
+        backend: str = backends.AUTO,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
@@ -106,8 +121,14 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
         Args:
             env: an id ("CartPole-v1") or an EnvSpec; what the spec of a vector environment says
-                holds, as in make_vec. Functions that make Python environments are not taken yet.
+                holds, as in make_vec. Or functions, each of which makes a Python environment.
             num_envs: environments; None for 1.
+            wrappers: around each environment, the innermost first. Native environments do these
+                themselves: TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
+                ClipReward, and TransformReward with a functools.partial of numpy.clip; each given
+                as the class, or as a functools.partial of it with keyword arguments.
+            backend: "native", "process" (worker processes, for all that is not native), or "auto":
+                native where that gives what is asked for.
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
                 resets; SAME_STEP: the step that ends an episode returns the first observation of
                 the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
@@ -126,14 +147,19 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 visual_options).
 
         Raises:
-            TypeError: env is neither id nor EnvSpec; an option is unknown or of a wrong type.
-            ValueError: env is not native; a value is outside its range.
+            TypeError: env is nothing of the kind; an option is unknown or of a wrong type.
+            ValueError: the backend can't do it; a value is outside its range.
             MissingDependencyError: the environment needs something that is not installed.
         """
-        spec = env_specs.find(env)
-        stored = env_specs.unfold(spec)
-        env_specs.refuse_wrappers(stored.wrappers)
-        definition = env_specs.definition_of(spec)
+        choice, self._choice = self._choice, None
+        choice = choice or _choose(env, wrappers, {"backend": backend, **options})
+        spec, definition = choice.spec, choice.definition
+        if spec is None or definition is None:
+            raise TypeError(
+                f"{choice.reason}, and {type(self).__name__} is made from PoolVectorEnv, which is"
+                " native: call PoolVectorEnv itself"
+            )
+        self.backend_reason = choice.reason
         kwargs = {**spec.kwargs, **options}
         # a spec may hold these two among the options of its environments
         if max_episode_steps is not None:
@@ -141,15 +167,18 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         if render_mode is not None:
             kwargs["render_mode"] = render_mode
         vector = VectorOptions(
-            autoreset_mode, num_threads, thread_affinity_offset, copy, observation_mode
+            autoreset_mode, num_threads, thread_affinity_offset, copy, observation_mode, backend
         )
-        vector = replace(vector, **stored.vector_kwargs or {})
-        self.num_envs = stored.num_envs or (1 if num_envs is None else num_envs)
-        self.spec = env_specs.describe(spec, self.num_envs, kwargs, vector.given())
+        vector = replace(vector, **choice.vector_kwargs or {})
+        wrappers = wrappers if choice.wrappers is None else choice.wrappers
+        self.num_envs = choice.num_envs or (1 if num_envs is None else num_envs)
+        self.spec = env_specs.describe(spec, self.num_envs, kwargs, vector.given(), wrappers)
 
         self.autoreset_mode = vector.mode()
-        limit = kwargs.pop("max_episode_steps", None)
+        limit = _limit(kwargs.pop("max_episode_steps", None), spec.max_episode_steps)
         self.render_mode = kwargs.pop("render_mode", None)
+        # there is nothing to check: actions and options are checked always
+        kwargs.pop("disable_env_checker", None)
         reference = env_specs.reference_of(spec, definition)
         self._set_metadata(
             env_specs.metadata(definition, reference), renderer.modes(definition, reference)
@@ -163,13 +192,15 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             num_threads=vector.num_threads,
             thread_affinity_offset=vector.thread_affinity_offset,
             autoreset=self.autoreset_mode.name.lower(),
-            max_episode_steps=_limit(limit, spec.max_episode_steps),
+            max_episode_steps=choice.chain.limit(limit) or 0,
             reward_dtype="float64",
             options=kwargs,
         )
         self.num_envs = self.pool.num_envs
         self._set_spaces(vector.observation_mode)
         self._read_columns()
+        # None unless they have something to do at steps
+        self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
         self._set_pictures(reference)
         self._was_reset = False
         self._ended = np.zeros(self.num_envs, np.bool_)
@@ -282,6 +313,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             observations = self._observations(self.pool.observe())
             infos = self._infos.of_reset(batch, mask)
             self._ended[mask] = False
+        if self._fused is not None:
+            self._fused.begin(everybody if mask is None else mask)
         if not self._was_reset:
             self._was_reset = True
             self._plain_step = self.pool.step_shown if self._is_plain() else None
@@ -315,6 +348,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         return (
             self._infos.is_empty
             and self._keys is None
+            and self._fused is None
             and self._renderer is None
             and self.autoreset_mode is AutoresetMode.NEXT_STEP
         )
@@ -329,6 +363,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             # failed environments start again at the next step
             self._ended = error.batch[self._terminated] | error.batch[self._truncated]
             self._ended[list(error.env_ids)] = True
+            if self._fused is not None:
+                self._fused.step(error.batch)
             raise
         except StateError as error:
             waits = self.pool.in_flight == 0 and type(error) is StateError
@@ -343,14 +379,18 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         terminated, truncated = batch[self._terminated], batch[self._truncated]
         ended = terminated | truncated
         infos: dict[str, Any] = {}
+        episodes = {} if self._fused is None else self._fused.step(batch)
         restarted = self._ended
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             restarted = ended
             if ended.any():
                 infos = self._final(batch, ended)
+                infos["final_info"].update(episodes)
+                episodes = {}
         elif self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self._ended = ended
         infos.update(self._infos.of_step(batch, restarted))
+        infos.update(episodes)
         if self._renderer is not None:
             self._renderer.after_step(actions, restarted)
         return self._observations(batch), batch[self._reward], terminated, truncated, infos
@@ -402,7 +442,10 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """Receives and forgets what a step left behind that was interrupted, by Ctrl-C say."""
         while self.pool.in_flight:
             with contextlib.suppress(EnvError):
-                self.pool.recv()
+                batch = self.pool.recv()
+                # a step, but for a reset of some environments, which leaves nothing to count
+                if self._fused is not None and len(batch[self._reward]) == self.num_envs:
+                    self._fused.step(batch)
 
     # ------------------------------------------------------------------------------ pictures --
 
@@ -446,13 +489,18 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """Returns an attribute of every environment.
 
         Those are the constructor's options (`g`, `sutton_barto_reward`, ...), spec, metadata,
-        render_mode, observation_space, action_space, reward_threshold and np_random_seed.
+        render_mode, observation_space, action_space, reward_threshold and np_random_seed; with
+        RecordEpisodeStatistics also return_queue, length_queue, time_queue, episode_count,
+        episode_returns, episode_lengths and episode_start_time.
 
         Raises:
             AttributeError: native environments have no such attribute.
         """
         if name == "np_random_seed":
             return self.np_random_seed
+        of_wrapper = None if self._fused is None else self._fused.attribute(name)
+        if of_wrapper is not None:
+            return of_wrapper
         return (self._shared(name),) * self.num_envs
 
     def _shared(self, name: str) -> Any:
@@ -522,6 +570,13 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             self._renderer.close()
         if hasattr(self, "pool"):
             self.pool.close()
+
+
+def _choose(env: Any, wrappers: Any, given: dict[str, Any]) -> backends.Choice:
+    """Returns the backend for PoolVectorEnv's arguments."""
+    vector = {name: value for name, value in given.items() if name in DEFAULTS}
+    options = {name: value for name, value in given.items() if name not in DEFAULTS}
+    return backends.choose(env, wrappers, vector, options)
 
 
 def _limit(given: int | None, own: int | None) -> int:

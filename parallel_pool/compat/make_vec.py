@@ -1,4 +1,4 @@
-"""make_vec: native environments by the call that makes Gymnasium's."""
+"""make_vec: vector environments by the call that makes Gymnasium's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from parallel_pool.compat import env_specs
 from parallel_pool.compat.gymnasium import PoolVectorEnv
+from parallel_pool.compat.vector_options import DEFAULTS
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
@@ -20,18 +21,19 @@ def make_vec(
     wrappers: Sequence[Callable[..., Any]] | None = None,
     **kwargs: Any,
 ) -> PoolVectorEnv:
-    """Makes native environments as gymnasium.make_vec would.
+    """Makes a vector environment as gymnasium.make_vec would.
 
     Args:
-        id: a native id, one of Gymnasium's that is native, or the spec of either.
+        id: an id, native or Gymnasium's, or the spec of either.
         num_envs: environments.
-        vector_kwargs: options of the vector environment, such as autoreset_mode and num_threads;
-            they may also stand among kwargs.
-        wrappers: must be none: they need Python environments.
+        vector_kwargs: options of the vector environment, such as autoreset_mode, num_threads and
+            backend; they may also stand among kwargs.
+        wrappers: of one environment each, the innermost first. Those that native environments do
+            themselves are named in PoolVectorEnv.
         kwargs: options of the environments, render_mode and max_episode_steps; see PoolVectorEnv.
 
     Raises:
-        TypeError, ValueError: an argument is wrong, or the environment is not native.
+        TypeError, ValueError: an argument is wrong, or no backend makes such environments.
         gymnasium.error.UnregisteredEnv: nobody knows the id.
     """
     spec = env_specs.find(id)
@@ -39,11 +41,13 @@ def make_vec(
     # what a spec says holds, as in Gymnasium
     num_envs = stored.num_envs or num_envs
     vector_kwargs = (vector_kwargs or {}) if stored.vector_kwargs is None else stored.vector_kwargs
-    env_specs.refuse_wrappers(wrappers if stored.wrappers is None else stored.wrappers)
+    wrappers = wrappers if stored.wrappers is None else stored.wrappers
+    for name in kwargs.keys() & DEFAULTS.keys():
+        if name in vector_kwargs:
+            raise TypeError(f"{name} stands in vector_kwargs and beside them: give it once")
+        vector_kwargs = {**vector_kwargs, name: kwargs.pop(name)}
     kwargs = {**spec.kwargs, **kwargs}
     spec.kwargs = {}
-    # there is nothing to check: actions and options are checked always
-    options = {name: value for name, value in kwargs.items() if name != "disable_env_checker"}
-    env = PoolVectorEnv(spec, num_envs, **vector_kwargs, **options)
-    env.spec = env_specs.describe(spec, num_envs, kwargs, vector_kwargs)
+    env = PoolVectorEnv(spec, num_envs, wrappers=wrappers, **vector_kwargs, **kwargs)
+    env.spec = env_specs.describe(spec, num_envs, kwargs, vector_kwargs, wrappers)
     return env

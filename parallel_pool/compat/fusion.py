@@ -1,0 +1,260 @@
+"""Which of Gymnasium's wrappers native environments do themselves, told from what wraps them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import wrappers as known
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec, WrapperSpec
+
+    from parallel_pool.buffers import Array
+
+# beyond it C would count anew, and integers would no longer be floats
+MOST_STEPS = 2**31 - 1
+EXACT_INTEGER = 2**53
+
+FLOATS = (float, np.float64, np.float32, np.float16)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """TimeLimit: the step of an episode that truncates it."""
+
+    steps: int
+
+
+@dataclass(frozen=True)
+class Clip:
+    """ClipReward, or TransformReward with a clip: float64 rewards (n,) to such."""
+
+    clip: Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """RecordEpisodeStatistics: the key of its infos, and how many episodes it remembers."""
+
+    key: str
+    buffer_length: int | None
+
+
+Layer = Limit | Clip | Statistics
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Wrappers that native environments do themselves.
+
+    Attributes:
+        names: all of them, from the environment outwards.
+        layers: the same, but for those that change no result.
+    """
+
+    names: tuple[str, ...] = ()
+    layers: tuple[Layer, ...] = ()
+
+    def limit(self, own: int | None) -> int | None:
+        """Returns the least time limit of all: `own` is the one below these wrappers."""
+        limits = [layer.steps for layer in self.layers if isinstance(layer, Limit)]
+        return min([*limits, *([own] if own else [])], default=None)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why wrappers need Python environments to wrap: half a sentence."""
+
+    reason: str
+
+
+class _Unknown(Exception):
+    """A wrapper that is none of the known ones, or not as they are known."""
+
+
+def recognise(wrappers: Iterable[Any] | None, spec: EnvSpec) -> Chain | Refusal:
+    """Tells whether wrappers are a chain of known ones, each as Gymnasium has it.
+
+    Known are TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, and
+    TransformReward with a `functools.partial` of `numpy.clip`. A wrapper is recognised as the class
+    itself, as a `functools.partial` of it with keyword arguments, and as a WrapperSpec. What is
+    wrong by Gymnasium's rules is refused, so that the error is Gymnasium's own.
+
+    Args:
+        wrappers: callables that wrap one environment, the innermost first, as make_vec takes them.
+        spec: of the environment; its additional_wrappers lie below those.
+
+    Raises:
+        TypeError: wrappers is no sequence.
+    """
+    if not isinstance(wrappers, Iterable | None):
+        raise TypeError(f"wrappers={wrappers!r}: give a sequence of functions of an environment")
+    try:
+        found = [_of_spec(each) for each in spec.additional_wrappers]
+        found += [_of_callable(each) for each in wrappers or ()]
+        names = tuple(kind.__name__ for kind, _ in found)
+        _refuse_atari(names, spec)
+        layers = [READERS[kind][1](**arguments) for kind, arguments in found]
+        keys = [layer.key for layer in layers if isinstance(layer, Statistics)]
+        if len(set(keys)) < len(keys):
+            raise _Unknown(
+                "two RecordEpisodeStatistics have one stats_key, which Gymnasium forbids"
+            )
+    except _Unknown as unknown:
+        return Refusal(str(unknown))
+    return Chain(names, tuple(layer for layer in layers if layer is not None))
+
+
+# --------------------------------------------------------------------------- what was given --
+
+
+def _of_spec(spec: WrapperSpec) -> tuple[type, dict[str, Any]]:
+    kind = ENTRY_POINTS.get(spec.entry_point)
+    if kind is None:
+        raise _Unknown(f"{spec.name} ({spec.entry_point}) {NOT_KNOWN}")
+    if spec.kwargs is None:
+        raise _Unknown(f"{spec.name} does not tell its arguments")
+    return kind, _arguments(kind, spec.kwargs)
+
+
+def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
+    # not isinstance: who derives from partial may do as they please when called
+    if type(wrapper) is functools.partial:
+        if wrapper.args:
+            raise _Unknown(f"{wrapper!r} gives arguments by position: give them by keyword")
+        kind, given = wrapper.func, wrapper.keywords
+    else:
+        kind, given = wrapper, {}
+    if not isinstance(kind, type):
+        raise _Unknown(
+            f"{wrapper!r} is a function that could do anything (a class of gymnasium.wrappers,"
+            " and functools.partial of one with keyword arguments, can be recognised)"
+        )
+    if kind not in READERS:
+        raise _Unknown(f"{kind.__name__} {NOT_KNOWN}")
+    return kind, _arguments(kind, given)
+
+
+def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
+    """Returns all arguments of a wrapper but the environment, defaults filled in."""
+    signature = inspect.signature(kind.__init__)  # type: ignore[misc]
+    known_names = READERS[kind][0]
+    if known_names is not None and tuple(signature.parameters)[2:] != known_names:
+        raise _Unknown(f"{kind.__name__}{signature} is another than the one known here")
+    try:
+        # self and env
+        bound = signature.bind(None, None, **given)
+    except TypeError as error:
+        raise _Unknown(f"{kind.__name__}: {error}") from None
+    bound.apply_defaults()
+    return dict(list(bound.arguments.items())[2:])
+
+
+def _refuse_atari(names: Sequence[str], spec: EnvSpec) -> None:
+    """Refuses what only native ALE environments could do, and says which it is."""
+    atari = [name for name in names if name in ATARI]
+    if not atari:
+        return
+    if tuple(atari) == ATARI and spec.id.startswith("ALE/"):
+        raise _Unknown(f"{spec.id} with {' and '.join(ATARI)}: there are no native ALE ids yet")
+    raise _Unknown(f"{atari[0]} {NOT_KNOWN}")
+
+
+# --------------------------------------------------------------------------------- wrappers --
+
+
+def _read_limit(max_episode_steps: Any) -> Limit:
+    # True is an int and so a limit of 1, as in Gymnasium
+    if not isinstance(max_episode_steps, int) or not 1 <= max_episode_steps <= MOST_STEPS:
+        raise _Unknown(f"TimeLimit(max_episode_steps={max_episode_steps!r}) is no number of steps")
+    return Limit(int(max_episode_steps))
+
+
+def _read_statistics(buffer_length: Any, stats_key: Any) -> Statistics:
+    # what begins with _ is a mask; final_... are SAME_STEP's
+    if type(stats_key) is not str or stats_key.startswith(("_", "final_")):
+        raise _Unknown(f"RecordEpisodeStatistics(stats_key={stats_key!r}) clashes with other infos")
+    if buffer_length is not None and not (
+        type(buffer_length) is int and 0 <= buffer_length <= sys.maxsize
+    ):
+        raise _Unknown(f"RecordEpisodeStatistics(buffer_length={buffer_length!r}) is no length")
+    return Statistics(stats_key, buffer_length)
+
+
+def _read_clip(min_reward: Any, max_reward: Any) -> Clip:
+    for bound in (min_reward, max_reward):
+        _check_bound("ClipReward", bound)
+    shown = f"ClipReward({min_reward!r}, {max_reward!r})"
+    if min_reward is None and max_reward is None:
+        raise _Unknown(f"{shown} has no bound, which Gymnasium forbids")
+    if min_reward is not None and max_reward is not None and max_reward - min_reward < 0:
+        raise _Unknown(f"{shown} has its bounds the wrong way round, which Gymnasium forbids")
+    return Clip(functools.partial(np.clip, a_min=min_reward, a_max=max_reward))
+
+
+def _read_transform(func: Any) -> Clip:
+    shown = f"TransformReward({func!r})"
+    if type(func) is not functools.partial or func.func is not np.clip or func.args:
+        raise _Unknown(
+            f"{shown} could do anything (functools.partial(numpy.clip, a_min=..., a_max=...) can be"
+            " recognised)"
+        )
+    if not func.keywords.keys() <= {"a_min", "a_max", "min", "max"}:
+        raise _Unknown(f"{shown} does more than to clip")
+    for bound in func.keywords.values():
+        _check_bound("TransformReward", bound)
+    try:
+        func(0.0)
+    except (TypeError, ValueError) as error:
+        raise _Unknown(f"{shown}: {error}") from None
+    return Clip(func)
+
+
+def _check_bound(name: str, bound: Any) -> None:
+    """Refuses bounds that might act otherwise on an array than on each of its numbers."""
+    if bound is None:
+        return
+    if type(bound) is int or isinstance(bound, np.integer):
+        if abs(int(bound)) <= EXACT_INTEGER:
+            return
+    elif type(bound) in FLOATS and not np.isnan(bound):
+        return
+    raise _Unknown(f"{name}: a bound of {bound!r} is no plain number")
+
+
+def _read_nothing(**_: Any) -> None:
+    """Of a wrapper that changes no result: it warns, or refuses what is refused always."""
+
+
+NOT_KNOWN = (
+    "is none of the wrappers that native environments do themselves (TimeLimit, OrderEnforcing,"
+    " PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, and TransformReward with a clip)"
+)
+
+ATARI = ("AtariPreprocessing", "FrameStackObservation")
+
+# For each the names of its arguments, and what reads them. A Gymnasium whose wrapper has others has
+# another wrapper. (Those of Atari are named to be refused, so theirs may be any.)
+READERS: dict[type, tuple[tuple[str, ...] | None, Callable[..., Layer | None]]] = {
+    known.TimeLimit: (("max_episode_steps",), _read_limit),
+    known.OrderEnforcing: (("disable_render_order_enforcing",), _read_nothing),
+    known.PassiveEnvChecker: ((), _read_nothing),
+    known.RecordEpisodeStatistics: (("buffer_length", "stats_key"), _read_statistics),
+    known.ClipReward: (("min_reward", "max_reward"), _read_clip),
+    known.TransformReward: (("func",), _read_transform),
+    known.AtariPreprocessing: (None, _read_nothing),
+    known.FrameStackObservation: (None, _read_nothing),
+}
+
+# as wrappers tell where they are, and as people write it
+ENTRY_POINTS = {
+    f"{module}:{kind.__name__}": kind
+    for kind in READERS
+    for module in (kind.__module__, "gymnasium.wrappers")
+}
