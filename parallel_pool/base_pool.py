@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
-from parallel_pool.buffers import Array, Column, Ring, read_columns
+from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool.errors import EnvError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:
@@ -119,13 +119,21 @@ class BasePool:
         self._error = new_error()
         self._turn = IDLE
 
-    def _adopt(self, handle: CData, batch_size: int, num_envs: int, reader: Reader) -> None:
+    def _adopt(
+        self,
+        handle: CData,
+        batch_size: int,
+        num_envs: int,
+        reader: Reader,
+        types: Types = (),
+    ) -> None:
         """Makes this the pool of `handle`, gives C its blocks of memory, and opens it.
 
         Args:
             handle: the `pp_pool *`, new, with its destructor: `ffi.gc(..., lib.pp_pool_destroy)`.
             batch_size, num_envs: as C has them.
             reader: of the actions of `step` and `send`.
+            types: of the fields, where C knows only their bytes.
 
         Raises:
             MemoryError: there is no memory for the batches.
@@ -135,12 +143,12 @@ class BasePool:
         self.is_async = batch_size < num_envs
         self._reader = reader
         self._handle = handle
-        self._ring = Ring(handle, batch_size)
+        self._ring = Ring(handle, batch_size, types)
         self._shut = weakref.finalize(self, _shut, handle, self._ring)
         self.closed = False
         for memory in self._ring.fill():
             self._check(lib.pp_pool_offer(handle, memory, self._error))
-        self.columns: tuple[Column, ...] = read_columns(handle)
+        self.columns: tuple[Column, ...] = read_columns(handle, types)
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -399,6 +407,7 @@ class BasePool:
         """Receives until a batch is there, an error, or the time is over; in the thread's turn."""
         end = None if timeout is None else time.monotonic() + timeout
         while rows == 0:
+            self._tick()
             left = -1
             if end is not None:
                 left = int(min(max(0.0, end - time.monotonic()), 1e9) * 1e9)
@@ -409,6 +418,9 @@ class BasePool:
                     " environments are in flight"
                 )
         return self._deliver(rows)
+
+    def _tick(self) -> None:
+        """Called every 100 ms or so while a batch is waited for."""
 
     def _deliver(self, rows: int) -> Batch:
         """What a receive came to, as the user sees it."""

@@ -9,6 +9,7 @@ dropped: the ring looks when it needs a batch, and a batch that is still held is
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,10 @@ class Column:
     is_final: bool
 
 
+# What a pool's fields are where C knows only their bytes: dtype and shape, in order.
+Types = Sequence[tuple[np.dtype[Any], tuple[int, ...]]]
+
+
 class Batch:
     """One block of memory and the arrays over it.
 
@@ -57,7 +62,7 @@ class Batch:
         views: for each of them, what makes such a view.
     """
 
-    def __init__(self, pool: CData, rows: int) -> None:
+    def __init__(self, pool: CData, rows: int, types: Types = ()) -> None:
         size = lib.pp_batch_size(pool)
         raw = lib.pp_batch_alloc(pool)
         if not raw:
@@ -67,14 +72,14 @@ class Batch:
         self.owner = np.frombuffer(memoryview(ffi.buffer(self.memory, size)), np.uint8)
         count = ffi.new("int32_t *")
         columns = lib.pp_pool_columns(pool, count)
-        self.arrays = [self._array(columns[i], rows) for i in range(count[0])]
+        self.arrays = [self._array(columns[i], rows, types) for i in range(count[0])]
         self.views = [array.view for array in self.arrays]
         self.unheld = getrefcount(self.owner)
 
-    def _array(self, column: CData, rows: int) -> Array:
-        shape = (rows, *(column.shape[axis] for axis in range(column.ndim)))
+    def _array(self, column: CData, rows: int, types: Types) -> Array:
+        dtype, shape = type_of(column, types)
         raw: Array = self.owner[column.offset : column.offset + column.row_bytes * rows]
-        return raw.view(DTYPES[column.dtype]).reshape(shape)
+        return raw.view(dtype).reshape(rows, *shape)
 
 
 class Ring:
@@ -88,12 +93,13 @@ class Ring:
         oldest: the batch that C gives next, or has given, until `swap` is done.
     """
 
-    def __init__(self, pool: CData, rows: int) -> None:
+    def __init__(self, pool: CData, rows: int, types: Types = ()) -> None:
         self._pool = pool
         self._rows = rows
+        self._types = types
         # those that C holds, and the fresh one where the oldest will have been
         count = lib.pp_pool_batches(pool) + 1
-        self._slots = [Batch(pool, rows) for _ in range(count)]
+        self._slots = [Batch(pool, rows, types) for _ in range(count)]
         self._at = 0
         self._last: Batch | None = None
         self._lent: deque[Batch] = deque()
@@ -140,21 +146,29 @@ class Ring:
                 found = batch
             elif len(self._lent) < ORDINARY:
                 self._lent.append(batch)
-        return found or Batch(self._pool, self._rows)
+        return found or Batch(self._pool, self._rows, self._types)
 
     def __len__(self) -> int:
         return len(self._slots) + len(self._lent) + (self._last is not None)
 
 
-def read_columns(pool: CData) -> tuple[Column, ...]:
+def type_of(column: CData, types: Types) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Returns dtype and shape of one row of a column."""
+    if types and column.field >= 0:
+        at: int = column.field
+        return types[at]
+    return DTYPES[column.dtype], tuple(column.shape[axis] for axis in range(column.ndim))
+
+
+def read_columns(pool: CData, types: Types = ()) -> tuple[Column, ...]:
     """Returns the columns of a pool's batches in order."""
     count = ffi.new("int32_t *")
     columns = lib.pp_pool_columns(pool, count)
     return tuple(
         Column(
             name=text(columns[i].name),
-            dtype=DTYPES[columns[i].dtype],
-            shape=tuple(columns[i].shape[axis] for axis in range(columns[i].ndim)),
+            dtype=type_of(columns[i], types)[0],
+            shape=type_of(columns[i], types)[1],
             field=columns[i].field,
             is_final=bool(columns[i].is_final),
         )

@@ -54,3 +54,7 @@ class EnvError(PoolError, RuntimeError):
     def __reduce__(self) -> tuple[Any, ...]:
         # Exception calls the class with args alone
         return type(self), (*self.args, self.env_ids, self.batch), self.__dict__
+
+
+class WorkerError(EnvError):
+    """A worker process died, or could not be started, and its environments with it."""

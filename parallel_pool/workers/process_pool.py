@@ -1,0 +1,476 @@
+"""ProcessPool: any Python environments, in worker processes on the engine."""
+
+from __future__ import annotations
+
+import pickle
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool import seeds
+from parallel_pool._native import ffi, lib, raise_error
+from parallel_pool.base_pool import BasePool, check, own_error, seconds
+from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
+from parallel_pool.pool import AUTORESET, REWARDS, check_choice, check_count, check_sizes
+from parallel_pool.workers import crew, messages, spaces
+from parallel_pool.workers.messages import FAILURE, Failure, Reply, Seating
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from parallel_pool._core import CData
+    from parallel_pool.base_pool import Batch, Views
+
+# what one configuration of C can hold; larger spaces travel as objects
+MAX_LEAVES = 32
+NOTHING = np.zeros((0,), np.uint8)
+
+
+class RecordReader:
+    """Actions as records in the pool's memory."""
+
+    def __init__(self, packer: spaces.ActionPacker) -> None:
+        self._packer = packer
+        self.shape: tuple[int, ...] = (packer.record_bytes,)
+
+    def read(self, actions: Any, count: int) -> tuple[CData, int]:
+        """Returns records for C; raises TypeError or ValueError."""
+        return ffi.from_buffer(self._packer.pack(actions, count)), lib.PP_UINT8
+
+
+class NoReader:
+    """Actions that travel as orders: C gets a byte for each."""
+
+    shape: tuple[int, ...] = (1,)
+
+    def read(self, actions: Any, count: int) -> tuple[CData, int]:
+        """Returns a byte for each environment."""
+        return ffi.from_buffer(np.zeros((count, 1), np.uint8)), lib.PP_UINT8
+
+
+def _end(crew_: crew.Crew, handle: CData) -> None:
+    """Ends the workers of a pool, told by C first."""
+    lib.pp_pool_close(handle)
+    crew_.close()
+
+
+class ProcessPool(BasePool):
+    """Python environments, each of which lives in one of a few worker processes.
+
+    Sending and receiving are as for `Pool`. Every row of a result is one environment; the columns
+    are the leaves of its observation ("obs" for a single array, else the path to it), then
+    "reward", "terminated", "truncated", "env_id", "elapsed_step", and with autoreset="same_step"
+    the leaves again with `is_final`. What has no fixed size travels as objects: see `replies`.
+
+    Attributes:
+        single_observation_space, single_action_space: of one environment.
+        descriptions: of the environments, as their workers told.
+        metadata, render_mode, spec: of the first environment.
+        num_workers: processes.
+        leaves: of an observation, in order of their columns; None if they travel as objects.
+    """
+
+    _holds = "processes"
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Any]],
+        *,
+        num_workers: int | None = None,
+        batch_size: int | None = None,
+        autoreset: str = "next_step",
+        reward_dtype: str = "float64",
+        start_method: str | None = None,
+        timeout: float | None = None,
+        on_error: str = "raise",
+        check_spaces: Callable[[list[messages.Description]], Any] | None = None,
+    ) -> None:
+        """Starts the workers and makes the environments.
+
+        Args:
+            env_fns: functions that make one environment each; they travel by cloudpickle.
+            num_workers: processes; None for the cores this process may use, at most one for each
+                environment. Each has as many environments as any other.
+            batch_size: rows of one result; None or 0 for all.
+            autoreset: "next_step", "same_step" or "disabled", as for `Pool`.
+            reward_dtype: "float32" or "float64".
+            start_method: "forkserver", "spawn" or "fork"; None for the default of
+                `parallel_pool.workers.launch`.
+            timeout: seconds that an environment's step or reset may take; then its worker is
+                killed. None for no limit.
+            on_error: "raise": a worker that dies takes its environments with it, and one that
+                raises begins another episode at its next step; "restart": they are made anew with
+                fresh seeds, and their rows say so.
+            check_spaces: called with what the workers told, before anything is made of it.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            WorkerError: a worker died, or can't be started.
+            Exception: what an environment raised when it was made.
+        """
+        super().__init__()
+        fns = _functions(env_fns)
+        num_envs, rows = check_sizes(len(fns), batch_size)
+        cores = lib.pp_usable_cores(ffi.NULL)
+        wanted = min(cores, num_envs) if num_workers is None else num_workers
+        self.num_workers = check_count("num_workers", wanted, 1)
+        if self.num_workers > num_envs:
+            raise ValueError(
+                f"num_workers={num_workers} > num_envs={num_envs}: choose num_workers <= num_envs"
+            )
+        self.autoreset = autoreset
+        self.on_error = on_error
+        mode = check_choice("autoreset", autoreset, AUTORESET)
+        reward = check_choice("reward_dtype", reward_dtype, REWARDS)
+        restarts = check_choice("on_error", on_error, {"raise": False, "restart": True})
+        self._timeout = seconds(timeout)
+
+        n = num_envs
+        cuts = [n * lane // self.num_workers for lane in range(self.num_workers + 1)]
+        shares = [fns[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        workers, self.descriptions = crew.muster(shares, start_method)
+        try:
+            if check_spaces is not None:
+                check_spaces(self.descriptions)
+            first = self.descriptions[0]
+            self.single_observation_space = first.observation_spaces[0]
+            self.single_action_space = first.action_spaces[0]
+            self.metadata, self.render_mode = first.metadata, first.render_mode
+            self.spec = first.spec
+            self._name = "Python environments" if self.spec is None else str(self.spec.id)
+            self._read_spaces(n)
+            handle = self._create(n, rows, mode, reward, restarts)
+            types = [(leaf.dtype, leaf.shape) for leaf in self.leaves or ()]
+            self._adopt(handle, rows, n, self._make_reader(n), types)
+            self._crew = crew.Crew(
+                handle,
+                workers,
+                shares,
+                self._seatings(restarts),
+                method=start_method,
+                restarts=restarts,
+                repeats=autoreset != "same_step",
+                timeout=self._timeout,
+            )
+        except BaseException:
+            crew.dismiss(workers)
+            raise
+        self._end = weakref.finalize(self, _end, self._crew, handle)
+
+    # -------------------------------------------------------------------------------- making --
+
+    def _read_spaces(self, num_envs: int) -> None:
+        found = spaces.leaves(self.single_observation_space)
+        self.leaves = None if found is None or len(found) > MAX_LEAVES else found
+        self._packer: spaces.ActionPacker | None = None
+        if spaces.leaves(self.single_action_space) is not None:
+            self._packer = spaces.ActionPacker(self.single_action_space, num_envs)
+
+    def _make_reader(self, num_envs: int) -> RecordReader | NoReader:
+        return NoReader() if self._packer is None else RecordReader(self._packer)
+
+    def _create(
+        self, num_envs: int, rows: int, autoreset: int, reward: int, keeps_last: bool
+    ) -> CData:
+        """Makes the pool in C: a byte string for each leaf."""
+        config = ffi.new("pp_config *")
+        config.num_players = 1
+        names = []
+        for i, leaf in enumerate(self.leaves or ()):
+            names.append(ffi.new("char[]", (_shown(leaf.path) or "obs").encode()))
+            _describe_bytes(config.fields[i], names[-1], leaf.nbytes)
+        config.num_fields = len(names)
+        names.append(ffi.new("char[]", b"action"))
+        _describe_bytes(config.action, names[-1], self._packer.record_bytes if self._packer else 1)
+        options = ffi.new("pp_pool_options *")
+        options.num_envs = num_envs
+        options.batch_size = rows
+        options.thread_affinity_offset = -1
+        options.autoreset = autoreset
+        options.max_episode_steps = -1
+        options.reward_dtype = reward
+        out = ffi.new("pp_pool **")
+        status = lib.pp_pool_create_remote(
+            config, options, self.num_workers, keeps_last, out, self._error
+        )
+        if status < 0:
+            raise_error(status, self._error)
+        # C keeps pointers to the names
+        self._names = names
+        return ffi.gc(out[0], lib.pp_pool_destroy)
+
+    def _seatings(self, remakes: bool) -> list[Seating]:
+        import os
+
+        raw = ffi.new("int32_t *")
+        columns = lib.pp_pool_columns(self._handle, raw)
+        places = [
+            (columns[i].is_final, (columns[i].offset, columns[i].row_bytes))
+            for i in range(raw[0])
+            if columns[i].field >= 0
+        ]
+        one = Seating(
+            creator=os.getpid(),
+            lane=0,
+            reserve=lib.pp_pool_reserve(self._handle),
+            rows=self.batch_size,
+            size=lib.pp_batch_size(self._handle),
+            fields=[place for is_final, place in places if not is_final],
+            finals=[place for is_final, place in places if is_final],
+            has_leaves=self.leaves is not None,
+            has_records=self._packer is not None,
+            autoreset=self.autoreset,
+            remakes=remakes,
+        )
+        from dataclasses import replace
+
+        return [replace(one, lane=lane) for lane in range(self.num_workers)]
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def step_shown(
+        self,
+        show: Callable[[Views], Any],
+        actions: Any,
+        env_ids: Any = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """A step whose result is made by `show`, as `BasePool.step_shown`."""
+        if self._packer is None:
+            self._order_actions(actions, env_ids)
+        return super().step_shown(show, actions, env_ids, timeout)
+
+    def send(self, actions: Any, env_ids: Any = None) -> None:
+        """Queues one action for each environment named (None: all); all of them or none.
+
+        Raises:
+            TypeError, ValueError: actions or env_ids are wrong.
+            StateError: an environment is in flight already, or its worker is dead.
+        """
+        if self._packer is None:
+            self._order_actions(actions, env_ids)
+        super().send(actions, env_ids)
+
+    def _order_actions(self, actions: Any, env_ids: Any) -> None:
+        """Leaves actions that have no fixed size with the environments that they are for."""
+        ids = self._id_list(env_ids)
+        single = list(actions)
+        if len(single) != len(ids):
+            raise ValueError(f"{len(single)} actions: give one for each of {len(ids)} environments")
+        for env_id, action in zip(ids, single, strict=True):
+            self._order(env_id, messages.dumps(action))
+
+    def _order(self, env_id: int, data: bytes) -> None:
+        check(lib.pp_pool_order(self._handle, env_id, data, len(data), own_error.raw))
+
+    def send_reset(
+        self, env_ids: Any = None, *, seed: seeds.Seed = None, options: Any = None
+    ) -> None:
+        """Queues resets of the environments named (None: all).
+
+        Args:
+            seed: seed + i for the i-th named, or one for each; None keeps the generators.
+            options: given to every environment's reset as it is.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            StateError: an environment is in flight already, or its worker is dead.
+        """
+        ids = self._id_list(env_ids)
+        count, raw = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
+        each = seeds.spread(seed, count)
+        for env_id, own in zip(ids, each, strict=True):
+            arguments = {} if own is None else {"seed": own}
+            if options is not None:
+                arguments["options"] = options
+            self._order(env_id, messages.dumps(arguments) if arguments else b"")
+        null = ffi.NULL
+        check(lib.pp_pool_send_reset(self._handle, raw, count, null, null, null, own_error.raw))
+
+    def reset(
+        self,
+        env_ids: Any = None,
+        *,
+        seed: seeds.Seed = None,
+        options: Any = None,
+        timeout: float | None = None,
+    ) -> Batch:
+        """Resets the environments named (None: all) and receives; see `send_reset` and `recv`."""
+        self.send_reset(env_ids, seed=seed, options=options)
+        return self.recv(timeout=timeout)
+
+    # ------------------------------------------------------------------------------- results --
+
+    def replies(self) -> dict[int, Reply]:
+        """Returns what environments of the last batch told beside their rows, by environment.
+
+        A reply is a dict with the keys of `parallel_pool.workers.messages`: INFO, FINAL_INFO,
+        OBSERVATION, FINAL_OBSERVATION. Look at it before sending to those environments again.
+        """
+        count = ffi.new("int32_t *")
+        replied = lib.pp_pool_replied(self._handle, count)
+        if not count[0]:
+            return {}
+        return {env_id: self._reply(env_id) for env_id in ffi.unpack(replied, count[0])}
+
+    def _reply(self, env_id: int) -> Reply:
+        size = ffi.new("int64_t *")
+        data = lib.pp_pool_reply(self._handle, env_id, size)
+        if size[0] < 0:
+            if self.on_error == "raise":
+                return {}
+            seed = self._crew.seeds.get(env_id)
+            return {messages.INFO: {"worker_restarted": True, "restart_seed": seed}}
+        reply: Reply = pickle.loads(ffi.buffer(data, size[0])) if data else {}
+        return reply
+
+    def _raise_failed(self) -> NoReturn:
+        env_ids, rows = self._failed()
+        failure = self._reply(env_ids[0]).get(FAILURE)
+        lane = lib.pp_pool_lane_of(self._handle, env_ids[0])
+        death = self._crew.deaths.get(lane)
+        others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
+        batch = self._result(rows)
+        what = f"{self._name}: environment {env_ids[0]}{others} failed"
+        if isinstance(failure, Failure):
+            crew.raise_failure(failure, what, env_ids, batch)
+        raise WorkerError(f"{what}: {death or 'its worker process died'}", env_ids, batch)
+
+    def _result(self, rows: int) -> Batch:
+        batch = super()._result(rows)
+        if self.on_error == "restart":
+            self._crew.thrive()
+        return batch
+
+    def _tick(self) -> None:
+        self._crew.look()
+
+    # -------------------------------------------------------------------------------- calls --
+
+    def call(
+        self,
+        name: str,
+        *args: Any,
+        env_ids: Any = None,
+        timeout: float | None = None,
+        **kwargs: Any,
+    ) -> list[Any]:
+        """Calls a method of the environments named (None: all), or gets an attribute.
+
+        Raises:
+            StateError: an environment is in flight, or its worker is dead.
+            PoolTimeoutError: no answer in time.
+            Exception: what an environment raised.
+        """
+        return self._ask(env_ids, timeout, "call", lambda ids: (name, args, kwargs))
+
+    def get_attr(self, name: str, env_ids: Any = None) -> list[Any]:
+        """Gets an attribute of the environments named (None: all), callable or not."""
+        return self._ask(env_ids, None, "get", lambda ids: (name,))
+
+    def set_attr(self, name: str, values: Sequence[Any], env_ids: Any = None) -> None:
+        """Sets an attribute of the environments named (None: all), each to its value."""
+        ids = self._id_list(env_ids)
+        if len(values) != len(ids):
+            raise ValueError(f"{len(values)} values: give one for each of {len(ids)} environments")
+        of = dict(zip(ids, values, strict=True))
+        self._ask(env_ids, None, "set", lambda ids: (name, [of[env_id] for env_id in ids]))
+
+    def apply(self, function: Callable[[Any], Any], env_ids: Any = None) -> list[Any]:
+        """Calls a function with each of the environments named (None: all), where they live."""
+        import cloudpickle
+
+        data = cloudpickle.dumps(function)
+        return self._ask(env_ids, None, "apply", lambda ids: (data,))
+
+    def _ask(
+        self,
+        env_ids: Any,
+        timeout: float | None,
+        kind: str,
+        arguments: Callable[[list[int]], tuple[Any, ...]],
+    ) -> list[Any]:
+        """Asks every worker that has some of them, all at once; answers in order of the ids."""
+        ids = self._id_list(env_ids)
+        if self.in_flight:
+            raise StateError(f"{self.in_flight} environments are in flight: receive them first")
+        lanes: dict[int, list[int]] = {}
+        for env_id in ids:
+            lanes.setdefault(lib.pp_pool_lane_of(self._handle, env_id), []).append(env_id)
+        for lane, own in lanes.items():
+            data = messages.dumps((kind, own, *arguments(own)))
+            check(lib.pp_pool_request(self._handle, lane, data, len(data), own_error.raw))
+        answers: dict[int, Any] = {}
+        failures = []
+        for lane, own in lanes.items():
+            is_done, answer = pickle.loads(self._answer(lane, timeout))
+            if not is_done:
+                failures.append((own, answer))
+            elif answer is not None:
+                answers.update(zip(own, answer, strict=True))
+        for own, failure in failures:
+            crew.raise_failure(failure, f"{self._name}: {kind} of environments {own}", own, ())
+        return [answers.get(env_id) for env_id in ids]
+
+    def _answer(self, lane: int, timeout: float | None) -> bytes:
+        import time
+
+        end = None if timeout is None else time.monotonic() + timeout
+        data, size = ffi.new("const void **"), ffi.new("int64_t *")
+        while True:
+            left = 10**9 if end is None else int(max(0.0, end - time.monotonic()) * 1e9)
+            status = lib.pp_pool_answer(self._handle, lane, left, data, size, own_error.raw)
+            if status == lib.PP_ERR_STATE and lane in self._crew.deaths:
+                raise WorkerError(str(self._crew.deaths[lane]), (), ())
+            check(status)
+            if status:
+                return bytes(ffi.buffer(data[0], size[0]))
+            if not left:
+                raise PoolTimeoutError(f"no answer of worker process {lane} within {timeout} s")
+
+    # ----------------------------------------------------------------------------------- end --
+
+    def close(self, *, grace: float | None = crew.GRACE) -> None:
+        """Ends the workers, each after the environment it is stepping; arrays stay valid.
+
+        Args:
+            grace: seconds until those that have not ended are killed.
+        """
+        super().close()
+        if hasattr(self, "_crew"):
+            self._crew.close(grace=grace)
+
+
+def _functions(env_fns: Any) -> list[Callable[[], Any]]:
+    """Checks what makes the environments."""
+    try:
+        fns = list(env_fns)
+    except TypeError:
+        raise TypeError(
+            f"env_fns={env_fns!r} is a {type(env_fns).__name__}: give a list of functions"
+        ) from None
+    if not fns:
+        raise ValueError("env_fns is empty: give one function for each environment")
+    for i, fn in enumerate(fns):
+        if not callable(fn):
+            raise TypeError(
+                f"env_fns[{i}]={fn!r} is a {type(fn).__name__}: give functions that make an"
+                " environment, such as lambda: gymnasium.make('CartPole-v1')"
+            )
+    return fns
+
+
+def _shown(path: tuple[Any, ...]) -> str:
+    return ".".join(map(str, path))
+
+
+def _describe_bytes(field: CData, name: CData, size: int) -> None:
+    """Makes a field one row of bytes."""
+    field.name = name
+    field.dtype = lib.PP_UINT8
+    field.space = lib.PP_BOX
+    field.ndim = 1
+    field.shape[0] = size
+    field.high = 255
