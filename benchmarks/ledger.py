@@ -1,0 +1,118 @@
+"""The soak's books: every row must be the one that follows from the row before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmarks.counting import EPISODE, HEARD, LIFE, STEP, TOTAL
+
+Array = np.ndarray[Any, Any]
+
+SHOWN = 10
+
+
+class Ledger:
+    """Checks the rows of a vector environment of `Counting`, autoreset at the next step.
+
+    Attributes:
+        rows: checked so far.
+        restarts: rows that said so.
+        wrong: the first rows that were lost, doubled, torn or another's, in words.
+        num_wrong: how many there were.
+    """
+
+    def __init__(self, obs: Mapping[str, Array]) -> None:
+        self.rows = self.restarts = self.num_wrong = 0
+        self.wrong: list[str] = []
+        self._count = obs["count"].copy()
+        self._ended = np.zeros(len(self._count), bool)
+        # has shown nothing of its present life yet
+        self._fresh = np.zeros(len(self._count), bool)
+        self._note(self._is_first() & is_one_shade(obs), self._count, "no first observation")
+
+    def _is_first(self) -> Array:
+        count = self._count
+        return (count[:, TOTAL] == 1) & (count[:, STEP] == 0) & (count[:, HEARD] == -1)
+
+    def check(
+        self,
+        actions: Array,
+        obs: Mapping[str, Array],
+        rewards: Array,
+        terminated: Array,
+        truncated: Array,
+        infos: Mapping[str, Any],
+    ) -> None:
+        """Checks what `step(actions)` returned."""
+        count = obs["count"]
+        nobody = np.zeros(len(count), bool)
+        restarted = np.asarray(infos.get("_worker_restarted", nobody))
+        is_quiet = (rewards == 0) & ~terminated
+        repeats = (count == self._count).all(1) & is_quiet & truncated
+        repeats &= np.asarray(infos.get("_restart_seed", nobody))
+        begins = self._begins(count) & is_quiet & ~truncated
+        goes_on = self._goes_on(count, actions) & (rewards == count[:, STEP])
+        follows = np.where(restarted, repeats, np.where(self._ended, begins, goes_on))
+        self._note(follows & is_one_shade(obs), count, "does not follow")
+        self._note(tells_total(infos, count) | restarted, count, "has another's info")
+        self.rows += len(count)
+        self.restarts += int(restarted.sum())
+        self._fresh = restarted
+        self._ended = terminated | truncated
+        self._count = count.copy()
+
+    def _begins(self, count: Array) -> Array:
+        """Rows of a reset: of a new life, or of the next episode."""
+        old = self._count
+        is_new = (count[:, LIFE] != old[:, LIFE]) & (count[:, TOTAL] == 1)
+        is_next = (
+            (count[:, LIFE] == old[:, LIFE])
+            & (count[:, TOTAL] == old[:, TOTAL] + 1)
+            & (count[:, EPISODE] == old[:, EPISODE] + 1)
+        )
+        is_reset = (count[:, STEP] == 0) & (count[:, HEARD] == -1)
+        return is_reset & np.where(self._fresh, is_new, is_next)
+
+    def _goes_on(self, count: Array, actions: Array) -> Array:
+        """Rows of the step after the last."""
+        old = self._count
+        return (
+            (count[:, LIFE] == old[:, LIFE])
+            & (count[:, EPISODE] == old[:, EPISODE])
+            & (count[:, STEP] == old[:, STEP] + 1)
+            & (count[:, TOTAL] == old[:, TOTAL] + 1)
+            & (count[:, HEARD] == actions)
+        )
+
+    def close(self, lives: Array, totals: Array) -> None:
+        """Compares with what the environments themselves have counted in the end."""
+        is_same = (lives == self._count[:, LIFE]) & (totals == self._count[:, TOTAL])
+        # those restarted last have shown nothing yet
+        counts = np.stack([lives, totals], 1)
+        self._note(is_same | self._fresh, counts, "has counted otherwise")
+
+    def _note(self, is_right: Array, count: Array, what: str) -> None:
+        for i in np.flatnonzero(~is_right):
+            self.num_wrong += 1
+            if len(self.wrong) < SHOWN:
+                told = f"environment {i} {what}: {count[i].tolist()}"
+                self.wrong.append(f"{told} after {self._count[i].tolist()}, row {self.rows}")
+
+
+def is_one_shade(obs: Mapping[str, Array]) -> Array:
+    """Pictures of the shade that their count tells."""
+    shades = (obs["count"][:, TOTAL] & 255).astype(np.uint8)
+    same: Array = (obs["picture"] == shades[:, None, None]).all((1, 2))
+    return same
+
+
+def tells_total(infos: Mapping[str, Any], count: Array) -> Array:
+    """Rows whose infos are those of the same call."""
+    totals = np.asarray(infos.get("total", np.full(len(count), -1)))
+    right = totals == count[:, TOTAL]
+    for i in np.flatnonzero(infos.get("_said", ())):
+        right[i] &= infos["said"][i] == f"{count[i, LIFE]}: {count[i, TOTAL]}"
+    return right

@@ -1,0 +1,201 @@
+"""Millions of steps of environments that crash: `python -m benchmarks.soak --steps 10000000`.
+
+Environments raise, end their process, and have their process killed from outside. No row may be
+lost, doubled or torn, and the memory of all processes together must stay as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import json
+import os
+import random
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import counting, machine, tree
+from benchmarks.ledger import Ledger
+
+# a step takes no longer, restarts included; else it hangs, and says where
+HANGS_AFTER = 120
+# memory may grow by the larger of a share and some KB, from the second fifth to the last
+GROWTH, GROWTH_KB, GROWTH_FILES = 0.05, 8 * 1024, 8
+
+
+@dataclass
+class Sample:
+    """The process tree at one moment; memory in KB, what processes share counted once."""
+
+    rows: int
+    memory_kb: int
+    shared_kb: int
+    files: int
+    processes: int
+    zombies: int
+
+    @staticmethod
+    def take(rows: int) -> Sample:
+        """Looks at this process and all below it."""
+        pids = [os.getpid(), *tree.descendants(os.getpid())]
+        return Sample(
+            rows,
+            tree.memory_of(pids),
+            tree.memory_of(pids, "Pss_Shmem"),
+            len(os.listdir("/proc/self/fd")),
+            len(pids),
+            tree.zombies(pids),
+        )
+
+
+@dataclass
+class Result:
+    """What a soak found.
+
+    Attributes:
+        faults: everything that should not be, in words; empty if all is well.
+    """
+
+    rows: int
+    seconds: float
+    restarts: int
+    killed: int
+    samples: list[Sample]
+    faults: list[str] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """Returns it in a few lines."""
+        first, last = self.samples[0], self.samples[-1]
+        lines = [
+            f"{self.rows} rows in {self.seconds:.0f} s, {self.rows / self.seconds:.0f} per second",
+            f"{self.restarts} rows of restarts; {self.killed} workers killed from outside",
+            f"memory {first.memory_kb} KB at first, {last.memory_kb} KB at last;"
+            f" shared {first.shared_kb} and {last.shared_kb} KB",
+            f"open files {first.files} and {last.files}; processes {first.processes} and"
+            f" {last.processes}",
+        ]
+        return "\n".join([*lines, *(f"FAULT: {fault}" for fault in self.faults or ())])
+
+
+def growth(samples: Sequence[Sample]) -> list[str]:
+    """Says what has grown: the second fifth of the samples against the last."""
+    fifth = len(samples) // 5
+    if not fifth:
+        return [f"only {len(samples)} samples of memory: give more --steps"]
+    early, late = samples[fifth : 2 * fifth], samples[-fifth:]
+    found = []
+    for name in ("memory_kb", "shared_kb", "files"):
+        before, after = (
+            statistics.median(getattr(s, name) for s in part) for part in (early, late)
+        )
+        room = GROWTH_FILES if name == "files" else max(GROWTH * before, GROWTH_KB)
+        if after > before + room:
+            found.append(f"{name} grew from {before:.0f} to {after:.0f}")
+    return found
+
+
+def kill_one(pids: Sequence[int], choose: random.Random) -> bool:
+    """Kills a worker from outside; says whether there was one. Never a process that isn't ours."""
+    workers = sorted(set(pids) & set(tree.descendants(os.getpid())))
+    if not workers:
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(choose.choice(workers), signal.SIGKILL)
+    return True
+
+
+def soak(env: Any, steps: int, kill_every: int, sample_every: int, seed: int = 0) -> Result:
+    """Steps a vector environment of `Counting` and checks every row.
+
+    Args:
+        steps: environment steps, one for each row.
+        kill_every: rows between two kills from outside; 0 for none.
+        sample_every: rows between two looks at the memory.
+    """
+    choose, draw = random.Random(seed), np.random.default_rng(seed)
+    obs, _ = env.reset(seed=seed)
+    ledger, killed, start = Ledger(obs), 0, time.perf_counter()
+    kill_at, sample_at = kill_every or steps + 1, 0
+    samples = []
+    while ledger.rows < steps:
+        actions = draw.integers(counting.ACTIONS, size=env.num_envs)
+        obs, rewards, terminated, truncated, infos = env.step(actions)
+        ledger.check(actions, obs, rewards, terminated, truncated, infos)
+        if ledger.rows >= kill_at:
+            killed += kill_one(obs["count"][:, counting.PID].tolist(), choose)
+            kill_at = ledger.rows + int(choose.expovariate(1 / kill_every)) + 1
+        if ledger.rows >= sample_at:
+            faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
+            samples.append(Sample.take(ledger.rows))
+            sample_at = ledger.rows + sample_every
+    seconds = time.perf_counter() - start
+    lives, totals = (np.array(env.get_attr(name)) for name in ("life", "total"))
+    ledger.close(lives, totals)
+    faulthandler.cancel_dump_traceback_later()
+    faults = [f"{ledger.num_wrong} wrong rows"] * bool(ledger.num_wrong) + ledger.wrong
+    faults += growth(samples)
+    return Result(ledger.rows, seconds, ledger.restarts, killed, samples, faults)
+
+
+def left_behind(pids: Sequence[int]) -> list[str]:
+    """Says which workers have outlived their pool."""
+    left = sorted(set(pids) & set(tree.descendants(os.getpid())))
+    return [f"processes {left} are left after close()"] if left else []
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the command line's parser."""
+    made = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
+    made.add_argument(
+        "--steps", type=int, default=10_000_000, help="environment steps (10 million)"
+    )
+    made.add_argument("--envs", type=int, default=32)
+    made.add_argument("--workers", type=int, default=2)
+    made.add_argument(
+        "--crash-every",
+        type=int,
+        default=20_000,
+        help="steps of an environment that crashes, on average; kills come four times as seldom,"
+        " in steps of all (20000)",
+    )
+    made.add_argument("--out", type=Path, default=Path("out/bench/soak.json"), metavar="FILE")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns 1 if something was lost, doubled, torn, or grew."""
+    options = parser().parse_args(arguments)
+    from parallel_pool.compat.gymnasium import PoolVectorEnv
+
+    env = PoolVectorEnv(
+        counting.factories(options.envs, options.crash_every),
+        num_workers=options.workers,
+        on_error="restart",
+    )
+    kill_every, sample_every = 4 * options.crash_every, max(1, options.steps // 200)
+    try:
+        result = soak(env, options.steps, kill_every, sample_every)
+        workers = env.get_attr("pid")
+    finally:
+        env.close()
+    result.faults += left_behind(workers)
+    moment, facts = machine.moment(), machine.facts()
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(
+        json.dumps({"machine": facts, "moment": moment, **asdict(result)}, indent=1) + "\n"
+    )
+    print(f"{result.summary()}\nwritten: {options.out}")
+    return 1 if result.faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
