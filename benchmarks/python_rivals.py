@@ -7,6 +7,7 @@ that neither their packages nor their start methods touch the others.
 from __future__ import annotations
 
 import itertools
+import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import python_envs
+from benchmarks import python_envs, tree
 from benchmarks.remote import remote
 from benchmarks.rivals import Looping, Stepping, Task, contender, one_each
 from benchmarks.rounds import Player
@@ -39,41 +40,55 @@ def environments(task: Task) -> list[Callable[[], Any]]:
     "parallel_pool PoolVectorEnv",
     "ours",
     package="parallel_pool",
-    needs="parallel_pool.workers:ProcessPool",
+    needs="parallel_pool.compat.gymnasium_process:ProcessVectorEnv",
     workers=two_workers,
 )
 def pool_vector_env(task: Task) -> Player:
-    """PoolVectorEnv in the place of AsyncVectorEnv; its processes are a ProcessPool's."""
+    """PoolVectorEnv in the place of AsyncVectorEnv."""
     from parallel_pool.compat.gymnasium import PoolVectorEnv
 
+    before = tree.descendants(os.getpid())
     env = PoolVectorEnv(environments(task), num_workers=task.num_threads)
     env.reset(seed=1)
-    return Stepping(env, task.actions(np.int64), task.num_envs)
+    return Stepping(env, task.actions(np.int64), task.num_envs, started_since(before))
 
 
 @contender(
     "parallel_pool ProcessPool",
     "ours",
     package="parallel_pool",
-    needs="parallel_pool.workers:ProcessPool",
+    needs="parallel_pool.workers.process_pool:ProcessPool",
     workers=two_workers,
 )
 def process_pool(task: Task) -> Player:
     """ProcessPool, asynchronous: whoever finishes first is sent on."""
-    from parallel_pool.workers import ProcessPool
+    from parallel_pool.workers.process_pool import ProcessPool
 
+    before = tree.descendants(os.getpid())
     pool = ProcessPool(environments(task), num_workers=task.num_threads, batch_size=task.batch_size)
     pool.send_reset(seed=1)
-    return SendingPool(pool, task.actions(np.int64), task.num_envs, task.batch_size)
+    actions = task.actions(np.int64)
+    return SendingPool(pool, actions, task.num_envs, task.batch_size, started_since(before))
+
+
+def started_since(before: Sequence[int]) -> list[int]:
+    """Processes below this one that were not there before, whoever started them for us."""
+    return sorted(set(tree.descendants(os.getpid())) - set(before))
 
 
 class SendingPool:
     """Receives whoever finished first and sends them on; between two plays nothing is in flight."""
 
-    children: Sequence[int] = ()
-
-    def __init__(self, pool: Any, actions: Sequence[Any], num_envs: int, batch_size: int) -> None:
+    def __init__(
+        self,
+        pool: Any,
+        actions: Sequence[Any],
+        num_envs: int,
+        batch_size: int,
+        children: Sequence[int] = (),
+    ) -> None:
         self.pool = pool
+        self.children = children
         self._rows = itertools.cycle(actions)
         self._batch_size = batch_size
         self._env_id = [column.name for column in pool.columns].index("env_id")

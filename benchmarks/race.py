@@ -90,11 +90,7 @@ def workers_setting(count: int, batch_size: int) -> str:
 def is_there(contender: Contender) -> bool:
     """Says whether somebody is installed, in the environment or in a folder of its own."""
     if contender.needs:
-        module, _, name = contender.needs.partition(":")
-        try:
-            return hasattr(importlib.import_module(module), name)
-        except ModuleNotFoundError:
-            return False
+        return not lacking(contender.needs)
     if contender.folder:
         return contender.place.exists()
     try:
@@ -105,10 +101,20 @@ def is_there(contender: Contender) -> bool:
     return True
 
 
+def lacking(needs: str) -> str:
+    """Says why "module:name" can't be imported; empty if it can."""
+    module, _, name = needs.partition(":")
+    try:
+        found = hasattr(importlib.import_module(module), name)
+    except ImportError as error:
+        return str(error)
+    return "" if found else f"no {name} in {module}"
+
+
 def absent(contender: Contender) -> str:
     """Says of somebody who is not there what is missing, and how to get it."""
     if contender.needs:
-        return f"{contender.name} is not measured: there is no {contender.needs}"
+        return f"{contender.name} is not measured: {lacking(contender.needs)}"
     if contender.folder:
         place = contender.place
         return f"{contender.package} is not in {place}: make {os.path.relpath(place, ROOT)}"

@@ -611,7 +611,7 @@ def test_ours_may_be_absent_and_the_others_still_play() -> None:
     assert outcome.notes == [
         f"numpy is not in {sys.prefix}/no-such-folder: make "
         + os.path.relpath(f"{sys.prefix}/no-such-folder", race.ROOT),
-        "quick is not measured: there is no benchmarks.race:no_such_name",
+        "quick is not measured: no no_such_name in benchmarks.race",
     ]
     assert not race.is_there(replace(absent, needs="no_such_module:name"))
     assert race.is_there(replace(absent, needs="benchmarks.race:run"))
@@ -639,7 +639,9 @@ def test_ours_and_gymnasiums_play_every_python_scene(scene: scenes.Scene, no_wor
         task = who.task(few(scene))
         with race.playing(who, task) as player:
             assert player.play(30) == 30 * task.batch_size
-            assert len(player.children) == (4 if who is python_rivals.async_vector_env else 0)
+            if who is not python_rivals.plain_loop:
+                # one of ours may be there to start the others
+                assert len(player.children) >= (2 if who.family == "ours" else 4)
 
 
 # those that import torch take seconds to start
