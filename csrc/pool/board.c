@@ -101,6 +101,7 @@ void pp_board_keep(pp_board *board, char *memory, int32_t row, int32_t env_id) {
   for (int32_t i = 0; i < layout->num_fields; i++) {
     int64_t bytes = layout->columns[i].row_bytes;
     memcpy(to, pp_layout_at(layout, memory, i, row), (size_t)bytes);
+    PP_TEST_DIE(half_kept);
     to += bytes;
   }
 }
@@ -184,6 +185,10 @@ void pp_board_wake(pp_board *board, int32_t lane) {
   pp_gate_wake(&board->posts[lane].gate, 1);
 }
 
+void pp_board_wake_caller(pp_board *board) {
+  pp_gate_wake(&board->head->caller, INT32_MAX);
+}
+
 void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done, int32_t failed) {
   atomic_store_explicit(counts_of(board->failures, board, slot) + lane, failed,
                         memory_order_relaxed);
@@ -193,11 +198,15 @@ void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done,
 
 void pp_board_clear(pp_board *board, int32_t lane) {
   pp_post *post = &board->posts[lane];
+  uint32_t request = atomic_load_explicit(&post->request, memory_order_relaxed);
   atomic_store_explicit(&post->head, atomic_load_explicit(&post->tail, memory_order_relaxed),
                         memory_order_release);
   atomic_store_explicit(&post->current, -1, memory_order_relaxed);
-  atomic_store_explicit(&post->answered, atomic_load_explicit(&post->request, memory_order_relaxed),
-                        memory_order_seq_cst);
+  if (atomic_load_explicit(&post->answered, memory_order_relaxed) != request) {
+    // it may have died while it wrote the reply
+    post->reply = (pp_message){0, -1};
+    atomic_store_explicit(&post->answered, request, memory_order_seq_cst);
+  }
   // it may have died asleep
   pp_gate_forget(&post->gate, atomic_load_explicit(&post->gate.sleepers, memory_order_relaxed));
 }
@@ -233,8 +242,10 @@ int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t 
         atomic_load_explicit(&from[(head + (uint64_t)i) & (box - 1)], memory_order_relaxed);
     atomic_store_explicit(&board->desks[PP_ENTRY_ENV(entries[i])].state, PP_DESK_RUNNING,
                           memory_order_relaxed);
+    PP_TEST_DIE(running);
   }
   atomic_store_explicit(&post->head, head + (uint64_t)count, memory_order_release);
+  PP_TEST_DIE(taken);
   return count;
 }
 
@@ -273,12 +284,19 @@ int32_t pp_board_claim(pp_board *board, int32_t env_id) {
   int64_t ticket = seen;
 
   for (int32_t got = 0; (got = try_row(board, ticket, env_id)) != 1;) {
-    if (got < 0) seen = atomic_load_explicit(&board->head->first_free, memory_order_relaxed);
-    ticket = got < 0 ? seen : ticket + 1;
+    ticket++;
+    if (got == 0) continue;
+    // of the past: others have raised the hint, unless they died before they could
+    seen = atomic_load_explicit(&board->head->first_free, memory_order_relaxed);
+    if (seen > ticket) ticket = seen;
   }
+  PP_TEST_DIE(won);
   desk->place = (int32_t)(ticket % ((int64_t)shape->capacity * shape->batch_size));
+  PP_TEST_DIE(noted);
   atomic_store_explicit(&desk->state, PP_DESK_CLAIMED, memory_order_release);
+  PP_TEST_DIE(claimed);
   raise_first_free(board, seen, ticket + 1);
+  PP_TEST_DIE(hinted);
   return desk->place;
 }
 
@@ -297,10 +315,12 @@ void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count, 
   if (failed) {
     atomic_store_explicit(failures, atomic_load_explicit(failures, memory_order_relaxed) + failed,
                           memory_order_relaxed);
+    PP_TEST_DIE(failure_counted);
   }
   // publishes the rows and the failures; then who counts last sees all the others' counts
   atomic_store_explicit(done, atomic_load_explicit(done, memory_order_relaxed) + count,
                         memory_order_seq_cst);
+  PP_TEST_DIE(counted);
   target = atomic_load_explicit(&board->slots[slot].target, memory_order_seq_cst);
-  if (pp_board_done(board, slot) == target) pp_gate_wake(&board->head->caller, 1);
+  if (pp_board_done(board, slot) == target) pp_board_wake_caller(board);
 }

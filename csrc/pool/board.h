@@ -11,6 +11,12 @@
 #include "park.h"
 #include "queue.h"
 
+/* Between two writes of the books, where a worker may be killed: tests/c/test_burial.c ends it
+ * there. */
+#ifndef PP_TEST_DIE
+#define PP_TEST_DIE(point)
+#endif
+
 /* where an environment is on its way; written by the creator (idle, queued), then by its worker,
  * and again by the creator once the worker is dead */
 enum pp_desk_state {
@@ -22,7 +28,7 @@ enum pp_desk_state {
   PP_DESK_FAILED   /* the same, but the environment failed */
 };
 
-/* bytes for somebody else: size 0 is none */
+/* bytes for somebody else: size 0 is none, -1 (replies only) that the worker died instead */
 typedef struct pp_message {
   int64_t offset;
   int64_t size;
@@ -153,10 +159,15 @@ void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32
 /* wakes a worker after pushes, a request or closing */
 void pp_board_wake(pp_board *board, int32_t lane);
 
+/* Wakes all threads of the creator: one may wait for a batch while another waits for an answer. For
+ * both sides */
+void pp_board_wake_caller(pp_board *board);
+
 /* after the death of a lane's worker: what it should have counted in a slot */
 void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done, int32_t failed);
 
-/* After the death of a lane's worker: forgets what it had not taken, and where it slept. */
+/* After the death of a lane's worker: forgets what it had not taken, and where it slept. A request
+ * that it did not answer is answered by a reply of size -1 */
 void pp_board_clear(pp_board *board, int32_t lane);
 
 /* the place of the row that an environment has claimed, -1: none */

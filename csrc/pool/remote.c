@@ -332,7 +332,7 @@ int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void 
   if (!is_answered(post)) pp_gate_sleep(gate, epoch, timeout < slice ? timeout : slice);
   pp_gate_leave(gate);
   if (!is_answered(post)) return pp_pool_check(pool, error);
-  if (!post->reply.size) {
+  if (post->reply.size < 0) {
     return pp_error_set(error, PP_ERR_STATE, "worker process %d died before it answered", lane);
   }
   *bytes = pool->remote->lanes[lane].replies + post->reply.offset;
@@ -448,6 +448,6 @@ int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled,
   recount_locked(pool, lane);
   pthread_mutex_unlock(&pool->lock);
   // whether or not a block became complete, who waits for an answer must hear of it
-  pp_gate_wake(&pool->remote->board.head->caller, 1);
+  pp_board_wake_caller(&pool->remote->board);
   return count;
 }

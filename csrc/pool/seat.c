@@ -180,6 +180,7 @@ static void wait_for_reason(pp_seat *seat, pp_post *post, int64_t timeout) {
   uint32_t epoch;
   if (has_reason(post) || spin(seat, post, timeout)) return;
   epoch = pp_gate_enter(&post->gate);
+  PP_TEST_DIE(asleep);
   if (!has_reason(post)) pp_gate_sleep(&post->gate, epoch, timeout);
   pp_gate_leave(&post->gate);
 }
@@ -265,6 +266,7 @@ static int put(pp_seat *seat, room *in, const void *bytes, int64_t size, pp_mess
   }
   in->size = size;
   memcpy(seat->spill.base + in->offset, bytes, (size_t)size);
+  PP_TEST_DIE(put);
   *reply = (pp_message){in->offset, size};
   return PP_OK;
 }
@@ -308,11 +310,13 @@ void pp_seat_deliver(pp_seat *seat, int32_t first, int32_t count) {
     pp_desk *desk = &seat->board.desks[shift->env_ids[i]];
     int32_t slot = desk->place / seat->board.head->shape.batch_size;
     write_row(seat, i);
+    PP_TEST_DIE(written);
     rows++;
     failed += shift->failed[i];
     // release: the row is written
     atomic_store_explicit(&desk->state, shift->failed[i] ? PP_DESK_FAILED : PP_DESK_DONE,
                           memory_order_release);
+    PP_TEST_DIE(done);
     // those of one block are counted at once
     if (i + 1 == first + count ||
         seat->board.desks[shift->env_ids[i + 1]].place / seat->board.head->shape.batch_size !=
@@ -341,9 +345,11 @@ int pp_seat_answer(pp_seat *seat, const void *bytes, int64_t size, pp_error *err
   pp_post *post = &seat->board.posts[seat->lane];
   int status = put(seat, &seat->rooms[seat->count], bytes, size, &post->reply, error);
   if (status < 0) return status;
+  PP_TEST_DIE(replied);
   // publishes the reply
   atomic_store_explicit(&post->answered, atomic_load_explicit(&post->request, memory_order_relaxed),
                         memory_order_seq_cst);
-  pp_gate_wake(&seat->board.head->caller, 1);
+  PP_TEST_DIE(answered);
+  pp_board_wake_caller(&seat->board);
   return PP_OK;
 }
