@@ -53,6 +53,7 @@ def python_scene(
         rivals=(plain_loop, async_vector_env, *OTHERS, puffer_loop),
         bars=bars,
         shares={LOOP: share},
+        own_loops={who.name: (PUFFER_LOOP, LOOP) for who in PUFFERS},
         notes=NOTES,
         conclude=against_own_loops,
     )

@@ -209,7 +209,7 @@ def run(
             players, effort.rounds, effort.seconds, clock=clock, tick=lambda: tick("round")
         )
     rows = [row_of(entry, entries, samples) for entry in entries]
-    bars = [Bar(f"vs {who}", goal, reached(rows, who)) for who, goal in scene.bars.items()]
+    bars = [bar_of(scene, who, goal, rows) for who, goal in scene.bars.items()]
     bars += [
         Bar(f"CPU time vs {who}", goal, reached(rows, who, cpu=True))
         for who, goal in scene.cpu_bars.items()
@@ -226,6 +226,34 @@ def run(
         bars,
         notes,
     )
+
+
+def bar_of(scene: Scene, who: str, goal: float, rows: Sequence[Row]) -> Bar:
+    """A bar on how much faster we are than a rival, on the same environments or on its own."""
+    if who not in scene.own_loops:
+        return Bar(f"vs {who}", goal, reached(rows, who))
+    theirs, ours = scene.own_loops[who]
+    times = reached_on_own(rows, who, theirs, ours)
+    return Bar(f"vs {who}, each against its own loop,", goal, times)
+
+
+def reached_on_own(rows: Sequence[Row], who: str, their_loop: str, our_loop: str) -> float | None:
+    """`reached`, with the rates of each round divided by those of a loop over the same
+    environments."""
+    samples = {row.who: row.samples for row in rows}
+    if not {who, their_loop, our_loop} <= samples.keys():
+        return None
+    times = [
+        Spread.of(
+            (our / our_bare) / (their / their_bare)
+            for our, our_bare, their, their_bare in zip(
+                row.samples, samples[our_loop], samples[who], samples[their_loop], strict=True
+            )
+        ).median
+        for row in rows
+        if row.role == "ours"
+    ]
+    return min(times, default=None)
 
 
 def share_bar(scene: Scene, who: str, goal: float, rows: Sequence[Row]) -> Bar:

@@ -46,6 +46,8 @@ class Scene:
             would compare numbers of threads.
         shares: what part we must reach of as many times a rival as the task has threads or
             workers: where the rival is the loop in one process that all of us divide.
+        own_loops: rivals whose environments are not ours, as they need older packages: by name,
+            the plain loop over theirs and over ours. Their bars are on what each makes of its own.
         notes: what a reader of the table must know.
         conclude: further notes, from what was measured.
         mujoco: the version of MuJoCo that this is measured on, in a process of its own if need be;
@@ -60,6 +62,7 @@ class Scene:
     bars: Mapping[str, float] = field(default_factory=dict)
     cpu_bars: Mapping[str, float] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
+    own_loops: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     conclude: Callable[[Sequence[Row]], Sequence[str]] = lambda rows: ()
     mujoco: str = ""

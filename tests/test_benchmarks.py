@@ -556,6 +556,8 @@ def test_the_bars_are_those_of_the_issue() -> None:
     }
     for scene in python_scenes.RACES:
         assert {*scene.bars, *scene.shares} <= {who.name for who in scene.rivals}
+        # PufferLib's Gymnasium is another
+        assert set(scene.own_loops) == {who.name for who in python_scenes.PUFFERS}
         others = [who.name for who in python_scenes.OTHERS]
         assert [scene.bars[name] for name in others] == [1.0] * len(others)
         assert all(who.family == "ours" for who in scene.ours)
@@ -577,6 +579,37 @@ def test_a_share_is_of_as_many_loops_as_there_are_workers() -> None:
     outcome = race.run(scene, ("ale",), race.QUICK, clock=watch)
     assert [str(bar) for bar in outcome.bars] == ["share of the ceiling, 2 x other, >= 0.9: 1, met"]
     assert race.run(scene, (), race.QUICK, clock=watch).bars[0].reached is None
+
+
+def test_a_rival_with_other_environments_is_compared_by_its_own_loop() -> None:
+    def row(who: str, *rates: float, role: str = "only") -> Row:
+        spread = Spread.of(rates)
+        return Row(who, "", role, spread, ratios={"ours": spread}, samples=list(rates))
+
+    rows = [
+        row("quick", 300, 300, 600, role="ours"),
+        row("ours", 150, 150, 300, role="ours"),
+        row("loop", 100, 100, 100),
+        row("puffer", 200, 50, 200),
+        row("its loop", 400, 200, 400),
+    ]
+    # 1.5, 1.5 and 3 times our loop against 0.5, 0.25 and 0.5 times its own
+    assert race.reached_on_own(rows, "puffer", "its loop", "loop") == 6
+    assert race.reached_on_own(rows[:-1], "puffer", "its loop", "loop") is None
+    assert race.reached_on_own(rows[2:], "puffer", "its loop", "loop") is None
+    scene = replace(field_of(Watch())[0], own_loops={"puffer": ("its loop", "loop")})
+    bars = [race.bar_of(scene, who, 1.0, rows) for who in ("puffer", "loop")]
+    assert [str(bar) for bar in bars] == [
+        "vs puffer, each against its own loop, >= 1x: 6x, met",
+        "vs loop >= 1x: 100x, met",
+    ]
+
+
+def test_workers_are_found_whoever_started_them() -> None:
+    before = tree.descendants(os.getpid())
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        assert python_rivals.started_since(before) == [process.pid]
+        process.kill()
 
 
 def test_more_workers_than_cores_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
