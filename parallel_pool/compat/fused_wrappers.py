@@ -78,17 +78,19 @@ class EpisodeRecorder:
         episodes = {
             "r": self._returns[ended],
             "l": self._lengths[ended],
-            "t": np.round(now - self._starts[ended], 6),
+            # as Python rounds, which NumPy does not always
+            "t": np.array([round(now - start, 6) for start in self._starts[ended].tolist()]),
         }
         self._starts[ended] = now
         self._counts[ended] += 1
         told: dict[str, Any] = {}
         who = np.flatnonzero(ended).tolist()
         for name, values in episodes.items():
+            # masks are copies, for users may write into them
             put(told, name, spread(values, ended), ended.copy())
             for env_id, value in zip(who, values.tolist(), strict=True):
                 self._queues[name][env_id].append(value)
-        infos[self.key], infos[f"_{self.key}"] = told, ended.copy()
+        infos[self.key], infos[f"_{self.key}"] = told, ended
         return infos
 
 

@@ -443,9 +443,16 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         while self.pool.in_flight:
             with contextlib.suppress(EnvError):
                 batch = self.pool.recv()
-                # a step, but for a reset of some environments, which leaves nothing to count
-                if self._fused is not None and len(batch[self._reward]) == self.num_envs:
-                    self._fused.step(batch)
+                # not of a reset of some environments, which leaves nothing to remember
+                if len(batch[self._reward]) == self.num_envs:
+                    self._remember(batch)
+
+    def _remember(self, batch: Batch) -> None:
+        """Remembers of a step's results what later ones depend on."""
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            self._ended = batch[self._terminated] | batch[self._truncated]
+        if self._fused is not None:
+            self._fused.step(batch)
 
     # ------------------------------------------------------------------------------ pictures --
 
