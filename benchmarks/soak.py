@@ -15,7 +15,7 @@ import signal
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks import counting, machine, tree
 from benchmarks.ledger import Ledger
 
-# a step takes no longer, restarts included; else it hangs, and says where
+# seconds; no two looks at the memory are further apart, restarts included, unless it hangs
 HANGS_AFTER = 120
 # memory may grow by the larger of a share and some KB, from the second fifth to the last
 GROWTH, GROWTH_KB, GROWTH_FILES = 0.05, 8 * 1024, 8
@@ -113,13 +113,22 @@ def kill_one(pids: Sequence[int], choose: random.Random) -> bool:
     return True
 
 
-def soak(env: Any, steps: int, kill_every: int, sample_every: int, seed: int = 0) -> Result:
+def soak(
+    env: Any,
+    steps: int,
+    kill_every: int,
+    sample_every: int,
+    *,
+    seed: int = 0,
+    alive: Callable[[], None] = lambda: None,
+) -> Result:
     """Steps a vector environment of `Counting` and checks every row.
 
     Args:
         steps: environment steps, one for each row.
         kill_every: rows between two kills from outside; 0 for none.
         sample_every: rows between two looks at the memory.
+        alive: called at each look.
     """
     choose, draw = random.Random(seed), np.random.default_rng(seed)
     obs, _ = env.reset(seed=seed)
@@ -134,16 +143,20 @@ def soak(env: Any, steps: int, kill_every: int, sample_every: int, seed: int = 0
             killed += kill_one(obs["count"][:, counting.PID].tolist(), choose)
             kill_at = ledger.rows + int(choose.expovariate(1 / kill_every)) + 1
         if ledger.rows >= sample_at:
-            faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
+            alive()
             samples.append(Sample.take(ledger.rows))
             sample_at = ledger.rows + sample_every
     seconds = time.perf_counter() - start
     lives, totals = (np.array(env.get_attr(name)) for name in ("life", "total"))
     ledger.close(lives, totals)
-    faulthandler.cancel_dump_traceback_later()
     faults = [f"{ledger.num_wrong} wrong rows"] * bool(ledger.num_wrong) + ledger.wrong
     faults += growth(samples)
     return Result(ledger.rows, seconds, ledger.restarts, killed, samples, faults)
+
+
+def alive() -> None:
+    """Ends the process, and says where it is, unless it is called again soon enough."""
+    faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
 
 
 def left_behind(pids: Sequence[int]) -> list[str]:
@@ -183,10 +196,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     kill_every, sample_every = 4 * options.crash_every, max(1, options.steps // 200)
     try:
-        result = soak(env, options.steps, kill_every, sample_every)
+        result = soak(env, options.steps, kill_every, sample_every, alive=alive)
         workers = env.get_attr("pid")
     finally:
+        # which must not hang either
+        alive()
         env.close()
+        faulthandler.cancel_dump_traceback_later()
     result.faults += left_behind(workers)
     moment, facts = machine.moment(), machine.facts()
     options.out.parent.mkdir(parents=True, exist_ok=True)

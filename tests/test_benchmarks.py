@@ -1079,6 +1079,46 @@ def test_a_restart_must_be_told() -> None:
     assert ledger.num_wrong == 1
 
 
+@pytest.mark.parametrize("is_well", [True, False])
+def test_the_soak_tells_and_writes_what_it_found(
+    is_well: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made: list[dict[str, object]] = []
+
+    class Pool(Restarting):
+        def __init__(self, env_fns: Sequence[object], **options: object) -> None:
+            super().__init__(len(env_fns), 10**9)
+            made.append(options)
+            if not is_well:
+                self.spoil = lambda pool, result: torn(result)
+
+        def close(self) -> None:
+            made.append({})
+
+    monkeypatch.setattr("parallel_pool.compat.gymnasium.PoolVectorEnv", Pool)
+    # pytest has set its own alarm
+    alarms: list[str] = []
+    monkeypatch.setattr(
+        soak.faulthandler, "dump_traceback_later", lambda *a, **k: alarms.append("set")
+    )
+    monkeypatch.setattr(
+        soak.faulthandler, "cancel_dump_traceback_later", lambda: alarms.append("off")
+    )
+    file = tmp_path / "new" / "soak.json"
+    arguments = ["--steps", "2000", "--envs", "4", "--out", str(file)]
+    assert soak.main(arguments) == (0 if is_well else 1)
+    assert made == [{"num_workers": 2, "on_error": "restart"}, {}]
+    assert (len(alarms) > 100, alarms[-1]) == (True, "off")
+    told = json.loads(file.read_text())
+    assert (told["rows"], told["restarts"], told["killed"]) == (2000, 0, 0)
+    assert bool(told["faults"]) is not is_well
+    assert {"machine", "moment", "samples", "seconds"} <= told.keys()
+    assert ("FAULT: 500 wrong rows" in capsys.readouterr().out) is not is_well
+
+
 def test_memory_that_grows_is_a_fault() -> None:
     def samples(**steps: int) -> list[soak.Sample]:
         return [
