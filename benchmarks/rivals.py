@@ -2,6 +2,7 @@
 
 To add a rival, write one function from a `Task` to a `Player` and decorate it. All of them run in
 this process (AsyncVectorEnv's workers are its own children); pools that wait for their turn sleep.
+Those of Python environments are in python_rivals.py, some of them in processes of their own.
 """
 
 from __future__ import annotations
