@@ -487,6 +487,21 @@ def test_interrupted_step_that_ended_episodes(clock: list[float]) -> None:
             assert_equal_results(ours.step(action), theirs.step(action), f"step {step}")
 
 
+def test_interrupted_reset_of_some(clock: list[float]) -> None:
+    with pair("Pendulum-v1", 3, [record], max_episode_steps=3) as (theirs, ours):
+        action = np.zeros((3, 1), np.float32)
+        for env in (theirs, ours):
+            env.reset(seed=1)
+            env.step(action)
+        first, last = np.array([True, False, False]), np.array([False, False, True])
+        ours.pool.send_reset([2], seed=[8])
+        theirs.reset(seed=6, options={"reset_mask": last})
+        expected = theirs.reset(seed=5, options={"reset_mask": first.copy()})
+        assert_equal_results(ours.reset(seed=5, options={"reset_mask": first}), expected, "")
+        for step in range(5):
+            assert_equal_results(ours.step(action), theirs.step(action), f"step {step}")
+
+
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_failure_of_one_environment(mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others' rewards count on; the one that failed starts again from nothing."""
