@@ -178,6 +178,7 @@ void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32
     atomic_store_explicit(&desk->state, PP_DESK_QUEUED, memory_order_relaxed);
     atomic_store_explicit(&to[(tail + (uint64_t)i) & (box - 1)], entries[i], memory_order_relaxed);
   }
+  atomic_store_explicit(&post->is_awake, 1, memory_order_relaxed);
   atomic_store_explicit(&post->tail, tail + (uint64_t)count, memory_order_seq_cst);
 }
 
@@ -202,6 +203,7 @@ void pp_board_clear(pp_board *board, int32_t lane) {
   atomic_store_explicit(&post->head, atomic_load_explicit(&post->tail, memory_order_relaxed),
                         memory_order_release);
   atomic_store_explicit(&post->current, -1, memory_order_relaxed);
+  atomic_store_explicit(&post->is_awake, 0, memory_order_relaxed);
   if (atomic_load_explicit(&post->answered, memory_order_relaxed) != request) {
     // it may have died while it wrote the reply
     post->reply = (pp_message){0, -1};
@@ -224,6 +226,14 @@ int32_t pp_board_claimed(const pp_board *board, int32_t env_id) {
     if ((int32_t)(uint32_t)word == env_id + 1) return place;
   }
   return -1;
+}
+
+int32_t pp_board_awake(const pp_board *board) {
+  int32_t awake = 0;
+  for (int32_t lane = 0; lane < board->head->shape.num_lanes; lane++) {
+    awake += atomic_load_explicit(&board->posts[lane].is_awake, memory_order_relaxed);
+  }
+  return awake;
 }
 
 /* -------------------------------------------------------------------------------- worker -- */

@@ -62,6 +62,12 @@ typedef struct pp_post {
   _Atomic uint32_t answered;
   pp_message order; /* of the call, in the arena */
   pp_message reply; /* in the spill */
+  /* 1: the worker has work or spins, 0: it sleeps or is gone. Raised by who pushes, so that nobody
+   * spins on the core that it is about to wake on; lowered by the worker. Relaxed, read only to
+   * decide whether there is a core to spin on */
+  _Atomic int32_t is_awake;
+  /* the core that the worker slept on last, -1: unknown; relaxed, a hint */
+  _Atomic int32_t cpu;
   /* the environment being stepped, -1: none. Relaxed: read only to say who is to blame */
   _Atomic int32_t current;
 } pp_post;
@@ -172,6 +178,9 @@ void pp_board_clear(pp_board *board, int32_t lane);
 
 /* the place of the row that an environment has claimed, -1: none */
 int32_t pp_board_claimed(const pp_board *board, int32_t env_id);
+
+/* workers that are awake, as of some moment ago */
+int32_t pp_board_awake(const pp_board *board);
 
 /* -------------------------------------------------------------------------------- worker -- */
 

@@ -45,11 +45,15 @@ static int32_t help(pp_pool *pool) {
   return 0;
 }
 
+/* cores for those of this process: worker processes that are awake have theirs */
+static int32_t own_cores(const pp_pool *pool) {
+  if (!pool->remote) return pool->topology.cores;
+  return pool->topology.cores - pp_board_awake(&pool->remote->board);
+}
+
 /* spins until the batch is complete, as long as that takes no core from a worker */
 static int spin(pp_pool *pool, pp_batch *batch, int64_t end) {
-  // worker processes want cores too
-  int32_t cores = pool->topology.cores - (pool->remote ? pool->remote->num_lanes : 0);
-  while (pp_spin_allowed(cores)) {
+  while (pp_spin_allowed(own_cores(pool))) {
     for (int32_t i = 0; i < 32; i++) {
       if (pp_batch_is_complete(batch)) return 1;
       pp_os_relax();
@@ -79,10 +83,12 @@ static int wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, int32_t has_t
     if (pp_batch_is_complete(batch)) return 1;
     if (is_closed(pool) || pool->scratch.ended - start > slice) return 0;
   }
-  if (spin(pool, batch, pp_os_now() + (slice < PP_SPIN_NS ? slice : PP_SPIN_NS))) return 1;
   while (!is_closed(pool)) {
-    int64_t left = start + slice - pp_os_now();
+    int64_t now = pp_os_now(), left = start + slice - now;
     uint32_t epoch;
+    // again after each wake: a worker process may have left its core to the caller
+    if (spin(pool, batch, now + (left < PP_SPIN_NS ? left : PP_SPIN_NS))) return 1;
+    left = start + slice - pp_os_now();
     if (left <= 0) break;
     epoch = pp_gate_enter(pp_pool_gate(pool));
     if (!pp_batch_is_complete(batch) && !is_closed(pool)) {

@@ -122,7 +122,8 @@ int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_la
     remote->lanes = calloc((size_t)num_lanes, sizeof(*remote->lanes));
     remote->orders = calloc((size_t)(options->num_envs + num_lanes), sizeof(*remote->orders));
     remote->replied = calloc((size_t)options->num_envs, sizeof(*remote->replied));
-    if (remote->lanes && remote->orders && remote->replied) {
+    remote->is_queued = calloc((size_t)num_lanes, sizeof(*remote->is_queued));
+    if (remote->lanes && remote->orders && remote->replied && remote->is_queued) {
       remote->arena = make_arena(pp_board_size(&shape, &pool->layout), &status);
     }
   }
@@ -155,6 +156,7 @@ void pp_remote_fini(pp_pool *pool) {
   free(remote->lanes);
   free(remote->orders);
   free(remote->replied);
+  free(remote->is_queued);
   free(remote);
   pool->remote = NULL;
 }
@@ -195,6 +197,19 @@ int pp_remote_check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t 
   return PP_OK;
 }
 
+/* The system puts who is woken on the core that it slept on, if that is idle, else nearby, where it
+ * may meet another and stay with it. So those of the caller's own core come last: by then the other
+ * cores are busy, and the caller is about to leave its own. */
+static void wake_queued(pp_board *board, int32_t num_lanes, const uint8_t *is_queued) {
+  int32_t here = pp_os_current_cpu();
+  for (int32_t is_late = 0; is_late < 2; is_late++) {
+    for (int32_t l = 0; l < num_lanes; l++) {
+      int32_t cpu = atomic_load_explicit(&board->posts[l].cpu, memory_order_relaxed);
+      if (is_queued[l] && (cpu == here) == is_late) pp_board_wake(board, l);
+    }
+  }
+}
+
 void pp_remote_queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
   pp_board *board = &pool->remote->board;
   for (int32_t l = 0; l < pool->remote->num_lanes; l++) {
@@ -207,10 +222,10 @@ void pp_remote_queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count
       board->desks[env_id].asked = pool->fleet.asked[env_id];
       pool->entries[queued++] = PP_ENTRY(place + i, env_id, 1);
     }
-    if (!queued) continue;
-    pp_board_push(board, l, pool->entries, queued);
-    pp_board_wake(board, l);
+    pool->remote->is_queued[l] = queued > 0;
+    if (queued) pp_board_push(board, l, pool->entries, queued);
   }
+  wake_queued(board, pool->remote->num_lanes, pool->remote->is_queued);
 }
 
 /* puts bytes where a worker can read them, in place of what was there for the same reader */

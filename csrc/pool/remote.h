@@ -20,7 +20,8 @@ typedef struct pp_remote {
   pp_arena *arena; /* lives as long as any of its blocks */
   pp_remote_lane *lanes;
   int32_t num_lanes;
-  int32_t *replied; /* environments of the last batch with replies, num_replied of them */
+  uint8_t *is_queued; /* by lane: room for one send */
+  int32_t *replied;   /* environments of the last batch with replies, num_replied of them */
   int32_t num_replied;
   pp_message *orders; /* one for each environment, then one for each lane: what they lie in */
 } pp_remote;

@@ -87,6 +87,7 @@ int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, p
     pp_seat_close(seat);
     return status;
   }
+  atomic_store_explicit(&seat->board.posts[lane].is_awake, 1, memory_order_relaxed);
   *out = seat;
   return PP_OK;
 }
@@ -162,27 +163,38 @@ static int has_reason(pp_post *post) {
          is_closing(post) || is_called(post);
 }
 
-/* 1: a reason came while spinning, which takes no core from the creator or another worker */
+/* cores that are left when all awake workers and the caller have theirs */
+static int32_t spare_cores(const pp_seat *seat) {
+  return seat->board.head->shape.cores - pp_board_awake(&seat->board) - 1;
+}
+
+/* 1: a reason came while spinning. That takes no core from the caller or another worker, nor from
+ * the caller's way to one: the system may wake it anywhere */
 static int spin(const pp_seat *seat, pp_post *post, int64_t timeout) {
-  const pp_board_shape *shape = &seat->board.head->shape;
   int64_t end = pp_os_now() + (timeout < PP_SPIN_NS ? timeout : PP_SPIN_NS);
-  if (shape->num_lanes + 1 > shape->cores) return 0;
-  do {
+  while (spare_cores(seat) > 0) {
     for (int32_t i = 0; i < 32; i++) {
       if (has_reason(post)) return 1;
       pp_os_relax();
     }
-  } while (pp_os_now() < end);
+    if (pp_os_now() >= end) break;
+  }
   return 0;
 }
 
-static void wait_for_reason(pp_seat *seat, pp_post *post, int64_t timeout) {
+/* Sleeps until there is a reason. Whoever gives up the core that the caller was short of wakes it:
+ * it spins there until the others are done, instead of being woken by the last of them. */
+static void sleep_for_reason(pp_seat *seat, pp_post *post, int64_t timeout) {
   uint32_t epoch;
-  if (has_reason(post) || spin(seat, post, timeout)) return;
+  atomic_store_explicit(&post->is_awake, 0, memory_order_relaxed);
+  if (spare_cores(seat) == 0 && pp_board_awake(&seat->board) > 0) {
+    pp_gate_wake(&seat->board.head->caller, 1);
+  }
+  atomic_store_explicit(&post->cpu, pp_os_current_cpu(), memory_order_relaxed);
   epoch = pp_gate_enter(&post->gate);
-  PP_TEST_DIE(asleep);
   if (!has_reason(post)) pp_gate_sleep(&post->gate, epoch, timeout);
   pp_gate_leave(&post->gate);
+  atomic_store_explicit(&post->is_awake, 1, memory_order_relaxed);
 }
 
 /* where a turn's row is */
@@ -210,7 +222,7 @@ int32_t pp_seat_take(pp_seat *seat, int64_t timeout) {
   pp_post *post = &seat->board.posts[seat->lane];
   pp_shift *shift = &seat->shift;
 
-  wait_for_reason(seat, post, timeout);
+  if (!has_reason(post) && !spin(seat, post, timeout)) sleep_for_reason(seat, post, timeout);
   if (is_closing(post)) return PP_ERR_CLOSED;
   shift->count = pp_board_take(&seat->board, seat->lane, seat->entries, seat->count);
   for (int32_t i = 0; i < shift->count; i++) {
