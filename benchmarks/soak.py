@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import json
+import math
 import os
 import random
 import signal
@@ -133,7 +134,7 @@ def soak(
     choose, draw = random.Random(seed), np.random.default_rng(seed)
     obs, _ = env.reset(seed=seed)
     ledger, killed, start = Ledger(obs), 0, time.perf_counter()
-    kill_at, sample_at = kill_every or steps + 1, 0
+    kill_at, sample_at = kill_every or math.inf, 0
     samples = []
     while ledger.rows < steps:
         actions = draw.integers(counting.ACTIONS, size=env.num_envs)
