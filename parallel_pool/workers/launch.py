@@ -1,0 +1,330 @@
+"""Launch: starts worker processes, and is what their creator holds of them.
+
+`start` runs a function in new processes, each at the other end of a `Wire`. Three methods:
+
+- "forkserver" (the default): a helper process, started at first use, has imported what workers need
+  and forks them. As quick as fork and as safe as spawn.
+- "spawn": each is a new interpreter.
+- "fork": each is a copy of this process as it is. The argument need not be picklable. Unsafe while
+  other threads run: a lock that one of them holds, in Python or in a C library, stays locked in the
+  child for ever. Threads of native pools do not exist there, nor does a CUDA context.
+
+With the first two nothing imports `__main__` again: notebooks, scripts without an
+`if __name__ == "__main__"`, and `python -` work, for cloudpickle takes along what `__main__`
+defines. A worker has the creator's import path, arguments, environment variables, folder and
+interpreter flags, inherits stdout and stderr, and finds stdin empty. It ignores Ctrl-C, which goes
+to all processes of a terminal: the creator decides what comes of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import socket
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NoReturn, Protocol
+
+from parallel_pool.workers import child, zygote
+from parallel_pool.workers.wire import Dumps, Wire, by_reference, by_value, wait
+
+METHODS = ("forkserver", "spawn", "fork")
+
+# exit code of a process that somebody else has waited for, or whose parent died: nobody knows it
+UNKNOWN = 255
+# seconds for a killed process to be gone
+BURIAL = 5.0
+
+
+def _has_pidfd() -> bool:
+    """Linux has had them from 5.3 on, and some sandboxes do not let them be used."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return False
+    return True
+
+
+HAS_PIDFD = _has_pidfd()
+# what to poll a worker's pidfd for: a hang-up needs no asking
+ENDED = select.POLLIN if HAS_PIDFD else 0
+
+
+class Parent(Protocol):
+    """The process that started a worker, and so the one that is told how it ended."""
+
+    def exitcode(self) -> int | None:
+        """Returns the code, None if the process has not ended; reaps it."""
+
+    def kill(self, number: int) -> None:
+        """Sends a signal, for want of a pidfd."""
+
+
+class Worker:
+    """A process that was started, from its creator's side. Usable from any thread.
+
+    Attributes:
+        name: what its process is called.
+        pid: its process id.
+        pidfd: a descriptor that becomes readable when the process has ended; -1 once closed. Where
+            the system has no pidfds, a copy of the wire's, which hangs up then: poll for `ENDED`.
+        wire: to talk to it.
+    """
+
+    def __init__(self, name: str, pid: int, pidfd: int, wire: Wire, parent: Parent) -> None:
+        self.name = name
+        self.pid = pid
+        self.pidfd = pidfd
+        self.wire = wire
+        self._parent = parent
+        self._exitcode: int | None = None
+        self._lock = threading.Lock()
+        _workers.add(self)
+
+    def __repr__(self) -> str:
+        state = "running" if self._exitcode is None else f"exit code {self._exitcode}"
+        return f"<Worker {self.name} pid={self.pid} {state}>"
+
+    @property
+    def exitcode(self) -> int | None:
+        """How the process ended: None while it runs, -N if signal N killed it, 255 if nobody can
+        tell, because its parent died or somebody else waited for it."""
+        with self._lock:
+            if self._exitcode is None and self.pidfd >= 0 and wait(self.pidfd, 0.0, ENDED):
+                self._exitcode = self._parent.exitcode()
+            return self._exitcode
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Sends a signal to the process, never to another one; none if it has ended."""
+        with self._lock:
+            if self._exitcode is not None or self.pidfd < 0:
+                return
+            with contextlib.suppress(ProcessLookupError):
+                if HAS_PIDFD:
+                    signal.pidfd_send_signal(self.pidfd, number)
+                else:
+                    self._parent.kill(number)
+
+    def join(self, timeout: float | None = None) -> bool:
+        """Waits for the process to end, for seconds or for ever; says whether it has."""
+        end = None if timeout is None else time.monotonic() + timeout
+        with self._lock:
+            if self._exitcode is not None or self.pidfd < 0:
+                return self._exitcode is not None
+            # another thread may close the worker's own
+            pidfd = os.dup(self.pidfd)
+        try:
+            if not wait(pidfd, end, ENDED):
+                return False
+            # the hang-up of a wire comes a moment before the end of its process
+            while self.exitcode is None and not HAS_PIDFD and self.pidfd >= 0:
+                if end is not None and time.monotonic() > end:
+                    return False
+                time.sleep(0.001)
+        finally:
+            os.close(pidfd)
+        return True
+
+    def close(self) -> None:
+        """Lets go of the wire and of the process, which is killed if it has not ended."""
+        self.kill()
+        self.join(BURIAL)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Closes descriptors, no more."""
+        self.wire.close()
+        with self._lock:
+            pidfd, self.pidfd = self.pidfd, -1
+        if pidfd >= 0:
+            os.close(pidfd)
+
+
+_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def _forget_workers() -> None:
+    """In a forked child: an end that it held on to would hide the creator's death from workers."""
+    for worker in list(_workers):
+        # the thread that held it is not here to release it
+        worker._lock = threading.Lock()
+        worker.let_go()
+    _workers.clear()
+
+
+os.register_at_fork(after_in_child=_forget_workers)
+
+
+class OwnChild:
+    """This process, as the parent of a worker."""
+
+    def __init__(self, pid: int, pidfd: int) -> None:
+        self._pid = pid
+        # who is waited for
+        self._who = (os.P_PIDFD, pidfd) if HAS_PIDFD else (os.P_PID, pid)
+
+    def exitcode(self) -> int | None:
+        try:
+            # looked at first and reaped then, lest Ctrl-C come between and the code be lost
+            ended = os.waitid(*self._who, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None:
+                return None
+            code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+            os.waitid(*self._who, os.WEXITED | os.WNOHANG)
+        except ChildProcessError:
+            return UNKNOWN
+        return code
+
+    def kill(self, number: int) -> None:
+        os.kill(self._pid, number)
+
+
+# -------------------------------------------------------------------------------------- start --
+
+
+def start(
+    method: str | None, target: str, arguments: Sequence[Any], *, name: str | Sequence[str]
+) -> list[Worker]:
+    """Starts a worker for each argument, all at once.
+
+    Args:
+        method: "forkserver", "spawn" or "fork"; None for forkserver.
+        target: "module:function", called with the worker's end of the wire and its argument. What
+            it raises comes as ("failed", exception or None, traceback) on the wire, be it raised by
+            the import of its module; the exit code is then 1.
+        arguments: one for each worker, anything that cloudpickle can pickle; with fork anything.
+        name: of each worker, or of all, which are then numbered.
+
+    Returns:
+        The workers, in order of their arguments. They need not have begun.
+
+    Raises:
+        ValueError: there is no such method.
+        OSError: not all could be started; those that could were ended.
+        Exception: what pickling an argument raised; none was started.
+    """
+    if method is None:
+        method = METHODS[0]
+    if method not in METHODS:
+        raise ValueError(f"method={method!r}: choose one of {', '.join(map(repr, METHODS))}")
+    names = [f"{name}-{i}" for i in range(len(arguments))] if isinstance(name, str) else name
+    starts = _STARTS[method](target, arguments, names)
+    workers: list[Worker] = []
+    try:
+        for begin in starts:
+            workers.append(begin())
+    except BaseException as error:
+        for worker in workers:
+            worker.kill()
+        for worker in workers:
+            worker.close()
+        if isinstance(error, OSError):
+            raise OSError(
+                error.errno,
+                f"{len(workers)} of {len(arguments)} worker processes could be started, then: "
+                f"{error.strerror or error}; those were ended. Fewer workers, or higher limits of "
+                "processes, files (ulimit -u -n) or memory may help",
+            ) from error
+        raise
+    return workers
+
+
+Starts = list[Callable[[], Worker]]
+
+
+def _packed(target: str, arguments: Sequence[Any]) -> list[bytes]:
+    """Pickles everything before anything is started."""
+    packed = []
+    for index, argument in enumerate(arguments):
+        try:
+            packed.append(child.pack(target, argument))
+        except Exception as error:
+            error.add_note(
+                f"while pickling what worker {index} of {len(arguments)} needs; the start method "
+                "'fork' does without pickling"
+            )
+            raise
+    return packed
+
+
+def _starts_spawn(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
+    around = pickle.dumps(child.surroundings(is_whole=False), 5)
+
+    def begin(packed: bytes, name: str) -> Worker:
+        here, there = Wire.pair()
+        with there, _closing_on_error(here), child.tell(around, packed) as told:
+            pid = child.run_python("parallel_pool.workers.child", told, there.fileno(), name)
+            return _own_child(pid, name, here, by_value)
+
+    return [
+        partial(begin, packed, name)
+        for packed, name in zip(_packed(target, arguments), names, strict=True)
+    ]
+
+
+def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
+    around = pickle.dumps(child.surroundings(is_whole=True), 5)
+
+    def begin(packed: bytes, name: str) -> Worker:
+        here, there = Wire.pair()
+        with there, _closing_on_error(here), child.tell(around, packed) as told:
+            offspring, pid, pidfd = zygote.current().fork(name, told, there.fileno())
+            if pidfd is None or not HAS_PIDFD:
+                pidfd = os.dup(here.fileno())
+            return Worker(name, pid, pidfd, Wire(here, by_value), offspring)
+
+    return [
+        partial(begin, packed, name)
+        for packed, name in zip(_packed(target, arguments), names, strict=True)
+    ]
+
+
+def _starts_fork(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
+    def begin(argument: Any, name: str) -> Worker:
+        here, there = Wire.pair()
+
+        def body() -> NoReturn:
+            here.close()
+            child.take_stdin_away()
+            child.name_process(name)
+            wire = Wire(there, by_reference)
+            child.leave(child.run(wire, lambda: (child.find(target), argument), by_reference))
+
+        with there, _closing_on_error(here):
+            return _own_child(child.fork(body), name, here, by_reference)
+
+    return [partial(begin, argument, name) for argument, name in zip(arguments, names, strict=True)]
+
+
+_STARTS: dict[str, Callable[[str, Sequence[Any], Sequence[str]], Starts]] = {
+    "spawn": _starts_spawn,
+    "forkserver": _starts_forkserver,
+    "fork": _starts_fork,
+}
+
+
+def _own_child(pid: int, name: str, here: socket.socket, dumps: Dumps) -> Worker:
+    """The worker that a child of this process is; nobody has waited for it yet."""
+    try:
+        pidfd = os.pidfd_open(pid) if HAS_PIDFD else os.dup(here.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        raise
+    return Worker(name, pid, pidfd, Wire(here, dumps), OwnChild(pid, pidfd))
+
+
+@contextlib.contextmanager
+def _closing_on_error(here: socket.socket) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        here.close()
+        raise

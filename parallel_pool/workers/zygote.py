@@ -1,0 +1,344 @@
+"""Zygote: a process that has imported what workers need, and forks them on request.
+
+One for each creator, started at first use. It has one thread and none of the creator's state, so
+forking it is safe. It ends when its creator does, and its children's deaths do not harm it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import itertools
+import os
+import pickle
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from typing import IO, Any, NoReturn
+
+from parallel_pool.workers import child
+from parallel_pool.workers.wire import Wire, by_reference
+
+# imported once for all workers; who lacks one of them will say so
+PRELOAD = ("numpy", "cloudpickle", "gymnasium", "parallel_pool.workers.loop")
+
+# Libraries read these when they are loaded: a zygote that has loaded them under other values would
+# hand those on.
+LOADED_BY = ("OMP_", "KMP_", "OPENBLAS_", "MKL_", "BLIS_", "NPY_", "LD_", "PYTHON")
+
+# seconds for the zygote to import everything and fork, and for it to notice a death; as good as
+# for ever, for a process that was not stopped
+PATIENCE, NEWS = 120.0, 5.0
+
+# exit code of a process whose parent died: nobody knows it
+UNKNOWN = 255
+
+# --------------------------------------------------------------------------------- in creator --
+
+
+class Zygote:
+    """The creator's side of a zygote. Usable from any thread.
+
+    Attributes:
+        pid: its process id.
+        is_dead: it has ended.
+    """
+
+    def __init__(self) -> None:
+        """Starts it.
+
+        Raises:
+            OSError: there are too many processes or there is too little memory.
+            RuntimeError: nobody knows where Python is.
+        """
+        self._loaded_by = _loaded_by()
+        self._lock = threading.Lock()
+        self._numbers = itertools.count()
+        self._exitcodes: dict[int, int] = {}
+        self.is_dead = False
+        here, there = Wire.pair()
+        self._wire = Wire(here, by_reference)
+        try:
+            with there, child.tell(pickle.dumps(PRELOAD)) as told:
+                self.pid = child.run_python(
+                    "parallel_pool.workers.zygote",
+                    told,
+                    there.fileno(),
+                    "parallel_pool-zygote",
+                    stdout=subprocess.DEVNULL,
+                )
+        except BaseException:
+            self._wire.close()
+            raise
+        _unreaped.add(self.pid)
+        _zygotes.add(self)
+        # workers hold on to it, so it lives as long as any of its children is of interest
+        weakref.finalize(self, self._wire.close).atexit = False
+
+    def is_fit(self) -> bool:
+        """Says whether it can fork, and has loaded what it did under the present variables."""
+        with self._lock:
+            self._listen(0.0)
+        return not self.is_dead and self._loaded_by == _loaded_by()
+
+    def fork(self, name: str, told: int, wire: int) -> tuple[Offspring, int, int | None]:
+        """Starts a worker that runs `child.main`.
+
+        Returns:
+            The worker's parent, its process id, and a pidfd, None where there is no such thing.
+
+        Raises:
+            OSError: it could not fork, or it ended.
+        """
+        streams = [fd for fd in (1, 2) if _is_open(fd)]
+        with self._lock:
+            number = next(self._numbers)
+            try:
+                self._wire.send(("fork", number, name, streams), [told, wire, *streams], PATIENCE)
+                end = time.monotonic() + PATIENCE
+                while True:
+                    heard, fds = self._wire.recv(max(0.0, end - time.monotonic()))
+                    if heard[:2] == ("forked", number):
+                        return Offspring(self, number), heard[2], fds[0] if fds else None
+                    if heard[:2] == ("refused", number):
+                        raise OSError(heard[2], f"fork: {os.strerror(heard[2])}")
+                    self._hear(heard, fds)
+            except (EOFError, ConnectionError):
+                self._die()
+                raise OSError(
+                    errno.ECHILD,
+                    f"the process {self.pid} that forks workers ended; stderr may tell why, and "
+                    "the start method 'spawn' does without it",
+                ) from None
+
+    def exitcode(self, number: int, timeout: float) -> int | None:
+        """Returns how a child ended, None if that is not known within seconds."""
+        end = time.monotonic() + timeout
+        with self._lock:
+            while number not in self._exitcodes and not self.is_dead:
+                if not self._listen(max(0.0, end - time.monotonic())):
+                    break
+            default = UNKNOWN if self.is_dead else None
+            return self._exitcodes.pop(number, default)
+
+    def kill(self, number: int, signal_number: int) -> None:
+        """Sends a signal to a child, where there is no pidfd to do so."""
+        with self._lock, contextlib.suppress(EOFError, ConnectionError):
+            self._wire.send(("kill", number, signal_number))
+
+    def let_go(self) -> None:
+        """Closes this end."""
+        self._wire.close()
+        self.is_dead = True
+
+    def _listen(self, timeout: float) -> bool:
+        """Hears all that was said, and waits for something; says whether there was any."""
+        has_heard = False
+        try:
+            while self._wire.poll(0.0 if has_heard else timeout):
+                self._hear(*self._wire.recv(NEWS))
+                has_heard = True
+        except (EOFError, ConnectionError):
+            self._die()
+        return has_heard
+
+    def _hear(self, heard: Any, fds: list[int]) -> None:
+        if heard[0] == "ended":
+            self._exitcodes[heard[1]] = heard[2]
+        # forked for a call that was interrupted: its wire is closed, so it will end by itself
+        for fd in fds:
+            os.close(fd)
+
+    def _die(self) -> None:
+        self.is_dead = True
+        self._wire.close()
+
+
+class Offspring:
+    """A zygote, as the parent of one worker."""
+
+    def __init__(self, zygote: Zygote, number: int) -> None:
+        self._zygote = zygote
+        self._number = number
+
+    def exitcode(self) -> int | None:
+        return self._zygote.exitcode(self._number, NEWS)
+
+    def kill(self, number: int) -> None:
+        self._zygote.kill(self._number, number)
+
+
+_current: Zygote | None = None
+_lock = threading.Lock()
+_zygotes: weakref.WeakSet[Zygote] = weakref.WeakSet()
+# process ids of those that may have ended
+_unreaped: set[int] = set()
+
+
+def current() -> Zygote:
+    """Returns this process's zygote; starts one if there is none that is fit."""
+    global _current
+    with _lock:
+        if _current is None or not _current.is_fit():
+            _current = None
+            _reap()
+            _current = Zygote()
+        return _current
+
+
+def retire() -> None:
+    """Lets this process's zygote end as soon as nobody asks for its children."""
+    global _current
+    with _lock:
+        _current = None
+
+
+def _reap() -> None:
+    for pid in list(_unreaped):
+        try:
+            ended, _ = os.waitpid(pid, os.WNOHANG)
+        except ChildProcessError:
+            ended = pid
+        if ended:
+            _unreaped.discard(pid)
+
+
+def _forget() -> None:
+    """In a forked child: zygotes are its parent's."""
+    global _current, _lock
+    _lock = threading.Lock()
+    _current = None
+    for zygote in list(_zygotes):
+        zygote.let_go()
+    _zygotes.clear()
+    _unreaped.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def _loaded_by() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith(LOADED_BY)}
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True
+
+
+# ---------------------------------------------------------------------------------- in zygote --
+
+
+def main(told: IO[bytes], fd: int) -> NoReturn:
+    """What a zygote runs."""
+    child.settle_signals()
+    child.name_process("parallel_pool-zygote")
+    control = child.adopt(fd, by_reference)
+    with told:
+        preload(pickle.load(told))
+    Nursery(control).serve()
+
+
+def preload(names: tuple[str, ...]) -> None:
+    for name in names:
+        # a worker that needs it will tell its creator
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    child.freeze()
+
+
+class Nursery:
+    """The zygote's side: what it forked, and has to tell about."""
+
+    def __init__(self, control: Wire) -> None:
+        self._control = control
+        # by process id
+        self._numbers: dict[int, int] = {}
+        self._alarm, alarm = socket.socketpair()
+        self._alarm.setblocking(False)
+        alarm.setblocking(False)
+        self._alarm_end = alarm
+        # a handler must be there for the alarm to ring
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(alarm.fileno(), warn_on_full_buffer=False)
+
+    def serve(self) -> NoReturn:
+        """Forks and reaps until the creator is gone."""
+        poll = select.poll()
+        poll.register(self._control.fileno(), select.POLLIN)
+        poll.register(self._alarm.fileno(), select.POLLIN)
+        try:
+            while True:
+                ready = {fd for fd, _ in poll.poll()}
+                if self._alarm.fileno() in ready:
+                    self._reap()
+                if self._control.fileno() in ready:
+                    asked, fds = self._control.recv()
+                    self._answer(asked, fds)
+        except EOFError:
+            pass
+        finally:
+            os._exit(0)
+
+    def _reap(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._alarm.recv(4096)
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            # none of ours: what a library left while it was imported
+            number = self._numbers.pop(pid, None)
+            if number is not None:
+                self._control.send(("ended", number, os.waitstatus_to_exitcode(status)))
+
+    def _answer(self, asked: Any, fds: list[int]) -> None:
+        if asked[0] == "kill":
+            for pid, number in self._numbers.items():
+                if number == asked[1]:
+                    os.kill(pid, asked[2])
+            return
+        _, number, name, streams = asked
+        try:
+            pid = child.fork(lambda: self._become(name, fds, streams))
+        except OSError as error:
+            self._control.send(("refused", number, error.errno))
+            return
+        finally:
+            for fd in fds:
+                os.close(fd)
+        self._numbers[pid] = number
+        try:
+            pidfds = [os.pidfd_open(pid)]
+        except (AttributeError, OSError):
+            pidfds = []
+        self._control.send(("forked", number, pid), pidfds)
+        for fd in pidfds:
+            os.close(fd)
+
+    def _become(self, name: str, fds: list[int], streams: list[int]) -> NoReturn:
+        """Turns the fork of a zygote into a worker."""
+        self._control.close()
+        self._alarm.close()
+        self._alarm_end.close()
+        child.name_process(name)
+        told, wire, *copies = fds
+        child.take_streams(list(zip(copies, streams, strict=True)))
+        # NumPy's own generator was seeded when it was imported, unlike Python's not again by a fork
+        if "numpy.random" in sys.modules:
+            sys.modules["numpy.random"].seed()
+        file = os.fdopen(told, "rb")
+        sys.path[:] = pickle.load(file)
+        child.main(file, wire)

@@ -1,0 +1,79 @@
+"""What tests have workers do: imported by them, so it imports little."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+from parallel_pool.workers.wire import Wire
+
+
+def echo(wire: Wire, argument: Any) -> None:
+    """Tells its process id and argument, then sends back whatever comes, descriptors as paths."""
+    wire.send(("hello", os.getpid(), argument))
+    while True:
+        try:
+            value, fds = wire.recv()
+        except EOFError:
+            return
+        wire.send((value, [os.readlink(f"/proc/self/fd/{fd}") for fd in fds]))
+
+
+def evaluate(wire: Wire, source: str) -> None:
+    """Sends what an expression comes to, and ends when the creator has heard it."""
+    wire.send(eval(source, {**globals(), "wire": wire}))
+
+
+class OwnError(Exception):
+    """Of no type that Python knows."""
+
+
+class Untold(Exception):
+    """Can be pickled, and not unpickled."""
+
+    def __init__(self, first: object, second: object) -> None:
+        super().__init__("told by one word")
+
+
+def fail(wire: Wire, argument: str) -> None:
+    if argument == "own":
+        raise OwnError("of my own", 7)
+    if argument == "unpicklable":
+        raise OwnError(threading.Lock())
+    if argument == "untold":
+        raise Untold(1, 2)
+    raise ValueError(argument)
+
+
+def end(wire: Wire, how: str) -> None:
+    """Ends its process as it is told to."""
+    wire.send("here")
+    wire.recv()
+    if how == "return":
+        return
+    if how == "os._exit":
+        os._exit(3)
+    if how == "sys.exit":
+        sys.exit(4)
+    if how == "segfault":
+        ctypes.string_at(0)
+    if how == "sleep":
+        time.sleep(600)
+    os.kill(os.getpid(), signal.Signals[how])
+    time.sleep(600)
+
+
+class Poison:
+    """An argument that can be pickled, and not unpickled."""
+
+    def __reduce__(self) -> Any:
+        return _refuse, ()
+
+
+def _refuse() -> None:
+    raise RuntimeError("this argument cannot be read")
