@@ -204,7 +204,7 @@ def test_atari_wrappers_are_told_apart() -> None:
         assert "is none of the wrappers" in other.reason
 
 
-@pytest.mark.parametrize("wrappers", [TimeLimit, 3])
+@pytest.mark.parametrize("wrappers", [TimeLimit, 3, (each for each in [TimeLimit])])
 def test_wrappers_that_are_no_sequence(wrappers: Any) -> None:
     with pytest.raises(TypeError, match="give a sequence"):
         parallel_pool.make_vec("CartPole-v1", 2, wrappers=wrappers)
@@ -670,6 +670,8 @@ def test_functions_are_given_to_processes(workers: None) -> None:
     for wrong in ({"num_envs": 2}, {"backend": "native"}):
         with pytest.raises(ValueError, match=r"num_envs=2|backend='native'"):
             PoolVectorEnv(env_fns, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="True by position"):
+        PoolVectorEnv(env_fns, 3, True)  # type: ignore[misc]
     for options in ({"g": 1}, {"num_threads": 2}, {"wrappers": [clip]}):
         with pytest.raises(TypeError, match=r"g: functions|num_threads=2|whole environments"):
             PoolVectorEnv(env_fns, **options)  # type: ignore[arg-type]

@@ -6,17 +6,17 @@ import copy
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
 from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry
 from parallel_pool.compat import env_specs, fusion, renderer
 from parallel_pool.compat.fusion import Chain, Refusal
+from parallel_pool.compat.python_env import PythonEnv
 from parallel_pool.compat.vector_options import DEFAULTS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Choice:
 
 def choose(
     env: Any,
-    wrappers: Iterable[Any] | None = None,
+    wrappers: Sequence[Any] | None = None,
     vector_kwargs: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Choice:
@@ -80,6 +80,9 @@ def choose(
         ValueError: there is no such backend; "native" was asked for, and there is nothing native.
         gymnasium.error.UnregisteredEnv: there is no such id.
     """
+    # not any iterable, for it is gone through several times
+    if not isinstance(wrappers, Sequence | None):
+        raise TypeError(f"wrappers={wrappers!r}: give a sequence of functions of an environment")
     given = dict(vector_kwargs or {})
     if not isinstance(env, (str, EnvSpec)) and isinstance(env, Iterable):
         env_fns = _functions(env, wrappers)
@@ -201,21 +204,6 @@ def process_options() -> set[str]:
     """Returns the names of what that class takes beside the functions."""
     kind = process_class()
     return set() if kind is None else _named(kind) - {"env_fns"}
-
-
-@dataclass(frozen=True)
-class PythonEnv:
-    """A function that makes one environment and wraps it, as make_vec's do."""
-
-    spec: EnvSpec
-    kwargs: Mapping[str, Any]
-    wrappers: tuple[Callable[[Any], Any], ...]
-
-    def __call__(self) -> Any:
-        env: Any = gymnasium.make(self.spec, **self.kwargs)
-        for wrapper in self.wrappers:
-            env = wrapper(env)
-        return env
 
 
 def make_processes(

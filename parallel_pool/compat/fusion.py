@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     from parallel_pool.buffers import Array
 
-# beyond it C would count anew, and integers would no longer be floats
+# C counts steps in 32 bits
 MOST_STEPS = 2**31 - 1
+
+# bounds of rewards: every integer up to this one is a float64
 EXACT_INTEGER = 2**53
 
 FLOATS = (float, np.float64, np.float32, np.float16)
@@ -78,7 +80,7 @@ class _Unknown(Exception):
     """A wrapper that is none of the known ones, or not as they are known."""
 
 
-def recognise(wrappers: Iterable[Any] | None, spec: EnvSpec) -> Chain | Refusal:
+def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
     """Tells whether wrappers are a chain of known ones, each as Gymnasium has it.
 
     Known are TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, and
@@ -89,12 +91,7 @@ def recognise(wrappers: Iterable[Any] | None, spec: EnvSpec) -> Chain | Refusal:
     Args:
         wrappers: callables that wrap one environment, the innermost first, as make_vec takes them.
         spec: of the environment; its additional_wrappers lie below those.
-
-    Raises:
-        TypeError: wrappers is no sequence.
     """
-    if not isinstance(wrappers, Iterable | None):
-        raise TypeError(f"wrappers={wrappers!r}: give a sequence of functions of an environment")
     try:
         found = [_of_spec(each) for each in spec.additional_wrappers]
         found += [_of_callable(each) for each in wrappers or ()]

@@ -94,6 +94,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             return self
         choice = _choose(env, wrappers, given)
         if choice.backend == backends.PROCESS:
+            if rest:
+                raise TypeError(f"{rest[0]!r} by position: give all but env and num_envs by name")
             made = backends.make_processes(choice, num_envs, wrappers, given)
             PoolVectorEnv.register(type(made))
             # by inheritance it is none of these, so that Python will not call __init__

@@ -1,0 +1,27 @@
+"""A function that makes one Python environment as make_vec does; worker processes import this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+
+if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
+
+
+@dataclass(frozen=True)
+class PythonEnv:
+    """Makes what a spec says, and puts wrappers around it, the first one innermost."""
+
+    spec: EnvSpec
+    kwargs: Mapping[str, Any]
+    wrappers: tuple[Callable[[Any], Any], ...]
+
+    def __call__(self) -> Any:
+        env: Any = gymnasium.make(self.spec, **self.kwargs)
+        for wrapper in self.wrappers:
+            env = wrapper(env)
+        return env
