@@ -78,6 +78,7 @@ void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
   for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
     pp_gate_init(&board->posts[lane].gate, 1);
     atomic_init(&board->posts[lane].current, -1);
+    atomic_init(&board->posts[lane].cpu, -1);
   }
   // last: a worker that sees it sees all the rest
   board->head->magic = MAGIC;

@@ -38,6 +38,10 @@ int pp_os_thread_start(pthread_t *thread, void *(*run)(void *), void *arg, const
 /* keeps the calling thread on these cores; PP_ERR_SYSTEM when refused or unknown here */
 int pp_os_thread_bind(const int32_t *cpus, int32_t count);
 
+/* moves the calling thread to a core that it may run on and that is not among these; the system may
+ * move it again. PP_AGAIN: there is none, PP_ERR_SYSTEM: refused or unknown here */
+int pp_os_thread_leave(const int32_t *taken, int32_t count);
+
 /* the core this thread runs on, -1 when unknown */
 int32_t pp_os_current_cpu(void);
 

@@ -88,6 +88,23 @@ int pp_os_thread_bind(const int32_t *cpus, int32_t count) {
   return pthread_setaffinity_np(pthread_self(), sizeof(set), &set) == 0 ? PP_OK : PP_ERR_SYSTEM;
 }
 
+int pp_os_thread_leave(const int32_t *taken, int32_t count) {
+  cpu_set_t own, free, one;
+  int32_t cpu = 0;
+  if (pthread_getaffinity_np(pthread_self(), sizeof(own), &own)) return PP_ERR_SYSTEM;
+  free = own;
+  for (int32_t i = 0; i < count; ++i) {
+    if (taken[i] >= 0 && taken[i] < CPU_SETSIZE) CPU_CLR(taken[i], &free);
+  }
+  while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &free)) ++cpu;
+  if (cpu == CPU_SETSIZE) return PP_AGAIN;
+  // there and free again: it starts where it stands
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  if (pthread_setaffinity_np(pthread_self(), sizeof(one), &one)) return PP_ERR_SYSTEM;
+  return pthread_setaffinity_np(pthread_self(), sizeof(own), &own) ? PP_ERR_SYSTEM : PP_OK;
+}
+
 int32_t pp_os_current_cpu(void) {
   return sched_getcpu();
 }
@@ -96,6 +113,12 @@ int32_t pp_os_current_cpu(void) {
 
 int pp_os_thread_bind(const int32_t *cpus, int32_t count) {
   (void)cpus;
+  (void)count;
+  return PP_ERR_SYSTEM;
+}
+
+int pp_os_thread_leave(const int32_t *taken, int32_t count) {
+  (void)taken;
   (void)count;
   return PP_ERR_SYSTEM;
 }

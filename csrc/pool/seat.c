@@ -9,6 +9,7 @@
 #include "os.h"
 #include "row.h"
 #include "spill.h"
+#include "topology.h"
 
 /* where a worker has left the bytes of an environment's last reply */
 typedef struct room {
@@ -182,6 +183,22 @@ static int spin(const pp_seat *seat, pp_post *post, int64_t timeout) {
   return 0;
 }
 
+/* The system wakes workers where they slept. Two that once met on a core would stay there, one
+ * after the other, while others are idle: whoever finds a worker before it on its core leaves. */
+static void spread_out(pp_seat *seat) {
+  const pp_board_shape *shape = &seat->board.head->shape;
+  int32_t here = pp_os_current_cpu(), is_met = 0, taken[PP_MAX_CPUS], count = 0;
+
+  if (shape->num_lanes > shape->cores || shape->num_lanes > PP_MAX_CPUS) return;
+  for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
+    int32_t cpu = atomic_load_explicit(&seat->board.posts[lane].cpu, memory_order_relaxed);
+    if (lane == seat->lane) continue;
+    taken[count++] = cpu;
+    is_met |= cpu == here && lane < seat->lane;
+  }
+  if (is_met) pp_os_thread_leave(taken, count);
+}
+
 /* Sleeps until there is a reason. Whoever gives up the core that the caller was short of wakes it:
  * it spins there until the others are done, instead of being woken by the last of them. */
 static void sleep_for_reason(pp_seat *seat, pp_post *post, int64_t timeout) {
@@ -194,6 +211,7 @@ static void sleep_for_reason(pp_seat *seat, pp_post *post, int64_t timeout) {
   epoch = pp_gate_enter(&post->gate);
   if (!has_reason(post)) pp_gate_sleep(&post->gate, epoch, timeout);
   pp_gate_leave(&post->gate);
+  spread_out(seat);
   atomic_store_explicit(&post->is_awake, 1, memory_order_relaxed);
 }
 
