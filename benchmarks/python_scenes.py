@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchmarks.outcome import Row
-from benchmarks.python_envs import CART_POLE, EPISODE, EXPONENTIAL, IMAGE
+from benchmarks.python_envs import CART_POLE, COSTS, EPISODE, EXPONENTIAL, IMAGE
 from benchmarks.python_rivals import (
     async_vector_env,
     plain_loop,
@@ -44,16 +44,18 @@ def python_scene(
     vs_async: float,
 ) -> Scene:
     """A race of everybody, with a bar against each."""
+    # where the environments are Gymnasium's, PufferLib steps an older version of them
+    is_gymnasiums = task.env_id not in COSTS
     bars: Mapping[str, float] = {ASYNC: vs_async, **{who.name: 1.0 for who in OTHERS}}
     return Scene(
         name=name,
         title=title,
         task=task,
         ours=(ours,),
-        rivals=(plain_loop, async_vector_env, *OTHERS, puffer_loop),
+        rivals=(plain_loop, async_vector_env, *OTHERS, *([puffer_loop] * is_gymnasiums)),
         bars=bars,
         shares={LOOP: share},
-        own_loops={who.name: (PUFFER_LOOP, LOOP) for who in PUFFERS},
+        own_loops={who.name: (PUFFER_LOOP, LOOP) for who in PUFFERS if is_gymnasiums},
         notes=NOTES,
         conclude=against_own_loops,
     )
