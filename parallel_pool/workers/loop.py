@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error
+from parallel_pool.errors import StateError
 from parallel_pool.workers import messages, spaces
 from parallel_pool.workers.messages import (
     FAILURE,
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 FOREVER = 3600 * 10**9
 # blocks whose arrays are kept at hand
 BLOCKS = 64
+
+# in place of an observation that was never made
+NOTHING = object()
 
 # looked up once, for the sake of turns
 take = lib.pp_seat_take
@@ -126,9 +130,15 @@ class Worker:
         self._is_ordered = bool(lib.pp_seat_is_ordered(seat))
         self._same_step = seating.autoreset == "same_step"
         self._is_disabled = seating.autoreset == "disabled"
-        self._writer = spaces.Writer(envs[0].observation_space) if seating.has_leaves else None
+        self._writer = (
+            spaces.Writer(seating.observation_space)
+            if seating.observation_space is not None
+            else None
+        )
         self._leaves = self._writer.leaves if self._writer else ()
-        self._actions = self._bind(count) if seating.has_records else None
+        self._actions = None if seating.action_space is None else self._bind(count)
+        # what each environment showed last
+        self._last: list[Any] = [NOTHING] * count
         # episodes that have ended: the next turn begins another
         self._ended = [False] * count
         restart = seating.restart
@@ -142,7 +152,7 @@ class Worker:
         size = ffi.new("int64_t *")
         records = lib.pp_seat_actions(self._seat, size)
         buffer = memoryview(ffi.buffer(records, size[0] * count))  # type: ignore[arg-type]
-        return spaces.ActionUnpacker(self._envs[0].action_space).bind(buffer, count)
+        return spaces.ActionUnpacker(self._seating.action_space).bind(buffer, count)
 
     def _look_up(self) -> None:
         """Keeps what turns call at hand; anew after whatever may have changed it."""
@@ -169,6 +179,7 @@ class Worker:
         assert self._actions is not None and self._writer is not None
         write, actions, rewards = self._writer.write, self._actions, self._rewards
         current, first, ended, owed = self._current, self._first, self._ended, self._owed
+        last = self._last
         for i, step in enumerate(self._steps):
             current[0] = first + i
             if ended[i] or owed[i]:
@@ -180,6 +191,7 @@ class Worker:
                         self._end(i, i, arrays, row, observation, terminated, truncated, info)
                     else:
                         write(arrays, row, observation)
+                        last[i] = observation
                         if info:
                             self._reply(i, {INFO: info})
                     rewards[i] = reward
@@ -208,8 +220,12 @@ class Worker:
             if asked == lib.PP_ASKED_RESTART:
                 self._tell_restart(turn, i)
             elif asked != lib.PP_ASKED_STEP:
-                self._owed[i] = False
-                self._begin(turn, i, self._order(turn) or {})
+                order = self._order(turn) or {}
+                if order == messages.KEEP:
+                    self._keep(turn, i)
+                else:
+                    self._owed[i] = False
+                    self._begin(turn, i, order)
             elif self._owed[i]:
                 self._owed[i] = False
                 self._tell_restart(turn, i)
@@ -274,6 +290,19 @@ class Worker:
         self._rewards[turn] = 0.0
         self._is_reset[turn] = 1
 
+    def _keep(self, turn: int, i: int) -> None:
+        """A row that shows what was shown last, of an environment that is left as it is."""
+        arrays, row = self._place(turn)
+        if self._last[i] is not NOTHING:
+            self._show(turn, arrays, row, self._last[i], {})
+        elif self._seating.restart is not None:
+            lib.pp_seat_recall(self._seat, turn, 0)
+        else:
+            raise StateError(
+                f"environment {self._env_ids[turn]} has shown nothing yet: reset it first"
+            )
+        self._rewards[turn] = 0.0
+
     def _reset(self, i: int, arguments: dict[str, Any]) -> Any:
         self._ended[i] = True
         seed, self._seeds[i] = self._seeds[i], None
@@ -335,6 +364,7 @@ class Worker:
             self._writer.write(arrays, row, observation)
         else:
             reply[OBSERVATION] = observation
+        self._last[self._env_ids[turn] - self._first] = observation
         if reply:
             self._reply(turn, reply)
 

@@ -10,6 +10,8 @@ from typing import Any
 # what a worker's reply to a turn may hold, by key; left out what there is none of
 INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
 Reply = dict[int, Any]
+# an order in place of a reset's arguments: nothing but to show what was shown last
+KEEP = "keep"
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ class Seating:
         rows, size: of a block of results.
         fields, finals: offset in a block and bytes of a row, for each leaf of an observation; the
             latter with SAME_STEP only.
-        has_leaves: observations lie in the block; else they are told in replies.
-        has_records: actions lie in the pool's memory; else they come as orders.
+        observation_space: by whose leaves, in their order, observations lie in the block; None if
+            they are told in replies.
+        action_space: by which actions lie in the pool's memory; None if they come as orders.
         autoreset: "next_step", "same_step" or "disabled".
         restart: None in the first worker of a lane.
         remakes: an environment that raises is made anew, as with a worker that died.
@@ -66,8 +69,8 @@ class Seating:
     size: int
     fields: list[tuple[int, int]]
     finals: list[tuple[int, int]]
-    has_leaves: bool
-    has_records: bool
+    observation_space: Any
+    action_space: Any
     autoreset: str
     restart: Restart | None = None
     remakes: bool = False

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +24,30 @@ if TYPE_CHECKING:
 
     from parallel_pool._core import CData
     from parallel_pool.base_pool import Batch, Views
+    from parallel_pool.buffers import Array
 
 # what one configuration of C can hold; larger spaces travel as objects
 MAX_LEAVES = 32
 NOTHING = np.zeros((0,), np.uint8)
+
+
+@dataclass
+class Call:
+    """What was asked of environments outside all stepping.
+
+    Attributes:
+        kind: of question.
+        env_ids: who was asked, in order.
+        waiting: by lane, the environments whose worker has not answered yet.
+        answers: by environment.
+        failures: environments of one worker, and what it said instead.
+    """
+
+    kind: str
+    env_ids: list[int]
+    waiting: dict[int, list[int]]
+    answers: dict[int, Any] = field(default_factory=dict)
+    failures: list[tuple[list[int], Failure]] = field(default_factory=list)
 
 
 class RecordReader:
@@ -70,6 +92,7 @@ class ProcessPool(BasePool):
         metadata, render_mode, spec: of the first environment.
         num_workers: processes.
         leaves: of an observation, in order of their columns; None if they travel as objects.
+        sends_objects: actions travel as objects; else they are arrays, or trees of arrays.
     """
 
     _holds = "processes"
@@ -167,6 +190,7 @@ class ProcessPool(BasePool):
         self._packer: spaces.ActionPacker | None = None
         if spaces.leaves(self.single_action_space) is not None:
             self._packer = spaces.ActionPacker(self.single_action_space, num_envs)
+        self.sends_objects = self._packer is None
 
     def _make_reader(self, num_envs: int) -> RecordReader | NoReader:
         return NoReader() if self._packer is None else RecordReader(self._packer)
@@ -219,8 +243,8 @@ class ProcessPool(BasePool):
             size=lib.pp_batch_size(self._handle),
             fields=[place for is_final, place in places if not is_final],
             finals=[place for is_final, place in places if is_final],
-            has_leaves=self.leaves is not None,
-            has_records=self._packer is not None,
+            observation_space=None if self.leaves is None else self.single_observation_space,
+            action_space=None if self._packer is None else self.single_action_space,
             autoreset=self.autoreset,
             remakes=remakes,
         )
@@ -266,13 +290,20 @@ class ProcessPool(BasePool):
         check(lib.pp_pool_order(self._handle, env_id, data, len(data), own_error.raw))
 
     def send_reset(
-        self, env_ids: Any = None, *, seed: seeds.Seed = None, options: Any = None
+        self,
+        env_ids: Any = None,
+        *,
+        seed: seeds.Seed = None,
+        options: Any = None,
+        mask: Array | None = None,
     ) -> None:
         """Queues resets of the environments named (None: all).
 
         Args:
             seed: seed + i for the i-th named, or one for each; None keeps the generators.
             options: given to every environment's reset as it is.
+            mask: bool for each named: those that are False are left as they are, and their rows
+                show again what they showed last.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
@@ -281,9 +312,12 @@ class ProcessPool(BasePool):
         ids = self._id_list(env_ids)
         count, raw = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
         each = seeds.spread(seed, count)
-        for env_id, own in zip(ids, each, strict=True):
-            arguments = {} if own is None else {"seed": own}
-            if options is not None:
+        chosen = [True] * count if mask is None else mask.tolist()
+        for env_id, own, is_chosen in zip(ids, each, chosen, strict=True):
+            arguments: Any = {} if own is None else {"seed": own}
+            if not is_chosen:
+                arguments = messages.KEEP
+            elif options is not None:
                 arguments["options"] = options
             self._order(env_id, messages.dumps(arguments) if arguments else b"")
         null = ffi.NULL
@@ -364,11 +398,38 @@ class ProcessPool(BasePool):
             PoolTimeoutError: no answer in time.
             Exception: what an environment raised.
         """
-        return self._ask(env_ids, timeout, "call", lambda ids: (name, args, kwargs))
+        return self.recv_call(self.send_call(name, args, kwargs, env_ids), timeout)
+
+    def send_call(
+        self,
+        name: str,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        env_ids: Any = None,
+    ) -> Call:
+        """The first half of `call`: asks the workers and does not wait."""
+        return self._ask(env_ids, "call", lambda ids: (name, args, kwargs or {}))
+
+    def recv_call(self, call: Call, timeout: float | None = None) -> list[Any]:
+        """The other half of `call`: waits for all answers; after PoolTimeoutError once more."""
+        timeout = seconds(timeout)
+        end = None if timeout is None else time.monotonic() + timeout
+        while call.waiting:
+            lane, own = next(iter(call.waiting.items()))
+            is_done, answer = pickle.loads(self._answer(lane, end, timeout))
+            del call.waiting[lane]
+            if not is_done:
+                call.failures.append((own, answer))
+            elif answer is not None:
+                call.answers.update(zip(own, answer, strict=True))
+        for own, failure in call.failures:
+            what = f"{self._name}: {call.kind} of environments {own}"
+            crew.raise_failure(failure, what, own, ())
+        return [call.answers.get(env_id) for env_id in call.env_ids]
 
     def get_attr(self, name: str, env_ids: Any = None) -> list[Any]:
         """Gets an attribute of the environments named (None: all), callable or not."""
-        return self._ask(env_ids, None, "get", lambda ids: (name,))
+        return self.recv_call(self._ask(env_ids, "get", lambda ids: (name,)))
 
     def set_attr(self, name: str, values: Sequence[Any], env_ids: Any = None) -> None:
         """Sets an attribute of the environments named (None: all), each to its value."""
@@ -376,23 +437,19 @@ class ProcessPool(BasePool):
         if len(values) != len(ids):
             raise ValueError(f"{len(values)} values: give one for each of {len(ids)} environments")
         of = dict(zip(ids, values, strict=True))
-        self._ask(env_ids, None, "set", lambda ids: (name, [of[env_id] for env_id in ids]))
+        self.recv_call(self._ask(env_ids, "set", lambda ids: (name, [of[i] for i in ids])))
 
     def apply(self, function: Callable[[Any], Any], env_ids: Any = None) -> list[Any]:
         """Calls a function with each of the environments named (None: all), where they live."""
         import cloudpickle
 
         data = cloudpickle.dumps(function)
-        return self._ask(env_ids, None, "apply", lambda ids: (data,))
+        return self.recv_call(self._ask(env_ids, "apply", lambda ids: (data,)))
 
     def _ask(
-        self,
-        env_ids: Any,
-        timeout: float | None,
-        kind: str,
-        arguments: Callable[[list[int]], tuple[Any, ...]],
-    ) -> list[Any]:
-        """Asks every worker that has some of them, all at once; answers in order of the ids."""
+        self, env_ids: Any, kind: str, arguments: Callable[[list[int]], tuple[Any, ...]]
+    ) -> Call:
+        """Asks every worker that has some of them, all at once."""
         ids = self._id_list(env_ids)
         if self.in_flight:
             raise StateError(f"{self.in_flight} environments are in flight: receive them first")
@@ -402,22 +459,10 @@ class ProcessPool(BasePool):
         for lane, own in lanes.items():
             data = messages.dumps((kind, own, *arguments(own)))
             check(lib.pp_pool_request(self._handle, lane, data, len(data), own_error.raw))
-        answers: dict[int, Any] = {}
-        failures = []
-        for lane, own in lanes.items():
-            is_done, answer = pickle.loads(self._answer(lane, timeout))
-            if not is_done:
-                failures.append((own, answer))
-            elif answer is not None:
-                answers.update(zip(own, answer, strict=True))
-        for own, failure in failures:
-            crew.raise_failure(failure, f"{self._name}: {kind} of environments {own}", own, ())
-        return [answers.get(env_id) for env_id in ids]
+        return Call(kind, ids, lanes)
 
-    def _answer(self, lane: int, timeout: float | None) -> bytes:
-        import time
-
-        end = None if timeout is None else time.monotonic() + timeout
+    def _answer(self, lane: int, end: float | None, timeout: float | None) -> bytes:
+        """Waits for a worker's answer, until `end` on the monotonic clock."""
         data, size = ffi.new("const void **"), ffi.new("int64_t *")
         while True:
             left = 10**9 if end is None else int(max(0.0, end - time.monotonic()) * 1e9)

@@ -1,0 +1,118 @@
+"""RowReader: what rows and replies of a pool of worker processes are to a vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool.workers.messages import FINAL_INFO, FINAL_OBSERVATION, INFO, OBSERVATION
+from parallel_pool.workers.spaces import Reader, batch_objects
+
+if TYPE_CHECKING:
+    from gymnasium.spaces import Space
+
+    from parallel_pool.base_pool import Batch, Views
+    from parallel_pool.buffers import Array
+    from parallel_pool.workers.messages import Reply
+    from parallel_pool.workers.process_pool import ProcessPool
+
+    # observations, rewards, terminations, truncations; the leaves of final observations, or none
+    Shown = tuple[Any, Array, Array, Array, Sequence[Array]]
+
+Infos = dict[str, Any]
+AddInfo = Callable[[Infos, Infos, int], Infos]
+
+
+class RowReader:
+    """Reads the batches of one pool, of all its environments in order.
+
+    Attributes:
+        show: makes of a batch's views what there is in it; see `Shown`.
+        has_objects: observations travel as objects: `show` says None, `batch` makes them.
+    """
+
+    def __init__(self, pool: ProcessPool, space: Space[Any]) -> None:
+        """Takes the space of one observation as the vector environment shows it."""
+        self._space = space
+        self.has_objects = pool.leaves is None
+        # of objects, what each environment showed last
+        self._last: list[Any] = [None] * pool.num_envs
+        self._reader: Reader | None = None
+        places: list[int] = []
+        if pool.leaves is not None:
+            self._reader = Reader(space)
+            # equal spaces may have their keys in another order
+            paths = [leaf.path for leaf in pool.leaves]
+            places = [paths.index(leaf.path) for leaf in self._reader.leaves]
+        engine = {c.name: i for i, c in enumerate(pool.columns) if c.field < 0}
+        self._terminated, self._truncated = engine["terminated"], engine["truncated"]
+        first = next((i for i, c in enumerate(pool.columns) if c.is_final), None)
+        finals = [] if first is None else [first + place for place in places]
+        self.show = _shower(self._reader, places, finals, engine)
+
+    def ended(self, batch: Batch) -> Array:
+        """Returns whose episode ended, in a new array."""
+        ended: Array = batch[self._terminated] | batch[self._truncated]
+        return ended
+
+    def infos(self, add: AddInfo, replies: Mapping[int, Reply], shown: Shown) -> Infos:
+        """Returns the infos that environments told with their rows.
+
+        Args:
+            add: `VectorEnv._add_info`, which knows how infos are put together.
+            replies: in order of the environments.
+            shown: the rows.
+        """
+        infos: Infos = {}
+        for i, reply in replies.items():
+            if FINAL_INFO in reply:
+                final = {
+                    "final_obs": self._final_observation(i, reply, shown),
+                    "final_info": reply[FINAL_INFO],
+                }
+                infos = add(infos, final, i)
+            if INFO in reply:
+                infos = add(infos, reply[INFO], i)
+        return infos
+
+    def _final_observation(self, i: int, reply: Reply, shown: Shown) -> Any:
+        if FINAL_OBSERVATION in reply:
+            return reply[FINAL_OBSERVATION]
+        return self._last[i] if self._reader is None else self._reader.row(shown[4], i)
+
+    def batch(self, replies: Mapping[int, Reply]) -> Any:
+        """Returns observations that were told as objects; of whoever told none the last one."""
+        last = self._last
+        for i, reply in replies.items():
+            if OBSERVATION in reply:
+                last[i] = reply[OBSERVATION]
+        return batch_objects(self._space, last)
+
+
+def _shower(
+    reader: Reader | None, places: list[int], finals: list[int], engine: dict[str, int]
+) -> Callable[[Views], Shown]:
+    """Makes the quickest `show` there is."""
+    reward, terminated, truncated = (engine[name] for name in ("reward", "terminated", "truncated"))
+
+    def show_objects(views: Views) -> Shown:
+        return None, views[reward](), views[terminated](), views[truncated](), ()
+
+    def show_array(views: Views) -> Shown:
+        return views[0](), views[reward](), views[terminated](), views[truncated](), ()
+
+    def show_tree(views: Views) -> Shown:
+        assert reader is not None
+        return (
+            reader.batch([views[place]() for place in places]),
+            views[reward](),
+            views[terminated](),
+            views[truncated](),
+            [views[place]() for place in finals],
+        )
+
+    if reader is None:
+        return show_objects
+    if not finals and len(places) == 1 and not reader.leaves[0].path:
+        return show_array
+    return show_tree

@@ -1,0 +1,83 @@
+"""The spaces of a vector environment, by those of the environments in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gymnasium.spaces import Space
+from gymnasium.spaces.utils import is_space_dtype_shape_equiv
+from gymnasium.vector.utils import batch_differing_spaces, batch_space
+
+AnySpace = Space[Any]
+
+
+@dataclass(frozen=True)
+class VectorSpaces:
+    """Spaces of one environment, and of all of them."""
+
+    single_observation: AnySpace
+    observation: AnySpace
+    single_action: AnySpace
+    action: AnySpace
+
+
+def combine(
+    observation_mode: Any, observations: Sequence[AnySpace], actions: Sequence[AnySpace]
+) -> VectorSpaces:
+    """Checks the spaces of all environments, one of each, and makes those of the whole.
+
+    Args:
+        observation_mode: "same"; "different": of one shape and dtype, with other bounds; or a
+            tuple of a batched and a single observation space to show instead of their own.
+
+    Raises:
+        TypeError, ValueError: observation_mode is none of these.
+        RuntimeError: the environments' spaces differ by more than it allows.
+    """
+    count = len(observations)
+    single = observations[0]
+    if isinstance(observation_mode, tuple) and len(observation_mode) == 2:
+        for space in observation_mode:
+            if not isinstance(space, Space):
+                raise TypeError(
+                    f"observation_mode holds {space!r}, a {type(space).__name__}: give a tuple of"
+                    " a batched and a single space"
+                )
+        batched, single = observation_mode
+    elif observation_mode == "same":
+        batched = batch_space(single, count)
+    elif observation_mode == "different":
+        batched = None
+    else:
+        raise ValueError(
+            f"observation_mode={observation_mode!r}: choose 'same', 'different' or a tuple of a"
+            " batched and a single space"
+        )
+    for i, space in enumerate(observations):
+        _check_observation(observation_mode, i, space, single)
+    for i, space in enumerate(actions):
+        if space != actions[0]:
+            raise RuntimeError(
+                f"environment {i} has the action space {space}, and environment 0 {actions[0]}:"
+                " those of all environments must be equal"
+            )
+    if batched is None:
+        # after the check, which says better what is wrong
+        batched = batch_differing_spaces(list(observations))
+    return VectorSpaces(single, batched, actions[0], batch_space(actions[0], count))
+
+
+def _check_observation(observation_mode: Any, i: int, space: AnySpace, single: AnySpace) -> None:
+    if observation_mode == "same":
+        if space != single:
+            raise RuntimeError(
+                f"environment {i} has the observation space {space}, and environment 0 {single}:"
+                " with observation_mode='same' they must be equal; 'different' allows other bounds"
+            )
+    elif not is_space_dtype_shape_equiv(space, single):
+        raise RuntimeError(
+            f"environment {i} has the observation space {space}, which has not the shape and dtype"
+            f" of {single}: no observation_mode can batch these"
+        )
