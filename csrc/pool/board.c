@@ -43,7 +43,7 @@ static void lay_out(pp_board_head *head, const pp_board_shape *shape, const pp_l
   head->failures = after(&end, shape->capacity * lanes * (int64_t)sizeof(int32_t));
   head->rows = after(&end, rows * (int64_t)sizeof(uint64_t));
   head->actions = after(&end, envs * shape->action_bytes);
-  head->last = after(&end, envs * head->last_bytes);
+  head->last = after(&end, envs * 2 * head->last_bytes);
   head->size = end;
 }
 
@@ -96,22 +96,37 @@ void pp_board_share(const pp_board *board, int32_t lane, int32_t *first, int32_t
   *count = (int32_t)((int64_t)shape->num_envs * (lane + 1) / shape->num_lanes) - *first;
 }
 
-void pp_board_keep(pp_board *board, char *memory, int32_t row, int32_t env_id) {
+/* one of the two copies of what an environment showed last */
+static char *copy_of(const pp_board *board, int32_t env_id, int32_t copy) {
+  return board->last + board->head->last_bytes * (2 * (int64_t)env_id + copy);
+}
+
+int32_t pp_board_elapsed(const pp_board *board, int32_t env_id) {
+  const pp_desk *desk = &board->desks[env_id];
+  return desk->elapsed[atomic_load_explicit(&desk->kept, memory_order_acquire)];
+}
+
+void pp_board_keep(pp_board *board, char *memory, int32_t row, int32_t env_id, int32_t elapsed) {
   const pp_layout *layout = &board->head->layout;
-  char *to = board->last + board->head->last_bytes * env_id;
-  for (int32_t i = 0; i < layout->num_fields; i++) {
+  pp_desk *desk = &board->desks[env_id];
+  int32_t next = !atomic_load_explicit(&desk->kept, memory_order_acquire);
+  char *to = copy_of(board, env_id, next);
+  for (int32_t i = 0; board->head->last_bytes && i < layout->num_fields; i++) {
     int64_t bytes = layout->columns[i].row_bytes;
     memcpy(to, pp_layout_at(layout, memory, i, row), (size_t)bytes);
     PP_TEST_DIE(half_kept);
     to += bytes;
   }
+  desk->elapsed[next] = elapsed;
+  atomic_store_explicit(&desk->kept, next, memory_order_release);
 }
 
 void pp_board_recall(const pp_board *board, char *memory, int32_t row, int32_t env_id,
                      int32_t is_final) {
   const pp_layout *layout = &board->head->layout;
   int32_t first = is_final ? layout->final_fields : 0;
-  const char *from = board->last + board->head->last_bytes * env_id;
+  int32_t kept = atomic_load_explicit(&board->desks[env_id].kept, memory_order_acquire);
+  const char *from = copy_of(board, env_id, kept);
   for (int32_t i = 0; i < layout->num_fields; i++) {
     int64_t bytes = layout->columns[i].row_bytes;
     memcpy(pp_layout_at(layout, memory, first + i, row), from, (size_t)bytes);

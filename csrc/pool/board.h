@@ -39,9 +39,13 @@ typedef struct pp_desk {
   /* a pp_desk_state. Release when it says more than before, acquire by whoever acts on it; the
    * creator reads a dead worker's only after the system has told of its death */
   _Alignas(64) _Atomic int32_t state;
-  int32_t place;    /* its row in the ring: the creator's (ordered), or claimed by the worker */
-  int32_t asked;    /* a pp_asked */
-  int32_t elapsed;  /* steps of the running episode; the worker's */
+  int32_t place; /* its row in the ring: the creator's (ordered), or claimed by the worker */
+  int32_t asked; /* a pp_asked */
+  /* Which of two copies holds what it showed last: steps of the episode here, fields in the table.
+   * The worker writes the other copy and then turns to it, release, so that death leaves one whole.
+   * Acquire by the creator and by the worker that comes next */
+  _Atomic int32_t kept;
+  int32_t elapsed[2];
   pp_message order; /* from the creator, in the arena: seed and options of a reset, large actions */
   pp_message reply; /* from the worker, in its spill: infos, what memory can't hold, an exception */
 } pp_desk;
@@ -89,7 +93,7 @@ typedef struct pp_board_shape {
   int32_t is_ordered;
   int32_t cores; /* of the whole process, for the decision to spin */
   int64_t action_bytes;
-  int32_t keeps_last; /* 1: what each environment showed last is kept apart */
+  int32_t keeps_last; /* 1: what each environment showed last is kept apart, its fields too */
 } pp_board_shape;
 
 typedef struct pp_board_head {
@@ -124,7 +128,7 @@ typedef struct pp_board {
    * what was known to those who claimed before */
   _Atomic uint64_t *rows;
   char *actions; /* num_envs x action_bytes */
-  char *last;    /* num_envs x last_bytes */
+  char *last;    /* num_envs x 2 x last_bytes */
 } pp_board;
 
 /* bytes that the tables need */
@@ -140,9 +144,12 @@ int pp_board_attach(pp_board *board, void *base);
 /* the environments of a lane: first .. first+count-1 */
 void pp_board_share(const pp_board *board, int32_t lane, int32_t *first, int32_t *count);
 
-/* keeps the fields of a row as what an environment showed last; writes them into another row,
- * is_final: as those of an ended episode */
-void pp_board_keep(pp_board *board, char *memory, int32_t row, int32_t env_id);
+/* steps of an environment's episode, as it showed last */
+int32_t pp_board_elapsed(const pp_board *board, int32_t env_id);
+
+/* keeps a row as what an environment showed last: steps of its episode, and fields if the shape
+ * says so; writes the fields into another row, is_final: as those of an ended episode */
+void pp_board_keep(pp_board *board, char *memory, int32_t row, int32_t env_id, int32_t elapsed);
 void pp_board_recall(const pp_board *board, char *memory, int32_t row, int32_t env_id,
                      int32_t is_final);
 

@@ -344,7 +344,9 @@ int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void 
 
   if (status < 0) return status;
   epoch = pp_gate_enter(gate);
-  if (!is_answered(post)) pp_gate_sleep(gate, epoch, timeout < slice ? timeout : slice);
+  if (!is_answered(post) && pp_pool_check(pool, NULL) >= 0) {
+    pp_gate_sleep(gate, epoch, timeout >= 0 && timeout < slice ? timeout : slice);
+  }
   pp_gate_leave(gate);
   if (!is_answered(post)) return pp_pool_check(pool, error);
   if (post->reply.size < 0) {
@@ -409,8 +411,10 @@ static void settle_locked(pp_pool *pool, int32_t env_id, int32_t how) {
   desk->reply = (pp_message){0, -1};
   if (how == PP_BURY_REPEAT) {
     pp_board_recall(board, memory, row, env_id, 0);
+    if (layout->final_fields >= 0) pp_board_recall(board, memory, row, env_id, 1);
     *(uint8_t *)pp_layout_at(layout, memory, layout->truncated, row) = 1;
-    *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) = desk->elapsed;
+    *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) =
+        pp_board_elapsed(board, env_id);
   }
   // release: the row is written
   atomic_store_explicit(&desk->state, how == PP_BURY_REPEAT ? PP_DESK_DONE : PP_DESK_FAILED,
@@ -443,10 +447,28 @@ static void recount_locked(pp_pool *pool, int32_t lane) {
   }
 }
 
-int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled, pp_error *error) {
-  int32_t status = pp_pool_check(pool, error), count = 0;
-  const pp_remote_lane *own = &pool->remote->lanes[lane];
+static int check_burial(const pp_pool *pool, int32_t lane, int32_t how, pp_error *error) {
+  int status = pp_pool_check(pool, error);
   if (status < 0) return status;
+  if (lane < 0 || lane >= pool->remote->num_lanes) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "lane %d: choose 0 to %d", lane,
+                        pool->remote->num_lanes - 1);
+  }
+  if (how < PP_BURY_FAIL || how > PP_BURY_REQUEUE) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "how=%d: choose a pp_burial", how);
+  }
+  if (how != PP_BURY_FAIL && !pool->remote->board.head->shape.keeps_last) {
+    return pp_error_set(error, PP_ERR_STATE,
+                        "this pool does not keep what was shown last: make it with keeps_last=1");
+  }
+  return PP_OK;
+}
+
+int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled, pp_error *error) {
+  int32_t status = check_burial(pool, lane, how, error), count = 0;
+  const pp_remote_lane *own;
+  if (status < 0) return status;
+  own = &pool->remote->lanes[lane];
   pthread_mutex_lock(&pool->lock);
   pp_board_clear(&pool->remote->board, lane);
   pool->remote->lanes[lane].is_dead = how == PP_BURY_FAIL;

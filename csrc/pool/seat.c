@@ -52,26 +52,32 @@ static int alloc_shift(pp_seat *seat) {
              : PP_ERR_MEMORY;
 }
 
-/* where the replies end that a dead predecessor left and nobody has read */
-static int64_t unread_end(const pp_seat *seat) {
-  int64_t end = 0;
-  for (int32_t i = 0; i < seat->count; i++) {
-    const pp_message *reply = &seat->board.desks[seat->first + i].reply;
-    int64_t after = reply->offset + pp_spill_room(reply->size);
-    if (reply->size && after > end) end = after;
+/* where the replies lie that a dead predecessor left and perhaps nobody has read yet */
+static void find_unread(const pp_seat *seat, int64_t *left, int64_t *left_end) {
+  *left = *left_end = 0;
+  for (int32_t i = 0; i <= seat->count; i++) {
+    const pp_message *reply = i < seat->count ? &seat->board.desks[seat->first + i].reply
+                                              : &seat->board.posts[seat->lane].reply;
+    int64_t end = reply->offset + pp_spill_room(reply->size);
+    if (reply->size <= 0) continue;
+    if (!*left_end || reply->offset < *left) *left = reply->offset;
+    if (end > *left_end) *left_end = end;
   }
-  return end;
 }
 
 static int open_seat(pp_seat *seat, int32_t memory, int64_t reserve, int32_t spill,
                      pp_error *error) {
   int status = pp_arena_attach(&seat->arena, memory, reserve);
+  int64_t left, left_end;
   if (status < 0) return pp_error_set(error, status, "can't map the pool's memory");
   status = pp_board_attach(&seat->board, seat->arena.base);
   if (status < 0) return pp_error_set(error, status, "the pool's memory is of another build");
   pp_board_share(&seat->board, seat->lane, &seat->first, &seat->count);
   status = alloc_shift(seat);
-  if (status >= 0) status = pp_spill_init(&seat->spill, spill, PP_SPILL_RESERVE, unread_end(seat));
+  find_unread(seat, &left, &left_end);
+  if (status >= 0) {
+    status = pp_spill_init(&seat->spill, spill, PP_SPILL_RESERVE, left, left_end);
+  }
   return status < 0 ? pp_error_set(error, status, "no memory for a worker") : PP_OK;
 }
 
@@ -283,6 +289,10 @@ const void *pp_seat_order(pp_seat *seat, int32_t turn, int64_t *size) {
 /* puts bytes into a room that is large enough, the old one if it is */
 static int put(pp_seat *seat, room *in, const void *bytes, int64_t size, pp_message *reply,
                pp_error *error) {
+  if (!size) {
+    *reply = (pp_message){0, 0};
+    return PP_OK;
+  }
   if (!in->size || pp_spill_room(in->size) != pp_spill_room(size)) {
     int64_t offset;
     if (in->size) pp_spill_give(&seat->spill, in->offset, in->size);
@@ -313,13 +323,12 @@ static void write_row(pp_seat *seat, int32_t turn) {
   const pp_layout *layout = &seat->board.head->layout;
   char *memory = seat->board.base + shift->blocks[turn];
   int32_t env_id = shift->env_ids[turn], row = shift->rows[turn];
-  pp_desk *desk = &seat->board.desks[env_id];
+  int32_t elapsed = shift->is_reset[turn] ? 0 : pp_board_elapsed(&seat->board, env_id) + 1;
 
   if (shift->failed[turn]) {
     pp_row_blank(layout, memory, row, env_id);
     return;
   }
-  desk->elapsed = shift->is_reset[turn] ? 0 : desk->elapsed + 1;
   if (layout->columns[layout->reward].dtype == PP_FLOAT64) {
     *(double *)pp_layout_at(layout, memory, layout->reward, row) = shift->rewards[turn];
   } else {
@@ -328,8 +337,8 @@ static void write_row(pp_seat *seat, int32_t turn) {
   *(uint8_t *)pp_layout_at(layout, memory, layout->terminated, row) = shift->terminated[turn];
   *(uint8_t *)pp_layout_at(layout, memory, layout->truncated, row) = shift->truncated[turn];
   *(int32_t *)pp_layout_at(layout, memory, layout->env_id, row) = env_id;
-  *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) = desk->elapsed;
-  if (seat->board.head->shape.keeps_last) pp_board_keep(&seat->board, memory, row, env_id);
+  *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) = elapsed;
+  pp_board_keep(&seat->board, memory, row, env_id, elapsed);
 }
 
 void pp_seat_deliver(pp_seat *seat, int32_t first, int32_t count) {

@@ -19,11 +19,12 @@ int64_t pp_spill_room(int64_t size) {
   return (int64_t)1 << class_of(size);
 }
 
-int pp_spill_init(pp_spill *spill, int32_t fd, int64_t reserve, int64_t end) {
+int pp_spill_init(pp_spill *spill, int32_t fd, int64_t reserve, int64_t left, int64_t left_end) {
   memset(spill, 0, sizeof(*spill));
   spill->fd = fd;
   spill->reserve = reserve;
-  spill->end = end;
+  spill->left = left;
+  spill->left_end = left_end;
   spill->size = lseek(fd, 0, SEEK_END);
   spill->base = spill->size < 0 ? NULL : pp_os_shared_map(fd, reserve);
   return spill->base ? PP_OK : PP_ERR_MEMORY;
@@ -58,6 +59,7 @@ int64_t pp_spill_take(pp_spill *spill, int64_t size) {
     return offset;
   }
   offset = spill->end;
+  if (offset < spill->left_end && offset + room > spill->left) offset = spill->left_end;
   if (offset + room > spill->size) {
     int status = grow(spill, offset + room);
     if (status < 0) return status;

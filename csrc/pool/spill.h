@@ -17,11 +17,12 @@ typedef struct pp_spill {
   int64_t reserve;                /* bytes mapped, whatever the file has */
   int64_t size;                   /* of the file */
   int64_t end;                    /* of what was ever given out */
+  int64_t left, left_end;         /* what another worker left here */
   int64_t free[PP_SPILL_CLASSES]; /* offset + 1 of the first free room of each class, 0: none */
 } pp_spill;
 
-/* opens the file; what lies before end is not given out */
-int pp_spill_init(pp_spill *spill, int32_t fd, int64_t reserve, int64_t end);
+/* opens the file; what lies from left to left_end is not given out */
+int pp_spill_init(pp_spill *spill, int32_t fd, int64_t reserve, int64_t left, int64_t left_end);
 void pp_spill_fini(pp_spill *spill);
 
 /* bytes of the room that something of this size gets */

@@ -106,7 +106,7 @@ static int64_t table_end(const office *o, int which) {
                           head->failures + slots * lanes * 4,
                           head->rows + rows * 8,
                           head->actions + envs * o->shape.action_bytes,
-                          head->last + envs * head->last_bytes};
+                          head->last + envs * 2 * head->last_bytes};
   return ends[which];
 }
 
@@ -305,13 +305,14 @@ TEST(what_was_shown_last_is_kept_for_each_environment) {
   for (int64_t turn = 1; turn < 4; turn++) {
     for (int32_t i = 0; i < 4; i++) {
       fill_row(&o, i, 10 * turn + i);
-      pp_board_keep(&o.board, pp_board_at(&o.board, i, &row), i, i);
+      pp_board_keep(&o.board, pp_board_at(&o.board, i, &row), i, i, 5 * turn + i);
     }
     for (int32_t i = 0; i < 4; i++) {
       // into a row of the other block
       void *memory = pp_board_at(&o.board, 7 - i, &row);
       pp_board_recall(&o.board, memory, row, i, 0);
       check_row(&o, 7 - i, 10 * turn + i, 0);
+      CHECK_EQ(pp_board_elapsed(&o.board, i), 5 * turn + i);
       pp_board_recall(&o.board, memory, row, 3 - i, 1);
       check_row(&o, 7 - i, 10 * turn + 3 - i, 1);
       check_row(&o, 7 - i, 10 * turn + i, 0);

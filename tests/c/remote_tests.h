@@ -1,0 +1,413 @@
+/* What tests of pools with worker processes share: workers that are forked children with a small
+ * loop over the seat's API, and a caller that knows what every row must be.
+ * Define _GNU_SOURCE before any include. */
+#ifndef PP_TESTS_REMOTE_TESTS_H
+#define PP_TESTS_REMOTE_TESTS_H
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "include/pp_seat.h"
+#include "pool_tests.h"
+
+enum { MAX_ENVS = 24, MAX_LANES = 4, MAX_REPLY = 3000, NOT_LOST = -1 };
+
+/* what one environment is expected to show */
+typedef struct record {
+  int32_t is_flying;
+  int32_t lost;     /* a pp_burial, or NOT_LOST: what became of the turn that is in flight */
+  int64_t sends;    /* so far */
+  int64_t action;   /* sent last */
+  int64_t turns;    /* that its worker has delivered */
+  int64_t number;   /* of that worker */
+  int32_t is_late;  /* it died, but after this environment's turn */
+  int32_t is_ended; /* the next turn begins an episode */
+  int32_t elapsed;
+  int64_t shown[4]; /* by its last row */
+} record;
+
+/* a pool with its workers; the engine's columns and two fields: obs, int64 (4), and mark, int64 */
+typedef struct crew {
+  client c;
+  int32_t num_lanes;
+  int32_t chunk;              /* turns that a worker delivers at once */
+  int32_t fails;              /* 1: some actions make environments fail */
+  pid_t pids[MAX_LANES];      /* 0: no worker */
+  int64_t hired[MAX_LANES];   /* number of its worker: what its rows carry */
+  int32_t is_lost[MAX_LANES]; /* nothing can be sent there */
+  record envs[MAX_ENVS];
+  int64_t rows; /* received */
+} crew;
+
+/* what should end and does not is killed; so are the children, who wait for their pool */
+__attribute__((constructor)) static void limit_time(void) {
+  alarm(120);
+}
+
+/* ----------------------------------------------------------------------- what rows show -- */
+
+static int64_t reward_of(int64_t action, int64_t turn) {
+  return action % 1000 + turn;
+}
+
+static int is_end(int64_t turn) {
+  return turn % 7 == 0;
+}
+
+static int is_bad(const crew *w, int64_t action) {
+  return w->fails && action % 5 == 0;
+}
+
+/* bytes that a turn replies, 0: none */
+static int64_t reply_size(int64_t action) {
+  return action % 3 ? 0 : 1 + action % MAX_REPLY;
+}
+
+__attribute__((unused)) static void fill(uint8_t *bytes, int64_t size, int64_t key) {
+  for (int64_t i = 0; i < size; i++) bytes[i] = (uint8_t)(key + i * 7);
+}
+
+static int is_filled(const uint8_t *bytes, int64_t size, int64_t key) {
+  for (int64_t i = 0; i < size; i++) {
+    if (bytes[i] != (uint8_t)(key + i * 7)) return 0;
+  }
+  return 1;
+}
+
+/* -------------------------------------------------------------------------------- workers -- */
+
+/* a worker at its seat */
+typedef struct hand {
+  const crew *crew;
+  pp_seat *seat;
+  int64_t number;
+  int64_t turns[MAX_ENVS];
+  int32_t is_ended[MAX_ENVS];
+} hand;
+
+static void *place_of(const hand *h, int32_t turn, int32_t field) {
+  const pp_shift *shift = pp_seat_shift(h->seat);
+  const pp_column *column = &h->crew->c.columns[field];
+  return (char *)pp_seat_block(h->seat, shift->blocks[turn]) + column->offset +
+         column->row_bytes * shift->rows[turn];
+}
+
+/* answers an order with what it holds, and some actions with bytes */
+static void reply(hand *h, int32_t turn, int64_t action) {
+  uint8_t bytes[MAX_REPLY];
+  int64_t size;
+  const void *order = pp_seat_order(h->seat, turn, &size);
+  if (!order) {
+    size = reply_size(action);
+    fill(bytes, size, action);
+    order = bytes;
+  }
+  if (size && pp_seat_reply(h->seat, turn, order, size, NULL) < 0) _exit(4);
+}
+
+/* what a worker says of an environment that died with another */
+static void tell_restart(hand *h, int32_t turn, int32_t i) {
+  pp_shift *shift = pp_seat_shift(h->seat);
+  pp_seat_claim(h->seat, turn);
+  pp_seat_recall(h->seat, turn, 0);
+  shift->truncated[turn] = 1;
+  shift->rewards[turn] = 0;
+  h->is_ended[i] = 1;
+}
+
+static void take_turn(hand *h, int32_t turn) {
+  pp_shift *shift = pp_seat_shift(h->seat);
+  int32_t env_id = shift->env_ids[turn], i = env_id - pp_seat_first(h->seat);
+  int64_t bytes, action, *obs;
+  memcpy(&action, (char *)pp_seat_actions(h->seat, &bytes) + 8 * i, sizeof(action));
+  *pp_seat_current(h->seat) = env_id;
+  if (shift->asked[turn] == PP_ASKED_RESTART) {
+    tell_restart(h, turn, i);
+    return;
+  }
+  h->turns[i]++;
+  reply(h, turn, action);
+  pp_seat_claim(h->seat, turn);
+  obs = place_of(h, turn, 0);
+  obs[0] = env_id;
+  obs[1] = *(int64_t *)place_of(h, turn, 1) = h->turns[i];
+  obs[2] = action;
+  obs[3] = h->number;
+  shift->failed[turn] = (uint8_t)is_bad(h->crew, action);
+  shift->is_reset[turn] = h->is_ended[i] || shift->asked[turn] == PP_ASKED_RESET;
+  shift->rewards[turn] = (double)reward_of(action, h->turns[i]);
+  shift->terminated[turn] = (uint8_t)is_end(h->turns[i]);
+  h->is_ended[i] = shift->failed[turn] || shift->terminated[turn];
+}
+
+/* answers a request with its own bytes */
+static void answer(hand *h) {
+  int64_t size;
+  const void *bytes = pp_seat_request(h->seat, &size);
+  if (bytes && pp_seat_answer(h->seat, bytes, size, NULL) < 0) _exit(4);
+}
+
+/* works until the pool is closed */
+static void work(const crew *w, pp_seat *seat, int64_t number) {
+  hand h = {.crew = w, .seat = seat, .number = number};
+  int32_t count;
+  for (int32_t i = 0; i < MAX_ENVS; i++) h.is_ended[i] = 1;
+  while ((count = pp_seat_take(seat, SECOND)) >= 0) {
+    if (!count) answer(&h);
+    for (int32_t first = 0; first < count; first += w->chunk) {
+      int32_t some = count - first < w->chunk ? count - first : w->chunk;
+      for (int32_t i = first; i < first + some; i++) take_turn(&h, i);
+      *pp_seat_current(seat) = -1;
+      pp_seat_deliver(seat, first, some);
+    }
+  }
+}
+
+static void work_as_child(const crew *w, int32_t lane) {
+  const pp_pool *pool = w->c.pool;
+  pp_seat *seat;
+  if (pp_seat_open(pp_pool_memory(pool), pp_pool_reserve(pool), pp_pool_spill(pool, lane), lane,
+                   &seat, NULL) < 0) {
+    _exit(3);
+  }
+  work(w, seat, w->hired[lane]);
+  pp_seat_close(seat);
+  _exit(0);
+}
+
+/* --------------------------------------------------------------------------- the caller -- */
+
+static int32_t lane_of(const crew *w, int32_t env_id) {
+  return pp_pool_lane_of(w->c.pool, env_id);
+}
+
+/* a pool without workers */
+__attribute__((unused)) static crew crew_open(int32_t num_envs, int32_t batch_size,
+                                              int32_t num_lanes, int32_t autoreset) {
+  crew w = {.num_lanes = num_lanes, .chunk = MAX_ENVS};
+  client *c = &w.c;
+  pp_config config = {.num_players = 1, .num_fields = 2};
+  config.fields[0] = (pp_field){.name = "obs", .dtype = PP_INT64, .ndim = 1, .shape = {4}};
+  config.fields[1] = (pp_field){.name = "mark", .dtype = PP_INT64};
+  config.action = (pp_field){.name = "action", .dtype = PP_UINT8, .ndim = 1, .shape = {8}};
+  c->options = (pp_pool_options){.num_envs = num_envs,
+                                 .batch_size = batch_size,
+                                 .autoreset = autoreset,
+                                 .reward_dtype = PP_FLOAT64};
+  CHECK_EQ(pp_pool_create_remote(&config, &c->options, num_lanes, 1, &c->pool, &c->error), PP_OK);
+  c->columns = pp_pool_columns(c->pool, &c->num_columns);
+  c->size = pp_batch_size(c->pool);
+  c->capacity = pp_pool_batches(c->pool);
+  for (int32_t i = 0; i < c->capacity; i++) {
+    c->given[i] = pp_batch_alloc(c->pool);
+    CHECK_EQ(pp_pool_offer(c->pool, c->given[i], &c->error), PP_OK);
+  }
+  c->fresh = pp_batch_alloc(c->pool);
+  for (int32_t i = 0; i < num_envs; i++) w.envs[i] = (record){.lost = NOT_LOST, .is_ended = 1};
+  return w;
+}
+
+/* its next turn is the first of a new worker's */
+static void begin(crew *w, int32_t env_id) {
+  record *r = &w->envs[env_id];
+  r->turns = 0;
+  r->is_ended = 1;
+  r->number = w->hired[lane_of(w, env_id)];
+  r->is_late = 0;
+}
+
+/* what a new worker begins with */
+__attribute__((unused)) static void crew_expect(crew *w, int32_t lane) {
+  int32_t first, count;
+  w->hired[lane]++;
+  pp_pool_lane_envs(w->c.pool, lane, &first, &count);
+  for (int32_t i = first; i < first + count; i++) {
+    if (!w->envs[i].is_late) begin(w, i);
+  }
+}
+
+/* puts a new worker into a lane; in_child, if any, runs there first */
+__attribute__((unused)) static void crew_hire(crew *w, int32_t lane, void (*in_child)(void)) {
+  crew_expect(w, lane);
+  w->pids[lane] = fork();
+  if (w->pids[lane] == 0) {
+    // nor may it outlive the test, whose output it holds open
+    alarm(120);
+    if (in_child) in_child();
+    work_as_child(w, lane);
+  }
+  CHECK(w->pids[lane] > 0);
+}
+
+__attribute__((unused)) static void crew_hire_all(crew *w) {
+  for (int32_t i = 0; i < w->num_lanes; i++) crew_hire(w, i, NULL);
+}
+
+/* ends the pool and all workers, who must end well */
+__attribute__((unused)) static void crew_close(crew *w) {
+  pp_stats stats;
+  pp_pool_stats(w->c.pool, &stats);
+  CHECK_EQ(stats.env_steps, w->rows);
+  pp_pool_close(w->c.pool);
+  for (int32_t i = 0; i < w->num_lanes; i++) {
+    int how = -1;
+    if (!w->pids[i]) continue;
+    CHECK_EQ(waitpid(w->pids[i], &how, 0), w->pids[i]);
+    CHECK_EQ(how, 0);
+  }
+  client_close(&w->c);
+}
+
+/* the next action of an environment */
+static int64_t next_action(crew *w, int32_t env_id) {
+  record *r = &w->envs[env_id];
+  return r->action = 1 + some_action(env_id, r->sends++, INT64_C(1) << 40);
+}
+
+/* sends steps, or resets */
+__attribute__((unused)) static int32_t crew_send(crew *w, const int32_t *ids, int32_t count,
+                                                 int32_t is_reset) {
+  int64_t actions[MAX_ENVS];
+  int status;
+  if (is_reset) {
+    status = pp_pool_send_reset(w->c.pool, ids, count, NULL, NULL, NULL, &w->c.error);
+  } else {
+    for (int32_t i = 0; i < count; i++) actions[i] = next_action(w, ids ? ids[i] : i);
+    status = pp_pool_send(w->c.pool, ids, count, actions, PP_UINT8, &w->c.error);
+  }
+  CHECK_EQ(status, PP_OK);
+  for (int32_t i = 0; i < count; i++) {
+    record *r = &w->envs[ids ? ids[i] : i];
+    r->is_flying = 1;
+    r->lost = NOT_LOST;
+    r->is_ended |= is_reset;
+  }
+  return status;
+}
+
+/* a row that nobody's worker has written */
+static void check_lost(crew *w, int32_t row, int32_t env_id, int32_t has_failed) {
+  record *r = &w->envs[env_id];
+  const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
+  const int64_t *mark = (int64_t *)column(&w->c, "mark") + row, zeros[4] = {0};
+  int64_t size;
+  CHECK_EQ(has_failed, r->lost == PP_BURY_FAIL);
+  CHECK_EQ(((uint8_t *)column(&w->c, "truncated"))[row], !has_failed);
+  CHECK_EQ(((uint8_t *)column(&w->c, "terminated"))[row], 0);
+  CHECK(((double *)column(&w->c, "reward"))[row] == 0);
+  if (has_failed) {
+    CHECK(memcmp(obs, zeros, sizeof(zeros)) == 0);
+  } else if (memcmp(obs, r->shown, sizeof(r->shown)) != 0) {
+    // its worker may have come as far as to keep what it was about to show
+    CHECK_EQ(obs[0], env_id);
+    CHECK_EQ(obs[2], r->action);
+  }
+  CHECK_EQ(*mark, obs[1]);
+  pp_pool_reply(w->c.pool, env_id, &size);
+  CHECK_EQ(size, r->lost == PP_BURY_REQUEUE ? 0 : -1);
+  r->elapsed = ((int32_t *)column(&w->c, "elapsed_step"))[row];
+  r->is_ended = 1;
+  if (!has_failed) memcpy(r->shown, obs, sizeof(r->shown));
+}
+
+static void check_reply(const crew *w, int32_t env_id) {
+  const record *r = &w->envs[env_id];
+  int64_t size;
+  const void *bytes = pp_pool_reply(w->c.pool, env_id, &size);
+  CHECK_EQ(size, reply_size(r->action));
+  if (size > 0) CHECK(is_filled(bytes, size, r->action));
+}
+
+/* a row that a worker has written */
+static void check_shown(crew *w, int32_t row, int32_t env_id) {
+  record *r = &w->envs[env_id];
+  const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
+  const int64_t expected[4] = {env_id, r->turns, r->action, r->number};
+  CHECK(memcmp(obs, expected, sizeof(expected)) == 0);
+  CHECK_EQ(((int64_t *)column(&w->c, "mark"))[row], r->turns);
+  CHECK(((double *)column(&w->c, "reward"))[row] == (double)reward_of(r->action, r->turns));
+  CHECK_EQ(((uint8_t *)column(&w->c, "terminated"))[row], is_end(r->turns));
+  CHECK_EQ(((uint8_t *)column(&w->c, "truncated"))[row], 0);
+  CHECK_EQ(((int32_t *)column(&w->c, "elapsed_step"))[row], r->elapsed);
+  memcpy(r->shown, obs, sizeof(r->shown));
+}
+
+static void check_row(crew *w, int32_t row, int32_t env_id, int32_t has_failed) {
+  record *r = &w->envs[env_id];
+  const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
+  r->turns++;
+  r->elapsed = has_failed ? r->elapsed : r->is_ended ? 0 : r->elapsed + 1;
+  r->is_ended = has_failed || is_end(r->turns);
+  check_reply(w, env_id);
+  CHECK_EQ(has_failed, is_bad(w, r->action));
+  if (has_failed) {
+    CHECK_EQ(obs[1], 0);
+  } else {
+    check_shown(w, row, env_id);
+  }
+  if (r->is_late) begin(w, env_id);
+}
+
+/* receives a batch and checks all of it; lists its environments, returns how many or a status */
+__attribute__((unused)) static int32_t crew_recv(crew *w, int32_t *ids) {
+  int32_t rows = client_recv(&w->c), count = 0, failures[MAX_ENVS] = {0};
+  if (rows == PP_ERR_ENV) {
+    const int32_t *failed = pp_pool_failed(w->c.pool, &count, &rows);
+    CHECK(count > 0);
+    for (int32_t i = 0; i < count; i++) failures[failed[i]]++;
+  }
+  if (!CHECK(rows > 0 && rows <= w->c.options.batch_size)) {
+    printf("%s\n", w->c.error.text);
+    return rows;
+  }
+  w->rows += rows;
+  memcpy(ids, column(&w->c, "env_id"), sizeof(*ids) * (size_t)rows);
+  for (int32_t row = 0; row < rows; row++) {
+    record *r = &w->envs[ids[row]];
+    CHECK(r->is_flying);
+    r->is_flying = 0;
+    count -= failures[ids[row]];
+    if (r->lost == NOT_LOST) {
+      check_row(w, row, ids[row], failures[ids[row]]);
+    } else {
+      check_lost(w, row, ids[row], failures[ids[row]]);
+    }
+    r->lost = NOT_LOST;
+  }
+  // whoever failed is in this batch, and once
+  CHECK_EQ(count, 0);
+  return rows;
+}
+
+/* those of some environments that can be sent to; how many */
+__attribute__((unused)) static int32_t crew_sendable(const crew *w, int32_t *ids, int32_t count) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (!w->is_lost[lane_of(w, ids[i])]) ids[kept++] = ids[i];
+  }
+  return kept;
+}
+
+/* waits for a worker's end and settles what it had in flight; how many environments that were */
+__attribute__((unused)) static int32_t crew_bury(crew *w, int32_t lane, int32_t how) {
+  int32_t settled[MAX_ENVS], count, first, num_envs;
+  int end = 0;
+  CHECK_EQ(waitpid(w->pids[lane], &end, 0), w->pids[lane]);
+  CHECK(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL);
+  w->pids[lane] = 0;
+  w->is_lost[lane] = how == PP_BURY_FAIL;
+  count = pp_pool_bury(w->c.pool, lane, how, settled, &w->c.error);
+  CHECK(count >= 0);
+  pp_pool_lane_envs(w->c.pool, lane, &first, &num_envs);
+  for (int32_t i = first; i < first + num_envs; i++) {
+    w->envs[i].is_late = w->envs[i].is_flying && w->envs[i].lost == NOT_LOST;
+  }
+  for (int32_t i = 0; i < count; i++) {
+    CHECK(w->envs[settled[i]].is_flying);
+    w->envs[settled[i]].lost = how;
+    w->envs[settled[i]].is_late = 0;
+  }
+  return count;
+}
+
+#endif

@@ -1,0 +1,333 @@
+/* Pools whose lanes are worker processes: every row comes, once, from the right turn of the right
+ * environment; orders, replies and requests of all sizes. */
+#define _GNU_SOURCE
+
+#include "pool/pool.h"
+#include "pool/remote.h"
+#include "pool/seat.c"
+#include "remote_tests.h"
+
+#ifdef __SANITIZE_THREAD__
+enum { ROUNDS = 150, MESSAGE_ROUNDS = 1 };
+#else
+enum { ROUNDS = 2000, MESSAGE_ROUNDS = 4 };
+#endif
+
+/* --------------------------------------------------------------------------------- steps -- */
+
+/* sends all, then what came, round after round; the first rows are those of resets */
+static void play(crew *w, int32_t rounds) {
+  int32_t ids[MAX_ENVS], count = w->c.options.num_envs,
+                         is_ordered = w->c.options.batch_size == count;
+  crew_send(w, NULL, count, 1);
+  for (int32_t round = 0; round < rounds; round++) {
+    int32_t rows = crew_recv(w, ids);
+    if (rows <= 0) return;
+    if (is_ordered && round % 5 == 4) {
+      // some of them, in two sends, the last ones first
+      crew_send(w, ids + 1, rows - 1, round % 2);
+      crew_send(w, ids, 1, 0);
+    } else {
+      crew_send(w, is_ordered && round % 5 ? NULL : ids, is_ordered ? count : rows,
+                round % 31 == 30);
+    }
+  }
+  // unordered, some stay in flight
+  if (is_ordered) crew_recv(w, ids);
+}
+
+static void run_crew(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
+  crew w = crew_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
+  w.chunk = chunk;
+  w.fails = num_envs % 2;
+  crew_hire_all(&w);
+  play(&w, ROUNDS);
+  crew_close(&w);
+}
+
+TEST(ordered_rows_come_from_their_turns) {
+  run_crew(2, 2, 1, MAX_ENVS);
+  run_crew(5, 5, 2, 1);
+  run_crew(8, 8, 3, 2);
+  run_crew(13, 13, 4, MAX_ENVS);
+}
+
+TEST(unordered_rows_come_from_their_turns) {
+  run_crew(2, 1, 1, 1);
+  run_crew(3, 1, 3, 1);
+  run_crew(5, 2, 2, 1);
+  run_crew(7, 3, 3, 2);
+  run_crew(8, 7, 4, MAX_ENVS);
+  run_crew(MAX_ENVS, 5, 4, 3);
+}
+
+/* ------------------------------------------------------------------------------ messages -- */
+
+static const int64_t sizes[] = {1, 255, 256, 257, 64 << 10, 5 << 20, 100, 0, 3 << 20};
+enum { NUM_SIZES = sizeof(sizes) / sizeof(*sizes) };
+
+/* workers reply an order with its own bytes */
+TEST(orders_and_replies_have_any_size) {
+  crew w = crew_open(3, 3, 2, PP_NEXT_STEP);
+  uint8_t *bytes = malloc(5 << 20);
+  const void *replied;
+  int64_t size, actions[3] = {1, 1, 1};
+  crew_hire_all(&w);
+  for (int32_t turn = 0; turn < MESSAGE_ROUNDS * NUM_SIZES; turn++) {
+    for (int32_t i = 0; i < 3; i++) {
+      size = sizes[(turn + 4 * i) % NUM_SIZES];
+      fill(bytes, size, turn + i);
+      CHECK_EQ(pp_pool_order(w.c.pool, i, bytes, size, &w.c.error), PP_OK);
+    }
+    CHECK_EQ(pp_pool_send(w.c.pool, NULL, 3, actions, PP_UINT8, &w.c.error), PP_OK);
+    CHECK_EQ(pp_pool_order(w.c.pool, 1, bytes, 1, &w.c.error), PP_ERR_STATE);
+    CHECK_EQ(client_recv(&w.c), 3);
+    w.rows += 3;
+    for (int32_t i = 0; i < 3; i++) {
+      replied = pp_pool_reply(w.c.pool, i, &size);
+      CHECK_EQ(size, sizes[(turn + 4 * i) % NUM_SIZES]);
+      CHECK(size ? is_filled(replied, size, turn + i) : !replied);
+    }
+  }
+  free(bytes);
+  crew_close(&w);
+}
+
+/* waits for an answer, however many slices of time that takes */
+static int32_t answer_of(crew *w, int32_t lane, const void **bytes, int64_t *size) {
+  int32_t status;
+  do status = pp_pool_answer(w->c.pool, lane, SECOND, bytes, size, &w->c.error);
+  while (status == 0);
+  return status;
+}
+
+/* workers answer a request with its own bytes */
+TEST(requests_and_answers_have_any_size) {
+  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+  uint8_t *bytes = malloc(5 << 20);
+  const void *answered;
+  int64_t size;
+  crew_hire_all(&w);
+  for (int32_t turn = 0; turn < MESSAGE_ROUNDS * NUM_SIZES; turn++) {
+    for (int32_t lane = 0; lane < 2; lane++) {
+      size = sizes[(turn + 2 * lane) % NUM_SIZES];
+      fill(bytes, size, turn + lane);
+      CHECK_EQ(pp_pool_request(w.c.pool, lane, bytes, size, &w.c.error), PP_OK);
+    }
+    for (int32_t lane = 1; lane >= 0; lane--) {
+      CHECK_EQ(answer_of(&w, lane, &answered, &size), 1);
+      CHECK_EQ(size, sizes[(turn + 2 * lane) % NUM_SIZES]);
+      CHECK(is_filled(answered, size, turn + lane));
+    }
+  }
+  free(bytes);
+  crew_close(&w);
+}
+
+TEST(a_worker_is_asked_one_thing_at_a_time) {
+  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
+  const void *answered;
+  int64_t size;
+  CHECK_EQ(pp_pool_request(w.c.pool, 0, "one", 3, &w.c.error), PP_OK);
+  CHECK_EQ(pp_pool_request(w.c.pool, 0, "two", 3, &w.c.error), PP_ERR_STATE);
+  CHECK_EQ(pp_pool_answer(w.c.pool, 0, 1000, &answered, &size, &w.c.error), 0);
+  // no limit is as good as a slice
+  CHECK_EQ(pp_pool_answer(w.c.pool, 0, -1, &answered, &size, &w.c.error), 0);
+  crew_hire_all(&w);
+  CHECK_EQ(answer_of(&w, 0, &answered, &size), 1);
+  CHECK(size == 3 && memcmp(answered, "one", 3) == 0);
+  crew_close(&w);
+}
+
+/* rooms of the spill are used again, those of empty bytes too */
+TEST(a_worker_does_not_use_more_and_more_of_its_spill) {
+  pp_seat *seat;
+  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
+  pp_pool *pool = w.c.pool;
+  int64_t end = 0, size;
+  CHECK_EQ(pp_seat_open(pp_pool_memory(pool), pp_pool_reserve(pool), pp_pool_spill(pool, 0), 0,
+                        &seat, NULL),
+           PP_OK);
+  for (int32_t round = 0; round < 10 * MESSAGE_ROUNDS; round++) {
+    for (int i = 0; i < NUM_SIZES; i++) {
+      pp_pool_request(pool, 0, "x", 1, NULL);
+      CHECK(pp_seat_request(seat, &size) != NULL);
+      static uint8_t bytes[5 << 20];
+      CHECK_EQ(pp_seat_answer(seat, bytes, sizes[i], NULL), PP_OK);
+    }
+    if (round == 1) end = seat->spill.end;
+  }
+  CHECK_EQ(seat->spill.end, end);
+  pp_seat_close(seat);
+  crew_close(&w);
+}
+
+/* -------------------------------------------------------------------- threads as workers -- */
+
+/* A seat on the pool's own mapping: what another one does is out of ThreadSanitizer's sight. */
+static pp_seat *open_here(const crew *w, int32_t lane) {
+  const pp_remote *remote = w->c.pool->remote;
+  pp_seat *seat = calloc(1, sizeof(*seat));
+  seat->lane = lane;
+  seat->board = remote->board;
+  pp_board_share(&seat->board, lane, &seat->first, &seat->count);
+  CHECK_EQ(alloc_shift(seat), PP_OK);
+  CHECK_EQ(pp_spill_init(&seat->spill, remote->lanes[lane].spill, PP_SPILL_RESERVE, 0, 0), PP_OK);
+  pp_spill_fini(&seat->spill);
+  seat->spill.base = remote->lanes[lane].replies;
+  return seat;
+}
+
+typedef struct helper {
+  const crew *crew;
+  int32_t lane;
+  int64_t number;
+  pp_seat *seat;
+  pthread_t thread;
+} helper;
+
+static void *help(void *arg) {
+  helper *self = arg;
+  work(self->crew, self->seat, self->number);
+  return NULL;
+}
+
+static void run_threads(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
+  crew w = crew_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
+  helper helpers[MAX_LANES];
+  w.chunk = chunk;
+  for (int32_t i = 0; i < num_lanes; i++) {
+    crew_expect(&w, i);
+    helpers[i] = (helper){.crew = &w, .lane = i, .number = w.hired[i], .seat = open_here(&w, i)};
+    pp_os_thread_start(&helpers[i].thread, help, &helpers[i], "helper");
+  }
+  play(&w, ROUNDS);
+  pp_pool_close(w.c.pool);
+  for (int32_t i = 0; i < num_lanes; i++) {
+    pthread_join(helpers[i].thread, NULL);
+    // the mapping is the pool's
+    helpers[i].seat->spill.base = NULL;
+    pp_seat_close(helpers[i].seat);
+  }
+  crew_close(&w);
+}
+
+TEST(threads_in_the_place_of_workers_share_memory_rightly) {
+  run_threads(5, 5, 2, 1);
+  run_threads(12, 12, 4, 2);
+  run_threads(7, 3, 3, 1);
+  run_threads(8, 7, 4, MAX_ENVS);
+}
+
+/* ------------------------------------------------------------------------------- the end -- */
+
+/* what another thread calls while the pool is closed */
+typedef struct visitor {
+  crew *crew;
+  int32_t last;
+  pthread_t thread;
+} visitor;
+
+static void *receive_on(void *arg) {
+  visitor *self = arg;
+  int32_t ids[MAX_ENVS];
+  while ((self->last = client_recv(&self->crew->c)) > 0) {
+    crew *w = self->crew;
+    w->rows += self->last;
+    memcpy(ids, column(&w->c, "env_id"), sizeof(*ids) * (size_t)self->last);
+    int64_t actions[MAX_ENVS] = {0};
+    if (pp_pool_send(w->c.pool, ids, self->last, actions, PP_UINT8, NULL) < 0) break;
+  }
+  return NULL;
+}
+
+static void *ask_on(void *arg) {
+  visitor *self = arg;
+  const void *bytes;
+  int64_t size;
+  do {
+    self->last = pp_pool_request(self->crew->c.pool, 0, "x", 1, NULL);
+    while (self->last == 0) {
+      self->last = pp_pool_answer(self->crew->c.pool, 0, SECOND, &bytes, &size, NULL);
+    }
+  } while (self->last > 0);
+  return NULL;
+}
+
+TEST(a_pool_is_closed_while_threads_receive_and_ask) {
+  for (int32_t round = 0; round < 20; round++) {
+    crew w = crew_open(6, round % 2 ? 6 : 4, 2, PP_NEXT_STEP);
+    visitor receiver = {.crew = &w}, asker = {.crew = &w};
+    crew_hire_all(&w);
+    crew_send(&w, NULL, 6, 1);
+    pp_os_thread_start(&receiver.thread, receive_on, &receiver, "receiver");
+    pp_os_thread_start(&asker.thread, ask_on, &asker, "asker");
+    usleep((useconds_t)(round * 400));
+    pp_pool_close(w.c.pool);
+    pthread_join(receiver.thread, NULL);
+    pthread_join(asker.thread, NULL);
+    CHECK_EQ(asker.last, PP_ERR_CLOSED);
+    CHECK(receiver.last == PP_ERR_CLOSED || receiver.last > 0);
+    CHECK_EQ(pp_pool_order(w.c.pool, 0, "x", 1, NULL), PP_ERR_CLOSED);
+    CHECK_EQ(pp_pool_bury(w.c.pool, 0, PP_BURY_FAIL, NULL, NULL), PP_ERR_CLOSED);
+    crew_close(&w);
+  }
+}
+
+/* in a child of the creator: every call is refused, and nothing that the parent has is harmed */
+static int be_a_child(crew *w) {
+  int64_t actions[4] = {0}, size;
+  const void *bytes;
+  int32_t ids[4];
+  pp_pool *pool = w->c.pool;
+  if (pp_pool_send(pool, NULL, 4, actions, PP_UINT8, NULL) != PP_ERR_FORKED) return 10;
+  if (pp_pool_order(pool, 0, "x", 1, NULL) != PP_ERR_FORKED) return 11;
+  if (pp_pool_request(pool, 0, "x", 1, NULL) != PP_ERR_FORKED) return 12;
+  if (pp_pool_answer(pool, 0, 0, &bytes, &size, NULL) != PP_ERR_FORKED) return 13;
+  if (pp_pool_bury(pool, 0, PP_BURY_FAIL, ids, NULL) != PP_ERR_FORKED) return 14;
+  if (pp_batch_alloc(pool)) return 15;
+  pp_pool_close(pool);
+  pp_pool_destroy(pool);
+  for (int32_t i = 0; i < w->c.capacity; i++) pp_batch_free(w->c.given[i], w->c.size);
+  // and it may have a pool of its own
+  crew own = crew_open(2, 2, 1, PP_NEXT_STEP);
+  crew_hire_all(&own);
+  crew_send(&own, NULL, 2, 1);
+  int32_t rows = crew_recv(&own, ids);
+  crew_close(&own);
+  return rows == 2 && !atomic_load(&check_failed) ? 0 : 16;
+}
+
+TEST(a_forked_child_of_the_creator_leaves_the_pool_alone) {
+  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+  int32_t ids[MAX_ENVS];
+  int how = -1;
+  crew_hire_all(&w);
+  crew_send(&w, NULL, 4, 1);
+  pid_t child = fork();
+  if (child == 0) _exit(be_a_child(&w));
+  CHECK_EQ(waitpid(child, &how, 0), child);
+  CHECK_EQ(how, 0);
+  CHECK_EQ(crew_recv(&w, ids), 4);
+  for (int32_t i = 0; i < 10; i++) {
+    crew_send(&w, NULL, 4, 0);
+    CHECK_EQ(crew_recv(&w, ids), 4);
+  }
+  crew_close(&w);
+}
+
+TEST(batches_outlive_their_pool) {
+  crew w = crew_open(3, 3, 1, PP_NEXT_STEP);
+  crew other = crew_open(3, 3, 1, PP_NEXT_STEP);
+  int32_t ids[MAX_ENVS];
+  crew_hire_all(&w);
+  crew_send(&w, NULL, 3, 1);
+  CHECK_EQ(crew_recv(&w, ids), 3);
+  void *batch = w.c.batch;
+  int64_t size = w.c.size, *obs = column(&w.c, "obs");
+  w.c.batch = NULL;
+  crew_close(&w);
+  crew_close(&other);
+  for (int32_t i = 0; i < 3; i++) CHECK_EQ(obs[4 * i], i);
+  pp_batch_free(batch, size);
+}
