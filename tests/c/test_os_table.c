@@ -1,9 +1,11 @@
 /* What systems other than Linux use, held to the same: the table of sleepers, the polling of shared
- * words, the file behind shared memory. */
+ * words, the file behind shared memory, asking for a process by its number. */
 #define _GNU_SOURCE
+#define PP_OS_ASK
 #define PP_OS_FILE
 #define PP_OS_TABLE
 #include <dirent.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include "pool/os_futex.c"
+#include "pool/os_process.c"
 #include "pool/os_shared.c"
 #include "pool/park.h"
 #include "wait_tests.h"
@@ -107,7 +110,11 @@ TEST(shared_wait_ends_on_a_signal) {
   sigaction(SIGALRM, &before, NULL);
 }
 
-enum { TURNS = 100, HANGS = 30 };  // seconds after which a test that hangs fails
+enum {
+  TURNS = 100,
+  HANGS = 30,  // seconds after which a test that hangs fails
+  LIVES = 300  // milliseconds in which a process could end that should not
+};
 
 /* both sides of a gate that two processes share take turns: who is 0 in the parent */
 static int take_turns(pp_gate *gate, _Atomic uint32_t *turn, uint32_t who) {
@@ -221,4 +228,117 @@ TEST(shared_file_grows_while_it_is_mapped) {
   CHECK_EQ(seen.st_size, size);
   pp_os_shared_unmap(memory, 2 * size);
   close(fd);
+}
+
+/* ------------------------------------------------------------------------------- ending with -- */
+
+static void never_come_back(void) {
+  alarm(2 * HANGS);
+  for (;;) pause();
+}
+
+/* a child that does nothing but follow another process; it says through said what came of that */
+static pid_t fork_follower(pid_t other, int said) {
+  pid_t child = fork();
+  if (child != 0) return child;
+  atexit(never_come_back);  // it must end at once, whatever its program has left to do
+  char status = (char)pp_os_exit_with(other);
+  if (write(said, &status, 1) != 1) _exit(1);
+  never_come_back();
+  return 0;
+}
+
+static pid_t fork_idle(void) {
+  pid_t child = fork();
+  if (child == 0) never_come_back();
+  return child;
+}
+
+static void kill_and_reap(pid_t child) {
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+}
+
+/* the exit status of a child, or -1: it was killed, or did not end for far too long */
+static int await_end(pid_t child) {
+  int status = -1;
+  for (int64_t deadline = pp_os_now() + HANGS * INT64_C(1000000000); pp_os_now() < deadline;) {
+    if (waitpid(child, &status, WNOHANG)) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    usleep(1000);
+  }
+  kill_and_reap(child);
+  return -1;
+}
+
+/* a child that has a child that follows it; said gets what came of that, and stays open in the
+ * grandchild alone */
+static pid_t fork_family(int said[2]) {
+  pid_t child = fork();
+  if (child == 0) {
+    fork_follower(getpid(), said[1]);
+    close(said[1]);
+    never_come_back();
+  }
+  close(said[1]);
+  return child;
+}
+
+/* 1: nobody has the other end of a pipe any more; 0: somebody had it for far too long */
+static int is_closed_by_all(int fd) {
+  struct pollfd seen = {.fd = fd, .events = POLLIN};
+  char byte;
+  return poll(&seen, 1, HANGS * 1000) == 1 && read(fd, &byte, 1) == 0;
+}
+
+static int is_open(int fd) {
+  struct pollfd seen = {.fd = fd, .events = POLLIN};
+  return poll(&seen, 1, LIVES) == 0;
+}
+
+TEST(process_ends_with_its_killed_parent) {
+  int said[2];
+  char status = -1;
+  REQUIRE(pipe(said) == 0);
+  pid_t child = fork_family(said);
+  REQUIRE(child > 0);
+  CHECK_EQ(read(said[0], &status, 1), 1);
+  CHECK_EQ(status, PP_OK);
+  CHECK(is_open(said[0]));
+  kill(child, SIGKILL);
+  // before anybody asks for the parent's exit status: it may be long until then
+  CHECK(is_closed_by_all(said[0]));
+  waitpid(child, NULL, 0);
+  close(said[0]);
+}
+
+TEST(process_ends_with_another_that_is_not_its_parent) {
+  int said[2];
+  char status = -1;
+  REQUIRE(pipe(said) == 0);
+  pid_t other = fork_idle(), follower = fork_follower(other, said[1]);
+  REQUIRE(other > 0 && follower > 0);
+  CHECK_EQ(read(said[0], &status, 1), 1);
+  CHECK_EQ(status, PP_OK);
+  // by its number, another one is found as long as it has one
+  kill_and_reap(other);
+  CHECK_EQ(await_end(follower), 0);
+  for (int i = 0; i < 2; ++i) close(said[i]);
+}
+
+/* what a child is told when it would follow a process: here, this program could end unnoticed */
+static int answer_about(int64_t pid) {
+  enum { SHIFT = 100 };  // an exit status has no sign
+  pid_t child = fork();
+  if (child == 0) _exit(SHIFT + pp_os_exit_with(pid));
+  return await_end(child) - SHIFT;
+}
+
+TEST(process_is_not_followed_when_it_has_ended) {
+  pid_t gone = fork_idle();
+  REQUIRE(gone > 0);
+  kill_and_reap(gone);
+  CHECK_EQ(answer_about(gone), PP_ERR_SYSTEM);
+  CHECK_EQ(answer_about(0), PP_ERR_SYSTEM);
+  CHECK_EQ(answer_about(-1), PP_ERR_SYSTEM);
+  CHECK_EQ(answer_about((INT64_C(1) << 32) + getpid()), PP_ERR_SYSTEM);
 }
