@@ -29,6 +29,12 @@ def evaluate(wire: Wire, source: str) -> None:
     wire.send(eval(source, {**globals(), "wire": wire}))
 
 
+def call(wire: Wire, task: Any) -> None:
+    """Sends what a function makes of an argument."""
+    function, argument = task
+    wire.send(function(argument))
+
+
 class OwnError(Exception):
     """Of no type that Python knows."""
 
@@ -77,3 +83,29 @@ class Poison:
 
 def _refuse() -> None:
     raise RuntimeError("this argument cannot be read")
+
+
+def surroundings() -> dict[str, Any]:
+    """What a worker may take over from its creator, or must not."""
+    return {
+        "argv": sys.argv,
+        "environ": dict(os.environ),
+        "folder": os.getcwd(),
+        "path": sys.path,
+        "cores": os.sched_getaffinity(0),
+        "stdin": sys.stdin.read(),
+        "open": sorted(
+            os.readlink(f"/proc/self/fd/{fd}").partition(":")[0]
+            for fd in os.listdir("/proc/self/fd")
+            if os.path.exists(f"/proc/self/fd/{fd}")
+        ),
+        "flags": sys.flags.optimize,
+        "warnings": sys.warnoptions,
+        "comm": open("/proc/self/comm").read().strip(),
+        "handlers": [
+            str(number)
+            for number in signal.valid_signals()
+            if number != signal.SIGSEGV and callable(signal.getsignal(number))
+        ],
+        "blocked": signal.pthread_sigmask(signal.SIG_BLOCK, ()),
+    }

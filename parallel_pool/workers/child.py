@@ -238,12 +238,23 @@ def fork(body: Callable[[], NoReturn]) -> int:
             if not pid:
                 settle_signals()
                 atexit._clear()
+                _leave_family()
                 body()
         finally:
             # whatever happens, a child must not go on with the parent's work
             if os.getpid() != parent:
                 os._exit(1)
     return pid
+
+
+def _leave_family() -> None:
+    """What the parent's multiprocessing has started is not this process's to end."""
+    process, util = map(sys.modules.get, ("multiprocessing.process", "multiprocessing.util"))
+    if process is not None and util is not None:
+        with contextlib.suppress(AttributeError):
+            process._children.clear()
+            util._finalizer_registry.clear()
+            atexit.register(util._exit_function)
 
 
 def name_process(name: str) -> None:

@@ -19,6 +19,7 @@ to all processes of a terminal: the creator decides what comes of it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import pickle
 import select
@@ -35,9 +36,6 @@ from parallel_pool.workers import child, zygote
 from parallel_pool.workers.wire import Dumps, Wire, by_reference, by_value, wait
 
 METHODS = ("forkserver", "spawn", "fork")
-
-# exit code of a process that somebody else has waited for, or whose parent died: nobody knows it
-UNKNOWN = 255
 # seconds for a killed process to be gone
 BURIAL = 5.0
 
@@ -45,9 +43,19 @@ BURIAL = 5.0
 def _has_pidfd() -> bool:
     """Linux has had them from 5.3 on, and some sandboxes do not let them be used."""
     try:
-        os.close(os.pidfd_open(os.getpid()))
+        pidfd = os.pidfd_open(os.getpid())
     except (AttributeError, OSError):
         return False
+    try:
+        signal.pidfd_send_signal(pidfd, 0)
+        os.waitid(os.P_PIDFD, pidfd, os.WEXITED | os.WNOHANG)
+    except ChildProcessError:
+        # so it should be: nobody is a child of itself
+        return True
+    except (AttributeError, OSError):
+        return False
+    finally:
+        os.close(pidfd)
     return True
 
 
@@ -86,6 +94,12 @@ class Worker:
         self._exitcode: int | None = None
         self._lock = threading.Lock()
         _workers.add(self)
+
+    def __del__(self) -> None:
+        # nobody can talk to it any more; at exit there may be nothing left to say so with
+        with contextlib.suppress(Exception):
+            self.kill()
+            self.let_go()
 
     def __repr__(self) -> str:
         state = "running" if self._exitcode is None else f"exit code {self._exitcode}"
@@ -178,7 +192,7 @@ class OwnChild:
             code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
             os.waitid(*self._who, os.WEXITED | os.WNOHANG)
         except ChildProcessError:
-            return UNKNOWN
+            return zygote.UNKNOWN
         return code
 
     def kill(self, number: int) -> None:
@@ -275,8 +289,13 @@ def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[st
         here, there = Wire.pair()
         with there, _closing_on_error(here), child.tell(around, packed) as told:
             offspring, pid, pidfd = zygote.current().fork(name, told, there.fileno())
-            if pidfd is None or not HAS_PIDFD:
+            if not HAS_PIDFD:
+                if pidfd is not None:
+                    os.close(pidfd)
                 pidfd = os.dup(here.fileno())
+            if pidfd is None:
+                # the worker ends with its wire
+                raise OSError(errno.EMFILE, "the process that forks workers could give no pidfd")
             return Worker(name, pid, pidfd, Wire(here, by_value), offspring)
 
     return [

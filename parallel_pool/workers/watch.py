@@ -85,7 +85,8 @@ class _Round:
     """What the thread knows: nothing of the watcher, so that it can be dropped."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # the garbage collector may drop the watcher, which stops this, whatever this is about
+        self._lock = threading.RLock()
         # by the descriptor that is polled, a copy: a worker may be closed at any time
         self._watched: dict[int, tuple[Worker, Callable[[], Callback | None]]] = {}
         self._thread: threading.Thread | None = None

@@ -153,6 +153,7 @@ class Wire:
                 self._is_sending = sent > 0
                 self._wait(select.POLLOUT, end)
             except (BrokenPipeError, ConnectionResetError):
+                self._is_sending = False
                 raise EOFError(_GONE) from None
             except OSError:
                 self._is_sending = sent > 0
@@ -254,6 +255,7 @@ class Wire:
             self._wait(select.POLLIN, end)
             return
         except ConnectionResetError:
+            self._is_receiving = False
             raise EOFError(_GONE) from None
         for level, kind, raw in rights:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:

@@ -36,7 +36,7 @@ LOADED_BY = ("OMP_", "KMP_", "OPENBLAS_", "MKL_", "BLIS_", "NPY_", "LD_", "PYTHO
 # for ever, for a process that was not stopped
 PATIENCE, NEWS = 120.0, 5.0
 
-# exit code of a process whose parent died: nobody knows it
+# exit code of a process whose parent died, or that somebody else has waited for: nobody knows it
 UNKNOWN = 255
 
 # --------------------------------------------------------------------------------- in creator --
@@ -58,7 +58,8 @@ class Zygote:
             RuntimeError: nobody knows where Python is.
         """
         self._loaded_by = _loaded_by()
-        self._lock = threading.Lock()
+        # the garbage collector may drop a worker, who is then killed, whatever this is about
+        self._lock = threading.RLock()
         self._numbers = itertools.count()
         self._exitcodes: dict[int, int] = {}
         self.is_dead = False
