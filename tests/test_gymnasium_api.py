@@ -551,9 +551,13 @@ def test_window() -> None:
 # ------------------------------------------------------------------------------- ids and specs --
 
 
-def test_environment_functions_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"not taken yet.*SyncVectorEnv"):
-        PoolVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 2)
+def test_environment_functions_go_to_processes() -> None:
+    env = PoolVectorEnv([lambda: gymnasium.make("CartPole-v1")] * 2, context="fork")
+    try:
+        assert isinstance(env, PoolVectorEnv)
+        assert (env.backend, env.num_envs) == ("process", 2)
+    finally:
+        env.close()
     with pytest.raises(TypeError, match="int"):
         PoolVectorEnv(3)  # type: ignore[arg-type]
 
@@ -620,21 +624,26 @@ def test_spec_of_the_callers_own() -> None:
     assert PoolVectorEnv(unlimited).pool.max_episode_steps is None
 
 
-def test_spec_of_other_code_is_refused() -> None:
+def test_spec_of_other_code_is_not_replaced() -> None:
     spec = EnvSpec("CartPole-v1", entry_point="somewhere.else:CartPole")
     with pytest.raises(ValueError, match=r"entry_point='somewhere\.else:CartPole'"):
-        PoolVectorEnv(spec, 2)
+        PoolVectorEnv(spec, 2, backend="native")
 
 
-def test_wrappers_are_refused() -> None:
+def test_wrappers_of_python_are_not_native() -> None:
     add_time = wrappers.TimeAwareObservation
-    with pytest.raises(ValueError, match=r"TimeAwareObservation.*Python environments"):
+    native = {"backend": "native"}
+    with pytest.raises(ValueError, match=r"TimeAwareObservation"):
         gymnasium.make_vec(
-            "CartPole-v1", 2, vectorization_mode="parallel_pool", wrappers=[add_time]
+            "CartPole-v1",
+            2,
+            vectorization_mode="parallel_pool",
+            vector_kwargs=native,
+            wrappers=[add_time],
         )
     wrapped = add_time(gymnasium.make("CartPole-v1")).spec
-    with pytest.raises(ValueError, match=r"TimeAwareObservation.*Python environments"):
-        gymnasium.make_vec(wrapped, 2, vectorization_mode="parallel_pool")
+    with pytest.raises(ValueError, match=r"TimeAwareObservation"):
+        gymnasium.make_vec(wrapped, 2, vectorization_mode="parallel_pool", vector_kwargs=native)
     gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="parallel_pool", wrappers=[]).close()
 
 
@@ -644,7 +653,7 @@ def test_ids_nobody_has() -> None:
     with pytest.raises(gymnasium.error.VersionNotFound):
         PoolVectorEnv("CartPole-v7", 2)
     with pytest.raises(ValueError, match="Blackjack-v1 has no native environment"):
-        gymnasium.make_vec("Blackjack-v1", 2, vectorization_mode="parallel_pool")
+        PoolVectorEnv("Blackjack-v1", 2, backend="native")
 
 
 def test_id_without_a_version() -> None:
