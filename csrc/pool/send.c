@@ -251,9 +251,7 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
   status = mark_locked(pool, env_ids, count, error);
   if (status >= 0) {
     if (pool->remote) status = pp_remote_check_locked(pool, env_ids, count, error);
-  }
-  if (status >= 0) {
-    if (options) status = store_reset_options_locked(pool, options, count, error);
+    if (status >= 0 && options) status = store_reset_options_locked(pool, options, count, error);
     if (status >= 0) {
       status = store_seeds_locked(pool, env_ids, count, seed_words, seed_sizes, error);
     }

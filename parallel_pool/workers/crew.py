@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool import seeds
-from parallel_pool._native import ffi, lib, new_error, raise_error
+from parallel_pool._native import ffi, lib, new_error
 from parallel_pool.errors import PoolError, WorkerError
 from parallel_pool.workers import launch
 from parallel_pool.workers.messages import Description, Failure, Restart, Seating
@@ -220,7 +220,8 @@ class Crew:
             if not is_last:
                 how = lib.PP_BURY_REPEAT if self._repeats else lib.PP_BURY_REQUEUE
                 for env_id in range(first, first + count):
-                    self.seeds[env_id] = seeds.entropy()
+                    # 63 bits: infos become arrays of int64
+                    self.seeds[env_id] = seeds.entropy() >> 65
             settled = ffi.new("int32_t[]", count)
             error = new_error()
             done = lib.pp_pool_bury(self._handle, lane, how, settled, error)
