@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,7 +115,9 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 f"worker={worker!r}: workers here are the engine's own: leave it out, or use"
                 " gymnasium.vector.AsyncVectorEnv"
             )
-        self.env_fns = env_fns if isinstance(env_fns, Sequence) else list(env_fns)
+        # what yields nothing is refused by the pool
+        is_read = isinstance(env_fns, Sequence) or not isinstance(env_fns, Iterable)
+        self.env_fns = env_fns if is_read else list(env_fns)
         self.shared_memory, self.copy, self.context = shared_memory, copy, context
         self.daemon = daemon
         self.observation_mode = observation_mode
@@ -123,7 +125,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self.max_concurrency = max_concurrency
         self.pool = ProcessPool(
             self.env_fns,
-            num_workers=_limit(num_workers, max_concurrency, len(self.env_fns)),
+            num_workers=_limit(num_workers, max_concurrency, self.env_fns),
             autoreset=self.autoreset_mode.name.lower(),
             start_method=context,
             timeout=timeout,
@@ -471,7 +473,9 @@ def _mode(autoreset_mode: AutoresetMode | str) -> AutoresetMode:
     return VectorOptions(autoreset_mode=autoreset_mode).mode()
 
 
-def _limit(num_workers: int | None, max_concurrency: int | None, num_envs: int) -> int | None:
+def _limit(
+    num_workers: int | None, max_concurrency: int | None, env_fns: Sequence[Any]
+) -> int | None:
     """Returns how many workers there are to be, None for a choice of the pool's."""
     if max_concurrency is None:
         return num_workers
@@ -479,7 +483,7 @@ def _limit(num_workers: int | None, max_concurrency: int | None, num_envs: int) 
     if not isinstance(max_concurrency, (int, np.integer)) or max_concurrency < 1:
         raise ValueError(f"max_concurrency={max_concurrency!r}: choose 1 or more, or None")
     if num_workers is None:
-        return min(int(max_concurrency), num_envs, lib.pp_usable_cores(ffi.NULL))
+        return min(int(max_concurrency), len(env_fns), lib.pp_usable_cores(ffi.NULL))
     if num_workers > max_concurrency:
         raise ValueError(
             f"num_workers={num_workers} > max_concurrency={max_concurrency}: each worker steps an"
