@@ -40,9 +40,7 @@ from setuptools.command.build_ext import build_ext as setuptools_build_ext
 
 ROOT = Path(__file__).resolve().parent
 CSRC = ROOT / "csrc"
-PUBLIC_HEADERS = tuple(
-    CSRC / "include" / name for name in ("pp_env.h", "pp_pool.h", "pp_seat.h")
-)
+PUBLIC_HEADERS = tuple(CSRC / "include" / name for name in ("pp_env.h", "pp_pool.h", "pp_seat.h"))
 MODULE = "parallel_pool._core"
 
 # An environment is found by this line and by nothing else.

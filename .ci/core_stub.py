@@ -105,7 +105,8 @@ ENUM = re.compile(r"^enum\b[^{;]*\{(?P<body>[^}]*)\}", re.MULTILINE)
 
 
 def python_type(declaration: str) -> str:
-    if re.fullmatch(r"\s*const char \*\w*", declaration):
+    # cffi takes the bytes themselves for both
+    if re.fullmatch(r"\s*const (char|void) \*\w*", declaration):
         return "CData | bytes"
     if "*" in declaration:
         return "CData"

@@ -114,13 +114,13 @@ class Lib:
     PP_WITH_DISCOUNT: Final[int]
     PP_WITH_PLAYERS: Final[int]
     PP_WITH_STATISTICS: Final[int]
+    PP_BURY_FAIL: Final[int]
+    PP_BURY_REPEAT: Final[int]
+    PP_BURY_REQUEUE: Final[int]
     PP_ASKED_STEP: Final[int]
     PP_ASKED_RESET: Final[int]
     PP_ASKED_RESET_OPTIONS: Final[int]
     PP_ASKED_RESTART: Final[int]
-    PP_BURY_FAIL: Final[int]
-    PP_BURY_REPEAT: Final[int]
-    PP_BURY_REQUEUE: Final[int]
     def pp_env_table(self, count: CData, /) -> CData: ...
     def pp_env_check(self, def_: CData, error: CData, /) -> int: ...
     def pp_env_open(
@@ -144,7 +144,14 @@ class Lib:
     def pp_pool_offer(self, pool: CData, memory: CData, error: CData, /) -> int: ...
     def pp_pool_seed(self, pool: CData, words: CData, sizes: CData, error: CData, /) -> int: ...
     def pp_pool_send(
-        self, pool: CData, env_ids: CData, count: int, actions: CData, dtype: int, error: CData, /
+        self,
+        pool: CData,
+        env_ids: CData,
+        count: int,
+        actions: CData | bytes,
+        dtype: int,
+        error: CData,
+        /,
     ) -> int: ...
     def pp_pool_send_reset(
         self,
@@ -163,13 +170,13 @@ class Lib:
         pool: CData,
         env_ids: CData,
         count: int,
-        actions: CData,
+        actions: CData | bytes,
         dtype: int,
         fresh: CData,
         error: CData,
         /,
     ) -> int: ...
-    def pp_pool_taken(self, pool: CData, fresh: CData, /) -> int: ...
+    def pp_pool_taken(self, pool: CData, fresh: CData | bytes, /) -> int: ...
     def pp_pool_failed(self, pool: CData, count: CData, rows: CData, /) -> CData: ...
     def pp_pool_env_error(self, pool: CData, env_id: int, /) -> CData: ...
     def pp_pool_in_flight(self, pool: CData, /) -> int: ...
@@ -193,10 +200,8 @@ class Lib:
     def pp_pool_expose(self, pool: CData, env_id: int, target: CData, error: CData, /) -> int: ...
     def pp_pool_stats(self, pool: CData, stats: CData, /) -> None: ...
     def pp_pool_bare_loop(
-        self, pool: CData, actions: CData, num_actions: int, rounds: int, error: CData, /
+        self, pool: CData, actions: CData | bytes, num_actions: int, rounds: int, error: CData, /
     ) -> int: ...
-    def pp_usable_cores(self, root: CData | bytes, /) -> int: ...
-    def pp_status_name(self, status: int, /) -> CData: ...
     def pp_pool_create_remote(
         self,
         config: CData,
@@ -228,6 +233,8 @@ class Lib:
     def pp_pool_bury(
         self, pool: CData, lane: int, how: int, settled: CData, error: CData, /
     ) -> int: ...
+    def pp_usable_cores(self, root: CData | bytes, /) -> int: ...
+    def pp_status_name(self, status: int, /) -> CData: ...
     def pp_seat_open(
         self, memory: int, reserve: int, spill: int, lane: int, out: CData, error: CData, /
     ) -> int: ...

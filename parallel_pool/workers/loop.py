@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -62,10 +63,8 @@ def serve(wire: Wire, env_fns: Sequence[Callable[[], Any]]) -> None:
     finally:
         for env in envs:
             # one that fails at its end must not keep others from theirs
-            try:
+            with contextlib.suppress(Exception):
                 env.close()
-            except Exception:
-                pass
 
 
 def describe(envs: Sequence[Any]) -> Description:
@@ -85,9 +84,10 @@ def describe(envs: Sequence[Any]) -> Description:
     )
 
 
-def view(pointer: CData, count: int, size: int, code: str) -> memoryview:
+def view(pointer: CData, count: int, size: int, code: Any) -> memoryview:
     """Returns `count` numbers of C as Python reads and writes them quickest."""
-    return memoryview(ffi.buffer(pointer, count * size)).cast("B").cast(code)  # type: ignore[arg-type]
+    numbers: memoryview = memoryview(ffi.buffer(pointer, count * size)).cast("B").cast(code)
+    return numbers
 
 
 class Worker:
@@ -119,7 +119,7 @@ class Worker:
         self._asked = view(shift.asked, count, 4, "i")
         self._rows = view(shift.rows, count, 4, "i")
         self._blocks = view(shift.blocks, count, 8, "q")
-        self._rewards = view(shift.rewards, count, 8, "d")
+        self._rewards: Any = view(shift.rewards, count, 8, "d")
         self._terminated = view(shift.terminated, count, 1, "B")
         self._truncated = view(shift.truncated, count, 1, "B")
         self._is_reset = view(shift.is_reset, count, 1, "B")
@@ -151,7 +151,7 @@ class Worker:
     def _bind(self, count: int) -> spaces.Indexed:
         size = ffi.new("int64_t *")
         records = lib.pp_seat_actions(self._seat, size)
-        buffer = memoryview(ffi.buffer(records, size[0] * count))  # type: ignore[arg-type]
+        buffer = memoryview(ffi.buffer(records, size[0] * count))
         return spaces.ActionUnpacker(self._seating.action_space).bind(buffer, count)
 
     def _look_up(self) -> None:
@@ -384,10 +384,9 @@ class Worker:
         self._ended[i] = True
         failure = Failure.of(error)
         self._terminated[turn] = self._truncated[turn] = 0
-        try:
+        # without memory the row alone must do
+        with contextlib.suppress(Exception):
             self._reply(turn, {FAILURE: failure})
-        except Exception:  # no memory: the row alone must do
-            pass
         claim(self._seat, turn)
         self._failed[turn] = 1
 

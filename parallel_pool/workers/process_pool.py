@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import time
 import weakref
@@ -152,7 +153,7 @@ class ProcessPool(BasePool):
 
         n = num_envs
         cuts = [n * lane // self.num_workers for lane in range(self.num_workers + 1)]
-        shares = [fns[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        shares = [fns[a:b] for a, b in itertools.pairwise(cuts)]
         workers, self.descriptions = crew.muster(shares, start_method)
         try:
             if check_spaces is not None:

@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 
 if TYPE_CHECKING:
     from typing import Self
