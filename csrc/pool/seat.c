@@ -215,6 +215,7 @@ static void sleep_for_reason(pp_seat *seat, pp_post *post, int64_t timeout) {
   }
   atomic_store_explicit(&post->cpu, pp_os_current_cpu(), memory_order_relaxed);
   epoch = pp_gate_enter(&post->gate);
+  PP_TEST_DIE(asleep);
   if (!has_reason(post)) pp_gate_sleep(&post->gate, epoch, timeout);
   pp_gate_leave(&post->gate);
   spread_out(seat);

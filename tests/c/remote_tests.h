@@ -30,11 +30,10 @@ typedef struct record {
 typedef struct crew {
   client c;
   int32_t num_lanes;
-  int32_t chunk;              /* turns that a worker delivers at once */
-  int32_t fails;              /* 1: some actions make environments fail */
-  pid_t pids[MAX_LANES];      /* 0: no worker */
-  int64_t hired[MAX_LANES];   /* number of its worker: what its rows carry */
-  int32_t is_lost[MAX_LANES]; /* nothing can be sent there */
+  int32_t chunk;            /* turns that a worker delivers at once */
+  int32_t fails;            /* 1: some actions make environments fail */
+  pid_t pids[MAX_LANES];    /* 0: no worker */
+  int64_t hired[MAX_LANES]; /* number of its worker: what its rows carry */
   record envs[MAX_ENVS];
   int64_t rows; /* received */
 } crew;
@@ -348,9 +347,11 @@ static void check_row(crew *w, int32_t row, int32_t env_id, int32_t has_failed) 
   if (r->is_late) begin(w, env_id);
 }
 
-/* receives a batch and checks all of it; lists its environments, returns how many or a status */
-__attribute__((unused)) static int32_t crew_recv(crew *w, int32_t *ids) {
-  int32_t rows = client_recv(&w->c), count = 0, failures[MAX_ENVS] = {0};
+/* Receives a batch and checks all of it, if it comes in time: lists its environments, returns how
+ * many, or 0 */
+__attribute__((unused)) static int32_t crew_try(crew *w, int32_t *ids, int64_t timeout) {
+  int32_t rows = client_try(&w->c, timeout), count = 0, failures[MAX_ENVS] = {0};
+  if (rows == 0) return 0;
   if (rows == PP_ERR_ENV) {
     const int32_t *failed = pp_pool_failed(w->c.pool, &count, &rows);
     CHECK(count > 0);
@@ -379,13 +380,12 @@ __attribute__((unused)) static int32_t crew_recv(crew *w, int32_t *ids) {
   return rows;
 }
 
-/* those of some environments that can be sent to; how many */
-__attribute__((unused)) static int32_t crew_sendable(const crew *w, int32_t *ids, int32_t count) {
-  int32_t kept = 0;
-  for (int32_t i = 0; i < count; i++) {
-    if (!w->is_lost[lane_of(w, ids[i])]) ids[kept++] = ids[i];
-  }
-  return kept;
+/* the same, however long that takes */
+__attribute__((unused)) static int32_t crew_recv(crew *w, int32_t *ids) {
+  int32_t rows;
+  do rows = crew_try(w, ids, -1);
+  while (rows == 0);
+  return rows;
 }
 
 /* waits for a worker's end and settles what it had in flight; how many environments that were */
@@ -395,7 +395,6 @@ __attribute__((unused)) static int32_t crew_bury(crew *w, int32_t lane, int32_t 
   CHECK_EQ(waitpid(w->pids[lane], &end, 0), w->pids[lane]);
   CHECK(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL);
   w->pids[lane] = 0;
-  w->is_lost[lane] = how == PP_BURY_FAIL;
   count = pp_pool_bury(w->c.pool, lane, how, settled, &w->c.error);
   CHECK(count >= 0);
   pp_pool_lane_envs(w->c.pool, lane, &first, &num_envs);
