@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 from gymnasium import logger
-from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict, Space
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
@@ -18,6 +17,7 @@ from gymnasium.vector.utils import batch_differing_spaces, batch_space
 from parallel_pool import seeds
 from parallel_pool.compat import backends, env_specs, renderer
 from parallel_pool.compat.fused_wrappers import FusedWrappers
+from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.compat.vector_infos import VectorInfos
 from parallel_pool.compat.vector_options import DEFAULTS, VectorOptions
 from parallel_pool.errors import EnvError, StateError
@@ -38,14 +38,6 @@ def show_plain(views: Views) -> Step:
     """A step's result where there is one observation and no infos, from what makes its arrays."""
     observation, reward, terminated, truncated = views[:4]
     return observation(), reward(), terminated(), truncated(), {}
-
-
-class NotResetError(StateError, ResetNeeded, AssertionError):
-    """A step or a picture of an environment that must be reset first.
-
-    SyncVectorEnv raises ResetNeeded before the first reset, and AssertionError for a step after the
-    end of an episode with AutoresetMode.DISABLED: this is both.
-    """
 
 
 class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta):
