@@ -18,7 +18,7 @@ struct pp_pool {
   int32_t num_workers; /* threads but for the caller */
   int32_t home_lane;   /* the one on whose node the pool was made: the caller helps there first */
   struct pp_remote *remote; /* lanes are worker processes, and there are none of threads */
-  int32_t is_helped;   /* 1: the caller steps too, as one of num_threads */
+  int32_t is_helped;        /* 1: the caller steps too, as one of num_threads */
   uint32_t fork_generation;
   pp_gate gate; /* where the caller sleeps, if the workers are threads: see pp_pool_gate */
 
