@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import itertools
+import linecache
 import os
 import pickle
 import re
@@ -19,12 +20,14 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from parallel_pool.workers import child, launch, watch, zygote
+from parallel_pool.workers import child, launch, watch, wire, zygote
 from parallel_pool.workers.launch import METHODS, Worker
 from parallel_pool.workers.watch import Watcher
 from parallel_pool.workers.wire import HEADER, Wire, wait
@@ -796,42 +799,74 @@ def test_wire_survives_what_cannot_be_read(wires: tuple[Wire, Wire]) -> None:
     assert there.recv(PATIENCE)[0]() == "by value"
 
 
-def test_interrupts_leave_wires_whole_or_broken(wires: tuple[Wire, Wire]) -> None:
-    """Whatever the moment: a message is received right, or not at all and nothing after it."""
-    here, there = wires
-    seen: list[int] = []
-    bodies = [bytes([index % 256]) * (index * 997 % 70_000) for index in range(200)]
+LAST = "return value, fds"
 
-    class Interrupt(Exception):
-        pass
 
-    def interrupt(*_: object) -> None:
-        raise Interrupt
+class Interrupt(BaseException):
+    """What Ctrl-C raises, here at a line of our choice."""
 
-    sender = threading.Thread(target=lambda: send_all(here, bodies))
-    former = signal.signal(signal.SIGALRM, interrupt)
-    sender.start()
+
+def interrupted(function: Callable[[], Any], count: int) -> str | None:
+    """Calls a function and interrupts it before the count-th line in wire.py; returns that line,
+    None if it came to an end before."""
+    left = itertools.count(count, -1)
+    line = ""
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal line
+        if frame.f_code.co_filename != wire.__file__:
+            return None
+        if event == "line" and next(left) == 0:
+            line = linecache.getline(wire.__file__, frame.f_lineno).strip()
+            raise Interrupt
+        return trace
+
+    former = sys.gettrace()
+    sys.settrace(trace)
     try:
-        while len(seen) < len(bodies):
-            try:
-                try:
-                    signal.setitimer(signal.ITIMER_REAL, 0.0004)
-                    (index, body), _ = there.recv(PATIENCE)
-                finally:
-                    signal.setitimer(signal.ITIMER_REAL, 0)
-            except Interrupt:
-                continue
-            except ConnectionError:
-                break
-            assert body == bodies[index] and index == len(seen)
-            seen.append(index)
+        function()
+    except Interrupt:
+        return line
     finally:
-        signal.signal(signal.SIGALRM, former)
-        there.close()
-        sender.join(PATIENCE)
+        sys.settrace(former)
+    return None
 
 
-def send_all(wire: Wire, bodies: list[bytes]) -> None:
-    with contextlib.suppress(EOFError):
-        for numbered in enumerate(bodies):
-            wire.send(numbered)
+def test_a_wire_interrupted_in_recv_is_whole_or_broken() -> None:
+    """At whatever line: the message comes again, or the wire says that it can't be used."""
+    for count in itertools.count():
+        ends = Wire.pair()
+        with Wire(ends[0]) as here, Wire(ends[1]) as there:
+            here.send("first", [0])
+            here.send("second")
+            line = interrupted(partial(there.recv, PATIENCE), count)
+            if line is None:
+                break
+            try:
+                value, fds = there.recv(PATIENCE)
+            except ConnectionError as error:
+                assert "interrupted" in str(error)
+            else:
+                # no interrupt can be told from one that comes when recv has returned
+                assert (value, len(fds)) == (("second", 0) if line == LAST else ("first", 1)), line
+                for fd in fds:
+                    os.close(fd)
+    assert count > 20
+
+
+def test_a_wire_interrupted_in_send_is_whole_or_broken() -> None:
+    for count in itertools.count():
+        ends = Wire.pair()
+        with Wire(ends[0]) as here, Wire(ends[1]) as there:
+            line = interrupted(partial(here.send, "first"), count)
+            if line is None:
+                break
+            with contextlib.suppress(ConnectionError):
+                here.send("second")
+            here.close()
+            came = []
+            with contextlib.suppress(EOFError):
+                while True:
+                    came.append(there.recv(PATIENCE)[0])
+            assert came in ([], ["first"], ["second"], ["first", "second"]), line
+    assert count > 10
