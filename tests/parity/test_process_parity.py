@@ -400,11 +400,16 @@ def test_pictures_and_attributes_are_the_same() -> None:
 @pytest.mark.parametrize("kind", ["different", "custom"])
 def test_observation_modes_are_the_same(kind: str) -> None:
     """Spaces with bounds of their own."""
-    makes = [lambda high=high: spaces.Dict(x=spaces.Box(0, high, (2,))) for high in (1.0, 2.0, 5.0)]
-    env_fns = [partial(Teller, of=make) for make in makes]
+
+    def make(order: str, high: float, *rows: int) -> spaces.Dict:
+        parts = {"x": spaces.Box(0, high, (*rows, 2)), "y": spaces.Box(5, 5 + high, (*rows, 2))}
+        return spaces.Dict(OrderedDict((key, parts[key]) for key in order))
+
+    env_fns = [partial(Teller, of=partial(make, "xy", high)) for high in (1.0, 2.0, 5.0)]
     mode: Any = kind
     if kind == "custom":
-        mode = (spaces.Dict(x=spaces.Box(0, 9, (3, 2))), spaces.Dict(x=spaces.Box(0, 9, (2,))))
+        # with its keys in another order, too
+        mode = (make("yx", 9, 3), make("yx", 9))
     with pair(env_fns, observation_mode=mode) as (theirs, ours):
         assert ours.observation_space == theirs.observation_space
         assert ours.single_observation_space == theirs.single_observation_space
