@@ -113,7 +113,8 @@ def raise_failure(
         batch,
     )
     own = failure.exception()
-    if own is None:
+    # one that ends a program must not end this one
+    if not isinstance(own, Exception):
         raise error
     own.add_note(what)
     raise own from error
@@ -170,6 +171,8 @@ class Crew:
         self._timeout = timeout
         self._reasons: dict[int, str] = {}
         self._tries: dict[int, int] = {}
+        # by lane, turns that were taken when its last worker was buried
+        self._turns: dict[int, int] = {}
         self._seen: dict[int, tuple[int, int, float]] = {}
         self._lock = threading.Lock()
         self._is_closed = False
@@ -213,7 +216,9 @@ class Crew:
                 self._reasons.pop(lane, ""),
             )
             first, count = self._envs(lane)
-            tries = self._tries.get(lane, 0) + 1
+            turns = lib.pp_pool_taken_turns(self._handle, lane) - self._turns.get(lane, 0)
+            # whoever took more turns than one of each environment has brought results
+            tries = 1 if turns > count else self._tries.get(lane, 0) + 1
             self._tries[lane] = tries
             is_last = not self._restarts or tries > TRIES
             how = lib.PP_BURY_FAIL
@@ -225,6 +230,7 @@ class Crew:
             settled = ffi.new("int32_t[]", count)
             error = new_error()
             done = lib.pp_pool_bury(self._handle, lane, how, settled, error)
+            self._turns[lane] = lib.pp_pool_taken_turns(self._handle, lane)
             worker.close()
             self._workers[lane] = None
             if is_last or done < 0:
@@ -277,10 +283,6 @@ class Crew:
         first, count = ffi.new("int32_t *"), ffi.new("int32_t *")
         lib.pp_pool_lane_envs(self._handle, lane, first, count)
         return first[0], count[0]
-
-    def thrive(self) -> None:
-        """A batch came: whoever was restarted has shown that it works."""
-        self._tries.clear()
 
     # ------------------------------------------------------------------------------ patience --
 

@@ -373,12 +373,6 @@ class ProcessPool(BasePool):
             crew.raise_failure(failure, what, env_ids, batch)
         raise WorkerError(f"{what}: {death or 'its worker process died'}", env_ids, batch)
 
-    def _result(self, rows: int) -> Batch:
-        batch = super()._result(rows)
-        if self.on_error == "restart":
-            self._crew.thrive()
-        return batch
-
     def _tick(self) -> None:
         self._crew.look()
 
