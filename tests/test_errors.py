@@ -29,8 +29,8 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 
 def made(kind: type[Exception]) -> Exception:
     message = "why, what was seen, and the cure"
-    if kind is errors.EnvError:
-        error: Exception = errors.EnvError(message, [1, 3], (np.arange(4.0), np.ones((4, 2), bool)))
+    if issubclass(kind, errors.EnvError):
+        error: Exception = kind(message, [1, 3], (np.arange(4.0), np.ones((4, 2), bool)))
     else:
         error = kind(message)
     error.add_note("where it was")
