@@ -35,6 +35,9 @@ NOT_FOR_SANITIZERS = [
     *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py"),
     *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_vector_env.py"),
     "parity/test_mujoco_switches.py",
+    # parity of what is Python's; and workers that die by signals that a sanitizer takes for its own
+    *("test_fusion.py", "test_sb3.py", "test_worker_spaces.py", "test_workers_launch.py"),
+    *("parity/test_process_parity.py", "faults/test_worker_deaths.py"),
 ]
 ADDRESS_TESTS = ["tests", *(f"--ignore=tests/{name}" for name in NOT_FOR_SANITIZERS)]
 # For races, what crosses threads; restoring snapshots is long, and the caller's thread does it.
