@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool import seeds
-from parallel_pool.compat import backends, env_specs, renderer
+from parallel_pool.compat import backends, env_specs, renderer, reset_mask
 from parallel_pool.compat.fused_wrappers import FusedWrappers
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.compat.vector_infos import VectorInfos
@@ -195,7 +195,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         self._read_columns()
         # None unless they have something to do at steps
         self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
-        self._set_pictures(reference)
+        self._renderer = renderer.prepare(
+            self.pool, reference, self.render_mode, self._drawing, self.metadata
+        )
         self._was_reset = False
         self._ended = np.zeros(self.num_envs, np.bool_)
         # The pool's own step for environments that need nothing beyond the arrays it returns, from
@@ -214,18 +216,6 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         # as Gymnasium's RenderCollection does
         if self.render_mode is not None and self.render_mode.endswith("_list"):
             self.metadata["render_modes"] = [*metadata["render_modes"], self.render_mode]
-
-    def _set_pictures(self, reference: EnvSpec | None) -> None:
-        """Checks the options of pictures, and makes what draws if anything is to be drawn."""
-        if self.render_mode is not None:
-            self._renderer = renderer.Renderer(
-                self.pool, reference, self.render_mode, self._drawing
-            )
-        elif self._drawing:
-            renderer.make_painter(self.pool, reference, options=self._drawing)
-        fps = renderer.render_fps(self.pool)
-        if fps is not None:
-            self.metadata["render_fps"] = fps
 
     def _set_spaces(self, observation_mode: Spaces) -> None:
         self.single_action_space = self.pool.spec.action_space()
@@ -293,7 +283,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             EnvError: environments failed.
         """
         each = seeds.spread(seed, self.num_envs)
-        mask = self._take_mask(options)
+        mask = reset_mask.take(options, self.num_envs, self._was_reset)
         self._drop_results()
         if mask is None:
             everybody = np.ones(self.num_envs, np.bool_)
@@ -410,27 +400,6 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             "final_info": self._infos.of_ends(batch, ended),
             "_final_info": ended.copy(),
         }
-
-    def _take_mask(self, options: dict[str, Any] | None) -> Array | None:
-        """Pops the reset mask from the options and checks it as Gymnasium does."""
-        if options is None or "reset_mask" not in options:
-            return None
-        mask = options.pop("reset_mask")
-        shape = (self.num_envs,)
-        if not isinstance(mask, np.ndarray):
-            raise TypeError(f"options['reset_mask'] is a {type(mask).__name__}: give an array")
-        if mask.shape != shape:
-            raise ValueError(f"options['reset_mask'] has shape {mask.shape}: give {shape}")
-        if mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask'] has dtype {mask.dtype}: give bools")
-        if not mask.any():
-            raise ValueError("options['reset_mask'] is False everywhere: name an environment")
-        if not self._was_reset and not mask.all():
-            raise NotResetError(
-                f"environment {int(np.argmin(mask))} was never reset and is not in"
-                " options['reset_mask']: reset all environments first"
-            )
-        return mask.copy()
 
     def _drop_results(self) -> None:
         """Receives and forgets what a step left behind that was interrupted, by Ctrl-C say."""

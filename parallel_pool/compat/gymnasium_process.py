@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib
-from parallel_pool.compat import vector_spaces
+from parallel_pool.compat import reset_mask, vector_spaces
 from parallel_pool.compat.process_rows import RowReader
 from parallel_pool.compat.vector_errors import (
     ClosedVectorEnvError,
@@ -309,7 +309,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._check_open()
         each = seeds.spread(seed, self.num_envs)
         self._check_idle("reset_async")
-        mask = self._take_mask(options)
+        mask = reset_mask.take(options, self.num_envs, self._was_reset)
         self.pool.send_reset(seed=each, options=options, mask=mask)
         self._mask = mask
         self._pending = RESET
@@ -332,27 +332,6 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             self._ended = np.zeros(self.num_envs, np.bool_)
         else:
             self._ended[self._mask] = False
-
-    def _take_mask(self, options: dict[str, Any] | None) -> Array | None:
-        """Pops the reset mask from the options and checks it as Gymnasium does."""
-        if options is None or "reset_mask" not in options:
-            return None
-        mask = options.pop("reset_mask")
-        shape = (self.num_envs,)
-        if not isinstance(mask, np.ndarray):
-            raise TypeError(f"options['reset_mask'] is a {type(mask).__name__}: give an array")
-        if mask.shape != shape:
-            raise ValueError(f"options['reset_mask'] has shape {mask.shape}: give {shape}")
-        if mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask'] has dtype {mask.dtype}: give bools")
-        if not mask.any():
-            raise ValueError("options['reset_mask'] is False everywhere: name an environment")
-        if not self._was_reset and not mask.all():
-            raise NotResetError(
-                f"environment {int(np.argmin(mask))} was never reset and is not in"
-                " options['reset_mask']: reset all environments first"
-            )
-        return mask.copy()
 
     # ----------------------------------------------------------------------- what is in them --
 

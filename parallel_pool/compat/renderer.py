@@ -100,6 +100,30 @@ def modes(definition: Definition, reference: EnvSpec | None) -> list[str]:
     return ["rgb_array"] if definition.can_render else []
 
 
+def prepare(
+    pool: Pool,
+    reference: EnvSpec | None,
+    mode: str | None,
+    drawing: dict[str, Any],
+    metadata: dict[str, Any],
+) -> Renderer | None:
+    """Checks the options of pictures, and makes what draws if anything is to be drawn.
+
+    Args:
+        pool, reference, mode, drawing: as for `Renderer`; no mode for no pictures.
+        metadata: gets "render_fps" if the environments have one of their own.
+    """
+    made = None
+    if mode is not None:
+        made = Renderer(pool, reference, mode, drawing)
+    elif drawing:
+        make_painter(pool, reference, options=drawing)
+    fps = render_fps(pool)
+    if fps is not None:
+        metadata["render_fps"] = fps
+    return made
+
+
 def render_fps(pool: Pool) -> int | None:
     """Returns the pictures of one second where that depends on a pool's options; None elsewhere."""
     painters = registry.painters(pool.definition)

@@ -81,7 +81,10 @@ class Native:
         )
         self._spec = self._as_made(spec, {**kwargs, **self._drawing})
         self._read_pool()
-        self._set_pictures(reference, definition)
+        self.metadata = env_specs.metadata(definition, reference)
+        self._renderer = renderer.prepare(
+            self.pool, reference, self.render_mode, self._drawing, self.metadata
+        )
         self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         self._was_reset = False
         # environments that failed: each starts a new episode at its next step
@@ -120,19 +123,6 @@ class Native:
         keys = list(space.spaces) if isinstance(space, Dict) else []
         self._places = {key: names.index(key) for key in keys}
         self._last_places = {key: self._last + place for key, place in self._places.items()}
-
-    def _set_pictures(self, reference: EnvSpec | None, definition: Definition) -> None:
-        """Checks the options of pictures, and makes what draws if anything is to be drawn."""
-        self.metadata = env_specs.metadata(definition, reference)
-        if self.render_mode is not None:
-            self._renderer = renderer.Renderer(
-                self.pool, reference, self.render_mode, self._drawing
-            )
-        elif self._drawing:
-            renderer.make_painter(self.pool, reference, options=self._drawing)
-        fps = renderer.render_fps(self.pool)
-        if fps is not None:
-            self.metadata["render_fps"] = fps
 
     # ------------------------------------------------------------------------------ stepping --
 

@@ -307,10 +307,6 @@ class Crew:
                 )
                 worker.kill()
 
-    def forget_looks(self) -> None:
-        """What was seen before nobody waited says nothing."""
-        self._seen.clear()
-
     # ---------------------------------------------------------------------------------- end --
 
     def close(self, *, grace: float | None = GRACE) -> None:

@@ -59,7 +59,6 @@ class Seating:
         action_space: by which actions lie in the pool's memory; None if they come as orders.
         autoreset: "next_step", "same_step" or "disabled".
         restart: None in the first worker of a lane.
-        remakes: an environment that raises is made anew, as with a worker that died.
     """
 
     creator: int
@@ -73,7 +72,6 @@ class Seating:
     action_space: Any
     autoreset: str
     restart: Restart | None = None
-    remakes: bool = False
 
 
 @dataclass(frozen=True)

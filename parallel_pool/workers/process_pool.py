@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 # what one configuration of C can hold; larger spaces travel as objects
 MAX_LEAVES = 32
-NOTHING = np.zeros((0,), np.uint8)
 
 
 @dataclass
@@ -124,9 +123,9 @@ class ProcessPool(BasePool):
                 `parallel_pool.workers.launch`.
             timeout: seconds that an environment's step or reset may take; then its worker is
                 killed. None for no limit.
-            on_error: "raise": a worker that dies takes its environments with it, and one that
-                raises begins another episode at its next step; "restart": they are made anew with
-                fresh seeds, and their rows say so.
+            on_error: "raise": a worker that dies takes its environments with it; "restart": they
+                are made anew with fresh seeds, and their rows say so. An environment that raises is
+                told and begins another episode at its next step, either way.
             check_spaces: called with what the workers told, before anything is made of it.
 
         Raises:
@@ -172,7 +171,7 @@ class ProcessPool(BasePool):
                 handle,
                 workers,
                 shares,
-                self._seatings(restarts),
+                self._seatings(),
                 method=start_method,
                 restarts=restarts,
                 repeats=autoreset != "same_step",
@@ -226,7 +225,7 @@ class ProcessPool(BasePool):
         self._names = names
         return ffi.gc(out[0], lib.pp_pool_destroy)
 
-    def _seatings(self, remakes: bool) -> list[Seating]:
+    def _seatings(self) -> list[Seating]:
         import os
 
         raw = ffi.new("int32_t *")
@@ -247,7 +246,6 @@ class ProcessPool(BasePool):
             observation_space=None if self.leaves is None else self.single_observation_space,
             action_space=None if self._packer is None else self.single_action_space,
             autoreset=self.autoreset,
-            remakes=remakes,
         )
         from dataclasses import replace
 
