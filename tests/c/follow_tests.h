@@ -1,0 +1,104 @@
+/* What any pp_os_exit_with must do; test_os.c holds pidfds to it, test_os_table.c the asking by
+ * number that other systems use. Whoever includes it has HANGS, seconds after which a test that
+ * hangs fails, and LIVES, milliseconds in which a process could end that should not. */
+#ifndef PP_TESTS_FOLLOW_TESTS_H
+#define PP_TESTS_FOLLOW_TESTS_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "include/pp_env.h"
+#include "pool/os.h"
+
+static void never_come_back(void) {
+  alarm(2 * HANGS);
+  for (;;) pause();
+}
+
+/* a child that does nothing but follow another process; it says through said what came of that */
+static pid_t fork_follower(pid_t other, int said) {
+  pid_t child = fork();
+  if (child != 0) return child;
+  atexit(never_come_back);  // it must end at once, whatever its program has left to do
+  char status = (char)pp_os_exit_with(other);
+  if (write(said, &status, 1) != 1) _exit(1);
+  never_come_back();
+  return 0;
+}
+
+static pid_t fork_idle(void) {
+  pid_t child = fork();
+  if (child == 0) never_come_back();
+  return child;
+}
+
+static void kill_and_reap(pid_t child) {
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+}
+
+/* the exit status of a child, or -1: it was killed, or did not end for far too long */
+static int await_end(pid_t child) {
+  int status = -1;
+  for (int64_t deadline = pp_os_now() + HANGS * INT64_C(1000000000); pp_os_now() < deadline;) {
+    if (waitpid(child, &status, WNOHANG)) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    usleep(1000);
+  }
+  kill_and_reap(child);
+  return -1;
+}
+
+/* a child that has a child that follows it; said gets what came of that, and stays open in the
+ * grandchild alone */
+static pid_t fork_family(int said[2]) {
+  pid_t child = fork();
+  if (child == 0) {
+    fork_follower(getpid(), said[1]);
+    close(said[1]);
+    never_come_back();
+  }
+  close(said[1]);
+  return child;
+}
+
+/* 1: nobody has the other end of a pipe any more; 0: somebody had it for far too long */
+static int is_closed_by_all(int fd) {
+  struct pollfd seen = {.fd = fd, .events = POLLIN};
+  char byte;
+  return poll(&seen, 1, HANGS * 1000) == 1 && read(fd, &byte, 1) == 0;
+}
+
+static int is_open(int fd) {
+  struct pollfd seen = {.fd = fd, .events = POLLIN};
+  return poll(&seen, 1, LIVES) == 0;
+}
+
+TEST(process_ends_with_its_killed_parent) {
+  int said[2];
+  char status = -1;
+  REQUIRE(pipe(said) == 0);
+  pid_t child = fork_family(said);
+  REQUIRE(child > 0);
+  CHECK_EQ(read(said[0], &status, 1), 1);
+  CHECK_EQ(status, PP_OK);
+  CHECK(is_open(said[0]));
+  kill(child, SIGKILL);
+  // before anybody asks for the parent's exit status: it may be long until then
+  CHECK(is_closed_by_all(said[0]));
+  waitpid(child, NULL, 0);
+  close(said[0]);
+}
+
+/* what a child is told when it would follow a process: here, this program could end unnoticed */
+static int answer_about(int64_t pid) {
+  enum { SHIFT = 100 };  // an exit status has no sign
+  pid_t child = fork();
+  if (child == 0) _exit(SHIFT + pp_os_exit_with(pid));
+  return await_end(child) - SHIFT;
+}
+
+#endif
