@@ -67,7 +67,7 @@ class RowReader:
         for i, reply in replies.items():
             if FINAL_INFO in reply:
                 final = {
-                    "final_obs": self._final_observation(i, reply, shown),
+                    "final_obs": self.final_observation(i, reply, shown),
                     "final_info": reply[FINAL_INFO],
                 }
                 infos = add(infos, final, i)
@@ -75,7 +75,8 @@ class RowReader:
                 infos = add(infos, reply[INFO], i)
         return infos
 
-    def _final_observation(self, i: int, reply: Reply, shown: Shown) -> Any:
+    def final_observation(self, i: int, reply: Reply, shown: Shown) -> Any:
+        """Returns what an environment whose episode ended showed last, as it returned it."""
         if FINAL_OBSERVATION in reply:
             return reply[FINAL_OBSERVATION]
         return self._last[i] if self._reader is None else self._reader.row(shown[4], i)
