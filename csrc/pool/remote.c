@@ -135,6 +135,8 @@ int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_la
     status = open_lanes(remote);
   }
   if (status >= 0) return PP_OK;
+  // there may be no board, whose gate the pool's closing would look for
+  pp_remote_fini(pool);
   return pp_error_set(error, status, "no shared memory for num_envs=%d in %d worker processes",
                       options->num_envs, num_lanes);
 }
@@ -148,6 +150,7 @@ void pp_remote_fini(pp_pool *pool) {
   }
   // the arena's, not the fleet's
   pool->fleet.actions = NULL;
+  pool->ring.board = NULL;
   if (remote->arena) {
     pthread_mutex_lock(&holdings_lock);
     let_go_locked((holding *)remote->arena);
