@@ -93,6 +93,8 @@ class Worker:
         self._parent = parent
         self._exitcode: int | None = None
         self._lock = threading.Lock()
+        # threads that wait for its end, of whom the last closes the pidfd if it was let go of
+        self._waiting = 0
         _workers.add(self)
 
     def __del__(self) -> None:
@@ -131,8 +133,9 @@ class Worker:
         with self._lock:
             if self._exitcode is not None or self.pidfd < 0:
                 return self._exitcode is not None
-            # another thread may close the worker's own
-            pidfd = os.dup(self.pidfd)
+            # not a copy: who has too many files must be able to end workers all the same
+            pidfd = self.pidfd
+            self._waiting += 1
         try:
             if not wait(pidfd, end, ENDED):
                 return False
@@ -142,7 +145,10 @@ class Worker:
                     return False
                 time.sleep(0.001)
         finally:
-            os.close(pidfd)
+            with self._lock:
+                self._waiting -= 1
+                if self.pidfd < 0 and not self._waiting:
+                    os.close(pidfd)
         return True
 
     def close(self) -> None:
@@ -156,7 +162,8 @@ class Worker:
         self.wire.close()
         with self._lock:
             pidfd, self.pidfd = self.pidfd, -1
-        if pidfd >= 0:
+            is_last = pidfd >= 0 and not self._waiting
+        if is_last:
             os.close(pidfd)
 
 
@@ -166,8 +173,9 @@ _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
 def _forget_workers() -> None:
     """In a forked child: an end that it held on to would hide the creator's death from workers."""
     for worker in list(_workers):
-        # the thread that held it is not here to release it
+        # the threads that held it, or waited, are not here any more
         worker._lock = threading.Lock()
+        worker._waiting = 0
         worker.let_go()
     _workers.clear()
 
@@ -226,8 +234,9 @@ def start(
     if method is None:
         method = METHODS[0]
     if method not in METHODS:
-        raise ValueError(f"method={method!r}: choose one of {', '.join(map(repr, METHODS))}")
+        raise ValueError(f"start method {method!r}: choose one of {', '.join(map(repr, METHODS))}")
     names = [f"{name}-{i}" for i in range(len(arguments))] if isinstance(name, str) else name
+    _hold_streams()
     starts = _STARTS[method](target, arguments, names)
     workers: list[Worker] = []
     try:
@@ -250,6 +259,19 @@ def start(
 
 
 Starts = list[Callable[[], Worker]]
+
+
+def _hold_streams() -> None:
+    """Gives a creator that was started without stdin, stdout or stderr empty ones, for good.
+
+    Else a wire or the pool's memory would get one of their numbers, and what an environment prints
+    would be written to it.
+    """
+    fd = os.open(os.devnull, os.O_RDWR)
+    while fd <= 2:
+        os.set_inheritable(fd, True)
+        fd = os.dup(fd)
+    os.close(fd)
 
 
 def _packed(target: str, arguments: Sequence[Any]) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -45,7 +46,7 @@ class Watcher:
 
         Raises:
             ValueError: the watcher or the worker is closed.
-            OSError: this process has too many files.
+            OSError: this process has too many files or threads.
         """
         if self._is_closed:
             raise ValueError("this watcher is closed")
@@ -100,27 +101,49 @@ class _Round:
                 raise ValueError("this watcher is closed")
             if worker.pidfd < 0:
                 raise ValueError(f"{worker!r} is closed: watch it before that")
-            self._start_locked()
-            assert self._epoll is not None
-            fd = os.dup(worker.pidfd)
-            self._watched[fd] = worker, _weak(callback)
             try:
-                self._epoll.register(fd, ENDED)
-            except BaseException:
-                del self._watched[fd]
-                os.close(fd)
-                raise
+                self._start_locked()
+                self._add_locked(worker, callback)
+            except OSError as error:
+                raise OSError(
+                    error.errno,
+                    f"nobody can watch over worker process {worker.pid}: {error.strerror}; higher"
+                    " limits of files and processes (ulimit -n -u) may help",
+                ) from error
+
+    def _add_locked(self, worker: Worker, callback: Callback) -> None:
+        assert self._epoll is not None
+        fd = os.dup(worker.pidfd)
+        self._watched[fd] = worker, _weak(callback)
+        try:
+            self._epoll.register(fd, ENDED)
+        except BaseException:
+            del self._watched[fd]
+            os.close(fd)
+            raise
 
     def _start_locked(self) -> None:
         if self._thread is not None:
             return
         if self._epoll is None:
-            self._bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-            self._epoll = select.epoll()
-            self._epoll.register(self._bell, select.EPOLLIN)
+            self._open_locked()
         thread = threading.Thread(target=self._run, name="pp-watcher", daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:
+            # whatever Python made of it
+            raise OSError(errno.EAGAIN, str(error)) from error
         self._thread = thread
+
+    def _open_locked(self) -> None:
+        bell = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        try:
+            epoll = select.epoll()
+            epoll.register(bell, select.EPOLLIN)
+        except BaseException:
+            os.close(bell)
+            raise
+        self._bell, self._epoll = bell, epoll
 
     def remove(self, worker: Worker) -> None:
         with self._lock:
