@@ -1,0 +1,89 @@
+"""Environments of other libraries, in worker processes, give what they give in SyncVectorEnv."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import gymnasium
+import pytest
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
+
+from integration.same_as_sync import assert_same_as_sync
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The newest that dm_control 1.0.38 was made for; no dm_control knows MuJoCo 4.
+DM_CONTROL_MUJOCO = Path(sys.prefix) / "mujoco-3.6.0"
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ViZDoom leaves files where it runs: workers run where their creator does."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("id", ["LunarLander-v3", "BipedalWalker-v3"])
+def test_box2d(id: str) -> None:
+    assert_same_as_sync(id, ends=2)
+
+
+def test_box2d_with_pictures() -> None:
+    assert_same_as_sync("CarRacing-v3", steps=100, ends=8, max_episode_steps=40)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode)[:2], ids=lambda mode: mode.name)
+@pytest.mark.parametrize("id", ["MiniGrid-DoorKey-5x5-v0", "MiniGrid-LavaCrossingS9N1-v0"])
+def test_minigrid(id: str, mode: AutoresetMode) -> None:
+    """Observations with a text in them."""
+    importlib.import_module("minigrid")
+    assert_same_as_sync(id, ends=4, mode=mode)
+
+
+@pytest.mark.parametrize("id", ["VizdoomBasic-v1", "VizdoomHealthGathering-MultiBinary-v1"])
+def test_vizdoom(id: str) -> None:
+    """A process of its own for each environment, and pictures in a Dict."""
+    importlib.import_module("vizdoom.gymnasium_wrapper")
+    assert_same_as_sync(id, steps=200, ends=4, frame_skip=4, max_episode_steps=90)
+
+
+ATARI = [AtariPreprocessing, partial(FrameStackObservation, stack_size=4)]
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode)[:2], ids=lambda mode: mode.name)
+def test_ale_in_wrappers(mode: AutoresetMode) -> None:
+    gymnasium.register_envs(importlib.import_module("ale_py"))
+    options = {"frameskip": 1, "max_episode_steps": 90}
+    infos = assert_same_as_sync(
+        "ALE/Breakout-v5", steps=200, ends=8, mode=mode, wrappers=ATARI, **options
+    )
+    assert "lives" in infos
+
+
+def test_ale() -> None:
+    gymnasium.register_envs(importlib.import_module("ale_py"))
+    assert_same_as_sync("ALE/Freeway-v5", steps=200, ends=4, max_episode_steps=90)
+
+
+def test_dm_control(tmp_path: Path) -> None:
+    """With a MuJoCo of its own, and so in an interpreter of its own."""
+    assert DM_CONTROL_MUJOCO.is_dir(), "make installs it"
+    path = os.pathsep.join(map(str, (DM_CONTROL_MUJOCO, ROOT)))
+    program = [sys.executable, "-m", "integration.same_as_sync"]
+    ids = ["dm_control/walker-walk-v0", "dm_control/cartpole-balance-v0"]
+    done = subprocess.run(
+        [*program, *ids, "--register", "shimmy", "--steps", "200", "--limit", "60"],
+        # nothing is drawn
+        env={**os.environ, "PYTHONPATH": path, "MUJOCO_GL": "disabled"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for id in ids:
+        assert f"{id}: the same for 200 steps; infos: _timestep" in done.stdout
