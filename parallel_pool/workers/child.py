@@ -174,10 +174,12 @@ def settle_signals() -> None:
 def run(wire: Wire, load: Load, dumps: Dumps) -> int:
     """Does a worker's work; returns its exit code.
 
-    What it raises, be it in finding the target or in reading the argument, reaches the creator as
-    ("failed", the exception or None if it can't travel, traceback as text).
+    From the first moment on it ends with its creator, whatever it is doing. What it raises, be it
+    in finding the target or in reading the argument, reaches the creator as ("failed", the
+    exception or None if it can't travel, traceback as text).
     """
     try:
+        follow(wire.maker())
         target, argument = load()
         target(wire, argument)
     except SystemExit as exit:
@@ -194,6 +196,19 @@ def run(wire: Wire, load: Load, dumps: Dumps) -> int:
                 sys.stderr.write(text)
         return 1
     return 0
+
+
+def follow(pid: int) -> None:
+    """Ends this process as soon as another one has ended.
+
+    Raises:
+        ProcessLookupError: it has.
+    """
+    # nothing of the engine's is needed on the creator's side of this file
+    from parallel_pool._native import lib
+
+    if lib.pp_seat_follow(pid) < 0:
+        raise ProcessLookupError(f"process {pid}, which started this one, can't be followed")
 
 
 def _code(exit: SystemExit) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import errno
 import io
 import math
@@ -31,6 +32,8 @@ MOST_FDS = 250
 CHUNK = 1 << 20
 FD_SIZE = array.array("i").itemsize
 SPACE = socket.CMSG_SPACE(MOST_FDS * FD_SIZE)
+# process, user and group
+CREDENTIALS = struct.Struct("3i")
 
 # ----------------------------------------------------------------------------------- pickling --
 
@@ -45,12 +48,22 @@ def by_reference(value: Any) -> bytes:
 
 def by_value(value: Any) -> bytes:
     """Pickles for a process that lacks this one's `__main__`: what that defines goes along."""
-    raw: bytes = cloudpickle.dumps(value, 5)
+    raw: bytes
+    if not cloudpickle.list_registry_pickle_by_value():
+        # many times as quick, and the same for what names nothing of `__main__`
+        with contextlib.suppress(Exception):
+            raw = pickle.dumps(value, 5)
+            if b"__main__" not in raw:
+                return raw
+    raw = cloudpickle.dumps(value, 5)
     return raw
 
 
 def to_creator(value: Any) -> bytes:
     """Pickles for the process whose `__main__` came here by value: it finds its own classes."""
+    # what came by value is not found where its name says, and so refused
+    with contextlib.suppress(Exception):
+        return pickle.dumps(value, 5)
     file = io.BytesIO()
     _ToCreator(file, 5).dump(value)
     return file.getvalue()
@@ -208,6 +221,12 @@ class Wire:
         """Returns the socket's descriptor, which becomes readable with the next message or the
         other side's end; -1 once closed."""
         return self._socket.fileno()
+
+    def maker(self) -> int:
+        """Returns the id of the process that made the two ends, 0 if it is of another namespace."""
+        told = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+        pid: int = CREDENTIALS.unpack(told)[0]
+        return pid
 
     def close(self) -> None:
         """Lets go of this end; the other side meets EOFError after what was sent."""
