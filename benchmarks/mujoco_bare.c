@@ -166,7 +166,7 @@ static int make_simulation(const bare *it, simulation *in) {
 }
 
 static int read_link(bare *it, pp_error *error) {
-  const char *names[] = {"model", "mjSTATE_INTEGRATION", "nq", "nv", "nu"};
+  const char *names[] = {"model", "state_spec", "nq", "nv", "nu"};
   pp_value link = {.s = it->set.link};
   int64_t numbers[5];
   int status = mujoco_link_read(&link, &it->library, &it->places, error);

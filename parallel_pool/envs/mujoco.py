@@ -60,6 +60,9 @@ PLACES = (
     *("qfrc_actuator", "qfrc_constraint", "cfrc_ext", "ten_length", "ten_velocity"),
 )
 SIZES = ("nq", "nv", "nu", "na", "nbody", "ntendon", "nsite")
+# Parts of MuJoCo's "integration state" that an environment need not keep: actions are written
+# before every step, and the others are inputs that no step writes and nobody but a user of mjData.
+INPUTS = ("CTRL", "QFRC_APPLIED", "XFRC_APPLIED", "EQ_ACTIVE", "MOCAP_POS", "MOCAP_QUAT")
 
 # What tests/parity/mujoco_switches.py has proven to change no bit, by the SHA-256 of the file; a
 # version that lacks a flag goes without it. Other files keep what they say, and so do all files on
@@ -359,12 +362,21 @@ def _link(model: Any) -> str:
         "model": model._address,
         "body_mass": model.body_mass.ctypes.data,
         "actuator_ctrlrange": model.actuator_ctrlrange.ctypes.data,
-        "mjSTATE_INTEGRATION": int(mujoco.mjtState.mjSTATE_INTEGRATION),
+        "state_spec": _state_spec(),
         "timestep": struct.unpack("<q", struct.pack("<d", model.opt.timestep))[0],
         "fuses_dot": int(fuses_dot()),
         "mjcb_time": _address("mjcb_time") or 0,
     }
     return "\n".join(f"{name}={number}" for name, number in numbers.items())
+
+
+def _state_spec() -> int:
+    """Returns which parts of mjData an environment keeps between two steps, as MuJoCo's bits."""
+    parts = _mujoco().mjtState
+    spec = int(parts.mjSTATE_INTEGRATION)
+    for name in INPUTS:
+        spec &= ~int(getattr(parts, f"mjSTATE_{name}"))
+    return spec
 
 
 @cache

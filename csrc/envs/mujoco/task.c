@@ -98,7 +98,7 @@ static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjMod
   if (status >= 0) status = mujoco_link_number(link, "model", &address, error);
   if (status >= 0) status = mujoco_link_number(link, "body_mass", &body_mass, error);
   if (status >= 0) status = mujoco_link_number(link, "actuator_ctrlrange", &control_range, error);
-  if (status >= 0) status = mujoco_link_number(link, "mjSTATE_INTEGRATION", &spec, error);
+  if (status >= 0) status = mujoco_link_number(link, "state_spec", &spec, error);
   if (status >= 0) status = mujoco_link_number(link, "timestep", &timestep, error);
   if (status >= 0) status = mujoco_link_number(link, "fuses_dot", &fuses, error);
   for (int i = 0; i < 7 && status >= 0; i++) {
