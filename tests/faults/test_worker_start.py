@@ -1,0 +1,379 @@
+"""The start of worker processes as the user of a pool meets it: programs of every kind, and
+whatever keeps a worker from beginning."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import zipapp
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.errors import EnvError, WorkerError
+from parallel_pool.workers.launch import METHODS
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.programs import PRELUDE, Program, alarm, wait_for
+from tests.test_workers_launch import children
+
+methods = pytest.mark.parametrize("method", METHODS)
+pickling_methods = pytest.mark.parametrize("method", ["forkserver", "spawn"])
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_left() -> Iterator[None]:
+    """A test that hangs fails, and so does one that leaves a process."""
+    from parallel_pool.workers import zygote
+
+    before = children() - {zygote.current().pid}
+    with alarm():
+        yield
+        wait_for(lambda: children() - {zygote.current().pid} <= before)
+
+
+def cartpole() -> Any:
+    return gymnasium.make("CartPole-v1")
+
+
+# ------------------------------------------------------------------------------------- modules --
+
+MODULE = """
+import ctypes, os, sys
+how = os.environ.get("HOW")
+if how == "raise":
+    raise ImportError("no licence")
+if how == "exit":
+    os._exit(7)
+if how == "sys.exit":
+    sys.exit(9)
+if how == "segfault":
+    ctypes.string_at(0)
+import gymnasium
+def make():
+    return gymnasium.make("CartPole-v1")
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A module that was imported here, and does as HOW says wherever else it is."""
+    (tmp_path / "of_the_user.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import of_the_user  # type: ignore[import-not-found]
+
+    yield of_the_user
+    del sys.modules["of_the_user"]
+
+
+@methods
+def test_a_path_that_was_added_at_run_time(module: Any, method: str) -> None:
+    with ProcessPool([module.make] * 2, num_workers=2, start_method=method) as pool:
+        assert pool.reset(seed=1)[0].shape == (2, 4)
+
+
+@pickling_methods
+def test_a_module_that_is_gone(
+    module: Any, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(tmp_path)])
+    with pytest.raises(
+        WorkerError, match=r"can't begin[^$]*No module named 'of_the_user'"
+    ) as caught:
+        ProcessPool([cartpole, module.make], num_workers=2, start_method=method)
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+    # who was forked has it
+    with ProcessPool([module.make], start_method="fork") as pool:
+        pool.reset()
+
+
+@pytest.mark.parametrize(
+    ("method", "how", "said"),
+    [
+        ("forkserver", "raise", "can't begin[^$]*ImportError: no licence"),
+        ("forkserver", "exit", "ended with exit code 7 before"),
+        ("forkserver", "sys.exit", "ended with exit code 9 before"),
+        ("forkserver", "segfault", "was killed by SIGSEGV before"),
+        ("spawn", "raise", "can't begin[^$]*ImportError: no licence"),
+        ("spawn", "exit", "ended with exit code 7 before"),
+    ],
+)
+def test_a_module_that_cannot_be_imported(
+    module: Any, method: str, how: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOW", how)
+    with pytest.raises(WorkerError, match=said):
+        ProcessPool([cartpole, module.make], num_workers=2, start_method=method)
+
+
+# ------------------------------------------------------------------------------------- env_fns --
+
+
+def with_lock(lock: Any) -> Callable[[], Any]:
+    return lambda: (lock, cartpole())[1]
+
+
+@pickling_methods
+def test_env_fns_that_cannot_be_pickled(method: str) -> None:
+    env_fns = [cartpole, with_lock(threading.Lock())]
+    for make in (
+        ProcessPool,
+        lambda fns, start_method: ProcessVectorEnv(fns, context=start_method),
+    ):
+        with pytest.raises(TypeError, match=r"cannot pickle '_thread\.lock'") as caught:
+            make(env_fns, start_method=method)
+        assert "the start method 'fork' does without pickling" in caught.value.__notes__[0]
+    with ProcessPool(env_fns, start_method="fork") as pool:
+        pool.reset()
+
+
+class OwnError(Exception):
+    """Of no type that Python knows."""
+
+
+def fail() -> Any:
+    raise OwnError("of my own")
+
+
+def leave() -> Any:
+    os._exit(3)
+
+
+def abort() -> Any:
+    os.abort()
+
+
+def leave_politely() -> Any:
+    sys.exit(3)
+
+
+@pytest.mark.parametrize("method", ["forkserver", "fork"])
+@pytest.mark.parametrize(
+    ("trouble", "kind", "said"),
+    [
+        (fail, OwnError, "of my own"),
+        (leave, WorkerError, "exit code 3 before"),
+        (abort, WorkerError, "killed by SIGABRT before"),
+        (leave_politely, EnvError, "environment 1 can't be made: SystemExit: 3"),
+    ],
+)
+def test_a_constructor_that_fails(
+    method: str, trouble: Callable[[], Any], kind: type[Exception], said: str
+) -> None:
+    """The other workers are gone afterwards, see `nobody_is_left`."""
+    env_fns = [cartpole, trouble, cartpole]
+    with pytest.raises(kind, match=said) as caught:
+        ProcessPool(env_fns, num_workers=3, start_method=method)
+    if kind is OwnError:
+        assert caught.value.__notes__ == ["environment 1 can't be made"]
+        assert isinstance(caught.value.__cause__, EnvError)
+        assert "raise OwnError" in str(caught.value.__cause__)
+    if method == "fork":
+        with pytest.raises(kind, match=said):
+            ProcessVectorEnv(env_fns, num_workers=3, context=method)
+
+
+@pytest.mark.parametrize("method", ["x", "thread", "", 3, ["fork"]])
+def test_no_such_start_method(method: Any) -> None:
+    said = "choose one of 'forkserver', 'spawn', 'fork'"
+    with pytest.raises(ValueError, match=said):
+        ProcessPool([cartpole], start_method=method)
+    with pytest.raises(ValueError, match=said):
+        ProcessVectorEnv([cartpole], context=method)
+
+
+# ------------------------------------------------------------------------------------- threads --
+
+
+@methods
+def test_a_pool_made_in_a_thread_that_ends(method: str) -> None:
+    made: list[ProcessPool] = []
+
+    def work() -> None:
+        made.append(ProcessPool([cartpole] * 2, num_workers=2, start_method=method))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    with made.pop() as pool:
+        pool.reset(seed=1)
+        assert pool.step(np.zeros(2, np.int64))[0].shape == (2, 4)
+
+
+class Nesting(gymnasium.Env[Any, Any]):
+    """Steps a pool of its own."""
+
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2, 4), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, method: str) -> None:
+        self.pool = ProcessPool([cartpole] * 2, num_workers=1, start_method=method)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        return self.pool.reset(seed=seed)[0], {}
+
+    def step(self, action: Any) -> Any:
+        return self.pool.step([action] * 2)[0], 1.0, False, False, {}
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+@methods
+def test_a_pool_inside_of_an_environment(method: str) -> None:
+    with (
+        ProcessPool([lambda: Nesting(method)], start_method=method) as pool,
+        ProcessPool([cartpole] * 2, start_method="fork") as inner,
+    ):
+        assert (pool.reset(seed=3)[0][0] == inner.reset(seed=3)[0]).all()
+        assert (pool.step([1])[0][0] == inner.step([1, 1])[0]).all()
+
+
+# ------------------------------------------------------------------------------------ programs --
+
+# Environments, spaces, exceptions and infos of classes of the program's own.
+BODY = """
+from dataclasses import dataclass
+import contextlib
+
+@dataclass
+class Point:
+    x: int
+
+class OwnBox(gymnasium.spaces.Box):
+    pass
+
+class Own(Env):
+    observation_space = OwnBox(-1, 9, (2,), np.float32)
+
+    def step(self, action):
+        if action:
+            raise OwnError(Point(7))
+        observation, *rest = super().step(action)
+        return observation, 1.0, False, False, {"point": Point(self.steps)}
+
+    def give(self, point):
+        return Point(point.x + 1)
+
+class OwnError(Exception):
+    pass
+
+def own():
+    return Own()
+
+for method in sys.argv[1:]:
+    with ProcessPool([own, lambda: Own()], num_workers=2, start_method=method) as pool:
+        assert type(pool.single_observation_space) is OwnBox
+        pool.reset(seed=1)
+        pool.step([0, 0])
+        replies = pool.replies().values()
+        assert [list(reply.values()) for reply in replies] == [[{"point": Point(1)}]] * 2
+        try:
+            pool.step([0, 1])
+        except OwnError as error:
+            assert error.args == (Point(7),)
+        assert pool.apply(lambda env: env.steps) == [2, 1]
+        print(method, end=" ")
+print("end")
+"""
+
+
+def check(
+    command: list[str],
+    folder: Path,
+    text: str = "",
+    methods: Sequence[str] = ("forkserver", "fork"),
+    **options: Any,
+) -> None:
+    done = Program([*command, *methods], folder, **options).end(text)
+    assert (done.code, done.err, done.out) == (0, "", " ".join([*methods, "end\n"]))
+
+
+def test_script_without_a_guard(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(PRELUDE + BODY)
+    check([str(tmp_path / "script.py")], tmp_path, methods=METHODS)
+
+
+def test_command_line(tmp_path: Path) -> None:
+    check(["-c", PRELUDE + BODY], tmp_path)
+
+
+def test_script_from_stdin(tmp_path: Path) -> None:
+    check(["-"], tmp_path, PRELUDE + BODY)
+
+
+def test_zip_file(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "beside.py").write_text("def make_own(kind):\n    return kind()\n")
+    body = BODY.replace("lambda: Own()", "lambda: make_own(Own)")
+    (source / "__main__.py").write_text(PRELUDE + "from beside import make_own\n" + body)
+    zipapp.create_archive(source, tmp_path / "app.pyz")
+    check([str(tmp_path / "app.pyz")], tmp_path)
+
+
+def test_module_of_a_package(tmp_path: Path) -> None:
+    """Which imports by relative names, in its workers too."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "beside.py").write_text("")
+    body = BODY.replace("return Own()", "from . import beside\n    return Own()", 1)
+    (package / "program.py").write_text(PRELUDE + body)
+    check(["-m", "package.program"], tmp_path, cwd=tmp_path, methods=["spawn", "fork"])
+
+
+def test_interactive_session(tmp_path: Path) -> None:
+    """As a notebook: `__main__` is no file, and grows cell by cell."""
+    start, loop = BODY.split("for method in")
+    cells = [PRELUDE, start, "for method in" + loop]
+    script = "".join(f"exec({cell!r})\n" for cell in cells)
+    done = Program(["-i", "-q", "-", "forkserver", "fork"], tmp_path).end(script)
+    assert (done.code, done.out) == (0, "forkserver fork end\n"), done.err
+    assert done.err.replace(">>> ", "").strip() == ""
+
+
+def test_a_folder_that_was_removed(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = "import os; os.rmdir(os.getcwd())\n" + PRELUDE + BODY
+    check(["-c", script], tmp_path, cwd=gone, methods=METHODS)
+
+
+@pytest.mark.parametrize("closed", [(0, 1, 2), (1,)])
+def test_without_standard_streams(tmp_path: Path, closed: tuple[int, ...]) -> None:
+    """What environments print is not written into whatever has the number of stdout."""
+    script = f"""
+result = os.dup(1)
+for fd in {closed}:
+    os.close(fd)
+
+class Printing(Env):
+    def step(self, action):
+        os.write(1, b"x" * 100)
+        print("y" * 10000, flush=True)
+        return super().step(action)
+
+for method in sys.argv[1:]:
+    with ProcessPool([Printing] * 3, num_workers=3, start_method=method) as pool:
+        pool.reset(seed=1)
+        for i in range(2):
+            assert (pool.step([0] * 3)[0] == i + 1).all()
+    os.write(result, method.encode() + b" ")
+os.write(result, b"end\\n")
+"""
+    check(["-c", PRELUDE + script], tmp_path, methods=METHODS)
+
+
+@methods
+def test_environment_variables(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OF_THE_USER", method)
+    with ProcessPool([cartpole], start_method=method) as pool:
+        assert pool.apply(lambda env: os.environ["OF_THE_USER"]) == [method]
+        assert pool.apply(lambda env: sys.path) == [sys.path]
+        assert pool.apply(lambda env: os.getcwd()) == [os.getcwd()]

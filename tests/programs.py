@@ -1,0 +1,208 @@
+"""Programs: scripts that run as processes of their own, and whoever they leave behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# seconds after which something counts as hanging
+PATIENCE = 60.0
+# what all processes of a program have in their environment
+MARK = "PARALLEL_POOL_TEST_PROGRAM"
+
+
+@dataclass(frozen=True)
+class Done:
+    """A program that has ended, and all its processes with it.
+
+    Attributes:
+        code: how it ended, as `subprocess` has it.
+        out, err: what it and its workers said.
+    """
+
+    code: int
+    out: str
+    err: str
+
+
+class Program:
+    """A program that runs.
+
+    Attributes:
+        process: of the program itself, the leader of a process group.
+        folder: where its processes meet: see `PRELUDE`.
+    """
+
+    def __init__(self, command: Sequence[str], folder: Path, **options: Any) -> None:
+        self.folder = folder
+        self._mark = uuid.uuid4().hex
+        own = {
+            MARK: self._mark,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "TMPDIR": str(folder / "tmp"),
+            "MEETING": str(folder / "meeting"),
+        }
+        for name in ("tmp", "meeting"):
+            (folder / name).mkdir(exist_ok=True)
+        environ = {**os.environ, **own, **options.pop("env", {})}
+        self.process = subprocess.Popen(
+            [sys.executable, *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environ,
+            start_new_session=True,
+            **options,
+        )
+
+    def meet(self, name: str) -> None:
+        """Waits until one of its processes has come to a place, see `PRELUDE`."""
+        wait_for(
+            lambda: (self.folder / "meeting" / name).exists() or self.process.poll() is not None
+        )
+        assert (self.folder / "meeting" / name).exists(), self.end()
+
+    def end(self, text: str = "") -> Done:
+        """Waits for the end of all its processes, whatever became of the first; fails if they do
+        not come to one, or leave files."""
+        try:
+            # returns when nobody has stdout or stderr open any more
+            out, err = self.process.communicate(text, timeout=PATIENCE)
+            wait_for(lambda: not self.processes())
+        finally:
+            self.kill()
+        assert list((self.folder / "tmp").iterdir()) == []
+        return Done(self.process.returncode, out, err)
+
+    def processes(self) -> list[int]:
+        """Those that live, or are dead and not yet waited for by a living one of them."""
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if f"{MARK}={self._mark}".encode() in Path(f"/proc/{name}/environ").read_bytes():
+                    found.append(int(name))
+        return found
+
+    def kill(self) -> None:
+        """Ends what is left of it."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+# Scripts begin with this. Environments come to places, which others may wait for; `make("sleeps")`
+# is a function that makes an environment which does that at its third step.
+PRELUDE = """
+import ctypes, os, pathlib, signal, sys, threading, time
+import gymnasium
+import numpy as np
+from parallel_pool.errors import *
+from parallel_pool.workers.launch import METHODS
+from parallel_pool.workers.process_pool import ProcessPool
+
+MEETING = pathlib.Path(os.environ["MEETING"])
+
+
+def come(name):
+    (MEETING / name).touch()
+
+
+def meet(*names):
+    while not all((MEETING / name).exists() for name in names):
+        time.sleep(0.005)
+
+
+def sleep_with_lock():
+    # nothing of Python's runs in this process any more
+    ctypes.PyDLL(None).sleep(100000)
+
+
+WAYS = {
+    "sleeps": lambda: time.sleep(1e5),
+    "sleeps with lock": sleep_with_lock,
+    "does nothing": lambda: None,
+}
+
+
+class Env(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, how="does nothing", name=""):
+        self.how, self.name, self.steps = how, name, 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        if self.steps == 3:
+            come("step" + self.name)
+            WAYS[self.how]()
+        return np.full(2, self.steps, np.float32), 1.0, False, False, {}
+
+
+def make(how="does nothing", name=""):
+    return lambda: Env(how, name)
+"""
+
+
+@contextlib.contextmanager
+def alarm() -> Iterator[None]:
+    """What is done within this fails if it hangs."""
+
+    def fail(*_: Any) -> None:
+        raise AssertionError(f"not done within {PATIENCE} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Callable[..., Program]]:
+    """Starts scripts, after the prelude; ends them with the test."""
+    started = []
+
+    def start(script: str, *arguments: str, **options: Any) -> Program:
+        path = tmp_path / "script.py"
+        path.write_text(PRELUDE + script)
+        started.append(Program([str(path), *arguments], tmp_path, **options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Waits until something is so; fails if it is not in time."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
