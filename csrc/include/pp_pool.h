@@ -234,6 +234,9 @@ int32_t pp_pool_current(const pp_pool *pool, int32_t lane);
  * nor pp_pool_current changes, it is stepping the same environment still */
 int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane);
 
+/* turns that wait for a lane's worker to take them */
+int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane);
+
 /* After a worker's death (never before: its memory is written to): settles what it had in flight.
  * how: a pp_burial. Returns how many environments that were, and lists them in settled, which has
  * room for all of the lane's */

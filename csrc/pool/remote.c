@@ -393,6 +393,13 @@ int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane) {
   return (int64_t)atomic_load_explicit(&pool->remote->board.posts[lane].head, memory_order_relaxed);
 }
 
+int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane) {
+  const pp_post *post = &pool->remote->board.posts[lane];
+  // relaxed, and head first: a hint, never negative
+  uint64_t head = atomic_load_explicit(&post->head, memory_order_relaxed);
+  return (int64_t)(atomic_load_explicit(&post->tail, memory_order_relaxed) - head);
+}
+
 int32_t pp_pool_current(const pp_pool *pool, int32_t lane) {
   return atomic_load_explicit(&pool->remote->board.posts[lane].current, memory_order_relaxed);
 }
