@@ -457,10 +457,20 @@ def test_plain_steps_stay_plain() -> None:
 # ------------------------------------------------------------------------------- when it fails --
 
 
-def test_interrupted_step_is_counted(clock: list[float]) -> None:
-    """A step whose result nobody received has happened all the same."""
-    with pair("Pendulum-v1", 2, [clip, record], max_episode_steps=3) as (theirs, ours):
-        action = np.zeros((2, 1), np.float32)
+@pytest.mark.parametrize(
+    ("env_id", "wrappers", "limit", "width", "steps"),
+    [("Pendulum-v1", [clip, record], 3, 1, 5), ("Hopper-v5", [record], 1, 3, 3)],
+    ids=["episodes-go-on", "episodes-end"],
+)
+def test_interrupted_step_is_counted(
+    clock: list[float], env_id: str, wrappers: list[Any], limit: int, width: int, steps: int
+) -> None:
+    """A step whose result nobody received has happened all the same.
+
+    If it ended an episode, the next row is a reset's, in its infos too.
+    """
+    with pair(env_id, 2, wrappers, max_episode_steps=limit) as (theirs, ours):
+        action = np.zeros((2, width), np.float32)
         for env in (theirs, ours):
             env.reset(seed=1)
         ours.pool.send(action)
@@ -468,22 +478,7 @@ def test_interrupted_step_is_counted(clock: list[float]) -> None:
         only_second = np.array([False, True])
         expected = theirs.reset(seed=5, options={"reset_mask": only_second.copy()})
         assert_equal_results(ours.reset(seed=5, options={"reset_mask": only_second}), expected, "")
-        for step in range(5):
-            assert_equal_results(ours.step(action), theirs.step(action), f"step {step}")
-
-
-def test_interrupted_step_that_ended_episodes(clock: list[float]) -> None:
-    """The next row of such an environment is a reset's, in its infos too."""
-    with pair("Hopper-v5", 2, [record], max_episode_steps=1) as (theirs, ours):
-        action = np.zeros((2, 3), np.float32)
-        for env in (theirs, ours):
-            env.reset(seed=1)
-        ours.pool.send(action)
-        theirs.step(action)
-        only_second = np.array([False, True])
-        expected = theirs.reset(seed=5, options={"reset_mask": only_second.copy()})
-        assert_equal_results(ours.reset(seed=5, options={"reset_mask": only_second}), expected, "")
-        for step in range(3):
+        for step in range(steps):
             assert_equal_results(ours.step(action), theirs.step(action), f"step {step}")
 
 
@@ -596,11 +591,6 @@ class Workers(gymnasium.vector.SyncVectorEnv):  # type: ignore[type-arg]
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "process_class", lambda: Workers)
-
-
-@pytest.fixture
-def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "PROCESS_MODULE", "parallel_pool.compat.not_there")
 
 
 def test_native_is_chosen_where_it_can_be() -> None:
@@ -747,25 +737,6 @@ def test_processes_when_asked_for(workers: None) -> None:
             PoolVectorEnv(env_id, 2, backend="process")
     with pytest.raises(TypeError, match=r"num_threads=2 is for native.*'process' was asked for"):
         PoolVectorEnv("CartPole-v1", 2, backend="process", num_threads=2)
-
-
-def test_without_worker_processes(no_workers: None) -> None:
-    for env_id in ("Blackjack-v1", "CartPole-v1"):
-        with pytest.raises(ValueError, match=r"there are no worker processes .* yet: use"):
-            PoolVectorEnv(env_id, 2, wrappers=[TimeAwareObservation])
-    with pytest.raises(TypeError, match="not taken yet: use"):
-        PoolVectorEnv([lambda: gymnasium.make("CartPole-v1")])
-    assert backends.process_options() == set()
-
-
-def test_faults_inside_the_module_of_processes_are_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    (tmp_path / "broken_workers.py").write_text("import nothing_of_this_name")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(backends, "PROCESS_MODULE", "broken_workers")
-    with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):
-        PoolVectorEnv("Blackjack-v1", 2)
 
 
 def test_class_made_from_it_is_native(workers: None) -> None:

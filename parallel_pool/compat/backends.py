@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 NATIVE = "native"
 PROCESS = "process"
 AUTO = "auto"
-
-PROCESS_MODULE = "parallel_pool.compat.gymnasium_process"
 
 # what make_vec knows beside the options of an environment's constructor
 OF_MAKE = {"max_episode_steps", "render_mode", "disable_env_checker"}
@@ -191,19 +188,16 @@ def _named(function: Any) -> set[str]:
 
 
 def process_class() -> Any:
-    """Returns the class of vector environments in worker processes; None if there is none yet."""
-    try:
-        return importlib.import_module(PROCESS_MODULE).ProcessVectorEnv
-    except ModuleNotFoundError as error:
-        if error.name != PROCESS_MODULE:
-            raise
-        return None
+    """Returns the class of vector environments in worker processes."""
+    # imported when there are some to make: it brings what starts and watches processes
+    from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+
+    return ProcessVectorEnv
 
 
 def process_options() -> set[str]:
     """Returns the names of what that class takes beside the functions."""
-    kind = process_class()
-    return set() if kind is None else _named(kind) - {"env_fns"}
+    return _named(process_class()) - {"env_fns"}
 
 
 def make_processes(
@@ -221,12 +215,10 @@ def make_processes(
         The vector environment, with `backend` and `backend_reason`, and for a spec with `spec`.
 
     Raises:
-        TypeError: there are no worker processes for functions yet; an option is unknown.
-        ValueError: there are no worker processes yet; there is no Python environment to make.
+        TypeError: an option is unknown.
+        ValueError: there is no Python environment to make.
     """
     kind = process_class()
-    if kind is None:
-        raise _not_yet(choice)
     taken = process_options()
     of_spec = {} if choice.spec is None else choice.spec.kwargs
     everything = {**of_spec, **given, **(choice.vector_kwargs or {})}
@@ -243,19 +235,6 @@ def make_processes(
         env.spec = env_specs.describe(choice.spec, count, options, shown, wrappers)
     env.backend, env.backend_reason = PROCESS, choice.reason
     return env
-
-
-def _not_yet(choice: Choice) -> Exception:
-    if choice.spec is None:
-        return TypeError(
-            f"{choice.reason}, and such are not taken yet: use gymnasium.vector.SyncVectorEnv or"
-            " AsyncVectorEnv"
-        )
-    return ValueError(
-        f"{choice.reason}, and there are no worker processes for Python environments yet: use"
-        " vectorization_mode='sync' or 'async', or wrap the vector environment"
-        " (gymnasium.wrappers.vector) instead of single ones"
-    )
 
 
 def _drop_native_options(choice: Choice, options: dict[str, Any]) -> None:
