@@ -48,9 +48,9 @@ def spread(seed: Seed, count: int) -> list[int | None]:
     return [first + i for i in range(count)]
 
 
-def entropy() -> int:
-    """Returns a fresh seed from the system's entropy, 128 bits as NumPy draws them."""
-    return secrets.randbits(128)
+def entropy(bits: int = 128) -> int:
+    """Returns a fresh seed from the system's entropy, by default of as many bits as NumPy draws."""
+    return secrets.randbits(bits)
 
 
 def words(seeds: Sequence[int | None]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable, Sequence
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.errors import StateError
 from parallel_pool.workers import messages, spaces
@@ -23,11 +26,13 @@ from parallel_pool.workers.messages import (
     Reply,
     Seating,
 )
+from parallel_pool.workers.spaces import described
+from parallel_pool.workers.wire import Fragile
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
     from parallel_pool.buffers import Array
-    from parallel_pool.workers.wire import Wire
+    from parallel_pool.workers.wire import Dumps, Wire
 
 # no reason to wake but turns, requests and the end
 FOREVER = 3600 * 10**9
@@ -37,6 +42,19 @@ BLOCKS = 64
 # in place of an observation that was never made
 NOTHING = object()
 
+# What an environment's next step is: a step; the first of another episode; a row that says that it
+# was made anew; the same, but first it must be made.
+RUNNING, ENDED, OWED, LOST = range(4)
+
+# what is in replies, for messages
+NAMES = {
+    INFO: "info",
+    FINAL_INFO: "info",
+    OBSERVATION: "observation",
+    FINAL_OBSERVATION: "observation",
+    FAILURE: "failure",
+}
+
 # looked up once, for the sake of turns
 take = lib.pp_seat_take
 claim = lib.pp_seat_claim
@@ -45,42 +63,73 @@ deliver = lib.pp_seat_deliver
 
 def serve(wire: Wire, env_fns: Sequence[Callable[[], Any]]) -> None:
     """Makes the environments, tells of them, gets a seat, and works until the pool is closed."""
-    envs = []
+    envs: list[Any] = []
+    sent = 0
     try:
         try:
             for make in env_fns:
                 envs.append(make())
-            wire.send(("ready", describe(envs)))
+            for env in envs:
+                # what can't be sent is told of the environment that has it
+                wire.dumps((env.observation_space, env.action_space))
+                sent += 1
+            wire.send(("ready", describe(envs, wire.dumps)))
         except BaseException as error:
-            wire.send(("failed", Failure.of(error), len(envs)))
+            at = sent if len(envs) == len(env_fns) else len(envs)
+            wire.send(("failed", Failure.of(error, wire.dumps), at % len(env_fns)))
             return
         try:
             (kind, seating), fds = wire.recv(None)
         except EOFError:  # the creator has thought better of it
             return
         assert kind == "seat"
-        Worker(envs, env_fns, seating, *fds).run(lambda: wire.send(("seated",)))
+        Worker(envs, env_fns, seating, wire.dumps, *fds).run(lambda: wire.send(("seated",)))
     finally:
         for env in envs:
-            # one that fails at its end must not keep others from theirs
-            with contextlib.suppress(Exception):
+            # one that fails at its end, in whatever way, must not keep others from theirs
+            with contextlib.suppress(BaseException):
                 env.close()
 
 
-def describe(envs: Sequence[Any]) -> Description:
+def describe(envs: Sequence[Any], dumps: Dumps) -> Description:
     """Returns what the creator must know of the environments."""
     first = envs[0]
-    spec = getattr(first, "spec", None)
-    try:
-        pickle.loads(messages.dumps(spec))
-    except Exception:
-        spec = None
     return Description(
         [env.observation_space for env in envs],
         [env.action_space for env in envs],
         dict(getattr(first, "metadata", None) or {}),
         getattr(first, "render_mode", None),
-        spec,
+        Fragile(getattr(first, "spec", None), dumps),
+    )
+
+
+def reply_of(info: Any) -> Reply:
+    """Returns the reply that tells infos; nothing is said of none."""
+    return {INFO: info} if info or type(info) is not dict else {}
+
+
+def wrong_step(result: Any) -> Exception:
+    """Says what is wrong with what an environment's step returned."""
+    wanted = "return (observation, reward, terminated, truncated, info)"
+    try:
+        count = len(result)
+    except TypeError:
+        return TypeError(f"step returned {described(result)}: {wanted}")
+    if count != 5:
+        return ValueError(f"step returned {count} values, {described(result)}: {wanted}")
+    _, reward, terminated, truncated, _ = result
+    for name, flag in (("terminated", terminated), ("truncated", truncated)):
+        try:
+            bool(flag)
+        except Exception:
+            return ValueError(f"step returned {described(flag)} as {name}: give a bool")
+    return TypeError(f"step returned {described(reward)} as reward: give one number")
+
+
+def wrong_reset(result: Any) -> TypeError:
+    """Says what is wrong with what an environment's reset returned."""
+    return TypeError(
+        f"reset returned {described(result)}: return (observation, info), of which info is a dict"
     )
 
 
@@ -98,20 +147,20 @@ class Worker:
         envs: list[Any],
         env_fns: Sequence[Callable[[], Any]],
         seating: Seating,
+        dumps: Dumps,
         memory: int,
         spill: int,
     ) -> None:
         self._envs = envs
         self._env_fns = env_fns
         self._seating = seating
+        self._dumps = dumps
         self._error = new_error()
         out = ffi.new("pp_seat **")
         status = lib.pp_seat_open(memory, seating.reserve, spill, seating.lane, out, self._error)
         if status < 0:
             raise_error(status, self._error)
         self._seat = seat = out[0]
-        if lib.pp_seat_follow(seating.creator) < 0:
-            raise ProcessLookupError("the pool's process has ended")
         self._first: int = lib.pp_seat_first(seat)
         count: int = lib.pp_seat_count(seat)
         self._shift = shift = lib.pp_seat_shift(seat)
@@ -139,13 +188,12 @@ class Worker:
         self._actions = None if seating.action_space is None else self._bind(count)
         # what each environment showed last
         self._last: list[Any] = [NOTHING] * count
-        # episodes that have ended: the next turn begins another
-        self._ended = [False] * count
+        # environments whose failure was shown where this process writes its errors
+        self._blamed: set[int] = set()
         restart = seating.restart
         self._seeds: list[int | None] = list(restart.seeds) if restart else [None] * count
-        self._owed = list(restart.owed) if restart else [False] * count
-        if restart:
-            self._ended = [not owed for owed in self._owed]
+        self._phases = [OWED if owed else ENDED for owed in restart.owed] if restart else []
+        self._phases = self._phases or [RUNNING] * count
         self._look_up()
 
     def _bind(self, count: int) -> spaces.Indexed:
@@ -178,25 +226,29 @@ class Worker:
         row = self._rows[0]
         assert self._actions is not None and self._writer is not None
         write, actions, rewards = self._writer.write, self._actions, self._rewards
-        current, first, ended, owed = self._current, self._first, self._ended, self._owed
-        last = self._last
+        current, first, phases, last = self._current, self._first, self._phases, self._last
         for i, step in enumerate(self._steps):
             current[0] = first + i
-            if ended[i] or owed[i]:
+            if phases[i]:
                 self._take_turn(i)
             else:
                 try:
-                    observation, reward, terminated, truncated, info = step(actions[i])
-                    if terminated or truncated:
-                        self._end(i, i, arrays, row, observation, terminated, truncated, info)
-                    else:
+                    result = step(actions[i])
+                    try:
+                        observation, reward, terminated, truncated, info = result
+                        rewards[i] = reward
+                        goes_on = not (terminated or truncated)
+                    except Exception:
+                        raise wrong_step(result) from None
+                    if goes_on:
                         write(arrays, row, observation)
                         last[i] = observation
-                        if info:
+                        if info or type(info) is not dict:
                             self._reply(i, {INFO: info})
-                    rewards[i] = reward
+                    else:
+                        self._end(i, i, arrays, row, observation, terminated, truncated, info)
                 except BaseException as error:
-                    self._fail(i, i, error)
+                    self._recover(i, i, error)
             row += 1
         current[0] = -1
         deliver(self._seat, 0, count)
@@ -215,41 +267,52 @@ class Worker:
     def _take_turn(self, turn: int) -> None:
         """One environment's turn, up to its row being written."""
         i = self._env_ids[turn] - self._first
-        asked = self._asked[turn]
+        phase = self._phases[i]
+        order = None
         try:
-            if asked == lib.PP_ASKED_RESTART:
-                self._tell_restart(turn, i)
-            elif asked != lib.PP_ASKED_STEP:
-                order = self._order(turn) or {}
-                if order == messages.KEEP:
-                    self._keep(turn, i)
-                else:
-                    self._owed[i] = False
-                    self._begin(turn, i, order)
-            elif self._owed[i]:
-                self._owed[i] = False
-                self._tell_restart(turn, i)
-            elif self._ended[i]:
-                if self._is_disabled:
+            if self._asked[turn] == lib.PP_ASKED_STEP:
+                if phase == ENDED and self._is_disabled:
                     raise AssertionError(
                         f"environment {self._env_ids[turn]} has ended its episode or failed, and"
                         " autoreset is disabled: reset it first"
                     )
+            elif self._asked[turn] != lib.PP_ASKED_RESTART:
+                order = self._order(turn) or {}
+                if order == messages.KEEP:
+                    self._keep(turn, i)
+                    return
+        except BaseException as error:
+            # not the environment's doing
+            self._fail(turn, i, error, phase or ENDED)
+            return
+        try:
+            if phase == LOST:
+                self._begin_anew(turn, i, order)
+            elif order is not None:
+                self._begin(turn, i, order)
+            elif phase == OWED or self._asked[turn] == lib.PP_ASKED_RESTART:
+                self._tell_restart(turn, i)
+            elif phase == ENDED:
                 self._begin(turn, i, {})
             else:
                 self._step(turn, i)
         except BaseException as error:
-            self._fail(turn, i, error)
+            self._recover(turn, i, error, order)
 
     def _step(self, turn: int, i: int) -> None:
         action = self._actions[i] if self._actions is not None else self._order(turn)
-        observation, reward, terminated, truncated, info = self._steps[i](action)
+        result = self._steps[i](action)
+        try:
+            observation, reward, terminated, truncated, info = result
+            self._rewards[turn] = reward
+            goes_on = not (terminated or truncated)
+        except Exception:
+            raise wrong_step(result) from None
         arrays, row = self._place(turn)
-        if terminated or truncated:
-            self._end(turn, i, arrays, row, observation, terminated, truncated, info)
+        if goes_on:
+            self._show(turn, arrays, row, observation, reply_of(info))
         else:
-            self._show(turn, arrays, row, observation, {INFO: info} if info else {})
-        self._rewards[turn] = reward
+            self._end(turn, i, arrays, row, observation, terminated, truncated, info)
 
     def _end(
         self,
@@ -266,8 +329,8 @@ class Worker:
         self._terminated[turn] = bool(terminated)
         self._truncated[turn] = bool(truncated)
         if not self._same_step:
-            self._ended[i] = True
-            self._show(turn, arrays, row, observation, {INFO: info} if info else {})
+            self._phases[i] = ENDED
+            self._show(turn, arrays, row, observation, reply_of(info))
             return
         reply: Reply = {FINAL_INFO: info}
         writer = self._writer
@@ -275,18 +338,20 @@ class Worker:
             writer.write(self._block(self._blocks[turn])[1], row, observation)
         if writer is None or not writer.is_exact(observation):
             reply[FINAL_OBSERVATION] = observation
-        # should the reset fail, the environment is reset again
-        self._ended[i] = True
         observation, reset_info = self._reset(i, {})
         if reset_info:
             reply[INFO] = reset_info
         self._show(turn, arrays, row, observation, reply)
 
-    def _begin(self, turn: int, i: int, arguments: dict[str, Any]) -> None:
-        """A reset that fills the turn."""
+    def _begin(
+        self, turn: int, i: int, arguments: dict[str, Any], more: Mapping[str, Any] | None = None
+    ) -> None:
+        """A reset that fills the turn; more: infos of ours."""
         observation, info = self._reset(i, arguments)
+        if more:
+            info = {**info, **more}
         arrays, row = self._place(turn)
-        self._show(turn, arrays, row, observation, {INFO: info} if info else {})
+        self._show(turn, arrays, row, observation, reply_of(info))
         self._rewards[turn] = 0.0
         self._is_reset[turn] = 1
 
@@ -295,7 +360,7 @@ class Worker:
         arrays, row = self._place(turn)
         if self._last[i] is not NOTHING:
             self._show(turn, arrays, row, self._last[i], {})
-        elif self._seating.restart is not None:
+        elif self._has_shown(i):
             lib.pp_seat_recall(self._seat, turn, 0)
         else:
             raise StateError(
@@ -304,24 +369,72 @@ class Worker:
         self._rewards[turn] = 0.0
 
     def _reset(self, i: int, arguments: dict[str, Any]) -> Any:
-        self._ended[i] = True
+        # should it fail, the environment is reset again
+        self._phases[i] = ENDED
         seed, self._seeds[i] = self._seeds[i], None
         if seed is not None:
             arguments = {"seed": seed, **arguments}
         result = self._envs[i].reset(**arguments)
-        observation, info = result
-        self._ended[i] = False
+        try:
+            observation, info = result
+        except (TypeError, ValueError):
+            raise wrong_reset(result) from None
+        if not isinstance(info, Mapping):
+            raise wrong_reset(result)
+        self._phases[i] = RUNNING
         return observation, info
+
+    # ------------------------------------------------------------------------------ restarts --
+
+    def _recover(
+        self, turn: int, i: int, error: BaseException, order: dict[str, Any] | None = None
+    ) -> None:
+        """After an environment has failed its turn: another takes its place, or it is told.
+
+        Args:
+            order: arguments of the reset that it was asked for; None for a step.
+        """
+        if not self._seating.remakes or (order is None and not self._has_shown(i)):
+            self._fail(turn, i, error)
+            return
+        if i not in self._blamed:
+            self._blamed.add(i)
+            with contextlib.suppress(Exception):
+                sys.stderr.write(
+                    f"environment {self._env_ids[turn]} is made anew, for it failed:\n"
+                )
+                traceback.print_exception(error)
+        try:
+            self._begin_anew(turn, i, order)
+        except BaseException as error:
+            self._fail(turn, i, error, LOST)
+
+    def _has_shown(self, i: int) -> bool:
+        """Whether there is a last observation of an environment's."""
+        return self._last[i] is not NOTHING or self._seating.restart is not None
+
+    def _begin_anew(self, turn: int, i: int, order: dict[str, Any] | None) -> None:
+        """A turn of an environment that is made anew, freshly seeded, for it."""
+        self._phases[i] = LOST
+        with contextlib.suppress(BaseException):
+            self._envs[i].close()
+        self._envs[i] = env = self._env_fns[i]()
+        self._steps[i] = env.step
+        self._seeds[i] = seed = seeds.entropy(messages.SEED_BITS)
+        if order is None:
+            self._tell_restart(turn, i)
+        else:
+            self._begin(turn, i, order, messages.restarted(order.get("seed", seed)))
 
     def _tell_restart(self, turn: int, i: int) -> None:
         """A row that repeats what was shown last, for an environment made anew."""
-        info = {"worker_restarted": True, "restart_seed": self._seeds[i]}
+        info = messages.restarted(self._seeds[i])
         arrays, row = self._place(turn)
-        self._truncated[turn] = 1
+        self._terminated[turn], self._truncated[turn] = 0, 1
         self._rewards[turn] = 0.0
         if not self._same_step:
             lib.pp_seat_recall(self._seat, turn, 0)
-            self._ended[i] = True
+            self._phases[i] = ENDED
             self._reply(turn, {INFO: info})
             return
         lib.pp_seat_recall(self._seat, turn, 1)
@@ -369,22 +482,35 @@ class Worker:
             self._reply(turn, reply)
 
     def _reply(self, turn: int, reply: Reply) -> None:
-        data = messages.dumps(reply)
+        for key in (INFO, FINAL_INFO):
+            if key in reply and not isinstance(reply[key], Mapping):
+                raise TypeError(f"step returned {described(reply[key])} as info: give a dict")
+        data = self._pickle(reply, NAMES)
         status = lib.pp_seat_reply(self._seat, turn, data, len(data), self._error)
         if status < 0:
             raise_error(status, self._error)
+
+    def _pickle(self, value: Any, names: Mapping[int, str]) -> bytes:
+        """Pickles a reply or an answer, whose parts have these names if they can't be pickled."""
+        try:
+            return self._dumps(value)
+        except Exception:
+            for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+                messages.check_portable(part, names.get(key, ""), self._dumps)
+            raise
 
     def _order(self, turn: int) -> Any:
         size = ffi.new("int64_t *")
         data = lib.pp_seat_order(self._seat, turn, size)
         return pickle.loads(ffi.buffer(data, size[0])) if data else None
 
-    def _fail(self, turn: int, i: int, error: BaseException) -> None:
-        """The row is left to the engine; the reply says why."""
-        self._ended[i] = True
-        failure = Failure.of(error)
+    def _fail(self, turn: int, i: int, error: BaseException, phase: int = ENDED) -> None:
+        """The row is left to the engine; the reply says why, and the phase what comes next."""
+        self._phases[i] = phase
+        failure = Failure.of(error, self._dumps)
         self._terminated[turn] = self._truncated[turn] = 0
-        # without memory the row alone must do
+        # Without memory the row alone must do. What the turn has said before is no longer so
+        lib.pp_seat_reply(self._seat, turn, ffi.NULL, 0, self._error)
         with contextlib.suppress(Exception):
             self._reply(turn, {FAILURE: failure})
         claim(self._seat, turn)
@@ -399,14 +525,17 @@ class Worker:
             return
         try:
             kind, *arguments = pickle.loads(ffi.buffer(data, size[0]))
-            answer = messages.dumps((True, getattr(self, f"_do_{kind}")(*arguments)))
+            answer = self._pickle((True, getattr(self, f"_do_{kind}")(*arguments)), {1: "result"})
         except BaseException as error:
-            answer = messages.dumps((False, Failure.of(error)))
+            answer = self._dumps((False, Failure.of(error, self._dumps)))
         self._look_up()
-        status = lib.pp_seat_answer(self._seat, answer, len(answer), self._error)
-        if status < 0:
-            answer = messages.dumps((False, Failure.of(MemoryError("the answer is too large"))))
-            lib.pp_seat_answer(self._seat, answer, len(answer), self._error)
+        if lib.pp_seat_answer(self._seat, answer, len(answer), self._error) >= 0:
+            return
+        refusal = MemoryError(f"there is no shared memory for an answer of {len(answer)} bytes")
+        answer = self._dumps((False, Failure.of(refusal, self._dumps)))
+        if lib.pp_seat_answer(self._seat, answer, len(answer), self._error) < 0:
+            # nothing at all says the same
+            lib.pp_seat_answer(self._seat, ffi.NULL, 0, self._error)
 
     def _do_call(
         self, env_ids: Sequence[int], name: str, args: Sequence[Any], kwargs: dict[str, Any]
@@ -444,7 +573,6 @@ class Worker:
             else:
                 setattr(env, name, value)
 
-    def _do_apply(self, env_ids: Sequence[int], function: bytes) -> list[Any]:
+    def _do_apply(self, env_ids: Sequence[int], function: Callable[[Any], Any]) -> list[Any]:
         """Calls a function with each environment."""
-        apply = pickle.loads(function)
-        return [apply(self._envs[env_id - self._first]) for env_id in env_ids]
+        return [function(self._envs[env_id - self._first]) for env_id in env_ids]

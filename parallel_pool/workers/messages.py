@@ -5,13 +5,20 @@ from __future__ import annotations
 import pickle
 import traceback
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool.workers.spaces import described
+
+if TYPE_CHECKING:
+    from parallel_pool.workers.wire import Dumps
 
 # what a worker's reply to a turn may hold, by key; left out what there is none of
 INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
 Reply = dict[int, Any]
 # an order in place of a reset's arguments: nothing but to show what was shown last
 KEEP = "keep"
+# of seeds that environments made anew begin with: infos become arrays of int64
+SEED_BITS = 63
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,6 @@ class Seating:
     """What a worker needs to sit down to its lane.
 
     Attributes:
-        creator: process id of the pool's.
         lane: number of the lane.
         reserve: address space of the pool's memory.
         rows, size: of a block of results.
@@ -58,10 +64,10 @@ class Seating:
             they are told in replies.
         action_space: by which actions lie in the pool's memory; None if they come as orders.
         autoreset: "next_step", "same_step" or "disabled".
+        remakes: an environment that raises is made anew, and its row says so.
         restart: None in the first worker of a lane.
     """
 
-    creator: int
     lane: int
     reserve: int
     rows: int
@@ -71,6 +77,7 @@ class Seating:
     observation_space: Any
     action_space: Any
     autoreset: str
+    remakes: bool = False
     restart: Restart | None = None
 
 
@@ -91,19 +98,20 @@ class Failure:
     pickled: bytes = field(repr=False, default=b"")
 
     @staticmethod
-    def of(error: BaseException) -> Failure:
-        """Describes an exception that was just caught."""
+    def of(error: BaseException, dumps: Dumps) -> Failure:
+        """Describes an exception that was just caught, to go through a wire that pickles so."""
+        told = "".join(traceback.format_exception(error))
         try:
             pickled = dumps(error)
             pickle.loads(pickled)
-        except Exception:
+        except Exception as reason:
             pickled = b""
-        return Failure(
-            type(error).__name__,
-            str(error),
-            "".join(traceback.format_exception(error)),
-            pickled,
-        )
+            told += f"\nThe exception itself can't be sent: {type(reason).__name__}: {reason}\n"
+        try:
+            text = str(error)
+        except Exception:
+            text = "it can't say what is wrong"
+        return Failure(type(error).__name__, text, told, pickled)
 
     def exception(self) -> BaseException | None:
         """Returns the exception as it was raised; None if it could not travel."""
@@ -116,12 +124,26 @@ class Failure:
         return error if isinstance(error, BaseException) else None
 
 
-def dumps(value: Any) -> bytes:
-    """Returns bytes for `pickle.loads`, of what pickle itself refuses too if cloudpickle can."""
-    try:
-        return pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-    except Exception:
-        import cloudpickle
+def restarted(seed: int | None) -> dict[str, Any]:
+    """Returns the infos of an environment that was made anew and begins with a seed."""
+    return {"worker_restarted": True, "restart_seed": seed}
 
-        pickled: bytes = cloudpickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-        return pickled
+
+def check_portable(value: Any, path: str, dumps: Dumps) -> None:
+    """Raises TypeError if a value can't be pickled; it names the part at fault by its path."""
+    try:
+        dumps(value)
+        return
+    except Exception as error:
+        reason = error
+    parts: Any = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, (list, tuple)):
+        parts = enumerate(value)
+    for key, part in parts:
+        check_portable(part, f"{path}[{key!r}]", dumps)
+    raise TypeError(
+        f"{path} is {described(value)}, which can't be pickled and so can't leave its worker"
+        " process: leave it out, or teach its class by __reduce__"
+    ) from reason

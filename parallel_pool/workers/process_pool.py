@@ -123,9 +123,9 @@ class ProcessPool(BasePool):
                 `parallel_pool.workers.launch`.
             timeout: seconds that an environment's step or reset may take; then its worker is
                 killed. None for no limit.
-            on_error: "raise": a worker that dies takes its environments with it; "restart": they
-                are made anew with fresh seeds, and their rows say so. An environment that raises is
-                told and begins another episode at its next step, either way.
+            on_error: "raise": a worker that dies takes its environments with it, and one that
+                raises begins another episode at its next step; "restart": either is made anew with
+                a fresh seed, and its row says so, unless making it fails.
             check_spaces: called with what the workers told, before anything is made of it.
 
         Raises:
@@ -154,6 +154,8 @@ class ProcessPool(BasePool):
         cuts = [n * lane // self.num_workers for lane in range(self.num_workers + 1)]
         shares = [fns[a:b] for a, b in itertools.pairwise(cuts)]
         workers, self.descriptions = crew.muster(shares, start_method)
+        # as what workers take from here travels to them
+        self._dumps = workers[0].wire.dumps
         try:
             if check_spaces is not None:
                 check_spaces(self.descriptions)
@@ -226,8 +228,6 @@ class ProcessPool(BasePool):
         return ffi.gc(out[0], lib.pp_pool_destroy)
 
     def _seatings(self) -> list[Seating]:
-        import os
-
         raw = ffi.new("int32_t *")
         columns = lib.pp_pool_columns(self._handle, raw)
         places = [
@@ -236,7 +236,6 @@ class ProcessPool(BasePool):
             if columns[i].field >= 0
         ]
         one = Seating(
-            creator=os.getpid(),
             lane=0,
             reserve=lib.pp_pool_reserve(self._handle),
             rows=self.batch_size,
@@ -246,6 +245,7 @@ class ProcessPool(BasePool):
             observation_space=None if self.leaves is None else self.single_observation_space,
             action_space=None if self._packer is None else self.single_action_space,
             autoreset=self.autoreset,
+            remakes=self.on_error == "restart",
         )
         from dataclasses import replace
 
@@ -283,7 +283,7 @@ class ProcessPool(BasePool):
         if len(single) != len(ids):
             raise ValueError(f"{len(single)} actions: give one for each of {len(ids)} environments")
         for env_id, action in zip(ids, single, strict=True):
-            self._order(env_id, messages.dumps(action))
+            self._order(env_id, self._dumps(action))
 
     def _order(self, env_id: int, data: bytes) -> None:
         check(lib.pp_pool_order(self._handle, env_id, data, len(data), own_error.raw))
@@ -318,7 +318,7 @@ class ProcessPool(BasePool):
                 arguments = messages.KEEP
             elif options is not None:
                 arguments["options"] = options
-            self._order(env_id, messages.dumps(arguments) if arguments else b"")
+            self._order(env_id, self._dumps(arguments) if arguments else b"")
         null = ffi.NULL
         check(lib.pp_pool_send_reset(self._handle, raw, count, null, null, null, own_error.raw))
 
@@ -354,8 +354,7 @@ class ProcessPool(BasePool):
         if size[0] < 0:
             if self.on_error == "raise":
                 return {}
-            seed = self._crew.seeds.get(env_id)
-            return {messages.INFO: {"worker_restarted": True, "restart_seed": seed}}
+            return {messages.INFO: messages.restarted(self._crew.seeds.get(env_id))}
         reply: Reply = pickle.loads(ffi.buffer(data, size[0])) if data else {}
         return reply
 
@@ -434,10 +433,7 @@ class ProcessPool(BasePool):
 
     def apply(self, function: Callable[[Any], Any], env_ids: Any = None) -> list[Any]:
         """Calls a function with each of the environments named (None: all), where they live."""
-        import cloudpickle
-
-        data = cloudpickle.dumps(function)
-        return self.recv_call(self._ask(env_ids, "apply", lambda ids: (data,)))
+        return self.recv_call(self._ask(env_ids, "apply", lambda ids: (function,)))
 
     def _ask(
         self, env_ids: Any, kind: str, arguments: Callable[[list[int]], tuple[Any, ...]]
@@ -450,7 +446,7 @@ class ProcessPool(BasePool):
         for env_id in ids:
             lanes.setdefault(lib.pp_pool_lane_of(self._handle, env_id), []).append(env_id)
         for lane, own in lanes.items():
-            data = messages.dumps((kind, own, *arguments(own)))
+            data = self._dumps((kind, own, *arguments(own)))
             check(lib.pp_pool_request(self._handle, lane, data, len(data), own_error.raw))
         return Call(kind, ids, lanes)
 

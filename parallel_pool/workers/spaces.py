@@ -137,7 +137,7 @@ def _shown(path: tuple[Any, ...]) -> str:
     return "".join(f"[{key!r}]" for key in path)
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
     """What an error message says of a value: enough to find it, and never long."""
     if isinstance(value, np.ndarray | np.generic):
         return f"a {type(value).__name__} of dtype {value.dtype} and shape {value.shape}"
@@ -154,7 +154,7 @@ def _take(value: Any, path: tuple[Any, ...], key: Any, what: str) -> Any:
     try:
         return value[key]
     except (LookupError, TypeError, ValueError) as error:
-        seen = _described(value)
+        seen = described(value)
         if isinstance(value, dict):
             seen = f"a {type(value).__name__} with keys {reprlib.repr(list(value))}"
         raise _kind(error)(
@@ -285,7 +285,7 @@ def _stack(array: Array, row: int, value: Any, leaf: Leaf) -> None:
         np.stack([value], out=array[row : row + 1])
     except (TypeError, ValueError) as error:
         raise _kind(error)(
-            f"observation{_shown(leaf.path)} is {_described(value)}: its space, a "
+            f"observation{_shown(leaf.path)} is {described(value)}: its space, a "
             f"{type(leaf.space).__name__}, takes shape {leaf.shape} and what casts to {leaf.dtype}"
         ) from error
 
@@ -467,7 +467,7 @@ def _gather(actions: Any, leaf: Leaf) -> Array:
             array = np.asarray(list(actions))
     except (TypeError, ValueError) as error:
         raise _kind(error)(
-            f"actions{_shown(leaf.path)} are {_described(actions)}, which makes no array: give one "
+            f"actions{_shown(leaf.path)} are {described(actions)}, which makes no array: give one "
             f"of dtype {leaf.dtype}, one action of shape {leaf.shape} for each environment"
         ) from error
     return array
@@ -573,7 +573,7 @@ def batch_objects(space: Space, values: Sequence[Any]) -> Any:
         return concatenate(space, values, out)
     except (LookupError, TypeError, ValueError) as error:
         raise _kind(error)(
-            f"observations are {_described(values)}, which do not fit {space}: "
+            f"observations are {described(values)}, which do not fit {space}: "
             f"{type(error).__name__}: {error}"
         ) from error
 
@@ -593,7 +593,7 @@ def iterate_objects(space: Space, actions: Any, num: int) -> list[Any]:
         single = list(iterate(space, actions))
     except (LookupError, TypeError, ValueError, CustomSpaceError) as error:
         raise _kind(error)(
-            f"actions are {_described(actions)}, which {space} does not take: "
+            f"actions are {described(actions)}, which {space} does not take: "
             f"{type(error).__name__}: {error}"
         ) from error
     if len(single) != num:
