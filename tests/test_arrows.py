@@ -22,7 +22,8 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 HEAVY = {
     "gymnasium": ("compat/", "envs/", "specs.py", "demo", "workers/"),
     "torch": ("compat/sb3.py",),
-    "stable_baselines3": ("compat/sb3",),
+    # its helpers are imported by workers, too, who would wait for torch
+    "stable_baselines3": ("compat/sb3.py",),
     "pettingzoo": ("compat/pettingzoo.py", "envs/python"),
     "dm_env": ("compat/dm_env.py", "envs/python"),
     "mujoco": ("envs/mujoco",),
@@ -35,7 +36,7 @@ HEAVY = {
 
 # The classes that users hold. Each belongs to one package's conventions and knows no other face;
 # the functions that make them (compat/envpool.py, ...) load the one that is asked for.
-FACES = ("gymnasium", "envpool_gymnasium", "dm_env", "sb3")
+FACES = ("gymnasium", "gymnasium_process", "envpool_gymnasium", "dm_env", "sb3")
 
 
 def name_of(path: Path) -> str:

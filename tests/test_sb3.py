@@ -1,4 +1,4 @@
-"""PoolVecEnv equals Stable-Baselines3's DummyVecEnv, and says what it does not take."""
+"""PoolVecEnv over native environments equals DummyVecEnv, and says what it does not take."""
 
 from __future__ import annotations
 
@@ -484,11 +484,11 @@ def test_options_are_attributes() -> None:
 
 def test_what_native_environments_refuse(cartpoles: PoolVecEnv) -> None:
     for name in ("unwrapped", "state", "np_random", "reset"):
-        with pytest.raises(AttributeError, match=f"{name}: CartPole-v1 is native.*DummyVecEnv"):
+        with pytest.raises(AttributeError, match=f"{name}: CartPole-v1 is native.*by functions"):
             cartpoles.get_attr(name)
         assert not cartpoles.has_attr(name)
     with pytest.raises(
-        AttributeError, match=r"gravity: .* fixed when they are made.*SubprocVecEnv"
+        AttributeError, match=r"gravity: .* fixed when they are made.*gymnasium.make\('CartPole-v1'"
     ):
         cartpoles.set_attr("gravity", 3)
     with pytest.raises(AttributeError, match=r"compute\(1, 'a'\): CartPole-v1 is native"):
@@ -518,15 +518,17 @@ def test_specs_are_taken() -> None:
 @pytest.mark.parametrize(
     ("env", "kwargs", "error", "message"),
     [
-        ([lambda: None], {}, TypeError, "env is a list.*not taken yet: use .*SubprocVecEnv"),
-        ([lambda: None], {"start_method": "fork"}, TypeError, "not taken yet"),
-        (lambda: None, {}, TypeError, "env is a function"),
-        ("FrozenLake-v1", {}, ValueError, "no native environment.*DummyVecEnv"),
+        ("FrozenLake-v1", {}, ValueError, r"no native environment.*make\('FrozenLake-v1'\)\] \* n"),
         ("NoSuchThing-v0", {}, gymnasium.error.UnregisteredEnv, "NoSuchThing"),
         ("test/Duel-v0", {}, ValueError, "2 players.*one reward"),
         ("CartPole-v1", {"gravity": 3}, TypeError, "no option gravity: it has"),
         ("CartPole-v1", {"n_envs": 0}, ValueError, "n_envs=0: choose 1 or more"),
         ("CartPole-v1", {"n_envs": 2.0}, TypeError, "n_envs=2.0 is a float"),
+        ("CartPole-v1", {"n_envs": "fork"}, TypeError, "n_envs='fork' is a str"),
+        ("CartPole-v1", {"start_method": "fork"}, TypeError, "start_method='fork'.*leave it out"),
+        ("CartPole-v1", {"num_workers": 2}, TypeError, r"num_workers=2: .*make\('CartPole-v1'\)"),
+        (gymnasium.spec("Acrobot-v1"), {"timeout": 1}, TypeError, r"timeout=1: .*'Acrobot-v1'"),
+        ("CartPole-v1", {"on_error": "restart"}, TypeError, "on_error='restart'"),
         ("CartPole-v1", {"max_episode_steps": 0}, ValueError, "or -1 for none"),
         ("CartPole-v1", {"render_mode": "ansi"}, ValueError, "'human' or 'rgb_array'"),
         ("CartPole-v1", {"render_mode": "rgb_array_list"}, ValueError, "'human' or 'rgb_array'"),
@@ -553,11 +555,6 @@ def test_specs_with_wrappers_are_refused() -> None:
     with pytest.raises(ValueError, match="does not replace"):
         spec = gymnasium.spec("CartPole-v1")
         PoolVecEnv(replace(spec, entry_point="mine.module:Env"))
-
-
-def test_make_vec_env_says_that_functions_are_not_taken() -> None:
-    with pytest.raises(TypeError, match="not taken yet"):
-        make_vec_env("CartPole-v1", 2, vec_env_cls=PoolVecEnv)
 
 
 WITHOUT = """

@@ -112,6 +112,17 @@ def reference_of(spec: EnvSpec, definition: Definition) -> EnvSpec | None:
     return None if found is None or found.entry_point is None else found
 
 
+def time_limit(given: int | None, own: int | None) -> int:
+    """Returns a pool's time limit (0 for none) from make's argument and the spec's own."""
+    if given is None:
+        return own or 0
+    if given == -1:
+        return 0
+    if given == 0:
+        raise ValueError("max_episode_steps=0: choose 1 or more, or -1 for none")
+    return given
+
+
 def metadata(definition: Definition, reference: EnvSpec | None) -> dict[str, Any]:
     """Returns a copy of the reference's metadata, or for our own environments what they can do."""
     if reference is not None and isinstance(reference.entry_point, str):

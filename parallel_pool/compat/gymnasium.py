@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool import seeds
-from parallel_pool.compat import backends, env_specs, renderer, reset_mask
+from parallel_pool.compat import backends, env_specs, native_attributes, renderer, reset_mask
 from parallel_pool.compat.fused_wrappers import FusedWrappers
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.compat.vector_infos import VectorInfos
@@ -169,7 +169,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         self.spec = env_specs.describe(spec, self.num_envs, kwargs, vector.given(), wrappers)
 
         self.autoreset_mode = vector.mode()
-        limit = _limit(kwargs.pop("max_episode_steps", None), spec.max_episode_steps)
+        limit = env_specs.time_limit(kwargs.pop("max_episode_steps", None), spec.max_episode_steps)
         self.render_mode = kwargs.pop("render_mode", None)
         # there is nothing to check: actions and options are checked always
         kwargs.pop("disable_env_checker", None)
@@ -209,10 +209,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         """Takes the reference's metadata and checks the render mode against what is drawn."""
         self.metadata = {**metadata, "autoreset_mode": self.autoreset_mode}
         known = [*drawn, *(f"{mode}_list" for mode in drawn if mode != "human")]
-        if self.render_mode is not None and self.render_mode not in known:
-            raise ValueError(
-                f"render_mode={self.render_mode!r}: choose {' or '.join(map(repr, known)) or None}"
-            )
+        renderer.check_mode(self.render_mode, known)
         # as Gymnasium's RenderCollection does
         if self.render_mode is not None and self.render_mode.endswith("_list"):
             self.metadata["render_modes"] = [*metadata["render_modes"], self.render_mode]
@@ -475,17 +472,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     def _shared(self, name: str) -> Any:
         """Returns an attribute that is the same for all environments."""
-        described = self.pool.definition.options
-        options = {
-            name: value
-            for name, value in self.pool.spec.options.items()
-            if not described[name].is_hidden
-        }
-        if name in options:
-            return options[name]
         known = {
-            **renderer.defaults(self.pool.definition),
-            **self._drawing,
+            **native_attributes.of_options(self.pool, self._drawing),
             "spec": self.spec,
             "metadata": {k: v for k, v in self.metadata.items() if k != "autoreset_mode"},
             "render_mode": self.render_mode,
@@ -493,13 +481,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             "action_space": self.single_action_space,
             "reward_threshold": self.pool.definition.reward_threshold,
         }
-        if name not in known:
-            raise AttributeError(
-                f"{name}: {self.pool.definition.id} is native, its state lives in C, and there are"
-                f" no Python objects to ask. Known are {', '.join([*options, *known])},"
-                " np_random_seed"
-            )
-        return known[name]
+        instead = "make Python environments: backend='process'"
+        return native_attributes.get(name, self.pool, known, instead)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Returns an attribute as `get_attr` does, or what `render` returns.
@@ -547,14 +530,3 @@ def _choose(env: Any, wrappers: Any, given: dict[str, Any]) -> backends.Choice:
     vector = {name: value for name, value in given.items() if name in DEFAULTS}
     options = {name: value for name, value in given.items() if name not in DEFAULTS}
     return backends.choose(env, wrappers, vector, options)
-
-
-def _limit(given: int | None, own: int | None) -> int:
-    """Returns the pool's time limit (0 for none) from make's."""
-    if given is None:
-        return own or 0
-    if given == -1:
-        return 0
-    if given == 0:
-        raise ValueError("max_episode_steps=0: choose 1 or more, or -1 for none")
-    return given

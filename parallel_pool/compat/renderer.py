@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import gymnasium
@@ -98,6 +98,12 @@ def modes(definition: Definition, reference: EnvSpec | None) -> list[str]:
     if has_window(definition, reference):
         return ["human", "rgb_array"]
     return ["rgb_array"] if definition.can_render else []
+
+
+def check_mode(mode: str | None, known: Sequence[str]) -> None:
+    """Raises ValueError for a render mode that is neither known nor None."""
+    if mode is not None and mode not in known:
+        raise ValueError(f"render_mode={mode!r}: choose {' or '.join(map(repr, known)) or None}")
 
 
 def prepare(

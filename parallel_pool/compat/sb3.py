@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gymnasium.envs.registration import EnvSpec
+
 from parallel_pool.compat.sb3_native import Native
-from parallel_pool.errors import MissingDependencyError
+from parallel_pool.compat.sb3_process import Process
+from parallel_pool.errors import MissingDependencyError, StateError
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
@@ -18,16 +21,29 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     import gymnasium
-    from gymnasium.envs.registration import EnvSpec
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
     from parallel_pool.buffers import Array
 
+    Options = Mapping[str, Any] | list[Mapping[str, Any]]
     Step = tuple[Any, Array, Array, list[dict[str, Any]]]
 
 
+# arguments that are for one kind of environments only, and what is as good as not giving them
+NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
+# what to do with those of the other kind
+IN_FUNCTIONS = "functions make whole environments: give it to gymnasium.make in them"
+FOR_FUNCTIONS = {
+    "n_envs": "each function makes one environment: give as many functions, and leave n_envs out",
+    "num_threads": "num_workers=... says how many processes step Python environments",
+    "thread_affinity_offset": "it is for threads, and Python environments are stepped by processes",
+    "max_episode_steps": IN_FUNCTIONS,
+    "render_mode": IN_FUNCTIONS,
+}
+
+
 class Backend(Protocol):
-    """What steps the environments; `sb3_native.Native` is one.
+    """What steps the environments: `sb3_native.Native` or `sb3_process.Process`.
 
     Attributes:
         pool: the pool underneath.
@@ -44,8 +60,11 @@ class Backend(Protocol):
     metadata: dict[str, Any]
     reset_infos: list[dict[str, Any]]
 
-    def reset(self, seeds: Sequence[int | None], options: Sequence[Mapping[str, Any]]) -> Any:
-        """Starts new episodes, dropping a step in flight; returns the observations."""
+    def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
+        """Starts new episodes, dropping a step in flight; returns the observations.
+
+        Options are those of all environments, or a list with those of each.
+        """
 
     def send(self, actions: Any) -> None:
         """Begins a step."""
@@ -58,6 +77,9 @@ class Backend(Protocol):
 
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
         """Returns an attribute of each environment named, or raises AttributeError."""
+
+    def has_attr(self, name: str) -> bool:
+        """Says whether all environments have it."""
 
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
         """Sets it."""
@@ -75,10 +97,12 @@ class Backend(Protocol):
 
 
 class PoolVecEnv(VecEnv):
-    """Native environments as a `stable_baselines3.common.vec_env.VecEnv`.
+    """Many environments as a `stable_baselines3.common.vec_env.VecEnv`.
 
-    For the same seeds and actions it returns what `DummyVecEnv` returns over environments of
-    `gymnasium.make`: the same arrays, dtypes and infos. Arrays are never shared with the
+    PoolVecEnv("CartPole-v1", 8) makes native environments; PoolVecEnv(env_fns), which takes what
+    `DummyVecEnv` and `SubprocVecEnv` take, makes Python environments in worker processes, a few in
+    each. Either returns for the same seeds and actions what `DummyVecEnv` returns over the same
+    environments of Python: the same arrays, dtypes and infos. Arrays are never shared with the
     environments: they may be kept and written to.
 
     Attributes:
@@ -87,14 +111,19 @@ class PoolVecEnv(VecEnv):
         metadata: a copy of the environment's.
         render_mode: None, or how `render` draws.
         reset_infos: for each environment the infos of its last reset.
-        pool: the `parallel_pool.Pool` underneath, for snapshots and statistics.
+        pool: the `parallel_pool.Pool` or `ProcessPool` underneath, for snapshots and statistics.
     """
 
     def __init__(
         self,
-        env: str | EnvSpec | Sequence[Callable[[], Any]],
-        n_envs: int = 1,
+        env: str | EnvSpec | Iterable[Callable[[], Any]] | None = None,
+        n_envs: int | str | None = None,
         *,
+        env_fns: Iterable[Callable[[], Any]] | None = None,
+        start_method: str | None = None,
+        num_workers: int | None = None,
+        timeout: float | None = None,
+        on_error: str = "raise",
         seed: int | None = None,
         max_episode_steps: int | None = None,
         render_mode: str | None = None,
@@ -105,11 +134,25 @@ class PoolVecEnv(VecEnv):
         """Makes the environments.
 
         Args:
-            env: an id ("CartPole-v1") or an EnvSpec of a native environment. Functions that make
-                Python environments are not taken yet.
-            n_envs: environments.
+            env: an id ("CartPole-v1") or an EnvSpec of a native environment; or functions, each of
+                which makes one Python environment. Functions travel by cloudpickle.
+            n_envs: for an id or spec: environments, 1 if not given. After functions
+                `start_method` may stand here, as in SubprocVecEnv.
+            env_fns: the functions, by the name that DummyVecEnv and SubprocVecEnv give them.
             seed: as for `make_vec_env`: the first reset seeds environment i with seed + i, and the
                 action space is seeded too. None: fresh entropy.
+
+            Of functions only:
+            start_method: how processes start: "forkserver", "spawn" or "fork"; None for the first.
+            num_workers: processes; None for the cores this process may use. Each has as many
+                environments as any other.
+            timeout: seconds that one environment's step or reset may take; then its worker is
+                killed. None for no limit.
+            on_error: "raise", or "restart": environments whose worker died are made anew with fresh
+                seeds. Their episode counts as truncated, with reward 0 and what was shown last as
+                "terminal_observation"; infos say "worker_restarted" and "restart_seed".
+
+            Of ids and specs only:
             max_episode_steps: time limit; None for the spec's own, -1 for none.
             render_mode: "rgb_array"; where Gymnasium's window draws also "human", for MuJoCo
                 "depth_array" and "rgbd_tuple".
@@ -119,32 +162,54 @@ class PoolVecEnv(VecEnv):
             options: the environment's constructor options, and those of its pictures.
 
         Raises:
-            TypeError: env is neither id nor EnvSpec; an option is unknown or of a wrong type.
-            ValueError: env is not native or has several players; a value is outside its range.
+            TypeError: an argument is unknown, of a wrong type, or of the other kind only.
+            ValueError: a value is outside its range; an id is not native, or of several players;
+                functions return the same environment twice, or such as differ in their spaces.
             MissingDependencyError: the environment needs something that is not installed.
+            WorkerError: a worker process died, or can't be started.
+            Exception: what a function raised.
         """
-        # whoever takes functions one day makes its own Backend here
-        self._backend: Backend = Native(
-            env,
-            n_envs,
-            max_episode_steps=max_episode_steps,
-            render_mode=render_mode,
-            num_threads=num_threads,
-            thread_affinity_offset=thread_affinity_offset,
-            options=options,
-        )
+        of_processes = {
+            "start_method": start_method,
+            "num_workers": num_workers,
+            "timeout": timeout,
+            "on_error": on_error,
+        }
+        of_threads = {
+            "max_episode_steps": max_episode_steps,
+            "render_mode": render_mode,
+            "num_threads": num_threads,
+            "thread_affinity_offset": thread_affinity_offset,
+        }
+        if env_fns is not None:
+            if env is not None:
+                raise TypeError(f"env={env!r} and env_fns={env_fns!r}: give one of the two")
+            env = env_fns
+        self._backend: Backend
+        if isinstance(env, (str, EnvSpec)):
+            self._backend = _native(env, n_envs, of_threads, of_processes, options)
+        else:
+            self._backend = _process(env, n_envs, of_threads, of_processes, options)
+        try:
+            self._adopt()
+        except BaseException:
+            self._backend.close()
+            raise
+        if seed is not None:
+            self.seed(seed)
+            self.action_space.seed(seed)
+
+    def _adopt(self) -> None:
+        """Becomes what the environments of the backend are."""
         backend = self._backend
         super().__init__(backend.num_envs, backend.observation_space, backend.action_space)
         # as DummyVecEnv has it; VecEnv's own knows render modes alone
         self.metadata = backend.metadata
         self.reset_infos = backend.reset_infos
-        if seed is not None:
-            self.seed(seed)
-            self.action_space.seed(seed)
 
     @property
     def pool(self) -> Any:
-        """The `parallel_pool.Pool` underneath."""
+        """The `parallel_pool.Pool` or `ProcessPool` underneath."""
         return self._backend.pool
 
     # ------------------------------------------------------------------------------ stepping --
@@ -155,14 +220,25 @@ class PoolVecEnv(VecEnv):
         A step in flight is finished first, and its results are dropped.
 
         Returns:
-            Observations: an array (n, *shape), or a dict of them. Infos are in `reset_infos`.
+            Observations: an array (n, *shape), or a dict or tuple of them. Infos are in
+            `reset_infos`.
 
         Raises:
             TypeError, ValueError: a seed or an option is wrong; nothing was reset, unless
                 environments were given options of their own: then those before it were.
-            EnvError: environments failed.
+            EnvError: native environments failed.
+            WorkerError: a worker process died.
+            Exception: what a Python environment raised.
         """
-        observations = self._backend.reset(self._seeds, self._options)
+        options = self._options
+        if len(options) != self.num_envs:
+            raise ValueError(
+                f"options for {len(options)} of {self.num_envs} environments: give each its dict,"
+                " or one for all"
+            )
+        # after set_options with one dict for all that is in the list n times
+        is_one = all(each is options[0] for each in options) or not any(options)
+        observations = self._backend.reset(self._seeds, options[0] if is_one else list(options))
         self._reset_seeds()
         self._reset_options()
         return observations
@@ -175,28 +251,35 @@ class PoolVecEnv(VecEnv):
 
         Raises:
             TypeError, ValueError: actions are wrong; nothing was stepped.
-            StateError: before the first reset, or a step is in flight.
+            StateError: native ones before the first reset, or a step is in flight.
         """
-        self._backend.send(actions)
+        try:
+            self._backend.send(actions)
+        except StateError as error:
+            if self.pool.in_flight and not self.pool.closed:
+                error.add_note("A step is under way: call step_wait() for its results, or reset().")
+            raise
 
     def step_wait(self) -> Step:
         """Ends the step that `step_async` began.
 
         Returns:
-            Observations (n, *shape) or a dict of such arrays, of the next episode where one ended;
-            rewards float32 (n,); dones bool (n,); infos, a list of n dicts, each with
+            Observations (n, *shape) or a dict or tuple of such arrays, of the next episode where
+            one ended; rewards float32 (n,); dones bool (n,); infos, a list of n dicts, each with
             "TimeLimit.truncated" (an episode was cut off, and did not end by itself) and, where one
             ended, "terminal_observation".
 
         Raises:
             StateError: no step was begun.
-            EnvError: environments failed; its `batch` is what would have been returned, and a
-                failed environment starts a new episode at its next step.
+            EnvError: native environments failed; its `batch` is what would have been returned, and
+                a failed environment starts a new episode at its next step.
+            WorkerError: a worker process died.
+            Exception: what a Python environment raised, with such an EnvError as its cause.
         """
         return self._backend.receive()
 
     def close(self) -> None:
-        """Ends the threads and closes windows; arrays stay valid."""
+        """Ends what steps the environments and closes windows; arrays stay valid."""
         self._backend.close()
 
     # ----------------------------------------------------------------- the environments' own --
@@ -219,12 +302,16 @@ class PoolVecEnv(VecEnv):
             return [None] * self.num_envs
         return list(self._backend.render())
 
+    def has_attr(self, attr_name: str) -> bool:
+        """Says whether all environments have an attribute, which need not be picklable."""
+        return self._backend.has_attr(attr_name)
+
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
         """Returns an attribute of each environment named (None: all).
 
-        Native ones have their constructor's options (`g`, `sutton_barto_reward`, ...), spec,
-        metadata, render_mode, observation_space, action_space, np_random_seed and, with a time
-        limit, _max_episode_steps.
+        Of Python environments that is a copy. Native ones have their constructor's options (`g`,
+        `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
+        np_random_seed and, with a time limit, _max_episode_steps.
 
         Raises:
             AttributeError: they have no such attribute.
@@ -233,10 +320,10 @@ class PoolVecEnv(VecEnv):
         return self._backend.get_attr(attr_name, self._env_ids(indices))
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Sets an attribute; native environments refuse it, as they are fixed when they are made.
+        """Sets an attribute of the outermost wrapper of each environment named (None: all).
 
         Raises:
-            AttributeError: the environments are native.
+            AttributeError: the environments are native, which are fixed when they are made.
             IndexError: there is no such environment.
         """
         self._backend.set_attr(attr_name, value, self._env_ids(indices))
@@ -253,6 +340,7 @@ class PoolVecEnv(VecEnv):
         Raises:
             AttributeError: there is no such method; native environments have `render` alone.
             IndexError: there is no such environment.
+            Exception: what a method raised.
         """
         env_ids = self._env_ids(indices)
         return self._backend.call(method_name, method_args, method_kwargs, env_ids)
@@ -280,3 +368,50 @@ class PoolVecEnv(VecEnv):
             raise IndexError(
                 f"indices={indices!r}: choose 0 to {self.num_envs - 1}, or None for all"
             ) from None
+
+
+def _native(
+    env: str | EnvSpec,
+    n_envs: Any,
+    of_threads: dict[str, Any],
+    of_processes: dict[str, Any],
+    options: dict[str, Any],
+) -> Native:
+    """Makes native environments."""
+    id = env if isinstance(env, str) else env.id
+    for name in _given(of_processes):
+        raise TypeError(
+            f"{name}={of_processes[name]!r}: it is for functions, and {id!r} stands for native"
+            " environments, which need no processes: leave it out, or give"
+            f" [lambda: gymnasium.make({id!r})] * n"
+        )
+    return Native(env, 1 if n_envs is None else n_envs, options=options, **of_threads)
+
+
+def _process(
+    env: Any,
+    n_envs: Any,
+    of_threads: dict[str, Any],
+    of_processes: dict[str, Any],
+    options: dict[str, Any],
+) -> Process:
+    """Makes Python environments in worker processes."""
+    if not isinstance(env, Iterable):
+        raise TypeError(
+            f"env={env!r} is a {type(env).__name__}: give the id or the EnvSpec of a native"
+            " environment, or a list of functions that make Python environments"
+        )
+    if isinstance(n_envs, str) and of_processes["start_method"] is None:
+        of_processes["start_method"], n_envs = n_envs, None
+    given = {"n_envs": n_envs, **of_threads}
+    for name in _given(given):
+        raise TypeError(f"{name}={given[name]!r}: {FOR_FUNCTIONS[name]}")
+    for name, value in options.items():
+        known = ", ".join([*of_processes, "seed"])
+        raise TypeError(f"{name}={value!r}: {IN_FUNCTIONS}; PoolVecEnv itself knows {known}")
+    return Process(env, **of_processes)
+
+
+def _given(values: Mapping[str, Any]) -> list[str]:
+    """Returns the names of those that the caller gave."""
+    return [name for name, value in values.items() if value != NOT_GIVEN.get(name)]

@@ -13,15 +13,13 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict
 
 from parallel_pool.buffers import Array
-from parallel_pool.compat import env_specs, renderer
+from parallel_pool.compat import env_specs, native_attributes, renderer
 from parallel_pool.compat.sb3_infos import RowInfos, ids
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, check_count
 from parallel_pool.specs import Definition
 
-# what a native environment can't do, these can
-INSTEAD = "stable_baselines3's DummyVecEnv or SubprocVecEnv"
-
+Options = Mapping[str, Any] | list[Mapping[str, Any]]
 Step = tuple[Any, Array, Array, list[dict[str, Any]]]
 
 
@@ -46,7 +44,7 @@ class Native:
 
     def __init__(
         self,
-        env: Any,
+        env: str | EnvSpec,
         n_envs: int,
         *,
         max_episode_steps: int | None,
@@ -61,10 +59,7 @@ class Native:
         stored_mode = kwargs.pop("render_mode", None)
         self.render_mode: str | None = stored_mode if render_mode is None else render_mode
         reference = env_specs.reference_of(spec, definition)
-        known = renderer.modes(definition, reference)
-        if self.render_mode is not None and self.render_mode not in known:
-            choice = " or ".join(map(repr, known)) or None
-            raise ValueError(f"render_mode={self.render_mode!r}: choose {choice}")
+        renderer.check_mode(self.render_mode, renderer.modes(definition, reference))
         self._drawing = {
             name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
         }
@@ -75,7 +70,7 @@ class Native:
             num_threads=num_threads,
             thread_affinity_offset=thread_affinity_offset,
             autoreset="same_step",
-            max_episode_steps=_limit(max_episode_steps, spec.max_episode_steps),
+            max_episode_steps=env_specs.time_limit(max_episode_steps, spec.max_episode_steps),
             reward_dtype="float32",
             options=kwargs,
         )
@@ -126,19 +121,15 @@ class Native:
 
     # ------------------------------------------------------------------------------ stepping --
 
-    def reset(self, seeds: Sequence[int | None], options: Sequence[Mapping[str, Any]]) -> Any:
+    def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
         """Starts new episodes everywhere and returns the observations.
 
         A step in flight is finished, and its results dropped.
 
         Args:
-            seeds, options: one for each environment; None and {} for none.
+            seeds: one for each environment, None for none.
+            options: for all environments, or a list with those of each; {} for none.
         """
-        if len(options) != self.num_envs:
-            raise ValueError(
-                f"options for {len(options)} of {self.num_envs} environments: give each its dict,"
-                " or one for all"
-            )
         self._drop_results()
         try:
             batch = self._reset(seeds, options)
@@ -152,11 +143,9 @@ class Native:
             self._renderer.after_reset(np.ones(self.num_envs, np.bool_))
         return self._observations(batch)
 
-    def _reset(self, seeds: Sequence[int | None], options: Sequence[Mapping[str, Any]]) -> Batch:
-        """Resets all at once where all have the same options, as they do after `set_options`."""
-        first = options[0]
-        if all(each is first for each in options) or not any(options):
-            return self.pool.reset(seed=seeds, options=first or None)
+    def _reset(self, seeds: Sequence[int | None], options: Options) -> Batch:
+        if not isinstance(options, list):
+            return self.pool.reset(seed=seeds, options=options or None)
         batches = [
             self.pool.reset([env_id], seed=[seed], options=own or None)
             for env_id, (seed, own) in enumerate(zip(seeds, options, strict=True))
@@ -245,28 +234,19 @@ class Native:
         """Returns an attribute of each environment named, or raises AttributeError."""
         if name == "np_random_seed":
             return [self.pool.seeds[env_id] for env_id in env_ids]
-        known = self._attributes()
-        if name not in known:
-            raise AttributeError(
-                f"{name}: {self.pool.definition.id} is native, its state lives in C, and there are"
-                f" no Python objects to ask. Known are {', '.join(known)}, np_random_seed; for"
-                f" others use {INSTEAD}"
-            )
-        return [known[name] for _ in env_ids]
+        instead = _instead(self.pool.definition.id)
+        value = native_attributes.get(name, self.pool, self._attributes(), instead)
+        return [value for _ in env_ids]
+
+    def has_attr(self, name: str) -> bool:
+        """Says whether they have it."""
+        return name == "np_random_seed" or name in self._attributes()
 
     def _attributes(self) -> dict[str, Any]:
         """Returns the attributes that are the same for all environments."""
-        described = self.pool.definition.options
-        options = {
-            name: value
-            for name, value in self.pool.spec.options.items()
-            if not described[name].is_hidden
-        }
         limit = self.pool.max_episode_steps
         return {
-            **options,
-            **renderer.defaults(self.pool.definition),
-            **self._drawing,
+            **native_attributes.of_options(self.pool, self._drawing),
             **({} if limit is None else {"_max_episode_steps": limit}),
             "spec": self._spec,
             "metadata": self.metadata,
@@ -279,7 +259,7 @@ class Native:
         """Refuses: what native environments are is fixed when they are made."""
         raise AttributeError(
             f"{name}: native environments are fixed when they are made: give {name}=... to"
-            f" PoolVecEnv if it is an option of theirs, else use {INSTEAD}"
+            f" PoolVecEnv if it is an option of theirs, or {_instead(self.pool.definition.id)}"
         )
 
     def call(
@@ -293,7 +273,7 @@ class Native:
             raise AttributeError(f"{name}: call {name}() of the vector environment instead")
         raise AttributeError(
             f"{name}({', '.join(map(repr, args))}): {self.pool.definition.id} is native and has no"
-            f" methods in Python but render(); use {INSTEAD}"
+            f" methods in Python but render(); {_instead(self.pool.definition.id)}"
         )
 
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
@@ -309,13 +289,8 @@ class Native:
         return [any(issubclass(each, wrapper_class) for each in chain) for _ in env_ids]
 
 
-def _find(env: Any) -> tuple[EnvSpec, Definition]:
+def _find(env: str | EnvSpec) -> tuple[EnvSpec, Definition]:
     """Returns a spec of its own for an id or a spec, and its native definition."""
-    if not isinstance(env, (str, EnvSpec)):
-        raise TypeError(
-            f"env is a {type(env).__name__}: give the id or the EnvSpec of a native environment"
-            f" (functions that make Python environments are not taken yet: use {INSTEAD} for those)"
-        )
     spec = env_specs.find(env)
     stored = env_specs.unfold(spec)
     if stored.num_envs or stored.vector_kwargs or stored.wrappers:
@@ -326,22 +301,20 @@ def _find(env: Any) -> tuple[EnvSpec, Definition]:
     if spec.additional_wrappers:
         raise ValueError(
             f"the spec of {spec.id} adds {spec.additional_wrappers!r}: wrappers of one environment"
-            f" need Python environments; wrap the vector environment, or use {INSTEAD}"
+            " need Python environments: wrap the vector environment, or give functions:"
+            " PoolVecEnv([lambda: gymnasium.make(spec)] * n)"
         )
     try:
         return spec, env_specs.definition_of(spec)
     except ValueError as error:
         raise ValueError(
-            f"{error}: choose one of parallel_pool.list_all_envs(), or {INSTEAD}"
+            f"{error}: choose one of parallel_pool.list_all_envs(), or {_instead(spec.id)}"
         ) from None
 
 
-def _limit(given: int | None, own: int | None) -> int:
-    """Returns the pool's time limit (0 for none) from that of `gymnasium.make`."""
-    if given is None:
-        return own or 0
-    if given == -1:
-        return 0
-    if given == 0:
-        raise ValueError("max_episode_steps=0: choose 1 or more, or -1 for none")
-    return given
+def _instead(env_id: str) -> str:
+    """Returns what to do where native environments can't."""
+    return (
+        f"make Python environments by functions: PoolVecEnv([lambda: gymnasium.make({env_id!r})]"
+        " * n)"
+    )
