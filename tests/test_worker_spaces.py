@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import batch_space, concatenate
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -464,6 +464,24 @@ def test_only_the_named_row_is_written() -> None:
 def test_refused_observations_are_named(value: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         written(TREES["dict"], [value])
+
+
+@pytest.mark.parametrize("value", [0.5, np.float64(0.5), np.array(0.5), 1, True])
+def test_a_number_is_taken_for_an_array_of_one_as_by_async_vector_env(value: Any) -> None:
+    space = spaces.Box(-1, 1, (1, 1))
+    vector = AsyncVectorEnv([lambda: Constant(space, value)], context="fork")
+    try:
+        expected, _ = vector.reset()
+    finally:
+        vector.close()
+    assert_same(Reader(space).batch(written(space, [value])), expected, repr(value))
+    assert not Writer(space).is_exact(value)
+
+
+@pytest.mark.parametrize("value", ["a", None, 1j, {}, [1], np.ones(2)], ids=repr)
+def test_no_other_is_taken_for_an_array_of_one(value: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"observation is .* takes shape \(1, 1\)"):
+        written(spaces.Box(-1, 1, (1, 1)), [value])
 
 
 def test_deep_parts_are_named() -> None:

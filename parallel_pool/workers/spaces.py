@@ -173,8 +173,9 @@ class Writer:
         write: `write(arrays, row, observation)` puts one environment's observation into that row of
             the arrays (rows, *leaf.shape), one for each leaf and in their order. What has a leaf's
             dtype and shape is copied; anything else is taken, cast or refused as `SyncVectorEnv`
-            does it: casts of the same kind, no broadcasting; keys too many are no error. Raises
-            TypeError or ValueError, which name the leaf; other leaves may have been written then.
+            does it: casts of the same kind, no broadcasting; keys too many are no error. As by
+            `AsyncVectorEnv`, a number is taken for an array of one. Raises TypeError or ValueError,
+            which name the leaf; other leaves may have been written then.
         is_exact: `is_exact(observation)` says whether `Reader.row` gives back the like of it: the
             same types, dtypes, keys and order.
     """
@@ -282,7 +283,8 @@ def _castable(dtype: np.dtype[Any]) -> set[np.dtype[Any]]:
 def _stack(array: Array, row: int, value: Any, leaf: Leaf) -> None:
     """Writes a value as Gymnasium's `concatenate` does, into one row."""
     try:
-        np.stack([value], out=array[row : row + 1])
+        is_one = leaf.shape and math.prod(leaf.shape) == 1 and np.ndim(value) == 0
+        np.stack([np.reshape(value, leaf.shape) if is_one else value], out=array[row : row + 1])
     except (TypeError, ValueError) as error:
         raise _kind(error)(
             f"observation{_shown(leaf.path)} is {described(value)}: its space, a "
