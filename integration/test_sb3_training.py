@@ -92,8 +92,18 @@ def test_cartpole_is_learned(name: str) -> None:
     assert mean >= 80
 
 
+FUNCTIONS: list[Callable[[], Any]] = [lambda: gymnasium.make("CartPole-v1")] * NUM_ENVS
+
+# native environments, and Python environments in worker processes
+POOLS: dict[str, Callable[[], VecEnv]] = {
+    "id": lambda: PoolVecEnv("CartPole-v1", NUM_ENVS),
+    "functions": lambda: PoolVecEnv(FUNCTIONS, num_workers=2),
+}
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_agents_are_those_that_dummy_trains(name: str) -> None:
+@pytest.mark.parametrize("pool", POOLS)
+def test_agents_are_those_that_dummy_trains(pool: str, name: str) -> None:
     """Same seed, same bits: after some hundred steps of learning not one weight differs."""
 
     def train(env: VecEnv) -> tuple[dict[str, Any], list[float]]:
@@ -103,8 +113,8 @@ def test_agents_are_those_that_dummy_trains(name: str) -> None:
         env.close()
         return model.policy.state_dict(), returns.all
 
-    expected, wanted = train(DummyVecEnv([lambda: gymnasium.make("CartPole-v1")] * NUM_ENVS))
-    found, returns = train(PoolVecEnv("CartPole-v1", NUM_ENVS))
+    expected, wanted = train(DummyVecEnv(FUNCTIONS))
+    found, returns = train(POOLS[pool]())
     assert returns == wanted and len(wanted) > NUM_ENVS
     assert found.keys() == expected.keys()
     assert all(torch.equal(found[key], expected[key]) for key in expected)

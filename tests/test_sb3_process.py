@@ -969,14 +969,36 @@ def test_environments_of_a_killed_worker_come_back() -> None:
             assert not dones.any() and "worker_restarted" not in infos[2]
 
 
-def test_environments_of_a_worker_that_dies_in_a_step_come_back() -> None:
-    """Each time at its third step."""
-    with made(counters(lambda: os._exit(1)), on_error="restart") as env:
+@pytest.mark.parametrize(
+    ("trouble", "who"), [(lambda: os._exit(1), [2, 3]), (fail, [2])], ids=["dies", "raises"]
+)
+def test_environments_that_fail_in_a_step_come_back(
+    trouble: Callable[[], Any], who: list[int]
+) -> None:
+    """Each time at their third step; all of a worker that dies, and who raises alone."""
+    with made(counters(trouble), on_error="restart") as env:
         last = env.reset()
         for step in range(1, 12):
             result = env.step([0] * 4)
-            check_restart(env, result, last, [2, 3] if step % 3 == 0 else [])
+            check_restart(env, result, last, who if step % 3 == 0 else [])
             last = result[0]
+
+
+def test_an_environment_that_fails_in_a_reset_comes_back() -> None:
+    """It is reset again, and only the infos of resets can say so."""
+    calls: list[int] = []
+
+    def fail_once() -> None:
+        calls.append(1)
+        if len(calls) == 1:
+            raise OwnError
+
+    with made(counters(fail_once), on_error="restart") as env:
+        env.set_options({"do": 1})
+        env.seed(7)
+        assert env.reset()[:, 0].tolist() == [0] * 4
+        told = [info.get("restart_seed") for info in env.reset_infos]
+        assert told == [None, None, 9, None]
 
 
 def test_observations_that_are_objects_come_back() -> None:

@@ -148,9 +148,10 @@ class PoolVecEnv(VecEnv):
                 environments as any other.
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
-            on_error: "raise", or "restart": environments whose worker died are made anew with fresh
-                seeds. Their episode counts as truncated, with reward 0 and what was shown last as
-                "terminal_observation"; infos say "worker_restarted" and "restart_seed".
+            on_error: "raise", or "restart": environments that raised, or whose worker died, are
+                made anew with fresh seeds. Their episode counts as truncated, with reward 0 and
+                what was shown last as "terminal_observation"; infos say "worker_restarted" and
+                "restart_seed".
 
             Of ids and specs only:
             max_episode_steps: time limit; None for the spec's own, -1 for none.
