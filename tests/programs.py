@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 # seconds after which something counts as hanging
 PATIENCE = 60.0
 # what all processes of a program have in their environment
-MARK = "PARALLEL_POOL_TEST_PROGRAM"
+MARK = "MARK"
 
 
 @dataclass(frozen=True)
@@ -106,8 +104,9 @@ class Program:
                 stream.close()
 
 
-# Scripts begin with this. Environments come to places, which others may wait for; `make("sleeps")`
-# is a function that makes an environment which does that at its third step.
+# Scripts begin with this. Environments come to places, which others may wait for: "make" and their
+# name in their constructor, "step" and their name at their third step, where they do what they are
+# made for.
 PRELUDE = """
 import ctypes, os, pathlib, signal, sys, threading, time
 import gymnasium
@@ -136,16 +135,58 @@ def sleep_with_lock():
 WAYS = {
     "sleeps": lambda: time.sleep(1e5),
     "sleeps with lock": sleep_with_lock,
+    "waits": lambda: meet("go"),
     "does nothing": lambda: None,
 }
+
+
+def others():
+    # all processes of this program but this one and the one that forks
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if (
+                ("MARK=" + os.environ["MARK"]).encode() in (folder / "environ").read_bytes()
+                and folder.name != str(os.getpid())
+                and not (folder / "comm").read_text().startswith("parallel_pool-z")
+            ):
+                found.append(int(folder.name))
+        except OSError:
+            pass
+    return found
+
+
+def interrupt_at(*names):
+    # Ctrl-C for this process alone, as soon as somebody is there
+    def work():
+        meet(*names)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=work, daemon=True).start()
+
+
+class interrupted:
+    # what is within ends with KeyboardInterrupt, when somebody has come to these places
+    def __init__(self, *names):
+        interrupt_at(*names)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if kind is None:
+            raise AssertionError("no KeyboardInterrupt")
+        return kind is KeyboardInterrupt
 
 
 class Env(gymnasium.Env):
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
 
-    def __init__(self, how="does nothing", name=""):
+    def __init__(self, how="does nothing", name="", making="does nothing"):
         self.how, self.name, self.steps = how, name, 0
+        come("make" + name)
+        WAYS[making]()
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -160,8 +201,8 @@ class Env(gymnasium.Env):
         return np.full(2, self.steps, np.float32), 1.0, False, False, {}
 
 
-def make(how="does nothing", name=""):
-    return lambda: Env(how, name)
+def make(*arguments, **options):
+    return lambda: Env(*arguments, **options)
 """
 
 
@@ -179,25 +220,6 @@ def alarm() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-Run = Callable[..., Done]
-
-
-@pytest.fixture
-def program(tmp_path: Path) -> Iterator[Callable[..., Program]]:
-    """Starts scripts, after the prelude; ends them with the test."""
-    started = []
-
-    def start(script: str, *arguments: str, **options: Any) -> Program:
-        path = tmp_path / "script.py"
-        path.write_text(PRELUDE + script)
-        started.append(Program([str(path), *arguments], tmp_path, **options))
-        return started[-1]
-
-    yield start
-    for each in started:
-        each.kill()
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -168,10 +168,15 @@ class Worker:
 
 
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+# Whoever starts a Python waits for a pipe of `subprocess` to close: a worker that was forked by
+# another thread meanwhile would hold it open for as long as it lives.
+_starting = threading.Lock()
 
 
 def _forget_workers() -> None:
     """In a forked child: an end that it held on to would hide the creator's death from workers."""
+    global _starting
+    _starting = threading.Lock()
     for worker in list(_workers):
         # the threads that held it, or waited, are not here any more
         worker._lock = threading.Lock()
@@ -241,7 +246,8 @@ def start(
     workers: list[Worker] = []
     try:
         for begin in starts:
-            workers.append(begin())
+            with _starting:
+                workers.append(begin())
     except BaseException as error:
         for worker in workers:
             worker.kill()

@@ -1,0 +1,27 @@
+"""What tests of programs that fail have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.programs import PRELUDE, Program
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Callable[..., Program]]:
+    """Starts scripts, which begin with the prelude; ends them with the test."""
+    started = []
+
+    def start(script: str, *arguments: str, **options: Any) -> Program:
+        path = tmp_path / "script.py"
+        path.write_text(PRELUDE + script)
+        started.append(Program([str(path), *arguments], tmp_path, **options))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
