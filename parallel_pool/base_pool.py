@@ -341,7 +341,12 @@ class BasePool:
         if env_ids is None:
             return list(range(self.num_envs))
         count, ids = self._ids(env_ids)
-        return list(ffi.unpack(ids, count))
+        named = list(ffi.unpack(ids, count))
+        # arrays of the right dtype have been left to C so far
+        for env_id in named:
+            if not 0 <= env_id < self.num_envs:
+                raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")
+        return named
 
     def _step_within(
         self, ids: CData, count: int, data: CData, code: int, timeout: float | None

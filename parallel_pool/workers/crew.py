@@ -1,194 +1,127 @@
-"""Crew: the worker processes of one pool, from their start to their end, deaths included."""
+"""Crew: the worker processes of one pool, from their first turn to their end, deaths included."""
 
 from __future__ import annotations
 
+import _thread
+import atexit
+import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, new_error
-from parallel_pool.errors import PoolError, WorkerError
-from parallel_pool.workers import launch
-from parallel_pool.workers.messages import Description, Failure, Restart, Seating
+from parallel_pool.errors import ClosedError, WorkerError
+from parallel_pool.workers import muster
+from parallel_pool.workers.clock import Clock
+from parallel_pool.workers.failures import Death
+from parallel_pool.workers.messages import SEED_BITS, Restart, Seating
+from parallel_pool.workers.muster import BURIAL, Limit, Share
 from parallel_pool.workers.watch import Watcher
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
     from parallel_pool.workers.launch import Worker
 
-TARGET = "parallel_pool.workers.loop:serve"
 # restarts in a row that bring no result before a lane is given up
 TRIES = 3
-# seconds for workers to end by themselves, and for killed ones to be gone
-GRACE, BURIAL = 5.0, 5.0
-
-
-@dataclass(frozen=True)
-class Death:
-    """How a worker ended.
-
-    Attributes:
-        pid: of the process.
-        exitcode: as `subprocess` has it, negative for a signal; None if nobody could tell.
-        env_id: the environment it was stepping, None for none.
-        reason: why the pool killed it, empty if it did not.
-    """
-
-    pid: int
-    exitcode: int | None
-    env_id: int | None
-    reason: str = ""
-
-    def __str__(self) -> str:
-        import signal
-
-        if self.reason:
-            return self.reason
-        how = f"ended with exit code {self.exitcode}"
-        if self.exitcode is None:
-            how = "ended"
-        elif self.exitcode < 0:
-            try:
-                how = f"was killed by {signal.Signals(-self.exitcode).name}"
-            except ValueError:
-                how = f"was killed by signal {-self.exitcode}"
-        at = "" if self.env_id is None else f" while it stepped environment {self.env_id}"
-        return f"worker process {self.pid} {how}{at}"
-
-
-def muster(
-    env_fns: Sequence[Sequence[Callable[[], Any]]], method: str | None
-) -> tuple[list[Worker], list[Description]]:
-    """Starts a worker for each share of the environments, and waits for them to be made.
-
-    Raises:
-        Exception: what making an environment raised, of its own type, with the worker's traceback.
-        WorkerError: a worker died before that.
-    """
-    names = [f"parallel_pool-{lane}" for lane in range(len(env_fns))]
-    workers = launch.start(method, TARGET, list(env_fns), name=names)
-    try:
-        first = 0
-        described = []
-        for worker, share in zip(workers, env_fns, strict=True):
-            described.append(hear_ready(worker, first))
-            first += len(share)
-    except BaseException:
-        dismiss(workers)
-        raise
-    return workers, described
-
-
-def hear_ready(worker: Worker, first: int) -> Description:
-    """Waits for a worker's environments, of which the first has this id."""
-    try:
-        told, _ = worker.wire.recv(None)
-    except EOFError:
-        worker.join(BURIAL)
-        raise WorkerError(
-            f"{Death(worker.pid, worker.exitcode, None)} before its environments were made", (), ()
-        ) from None
-    if told[0] == "failed" and not isinstance(told[1], Failure):
-        # nothing of ours has run yet
-        raise WorkerError(f"a worker process can't begin: {told[2]}", (), ()) from told[1]
-    if told[0] == "failed":
-        raise_failure(told[1], f"environment {first + told[2]} can't be made", (), ())
-    described: Description = told[1]
-    return described
-
-
-def raise_failure(
-    failure: Failure, what: str, env_ids: Sequence[int], batch: tuple[Any, ...]
-) -> Any:
-    """Raises the worker's exception, from one that has its traceback; that one if it can't."""
-    from parallel_pool.errors import EnvError
-
-    error = EnvError(
-        f"{what}: {failure.kind}: {failure.text}\n\nIn the worker process:\n{failure.traceback}",
-        env_ids,
-        batch,
-    )
-    own = failure.exception()
-    # one that ends a program must not end this one
-    if not isinstance(own, Exception):
-        raise error
-    own.add_note(what)
-    raise own from error
-
-
-def dismiss(workers: Sequence[Worker]) -> None:
-    """Kills workers that have no seat."""
-    for worker in workers:
-        worker.kill()
-    for worker in workers:
-        worker.join(BURIAL)
-        worker.close()
+# seconds before the second of them, each pause twice as long as the one before
+PAUSE = 0.1
+# seconds for workers to end by themselves
+GRACE = 5.0
+# shares of its limit after which a turn is looked at again, and seconds that are always short and
+# long enough for that
+LOOKS, SHORTEST, LONGEST = 4, 0.005, 1.0
 
 
 class Crew:
-    """The seated workers of a pool.
+    """The seated workers of a pool. A forked child's does nothing.
 
     Attributes:
-        deaths: by lane; how the last worker of a lane died, until another has its seat.
+        deaths: by lane; how its last worker died.
+        lost: by lane; why it has no worker any more and gets none.
         seeds: by environment; with which those of a restarted worker begin.
+        clock: looks after turns that take too long; None without timeout.
     """
 
     def __init__(
         self,
         handle: CData,
         workers: list[Worker],
-        env_fns: Sequence[Sequence[Callable[[], Any]]],
-        seatings: list[Seating],
+        shares: Sequence[Share],
+        seatings: Sequence[Seating],
         *,
         method: str | None,
         restarts: bool,
         repeats: bool,
         timeout: float | None,
+        start_timeout: float | None,
     ) -> None:
         """Gives every worker its seat and waits until all sit.
 
         Args:
             handle: the pool.
-            workers: in order of their lanes.
-            env_fns, seatings: of each.
+            workers: in order of their lanes, with their environments made.
+            shares, seatings: of each.
             method: how they were started.
             restarts: a worker that died is followed by another.
             repeats: what it had in flight repeats what it showed last; else the next one sees to
                 it (SAME_STEP, where rows show the next episode).
             timeout: seconds that a step or reset may take.
+            start_timeout: seconds that a worker may take until it sits.
+
+        Raises:
+            PoolError: a worker can't sit down.
+            WorkerError: a worker died, or takes too long.
         """
         self._handle = handle
         self._workers: list[Worker | None] = list(workers)
-        self._env_fns = env_fns
+        self._shares = shares
         self._seatings = seatings
         self._method = method
         self._restarts = restarts
         self._repeats = repeats
         self._timeout = timeout
-        self._reasons: dict[int, str] = {}
-        self._tries: dict[int, int] = {}
-        # by lane, turns that were taken when its last worker was buried
-        self._turns: dict[int, int] = {}
-        self._seen: dict[int, tuple[int, int, float]] = {}
-        self._lock = threading.Lock()
+        self._start_timeout = start_timeout
+        self._pid = os.getpid()
+        # a signal's handler may close the pool, whatever this thread is about
+        self._lock = threading.RLock()
         self._is_closed = False
+        # by lane: who makes environments to follow a dead worker, and the threads that see to it
+        self._starting: dict[int, Worker] = {}
+        self._starters: dict[int, threading.Thread] = {}
+        # by lane: restarts in a row without a result, turns taken when the last worker died, and
+        # what its successor was told
+        self._tries: dict[int, int] = {}
+        self._turns: dict[int, int] = {}
+        self._told: dict[int, Restart] = {}
+        # by lane: environment and turns taken, and for how many seconds these have been the same
+        self._seen: dict[int, tuple[int, int, float]] = {}
+        self._looked = 0.0
+        # by process id: why this killed it
+        self._reasons: dict[int, str] = {}
         self.deaths: dict[int, Death] = {}
+        self.lost: dict[int, str] = {}
         self.seeds: dict[int, int] = {}
-        for lane, worker in enumerate(workers):
-            self._send_seat(worker, seatings[lane])
-        for worker in workers:
-            hear_seated(worker)
+        self.clock: Clock | None = None
         self._watcher = Watcher()
-        for lane, worker in enumerate(workers):
-            self._watch(lane, worker)
+        try:
+            muster.seat(workers, shares, seatings, self._memory, Limit(start_timeout))
+            with self._lock:
+                for lane, worker in enumerate(workers):
+                    self._watch(lane, worker)
+            if timeout is not None:
+                self.clock = Clock(self._look)
+            _crews.add(self)
+        except BaseException:
+            self.close(grace=0.0)
+            raise
 
-    def _send_seat(self, worker: Worker, seating: Seating) -> None:
-        fds = [lib.pp_pool_memory(self._handle), lib.pp_pool_spill(self._handle, seating.lane)]
-        worker.wire.send(("seat", seating), fds)
+    def _memory(self, lane: int) -> list[int]:
+        return [lib.pp_pool_memory(self._handle), lib.pp_pool_spill(self._handle, lane)]
 
     def _watch(self, lane: int, worker: Worker) -> None:
         # the thread must not keep a crew alive whose pool was dropped
@@ -197,147 +130,258 @@ class Crew:
         def on_death(worker: Worker) -> None:
             there = crew()
             if there is not None:
-                there._bury(lane, worker)
+                there._on_death(lane, worker)
 
         self._watcher.watch(worker, on_death)
 
     # -------------------------------------------------------------------------------- deaths --
 
-    def _bury(self, lane: int, worker: Worker) -> None:
-        """Settles what a dead worker had in flight; in the watcher's thread."""
+    def _on_death(self, lane: int, worker: Worker) -> None:
+        """What follows the death of a worker; in the watcher's thread."""
         with self._lock:
-            if self._is_closed:
+            # who starts one sees to it until it sits
+            if self._is_closed or self._starting.get(lane) is worker:
                 return
-            current = lib.pp_pool_current(self._handle, lane)
-            self.deaths[lane] = Death(
-                worker.pid,
-                worker.exitcode,
-                None if current < 0 else current,
-                self._reasons.pop(lane, ""),
-            )
-            first, count = self._envs(lane)
-            turns = lib.pp_pool_taken_turns(self._handle, lane) - self._turns.get(lane, 0)
-            # whoever took more turns than one of each environment has brought results
-            tries = 1 if turns > count else self._tries.get(lane, 0) + 1
-            self._tries[lane] = tries
-            is_last = not self._restarts or tries > TRIES
-            how = lib.PP_BURY_FAIL
-            if not is_last:
-                how = lib.PP_BURY_REPEAT if self._repeats else lib.PP_BURY_REQUEUE
-                for env_id in range(first, first + count):
-                    # 63 bits: infos become arrays of int64
-                    self.seeds[env_id] = seeds.entropy() >> 65
-            settled = ffi.new("int32_t[]", count)
-            error = new_error()
-            done = lib.pp_pool_bury(self._handle, lane, how, settled, error)
-            self._turns[lane] = lib.pp_pool_taken_turns(self._handle, lane)
-            worker.close()
-            self._workers[lane] = None
-            if is_last or done < 0:
-                return
-            told = set(ffi.unpack(settled, done)) if done else set()
-        named = range(first, first + count)
-        restart = Restart(
-            [self.seeds[env_id] for env_id in named], [env_id not in told for env_id in named]
-        )
-        threading.Thread(
-            target=self._replace, args=(lane, restart), name="pp-restart", daemon=True
-        ).start()
+            try:
+                if self._bury_locked(lane, worker):
+                    self._start_locked(lane)
+            except Exception as error:  # no memory, too many threads: the caller must not wait
+                self._give_up_locked(lane, error)
 
-    def _replace(self, lane: int, restart: Restart) -> None:
-        """Puts another worker into the seat of a dead one."""
+    def _bury_locked(self, lane: int, worker: Worker) -> bool:
+        """Settles what a dead worker had in flight; says whether another is to come."""
+        share = self._shares[lane]
+        current = lib.pp_pool_current(self._handle, lane)
+        turns = lib.pp_pool_taken_turns(self._handle, lane) - self._turns.get(lane, 0)
+        told = self._told.get(lane)
+        # Whoever took more turns than one of each environment has brought results. A turn that only
+        # tells of a restart is none.
+        in_vain = len(share.env_ids) + (sum(told.owed) if told is not None else 0)
+        self._tries[lane] = 1 if turns > in_vain else self._tries.get(lane, 0) + 1
+        self.deaths[lane] = Death(
+            worker.pid,
+            worker.exitcode,
+            None if current < 0 else current,
+            self._reasons.pop(worker.pid, ""),
+        )
+        self._workers[lane] = None
+        worker.close()
+        if not self._restarts or self._tries[lane] > TRIES:
+            self._give_up_locked(lane)
+            return False
+        if told is None or turns:
+            fresh = [seeds.entropy(SEED_BITS) for _ in share.env_ids]
+            told = Restart(fresh, [True] * len(share.env_ids))
+            self.seeds.update(zip(share.env_ids, told.seeds, strict=True))
+        settled = self._settle(lane, lib.PP_BURY_REPEAT if self._repeats else lib.PP_BURY_REQUEUE)
+        owed = zip(share.env_ids, told.owed, strict=True)
+        # their rows tell of it
+        self._told[lane] = replace(told, owed=[own and i not in settled for i, own in owed])
+        self._turns[lane] = lib.pp_pool_taken_turns(self._handle, lane)
+        return True
+
+    def _settle(self, lane: int, how: int) -> set[int]:
+        """Has C write the rows of those in flight; returns which they were."""
+        settled = ffi.new("int32_t[]", len(self._shares[lane].env_ids))
+        # closed meanwhile: nobody waits for them
+        count = max(0, lib.pp_pool_bury(self._handle, lane, how, settled, new_error()))
+        return set(settled[0:count])
+
+    def _give_up_locked(self, lane: int, error: BaseException | None = None) -> None:
+        """A lane that gets no worker any more: all that it has in flight fails."""
+        death = self.deaths[lane]
+        if self._restarts:
+            why = f": {type(error).__name__}: {error}" if error is not None else ""
+            tries = self._tries[lane] - 1
+            vain = "no other could be started"
+            if tries > 0:
+                vain = f"{tries} restart{'s' * (tries > 1)} in a row brought no result"
+                why = why and f", the last because of{why[1:]}"
+            death = replace(death, reason=f"{death}, and {vain}{why}")
+        self.deaths[lane] = death
+        self.lost[lane] = str(death)
+        self._settle(lane, lib.PP_BURY_FAIL)
+
+    # ------------------------------------------------------------------------------ restarts --
+
+    def _start_locked(self, lane: int) -> None:
+        """Begins to put another worker into the seat of a dead one."""
+        thread = threading.Thread(target=self._fill, args=(lane,), name="pp-restart", daemon=True)
+        self._starters[lane] = thread
+        try:
+            thread.start()
+        except RuntimeError:
+            del self._starters[lane]
+            raise
+
+    def _fill(self, lane: int) -> None:
+        """Tries until a worker sits, the lane is given up, or all is over."""
+        while True:
+            self._pause(lane)
+            error = self._try(lane)
+            with self._lock:
+                is_over = error is None or self._is_closed or lane in self.lost
+                if not is_over and self._tries[lane] > TRIES:
+                    self._give_up_locked(lane, error)
+                    is_over = True
+                if is_over:
+                    # another may have begun, if the worker that sits has died since
+                    if self._starters.get(lane) is threading.current_thread():
+                        del self._starters[lane]
+                    return
+
+    def _pause(self, lane: int) -> None:
+        """Gives whatever keeps workers from starting some time to pass."""
+        tries = self._tries[lane]
+        end = time.monotonic() + (PAUSE * 2.0 ** (tries - 2) if tries > 1 else 0.0)
+        while not self._is_closed and (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, PAUSE / 4))
+
+    def _try(self, lane: int) -> BaseException | None:
+        """Starts a worker and seats it; returns what was in the way."""
+        share, limit = self._shares[lane], Limit(self._start_timeout)
         workers: list[Worker] = []
         try:
-            workers, _ = muster([self._env_fns[lane]], self._method)
-            seating = replace(self._seatings[lane], restart=restart)
+            workers = muster.start([share], self._method)
             with self._lock:
-                if self._is_closed:
-                    dismiss(workers)
-                    return
-                self._send_seat(workers[0], seating)
-            hear_seated(workers[0])
-        except Exception as error:
-            dismiss(workers)
-            self._give_up(lane, error)
-            return
-        with self._lock:
-            if self._is_closed:
-                dismiss(workers)
-                return
-            self._workers[lane] = workers[0]
-            self.deaths.pop(lane, None)
-        self._watch(lane, workers[0])
+                # before the look: close kills those that it finds here
+                self._starting[lane] = workers[0]
+                self._check_open()
+            muster.hear_ready(workers, [share], limit)
+            with self._lock:
+                self._check_open()
+                self._watch(lane, workers[0])
+                self._workers[lane] = workers[0]
+            seating = replace(self._seatings[lane], restart=self._told[lane])
+            muster.seat(workers, [share], [seating], self._memory, limit)
+            with self._lock:
+                # the watcher has left it to this thread so far
+                if workers[0].exitcode is None:
+                    del self._starting[lane]
+                    return None
+            raise WorkerError(str(Death(workers[0].pid, workers[0].exitcode)), share.env_ids, ())
+        except BaseException as error:
+            self._undo(lane, workers, error)
+            return error
 
-    def _give_up(self, lane: int, error: BaseException) -> None:
-        """A lane whose next worker can't be started: all that it has in flight fails."""
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise ClosedError("the pool is closed")
+
+    def _undo(self, lane: int, workers: list[Worker], error: BaseException) -> None:
+        """Ends a worker that could not be seated, and counts it."""
+        # dead before anything that it may have taken is settled
+        muster.dismiss(workers)
         with self._lock:
+            self._starting.pop(lane, None)
             if self._is_closed:
                 return
-            last = self.deaths[lane]
-            reason = f"{last}, and no other could be started: {type(error).__name__}: {error}"
-            self.deaths[lane] = replace(last, reason=reason)
-            settled = ffi.new("int32_t[]", self._envs(lane)[1])
-            lib.pp_pool_bury(self._handle, lane, lib.PP_BURY_FAIL, settled, new_error())
-
-    def _envs(self, lane: int) -> tuple[int, int]:
-        first, count = ffi.new("int32_t *"), ffi.new("int32_t *")
-        lib.pp_pool_lane_envs(self._handle, lane, first, count)
-        return first[0], count[0]
+            if workers and self._workers[lane] is workers[0]:
+                self._reasons.setdefault(workers[0].pid, str(error))
+                self._bury_locked(lane, workers[0])
+            else:
+                self._tries[lane] += 1
 
     # ------------------------------------------------------------------------------ patience --
 
-    def look(self) -> None:
-        """Kills workers that have been at one environment's turn for too long."""
-        if self._timeout is None:
+    def _look(self) -> float | None:
+        """Kills workers that are at one turn for too long; in the clock's thread.
+
+        Returns:
+            Seconds until it must look again, None: nothing is in flight.
+        """
+        timeout = self._timeout
+        assert timeout is not None
+        pause = min(max(timeout / LOOKS, SHORTEST), LONGEST)
+        with self._lock:
+            if self._is_closed or not lib.pp_pool_in_flight(self._handle):
+                self._seen.clear()
+                return None
+            # Time in which this process did not run, stopped by Ctrl-Z or out of turn, is nobody's
+            # fault: workers may have been stopped with it.
+            now = time.monotonic()
+            passed, self._looked = min(now - self._looked, 2 * pause), now
+            for lane, worker in enumerate(self._workers):
+                if worker is not None and lane not in self._starting:
+                    self._look_at(lane, worker, passed, timeout)
+        return pause
+
+    def _look_at(self, lane: int, worker: Worker, passed: float, timeout: float) -> None:
+        current = lib.pp_pool_current(self._handle, lane)
+        turn = current, lib.pp_pool_taken_turns(self._handle, lane)
+        if current < 0 and not lib.pp_pool_waiting_turns(self._handle, lane):
+            self._seen.pop(lane, None)
             return
-        now = time.monotonic()
-        for lane, worker in enumerate(self._workers):
-            current = lib.pp_pool_current(self._handle, lane)
-            turns = lib.pp_pool_taken_turns(self._handle, lane)
-            seen = self._seen.get(lane)
-            if worker is None or current < 0:
-                self._seen.pop(lane, None)
-            elif seen is None or seen[:2] != (current, turns):
-                self._seen[lane] = (current, turns, now)
-            elif now - seen[2] > self._timeout:
-                self._seen.pop(lane)
-                self._reasons[lane] = (
-                    f"environment {current} took longer than timeout={self._timeout} s, and its"
-                    f" worker process {worker.pid} was killed"
-                )
-                worker.kill()
+        *seen, age = self._seen.get(lane, (*turn, -passed))
+        age = age + passed if tuple(seen) == turn else 0.0
+        self._seen[lane] = (*turn, age)
+        if age <= timeout:
+            return
+        del self._seen[lane]
+        limit = f"longer than timeout={timeout} s"
+        self._reasons[worker.pid] = (
+            f"environment {current} took {limit}, and its worker process {worker.pid} was killed"
+            if current >= 0
+            else f"worker process {worker.pid} took {limit} to take up its turns, and was killed"
+        )
+        worker.kill()
 
     # ---------------------------------------------------------------------------------- end --
 
     def close(self, *, grace: float | None = GRACE) -> None:
         """Ends the workers: those that do not by themselves within the grace are killed.
 
-        The pool is closed before this, so that they are told to.
+        All of them end, whatever interrupts this.
         """
+        if os.getpid() != self._pid:
+            return
+        try:
+            lib.pp_pool_close(self._handle)
+            with self._lock:
+                self._is_closed = True
+            if self.clock is not None:
+                self.clock.close()
+            self._watcher.close()
+            end = time.monotonic() + (0.0 if grace is None else grace)
+            for worker in self._workers:
+                if worker is not None:
+                    worker.join(max(0.0, end - time.monotonic()))
+        finally:
+            self._end()
+
+    def _end(self) -> None:
         with self._lock:
-            if self._is_closed:
-                return
             self._is_closed = True
-        self._watcher.close()
-        present = [worker for worker in self._workers if worker is not None]
-        end = time.monotonic() + (0.0 if grace is None else grace)
-        for worker in present:
-            worker.join(max(0.0, end - time.monotonic()))
-        dismiss(present)
+            starting, starters = list(self._starting.values()), list(self._starters.values())
+        # what is left of them is the starters' to do
+        for worker in starting:
+            worker.kill()
+        muster.dismiss(worker for worker in self._workers if worker is not None)
+        for thread in starters:
+            thread.join(BURIAL)
+        _crews.discard(self)
+
+    def drop(self) -> None:
+        """Closes from a thread of its own, for a pool that nobody holds any more.
+
+        The garbage collector may find that out in any thread, which may hold any lock.
+        """
+        if os.getpid() != self._pid or self not in _crews:
+            return
+        lib.pp_pool_close(self._handle)
+        try:
+            _thread.start_new_thread(self.close, ())
+        except RuntimeError:  # there are too many
+            self.close(grace=0.0)
 
 
-def hear_seated(worker: Worker) -> None:
-    """Waits until a worker sits.
+_crews: weakref.WeakSet[Crew] = weakref.WeakSet()
 
-    Raises:
-        PoolError: it can't, and says why.
-    """
-    try:
-        told, _ = worker.wire.recv(None)
-    except EOFError:
-        worker.join(BURIAL)
-        raise WorkerError(
-            f"{Death(worker.pid, worker.exitcode, None)} before it began to work", (), ()
-        ) from None
-    if told[0] != "seated":
-        raise PoolError(f"a worker process can't begin: {told[1]}\n{told[2]}")
+
+def _close_all() -> None:
+    for crew in list(_crews):
+        crew.close()
+
+
+# no thread can be started then
+atexit.register(_close_all)

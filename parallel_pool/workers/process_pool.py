@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 import pickle
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,12 @@ import numpy as np
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, raise_error
 from parallel_pool.base_pool import BasePool, check, own_error, seconds
-from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
+from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
 from parallel_pool.pool import AUTORESET, REWARDS, check_choice, check_count, check_sizes
-from parallel_pool.workers import crew, messages, spaces
-from parallel_pool.workers.messages import FAILURE, Failure, Reply, Seating
+from parallel_pool.workers import crew, failures, messages, muster, spaces
+from parallel_pool.workers.failures import MOST_TOLD, Account
+from parallel_pool.workers.messages import FAILURE, INFO, INFOS, Failure, Reply, Seating
+from parallel_pool.workers.muster import Limit, Share
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 # what one configuration of C can hold; larger spaces travel as objects
 MAX_LEAVES = 32
+# seconds for a worker's environments to be made, if a pool has a timeout and no longer one
+START_TIMEOUT = 60.0
 
 
 @dataclass
@@ -40,14 +45,14 @@ class Call:
         env_ids: who was asked, in order.
         waiting: by lane, the environments whose worker has not answered yet.
         answers: by environment.
-        failures: environments of one worker, and what it said instead.
+        failures: environments of one worker, and what it said instead, or how it died.
     """
 
     kind: str
     env_ids: list[int]
     waiting: dict[int, list[int]]
     answers: dict[int, Any] = field(default_factory=dict)
-    failures: list[tuple[list[int], Failure]] = field(default_factory=list)
+    failures: list[tuple[list[int], Account]] = field(default_factory=list)
 
 
 class RecordReader:
@@ -70,12 +75,6 @@ class NoReader:
     def read(self, actions: Any, count: int) -> tuple[CData, int]:
         """Returns a byte for each environment."""
         return ffi.from_buffer(np.zeros((count, 1), np.uint8)), lib.PP_UINT8
-
-
-def _end(crew_: crew.Crew, handle: CData) -> None:
-    """Ends the workers of a pool, told by C first."""
-    lib.pp_pool_close(handle)
-    crew_.close()
 
 
 class ProcessPool(BasePool):
@@ -107,6 +106,7 @@ class ProcessPool(BasePool):
         reward_dtype: str = "float64",
         start_method: str | None = None,
         timeout: float | None = None,
+        start_timeout: float | None = None,
         on_error: str = "raise",
         check_spaces: Callable[[list[messages.Description]], Any] | None = None,
     ) -> None:
@@ -123,6 +123,9 @@ class ProcessPool(BasePool):
                 `parallel_pool.workers.launch`.
             timeout: seconds that an environment's step or reset may take; then its worker is
                 killed. None for no limit.
+            start_timeout: seconds until a worker's environments must be made, when the pool begins
+                and when a worker is followed by another. None for no limit without a timeout, and
+                for 60 or the timeout, whichever is longer, with one; math.inf for none either way.
             on_error: "raise": a worker that dies takes its environments with it, and one that
                 raises begins another episode at its next step; "restart": either is made anew with
                 a fresh seed, and its row says so, unless making it fails.
@@ -148,15 +151,17 @@ class ProcessPool(BasePool):
         mode = check_choice("autoreset", autoreset, AUTORESET)
         reward = check_choice("reward_dtype", reward_dtype, REWARDS)
         restarts = check_choice("on_error", on_error, {"raise": False, "restart": True})
-        self._timeout = seconds(timeout)
+        self._timeout, self._start_timeout = _limits(timeout, start_timeout)
 
         n = num_envs
         cuts = [n * lane // self.num_workers for lane in range(self.num_workers + 1)]
-        shares = [fns[a:b] for a, b in itertools.pairwise(cuts)]
-        workers, self.descriptions = crew.muster(shares, start_method)
-        # as what workers take from here travels to them
+        shares = [Share(lane, a, fns[a:b]) for lane, (a, b) in enumerate(itertools.pairwise(cuts))]
+        workers = muster.start(shares, start_method)
+        # as this process's objects reach its workers
         self._dumps = workers[0].wire.dumps
         try:
+            limit = Limit(self._start_timeout)
+            self.descriptions = muster.hear_ready(workers, shares, limit)
             if check_spaces is not None:
                 check_spaces(self.descriptions)
             first = self.descriptions[0]
@@ -178,11 +183,17 @@ class ProcessPool(BasePool):
                 restarts=restarts,
                 repeats=autoreset != "same_step",
                 timeout=self._timeout,
+                start_timeout=self._start_timeout,
             )
+            self._clock = self._crew.clock
+            self._end = weakref.finalize(self, self._crew.drop)
+            # what runs at exit is the crew's
+            self._end.atexit = False
         except BaseException:
-            crew.dismiss(workers)
+            if hasattr(self, "_crew"):
+                self._crew.close(grace=0.0)
+            muster.dismiss(workers)
             raise
-        self._end = weakref.finalize(self, _end, self._crew, handle)
 
     # -------------------------------------------------------------------------------- making --
 
@@ -247,8 +258,6 @@ class ProcessPool(BasePool):
             autoreset=self.autoreset,
             remakes=self.on_error == "restart",
         )
-        from dataclasses import replace
-
         return [replace(one, lane=lane) for lane in range(self.num_workers)]
 
     # ------------------------------------------------------------------------------ stepping --
@@ -261,9 +270,15 @@ class ProcessPool(BasePool):
         timeout: float | None = None,
     ) -> Any:
         """A step whose result is made by `show`, as `BasePool.step_shown`."""
+        if self._crew.lost:
+            self._check_workers(env_ids)
         if self._packer is None:
             self._order_actions(actions, env_ids)
-        return super().step_shown(show, actions, env_ids, timeout)
+        shown = super().step_shown(show, actions, env_ids, timeout)
+        # asynchronous, some are in flight still
+        if self._clock is not None:
+            self._clock.stir()
+        return shown
 
     def send(self, actions: Any, env_ids: Any = None) -> None:
         """Queues one action for each environment named (None: all); all of them or none.
@@ -272,9 +287,25 @@ class ProcessPool(BasePool):
             TypeError, ValueError: actions or env_ids are wrong.
             StateError: an environment is in flight already, or its worker is dead.
         """
+        if self._crew.lost:
+            self._check_workers(env_ids)
         if self._packer is None:
             self._order_actions(actions, env_ids)
         super().send(actions, env_ids)
+        if self._clock is not None:
+            self._clock.stir()
+
+    def _check_workers(self, env_ids: Any) -> None:
+        """Refuses environments that have no worker any more, and says why they have none."""
+        self._check_usable()
+        for env_id in self._id_list(env_ids):
+            why = self._crew.lost.get(self._lane_of(env_id))
+            if why is not None:
+                cure = "" if self.on_error == "restart" else ", or make it with on_error='restart'"
+                raise StateError(
+                    f"the worker process of environment {env_id} has died: {why}: make a new "
+                    f"pool{cure}"
+                )
 
     def _order_actions(self, actions: Any, env_ids: Any) -> None:
         """Leaves actions that have no fixed size with the environments that they are for."""
@@ -308,6 +339,8 @@ class ProcessPool(BasePool):
             TypeError, ValueError: an argument is wrong.
             StateError: an environment is in flight already, or its worker is dead.
         """
+        if self._crew.lost:
+            self._check_workers(env_ids)
         ids = self._id_list(env_ids)
         count, raw = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
         each = seeds.spread(seed, count)
@@ -321,6 +354,8 @@ class ProcessPool(BasePool):
             self._order(env_id, self._dumps(arguments) if arguments else b"")
         null = ffi.NULL
         check(lib.pp_pool_send_reset(self._handle, raw, count, null, null, null, own_error.raw))
+        if self._clock is not None:
+            self._clock.stir()
 
     def reset(
         self,
@@ -340,38 +375,84 @@ class ProcessPool(BasePool):
         """Returns what environments of the last batch told beside their rows, by environment.
 
         A reply is a dict with the keys of `parallel_pool.workers.messages`: INFO, FINAL_INFO,
-        OBSERVATION, FINAL_OBSERVATION. Look at it before sending to those environments again.
+        OBSERVATION, FINAL_OBSERVATION. Look at it before sending again.
+
+        Raises:
+            PoolError: what an environment told can't be read in this process.
+        """
+        told = self.told()
+        if not any(INFOS in reply for reply in told.values()):
+            return told
+        replies: dict[int, Reply] = {}
+        for env_id, reply in told.items():
+            if INFOS in reply:
+                replies.update((i, {INFO: info}) for i, info in reply[INFOS].dicts())
+            else:
+                replies[env_id] = reply
+        return dict(sorted(replies.items()))
+
+    def told(self) -> dict[int, Reply]:
+        """Returns the same as it came, for who can do without a dict for each environment.
+
+        A reply may then have the key INFOS alone: `Columns` that hold the infos of several
+        environments, in the reply of the first of them.
         """
         count = ffi.new("int32_t *")
         replied = lib.pp_pool_replied(self._handle, count)
         if not count[0]:
             return {}
-        return {env_id: self._reply(env_id) for env_id in ffi.unpack(replied, count[0])}
+        told = {env_id: self._reply(env_id) for env_id in ffi.unpack(replied, count[0])}
+        for env_id, reply in told.items():
+            if INFOS in reply:
+                # whose worker died before it handed their rows over say so themselves
+                reply[INFOS] = reply[INFOS].without(told.keys() - {env_id})
+        return told
 
     def _reply(self, env_id: int) -> Reply:
+        reply = self._own_reply(env_id)
+        if reply is not None:
+            return reply
+        if self.on_error == "raise" or self._lane_of(env_id) in self._crew.lost:
+            return {}
+        return {messages.INFO: messages.restarted(self._crew.seeds.get(env_id))}
+
+    def _own_reply(self, env_id: int) -> Reply | None:
+        """What the worker has told; None if it died and the row is not its own."""
         size = ffi.new("int64_t *")
         data = lib.pp_pool_reply(self._handle, env_id, size)
         if size[0] < 0:
-            if self.on_error == "raise":
-                return {}
-            return {messages.INFO: messages.restarted(self._crew.seeds.get(env_id))}
-        reply: Reply = pickle.loads(ffi.buffer(data, size[0])) if data else {}
+            return None
+        try:
+            reply: Reply = pickle.loads(ffi.buffer(data, size[0])) if data else {}
+        except Exception as error:
+            raise PoolError(
+                f"what environment {env_id} told can't be read in this process:"
+                f" {type(error).__name__}: {error}"
+            ) from error
         return reply
+
+    def _lane_of(self, env_id: int) -> int:
+        return int(lib.pp_pool_lane_of(self._handle, env_id))
 
     def _raise_failed(self) -> NoReturn:
         env_ids, rows = self._failed()
-        failure = self._reply(env_ids[0]).get(FAILURE)
-        lane = lib.pp_pool_lane_of(self._handle, env_ids[0])
-        death = self._crew.deaths.get(lane)
+        accounts = {env_id: self._account(env_id) for env_id in env_ids[:MOST_TOLD]}
         others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
         batch = self._result(rows)
         what = f"{self._name}: environment {env_ids[0]}{others} failed"
-        if isinstance(failure, Failure):
-            crew.raise_failure(failure, what, env_ids, batch)
-        raise WorkerError(f"{what}: {death or 'its worker process died'}", env_ids, batch)
+        failures.raise_accounts(what, accounts, env_ids, batch)
+
+    def _account(self, env_id: int) -> Account:
+        """Why an environment failed; None if its worker had no memory to say so."""
+        reply = self._own_reply(env_id)
+        if reply is None:
+            return self._crew.deaths[self._lane_of(env_id)]
+        failure = reply.get(FAILURE)
+        return failure if isinstance(failure, Failure) else None
 
     def _tick(self) -> None:
-        self._crew.look()
+        if self._clock is not None:
+            self._clock.stir()
 
     # -------------------------------------------------------------------------------- calls --
 
@@ -408,15 +489,15 @@ class ProcessPool(BasePool):
         end = None if timeout is None else time.monotonic() + timeout
         while call.waiting:
             lane, own = next(iter(call.waiting.items()))
-            is_done, answer = pickle.loads(self._answer(lane, end, timeout))
+            is_done, answer = self._answer(lane, end, timeout)
             del call.waiting[lane]
             if not is_done:
                 call.failures.append((own, answer))
             elif answer is not None:
                 call.answers.update(zip(own, answer, strict=True))
-        for own, failure in call.failures:
-            what = f"{self._name}: {call.kind} of environments {own}"
-            crew.raise_failure(failure, what, own, ())
+        for own, account in call.failures:
+            what = f"{self._name}: {call.kind} of environments {own} failed"
+            failures.raise_accounts(what, {own[0]: account}, own, ())
         return [call.answers.get(env_id) for env_id in call.env_ids]
 
     def get_attr(self, name: str, env_ids: Any = None) -> list[Any]:
@@ -439,28 +520,45 @@ class ProcessPool(BasePool):
         self, env_ids: Any, kind: str, arguments: Callable[[list[int]], tuple[Any, ...]]
     ) -> Call:
         """Asks every worker that has some of them, all at once."""
+        self._check_usable()
         ids = self._id_list(env_ids)
         if self.in_flight:
             raise StateError(f"{self.in_flight} environments are in flight: receive them first")
+        if self._crew.lost:
+            self._check_workers(env_ids)
         lanes: dict[int, list[int]] = {}
         for env_id in ids:
-            lanes.setdefault(lib.pp_pool_lane_of(self._handle, env_id), []).append(env_id)
-        for lane, own in lanes.items():
-            data = self._dumps((kind, own, *arguments(own)))
-            check(lib.pp_pool_request(self._handle, lane, data, len(data), own_error.raw))
-        return Call(kind, ids, lanes)
+            lanes.setdefault(self._lane_of(env_id), []).append(env_id)
+        # whatever can't be pickled is found before anybody is asked
+        asked = {lane: self._dumps((kind, own, *arguments(own))) for lane, own in lanes.items()}
+        call = Call(kind, ids, lanes)
+        for lane, data in asked.items():
+            error = own_error.raw
+            status = lib.pp_pool_request(self._handle, lane, data, len(data), error)
+            if status < 0 and lane in self._crew.lost:
+                # given up since it was looked at
+                call.failures.append((call.waiting.pop(lane), self._crew.deaths[lane]))
+            else:
+                check(status)
+        return call
 
-    def _answer(self, lane: int, end: float | None, timeout: float | None) -> bytes:
-        """Waits for a worker's answer, until `end` on the monotonic clock."""
+    def _answer(self, lane: int, end: float | None, timeout: float | None) -> tuple[bool, Any]:
+        """Waits for a worker's answer, until `end` on the monotonic clock.
+
+        Returns:
+            True and the answers, or False and why there are none.
+        """
         data, size = ffi.new("const void **"), ffi.new("int64_t *")
         while True:
             left = 10**9 if end is None else int(max(0.0, end - time.monotonic()) * 1e9)
             status = lib.pp_pool_answer(self._handle, lane, left, data, size, own_error.raw)
             if status == lib.PP_ERR_STATE and lane in self._crew.deaths:
-                raise WorkerError(str(self._crew.deaths[lane]), (), ())
+                return False, self._crew.deaths[lane]
             check(status)
             if status:
-                return bytes(ffi.buffer(data[0], size[0]))
+                # nothing at all: there was no memory even to say so
+                told = pickle.loads(ffi.buffer(data[0], size[0])) if size[0] else (False, None)
+                return bool(told[0]), told[1]
             if not left:
                 raise PoolTimeoutError(f"no answer of worker process {lane} within {timeout} s")
 
@@ -472,9 +570,24 @@ class ProcessPool(BasePool):
         Args:
             grace: seconds until those that have not ended are killed.
         """
-        super().close()
-        if hasattr(self, "_crew"):
-            self._crew.close(grace=grace)
+        try:
+            super().close()
+        finally:
+            if hasattr(self, "_crew"):
+                self._crew.close(grace=grace)
+
+
+def _limits(timeout: float | None, start: float | None) -> tuple[float | None, float | None]:
+    """Returns the seconds that a turn and a start may take; raises TypeError or ValueError."""
+    timeout, start = seconds(timeout), seconds(start)
+    if timeout == 0 or start == 0:
+        name = "timeout" if timeout == 0 else "start_timeout"
+        raise ValueError(f"{name}=0: choose more than 0 seconds, or None for no limit")
+    if timeout == math.inf:
+        timeout = None
+    if start is None and timeout is not None:
+        start = max(START_TIMEOUT, timeout)
+    return timeout, None if start == math.inf else start
 
 
 def _functions(env_fns: Any) -> list[Callable[[], Any]]:

@@ -1,0 +1,427 @@
+"""Workers that are followed by others: what the rows of their environments show, and for how long
+a pool tries."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parallel_pool.errors import StateError, WorkerError
+from parallel_pool.workers import crew
+from parallel_pool.workers.crew import TRIES
+from parallel_pool.workers.messages import FINAL_INFO, INFO
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.toys import (
+    ACTIONS,
+    ENV_ID,
+    OBS,
+    REWARD,
+    TERMINATED,
+    TRUNCATED,
+    Counting,
+    InTurn,
+    WaitFor,
+    alarm,
+    first_of,
+    kill,
+    kill_self,
+    nothing,
+    pool_of,
+    sleep_for_ever,
+    until,
+    until_restarted,
+    until_stepping,
+    worker_of,
+)
+
+__all__ = ["alarm"]
+
+MODES = ("next_step", "same_step", "disabled")
+FLAGS = (REWARD, TERMINATED, TRUNCATED)
+
+
+def seeds_told(pool: ProcessPool, env_ids: Any = (2, 3)) -> list[int]:
+    """The seeds that the last batch's infos tell of, which must say nothing else."""
+    seeds = []
+    replies = pool.replies()
+    for env_id in env_ids:
+        info = replies[env_id][INFO]
+        assert (
+            set(info) == {"worker_restarted", "restart_seed"} and info["worker_restarted"] is True
+        )
+        assert 0 <= info["restart_seed"] < 2**63
+        seeds.append(info["restart_seed"])
+    return seeds
+
+
+def check_told(pool: ProcessPool, batch: Any, last: Any, steps: int) -> list[int]:
+    """Checks the batch that tells of a restart of environments 2 and 3; returns the seeds.
+
+    Args:
+        last: what they showed last.
+        steps: of the environments 0 and 1, which go on.
+    """
+    np.testing.assert_array_equal(batch[ENV_ID], range(4))
+    np.testing.assert_array_equal(batch[REWARD], [1, 1, 0, 0])
+    np.testing.assert_array_equal(batch[TERMINATED], [False] * 4)
+    np.testing.assert_array_equal(batch[TRUNCATED], [False, False, True, True])
+    np.testing.assert_array_equal(batch[OBS][:2, 0], [steps, steps])
+    seeds = seeds_told(pool)
+    assert set(pool.replies()) == {2, 3}
+    if pool.autoreset != "same_step":
+        np.testing.assert_array_equal(batch[OBS][2:], last)
+        return seeds
+    columns = [(column.name, column.is_final) for column in pool.columns]
+    np.testing.assert_array_equal(batch[columns.index(("obs", True))][2:], last)
+    np.testing.assert_array_equal(batch[OBS][2:], [[0, first_of(seed)] for seed in seeds])
+    assert [pool.replies()[env_id][FINAL_INFO] for env_id in (2, 3)] == [{}, {}]
+    return seeds
+
+
+def check_begun(pool: ProcessPool, seeds: list[int], steps: int) -> None:
+    """Checks that the environments 2 and 3 begin with these seeds, as the mode says."""
+    if pool.autoreset == "same_step":
+        # they have begun
+        batch = pool.step(ACTIONS)
+        np.testing.assert_array_equal(batch[OBS][:, 0], [steps, steps, 1, 1])
+    elif pool.autoreset == "next_step":
+        batch = pool.step(ACTIONS)
+        np.testing.assert_array_equal(batch[OBS][:, 0], [steps, steps, 0, 0])
+        np.testing.assert_array_equal(batch[REWARD], [1, 1, 0, 0])
+    else:
+        with pytest.raises(AssertionError, match=r"environment 2 .*reset it first") as caught:
+            pool.step(ACTIONS)
+        assert caught.value.__cause__.env_ids == (2, 3)  # type: ignore[union-attr]
+        batch = pool.reset([2, 3])
+        np.testing.assert_array_equal(batch[OBS][:, 0], [0, 0])
+    np.testing.assert_array_equal(batch[OBS][-2:, 1], [first_of(seed) for seed in seeds])
+    assert not batch[TRUNCATED].any() and not pool.replies()
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+def test_killed_in_flight(autoreset: str, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    with pool_of(WaitFor(gate), on_error="restart", autoreset=autoreset) as pool:
+        pool.reset(seed=0)
+        pool.step(ACTIONS)
+        last = pool.step(ACTIONS)[OBS][2:]
+        pool.send(ACTIONS)
+        until_stepping(pool, 2)
+        kill(pool, 1)
+        seeds = check_told(pool, pool.recv(), last, 3)
+        gate.touch()
+        check_begun(pool, seeds, 4)
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+def test_killed_while_idle(autoreset: str) -> None:
+    with pool_of(on_error="restart", autoreset=autoreset) as pool:
+        pool.reset(seed=0)
+        last = pool.step(ACTIONS)[OBS][2:]
+        kill(pool, 1)
+        seeds = check_told(pool, pool.step(ACTIONS), last, 2)
+        check_begun(pool, seeds, 3)
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+def test_killed_in_the_reset_of_another_episode(autoreset: str, tmp_path: Path) -> None:
+    """It has ended by what an earlier restart did, or by a step: the reset is part of a step."""
+    gate = tmp_path / "gate"
+    trouble = WaitFor(gate)
+    with pool_of(trouble, 1, "reset", on_error="restart", autoreset=autoreset) as pool:
+        gate.touch()
+        last = pool.reset(seed=0)[OBS][2:]
+        gate.unlink()
+        kill(pool, 1)
+        if autoreset == "next_step":
+            check_told(pool, pool.step(ACTIONS), last, 1)
+        pool.send(ACTIONS)
+        until_stepping(pool, 2)
+        kill(pool, 1)
+        gate.touch()
+        steps = 2 if autoreset == "next_step" else 1
+        seeds = check_told(pool, pool.recv(), last, steps)
+        check_begun(pool, seeds, steps + 1)
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+def test_killed_for_its_time(autoreset: str, tmp_path: Path) -> None:
+    trouble = InTurn(tmp_path / "calls", sleep_for_ever)
+    options: dict[str, Any] = {"on_error": "restart", "autoreset": autoreset, "timeout": 0.3}
+    with pool_of(trouble, **options) as pool:
+        pool.reset(seed=0)
+        pool.step(ACTIONS)
+        last = pool.step(ACTIONS)[OBS][2:]
+        seeds = check_told(pool, pool.step(ACTIONS), last, 3)
+        assert "environment 2 took longer than timeout=0.3 s" in str(pool._crew.deaths[1])
+        check_begun(pool, seeds, 4)
+
+
+def test_killed_before_it_has_shown_anything() -> None:
+    with pool_of(on_error="restart") as pool:
+        kill(pool, 1)
+        # a reset needs no telling of what has not begun, and its seed is its own
+        np.testing.assert_array_equal(pool.reset(seed=7)[OBS][:, 0], [0, 0, 0, 0])
+        np.testing.assert_array_equal(
+            pool.reset(seed=7)[OBS][:, 1], [first_of(7 + i) for i in range(4)]
+        )
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+def test_asynchronous(autoreset: str, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    options: dict[str, Any] = {"on_error": "restart", "autoreset": autoreset, "batch_size": 2}
+    with pool_of(WaitFor(gate), **options) as pool:
+        pool.send_reset(seed=0)
+        last: dict[int, Any] = {}
+        told: dict[int, int] = {}
+        begun: dict[int, Any] = {}
+        while len(begun) < 2:
+            batch = pool.recv()
+            for row, env_id in enumerate(batch[ENV_ID].tolist()):
+                if batch[TRUNCATED][row]:
+                    assert env_id in (2, 3) and env_id not in told and not batch[REWARD][row]
+                    told[env_id] = pool.replies()[env_id][INFO]["restart_seed"]
+                    if autoreset == "next_step":
+                        np.testing.assert_array_equal(batch[OBS][row], last[env_id])
+                    else:
+                        begun[env_id] = batch[OBS][row].tolist()
+                elif env_id in told and env_id not in begun:
+                    begun[env_id] = batch[OBS][row].tolist()
+                last[env_id] = batch[OBS][row]
+            pool.send([0, 0], batch[ENV_ID])
+            if 2 in batch[ENV_ID] and last[2][0] == 2 and not gate.exists():
+                until_stepping(pool, 2)
+                kill(pool, 1)
+                gate.touch()
+        assert begun == {env_id: [0, first_of(seed)] for env_id, seed in told.items()}
+        assert set(begun) == {2, 3}
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+def test_one_death_after_another(autoreset: str) -> None:
+    """More often than a worker that brings nothing is replaced."""
+    with pool_of(None, on_error="restart", autoreset=autoreset) as pool:
+        pool.reset(seed=0)
+        steps = 0
+        for _ in range(2 * TRIES):
+            for _ in range(3):
+                last = pool.step(ACTIONS)[OBS][2:]
+            kill(pool, 1)
+            steps += 4
+            seeds = check_told(pool, pool.step(ACTIONS), last, steps)
+            steps += 1
+            check_begun(pool, seeds, steps)
+
+
+def test_all_workers_at_once() -> None:
+    with pool_of(None, on_error="restart") as pool:
+        pool.reset(seed=0)
+        pool.step(ACTIONS)
+        kill(pool, 0)
+        kill(pool, 1)
+        batch = pool.step(ACTIONS)
+        assert batch[TRUNCATED].all() and not batch[REWARD].any()
+        seeds = seeds_told(pool, range(4))
+        assert len(set(seeds)) == 4
+        np.testing.assert_array_equal(
+            pool.step(ACTIONS)[OBS], [[0, first_of(seed)] for seed in seeds]
+        )
+
+
+def test_what_was_told_once_stays_so(tmp_path: Path) -> None:
+    """A second death before the environment has done anything is none to it."""
+    gate = tmp_path / "gate"
+    with pool_of(WaitFor(gate), 2, on_error="restart") as pool:
+        pool.reset(seed=0)
+        last = pool.step(ACTIONS)[OBS][2:]
+        pool.send(ACTIONS)
+        until_stepping(pool, 2)
+        kill(pool, 1)
+        gate.touch()
+        seeds = check_told(pool, pool.recv(), last, 2)
+        until_restarted(pool)
+        kill(pool, 1)
+        check_begun(pool, seeds, 3)
+
+
+def test_a_worker_that_dies_now_and_then_is_replaced_each_time() -> None:
+    with pool_of(lambda: os._exit(1), on_error="restart") as pool:
+        pool.reset(seed=0)
+        # at its third step each time: two brought results, so it is not given up
+        for _ in range(25):
+            pool.step(ACTIONS)
+
+
+def lost_said(pool: ProcessPool) -> str:
+    """Waits until a lane is given up; returns why."""
+    until(lambda: pool._crew.lost)
+    return pool._crew.lost[1]
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+def test_a_worker_that_dies_at_each_start_is_given_up(autoreset: str, tmp_path: Path) -> None:
+    """The first of its environments lets the process die whenever it is made again."""
+    made = InTurn(tmp_path / "made", nothing, *[kill_self] * 20)
+
+    def make() -> Any:
+        made()
+        return Counting()
+
+    fns: list[Any] = [Counting, Counting, make, Counting]
+    options: dict[str, Any] = {"num_workers": 2, "start_method": "fork"}
+    with ProcessPool(fns, on_error="restart", autoreset=autoreset, **options) as pool:
+        pool.reset(seed=0)
+        pool.step(ACTIONS)
+        pid = worker_of(pool, 1).pid
+        pool.send(ACTIONS)
+        kill(pool, 1)
+        said = lost_said(pool)
+        assert made.calls == 1 + TRIES
+        assert f"worker process {pid} was killed by SIGKILL" in said
+        assert f"and {TRIES} restarts in a row brought no result, the last because of" in said
+        assert "SIGKILL before environments 2 to 3 could be made" in said
+        first = pool.in_flight and _received(pool)
+        if isinstance(first, WorkerError):
+            assert said in str(first) and first.env_ids == (2, 3)
+        for refused in (
+            lambda: pool.step(ACTIONS),
+            lambda: pool.send(ACTIONS[:1], [3]),
+            lambda: pool.reset([2]),
+            lambda: pool.call("reset", env_ids=[2]),
+        ):
+            with pytest.raises(StateError) as caught:
+                refused()
+            assert said in str(caught.value) and "make a new pool" in str(caught.value)
+        # the others go on
+        steps = pool.step(ACTIONS[:2], [0, 1])[OBS][:, 0]
+        np.testing.assert_array_equal(steps, [3, 3])
+
+
+def _received(pool: ProcessPool) -> Any:
+    try:
+        return pool.recv()
+    except WorkerError as error:
+        return error
+
+
+def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
+    trouble = InTurn(tmp_path / "calls", nothing, *[kill_self] * 20)
+    with pool_of(trouble, 1, "reset", on_error="restart") as pool:
+        pool.reset(seed=0)
+        kill(pool, 1)
+        told = []
+        with pytest.raises(WorkerError, match="restarts in a row brought no result") as caught:
+            while True:
+                told.append(pool.step(ACTIONS)[TRUNCATED].tolist())
+        assert told == [[False, False, True, True]] * TRIES
+        assert caught.value.env_ids == (2, 3)
+        assert "SIGKILL while it stepped environment 2" in str(caught.value)
+        np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [TRIES + 1] * 2)
+
+
+def test_an_environment_that_cannot_be_made_again_is_named(tmp_path: Path) -> None:
+    def refuse() -> None:
+        raise OSError("the licence is %d used")
+
+    made = InTurn(tmp_path / "made", nothing, *[refuse] * 20)
+
+    def make() -> Any:
+        made()
+        return Counting()
+
+    options: dict[str, Any] = {"num_workers": 2, "start_method": "fork", "on_error": "restart"}
+    with ProcessPool([Counting, Counting, Counting, make], **options) as pool:
+        pool.reset(seed=0)
+        kill(pool, 1)
+        said = lost_said(pool)
+        assert f"{TRIES} restarts" in said and "OSError: the licence is %d used" in said
+        assert made.calls == 1 + TRIES
+
+
+def test_a_start_that_fails_now_and_then_is_tried_again(tmp_path: Path) -> None:
+    def refuse() -> None:
+        raise OSError("not now")
+
+    made = InTurn(tmp_path / "made", nothing, refuse, kill_self)
+
+    def make() -> Any:
+        made()
+        return Counting()
+
+    options: dict[str, Any] = {"num_workers": 2, "start_method": "fork", "on_error": "restart"}
+    with ProcessPool([Counting, Counting, make, Counting], **options) as pool:
+        pool.reset(seed=0)
+        last = pool.step(ACTIONS)[OBS][2:]
+        kill(pool, 1)
+        seeds = check_told(pool, pool.step(ACTIONS), last, 2)
+        assert made.calls == 4
+        check_begun(pool, seeds, 3)
+
+
+def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pool_of(None, on_error="restart") as pool:
+        pool.reset(seed=0)
+
+        def refuse(*_: Any, **__: Any) -> Any:
+            raise OSError(11, "too many processes")
+
+        monkeypatch.setattr(crew.muster.launch, "start", refuse)
+        kill(pool, 1)
+        assert f"{TRIES} restarts" in lost_said(pool)
+        with pytest.raises(StateError, match="too many processes"):
+            pool.step(ACTIONS)
+
+
+def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever goes wrong while a death is seen to, nobody waits for ever."""
+    with pool_of(sleep_for_ever, on_error="restart") as pool:
+        pool.reset(seed=0)
+        pool.step(ACTIONS)
+        pool.step(ACTIONS)
+        pool.send(ACTIONS)
+        until_stepping(pool, 2)
+
+        def refuse(_: Any) -> Any:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(crew.threading.Thread, "start", refuse)
+        kill(pool, 1)
+        assert "no other could be started: RuntimeError: can't start new thread" in lost_said(pool)
+        monkeypatch.undo()
+        pool.recv()
+        with pytest.raises(StateError, match="can't start new thread"):
+            pool.step(ACTIONS)
+
+
+def test_calls_wait_for_the_next_worker() -> None:
+    with pool_of(None, on_error="restart") as pool:
+        pool.reset(seed=0)
+        before = worker_of(pool, 1).pid
+        kill(pool, 1)
+        pids = pool.apply(lambda env: os.getpid())
+        assert pids[2] == pids[3] != before
+        assert pids[2:] == [worker_of(pool, 1).pid] * 2
+
+
+def test_a_call_that_kills_its_worker(tmp_path: Path) -> None:
+    with pool_of(None, on_error="restart") as pool:
+        pool.reset(seed=0)
+        with pytest.raises(WorkerError, match=r"apply of environments \[2, 3\] failed: .*SIGKILL"):
+            pool.apply(lambda env: os.kill(os.getpid(), signal.SIGKILL), [2, 3])
+        assert pool.get_attr("steps") == [0, 0, 0, 0]
+
+
+def test_with_other_start_methods() -> None:
+    with pool_of(None, on_error="restart", start_method="forkserver") as pool:
+        pool.reset(seed=0)
+        last = pool.step(ACTIONS)[OBS][2:]
+        kill(pool, 1)
+        seeds = check_told(pool, pool.step(ACTIONS), last, 2)
+        assert worker_of(pool, 1).name == "parallel_pool-1"
+        check_begun(pool, seeds, 3)

@@ -1,0 +1,167 @@
+"""Toys: environments that make trouble when they are told to, and what tests of that share."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from parallel_pool._native import lib
+from parallel_pool.workers.process_pool import ProcessPool
+
+# seconds after which a test counts as hanging
+LIMIT = 60.0
+
+# columns of a batch
+OBS, REWARD, TERMINATED, TRUNCATED, ENV_ID = range(5)
+ACTIONS = np.zeros(4, np.int64)
+
+Trouble = Callable[[], Any]
+
+
+@pytest.fixture(autouse=True)
+def alarm() -> Iterator[None]:
+    """A test that hangs fails."""
+
+    def fail(*_: Any) -> None:
+        raise AssertionError(f"not done within {LIMIT} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+class Counting(gymnasium.Env[Any, Any]):
+    """Shows how many steps it has made and what its generator drew first (-1: it was not seeded).
+
+    It does what `trouble` says at the step called `when`, or at the reset of that number.
+    """
+
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, trouble: Trouble | None = None, when: int = 3, at: str = "step") -> None:
+        self.trouble, self.when, self.at = trouble, when, at
+        self.steps = self.first = self.resets = 0
+
+    def _show(self) -> Any:
+        return np.array([self.steps, self.first], np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.resets += 1
+        self.steps = 0
+        self.first = int(self.np_random.integers(1000)) if seed is not None else -1
+        if self.trouble is not None and (self.at, self.when) == ("reset", self.resets):
+            self.trouble()
+        return self._show(), {}
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        if self.trouble is not None and (self.at, self.when) == ("step", self.steps):
+            self.trouble()
+        return self._show(), 1.0, False, False, {}
+
+
+def first_of(seed: int) -> float:
+    """What a toy shows of a seed."""
+    return float(Counting().reset(seed=seed)[0][1])
+
+
+class WaitFor:
+    """Waits until a file is there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self) -> None:
+        while not self.path.exists():
+            time.sleep(0.002)
+
+
+class InTurn:
+    """Does at its n-th call, whichever process it is in, what the n-th of some functions does.
+
+    After those it does nothing.
+    """
+
+    def __init__(self, path: Path, *functions: Callable[[], Any]) -> None:
+        self.path, self.functions = path, functions
+
+    @property
+    def calls(self) -> int:
+        return len(self.path.read_bytes()) if self.path.exists() else 0
+
+    def __call__(self) -> Any:
+        with self.path.open("ab") as file:
+            file.write(b".")
+        if self.calls <= len(self.functions):
+            self.functions[self.calls - 1]()
+
+
+def kill_self() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def sleep_for_ever() -> None:
+    time.sleep(1e6)
+
+
+def nothing() -> None:
+    pass
+
+
+def pool_of(
+    trouble: Trouble | None = None, when: int = 3, at: str = "step", **options: Any
+) -> ProcessPool:
+    """Four environments in two workers, of which number 2 has trouble."""
+    env_fns: list[Callable[[], Any]] = [Counting] * 4
+    env_fns[2] = lambda: Counting(trouble, when, at)
+    return ProcessPool(env_fns, **{"num_workers": 2, "start_method": "fork", **options})
+
+
+def worker_of(pool: ProcessPool, lane: int) -> Any:
+    worker = pool._crew._workers[lane]
+    assert worker is not None
+    return worker
+
+
+def kill(pool: ProcessPool, lane: int) -> None:
+    """Kills a worker, and returns when the pool knows."""
+    worker = worker_of(pool, lane)
+    os.kill(worker.pid, signal.SIGKILL)
+    until(lambda: (death := pool._crew.deaths.get(lane)) and death.pid == worker.pid)
+
+
+def until_stepping(pool: ProcessPool, env_id: int) -> None:
+    """Waits until a worker steps this environment."""
+    lane = lib.pp_pool_lane_of(pool._handle, env_id)
+    until(lambda: lib.pp_pool_current(pool._handle, lane) == env_id)
+
+
+def until_restarted(pool: ProcessPool) -> None:
+    """Waits until every lane has a worker."""
+    until(lambda: None not in pool._crew._workers and not pool._crew._starters)
+
+
+def until(is_so: Callable[[], Any]) -> None:
+    while not is_so():
+        time.sleep(0.002)
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or waits for nothing but being reaped."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state in "ZX"
