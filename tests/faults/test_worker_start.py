@@ -273,6 +273,7 @@ for method in sys.argv[1:]:
         pool.step([0, 0])
         replies = pool.replies().values()
         assert [list(reply.values()) for reply in replies] == [[{"point": Point(1)}]] * 2
+        assert pool.call("give", Point(3)) == [Point(4)] * 2
         try:
             pool.step([0, 1])
         except OwnError as error:
