@@ -1,0 +1,377 @@
+"""Environments that take too long: found whatever the caller does meanwhile, and named."""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
+from parallel_pool.workers import crew
+from parallel_pool.workers.crew import TRIES
+from parallel_pool.workers.messages import INFO
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.toys import (
+    ACTIONS,
+    ENV_ID,
+    LIMIT,
+    OBS,
+    TRUNCATED,
+    Counting,
+    InTurn,
+    WaitFor,
+    alarm,
+    has_ended,
+    kill,
+    nothing,
+    pool_of,
+    sleep_for_ever,
+    until,
+    until_stepping,
+    worker_of,
+)
+
+__all__ = ["alarm"]
+
+FORK: dict[str, Any] = {"num_workers": 2, "start_method": "fork"}
+
+
+def clocks() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "pp-clock"]
+
+
+# ----------------------------------------------------------------------------------- in a turn --
+
+
+def test_one_that_hangs_is_waited_for_or_killed() -> None:
+    with pool_of(sleep_for_ever) as pool:
+        pool.reset(seed=0)
+        pool.step(ACTIONS)
+        pool.step(ACTIONS)
+        with pytest.raises(PoolTimeoutError):
+            pool.step(ACTIONS, timeout=0.2)
+        pool.close(grace=0.1)
+    with pool_of(sleep_for_ever, timeout=0.3) as pool:
+        pool.reset(seed=0)
+        with pytest.raises(WorkerError, match=r"environment 2 took longer than timeout=0\.3 s"):
+            for _ in range(3):
+                pool.step(ACTIONS)
+        with pytest.raises(StateError, match=r"environment 2 has died: .* longer than timeout"):
+            pool.step(ACTIONS)
+
+
+def test_one_that_hangs_in_reset() -> None:
+    with (
+        pool_of(sleep_for_ever, 1, "reset", timeout=0.3) as pool,
+        pytest.raises(WorkerError, match=r"environment 2 took longer than timeout=0\.3 s"),
+    ):
+        pool.reset(seed=0)
+
+
+@pytest.mark.parametrize("how", ["send", "step"])
+@pytest.mark.parametrize("on_error", ["raise", "restart"])
+def test_one_that_hangs_while_others_keep_the_caller_busy(
+    how: str, on_error: str, tmp_path: Path
+) -> None:
+    """recv always returns at once with the others' results."""
+    trouble = InTurn(tmp_path / "calls", sleep_for_ever)
+    with pool_of(trouble, timeout=0.2, batch_size=2, on_error=on_error) as pool:
+        pool.send_reset()
+        batch = pool.recv()
+        seen = set()
+        error = None
+        while error is None and not batch[TRUNCATED].any():
+            seen |= set(batch[ENV_ID].tolist())
+            try:
+                if how == "step":
+                    batch = pool.step(np.zeros(len(batch[ENV_ID]), np.int64), batch[ENV_ID])
+                else:
+                    pool.send(np.zeros(len(batch[ENV_ID]), np.int64), batch[ENV_ID])
+                    batch = pool.recv()
+            except WorkerError as caught:
+                error = caught
+        assert seen == {0, 1, 2, 3}
+        assert (error is None) == (on_error == "restart")
+        assert "environment 2 took longer than timeout=0.2 s" in str(pool._crew.deaths[1])
+        if error is not None:
+            assert set(error.env_ids) <= {2, 3}
+        else:
+            told = batch[ENV_ID][batch[TRUNCATED]][0]
+            assert told in (2, 3) and pool.replies()[told][INFO]["worker_restarted"]
+
+
+def test_a_worker_that_does_not_take_up_its_turns() -> None:
+    """One that is stopped, or busy with a call that nobody waits for."""
+    with pool_of(timeout=0.2) as pool:
+        pool.reset(seed=0)
+        os.kill(worker_of(pool, 1).pid, signal.SIGSTOP)
+        with pytest.raises(WorkerError, match=r"took longer than timeout=0\.2 s to take up its"):
+            pool.step(ACTIONS)
+    with pool_of(timeout=0.2) as pool:
+        pool.reset(seed=0)
+        with pytest.raises(PoolTimeoutError, match="no answer of worker process 1 within"):
+            pool.recv_call(_hang(pool), 0.1)
+        with pytest.raises(WorkerError, match=r"took longer than timeout=0\.2 s to take up its"):
+            pool.step(ACTIONS)
+
+
+def _hang(pool: ProcessPool) -> Any:
+    return pool._ask([3], "apply", lambda ids: (lambda env: time.sleep(1e6),))
+
+
+def test_each_turn_has_all_of_the_time() -> None:
+    """All of a worker's turns together take longer than one may."""
+
+    class Slow(Counting):
+        def step(self, action: Any) -> Any:
+            time.sleep(0.2)
+            return super().step(action)
+
+    with ProcessPool([Slow] * 8, num_workers=1, start_method="fork", timeout=1.2) as pool:
+        pool.reset(seed=0)
+        np.testing.assert_array_equal(pool.step(np.zeros(8, int))[OBS][:, 0], [1] * 8)
+
+
+class FakeTime:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = time.monotonic()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    sleep = staticmethod(time.sleep)
+
+
+def test_time_in_which_all_were_stopped_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As by Ctrl-Z: when it goes on, hours have passed, and no environment is to blame."""
+    gate = tmp_path / "gate"
+    fake = FakeTime()
+    monkeypatch.setattr(crew, "time", fake)
+    with pool_of(WaitFor(gate), timeout=10.0) as pool:
+        pool.reset(seed=0)
+        pool.step(ACTIONS)
+        pool.step(ACTIONS)
+        pool.send(ACTIONS)
+        until_stepping(pool, 2)
+        for _ in range(3):
+            fake.now += 3600
+            pool._crew._look()
+        assert not pool._crew._reasons
+        gate.touch()
+        np.testing.assert_array_equal(pool.recv()[OBS][:, 0], [3] * 4)
+        monkeypatch.undo()
+
+
+# ----------------------------------------------------------------------------------- the clock --
+
+
+def test_without_a_timeout_there_is_no_clock() -> None:
+    with pool_of() as pool, pool_of(timeout=math.inf) as other:
+        assert pool._crew.clock is None and other._crew.clock is None
+
+
+def test_the_clock_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float | None] = []
+    look = crew.Crew._look
+
+    def counted(self: crew.Crew) -> float | None:
+        looks.append(look(self))
+        return looks[-1]
+
+    monkeypatch.setattr(crew.Crew, "_look", counted)
+    with pool_of(timeout=0.02) as pool:
+        for _ in range(3):
+            pool.reset(seed=0)
+            until(lambda: pool._clock is not None and pool._clock.is_asleep)
+            # the last of those that somebody has asked for
+            time.sleep(0.1)
+            before = len(looks)
+            assert looks[-1] is None
+            time.sleep(0.2)
+            assert len(looks) == before
+
+
+@pytest.mark.parametrize("is_flying", [True, False])
+def test_the_clock_ends_with_a_pool_that_is_dropped(is_flying: bool) -> None:
+    others = len(clocks())
+    pool: Any = pool_of(timeout=50.0)
+    assert len(clocks()) == others + 1
+    pids = [worker_of(pool, lane).pid for lane in (0, 1)]
+    if is_flying:
+        pool.send_reset()
+    gone = weakref.ref(pool)
+    del pool
+    # neither the clock nor a cycle holds it
+    gc.disable()
+    try:
+        assert gone() is None
+    finally:
+        gc.enable()
+    until(lambda: len(clocks()) == others and all(map(has_ended, pids)))
+
+
+def test_the_clock_ends_with_close() -> None:
+    others = len(clocks())
+    pool = pool_of(timeout=50.0)
+    pool.close()
+    until(lambda: len(clocks()) == others)
+
+
+@pytest.mark.parametrize("name", ["timeout", "start_timeout"])
+def test_wrong_timeouts(name: str) -> None:
+    for wrong, said in (
+        (0, f"{name}=0: choose more than 0 seconds"),
+        (-1, "choose 0 or more seconds"),
+        (math.nan, "choose 0 or more seconds"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            pool_of(**{name: wrong})
+    with pytest.raises(TypeError, match="give seconds"):
+        pool_of(**{name: "1"})
+
+
+# ------------------------------------------------------------------------------- at the start --
+
+
+def made_by(make: Callable[[], Any], **options: Any) -> ProcessPool:
+    fns: list[Any] = [Counting, Counting, make, Counting]
+    return ProcessPool(fns, **{**FORK, **options})
+
+
+def test_a_constructor_that_never_returns_is_named() -> None:
+    before = children()
+    with pytest.raises(WorkerError, match=r"environments 2 to 3 \(worker process \d+\) not made"):
+        made_by(sleep_for_ever, start_timeout=0.3)
+    assert children() == before
+
+
+def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parallel_pool.workers.process_pool.START_TIMEOUT", 0.3)
+    with pytest.raises(WorkerError, match=r"within start_timeout=0\.3 s: choose a longer one") as e:
+        made_by(sleep_for_ever, timeout=0.1)
+    assert e.value.env_ids == (2, 3)
+    # the longer one of both, and none if that is what one wants
+    with made_by(lambda: time.sleep(0.5) or Counting(), timeout=20.0) as pool:
+        assert pool._start_timeout == 20.0
+    with pool_of(timeout=0.1, start_timeout=math.inf) as pool:
+        assert pool._start_timeout is None
+
+
+def test_a_failure_is_told_while_another_never_returns() -> None:
+    """Whoever comes first: an earlier lane that hangs hides nothing."""
+
+    def refuse() -> None:
+        raise KeyError("no such level")
+
+    before = children()
+    for fns in ([sleep_for_ever, refuse], [refuse, sleep_for_ever]):
+        with pytest.raises(KeyError, match="no such level") as caught:
+            ProcessPool(fns, **FORK)
+        place = fns.index(refuse)
+        assert caught.value.__notes__ == [f"environment {place} can't be made"]
+        assert caught.value.__cause__.env_ids == (place,)  # type: ignore[union-attr]
+    with pytest.raises(WorkerError, match="exit code 3 before environment 1 could be made"):
+        ProcessPool([sleep_for_ever, lambda: os._exit(3)], **FORK)
+    assert children() == before
+
+
+def test_a_worker_that_dies_while_another_is_being_made(tmp_path: Path) -> None:
+    """It has told all that there was to tell."""
+    pid = tmp_path / "pid"
+
+    def noted() -> Any:
+        pid.with_suffix(".new").write_text(str(os.getpid()))
+        pid.with_suffix(".new").rename(pid)
+        return Counting()
+
+    def kill_other() -> None:
+        WaitFor(pid)()
+        time.sleep(0.2)
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        sleep_for_ever()
+
+    with pytest.raises(WorkerError, match="SIGKILL before environment 0 could be") as caught:
+        ProcessPool([noted, kill_other], **FORK)
+    assert caught.value.env_ids == (0,)
+
+
+def test_a_restart_that_never_comes_to_an_end(tmp_path: Path) -> None:
+    made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
+
+    def make() -> Any:
+        made()
+        return Counting()
+
+    with made_by(make, start_timeout=0.3, on_error="restart") as pool:
+        pool.reset(seed=0)
+        kill(pool, 1)
+        until(lambda: pool._crew.lost)
+        assert f"{TRIES} restarts in a row brought no result" in pool._crew.lost[1]
+        assert "not made within start_timeout=0.3 s" in pool._crew.lost[1]
+        assert made.calls == 1 + TRIES
+
+
+def children() -> set[str]:
+    """Processes of this one that have not ended."""
+    pids = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    for thread in os.listdir("/proc/self/task"):
+        pids += Path(f"/proc/self/task/{thread}/children").read_text().split()
+    return {pid for pid in pids if not has_ended(int(pid))}
+
+
+# a constructor hangs; the process that makes the pool gets Ctrl-C, and says what it sees
+HANGING = """
+import pathlib, sys, time
+from parallel_pool.workers.process_pool import ProcessPool
+
+def hang():
+    import os
+    with open(sys.argv[1], "a") as file:
+        file.write(f"{os.getpid()}\\n")
+    time.sleep(1e6)
+
+try:
+    ProcessPool([hang, hang, hang], num_workers=2, start_method=sys.argv[2])
+except KeyboardInterrupt as error:
+    print("interrupted", error.__notes__)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_ctrl_c_while_environments_are_made(method: str, tmp_path: Path) -> None:
+    file = tmp_path / "pids"
+    creator = subprocess.Popen(
+        [sys.executable, "-c", HANGING, str(file), method],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        until(lambda: creator.poll() is not None or _count(file) == 2)
+        creator.send_signal(signal.SIGINT)
+        said, _ = creator.communicate(timeout=LIMIT)
+    finally:
+        creator.kill()
+    note = "while waiting for environment 0, environments 1 to 2 to be made"
+    assert (creator.returncode, said) == (0, f"interrupted ['{note}']\n")
+    until(lambda: all(has_ended(int(pid)) for pid in file.read_text().split()))
+
+
+def _count(file: Path) -> int:
+    return file.read_text().count("\n") if file.exists() else 0
