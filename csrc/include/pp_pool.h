@@ -77,6 +77,11 @@ void pp_config_fini(const pp_env_def *def, pp_config *config);
 
 /* ------------------------------------------------------------------------------------- pool -- */
 
+/* A pool is never null, but for pp_pool_destroy. Any other argument may be wrong: an environment or
+ * lane that is not there, a null where none is allowed, a call that is for pools of the other kind.
+ * What returns a status or a number returns a negative status then, what returns an address null,
+ * and nothing has happened. */
+
 /* makes the environments and the threads; values holds one entry per option of def */
 int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_options *options,
                    pp_pool **out, pp_error *error);
@@ -102,8 +107,9 @@ void pp_batch_free(void *memory, int64_t size);
 /* batches the pool must hold before the first send; each receive then gives one and takes one */
 int32_t pp_pool_batches(const pp_pool *pool);
 
-/* gives memory for one of those first batches; it stays the caller's, but untouched until received.
- * Batches are received in the order in which their memory was given */
+/* gives memory for one of those first batches, which pp_batch_alloc made; it stays the caller's,
+ * but untouched until received. Batches are received in the order in which their memory was given
+ */
 int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error);
 
 /* gives every environment its seed, used at its next reset: sizes[i] words for environment i, one
@@ -140,13 +146,14 @@ int32_t pp_pool_taken(const pp_pool *pool, const void *fresh);
 /* after PP_ERR_ENV: how many rows the batch had, and the environments that failed in it */
 const int32_t *pp_pool_failed(const pp_pool *pool, int32_t *count, int32_t *rows);
 
-/* what one environment's last failure said */
+/* what one environment's last failure said. In worker processes: what the pool itself found; with
+ * no text, pp_pool_reply says it, or the worker has died */
 const pp_error *pp_pool_env_error(const pp_pool *pool, int32_t env_id);
 
 /* environments sent and not yet received */
 int32_t pp_pool_in_flight(const pp_pool *pool);
 
-/* 1: this environment is sent and not yet received */
+/* 1: this environment is sent and not yet received, 0: it is at rest */
 int32_t pp_pool_is_flying(const pp_pool *pool, int32_t env_id);
 
 /* 1: the next step of this environment resets it (or, PP_DISABLED, is refused); PP_ERR_STATE while
@@ -185,32 +192,42 @@ int pp_pool_bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, i
 
 /* ------------------------------------------------------------------------ worker processes -- */
 
-/* what becomes of environments in flight when their worker has died */
+/* What becomes of environments in flight when their worker has died. With the latter two another
+ * worker will come, and resets wait for it: it is asked for the same reset, with its order */
 enum pp_burial {
   PP_BURY_FAIL,   /* they fail, and nothing can be sent to that lane any more */
-  PP_BURY_REPEAT, /* rows repeat what was shown last, truncated; another worker will come */
+  PP_BURY_REPEAT, /* rows of steps repeat what was shown last, truncated */
   PP_BURY_REQUEUE /* the worker that comes is asked to restart them: PP_ASKED_RESTART */
 };
 
 /* Makes a pool whose environments live in worker processes, num_lanes of them: the environments of
- * one lie side by side, as many as of any other. config says only how rows and actions look;
- * num_threads is not looked at. keeps_last: PP_BURY_REPEAT and _REQUEUE are possible. The pool's
- * calls are the same, but for those that need the environments themselves. */
+ * one lie side by side, as many as of any other. config says only how rows and actions look, of one
+ * player; there are no extras and no limit of steps, and threads are not looked at. keeps_last:
+ * PP_BURY_REPEAT and _REQUEUE are possible. The pool's calls are the same, but for those that need
+ * the environments themselves: seeds, reset options, snapshots, pictures.
+ *
+ * Environments are anybody's code, which may write over all memory that its worker shares. It can
+ * spoil rows by that, which fail where it is seen, and stop a pool, which says so; it can't make
+ * the creator read or write where it must not. */
 int pp_pool_create_remote(const pp_config *config, const pp_pool_options *options,
                           int32_t num_lanes, int32_t keeps_last, pp_pool **out, pp_error *error);
 
-/* descriptors of the memory that workers open: the pool's, and the file that a lane replies in */
+/* descriptors of the memory that workers open: the pool's, and the file that a lane replies in.
+ * PP_ERR_STATE: there are no workers */
 int32_t pp_pool_memory(const pp_pool *pool);
 int32_t pp_pool_spill(const pp_pool *pool, int32_t lane);
 
 /* bytes of address space that the pool's memory may grow to: as much must be mapped */
 int64_t pp_pool_reserve(const pp_pool *pool);
 
-/* which worker has an environment, and the environments of a lane: first .. first+count-1 */
+/* which worker has an environment, and the environments of a lane: first .. first+count-1, with
+ * count 0 where there is no such lane */
 int32_t pp_pool_lane_of(const pp_pool *pool, int32_t env_id);
 void pp_pool_lane_envs(const pp_pool *pool, int32_t lane, int32_t *first, int32_t *count);
 
-/* leaves bytes for the next turn of an environment that is not in flight; size 0: none */
+/* leaves bytes for the next turn of an environment that is not in flight, in place of others; size
+ * 0: none. They are for that turn alone: received, or refused when it was sent, it takes them along
+ */
 int pp_pool_order(pp_pool *pool, int32_t env_id, const void *bytes, int64_t size, pp_error *error);
 
 /* what the worker left with the last turn of an environment, until it is sent to again; null: none.
@@ -238,8 +255,8 @@ int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane);
 int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane);
 
 /* After a worker's death (never before: its memory is written to): settles what it had in flight.
- * how: a pp_burial. Returns how many environments that were, and lists them in settled, which has
- * room for all of the lane's */
+ * how: a pp_burial. Returns how many environments were told so, and lists them in settled, which
+ * has room for all of the lane's; resets that wait for the next worker are not among them */
 int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled, pp_error *error);
 
 /* ----------------------------------------------------------------------------------- system -- */

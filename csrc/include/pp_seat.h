@@ -9,9 +9,9 @@
 /* what an environment is asked to do next */
 enum pp_asked {
   PP_ASKED_STEP = 0,
-  PP_ASKED_RESET = 1,
-  PP_ASKED_RESET_OPTIONS = 2, /* the order holds seed and options */
-  PP_ASKED_RESTART = 3        /* the former worker died with it: a row that says so */
+  PP_ASKED_RESET = 1,         /* of a worker: the order, if any, holds seed and options */
+  PP_ASKED_RESET_OPTIONS = 2, /* with the pool's reset options; never asked of a worker */
+  PP_ASKED_RESTART = 3        /* the former worker died at a step of it: a row that says so */
 };
 
 /* ------------------------------------------------------------------------------------ data -- */
@@ -39,7 +39,8 @@ typedef struct pp_shift {
 /* -------------------------------------------------------------------------------- the seat -- */
 
 /* Sits down to a lane: maps the pool's memory and the lane's spill. The first descriptor may be
- * closed then, the second must stay open. reserve: what pp_pool_reserve says in the creator */
+ * closed then, the second must stay open. reserve: what pp_pool_reserve says in the creator.
+ * PP_ERR_ABI: that was built from another version than this */
 int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_seat **out,
                  pp_error *error);
 void pp_seat_close(pp_seat *seat);

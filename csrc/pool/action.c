@@ -155,6 +155,9 @@ int pp_action_store(pp_fleet *fleet, const int32_t *env_ids, int32_t count, cons
   int status = check_dtype(fleet, dtype, error);
 
   if (status < 0) return status;
+  if (!actions) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "actions are null: give one for each environment");
+  }
   if (!env_ids) {
     bad = store(fleet, 0, actions, dtype, count);
     return bad < 0 ? PP_OK : refuse(fleet, (int32_t)(bad / elements), bad % elements, error);

@@ -228,6 +228,15 @@ static int64_t take_block_locked(pp_arena *arena, int class) {
 
 /* ------------------------------------------------------------------------- taking, freeing -- */
 
+int pp_arena_has(pp_arena *arena, int64_t offset, int64_t size) {
+  int has;
+  if (offset <= 0 || offset % SMALLEST || size < 1 || size > arena->reserve - offset) return 0;
+  pthread_mutex_lock(&arena->lock);
+  has = offset + size <= arena->size;
+  pthread_mutex_unlock(&arena->lock);
+  return has;
+}
+
 int64_t pp_arena_alloc(pp_arena *arena, int64_t size) {
   if (size < 1) return PP_ERR_ARGUMENT;
   if (arena->fd < 0) return PP_ERR_STATE;

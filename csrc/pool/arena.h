@@ -74,6 +74,9 @@ int64_t pp_arena_alloc(pp_arena *arena, int64_t size);
 /* gives a block back, of the size it was asked for; may be called by any thread, and can't fail */
 void pp_arena_free(pp_arena *arena, int64_t offset, int64_t size);
 
+/* 1: these bytes lie in blocks behind the first, and begin where a block can; for the creator */
+int pp_arena_has(pp_arena *arena, int64_t offset, int64_t size);
+
 /* where a block is in this process */
 void *pp_arena_at(const pp_arena *arena, int64_t offset);
 

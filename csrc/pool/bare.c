@@ -37,6 +37,10 @@ int pp_pool_bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, i
   double *rewards;
   void *memory;
 
+  if (status >= 0 && (!actions || num_actions < 1)) {
+    status =
+        pp_error_set(error, PP_ERR_ARGUMENT, "%d sets of actions: give 1 or more", num_actions);
+  }
   if (status < 0) return status;
   if (!pool->fleet.def->step_many || !pool->ring.is_ordered || pool->in_flight) {
     return pp_error_set(

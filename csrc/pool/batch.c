@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "../include/pp_env.h"
-#include "board.h"
 
 static void prepare(pp_ring *ring, pp_batch *batch, void *memory) {
   batch->memory = memory;
@@ -13,10 +12,6 @@ static void prepare(pp_ring *ring, pp_batch *batch, void *memory) {
   atomic_store_explicit(&batch->target, ring->is_ordered ? INT32_MAX : ring->batch_size,
                         memory_order_relaxed);
   atomic_store_explicit(&batch->num_failed, 0, memory_order_relaxed);
-  if (!ring->board || !memory) return;
-  batch->board = ring->board;
-  batch->slot = (int32_t)(batch - ring->batches);
-  pp_board_prepare(ring->board, ring->offered, (char *)memory - ring->board->base);
 }
 
 int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size) {
@@ -48,9 +43,10 @@ void pp_ring_fini(pp_ring *ring) {
   ring->batches = NULL;
 }
 
-void pp_ring_offer_locked(pp_ring *ring, void *memory) {
-  prepare(ring, &ring->batches[ring->offered % ring->capacity], memory);
-  ring->offered++;
+pp_batch *pp_ring_offer_locked(pp_ring *ring, void *memory) {
+  pp_batch *batch = &ring->batches[ring->offered++ % ring->capacity];
+  prepare(ring, batch, memory);
+  return batch;
 }
 
 int32_t pp_ring_append_locked(pp_ring *ring, int32_t count) {
@@ -103,7 +99,6 @@ pp_batch *pp_ring_close_locked(pp_ring *ring) {
   pp_batch *batch = &ring->batches[ring->received % ring->capacity];
   if (ring->is_ordered && ring->open == ring->received && ring->open_rows > 0) {
     atomic_store_explicit(&batch->target, ring->open_rows, memory_order_seq_cst);
-    if (batch->board) pp_board_close(batch->board, batch->slot, ring->open_rows);
     ring->open++;
     ring->open_rows = 0;
   }
@@ -111,10 +106,6 @@ pp_batch *pp_ring_close_locked(pp_ring *ring) {
 }
 
 int pp_batch_is_complete(pp_batch *batch) {
-  if (batch->board) {
-    return pp_board_done(batch->board, batch->slot) ==
-           atomic_load_explicit(&batch->target, memory_order_seq_cst);
-  }
   // acquire is part of it: the rows are visible once done says so
   return atomic_load_explicit(&batch->done, memory_order_seq_cst) ==
          atomic_load_explicit(&batch->target, memory_order_seq_cst);
@@ -126,7 +117,7 @@ int32_t pp_batch_missing(const pp_batch *batch) {
          atomic_load_explicit(&batch->done, memory_order_relaxed);
 }
 
-void pp_ring_take_locked(pp_ring *ring, void *fresh) {
+pp_batch *pp_ring_take_locked(pp_ring *ring, void *fresh) {
   ring->received++;
-  pp_ring_offer_locked(ring, fresh);
+  return pp_ring_offer_locked(ring, fresh);
 }

@@ -5,8 +5,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-struct pp_board;
-
 /* What is known about one block that is being filled. It lies in private memory, apart from the
  * block's own, so that nothing the user writes into an array can harm it. */
 typedef struct pp_batch {
@@ -18,9 +16,6 @@ typedef struct pp_batch {
   _Atomic int32_t target;
   _Atomic int32_t num_failed; /* raised by workers before done, relaxed: done publishes it */
   int32_t *failed;            /* environments that failed, num_failed of them */
-  /* lanes are worker processes: they count on the board, in this slot, and not here */
-  struct pp_board *board;
-  int32_t slot;
 } pp_batch;
 
 /* A place is a row of the ring: slot * batch_size + row. Blocks are numbered for ever by sequence;
@@ -30,7 +25,6 @@ typedef struct pp_ring {
   int32_t capacity; /* slots: enough for all environments in flight */
   int32_t batch_size;
   int32_t is_ordered;
-  struct pp_board *board; /* of a pool whose lanes are worker processes, else null */
   /* unordered: rows claimed so far, in the order of finishing. Acquire and release: an environment
    * sent long ago may claim the first row of a block that was offered after it was sent; it learns
    * of the block's memory from the claim before its own */
@@ -45,8 +39,9 @@ typedef struct pp_ring {
 int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size);
 void pp_ring_fini(pp_ring *ring);
 
-/* gives memory for the next sequence; the caller sees to it that the slot is free */
-void pp_ring_offer_locked(pp_ring *ring, void *memory);
+/* gives memory for the next sequence, which is offered-1 then; the caller sees to it that the slot
+ * is free */
+pp_batch *pp_ring_offer_locked(pp_ring *ring, void *memory);
 
 /* ordered: gives out rows of the open block; returns the place of the first */
 int32_t pp_ring_append_locked(pp_ring *ring, int32_t count);
@@ -73,6 +68,6 @@ int pp_batch_is_complete(pp_batch *batch);
 int32_t pp_batch_missing(const pp_batch *batch);
 
 /* takes the block that pp_ring_close gave, complete, and puts fresh memory in its slot */
-void pp_ring_take_locked(pp_ring *ring, void *fresh);
+pp_batch *pp_ring_take_locked(pp_ring *ring, void *fresh);
 
 #endif

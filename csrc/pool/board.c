@@ -1,15 +1,61 @@
 /* Board: the books that a pool and its worker processes share, in memory that all of them map. */
 #include "board.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "os.h"
+#include "spill.h"
 
 enum { LINE = 64 };
 
-static const uint64_t MAGIC = 0x316472616f427070;
+/* Of all that a worker must lay out as its creator does. PROTOCOL is raised by hand when the same
+ * tables come to mean something else. */
+enum { PROTOCOL = 1 };
+
+static const int64_t facts[] = {PROTOCOL,
+                                PP_SPILL_RESERVE,
+                                PP_ENV_ABI,
+                                sizeof(pp_board_head),
+                                offsetof(pp_board_head, shape),
+                                offsetof(pp_board_head, layout),
+                                offsetof(pp_board_head, caller),
+                                offsetof(pp_board_head, first_free),
+                                sizeof(pp_board_shape),
+                                offsetof(pp_board_shape, action_bytes),
+                                sizeof(pp_layout),
+                                offsetof(pp_layout, size),
+                                sizeof(pp_column),
+                                offsetof(pp_column, offset),
+                                sizeof(pp_gate),
+                                sizeof(pp_message),
+                                sizeof(pp_desk),
+                                offsetof(pp_desk, kept),
+                                offsetof(pp_desk, order),
+                                offsetof(pp_desk, reply),
+                                sizeof(pp_post),
+                                offsetof(pp_post, tail),
+                                offsetof(pp_post, request),
+                                offsetof(pp_post, reply),
+                                offsetof(pp_post, current),
+                                sizeof(pp_slot),
+                                PP_ENTRY(1, 2, 3)};
+
+/* FNV-1a over the facts' words */
+static uint64_t magic(void) {
+  uint64_t sum = 0xcbf29ce484222325;
+  for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+    sum = (sum ^ (uint64_t)facts[i]) * 0x100000001b3;
+  }
+  return sum;
+}
 
 /* -------------------------------------------------------------------------------- tables -- */
+
+/* offsets of the tables */
+typedef struct tables {
+  int64_t posts, entries, desks, slots, done, rows, actions, last, size;
+} tables;
 
 static int64_t after(int64_t *end, int64_t bytes) {
   int64_t at = *end;
@@ -23,56 +69,61 @@ static int64_t field_bytes(const pp_layout *layout) {
   return bytes;
 }
 
-static void lay_out(pp_board_head *head, const pp_board_shape *shape, const pp_layout *layout) {
-  int64_t lanes = shape->num_lanes, envs = shape->num_envs, end = 0;
-  int64_t rows = shape->is_ordered ? 0 : (int64_t)shape->capacity * shape->batch_size;
-
-  head->shape = *shape;
-  head->layout = *layout;
-  // each environment is queued once at most, whichever lane it is in
-  head->box = 16;
-  while (head->box < (uint64_t)envs) head->box *= 2;
-  head->last_bytes = shape->keeps_last ? field_bytes(layout) : 0;
-
-  after(&end, (int64_t)sizeof(*head));
-  head->posts = after(&end, lanes * (int64_t)sizeof(pp_post));
-  head->entries = after(&end, lanes * (int64_t)(head->box * sizeof(uint64_t)));
-  head->desks = after(&end, envs * (int64_t)sizeof(pp_desk));
-  head->slots = after(&end, shape->capacity * (int64_t)sizeof(pp_slot));
-  head->done = after(&end, shape->capacity * lanes * (int64_t)sizeof(int32_t));
-  head->failures = after(&end, shape->capacity * lanes * (int64_t)sizeof(int32_t));
-  head->rows = after(&end, rows * (int64_t)sizeof(uint64_t));
-  head->actions = after(&end, envs * shape->action_bytes);
-  head->last = after(&end, envs * 2 * head->last_bytes);
-  head->size = end;
+/* each environment is queued once at most, whichever lane it is in */
+static uint64_t box_of(const pp_board_shape *shape) {
+  uint64_t box = 16;
+  while (box < (uint64_t)shape->num_envs) box *= 2;
+  return box;
 }
 
-/* pointers into the tables of a head that is laid out */
-static void point(pp_board *board, char *base) {
-  pp_board_head *head = (pp_board_head *)base;
+static tables lay_out(const pp_board_shape *shape, const pp_layout *layout) {
+  int64_t lanes = shape->num_lanes, envs = shape->num_envs, end = 0;
+  int64_t rows = shape->is_ordered ? 0 : (int64_t)shape->capacity * shape->batch_size;
+  int64_t last_bytes = shape->keeps_last ? field_bytes(layout) : 0;
+  tables t;
+
+  after(&end, (int64_t)sizeof(pp_board_head));
+  t.posts = after(&end, lanes * (int64_t)sizeof(pp_post));
+  t.entries = after(&end, lanes * (int64_t)(box_of(shape) * sizeof(uint64_t)));
+  t.desks = after(&end, envs * (int64_t)sizeof(pp_desk));
+  t.slots = after(&end, shape->capacity * (int64_t)sizeof(pp_slot));
+  t.done = after(&end, shape->capacity * lanes * (int64_t)sizeof(int32_t));
+  t.rows = after(&end, rows * (int64_t)sizeof(uint64_t));
+  t.actions = after(&end, envs * shape->action_bytes);
+  t.last = after(&end, envs * 2 * last_bytes);
+  t.size = end;
+  return t;
+}
+
+static void point(pp_board *board, char *base, const pp_board_shape *shape,
+                  const pp_layout *layout) {
+  tables t = lay_out(shape, layout);
+  board->shape = *shape;
+  board->layout = *layout;
+  board->box = box_of(shape);
+  board->last_bytes = shape->keeps_last ? field_bytes(layout) : 0;
   board->base = base;
-  board->head = head;
-  board->posts = (pp_post *)(base + head->posts);
-  board->entries = (_Atomic uint64_t *)(base + head->entries);
-  board->desks = (pp_desk *)(base + head->desks);
-  board->slots = (pp_slot *)(base + head->slots);
-  board->done = (_Atomic int32_t *)(base + head->done);
-  board->failures = (_Atomic int32_t *)(base + head->failures);
-  board->rows = (_Atomic uint64_t *)(base + head->rows);
-  board->actions = base + head->actions;
-  board->last = base + head->last;
+  board->head = (pp_board_head *)base;
+  board->posts = (pp_post *)(base + t.posts);
+  board->entries = (_Atomic uint64_t *)(base + t.entries);
+  board->desks = (pp_desk *)(base + t.desks);
+  board->slots = (pp_slot *)(base + t.slots);
+  board->done = (_Atomic int32_t *)(base + t.done);
+  board->rows = (_Atomic uint64_t *)(base + t.rows);
+  board->actions = base + t.actions;
+  board->last = base + t.last;
 }
 
 int64_t pp_board_size(const pp_board_shape *shape, const pp_layout *layout) {
-  pp_board_head head;
-  lay_out(&head, shape, layout);
-  return head.size;
+  return lay_out(shape, layout).size;
 }
 
 void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
                    const pp_layout *layout) {
-  lay_out(base, shape, layout);
-  point(board, base);
+  point(board, base, shape, layout);
+  board->head->size = pp_board_size(shape, layout);
+  board->head->shape = *shape;
+  board->head->layout = *layout;
   pp_gate_init(&board->head->caller, 1);
   atomic_init(&board->head->first_free, 0);
   for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
@@ -81,37 +132,52 @@ void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
     atomic_init(&board->posts[lane].cpu, -1);
   }
   // last: a worker that sees it sees all the rest
-  board->head->magic = MAGIC;
+  board->head->magic = magic();
 }
 
-int pp_board_attach(pp_board *board, void *base) {
-  if (((pp_board_head *)base)->magic != MAGIC) return PP_ERR_ABI;
-  point(board, base);
+int pp_board_attach(pp_board *board, void *base, int64_t bytes) {
+  const pp_board_head *head = base;
+  pp_board_shape shape;
+  pp_layout layout;
+  if (bytes < (int64_t)sizeof(*head) || head->magic != magic()) return PP_ERR_ABI;
+  shape = head->shape;
+  layout = head->layout;
+  if (shape.num_lanes < 1 || shape.num_lanes > shape.num_envs || shape.num_envs > PP_MAX_ENVS ||
+      shape.batch_size < 1 || layout.num_fields < 0 || layout.count > PP_MAX_COLUMNS ||
+      head->size > bytes || head->size != pp_board_size(&shape, &layout)) {
+    return PP_ERR_ABI;
+  }
+  point(board, base, &shape, &layout);
   return PP_OK;
 }
 
 void pp_board_share(const pp_board *board, int32_t lane, int32_t *first, int32_t *count) {
-  const pp_board_shape *shape = &board->head->shape;
+  const pp_board_shape *shape = &board->shape;
   *first = (int32_t)((int64_t)shape->num_envs * lane / shape->num_lanes);
   *count = (int32_t)((int64_t)shape->num_envs * (lane + 1) / shape->num_lanes) - *first;
 }
 
 /* one of the two copies of what an environment showed last */
 static char *copy_of(const pp_board *board, int32_t env_id, int32_t copy) {
-  return board->last + board->head->last_bytes * (2 * (int64_t)env_id + copy);
+  return board->last + board->last_bytes * (2 * (int64_t)env_id + copy);
+}
+
+/* which copy that is: 0 or 1, whatever was written there */
+static int32_t kept_of(const pp_desk *desk) {
+  return atomic_load_explicit(&desk->kept, memory_order_acquire) & 1;
 }
 
 int32_t pp_board_elapsed(const pp_board *board, int32_t env_id) {
   const pp_desk *desk = &board->desks[env_id];
-  return desk->elapsed[atomic_load_explicit(&desk->kept, memory_order_acquire)];
+  return desk->elapsed[kept_of(desk)];
 }
 
 void pp_board_keep(pp_board *board, char *memory, int32_t row, int32_t env_id, int32_t elapsed) {
-  const pp_layout *layout = &board->head->layout;
+  const pp_layout *layout = &board->layout;
   pp_desk *desk = &board->desks[env_id];
-  int32_t next = !atomic_load_explicit(&desk->kept, memory_order_acquire);
+  int32_t next = !kept_of(desk);
   char *to = copy_of(board, env_id, next);
-  for (int32_t i = 0; board->head->last_bytes && i < layout->num_fields; i++) {
+  for (int32_t i = 0; board->last_bytes && i < layout->num_fields; i++) {
     int64_t bytes = layout->columns[i].row_bytes;
     memcpy(to, pp_layout_at(layout, memory, i, row), (size_t)bytes);
     PP_TEST_DIE(half_kept);
@@ -123,10 +189,9 @@ void pp_board_keep(pp_board *board, char *memory, int32_t row, int32_t env_id, i
 
 void pp_board_recall(const pp_board *board, char *memory, int32_t row, int32_t env_id,
                      int32_t is_final) {
-  const pp_layout *layout = &board->head->layout;
+  const pp_layout *layout = &board->layout;
   int32_t first = is_final ? layout->final_fields : 0;
-  int32_t kept = atomic_load_explicit(&board->desks[env_id].kept, memory_order_acquire);
-  const char *from = copy_of(board, env_id, kept);
+  const char *from = copy_of(board, env_id, kept_of(&board->desks[env_id]));
   for (int32_t i = 0; i < layout->num_fields; i++) {
     int64_t bytes = layout->columns[i].row_bytes;
     memcpy(pp_layout_at(layout, memory, first + i, row), from, (size_t)bytes);
@@ -136,20 +201,20 @@ void pp_board_recall(const pp_board *board, char *memory, int32_t row, int32_t e
 
 /* ------------------------------------------------------------------------------- creator -- */
 
-static _Atomic int32_t *counts_of(_Atomic int32_t *table, const pp_board *board, int32_t slot) {
-  return table + (int64_t)slot * board->head->shape.num_lanes;
+/* where a lane counts the rows of a slot */
+static _Atomic int32_t *count_of(const pp_board *board, int32_t slot, int32_t lane) {
+  return board->done + (int64_t)slot * board->shape.num_lanes + lane;
 }
 
 void pp_board_prepare(pp_board *board, int64_t sequence, int64_t memory) {
-  const pp_board_shape *shape = &board->head->shape;
+  const pp_board_shape *shape = &board->shape;
   int32_t slot = (int32_t)(sequence % shape->capacity);
   int64_t first = (int64_t)slot * shape->batch_size;
 
   board->slots[slot].memory = memory;
   // relaxed: nobody counts in a slot of which no row is given out or claimed
   for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
-    atomic_store_explicit(counts_of(board->done, board, slot) + lane, 0, memory_order_relaxed);
-    atomic_store_explicit(counts_of(board->failures, board, slot) + lane, 0, memory_order_relaxed);
+    atomic_store_explicit(count_of(board, slot, lane), 0, memory_order_relaxed);
   }
   atomic_store_explicit(&board->slots[slot].target,
                         shape->is_ordered ? INT32_MAX : shape->batch_size, memory_order_seq_cst);
@@ -164,25 +229,22 @@ void pp_board_close(pp_board *board, int32_t slot, int32_t rows) {
   atomic_store_explicit(&board->slots[slot].target, rows, memory_order_seq_cst);
 }
 
-static int32_t sum(const _Atomic int32_t *counts, int32_t lanes) {
-  int32_t total = 0;
-  for (int32_t lane = 0; lane < lanes; lane++) {
-    total += atomic_load_explicit(&counts[lane], memory_order_seq_cst);
-  }
-  return total;
+int32_t pp_board_done_by(const pp_board *board, int32_t slot, int32_t lane) {
+  return atomic_load_explicit(count_of(board, slot, lane), memory_order_seq_cst);
 }
 
 int32_t pp_board_done(const pp_board *board, int32_t slot) {
-  return sum(counts_of(board->done, board, slot), board->head->shape.num_lanes);
-}
-
-int32_t pp_board_failures(const pp_board *board, int32_t slot) {
-  return sum(counts_of(board->failures, board, slot), board->head->shape.num_lanes);
+  // unsigned: nobody knows what may stand there
+  uint32_t total = 0;
+  for (int32_t lane = 0; lane < board->shape.num_lanes; lane++) {
+    total += (uint32_t)pp_board_done_by(board, slot, lane);
+  }
+  return (int32_t)total;
 }
 
 void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32_t count) {
   pp_post *post = &board->posts[lane];
-  uint64_t box = board->head->box;
+  uint64_t box = board->box;
   _Atomic uint64_t *to = board->entries + (uint64_t)lane * box;
   uint64_t tail = atomic_load_explicit(&post->tail, memory_order_relaxed);
 
@@ -206,11 +268,9 @@ void pp_board_wake_caller(pp_board *board) {
   pp_gate_wake(&board->head->caller, INT32_MAX);
 }
 
-void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done, int32_t failed) {
-  atomic_store_explicit(counts_of(board->failures, board, slot) + lane, failed,
-                        memory_order_relaxed);
+void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done) {
   // publishes the rows that the creator wrote in the worker's place
-  atomic_store_explicit(counts_of(board->done, board, slot) + lane, done, memory_order_seq_cst);
+  atomic_store_explicit(count_of(board, slot, lane), done, memory_order_seq_cst);
 }
 
 void pp_board_clear(pp_board *board, int32_t lane) {
@@ -229,25 +289,54 @@ void pp_board_clear(pp_board *board, int32_t lane) {
   pp_gate_forget(&post->gate, atomic_load_explicit(&post->gate.sleepers, memory_order_relaxed));
 }
 
+/* 1: the row of this place is an environment's */
+static int is_owned(const pp_board *board, int32_t place, int32_t env_id) {
+  uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_acquire);
+  return (uint32_t)word == (uint32_t)env_id + 1;
+}
+
 int32_t pp_board_claimed(const pp_board *board, int32_t env_id) {
-  const pp_board_shape *shape = &board->head->shape;
-  int32_t state = atomic_load_explicit(&board->desks[env_id].state, memory_order_acquire);
+  const pp_board_shape *shape = &board->shape;
+  int32_t noted = *(const volatile int32_t *)&board->desks[env_id].place;
   int32_t places = shape->capacity * shape->batch_size;
 
-  if (shape->is_ordered || state >= PP_DESK_CLAIMED) return board->desks[env_id].place;
+  if (noted >= 0 && noted < places && is_owned(board, noted, env_id)) return noted;
   // It may have died between the claim and the note of it. An environment in flight has no other
   // row of its name: that of its last result was readied anew when the result was received.
   for (int32_t place = 0; place < places; place++) {
-    uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_acquire);
-    if ((int32_t)(uint32_t)word == env_id + 1) return place;
+    if (is_owned(board, place, env_id)) return place;
+  }
+  return -1;
+}
+
+int32_t pp_board_owner(const pp_board *board, int64_t sequence, int32_t row) {
+  const pp_board_shape *shape = &board->shape;
+  int64_t place = sequence % shape->capacity * shape->batch_size + row;
+  uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_acquire);
+  return (uint32_t)(word >> 32) == (uint32_t)sequence ? (int32_t)((uint32_t)word - 1) : -1;
+}
+
+int32_t pp_board_seize(pp_board *board, int32_t env_id, int64_t sequence) {
+  const pp_board_shape *shape = &board->shape;
+  int64_t first = sequence * shape->batch_size;
+  for (int64_t i = 0; i < (int64_t)shape->capacity * shape->batch_size; i++) {
+    int64_t at = (first + i) / shape->batch_size;
+    int32_t place = (int32_t)((first + i) % ((int64_t)shape->capacity * shape->batch_size));
+    uint64_t word = (uint64_t)(uint32_t)at << 32;
+    // strong: a free row must not be passed by
+    if (atomic_compare_exchange_strong_explicit(&board->rows[place], &word,
+                                                word | ((uint32_t)env_id + 1), memory_order_acq_rel,
+                                                memory_order_relaxed)) {
+      return place;
+    }
   }
   return -1;
 }
 
 int32_t pp_board_awake(const pp_board *board) {
   int32_t awake = 0;
-  for (int32_t lane = 0; lane < board->head->shape.num_lanes; lane++) {
-    awake += atomic_load_explicit(&board->posts[lane].is_awake, memory_order_relaxed);
+  for (int32_t lane = 0; lane < board->shape.num_lanes; lane++) {
+    awake += atomic_load_explicit(&board->posts[lane].is_awake, memory_order_relaxed) != 0;
   }
   return awake;
 }
@@ -256,7 +345,7 @@ int32_t pp_board_awake(const pp_board *board) {
 
 int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room) {
   pp_post *post = &board->posts[lane];
-  uint64_t box = board->head->box;
+  uint64_t box = board->box;
   const _Atomic uint64_t *from = board->entries + (uint64_t)lane * box;
   uint64_t head = atomic_load_explicit(&post->head, memory_order_relaxed);
   // part of the last look before going to sleep
@@ -286,7 +375,7 @@ static void raise_first_free(pp_board *board, int64_t seen, int64_t value) {
 /* Tries to claim the row of a ticket: 1: claimed, 0: somebody else has it, -1: the ticket is of the
  * past. */
 static int32_t try_row(pp_board *board, int64_t ticket, int32_t env_id) {
-  const pp_board_shape *shape = &board->head->shape;
+  const pp_board_shape *shape = &board->shape;
   _Atomic uint64_t *row = &board->rows[ticket % ((int64_t)shape->capacity * shape->batch_size)];
   uint32_t sequence = (uint32_t)(ticket / shape->batch_size);
   uint64_t free = (uint64_t)sequence << 32, word = free;
@@ -304,7 +393,7 @@ static int32_t try_row(pp_board *board, int64_t ticket, int32_t env_id) {
 }
 
 int32_t pp_board_claim(pp_board *board, int32_t env_id) {
-  const pp_board_shape *shape = &board->head->shape;
+  const pp_board_shape *shape = &board->shape;
   pp_desk *desk = &board->desks[env_id];
   int64_t seen = atomic_load_explicit(&board->head->first_free, memory_order_relaxed);
   int64_t ticket = seen;
@@ -327,23 +416,17 @@ int32_t pp_board_claim(pp_board *board, int32_t env_id) {
 }
 
 void *pp_board_at(const pp_board *board, int32_t place, int32_t *row) {
-  int32_t slot = place / board->head->shape.batch_size;
-  *row = place - slot * board->head->shape.batch_size;
+  int32_t slot = place / board->shape.batch_size;
+  *row = place - slot * board->shape.batch_size;
   return board->base + board->slots[slot].memory;
 }
 
-void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count, int32_t failed) {
-  _Atomic int32_t *done = counts_of(board->done, board, slot) + lane;
-  _Atomic int32_t *failures = counts_of(board->failures, board, slot) + lane;
+void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count) {
+  _Atomic int32_t *done = count_of(board, slot, lane);
   int32_t target;
 
-  // one writer: no need for a locked addition
-  if (failed) {
-    atomic_store_explicit(failures, atomic_load_explicit(failures, memory_order_relaxed) + failed,
-                          memory_order_relaxed);
-    PP_TEST_DIE(failure_counted);
-  }
-  // publishes the rows and the failures; then who counts last sees all the others' counts
+  // One writer: no need for a locked addition. It publishes the rows; then who counts last sees all
+  // the others' counts
   atomic_store_explicit(done, atomic_load_explicit(done, memory_order_relaxed) + count,
                         memory_order_seq_cst);
   PP_TEST_DIE(counted);

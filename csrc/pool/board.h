@@ -3,6 +3,10 @@
  * No lock is shared with a worker, and no pointer: a worker may die between any two instructions,
  * and the creator then finds in these books what it had taken and what it had finished. So every
  * word has one writer at a time, and a row and its owner are claimed in one write.
+ *
+ * Nor is there trust: environments are anybody's code, and may write over all of this. So nothing
+ * that either side reads here tells it where to read or write next without a look whether that can
+ * be; what never changes (shape, layout, places of tables) each side has in memory of its own.
  */
 #ifndef PP_POOL_BOARD_H
 #define PP_POOL_BOARD_H
@@ -28,7 +32,7 @@ enum pp_desk_state {
   PP_DESK_FAILED   /* the same, but the environment failed */
 };
 
-/* bytes for somebody else: size 0 is none, -1 (replies only) that the worker died instead */
+/* bytes for somebody else: size 0 is none, -1 (answers only) that the worker died instead */
 typedef struct pp_message {
   int64_t offset;
   int64_t size;
@@ -39,7 +43,8 @@ typedef struct pp_desk {
   /* a pp_desk_state. Release when it says more than before, acquire by whoever acts on it; the
    * creator reads a dead worker's only after the system has told of its death */
   _Alignas(64) _Atomic int32_t state;
-  int32_t place; /* its row in the ring: the creator's (ordered), or claimed by the worker */
+  /* its row in the ring: the creator's (ordered), or claimed by the worker, -1 until then */
+  int32_t place;
   int32_t asked; /* a pp_asked */
   /* Which of two copies holds what it showed last: steps of the episode here, fields in the table.
    * The worker writes the other copy and then turns to it, release, so that death leaves one whole.
@@ -96,33 +101,33 @@ typedef struct pp_board_shape {
   int32_t keeps_last; /* 1: what each environment showed last is kept apart, its fields too */
 } pp_board_shape;
 
+/* what a worker must know before it can find anything else; all but the last two never changes */
 typedef struct pp_board_head {
-  uint64_t magic;
+  uint64_t magic; /* of all builds that lay the tables out like this one */
+  int64_t size;   /* of all tables */
   pp_board_shape shape;
-  int64_t size;
-  uint64_t box; /* entries in each letter box, a power of two */
-  /* offsets of the tables */
-  int64_t posts, entries, desks, slots, done, failures, rows, actions, last;
-  int64_t last_bytes; /* of one environment, all fields */
-  pp_layout layout;   /* names in it are the creator's pointers */
-  pp_gate caller;     /* where the caller sleeps until a batch is complete */
+  pp_layout layout; /* names in it are the creator's pointers */
+  pp_gate caller;   /* where the caller sleeps until a batch is complete */
   /* unordered: no row before this one is free. Relaxed, a hint: the row's own word decides */
   _Alignas(64) _Atomic int64_t first_free;
 } pp_board_head;
 
 /* the tables as one process has them */
 typedef struct pp_board {
+  pp_board_shape shape; /* copies, in memory that only this process can write to */
+  pp_layout layout;
+  uint64_t box;       /* entries in each letter box, a power of two */
+  int64_t last_bytes; /* of one environment, all fields */
   char *base;
   pp_board_head *head;
   pp_post *posts;
   _Atomic uint64_t *entries; /* num_lanes x box; relaxed, published by tail */
   pp_desk *desks;
   pp_slot *slots;
-  /* slots x num_lanes: rows of a slot that are written, and how many of those failed. Each is
-   * written by that lane's worker alone, so that the creator can put it right after its death;
-   * sequentially consistent against target and sleepers */
+  /* slots x num_lanes: rows of a slot that are written. Each is written by that lane's worker
+   * alone, so that the creator can put it right after its death; sequentially consistent against
+   * target and sleepers */
   _Atomic int32_t *done;
-  _Atomic int32_t *failures;
   /* Unordered: a word for each row of the ring: 32 bits of the block's sequence, 32 bits of owner's
    * id + 1. Claimed by compare-and-swap, acquire and release: it carries the block's memory, and
    * what was known to those who claimed before */
@@ -138,8 +143,8 @@ int64_t pp_board_size(const pp_board_shape *shape, const pp_layout *layout);
 void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
                    const pp_layout *layout);
 
-/* finds them there; a worker's. PP_ERR_ABI: this is no board of this build */
-int pp_board_attach(pp_board *board, void *base);
+/* finds them in memory of so many bytes; a worker's. PP_ERR_ABI: this is no board of this build */
+int pp_board_attach(pp_board *board, void *base, int64_t bytes);
 
 /* the environments of a lane: first .. first+count-1 */
 void pp_board_share(const pp_board *board, int32_t lane, int32_t *first, int32_t *count);
@@ -161,12 +166,12 @@ void pp_board_prepare(pp_board *board, int64_t sequence, int64_t memory);
 /* ordered: no more rows are added to the slot than these */
 void pp_board_close(pp_board *board, int32_t slot, int32_t rows);
 
-/* rows of a slot that are written, or failed */
+/* rows of a slot that are written, by all workers or one */
 int32_t pp_board_done(const pp_board *board, int32_t slot);
-int32_t pp_board_failures(const pp_board *board, int32_t slot);
+int32_t pp_board_done_by(const pp_board *board, int32_t slot, int32_t lane);
 
 /* queues entries of one environment each for a worker, without waking it; what was replied to their
- * former turns is gone */
+ * former turns is gone. Unordered, their place is -1, or the row that a dead worker has claimed */
 void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32_t count);
 
 /* wakes a worker after pushes, a request or closing */
@@ -177,14 +182,22 @@ void pp_board_wake(pp_board *board, int32_t lane);
 void pp_board_wake_caller(pp_board *board);
 
 /* after the death of a lane's worker: what it should have counted in a slot */
-void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done, int32_t failed);
+void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done);
 
 /* After the death of a lane's worker: forgets what it had not taken, and where it slept. A request
  * that it did not answer is answered by a reply of size -1 */
 void pp_board_clear(pp_board *board, int32_t lane);
 
-/* the place of the row that an environment has claimed, -1: none */
+/* unordered: the place of the row that an environment has claimed, -1: none */
 int32_t pp_board_claimed(const pp_board *board, int32_t env_id);
+
+/* unordered: whose a row is in the block of this sequence, as the row's word has it: nobody's is
+ * below 0, and what was written over it may be any number */
+int32_t pp_board_owner(const pp_board *board, int64_t sequence, int32_t row);
+
+/* Unordered: claims a row for an environment whose worker is dead, in a block from this sequence
+ * on; -1: none is free, which there always is unless somebody has written over the rows' words */
+int32_t pp_board_seize(pp_board *board, int32_t env_id, int64_t sequence);
 
 /* workers that are awake, as of some moment ago */
 int32_t pp_board_awake(const pp_board *board);
@@ -194,13 +207,13 @@ int32_t pp_board_awake(const pp_board *board);
 /* takes at most room entries; 0: there are none */
 int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room);
 
-/* unordered: claims a row for an environment, and notes its place; also for a dead worker's */
+/* unordered: claims a row for an environment, and notes its place */
 int32_t pp_board_claim(pp_board *board, int32_t env_id);
 
 /* where the block of a place lies, and which row of it the place is */
 void *pp_board_at(const pp_board *board, int32_t place, int32_t *row);
 
-/* count rows of a slot are written, of which so many failed; wakes the caller if it is complete */
-void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count, int32_t failed);
+/* count rows of a slot are written; wakes the caller if it is complete */
+void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count);
 
 #endif

@@ -68,6 +68,13 @@ int pp_os_shared_create(int64_t size, const char *name);
  * PP_ERR_MEMORY or PP_ERR_SYSTEM: the file has its old size */
 int pp_os_shared_grow(int fd, int64_t old_size, int64_t new_size);
 
+/* Keeps a file from ever becoming shorter, whoever tries: what is within its size can be read for
+ * ever. PP_ERR_SYSTEM when refused or unknown here */
+int pp_os_shared_seal(int fd);
+
+/* bytes that a file has, -1: this is no descriptor of a file that can be read and written */
+int64_t pp_os_shared_size(int fd);
+
 /* maps reserve bytes for reading and writing, however long the file is now: as it grows, its bytes
  * are there. Null when refused, as by a limit on address space */
 void *pp_os_shared_map(int fd, int64_t reserve);

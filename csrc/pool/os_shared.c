@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -67,11 +68,17 @@ static int open_file(void) {
 #if defined(SYS_memfd_create) && !defined(PP_OS_FILE)
 
 static int open_memory(const char *name) {
-  const unsigned close_on_exec = 1, not_executable = 8;  // MFD_CLOEXEC, MFD_NOEXEC_SEAL
-  long fd = syscall(SYS_memfd_create, name, close_on_exec | not_executable);
-  // older kernels don't know the second one, newer ones may insist on it
-  if (fd < 0 && errno == EINVAL) fd = syscall(SYS_memfd_create, name, close_on_exec);
+  // MFD_CLOEXEC and MFD_ALLOW_SEALING, MFD_NOEXEC_SEAL
+  const unsigned flags = 1 | 2, not_executable = 8;
+  long fd = syscall(SYS_memfd_create, name, flags | not_executable);
+  // older kernels don't know the last one, newer ones may insist on it
+  if (fd < 0 && errno == EINVAL) fd = syscall(SYS_memfd_create, name, flags);
   return (int)fd;
+}
+
+int pp_os_shared_seal(int fd) {
+  const int add_seals = 1033, seal = 1, shrink = 2;  // F_ADD_SEALS, F_SEAL_SEAL, F_SEAL_SHRINK
+  return fcntl(fd, add_seals, seal | shrink) ? PP_ERR_SYSTEM : PP_OK;
 }
 
 #else
@@ -79,6 +86,11 @@ static int open_memory(const char *name) {
 static int open_memory(const char *name) {
   (void)name;
   return -1;
+}
+
+int pp_os_shared_seal(int fd) {
+  (void)fd;
+  return PP_ERR_SYSTEM;
 }
 
 #endif
@@ -145,10 +157,18 @@ static int set_size(int fd, int64_t size) {
   return failed;
 }
 
+int64_t pp_os_shared_size(int fd) {
+  struct stat file;
+  int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) != O_RDWR) return -1;
+  return fstat(fd, &file) || !S_ISREG(file.st_mode) ? -1 : (int64_t)file.st_size;
+}
+
 int pp_os_shared_grow(int fd, int64_t old_size, int64_t new_size) {
-  int failed = set_size(fd, new_size);
+  // a sealed file may have kept the size of an attempt that failed
+  int failed = pp_os_shared_size(fd) < new_size ? set_size(fd, new_size) : 0;
   if (!failed) failed = allocate(fd, old_size, new_size - old_size);
-  if (failed) set_size(fd, old_size);
+  if (failed && set_size(fd, old_size)) pp_os_shared_release(fd, old_size, new_size - old_size);
   return status_of(failed);
 }
 

@@ -1,12 +1,14 @@
-/* The pool's inside: what create.c, send.c, recv.c and snapshot.c share. */
+/* The pool's inside: what create.c, send.c, recv.c, snapshot.c and its lanes share. */
 #ifndef PP_POOL_POOL_H
 #define PP_POOL_POOL_H
 
 #include <pthread.h>
 
 #include "lane.h"
+#include "lane_ops.h"
 
 struct pp_pool {
+  pp_lane_ops ops; /* by value: the hot path has no more to load than if the pool knew its lanes */
   pp_fleet fleet;
   pp_layout layout;
   pp_ring ring;
@@ -17,10 +19,11 @@ struct pp_pool {
   int32_t num_threads;
   int32_t num_workers; /* threads but for the caller */
   int32_t home_lane;   /* the one on whose node the pool was made: the caller helps there first */
-  struct pp_remote *remote; /* lanes are worker processes, and there are none of threads */
+  struct pp_remote *remote; /* of lanes that are worker processes: remote.c's and its files' */
   int32_t is_helped;        /* 1: the caller steps too, as one of num_threads */
   uint32_t fork_generation;
-  pp_gate gate; /* where the caller sleeps, if the workers are threads: see pp_pool_gate */
+  pp_gate *caller; /* where the caller sleeps: gate, or one that worker processes share */
+  pp_gate gate;
 
   /* the caller's own, used by one thread at a time: whoever holds receiving */
   pp_scratch scratch;
@@ -53,11 +56,12 @@ struct pp_pool {
   _Atomic int64_t refused_binds;
 };
 
-/* where the caller sleeps */
-pp_gate *pp_pool_gate(pp_pool *pool);
-
-/* environments in flight became more or fewer; under the lock, so no locked addition */
-void pp_pool_count_locked(pp_pool *pool, int32_t change);
+/* environments in flight became more or fewer; under the lock, so no locked addition. In the header
+ * because every step does so twice */
+static inline void pp_pool_count_locked(pp_pool *pool, int32_t change) {
+  int32_t old = atomic_load_explicit(&pool->in_flight, memory_order_relaxed);
+  atomic_store_explicit(&pool->in_flight, old + change, memory_order_relaxed);
+}
 
 /* Copies ids into room for num_envs of them, so that a caller's thread that writes to its array
  * meanwhile can't get a bad one past the checks. Returns the copy, or ids if they are null or have
@@ -68,13 +72,19 @@ const int32_t *pp_pool_keep_ids(const pp_pool *pool, int32_t *room, const int32_
 /* PP_OK, or why no call can be served now */
 int pp_pool_check(const pp_pool *pool, pp_error *error);
 
+/* the same for calls that need the environments themselves */
+int pp_pool_check_here(const pp_pool *pool, pp_error *error);
+
+/* refuses memory that no batch of this pool can lie in */
+int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error);
+
+/* lets the lanes forget what was left for a send that was refused; env_ids as the caller gave them
+ */
+void pp_pool_refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count);
+
 /* validates, stores and marks a send, then builds its entries; the caller queues or steps them.
  * Returns the place of the first row, or a negative status and nothing has changed */
 int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
                               const void *actions, int32_t dtype, pp_error *error);
-
-/* queues accepted environments and wakes workers; is_helping: the caller is about to work too */
-void pp_pool_queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
-                          int32_t is_helping);
 
 #endif

@@ -4,7 +4,6 @@
 #include "error.h"
 #include "os.h"
 #include "pool.h"
-#include "remote.h"
 
 enum {
   SLICE_NS = 100000000, /* how long the caller stays away from its signals */
@@ -12,10 +11,6 @@ enum {
 };
 
 /* --------------------------------------------------------------------------------- waiting -- */
-
-pp_gate *pp_pool_gate(pp_pool *pool) {
-  return pool->remote ? &pool->remote->board.head->caller : &pool->gate;
-}
 
 static int is_closed(const pp_pool *pool) {
   return atomic_load_explicit(&pool->is_closed, memory_order_seq_cst);
@@ -45,17 +40,15 @@ static int32_t help(pp_pool *pool) {
   return 0;
 }
 
-/* cores for those of this process: worker processes that are awake have theirs */
-static int32_t own_cores(const pp_pool *pool) {
-  if (!pool->remote) return pool->topology.cores;
-  return pool->topology.cores - pp_board_awake(&pool->remote->board);
+static int is_complete(const pp_pool *pool, pp_batch *batch) {
+  return pool->ops.is_complete(pool, batch);
 }
 
 /* spins until the batch is complete, as long as that takes no core from a worker */
 static int spin(pp_pool *pool, pp_batch *batch, int64_t end) {
-  while (pp_spin_allowed(own_cores(pool))) {
+  while (pp_spin_allowed(pool->ops.cores(pool))) {
     for (int32_t i = 0; i < 32; i++) {
-      if (pp_batch_is_complete(batch)) return 1;
+      if (is_complete(pool, batch)) return 1;
       pp_os_relax();
     }
     if (pp_os_now() >= end) break;
@@ -77,10 +70,10 @@ static int wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, int32_t has_t
   int32_t may_help = pool->ring.is_ordered || !has_timeout;
   int64_t start;
 
-  if (pp_batch_is_complete(batch)) return 1;
+  if (is_complete(pool, batch)) return 1;
   start = pool->scratch.ended = pp_os_now();
   while (may_help && had_better_help(pool, batch) && help(pool)) {
-    if (pp_batch_is_complete(batch)) return 1;
+    if (is_complete(pool, batch)) return 1;
     if (is_closed(pool) || pool->scratch.ended - start > slice) return 0;
   }
   while (!is_closed(pool)) {
@@ -90,14 +83,14 @@ static int wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, int32_t has_t
     if (spin(pool, batch, now + (left < PP_SPIN_NS ? left : PP_SPIN_NS))) return 1;
     left = start + slice - pp_os_now();
     if (left <= 0) break;
-    epoch = pp_gate_enter(pp_pool_gate(pool));
-    if (!pp_batch_is_complete(batch) && !is_closed(pool)) {
-      pp_gate_sleep(pp_pool_gate(pool), epoch, left);
+    epoch = pp_gate_enter(pool->caller);
+    if (!is_complete(pool, batch) && !is_closed(pool)) {
+      pp_gate_sleep(pool->caller, epoch, left);
     }
-    pp_gate_leave(pp_pool_gate(pool));
-    if (pp_batch_is_complete(batch)) return 1;
+    pp_gate_leave(pool->caller);
+    if (is_complete(pool, batch)) return 1;
   }
-  return pp_batch_is_complete(batch);
+  return is_complete(pool, batch);
 }
 
 /* environments that must be in flight before a batch can come of them */
@@ -107,13 +100,13 @@ static int32_t needed(const pp_pool *pool) {
 
 /* sleeps until another thread sent enough, or for a slice */
 static void wait_for_send(pp_pool *pool, int64_t slice) {
-  uint32_t epoch = pp_gate_enter(pp_pool_gate(pool));
+  uint32_t epoch = pp_gate_enter(pool->caller);
   int32_t has_enough;
   pthread_mutex_lock(&pool->lock);
   has_enough = pool->in_flight >= needed(pool);
   pthread_mutex_unlock(&pool->lock);
-  if (!has_enough && !is_closed(pool)) pp_gate_sleep(pp_pool_gate(pool), epoch, slice);
-  pp_gate_leave(pp_pool_gate(pool));
+  if (!has_enough && !is_closed(pool)) pp_gate_sleep(pool->caller, epoch, slice);
+  pp_gate_leave(pool->caller);
 }
 
 /* ------------------------------------------------------------------------------- handing over --
@@ -127,29 +120,17 @@ static void add(_Atomic int64_t *statistic, int64_t amount) {
 
 /* takes a complete batch; returns its rows, or PP_ERR_ENV */
 static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error) {
-  int32_t rows = atomic_load_explicit(&batch->target, memory_order_relaxed);
-  int32_t failed = pool->remote ? pp_board_failures(batch->board, batch->slot)
-                                : atomic_load_explicit(&batch->num_failed, memory_order_relaxed);
-  const int32_t *ids = pp_layout_at(&pool->layout, batch->memory, pool->layout.env_id, 0);
+  int32_t rows = atomic_load_explicit(&batch->target, memory_order_relaxed), failed;
 
   pthread_mutex_lock(&pool->lock);
-  if (rows == pool->fleet.num_envs) {
-    memset(pool->flying, 0, (size_t)rows);
-  } else {
-    for (int32_t i = 0; i < rows; i++) pool->flying[ids[i]] = 0;
-  }
+  failed = pool->ops.collect_locked(pool, batch, rows);
   pp_pool_count_locked(pool, -rows);
   if (failed) {
-    if (pool->remote) {
-      failed = pp_remote_failed(pool, ids, rows, pool->failed);
-    } else {
-      memcpy(pool->failed, batch->failed, sizeof(*pool->failed) * (size_t)failed);
-    }
     pool->num_failed = failed;
     pool->failed_rows = rows;
   }
-  if (pool->remote) pp_remote_list_replies_locked(pool, ids, rows);
-  pp_ring_take_locked(&pool->ring, fresh);
+  batch = pp_ring_take_locked(&pool->ring, fresh);
+  if (pool->ops.ready_locked) pool->ops.ready_locked(pool, batch);
   pool->last_fresh = fresh;
   pool->last_result = failed ? PP_ERR_ENV : rows;
   add(&pool->env_steps, rows);
@@ -162,8 +143,9 @@ static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error
 
 /* ----------------------------------------------------------------------------------- calls -- */
 
-static int enter(pp_pool *pool, pp_error *error) {
+static int enter(pp_pool *pool, const void *fresh, pp_error *error) {
   int status = pp_pool_check(pool, error);
+  if (status >= 0 && (!fresh || pool->ops.is_fit)) status = pp_pool_check_block(pool, fresh, error);
   if (status < 0) return status;
   if (atomic_exchange_explicit(&pool->receiving, 1, memory_order_acquire)) {
     return pp_error_set(error, PP_ERR_STATE,
@@ -181,14 +163,16 @@ static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, int32_t has_ti
   pp_batch *batch;
   pthread_mutex_lock(&pool->lock);
   batch = pp_ring_close_locked(&pool->ring);
+  if (pool->ops.close_locked) pool->ops.close_locked(pool, batch);
   pthread_mutex_unlock(&pool->lock);
   if (wait_for(pool, batch, slice, has_timeout)) return take(pool, batch, fresh, error);
-  return pp_pool_check(pool, error);
+  int status = pp_pool_check(pool, error);
+  return status >= 0 && pool->ops.look ? pool->ops.look(pool, batch, error) : status;
 }
 
 int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error) {
   int64_t slice = timeout >= 0 && timeout < SLICE_NS ? timeout : SLICE_NS;
-  int32_t status = enter(pool, error), in_flight;
+  int32_t status = enter(pool, fresh, error), in_flight;
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
@@ -247,11 +231,21 @@ static int check_step_locked(const pp_pool *pool, int32_t count, pp_error *error
   return PP_OK;
 }
 
+/* a step in which nobody could even look at what was sent */
+static int32_t refuse_step(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t status) {
+  // in a child of the creator, or a closed pool, there is nothing left to forget
+  if (pp_pool_check(pool, NULL) < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  pp_pool_refuse_locked(pool, env_ids, count);
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
 int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                      int32_t dtype, void *fresh, pp_error *error) {
-  int32_t status = enter(pool, error), place, is_inline;
+  int32_t status = enter(pool, fresh, error), place, is_inline;
 
-  if (status < 0) return status;
+  if (status < 0) return refuse_step(pool, env_ids, count, status);
   env_ids = pp_pool_keep_ids(pool, pool->step_ids, env_ids, count);
   pthread_mutex_lock(&pool->lock);
   place = check_step_locked(pool, count, error);
@@ -259,8 +253,10 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
   is_inline =
       pool->ring.is_ordered && pool->num_lanes == 1 &&
       (pool->fleet.num_envs == 1 || pp_grain_estimate(&pool->lanes[0].grain, count) < INLINE_NS);
-  if (place >= 0 && !is_inline) {
-    pp_pool_queue_locked(pool, env_ids, count, place, pool->ring.is_ordered);
+  if (place < 0) {
+    pp_pool_refuse_locked(pool, env_ids, count);
+  } else if (!is_inline) {
+    pool->ops.queue_locked(pool, env_ids, count, place, pool->ring.is_ordered);
   }
   pthread_mutex_unlock(&pool->lock);
   if (place >= 0) {
@@ -278,13 +274,13 @@ int32_t pp_pool_taken(const pp_pool *pool, const void *fresh) {
 }
 
 const int32_t *pp_pool_failed(const pp_pool *pool, int32_t *count, int32_t *rows) {
-  *count = pool->num_failed;
-  *rows = pool->failed_rows;
+  if (count) *count = pool->num_failed;
+  if (rows) *rows = pool->failed_rows;
   return pool->failed;
 }
 
 const pp_error *pp_pool_env_error(const pp_pool *pool, int32_t env_id) {
-  return &pool->fleet.errors[env_id];
+  return env_id >= 0 && env_id < pool->fleet.num_envs ? &pool->fleet.errors[env_id] : NULL;
 }
 
 int32_t pp_pool_in_flight(const pp_pool *pool) {
@@ -292,7 +288,7 @@ int32_t pp_pool_in_flight(const pp_pool *pool) {
 }
 
 int32_t pp_pool_is_flying(const pp_pool *pool, int32_t env_id) {
-  return pool->flying[env_id];
+  return env_id >= 0 && env_id < pool->fleet.num_envs ? pool->flying[env_id] : PP_ERR_ARGUMENT;
 }
 
 int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id) {

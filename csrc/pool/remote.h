@@ -6,6 +6,9 @@
 #include "board.h"
 #include "pool.h"
 
+/* All that follows is in memory of the creator's own. What a worker may have written to, the board
+ * and the spills, says nothing about where to read or write before it is compared with this. */
+
 /* a worker process, as its creator knows it */
 typedef struct pp_remote_lane {
   int32_t first; /* its environments */
@@ -13,46 +16,66 @@ typedef struct pp_remote_lane {
   int32_t spill;   /* descriptor of the file that it replies in, -1: none */
   char *replies;   /* the same, mapped */
   int32_t is_dead; /* under the pool's lock: nothing can be sent to it */
+  /* bytes that its file has at least: nobody can make it shorter (pp_os_shared_seal). Relaxed, it
+   * only grows, and who does not know yet asks the system */
+  _Atomic int64_t replies_size;
+  pp_message request; /* what it was asked last, in the arena */
 } pp_remote_lane;
+
+/* an environment */
+typedef struct pp_remote_env {
+  int32_t place;      /* ordered: the row that it was sent for */
+  int32_t is_settled; /* 1: the creator wrote the row, its worker having died */
+  pp_message order;   /* for its next turn or the one in flight, in the arena; size 0: none */
+  pp_message reply;   /* of its last turn, within the spill; size -1: is_settled */
+} pp_remote_env;
 
 typedef struct pp_remote {
   pp_board board;
   pp_arena *arena; /* lives as long as any of its blocks */
   pp_remote_lane *lanes;
   int32_t num_lanes;
+  pp_remote_env *envs;
+  int32_t *owners;    /* by place; ordered: the environment that was sent for it */
   uint8_t *is_queued; /* by lane: room for one send */
+  int32_t *counts;    /* by slot: room for one burial */
+  int32_t *taken;     /* by row: room for one batch */
   int32_t *replied;   /* environments of the last batch with replies, num_replied of them */
   int32_t num_replied;
-  pp_message *orders; /* one for each environment, then one for each lane: what they lie in */
+  /* 1: a burial found no row for an environment, which can't be but for somebody who has written
+   * over the board. Written under the pool's lock, relaxed; who waits may hear of it late */
+  _Atomic int32_t is_spoilt;
 } pp_remote;
 
-/* makes board and arena of a pool that has its layout, and puts its ring and actions there */
+extern const pp_lane_ops pp_remote_ops;
+
+/* makes board and arena of a pool that has its layout, and puts its actions there */
 int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
                    int32_t keeps_last, pp_error *error);
-void pp_remote_fini(pp_pool *pool);
 
-/* refuses environments whose worker is dead */
-int pp_remote_check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t count,
-                           pp_error *error);
+/* PP_OK, or why this call about a lane, or an environment, can't be served: the pool is closed or
+ * has no worker processes, or there is no such lane */
+int pp_remote_check_lane(const pp_pool *pool, int32_t lane, pp_error *error);
+int pp_remote_check_env(const pp_pool *pool, int32_t env_id, pp_error *error);
 
-/* queues accepted environments and wakes their workers */
-void pp_remote_queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
+/* the lane of an environment, and the slot of a block; both must be there */
+int32_t pp_remote_lane_of(const pp_pool *pool, int32_t env_id);
+int32_t pp_remote_slot_of(const pp_pool *pool, const pp_batch *batch);
 
-/* lists the environments that failed in a block of so many rows; returns how many */
-int32_t pp_remote_failed(const pp_pool *pool, const int32_t *env_ids, int32_t rows,
-                         int32_t *failed);
+/* copies bytes to where workers can read them, in place of what a message says; size 0: nothing */
+int pp_remote_leave(pp_pool *pool, pp_message *message, const void *bytes, int64_t size,
+                    pp_error *error);
 
-/* notes which environments of a batch have replies */
-void pp_remote_list_replies_locked(pp_pool *pool, const int32_t *env_ids, int32_t rows);
+/* reads a message of a worker's once, as it may change meanwhile; 1: a worker of this lane can have
+ * left such a one: none, or bytes that its spill has */
+int pp_remote_hear(pp_pool *pool, int32_t lane, const pp_message *from, pp_message *message);
 
-/* adds what is known of workers */
-void pp_remote_stats(const pp_pool *pool, pp_stats *stats);
+/* the place of the row that an environment in flight has, -1: none */
+int32_t pp_remote_place(const pp_pool *pool, int32_t env_id);
 
-/* tells the workers to end */
-void pp_remote_close(pp_pool *pool);
-
-/* a block for a batch, and its end; the latter returns 0 for memory of another kind */
-void *pp_remote_block_alloc(pp_pool *pool);
-int pp_remote_block_free(void *memory, int64_t size);
+/* operations of these lanes (lane_ops.h) that collect.c has */
+int pp_remote_is_complete(const pp_pool *pool, pp_batch *batch);
+int pp_remote_look(const pp_pool *pool, const pp_batch *batch, pp_error *error);
+int32_t pp_remote_collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows);
 
 #endif

@@ -58,20 +58,53 @@ static void find_unread(const pp_seat *seat, int64_t *left, int64_t *left_end) {
   for (int32_t i = 0; i <= seat->count; i++) {
     const pp_message *reply = i < seat->count ? &seat->board.desks[seat->first + i].reply
                                               : &seat->board.posts[seat->lane].reply;
-    int64_t end = reply->offset + pp_spill_room(reply->size);
-    if (reply->size <= 0) continue;
+    int64_t end;
+    // what can't be read need not be kept
+    if (reply->size <= 0 || reply->size > PP_SPILL_RESERVE || reply->offset < 0 ||
+        reply->offset > PP_SPILL_RESERVE - reply->size) {
+      continue;
+    }
+    end = reply->offset + pp_spill_room(reply->size);
     if (!*left_end || reply->offset < *left) *left = reply->offset;
     if (end > *left_end) *left_end = end;
   }
 }
 
+/* maps the pool's memory and finds the lane in it */
+static int open_board(pp_seat *seat, int32_t memory, int64_t reserve, pp_error *error) {
+  int64_t bytes = pp_os_shared_size(memory);
+  int status;
+  if (bytes < 1 || reserve < bytes) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "memory=%d is no pool's memory, or reserve=%lld is less than its %lld "
+                        "bytes: give what pp_pool_memory and pp_pool_reserve say",
+                        memory, (long long)reserve, (long long)bytes);
+  }
+  status = pp_arena_attach(&seat->arena, memory, reserve);
+  if (status < 0) {
+    return pp_error_set(error, status, "can't map %lld bytes of a pool's memory",
+                        (long long)reserve);
+  }
+  status = pp_board_attach(&seat->board, seat->arena.base, bytes);
+  if (status < 0) {
+    return pp_error_set(error, status,
+                        "the pool was made by another build of parallel_pool than this worker "
+                        "process runs: let both import the same one");
+  }
+  if (seat->lane >= 0 && seat->lane < seat->board.shape.num_lanes) return PP_OK;
+  return pp_error_set(error, PP_ERR_ARGUMENT, "lane=%d: choose 0 to %d", seat->lane,
+                      seat->board.shape.num_lanes - 1);
+}
+
 static int open_seat(pp_seat *seat, int32_t memory, int64_t reserve, int32_t spill,
                      pp_error *error) {
-  int status = pp_arena_attach(&seat->arena, memory, reserve);
+  int status = open_board(seat, memory, reserve, error);
   int64_t left, left_end;
-  if (status < 0) return pp_error_set(error, status, "can't map the pool's memory");
-  status = pp_board_attach(&seat->board, seat->arena.base);
-  if (status < 0) return pp_error_set(error, status, "the pool's memory is of another build");
+  if (status < 0) return status;
+  if (pp_os_shared_size(spill) < 0) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "spill=%d is no file to reply in: give what pp_pool_spill says", spill);
+  }
   pp_board_share(&seat->board, seat->lane, &seat->first, &seat->count);
   status = alloc_shift(seat);
   find_unread(seat, &left, &left_end);
@@ -83,10 +116,12 @@ static int open_seat(pp_seat *seat, int32_t memory, int64_t reserve, int32_t spi
 
 int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_seat **out,
                  pp_error *error) {
-  pp_seat *seat = calloc(1, sizeof(*seat));
+  pp_seat *seat;
   int status;
 
+  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "nowhere to put a seat: out is null");
   *out = NULL;
+  seat = calloc(1, sizeof(*seat));
   if (!seat) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a worker");
   seat->lane = lane;
   status = open_seat(seat, memory, reserve, spill, error);
@@ -100,7 +135,9 @@ int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, p
 }
 
 void pp_seat_close(pp_seat *seat) {
-  pp_shift *shift = &seat->shift;
+  pp_shift *shift;
+  if (!seat) return;
+  shift = &seat->shift;
   if (seat->spill.base) pp_spill_fini(&seat->spill);
   pp_arena_fini(&seat->arena);
   free(seat->entries);
@@ -132,7 +169,7 @@ int32_t pp_seat_count(const pp_seat *seat) {
 }
 
 int32_t pp_seat_is_ordered(const pp_seat *seat) {
-  return seat->board.head->shape.is_ordered;
+  return seat->board.shape.is_ordered;
 }
 
 pp_shift *pp_seat_shift(pp_seat *seat) {
@@ -140,7 +177,7 @@ pp_shift *pp_seat_shift(pp_seat *seat) {
 }
 
 void *pp_seat_actions(pp_seat *seat, int64_t *record_bytes) {
-  *record_bytes = seat->board.head->shape.action_bytes;
+  *record_bytes = seat->board.shape.action_bytes;
   return seat->board.actions + *record_bytes * seat->first;
 }
 
@@ -172,7 +209,7 @@ static int has_reason(pp_post *post) {
 
 /* cores that are left when all awake workers and the caller have theirs */
 static int32_t spare_cores(const pp_seat *seat) {
-  return seat->board.head->shape.cores - pp_board_awake(&seat->board) - 1;
+  return seat->board.shape.cores - pp_board_awake(&seat->board) - 1;
 }
 
 /* 1: a reason came while spinning. That takes no core from the caller or another worker, nor from
@@ -192,7 +229,7 @@ static int spin(const pp_seat *seat, pp_post *post, int64_t timeout) {
 /* The system wakes workers where they slept. Two that once met on a core would stay there, one
  * after the other, while others are idle: whoever finds a worker before it on its core leaves. */
 static void spread_out(pp_seat *seat) {
-  const pp_board_shape *shape = &seat->board.head->shape;
+  const pp_board_shape *shape = &seat->board.shape;
   int32_t here = pp_os_current_cpu(), is_met = 0, taken[PP_MAX_CPUS], count = 0;
 
   if (shape->num_lanes > shape->cores || shape->num_lanes > PP_MAX_CPUS) return;
@@ -224,7 +261,7 @@ static void sleep_for_reason(pp_seat *seat, pp_post *post, int64_t timeout) {
 
 /* where a turn's row is */
 static void locate(pp_seat *seat, int32_t turn, int32_t place) {
-  const pp_board_shape *shape = &seat->board.head->shape;
+  const pp_board_shape *shape = &seat->board.shape;
   int32_t slot = place / shape->batch_size;
   seat->shift.rows[turn] = place - slot * shape->batch_size;
   seat->shift.blocks[turn] = seat->board.slots[slot].memory;
@@ -233,7 +270,7 @@ static void locate(pp_seat *seat, int32_t turn, int32_t place) {
 /* a plain step of everybody in order: what the short loop is for */
 static int is_whole(const pp_seat *seat, int32_t count) {
   const pp_shift *shift = &seat->shift;
-  if (count != seat->count || !seat->board.head->shape.is_ordered) return 0;
+  if (count != seat->count || !seat->board.shape.is_ordered) return 0;
   for (int32_t i = 0; i < count; i++) {
     if (shift->env_ids[i] != seat->first + i || shift->asked[i] != PP_ASKED_STEP ||
         shift->blocks[i] != shift->blocks[0] || shift->rows[i] != shift->rows[0] + i) {
@@ -253,7 +290,7 @@ int32_t pp_seat_take(pp_seat *seat, int64_t timeout) {
   for (int32_t i = 0; i < shift->count; i++) {
     shift->env_ids[i] = PP_ENTRY_ENV(seat->entries[i]);
     shift->asked[i] = seat->board.desks[shift->env_ids[i]].asked;
-    if (seat->board.head->shape.is_ordered) locate(seat, i, PP_ENTRY_PLACE(seat->entries[i]));
+    if (seat->board.shape.is_ordered) locate(seat, i, PP_ENTRY_PLACE(seat->entries[i]));
   }
   shift->is_whole = is_whole(seat, shift->count);
   return shift->count;
@@ -261,15 +298,11 @@ int32_t pp_seat_take(pp_seat *seat, int64_t timeout) {
 
 void pp_seat_claim(pp_seat *seat, int32_t turn) {
   const pp_shift *shift = &seat->shift;
-  const pp_desk *desk = &seat->board.desks[shift->env_ids[turn]];
-  int32_t place = desk->place;
+  int32_t place = seat->board.desks[shift->env_ids[turn]].place;
 
-  if (seat->board.head->shape.is_ordered) return;
+  if (seat->board.shape.is_ordered) return;
   // it may have one by now, or from a former worker that died with it
-  if (atomic_load_explicit(&desk->state, memory_order_relaxed) != PP_DESK_CLAIMED &&
-      (shift->asked[turn] != PP_ASKED_RESTART || place < 0)) {
-    place = pp_board_claim(&seat->board, shift->env_ids[turn]);
-  }
+  if (place < 0) place = pp_board_claim(&seat->board, shift->env_ids[turn]);
   locate(seat, turn, place);
 }
 
@@ -321,7 +354,7 @@ int pp_seat_reply(pp_seat *seat, int32_t turn, const void *bytes, int64_t size, 
 /* writes what is the engine's of one row, and keeps what it shows if anybody wants that */
 static void write_row(pp_seat *seat, int32_t turn) {
   pp_shift *shift = &seat->shift;
-  const pp_layout *layout = &seat->board.head->layout;
+  const pp_layout *layout = &seat->board.layout;
   char *memory = seat->board.base + shift->blocks[turn];
   int32_t env_id = shift->env_ids[turn], row = shift->rows[turn];
   int32_t elapsed = shift->is_reset[turn] ? 0 : pp_board_elapsed(&seat->board, env_id) + 1;
@@ -344,25 +377,23 @@ static void write_row(pp_seat *seat, int32_t turn) {
 
 void pp_seat_deliver(pp_seat *seat, int32_t first, int32_t count) {
   pp_shift *shift = &seat->shift;
-  int32_t rows = 0, failed = 0;
+  int32_t rows = 0;
 
   for (int32_t i = first; i < first + count; i++) {
     pp_desk *desk = &seat->board.desks[shift->env_ids[i]];
-    int32_t slot = desk->place / seat->board.head->shape.batch_size;
+    int32_t slot = desk->place / seat->board.shape.batch_size;
     write_row(seat, i);
     PP_TEST_DIE(written);
     rows++;
-    failed += shift->failed[i];
     // release: the row is written
     atomic_store_explicit(&desk->state, shift->failed[i] ? PP_DESK_FAILED : PP_DESK_DONE,
                           memory_order_release);
     PP_TEST_DIE(done);
     // those of one block are counted at once
     if (i + 1 == first + count ||
-        seat->board.desks[shift->env_ids[i + 1]].place / seat->board.head->shape.batch_size !=
-            slot) {
-      pp_board_count(&seat->board, seat->lane, slot, rows, failed);
-      rows = failed = 0;
+        seat->board.desks[shift->env_ids[i + 1]].place / seat->board.shape.batch_size != slot) {
+      pp_board_count(&seat->board, seat->lane, slot, rows);
+      rows = 0;
     }
   }
   memset(shift->terminated + first, 0, (size_t)count);

@@ -6,7 +6,6 @@
 #include "error.h"
 #include "pool.h"
 #include "registry.h"
-#include "remote.h"
 
 /* ------------------------------------------------------------------------------ accepting -- */
 
@@ -25,11 +24,6 @@ static int refuse_ended(const pp_pool *pool, int32_t env_id, pp_error *error) {
                env_id, why);
   if (error) error->env_id = env_id;
   return PP_ERR_STATE;
-}
-
-void pp_pool_count_locked(pp_pool *pool, int32_t change) {
-  int32_t old = atomic_load_explicit(&pool->in_flight, memory_order_relaxed);
-  atomic_store_explicit(&pool->in_flight, old + change, memory_order_relaxed);
 }
 
 const int32_t *pp_pool_keep_ids(const pp_pool *pool, int32_t *room, const int32_t *ids,
@@ -116,7 +110,9 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
   int status = mark_locked(pool, env_ids, count, error);
   if (status < 0) return status;
   status = check_phases_locked(pool, env_ids, count, error);
-  if (status >= 0 && pool->remote) status = pp_remote_check_locked(pool, env_ids, count, error);
+  if (status >= 0 && pool->ops.check_locked) {
+    status = pool->ops.check_locked(pool, env_ids, count, error);
+  }
   if (status >= 0) status = pp_action_store(&pool->fleet, env_ids, count, actions, dtype, error);
   if (status < 0) {
     unmark_locked(pool, env_ids, count);
@@ -126,50 +122,34 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
   return pool->ring.is_ordered ? pp_ring_append_locked(&pool->ring, count) : 0;
 }
 
-/* ------------------------------------------------------------------------------- queueing -- */
-
-void pp_pool_queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
-                          int32_t is_helping) {
-  if (pool->remote) {
-    pp_remote_queue_locked(pool, env_ids, count, place);
-    return;
-  }
-  for (int32_t l = 0; l < pool->num_lanes; l++) {
-    pp_lane *lane = &pool->lanes[l];
-    int32_t queued = 0, run = env_ids ? 1 : pp_grain_run(&lane->grain), envs = 0;
-    if (env_ids) {
-      for (int32_t i = 0; i < count; i++) {
-        if (env_ids[i] < lane->first_env || env_ids[i] >= lane->end_env) continue;
-        pool->entries[queued++] = PP_ENTRY(place + i, env_ids[i], 1);
-      }
-      envs = queued;
-    } else {
-      envs = lane->end_env - lane->first_env;
-      for (int32_t i = lane->first_env; i < lane->end_env; i += run) {
-        int32_t length = lane->end_env - i < run ? lane->end_env - i : run;
-        pool->entries[queued++] = PP_ENTRY(place + i, i, length);
-      }
-    }
-    if (!queued) continue;
-    pp_queue_push_locked(&lane->queue, pool->entries, queued, run);
-    pp_lane_wake(lane, envs, is_helping && l == pool->home_lane);
-  }
-}
-
 /* ---------------------------------------------------------------------------------- calls -- */
+
+int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error) {
+  if (memory && (!pool->ops.is_fit || pool->ops.is_fit(pool, memory))) return PP_OK;
+  return pp_error_set(error, PP_ERR_ARGUMENT,
+                      "address %p is no memory for a batch of this pool: give what pp_batch_alloc "
+                      "returned",
+                      memory);
+}
 
 int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error) {
   int status = pp_pool_check(pool, error);
+  if (status >= 0) status = pp_pool_check_block(pool, memory, error);
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
   if (pool->ring.offered - pool->ring.received >= pool->ring.capacity) {
     status =
         pp_error_set(error, PP_ERR_STATE, "the ring has all its %d batches", pool->ring.capacity);
   } else {
-    pp_ring_offer_locked(&pool->ring, memory);
+    const pp_batch *batch = pp_ring_offer_locked(&pool->ring, memory);
+    if (pool->ops.ready_locked) pool->ops.ready_locked(pool, batch);
   }
   pthread_mutex_unlock(&pool->lock);
   return status;
+}
+
+void pp_pool_refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
+  if (pool->ops.refuse_locked) pool->ops.refuse_locked(pool, env_ids, count);
 }
 
 int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
@@ -179,16 +159,23 @@ int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const voi
   pthread_mutex_lock(&pool->lock);
   env_ids = pp_pool_keep_ids(pool, pool->sent_ids, env_ids, count);
   place = pp_pool_accept_locked(pool, env_ids, count, actions, dtype, error);
-  if (place >= 0) pp_pool_queue_locked(pool, env_ids, count, place, 0);
+  if (place >= 0) {
+    pool->ops.queue_locked(pool, env_ids, count, place, 0);
+  } else {
+    pp_pool_refuse_locked(pool, env_ids, count);
+  }
   pthread_mutex_unlock(&pool->lock);
   // another thread may be waiting for something to be in flight
-  if (place >= 0) pp_gate_wake(pp_pool_gate(pool), 1);
+  if (place >= 0) pp_gate_wake(pool->caller, 1);
   return place < 0 ? place : PP_OK;
 }
 
 /* seeds come one after another, sizes[i] words for the i-th environment named */
 static int store_seeds_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
                               const uint32_t *words, const int32_t *sizes, pp_error *error) {
+  if (words && !sizes) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "seeds without sizes: give the words of each");
+  }
   // one that is too long must not leave others behind
   for (int32_t i = 0; words && i < count; i++) {
     int status = pp_fleet_check_seed(env_ids ? env_ids[i] : i, sizes[i], error);
@@ -203,6 +190,7 @@ static int store_seeds_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
 
 int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_error *error) {
   int status = pp_pool_check(pool, error);
+  if (status >= 0) status = pp_pool_check_here(pool, error);
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
   if (pool->in_flight) {
@@ -250,7 +238,10 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
   env_ids = pp_pool_keep_ids(pool, pool->sent_ids, env_ids, count);
   status = mark_locked(pool, env_ids, count, error);
   if (status >= 0) {
-    if (pool->remote) status = pp_remote_check_locked(pool, env_ids, count, error);
+    if (seed_words || options) status = pp_pool_check_here(pool, error);
+    if (status >= 0 && pool->ops.check_locked) {
+      status = pool->ops.check_locked(pool, env_ids, count, error);
+    }
     if (status >= 0 && options) status = store_reset_options_locked(pool, options, count, error);
     if (status >= 0) {
       status = store_seeds_locked(pool, env_ids, count, seed_words, seed_sizes, error);
@@ -260,9 +251,11 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
   if (status >= 0) {
     ask_locked(pool, env_ids, count, asked);
     if (pool->ring.is_ordered) place = pp_ring_append_locked(&pool->ring, count);
-    pp_pool_queue_locked(pool, env_ids, count, place, 0);
+    pool->ops.queue_locked(pool, env_ids, count, place, 0);
+  } else {
+    pp_pool_refuse_locked(pool, env_ids, count);
   }
   pthread_mutex_unlock(&pool->lock);
-  if (status >= 0) pp_gate_wake(pp_pool_gate(pool), 1);
+  if (status >= 0) pp_gate_wake(pool->caller, 1);
   return status;
 }

@@ -97,11 +97,7 @@ static int check_rest_locked(const pp_pool *pool, int32_t env_id, pp_error *erro
     return pp_error_set(error, PP_ERR_STATE,
                         "environment %d is in flight: receive its result first", env_id);
   }
-  if (pool->remote) {
-    return pp_error_set(error, PP_ERR_STATE,
-                        "environments in worker processes keep their state to themselves");
-  }
-  return PP_OK;
+  return pp_pool_check_here(pool, error);
 }
 
 static size_t returns_bytes(const pp_fleet *fleet) {
@@ -236,6 +232,10 @@ int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
   int status = pp_pool_check(pool, error);
   pp_fleet *fleet = &pool->fleet;
 
+  if (status >= 0 && (count < 0 || (count && (!env_ids || !snapshots || !sizes)))) {
+    status = pp_error_set(error, PP_ERR_ARGUMENT,
+                          "%d snapshots: give as many env_ids, snapshots and sizes", count);
+  }
   if (status < 0) return status;
   // held throughout, so that nobody sends one of them between the checks and the loads
   pthread_mutex_lock(&pool->lock);
@@ -265,7 +265,9 @@ int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
   status = check_sight_locked(pool, env_id, error);
-  if (status >= 0) {
+  if (status >= 0 && !fields) {
+    status = pp_error_set(error, PP_ERR_ARGUMENT, "fields are null: give one address for each");
+  } else if (status >= 0) {
     status = fleet->def->observe(&fleet->envs[env_id], fields, 0);
     if (status < 0) tell(fleet, env_id, status, "observed", error);
   }
@@ -282,6 +284,8 @@ int pp_pool_render(pp_pool *pool, int32_t env_id, pp_image *image, pp_error *err
   status = check_rest_locked(pool, env_id, error);
   if (status >= 0 && !fleet->def->render) {
     status = pp_error_set(error, PP_ERR_STATE, "%s draws no pictures", fleet->def->id);
+  } else if (status >= 0 && !image) {
+    status = pp_error_set(error, PP_ERR_ARGUMENT, "image is null: give the address of a pp_image");
   } else if (status >= 0) {
     status = fleet->def->render(&fleet->envs[env_id], image);
     if (status < 0) tell(fleet, env_id, status, "drawn", error);

@@ -2,7 +2,6 @@
 #include "spill.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "../include/pp_env.h"
 #include "os.h"
@@ -25,8 +24,11 @@ int pp_spill_init(pp_spill *spill, int32_t fd, int64_t reserve, int64_t left, in
   spill->reserve = reserve;
   spill->left = left;
   spill->left_end = left_end;
-  spill->size = lseek(fd, 0, SEEK_END);
-  spill->base = spill->size < 0 ? NULL : pp_os_shared_map(fd, reserve);
+  spill->size = pp_os_shared_size(fd);
+  if (spill->size < 0) return PP_ERR_ARGUMENT;
+  // a growth that failed may have left a part without memory
+  if (spill->size && pp_os_shared_back(fd, 0, spill->size) < 0) return PP_ERR_MEMORY;
+  spill->base = pp_os_shared_map(fd, reserve);
   return spill->base ? PP_OK : PP_ERR_MEMORY;
 }
 

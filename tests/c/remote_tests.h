@@ -18,9 +18,11 @@ typedef struct record {
   int32_t lost;     /* a pp_burial, or NOT_LOST: what became of the turn that is in flight */
   int64_t sends;    /* so far */
   int64_t action;   /* sent last */
+  int32_t is_reset; /* what was sent last is one */
+  int64_t order;    /* bytes left for the turn in flight, 0: none */
   int64_t turns;    /* that its worker has delivered */
   int64_t number;   /* of that worker */
-  int32_t is_late;  /* it died, but after this environment's turn */
+  int32_t is_late;  /* it died, but after this environment's turn, or a reset waits for the next */
   int32_t is_ended; /* the next turn begins an episode */
   int32_t elapsed;
   int64_t shown[4]; /* by its last row */
@@ -53,8 +55,9 @@ static int is_end(int64_t turn) {
   return turn % 7 == 0;
 }
 
-static int is_bad(const crew *w, int64_t action) {
-  return w->fails && action % 5 == 0;
+/* steps of some actions fail */
+static int is_bad(const crew *w, int64_t action, int32_t is_reset) {
+  return w->fails && !is_reset && action % 5 == 0;
 }
 
 /* bytes that a turn replies, 0: none */
@@ -132,7 +135,7 @@ static void take_turn(hand *h, int32_t turn) {
   obs[1] = *(int64_t *)place_of(h, turn, 1) = h->turns[i];
   obs[2] = action;
   obs[3] = h->number;
-  shift->failed[turn] = (uint8_t)is_bad(h->crew, action);
+  shift->failed[turn] = (uint8_t)is_bad(h->crew, action, shift->asked[turn] == PP_ASKED_RESET);
   shift->is_reset[turn] = h->is_ended[i] || shift->asked[turn] == PP_ASKED_RESET;
   shift->rewards[turn] = (double)reward_of(action, h->turns[i]);
   shift->terminated[turn] = (uint8_t)is_end(h->turns[i]);
@@ -191,7 +194,9 @@ __attribute__((unused)) static crew crew_open(int32_t num_envs, int32_t batch_si
   config.action = (pp_field){.name = "action", .dtype = PP_UINT8, .ndim = 1, .shape = {8}};
   c->options = (pp_pool_options){.num_envs = num_envs,
                                  .batch_size = batch_size,
+                                 .thread_affinity_offset = -1,
                                  .autoreset = autoreset,
+                                 .max_episode_steps = -1,
                                  .reward_dtype = PP_FLOAT64};
   CHECK_EQ(pp_pool_create_remote(&config, &c->options, num_lanes, 1, &c->pool, &c->error), PP_OK);
   c->columns = pp_pool_columns(c->pool, &c->num_columns);
@@ -263,6 +268,14 @@ static int64_t next_action(crew *w, int32_t env_id) {
   return r->action = 1 + some_action(env_id, r->sends++, INT64_C(1) << 40);
 }
 
+/* leaves so many bytes for the next turn of an environment */
+__attribute__((unused)) static void crew_order(crew *w, int32_t env_id, int64_t size) {
+  uint8_t bytes[MAX_REPLY];
+  fill(bytes, size, env_id + size);
+  CHECK_EQ(pp_pool_order(w->c.pool, env_id, bytes, size, &w->c.error), PP_OK);
+  w->envs[env_id].order = size;
+}
+
 /* sends steps, or resets */
 __attribute__((unused)) static int32_t crew_send(crew *w, const int32_t *ids, int32_t count,
                                                  int32_t is_reset) {
@@ -279,6 +292,7 @@ __attribute__((unused)) static int32_t crew_send(crew *w, const int32_t *ids, in
     record *r = &w->envs[ids ? ids[i] : i];
     r->is_flying = 1;
     r->lost = NOT_LOST;
+    r->is_reset = is_reset;
     r->is_ended |= is_reset;
   }
   return status;
@@ -304,17 +318,20 @@ static void check_lost(crew *w, int32_t row, int32_t env_id, int32_t has_failed)
   CHECK_EQ(*mark, obs[1]);
   pp_pool_reply(w->c.pool, env_id, &size);
   CHECK_EQ(size, r->lost == PP_BURY_REQUEUE ? 0 : -1);
+  r->order = 0;
   r->elapsed = ((int32_t *)column(&w->c, "elapsed_step"))[row];
   r->is_ended = 1;
   if (!has_failed) memcpy(r->shown, obs, sizeof(r->shown));
 }
 
-static void check_reply(const crew *w, int32_t env_id) {
-  const record *r = &w->envs[env_id];
-  int64_t size;
+/* workers reply an order with itself, else what the action says */
+static void check_reply(crew *w, int32_t env_id) {
+  record *r = &w->envs[env_id];
+  int64_t size, key = r->order ? env_id + r->order : r->action;
   const void *bytes = pp_pool_reply(w->c.pool, env_id, &size);
-  CHECK_EQ(size, reply_size(r->action));
-  if (size > 0) CHECK(is_filled(bytes, size, r->action));
+  CHECK_EQ(size, r->order ? r->order : reply_size(r->action));
+  if (size > 0) CHECK(is_filled(bytes, size, key));
+  r->order = 0;
 }
 
 /* a row that a worker has written */
@@ -331,14 +348,26 @@ static void check_shown(crew *w, int32_t row, int32_t env_id) {
   memcpy(r->shown, obs, sizeof(r->shown));
 }
 
+/* a reset that was in flight when its worker died may be the dead one's, or the next one's */
+static void find_author(crew *w, int32_t env_id, int64_t number) {
+  record *r = &w->envs[env_id];
+  int64_t latest = w->hired[lane_of(w, env_id)];
+  if (number == r->number) return;
+  CHECK(number > r->number && number <= latest);
+  r->turns = 0;
+  r->number = number;
+  r->is_late = number < latest;
+}
+
 static void check_row(crew *w, int32_t row, int32_t env_id, int32_t has_failed) {
   record *r = &w->envs[env_id];
   const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
+  if (r->is_late && r->is_reset) find_author(w, env_id, obs[3]);
   r->turns++;
   r->elapsed = has_failed ? r->elapsed : r->is_ended ? 0 : r->elapsed + 1;
   r->is_ended = has_failed || is_end(r->turns);
   check_reply(w, env_id);
-  CHECK_EQ(has_failed, is_bad(w, r->action));
+  CHECK_EQ(has_failed, is_bad(w, r->action, r->is_reset));
   if (has_failed) {
     CHECK_EQ(obs[1], 0);
   } else {

@@ -1,0 +1,16 @@
+/* Holding: an arena that lives until its pool and all batches that lie in it are done with. */
+#ifndef PP_POOL_HOLDING_H
+#define PP_POOL_HOLDING_H
+
+#include "arena.h"
+
+/* an arena whose first block has so many bytes; null: status says why */
+pp_arena *pp_holding_create(int64_t first_size, int *status);
+
+/* the pool is done with it */
+void pp_holding_release(pp_arena *arena);
+
+/* a block for a batch, null: no memory. pp_batch_free gives it back */
+void *pp_holding_alloc(pp_arena *arena, int64_t size);
+
+#endif

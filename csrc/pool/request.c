@@ -1,0 +1,84 @@
+/* Requests: what the creator asks a worker process outside all stepping, and its answer. */
+#include "error.h"
+#include "remote.h"
+
+static int is_answered(const pp_post *post) {
+  // the worker's answer is there once the number says so
+  return atomic_load_explicit(&post->answered, memory_order_seq_cst) ==
+         atomic_load_explicit(&post->request, memory_order_relaxed);
+}
+
+int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size, pp_error *error) {
+  int status = pp_remote_check_lane(pool, lane, error);
+  pp_remote_lane *own;
+  pp_post *post;
+
+  if (status < 0) return status;
+  own = &pool->remote->lanes[lane];
+  post = &pool->remote->board.posts[lane];
+  pthread_mutex_lock(&pool->lock);
+  if (own->is_dead) {
+    status = pp_error_set(error, PP_ERR_STATE, "worker process %d has died", lane);
+  } else if (!is_answered(post)) {
+    status =
+        pp_error_set(error, PP_ERR_STATE, "worker process %d is asked something already", lane);
+  } else {
+    status = pp_remote_leave(pool, &own->request, bytes, size, error);
+  }
+  if (status >= 0) {
+    post->order = own->request;
+    post->reply.size = 0;
+    // publishes the order
+    atomic_fetch_add_explicit(&post->request, 1, memory_order_seq_cst);
+    pp_board_wake(&pool->remote->board, lane);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+/* the answer that has come; what was asked is not needed any more */
+static int32_t take_answer(pp_pool *pool, int32_t lane, const void **bytes, int64_t *size,
+                           pp_error *error) {
+  pp_remote_lane *own = &pool->remote->lanes[lane];
+  pp_message answer;
+  int is_heard = pp_remote_hear(pool, lane, &pool->remote->board.posts[lane].reply, &answer);
+
+  pthread_mutex_lock(&pool->lock);
+  if (is_answered(&pool->remote->board.posts[lane])) {
+    pp_remote_leave(pool, &own->request, NULL, 0, NULL);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  if (answer.size == -1) {
+    return pp_error_set(error, PP_ERR_STATE, "worker process %d died before it answered", lane);
+  }
+  if (!is_heard) {
+    return pp_error_set(error, PP_ERR_STATE,
+                        "the answer of worker process %d lies outside of its memory: look for code "
+                        "there that writes beyond its arrays",
+                        lane);
+  }
+  *bytes = own->replies + answer.offset;
+  *size = answer.size;
+  return 1;
+}
+
+int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void **bytes,
+                       int64_t *size, pp_error *error) {
+  const int64_t slice = 100000000;
+  int status = pp_remote_check_lane(pool, lane, error);
+  const pp_post *post;
+  uint32_t epoch;
+
+  if (status < 0) return status;
+  if (!bytes || !size) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "nowhere to put an answer: bytes or size is null");
+  }
+  post = &pool->remote->board.posts[lane];
+  epoch = pp_gate_enter(pool->caller);
+  if (!is_answered(post) && pp_pool_check(pool, NULL) >= 0) {
+    pp_gate_sleep(pool->caller, epoch, timeout >= 0 && timeout < slice ? timeout : slice);
+  }
+  pp_gate_leave(pool->caller);
+  if (is_answered(post)) return take_answer(pool, lane, bytes, size, error);
+  return pp_pool_check(pool, error);
+}
