@@ -1,0 +1,184 @@
+"""JointEnv: a PettingZoo parallel environment as one of Gymnasium's; worker processes load this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector.utils import batch_space, create_empty_array, iterate
+
+if TYPE_CHECKING:
+    from parallel_pool.buffers import Array
+
+# rows of an observation's "marks"
+LIVE, TERMINATED, TRUNCATED = range(3)
+
+
+class JointEnv(gymnasium.Env[Any, Any]):
+    """All agents of a PettingZoo `ParallelEnv`, seen as one Gymnasium environment.
+
+    An action is a dict by agent, of which those of agents that do not live are ignored. An
+    observation is a dict of
+
+    - "observation": by agent; zeros of whom the environment told nothing;
+    - "reward": float64 (k,), one for each of `possible_agents`; 0 of whom it told nothing;
+    - "marks": int8 (3, k): who lives, and so acts in the next step; who was terminated, truncated.
+
+    The episode ends when no agent lives. Infos are the environment's own, without empty ones.
+
+    Attributes:
+        env: the parallel environment. `get_wrapper_attr` and its like, which is how a pool calls
+            methods and reads attributes, see this one.
+        possible_agents: a list of all agents.
+    """
+
+    def __init__(self, make: Callable[[], Any], carries: bool = False) -> None:
+        """Makes the environment.
+
+        Args:
+            make: returns a `ParallelEnv`.
+            carries: a reset right after the end of an episode repeats the rewards and ends that
+                the episode's last step told; for SAME_STEP, where it comes in place of that step.
+
+        Raises:
+            TypeError: it is none.
+        """
+        self.env = env = make()
+        self.possible_agents = _agents(env)
+        self.metadata = dict(getattr(env, "metadata", None) or {})
+        self.render_mode = getattr(env, "render_mode", None)
+        self._carries = carries
+        self._carried: tuple[Array, Array] | None = None
+        self._places = {agent: i for i, agent in enumerate(self.possible_agents)}
+        k = len(self._places)
+        # pairs, because a dict's keys would be put in another order
+        seen = {agent: env.observation_space(agent) for agent in self.possible_agents}
+        self.observation_space = spaces.Dict(
+            [
+                ("observation", spaces.Dict(list(seen.items()))),
+                ("reward", spaces.Box(-np.inf, np.inf, (k,), np.float64)),
+                ("marks", spaces.MultiBinary((3, k))),
+            ]
+        )
+        self.action_space = spaces.Dict(
+            [(agent, env.action_space(agent)) for agent in self.possible_agents]
+        )
+        self._nothing = {agent: empty(space) for agent, space in seen.items()}
+        # in the environment's order; None before the first reset
+        self._live: list[Any] | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Starts an episode; seed and options are the environment's own."""
+        carried, self._carried = self._carried, None
+        told, infos = self.env.reset(seed=seed, options=options)
+        self._live = list(self.env.agents)
+        reward, marks = carried or self._blank()
+        self._mark_live(marks)
+        return self._observation(told, reward, marks), _without_empty(infos)
+
+    def step(self, action: Mapping[Any, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Lets all live agents act. The reward is the sum of theirs.
+
+        Raises:
+            ResetNeeded: it was never reset.
+        """
+        if self._live is None:
+            raise ResetNeeded("a step before the first reset: call reset() first")
+        told, rewards, terminations, truncations, infos = self.env.step(
+            {agent: action[agent] for agent in self._live}
+        )
+        reward, marks = self._blank()
+        for i, agent in enumerate(self.possible_agents):
+            reward[i] = rewards.get(agent, 0)
+            marks[TERMINATED, i] = bool(terminations.get(agent))
+            marks[TRUNCATED, i] = bool(truncations.get(agent))
+        # some leave those among the agents whose end they have told
+        self._live = [
+            agent
+            for agent in self.env.agents
+            if not (terminations.get(agent) or truncations.get(agent))
+        ]
+        self._mark_live(marks)
+        is_over = not self._live
+        is_terminated = is_over and bool(marks[TERMINATED].any())
+        if is_over and self._carries:
+            self._carried = reward.copy(), marks.copy()
+        observation = self._observation(told, reward, marks)
+        total = float(reward.sum())
+        return observation, total, is_terminated, is_over != is_terminated, _without_empty(infos)
+
+    def render(self) -> Any:
+        """Returns what the environment's `render` returns."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Closes the environment."""
+        self.env.close()
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """Returns an attribute of the parallel environment."""
+        return getattr(self.env, name)
+
+    def has_wrapper_attr(self, name: str) -> bool:
+        """Whether the parallel environment has an attribute."""
+        return hasattr(self.env, name)
+
+    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+        """Sets an attribute of the parallel environment."""
+        setattr(self.env, name, value)
+        return True
+
+    def _blank(self) -> tuple[Array, Array]:
+        """A reward and marks of nobody."""
+        k = len(self.possible_agents)
+        return np.zeros(k), np.zeros((3, k), np.int8)
+
+    def _mark_live(self, marks: Array) -> None:
+        marks[LIVE] = 0
+        for agent in self._live or ():
+            place = self._places.get(agent)
+            if place is None:
+                raise ValueError(
+                    f"agent {agent!r} is none of possible_agents={self.possible_agents}: its"
+                    " environment must name all agents that there can be"
+                )
+            marks[LIVE, place] = 1
+
+    def _observation(self, told: Mapping[Any, Any], reward: Array, marks: Array) -> dict[str, Any]:
+        by_agent = {agent: told.get(agent, nothing) for agent, nothing in self._nothing.items()}
+        return {"observation": by_agent, "reward": reward, "marks": marks}
+
+
+def empty(space: spaces.Space[Any]) -> Any:
+    """Returns a space's value of zeros, or what comes next to it; None if nobody knows one."""
+    if isinstance(space, spaces.Box):
+        # a single number, too, is an array
+        return np.zeros(space.shape, space.dtype)
+    batch = create_empty_array(space, 1)
+    return None if batch is None else next(iter(iterate(batch_space(space, 1), batch)))
+
+
+def _agents(env: Any) -> list[Any]:
+    """Returns an environment's possible agents; TypeError if it is no parallel environment."""
+    if hasattr(env, "agent_iter"):
+        raise TypeError(
+            f"{env} steps one agent after another: give a parallel environment, such as"
+            " pettingzoo.utils.conversions.aec_to_parallel makes of it"
+        )
+    try:
+        return list(env.possible_agents)
+    except AttributeError as error:
+        raise TypeError(
+            f"{env!r} has no possible_agents: give functions that make PettingZoo parallel"
+            " environments with a fixed set of agents"
+        ) from error
+
+
+def _without_empty(infos: Mapping[Any, Any]) -> dict[str, Any]:
+    return {key: info for key, info in infos.items() if not (isinstance(info, dict) and not info)}

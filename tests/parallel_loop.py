@@ -1,0 +1,111 @@
+"""What `PoolParallelEnv` promises, as plainly as can be: a loop over PettingZoo environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
+
+
+class Loop:
+    """n environments, one after another.
+
+    Args:
+        env_fns: make them.
+        mode: how episodes start again.
+        nothing: by agent, what stands for an observation that was not told; zeros.
+    """
+
+    def __init__(
+        self,
+        env_fns: Sequence[Callable[[], Any]],
+        mode: AutoresetMode,
+        nothing: Mapping[Any, Any] | None = None,
+    ) -> None:
+        self.envs = [make() for make in env_fns]
+        self.mode, self.nothing = mode, nothing or {}
+        first = self.envs[0]
+        self.agents = first.possible_agents
+        self.spaces = {agent: first.observation_space(agent) for agent in self.agents}
+        self.shown: list[Any] = [None] * len(self.envs)
+        # collects infos as vector environments do
+        self.infos = gymnasium.vector.VectorEnv()
+        self.infos.num_envs = len(self.envs)
+
+    def batch(self, told: Sequence[Any]) -> dict[Any, Any]:
+        """Arrays by agent of what each environment told."""
+        found = {}
+        for agent, space in self.spaces.items():
+            nothing = self.nothing.get(agent)
+            if nothing is None:
+                nothing = np.zeros(space.shape or (), space.dtype)
+            items = [(each or {}).get(agent, nothing) for each in told]
+            found[agent] = concatenate(space, items, create_empty_array(space, len(told)))
+        return found
+
+    def number(self, told: Sequence[Any], dtype: Any) -> dict[Any, Any]:
+        return {agent: np.array([t.get(agent, 0) for t in told], dtype) for agent in self.agents}
+
+    def merge(self, told: Sequence[Any]) -> dict[Any, Any]:
+        merged: dict[Any, Any] = {}
+        for i, infos in enumerate(told):
+            if infos is not None:
+                own = {key: info for key, info in infos.items() if info}
+                merged = self.infos._add_info(merged, own, i)
+        by_agent = {agent: merged.pop(agent, {}) for agent in self.agents}
+        return by_agent | {k: v for k, v in merged.items() if k[1:] not in map(str, self.agents)}
+
+    def live(self) -> dict[Any, Any]:
+        return {
+            agent: np.array([agent in env.agents for env in self.envs]) for agent in self.agents
+        }
+
+    def reset(self, seed: int, mask: Any = None, low: int | None = None) -> Any:
+        infos: list[Any] = [None] * len(self.envs)
+        for i, env in enumerate(self.envs):
+            if mask is None or mask[i]:
+                options = None if low is None else {"low": low}
+                self.shown[i], infos[i] = env.reset(seed=seed + i, options=options)
+        return self.batch(self.shown), self.merge(infos)
+
+    def step(self, actions: dict[Any, Any]) -> Any:
+        n = len(self.envs)
+        rows: list[Any] = [({}, {}, {}, {})] * n
+        finals: list[Any] = [None] * n
+        final_infos: list[Any] = [None] * n
+        acts = {agent: batch_space(self.envs[0].action_space(agent), n) for agent in self.agents}
+        each = {agent: list(iterate(acts[agent], actions[agent])) for agent in actions}
+        for i, env in enumerate(self.envs):
+            if not env.agents:
+                self.shown[i], infos = env.reset()
+                rows[i] = {}, {}, {}, infos
+                continue
+            self.shown[i], *row = env.step({agent: each[agent][i] for agent in env.agents})
+            if self.mode is AutoresetMode.SAME_STEP and not env.agents:
+                finals[i], final_infos[i] = self.shown[i], row[3]
+                self.shown[i], row[3] = env.reset()
+            rows[i] = row
+        rewards, terminations, truncations, told = zip(*rows, strict=True)
+        infos = self.merge(told)
+        if any(finals):
+            is_final = np.array([final is not None for final in finals])
+            infos["final_obs"] = self.batch(finals)
+            infos["final_info"] = self.merge(final_infos)
+            infos["_final_obs"], infos["_final_info"] = is_final, is_final
+        flags = self.number(terminations, np.bool_), self.number(truncations, np.bool_)
+        return self.batch(self.shown), self.number(rewards, np.float64), *flags, infos
+
+
+def sample(envs: Any, rng: np.random.Generator) -> dict[Any, Any]:
+    """Actions of everybody, as arrays."""
+    actions = {}
+    for agent in envs.possible_agents:
+        space = envs.action_space(agent)
+        space.seed(int(rng.integers(1 << 30)))
+        items = [space.sample() for _ in range(envs.num_envs)]
+        actions[agent] = concatenate(space, items, create_empty_array(space, envs.num_envs))
+    return actions

@@ -1,0 +1,463 @@
+"""PoolParallelEnv equals a plain loop over the same PettingZoo environments."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.test import parallel_api_test
+
+from parallel_pool.compat.pettingzoo import PoolParallelEnv
+from parallel_pool.compat.pettingzoo_env import JointEnv
+from parallel_pool.errors import StateError, WorkerError
+from tests.parallel_loop import Loop, sample
+from tests.same import assert_same
+
+MODES = list(AutoresetMode)
+
+# what an agent of each space is shown where it is told nothing
+NOTHING: dict[Any, Any] = {
+    "walker": np.zeros(2, np.float32),
+    "bird": np.int64(0),
+    7: {"grid": np.zeros((2, 2), np.int16), "mask": np.zeros(3, np.int8)},
+    "late": np.zeros((), np.float64),
+}
+
+
+class Relay(ParallelEnv[Any, Any, Any]):
+    """Agents of all sorts, whose lives end at different times; one is born on the way.
+
+    Args:
+        longest: steps that an agent may live.
+        leaves_dead: whether agents stay in `agents` when their end was told.
+        order: of the agents.
+        fails_at: step of every episode that raises.
+    """
+
+    def __init__(
+        self,
+        longest: int = 5,
+        leaves_dead: bool = False,
+        order: Sequence[Any] = ("walker", "bird", 7, "late"),
+        fails_at: int = -1,
+    ) -> None:
+        self.metadata = {"name": "relay_v0"}
+        self.render_mode = "ansi"
+        self.longest, self.leaves_dead, self.fails_at = longest, leaves_dead, fails_at
+        self.possible_agents = list(order)
+        self.agents = []
+        self.seen = {
+            "walker": spaces.Box(-9, 9, (2,), np.float32),
+            "bird": spaces.Discrete(50),
+            7: spaces.Dict(grid=spaces.Box(0, 99, (2, 2), np.int16), mask=spaces.MultiBinary(3)),
+            "late": spaces.Box(-9, 9, (), np.float64),
+        }
+        self.acts = {
+            "walker": spaces.Discrete(4),
+            "bird": spaces.Box(-1, 1, (2,), np.float32),
+            7: spaces.MultiDiscrete([3, 4]),
+            "late": spaces.Dict(x=spaces.Discrete(2), y=spaces.MultiBinary(2)),
+        }
+        self.rng = np.random.default_rng()
+        self.told: dict[Any, Any] = {}
+
+    def observation_space(self, agent: Any) -> spaces.Space[Any]:
+        return self.seen[agent]
+
+    def action_space(self, agent: Any) -> spaces.Space[Any]:
+        return self.acts[agent]
+
+    def observe(self) -> dict[Any, Any]:
+        a, b = self.rng.random(2), self.rng.integers(0, 50, 5)
+        shown: dict[Any, Any] = {
+            "walker": a.astype(np.float32),
+            "bird": b[0],
+            7: {"grid": b[1:].reshape(2, 2).astype(np.int16), "mask": (b[:3] % 2).astype(np.int8)},
+            "late": np.array(a.sum()),
+        }
+        return {agent: shown[agent] for agent in self.agents}
+
+    def reset(self, seed: Any = None, options: Any = None) -> tuple[Any, Any]:
+        if seed is not None:
+            self.rng = np.random.default_rng(seed)
+        self.count = 0
+        self.ends = {a: int(self.rng.integers(1, self.longest + 1)) for a in self.possible_agents}
+        self.agents = [agent for agent in self.possible_agents if agent != "late"]
+        infos: dict[Any, Any] = {agent: {} for agent in self.agents}
+        infos[self.agents[0]] = {"options": (options or {}).get("low", -1)}
+        return self.observe(), infos
+
+    def step(self, actions: dict[Any, Any]) -> tuple[Any, Any, Any, Any, Any]:
+        assert list(actions) == [a for a in self.agents if self.ends[a] > self.count], actions
+        if self.count == self.fails_at:
+            raise ZeroDivisionError(f"at step {self.count}")
+        self.count += 1
+        self.told = actions
+        self.agents = list(actions)
+        observations = self.observe()
+        draw = self.rng.random()
+        rewards = {agent: draw + i for i, agent in enumerate(self.agents)}
+        over = [agent for agent in self.agents if self.ends[agent] == self.count]
+        terminations = {agent: agent in over and draw < 0.5 for agent in self.agents}
+        truncations = {agent: agent in over and draw >= 0.5 for agent in self.agents}
+        infos: dict[Any, Any] = {agent: {} for agent in self.agents}
+        infos[self.agents[-1]] = {"action": self.told[self.agents[-1]], "n": self.count}
+        infos["common"] = {"draw": draw}
+        if self.count == 2 and len(over) < len(self.agents) and "late" in self.possible_agents:
+            self.agents.append("late")
+            self.ends["late"] += 2
+        if not self.leaves_dead or len(over) == len(self.agents):
+            self.agents = [agent for agent in self.agents if agent not in over]
+        return observations, rewards, terminations, truncations, infos
+
+    def state(self) -> np.ndarray[Any, Any]:
+        return np.array([self.count, len(self.agents)])
+
+    def render(self) -> Any:
+        return f"step {self.count}"
+
+
+class Crowd(ParallelEnv[Any, Any, Any]):
+    """More agents than arrays fit into a pool, who are told how often they acted."""
+
+    def __init__(self) -> None:
+        self.metadata = {"name": "crowd_v0"}
+        self.possible_agents = [f"agent_{i}" for i in range(40)]
+        self.space = spaces.Box(-1, 99, (2,), np.float32)
+        self.acts = spaces.Discrete(3)
+
+    def observation_space(self, agent: Any) -> spaces.Space[Any]:
+        return self.space
+
+    def action_space(self, agent: Any) -> spaces.Space[Any]:
+        return self.acts
+
+    def reset(self, seed: Any = None, options: Any = None) -> tuple[Any, Any]:
+        self.agents = list(self.possible_agents)
+        self.sums = dict.fromkeys(self.agents, 0 if seed is None else seed)
+        return self.observe(), {agent: {} for agent in self.agents}
+
+    def observe(self) -> dict[Any, Any]:
+        return {agent: np.full(2, self.sums[agent], np.float32) for agent in self.agents}
+
+    def step(self, actions: dict[Any, Any]) -> tuple[Any, Any, Any, Any, Any]:
+        for agent, action in actions.items():
+            self.sums[agent] += action
+        shown = self.observe()
+        rewards = {agent: float(action) for agent, action in actions.items()}
+        over = {agent: self.sums[agent] > 8 for agent in actions}
+        self.agents = [agent for agent in self.agents if not over[agent]]
+        return shown, rewards, over, dict.fromkeys(actions, False), {a: {} for a in actions}
+
+
+@contextmanager
+def pool(env_fns: Sequence[Callable[[], Any]], **kwargs: Any) -> Iterator[PoolParallelEnv]:
+    kwargs = {"num_workers": min(2, len(env_fns)), "context": "fork", **kwargs}
+    with PoolParallelEnv(env_fns, **kwargs) as envs:
+        yield envs
+
+
+ENVS: dict[str, Callable[[], Any]] = {
+    "relay": Relay,
+    "relay of another order": partial(Relay, order=(7, "walker", "late", "bird")),
+    "crowd": Crowd,
+}
+
+
+def test_environments_are_what_pettingzoo_says() -> None:
+    # who is born on the way is no part of that test: it gives no action for them
+    parallel_api_test(Relay(order=("walker", "bird", 7)), num_cycles=30)
+    parallel_api_test(Crowd(), num_cycles=30)
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("name", ENVS)
+def test_equals_a_plain_loop(name: str, mode: AutoresetMode) -> None:
+    loop = Loop([ENVS[name]] * 5, mode, NOTHING)
+    rng = np.random.default_rng(4)
+    with pool([ENVS[name]] * 5, autoreset_mode=mode) as envs:
+        assert not envs.agents
+        assert_same(envs.reset(seed=3), loop.reset(3), "reset")
+        deaths = ends = 0
+        for step in range(40):
+            assert_same(envs.live, loop.live(), f"live before step {step}")
+            before = envs.live
+            actions = sample(envs, rng)
+            result, expected = envs.step(actions), loop.step(actions)
+            assert_same(result, expected, f"step {step}")
+            over = ~np.any(list(envs.live.values()), axis=0)
+            if mode is AutoresetMode.DISABLED and over.any():
+                options = {"reset_mask": over.copy(), "low": step}
+                again = envs.reset(seed=step, options=options)
+                assert_same(again, loop.reset(step, over, step), f"reset at {step}")
+            deaths += sum((result[2][a] | result[3][a]).sum() for a in envs.possible_agents)
+            ends += int(np.any(list(before.values()), axis=0).sum())
+        assert deaths > 20
+        # with NEXT_STEP some steps were resets
+        assert (ends < 5 * 40) == (mode is AutoresetMode.NEXT_STEP)
+
+
+def test_agents_that_nobody_told_of_are_zeros() -> None:
+    with pool([Relay] * 4, num_workers=1) as envs:
+        observations, _ = envs.reset(seed=1)
+        assert envs.agents == ["walker", "bird", 7] and envs.num_agents == 3
+        assert envs.max_num_agents == 4
+        assert not observations["late"].any() and observations["walker"].all()
+        rng = np.random.default_rng(0)
+        told = gone = 0
+        for _ in range(20):
+            lived = {agent: lives.copy() for agent, lives in envs.live.items()}
+            over = ~np.any(list(lived.values()), axis=0)
+            observations, rewards, *_ = envs.step(sample(envs, rng))
+            dead = ~lived["walker"] & ~over
+            assert not observations["walker"][dead].any() and not rewards["walker"][dead].any()
+            assert observations["walker"][lived["walker"]].all()
+            assert rewards["walker"][lived["walker"]].all()
+            told, gone = told + int(lived["walker"].sum()), gone + int(dead.sum())
+        assert told > 10 and gone > 10
+
+
+def test_dead_agents_that_stay_among_the_agents_do_not_act() -> None:
+    """`Relay` itself asserts who acts."""
+    with pool([partial(Relay, leaves_dead=True)] * 3, num_workers=1) as envs:
+        envs.reset(seed=1)
+        rng = np.random.default_rng(0)
+        ends = 0
+        for _ in range(40):
+            envs.step(sample(envs, rng))
+            ends += int((~np.any(list(envs.live.values()), axis=0)).sum())
+        assert ends > 6
+
+
+def test_results_are_the_callers_own() -> None:
+    loop = Loop([Relay] * 3, AutoresetMode.NEXT_STEP, NOTHING)
+    rng = np.random.default_rng(5)
+    with pool([Relay] * 3) as envs:
+        assert_same(envs.reset(seed=2), loop.reset(2), "reset")
+        for step in range(12):
+            actions = sample(envs, rng)
+            result = envs.step(actions)
+            assert_same(result, loop.step(actions), f"step {step}")
+            for part in result[:4]:
+                for value in (*part.values(), *envs.live.values()):
+                    for array in value.values() if isinstance(value, dict) else [value]:
+                        array[...] = 1
+            assert_same(envs.live, loop.live(), f"live after step {step}")
+
+
+# ------------------------------------------------------------------------------------ actions --
+
+
+def test_actions_may_be_left_out_of_those_who_live_nowhere() -> None:
+    with pool([Relay] * 3) as envs:
+        envs.reset(seed=1)
+        actions = sample(envs, np.random.default_rng(0))
+        del actions["late"]
+        envs.step(actions)
+        del actions[7]
+        with pytest.raises(ValueError, match=r"no actions for agent 7, which lives in env.* \d"):
+            envs.step(actions)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        (lambda actions: [actions], TypeError, "actions are a list: give a dict"),
+        (lambda actions: actions | {"nobody": [1]}, ValueError, "no agent 'nobody'"),
+        (lambda actions: actions | {"walker": [1]}, ValueError, r"actions\['walker'\] have shape"),
+        (lambda actions: actions | {"walker": ["x"] * 3}, TypeError, "'walker'"),
+    ],
+)
+def test_wrong_actions_step_nobody(change: Any, error: Any, match: str) -> None:
+    loop = Loop([Relay] * 3, AutoresetMode.NEXT_STEP, NOTHING)
+    with pool([Relay] * 3) as envs:
+        envs.reset(seed=1)
+        loop.reset(1)
+        actions = sample(envs, np.random.default_rng(0))
+        with pytest.raises(error, match=match):
+            envs.step(change(actions))
+        assert_same(envs.step(actions), loop.step(actions), "step")
+
+
+def test_step_before_reset_and_after_the_end() -> None:
+    with pool([Relay] * 2, autoreset_mode=AutoresetMode.DISABLED) as envs:
+        actions = sample(envs, np.random.default_rng(0))
+        with pytest.raises(ResetNeeded, match="call reset"):
+            envs.step(actions)
+        envs.reset(seed=1)
+        with pytest.raises(StateError, match="reset_mask"):
+            for _ in range(20):
+                envs.step(actions)
+
+
+# ----------------------------------------------------------------------- what is in them --
+
+
+def test_methods_and_attributes_are_the_environments() -> None:
+    with pool([Relay, partial(Relay, longest=6)]) as envs:
+        assert envs.metadata["name"] == "relay_v0" and envs.render_mode == "ansi"
+        assert envs.observation_space("bird") == spaces.Discrete(50)
+        assert envs.action_space(7) == spaces.MultiDiscrete([3, 4])
+        envs.reset(seed=1)
+        assert envs.get_attr("longest") == (5, 6)
+        envs.set_attr("longest", [8, 9])
+        assert envs.get_attr("longest") == (8, 9)
+        assert envs.call("action_space", "walker") == (spaces.Discrete(4),) * 2
+        assert envs.state().tolist() == [[0, 3], [0, 3]]
+        assert envs.render() == ("step 0", "step 0")
+        assert repr(envs) == "PoolParallelEnv(num_envs=2, agents=['walker', 'bird', 7, 'late'])"
+        assert not envs.closed
+    assert envs.closed
+
+
+def test_joint_environment_is_one_of_gymnasiums() -> None:
+    env = JointEnv(Relay)
+    with pytest.raises(ResetNeeded):
+        env.step({})
+    env.action_space.seed(1)
+    total, ends = 0.0, []
+    observation, _ = env.reset(seed=1)
+    for _ in range(40):
+        assert env.observation_space.contains(observation)
+        observation, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+        assert reward == observation["reward"].sum()
+        total += reward
+        assert (terminated or truncated) == (not env.env.agents)
+        if terminated or truncated:
+            assert terminated != truncated
+            ends.append(terminated)
+            observation, _ = env.reset()
+    assert total > 0 and True in ends and False in ends
+
+
+def test_joint_environment_carries_the_last_rewards_over_a_reset() -> None:
+    """Once, into the reset right after the end, and without a change of what was returned."""
+    env = JointEnv(partial(Relay, longest=1), carries=True)
+    observation, _ = env.reset(seed=1)
+    assert not observation["reward"].any()
+    last, *_ = env.step(env.action_space.sample())
+    assert last["reward"].any() and not last["marks"][0].any()
+    before = {name: last[name].copy() for name in ("reward", "marks")}
+    first, _ = env.reset()
+    assert (first["reward"] == last["reward"]).all()
+    assert (first["marks"][1:] == last["marks"][1:]).all() and first["marks"][0].any()
+    assert all((last[name] == value).all() for name, value in before.items())
+    again, _ = env.reset()
+    assert not again["reward"].any() and not again["marks"][1:].any()
+
+
+# -------------------------------------------------------------------------------------- wrong --
+
+
+class Turns(AECEnv[Any, Any, Any]):
+    """An environment whose agents act one after another."""
+
+    def __init__(self) -> None:
+        self.metadata, self.possible_agents = {"name": "turns_v0"}, ["a"]
+
+
+class Surprise(Relay):
+    """Names an agent that it had not told of."""
+
+    def reset(self, seed: Any = None, options: Any = None) -> tuple[Any, Any]:
+        result = super().reset(seed, options)
+        self.agents.append("uninvited")
+        return result
+
+
+@pytest.mark.parametrize(
+    ("env_fns", "error", "match"),
+    [
+        ([Turns], TypeError, "aec_to_parallel"),
+        ([lambda: gymnasium.make("CartPole-v1")], TypeError, "no possible_agents"),
+        ([Relay(), Relay], TypeError, r"env_fns\[0\]"),
+        ([], ValueError, "env_fns is empty"),
+        ([Relay, partial(Relay, order=("walker", "bird"))], RuntimeError, "must be equal"),
+        (
+            [Relay, partial(Relay, order=("bird", "walker", 7, "late"))],
+            RuntimeError,
+            r"environment 1 has possible_agents=\['bird'",
+        ),
+    ],
+)
+def test_wrong_environments_are_refused(env_fns: Any, error: Any, match: str) -> None:
+    with pytest.raises(error, match=match), pool(env_fns):
+        pass
+
+
+def test_unknown_agents_are_refused() -> None:
+    with (
+        pool([Surprise]) as envs,
+        pytest.raises(ValueError, match="'uninvited' is none of possible_agents"),
+    ):
+        envs.reset(seed=1)
+
+
+def test_an_environment_that_raises_begins_another_episode() -> None:
+    with pool([Relay, partial(Relay, longest=9, fails_at=1)]) as envs:
+        rng = np.random.default_rng(0)
+        envs.reset(seed=[0, 4])
+        envs.step(sample(envs, rng))
+        with pytest.raises(ZeroDivisionError, match="at step 1"):
+            envs.step(sample(envs, rng))
+        _, rewards, terminations, _, infos = envs.step(sample(envs, rng))
+        assert rewards["walker"][1] == 0 and not terminations["walker"][1]
+        assert infos["walker"]["_options"][1]
+        assert envs.live["walker"][1]
+
+
+@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+def test_environments_of_a_dead_worker_come_back_cut_short(mode: AutoresetMode) -> None:
+    env_fns = [partial(Relay, longest=3)] * 4
+    with pool(env_fns, on_error="restart", autoreset_mode=mode) as envs:
+        rng = np.random.default_rng(0)
+        envs.reset(seed=1)
+        envs.step(sample(envs, rng))
+        lived = {agent: lives.copy() for agent, lives in envs.live.items()}
+        pid = envs.vector_env.pool.apply(lambda env: os.getpid())[3]
+        os.kill(pid, signal.SIGKILL)
+        _, rewards, terminations, truncations, infos = envs.step(sample(envs, rng))
+        assert infos["worker_restarted"].tolist() == [False, False, True, True]
+        assert infos["restart_seed"][2:].all()
+        for agent in envs.possible_agents:
+            assert not rewards[agent][2:].any() and not terminations[agent][2:].any()
+            assert (truncations[agent][2:] == lived[agent][2:]).all()
+        assert any(lives[2:].any() for lives in lived.values())
+        if mode is not AutoresetMode.SAME_STEP:
+            assert not np.any(list(envs.live.values()), axis=0)[2:].any()
+        if mode is AutoresetMode.DISABLED:
+            over = ~np.any(list(envs.live.values()), axis=0)
+            envs.reset(options={"reset_mask": over, "low": 1})
+        elif mode is AutoresetMode.NEXT_STEP:
+            _, _, _, _, infos = envs.step(sample(envs, rng))
+            assert infos["walker"]["_options"][2:].all()
+        assert envs.live["walker"][2:].all()
+        for _ in range(3):
+            if mode is not AutoresetMode.DISABLED:
+                envs.step(sample(envs, rng))
+
+
+class Fatal(Relay):
+    """Ends its process at its first step."""
+
+    def step(self, actions: dict[Any, Any]) -> tuple[Any, Any, Any, Any, Any]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("still alive")
+
+
+def test_dead_worker_without_restart_is_an_error() -> None:
+    with pool([Relay, Fatal]) as envs:
+        envs.reset(seed=1)
+        with pytest.raises(WorkerError, match="killed by SIGKILL while it stepped environment 1"):
+            envs.step(sample(envs, np.random.default_rng(0)))
