@@ -570,11 +570,19 @@ class ProcessPool(BasePool):
         Args:
             grace: seconds until those that have not ended are killed.
         """
-        try:
-            super().close()
-        finally:
-            if hasattr(self, "_crew"):
-                self._crew.close(grace=grace)
+        interrupt = None
+        is_over = False
+        while not is_over:
+            try:
+                super().close()
+                if hasattr(self, "_crew"):
+                    self._crew.close(grace=grace)
+                is_over = True
+            except KeyboardInterrupt as error:
+                # whoever is in a hurry need not wait, but all must end
+                interrupt, grace = error, 0.0
+        if interrupt is not None:
+            raise interrupt
 
 
 def _limits(timeout: float | None, start: float | None) -> tuple[float | None, float | None]:

@@ -1,181 +1,521 @@
-"""Workers that die, and environments that raise or hang, as the user of a pool meets them."""
+"""Workers that die and are not replaced, and the end of a pool, whoever asks for it and however."""
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 
-from parallel_pool.errors import EnvError, PoolTimeoutError, StateError, WorkerError
-from parallel_pool.workers.messages import INFO
+from parallel_pool.errors import (
+    ClosedError,
+    ForkedError,
+    PoolTimeoutError,
+    StateError,
+    WorkerError,
+)
+from parallel_pool.workers import crew
 from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.test_interrupt import Interrupter
+from tests.faults.test_threads import Thread
+from tests.faults.toys import (
+    ACTIONS,
+    ENV_ID,
+    LIMIT,
+    OBS,
+    Counting,
+    InTurn,
+    Trouble,
+    alarm,
+    has_ended,
+    kill,
+    kill_self,
+    nothing,
+    pool_of,
+    sleep_for_ever,
+    until,
+    until_stepping,
+    worker_of,
+)
 
-LIMIT = 60.0
-
-
-@pytest.fixture(autouse=True)
-def alarm() -> Iterator[None]:
-    """A test that hangs fails."""
-
-    def fail(*_: Any) -> None:
-        raise AssertionError(f"not done within {LIMIT} s")
-
-    before = signal.signal(signal.SIGALRM, fail)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
-class Counting(gymnasium.Env[Any, Any]):
-    """Shows how many steps it has made, and does what `trouble` says at the one called `when`."""
-
-    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def __init__(self, trouble: Callable[[], Any] | None = None, when: int = 3) -> None:
-        self.trouble, self.when = trouble, when
-        self.steps = self.first = 0
-
-    def _show(self) -> Any:
-        return np.array([self.steps, self.first], np.float32)
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        self.steps = 0
-        self.first = int(self.np_random.integers(1000)) if seed is not None else -1
-        return self._show(), {}
-
-    def step(self, action: Any) -> Any:
-        self.steps += 1
-        if self.trouble is not None and self.steps == self.when:
-            self.trouble()
-        return self._show(), 1.0, False, False, {}
-
-
-def raise_with_percent() -> None:
-    raise KeyError("what %d is %s")
+__all__ = ["alarm"]
 
 
 def segfault() -> None:
-    os.kill(os.getpid(), signal.SIGSEGV)
+    ctypes.string_at(0)
 
 
-def sleep_for_ever() -> None:
-    time.sleep(1e6)
+def pids_of(pool: ProcessPool) -> list[int]:
+    return [worker.pid for worker in pool._crew._workers if worker is not None]
 
 
-def pool_of(trouble: Callable[[], Any] | None, **options: Any) -> ProcessPool:
-    """Four environments in two workers, of which number 2 has trouble."""
-    env_fns: list[Callable[[], Any]] = [Counting, Counting, lambda: Counting(trouble), Counting]
-    return ProcessPool(env_fns, num_workers=2, start_method="fork", **options)
+def all_ended(pids: list[int]) -> bool:
+    return all(map(has_ended, pids))
 
 
-ACTIONS = np.zeros(4, np.int64)
-
-
-def worker_of(pool: ProcessPool, lane: int) -> Any:
-    worker = pool._crew._workers[lane]
-    assert worker is not None
-    return worker
-
-
-def test_an_environment_that_raises_is_told_as_it_raised() -> None:
-    with pool_of(raise_with_percent) as pool:
-        pool.reset(seed=0)
-        pool.step(ACTIONS)
-        pool.step(ACTIONS)
-        with pytest.raises(KeyError, match="what %d is %s") as caught:
-            pool.step(ACTIONS)
-        cause = caught.value.__cause__
-        assert isinstance(cause, EnvError)
-        assert cause.env_ids == (2,)
-        assert "raise_with_percent" in str(cause)
-        np.testing.assert_array_equal(cause.batch[0][:, 0], [3, 3, 0, 3])
-        # it begins another episode, the others go on
-        np.testing.assert_array_equal(pool.step(ACTIONS)[0][:, 0], [4, 4, 0, 4])
-
-
-def test_one_that_ends_programs_does_not_end_this_one() -> None:
-    with pool_of(sys.exit) as pool:
-        pool.reset(seed=0)
-        with pytest.raises(EnvError, match=r"environment 2 .*SystemExit"):
-            for _ in range(3):
-                pool.step(ACTIONS)
+# ------------------------------------------------------------------------------------- deaths --
 
 
 @pytest.mark.parametrize(
     ("trouble", "said"),
-    [(lambda: os._exit(3), "exit code 3"), (segfault, "SIGSEGV")],
-    ids=["exit", "segfault"],
+    [
+        (lambda: os._exit(3), "ended with exit code 3"),
+        (kill_self, "was killed by SIGKILL"),
+        (segfault, "was killed by SIGSEGV"),
+    ],
+    ids=["exit", "sigkill", "sigsegv"],
 )
-def test_a_worker_that_dies_is_named(trouble: Callable[[], Any], said: str) -> None:
-    with pool_of(trouble) as pool:
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_a_worker_that_dies_is_named(trouble: Trouble, said: str, method: str) -> None:
+    with pool_of(trouble, start_method=method) as pool:
         pool.reset(seed=0)
-        with pytest.raises(WorkerError, match=rf"environment 2.*{said}.*environment 2") as caught:
+        pid = worker_of(pool, 1).pid
+        how = f"worker process {pid} {said} while it stepped environment 2"
+        with pytest.raises(WorkerError, match=rf"environment 2 \(and 1 more\) failed: {how}") as e:
             for _ in range(3):
                 pool.step(ACTIONS)
-        assert caught.value.env_ids == (2, 3)
-        np.testing.assert_array_equal(caught.value.batch[0][:2, 0], [3, 3])
-        with pytest.raises(StateError, match="worker process of environment 2 has died"):
-            pool.step(ACTIONS)
+        assert e.value.env_ids == (2, 3)
+        np.testing.assert_array_equal(e.value.batch[OBS][:, 0], [3, 3, 0, 0])
+        # from now on it is refused, with the reason, and nothing is in flight after that
+        for refused in (
+            lambda: pool.step(ACTIONS),
+            lambda: pool.send(ACTIONS[:1], [3]),
+            lambda: pool.reset(),
+            lambda: pool.send_reset([2]),
+            lambda: pool.call("reset"),
+            lambda: pool.get_attr("steps", [3]),
+        ):
+            with pytest.raises(StateError, match=rf"of environment [23] has died: {how}: make a"):
+                refused()
+            assert pool.in_flight == 0
+        # the others go on
+        np.testing.assert_array_equal(pool.step(ACTIONS[:2], [0, 1])[OBS][:, 0], [4, 4])
+        assert pool.get_attr("steps", [0, 1]) == [4, 4]
 
 
-def test_an_environment_that_hangs_is_waited_for_or_killed() -> None:
-    with pool_of(sleep_for_ever) as pool:
+def test_a_worker_that_dies_while_idle() -> None:
+    with pool_of() as pool:
         pool.reset(seed=0)
-        pool.step(ACTIONS)
-        pool.step(ACTIONS)
+        kill(pool, 0)
+        pid = pool._crew.deaths[0].pid
+        with pytest.raises(StateError, match=rf"of environment 0 .*process {pid} was killed by"):
+            pool.step(ACTIONS)
+        np.testing.assert_array_equal(pool.step(ACTIONS[2:], [2, 3])[OBS][:, 0], [1, 1])
+
+
+def test_two_workers_that_die_in_one_batch() -> None:
+    def die(status: int) -> Callable[[], Any]:
+        return lambda: Counting(lambda: os._exit(status), 1)
+
+    with ProcessPool(
+        [die(4), Counting, Counting, die(5)], num_workers=4, start_method="fork"
+    ) as pool:
+        pool.reset(seed=0)
+        with pytest.raises(WorkerError, match=r"environment 0 .*exit code 4") as caught:
+            pool.step(ACTIONS)
+        assert caught.value.env_ids == (0, 3)
+        last = str(caught.value).splitlines()[-1]
+        assert last.startswith("Environment 3: worker process") and "exit code 5" in last
+        np.testing.assert_array_equal(caught.value.batch[OBS][:, 0], [0, 1, 1, 0])
+        with pytest.raises(StateError, match=r"environment 3 .*exit code 5"):
+            pool.step(ACTIONS[:2], [2, 3])
+
+
+@pytest.mark.parametrize("batch_size", [4, 2])
+def test_nobody_is_left(batch_size: int) -> None:
+    with pool_of(batch_size=batch_size) as pool:
+        kill(pool, 0)
+        kill(pool, 1)
+        with pytest.raises(StateError, match="in flight"):
+            pool.recv()
         with pytest.raises(PoolTimeoutError):
-            pool.step(ACTIONS, timeout=0.2)
-        pool.close(grace=0.1)
-    with pool_of(sleep_for_ever, timeout=0.5) as pool:
-        pool.reset(seed=0)
-        with pytest.raises(WorkerError, match=r"environment 2 took longer than timeout=0\.5 s"):
-            for _ in range(3):
-                pool.step(ACTIONS)
-
-
-@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_environments_of_a_killed_worker_come_back(autoreset: str) -> None:
-    with pool_of(None, on_error="restart", autoreset=autoreset) as pool:
-        pool.reset(seed=0)
-        # more often than a worker that brings nothing is replaced
-        for _ in range(6):
-            for _ in range(3):
-                last = pool.step(ACTIONS)
-            worker = worker_of(pool, 1)
-            os.kill(worker.pid, signal.SIGKILL)
-            told = batch = last
-            while not batch[3].any():
-                last, batch = batch, pool.step(ACTIONS)
-                told = batch
-            seeds = [pool.replies()[env_id][INFO]["restart_seed"] for env_id in (2, 3)]
-            np.testing.assert_array_equal(told[1], [1, 1, 0, 0])
-            np.testing.assert_array_equal(told[2], [False] * 4)
-            np.testing.assert_array_equal(told[3], [False, False, True, True])
-            if autoreset == "next_step":
-                np.testing.assert_array_equal(told[0][2:], last[0][2:])
-                first = pool.step(ACTIONS)[0]
-            else:
-                first = told[0]
-            np.testing.assert_array_equal(first[2:, 0], [0, 0])
-            for seed, shown in zip(seeds, first[2:, 1], strict=True):
-                assert Counting().reset(seed=seed)[0][1] == shown
-            while pool._crew._workers[1] in (None, worker):
-                pool.step(ACTIONS)
-
-
-def test_a_worker_that_dies_again_and_again_is_replaced() -> None:
-    with pool_of(lambda: os._exit(1), on_error="restart") as pool:
-        pool.reset(seed=0)
-        # at its third step each time: two brought results, so it is not given up
-        for _ in range(25):
+            pool.recv(timeout=0.05)
+        with pytest.raises(StateError, match="has died"):
             pool.step(ACTIONS)
+
+
+def test_asynchronous_batches_go_on_without_the_dead() -> None:
+    with pool_of(kill_self, 2, batch_size=1) as pool:
+        pool.send_reset(seed=0)
+        failed: list[int] = []
+        steps = dict.fromkeys(range(4), 0)
+        while len(failed) < 2 or min(steps[0], steps[1]) < 20:
+            try:
+                batch = pool.recv()
+            except WorkerError as error:
+                failed += error.env_ids
+                continue
+            env_id = int(batch[ENV_ID][0])
+            assert batch[OBS][0, 0] == steps[env_id]
+            steps[env_id] += 1
+            if (2 not in failed and 3 not in failed) or env_id < 2:
+                # it may have died since
+                try:
+                    pool.send([0], [env_id])
+                except StateError:
+                    failed.append(env_id)
+        assert sorted(failed) == [2, 3]
+
+
+def test_a_call_that_kills_its_worker() -> None:
+    with pool_of(nothing) as pool:
+        pool.reset(seed=0)
+        with pytest.raises(WorkerError, match=r"apply of environments \[2, 3\] failed: .*SIGKILL"):
+            pool.apply(kill_if_in_trouble)
+        # nobody's answer is left over
+        assert pool.get_attr("steps", [0, 1]) == [0, 0]
+        with pytest.raises(StateError, match="environment 2 has died"):
+            pool.get_attr("steps")
+
+
+def kill_if_in_trouble(env: Any) -> None:
+    if env.trouble is not None:
+        kill_self()
+
+
+def test_a_death_that_cannot_be_seen_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever goes wrong, nobody waits for ever."""
+    with pool_of(kill_self, on_error="restart") as pool:
+        pool.reset(seed=0)
+
+        def refuse(_: int) -> int:
+            raise MemoryError("no entropy")
+
+        monkeypatch.setattr(crew.seeds, "entropy", refuse)
+        with pytest.raises(WorkerError, match="no other could be started: MemoryError: no entropy"):
+            for _ in range(3):
+                pool.step(ACTIONS)
+
+
+# ---------------------------------------------------------------------------------------- end --
+
+
+def test_close_from_another_thread_ends_recv() -> None:
+    pool = pool_of(sleep_for_ever)
+    pool.reset(seed=0)
+    pool.step(ACTIONS)
+    pool.step(ACTIONS)
+    pids = pids_of(pool)
+    pool.send(ACTIONS)
+
+    def close() -> None:
+        until_stepping(pool, 2)
+        pool.close(grace=0.0)
+
+    closing = Thread(close)
+    with pytest.raises(ClosedError, match="the pool is closed"):
+        pool.recv()
+    closing.finish()
+    assert all_ended(pids)
+    for refused in (pool.recv, pool.reset, lambda: pool.step(ACTIONS), lambda: pool.call("reset")):
+        with pytest.raises(ClosedError):
+            refused()
+
+
+def test_close_from_another_thread_ends_a_call() -> None:
+    pool = pool_of()
+    closing = Thread(lambda: [time.sleep(0.1), pool.close(grace=0.0)])
+    with pytest.raises(ClosedError):
+        pool.apply(lambda env: time.sleep(1e6))
+    closing.finish()
+
+
+def test_a_second_one_in_recv_is_refused() -> None:
+    with pool_of(sleep_for_ever, 1) as pool:
+        pool.reset(seed=0)
+        pool.send(ACTIONS)
+        until_stepping(pool, 2)
+        ended: list[BaseException] = []
+
+        def receive() -> None:
+            while not ended:
+                try:
+                    pool.recv()
+                except ClosedError as error:
+                    ended.append(error)
+                except StateError:
+                    pass
+
+        thread = Thread(receive)
+        refused = None
+        while refused is None:
+            try:
+                pool.recv(timeout=0.0)
+            except StateError as error:
+                refused = error
+            except PoolTimeoutError:
+                pass
+        assert "another thread is receiving" in str(refused)
+        pool.close(grace=0.0)
+        thread.finish()
+        assert len(ended) == 1
+
+
+def test_many_close_at_once() -> None:
+    pool = pool_of(sleep_for_ever, 1)
+    pids = pids_of(pool)
+    pool.reset()
+    pool.send(ACTIONS)
+    threads = [Thread(lambda: pool.close(grace=0.2)) for _ in range(4)]
+    pool.close(grace=0.2)
+    assert all_ended(pids)
+    for thread in threads:
+        thread.finish()
+
+
+def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
+    """A handler runs in the main thread, which may be closing the pool itself."""
+    before = signal.getsignal(signal.SIGUSR1)
+    for _ in range(10):
+        pool = pool_of(sleep_for_ever, 1, timeout=50.0)
+        pids = pids_of(pool)
+        pool.reset()
+        pool.send(ACTIONS)
+        done, handled = threading.Event(), threading.Semaphore(0)
+
+        def handle(*_: Any, pool: ProcessPool = pool, handled: Any = handled) -> None:
+            pool.close(grace=0.001)
+            handled.release()
+
+        def ring(done: threading.Event = done, handled: Any = handled) -> None:
+            while not done.is_set():
+                os.kill(os.getpid(), signal.SIGUSR1)
+                handled.acquire(timeout=LIMIT)
+
+        signal.signal(signal.SIGUSR1, handle)
+        ringing = Thread(ring)
+        try:
+            pool.close(grace=0.05)
+        finally:
+            done.set()
+            ringing.join(LIMIT)
+            signal.signal(signal.SIGUSR1, before)
+        assert all_ended(pids)
+
+
+class InClose(Interrupter):
+    """Interrupts once close has begun in earnest: nothing can be promised before that."""
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        if frame.f_code is ProcessPool.close.__code__ and event == "call":
+            return
+        super().__call__(frame, event, argument)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "restart"])
+def test_ctrl_c_anywhere_in_close_leaves_nobody(on_error: str) -> None:
+    """It is raised when all have ended."""
+    interrupted, place = True, 0
+    while interrupted:
+        place += 1 if place < 5 else 17
+        pool = pool_of(sleep_for_ever, 1, on_error=on_error)
+        pids = pids_of(pool)
+        pool.reset()
+        pool.send(ACTIONS)
+        until_stepping(pool, 2)
+        try:
+            InClose(place).run(partial(pool.close, grace=0.01))
+            interrupted = False
+        except KeyboardInterrupt:
+            pass
+        assert all_ended(pids) and not pool._crew._starters
+        pool.close()
+    assert place > 60
+
+
+@pytest.mark.parametrize("at", ["made", "step"])
+def test_close_ends_those_that_are_being_started(at: str, tmp_path: Any) -> None:
+    made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
+    pids = tmp_path / "pids"
+
+    def make() -> Any:
+        with pids.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        made()
+        return Counting()
+
+    fns: list[Any] = [Counting, make]
+    pool = ProcessPool(fns, num_workers=2, start_method="fork", on_error="restart")
+    pool.reset()
+    kill(pool, 1)
+    if at == "made":
+        until(lambda: made.calls == 2)
+    pool.close(grace=0.0)
+    assert not pool._crew._starting and not pool._crew._starters
+    assert all(has_ended(int(pid)) for pid in pids.read_text().split())
+
+
+def restarters() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "pp-restart"]
+
+
+def test_a_pool_that_is_dropped_while_a_worker_is_started(tmp_path: Any) -> None:
+    made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
+
+    def make() -> Any:
+        made()
+        return Counting()
+
+    pool: Any = ProcessPool([make], start_method="fork", on_error="restart")
+    pool.reset()
+    kill(pool, 0)
+    until(lambda: made.calls == 2)
+    del pool
+    gc.collect()
+    until(lambda: not restarters())
+
+
+def test_the_garbage_collector_may_drop_a_pool_anywhere() -> None:
+    """In a thread that holds any of the locks that its end takes."""
+    pool: Any = pool_of(sleep_for_ever, 1, timeout=50.0)
+    pool.reset()
+    pool.send(ACTIONS)
+    pids = pids_of(pool)
+    own = pool._crew
+    locks = [own._lock, own._watcher._round._lock, *[worker._lock for worker in own._workers]]
+    held: list[Any] = []
+    try:
+        for lock in locks:
+            lock.acquire()
+            held.append(lock)
+        del pool
+        gc.collect()
+        assert own._lock is locks[0]
+    finally:
+        for lock in held:
+            lock.release()
+    del own
+    until(lambda: all_ended(pids))
+
+
+# -------------------------------------------------------------------------------------- forks --
+
+
+def in_child(work: Callable[[], Any]) -> None:
+    """Does some work in a forked child, which must end well and soon."""
+    pid = os.fork()
+    if not pid:
+        code = 1
+        try:
+            signal.setitimer(signal.ITIMER_REAL, LIMIT / 2)
+            work()
+            code = 0
+        except BaseException:
+            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("on_error", ["raise", "restart"])
+def test_a_forked_child_is_told(on_error: str) -> None:
+    with pool_of(timeout=50.0, on_error=on_error) as pool:
+        pool.reset(seed=0)
+        pool.send(ACTIONS)
+
+        def child() -> None:
+            for refused in (
+                lambda: pool.step(ACTIONS),
+                lambda: pool.send(ACTIONS),
+                lambda: pool.recv(),
+                lambda: pool.recv(timeout=0.0),
+                lambda: pool.reset(seed=1),
+                lambda: pool.send_reset([1]),
+                lambda: pool.call("reset"),
+                lambda: pool.get_attr("steps"),
+                lambda: pool.set_attr("steps", [0] * 4),
+            ):
+                with pytest.raises(ForkedError, match="belongs to the parent process"):
+                    refused()
+            pool.close()
+            pool.close(grace=0.0)
+
+        # whichever lock is held
+        for lock in (None, pool._crew._lock, *[worker_of(pool, lane)._lock for lane in (0, 1)]):
+            holder = _Holder(lock)
+            in_child(child)
+            holder.release()
+        np.testing.assert_array_equal(pool.recv()[OBS][:, 0], [1] * 4)
+        assert not pool._crew.deaths
+
+
+class _Holder:
+    """A thread that holds a lock."""
+
+    def __init__(self, lock: Any) -> None:
+        self._may_go = threading.Event()
+        has = threading.Event()
+
+        def hold() -> None:
+            if lock is None:
+                has.set()
+                return
+            with lock:
+                has.set()
+                self._may_go.wait(LIMIT)
+
+        self._thread = Thread(hold)
+        has.wait(LIMIT)
+
+    def release(self) -> None:
+        self._may_go.set()
+        self._thread.finish()
+
+
+def test_a_forked_child_drops_what_it_inherited() -> None:
+    with pool_of(timeout=50.0) as pool:
+        pool.reset(seed=0)
+        held: list[Any] = [pool]
+
+        def child() -> None:
+            held.clear()
+            frame: FrameType | None = sys._getframe()
+            while frame is not None:
+                frame.f_locals.clear()
+                frame = frame.f_back
+            gc.collect()
+
+        in_child(child)
+        np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [1] * 4)
+
+
+# a child that leaves as programs do: finalizers run, and the interpreter takes down its globals
+LEAVING = """
+import gc, os, sys
+import numpy as np
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.toys import Counting
+pool = ProcessPool([Counting] * 4, num_workers=2, on_error="restart", timeout=50.0)
+pool.reset(seed=0)
+child = os.fork()
+if not child:
+    if {drops}:
+        del pool
+        gc.collect()
+    sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+print(pool.step(np.zeros(4, int))[0][:, 0], pool._crew.deaths)
+"""
+
+
+@pytest.mark.parametrize("drops", [True, False])
+def test_a_forked_child_exits(drops: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVING.format(drops=drops)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[1. 1. 1. 1.] {}\n", "")
