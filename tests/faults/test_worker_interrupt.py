@@ -1,0 +1,348 @@
+"""Ctrl-C and other signals, with worker processes: no batch is lost, and nobody else notices."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from parallel_pool.workers import launch, zygote
+from parallel_pool.workers.launch import METHODS
+from tests.programs import PATIENCE, Program
+
+Start = Callable[..., Program]
+
+methods = pytest.mark.parametrize("method", METHODS)
+
+# Ctrl-C reaches the creator alone, at a known moment of what its workers do.
+
+WAITS = """
+def finish():
+    # what waits goes on, and the next one has to wait again
+    come("go")
+
+def begin_again():
+    for name in ("go", "step", "call"):
+        (MEETING / name).unlink(missing_ok=True)
+
+class Waiting(Env):
+    def wait(self):
+        come("call")
+        meet("go")
+        return self.steps
+
+fns = [lambda: Waiting("waits"), Waiting]
+"""
+
+
+def test_in_step_and_recv(program: Start) -> None:
+    """The batch is there at the next recv, be the pool synchronous or not."""
+    script = """
+for batch_size in (2, 1):
+    begin_again()
+    with ProcessPool(fns, num_workers=2, batch_size=batch_size) as pool:
+        pool.send_reset()
+        for _ in range(2 // batch_size):
+            pool.recv()
+        for _ in range(2):
+            pool.send([0, 0], [0, 1])
+            for _ in range(2 // batch_size):
+                pool.recv()
+        if batch_size == 1:
+            pool.send([0], [0])
+        with interrupted("step"):
+            if batch_size == 2:
+                pool.step([0, 0])
+            else:
+                pool.recv()
+        assert pool.in_flight == batch_size
+        with interrupted("step"):
+            pool.recv()
+        try:
+            pool.send([0], [0])
+        except StateError as error:
+            assert "environment 0 is already in flight" in str(error)
+        finish()
+        assert (pool.recv()[0][0] == 3).all()
+        assert (pool.step([0] * batch_size, range(batch_size))[0][0] == 4).all()
+print("end")
+"""
+    done = program(WAITS + script).end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+def test_in_call(program: Start) -> None:
+    script = """
+with ProcessPool(fns, num_workers=2) as pool:
+    pool.reset()
+    with interrupted("call"):
+        pool.call("wait")
+    # it is still at it
+    try:
+        pool.get_attr("steps")
+    except StateError as error:
+        assert "asked something already" in str(error), error
+    finish()
+    call = None
+    while call is None:
+        try:
+            call = pool.send_call("wait")
+        except StateError:
+            time.sleep(0.01)
+    assert pool.recv_call(call) == [0, 0]
+    assert (pool.step([0, 0])[0] == 1).all()
+    begin_again()
+    call = pool.send_call("wait")
+    with interrupted("call"):
+        pool.recv_call(call)
+    finish()
+    assert pool.recv_call(call) == [1, 1]
+print("end")
+"""
+    done = program(WAITS + script).end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+@methods
+def test_while_environments_are_made(program: Start, method: str) -> None:
+    """All workers are gone, and another pool can be made."""
+    script = """
+fns = [make(), make(name="2", making="sleeps"), make(name="3", making="sleeps with lock")]
+with interrupted("make", "make2", "make3"):
+    ProcessPool(fns, num_workers=3, start_method=sys.argv[1])
+assert others() == []
+with ProcessPool([make()], start_method=sys.argv[1]) as pool:
+    pool.reset()
+print("end")
+"""
+    done = program(script, method).end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+def test_while_a_pool_is_closed(program: Start) -> None:
+    """It is closed all the same, and sooner."""
+    script = """
+pool = ProcessPool([make("sleeps"), make()], num_workers=2)
+pool.reset()
+for _ in range(2):
+    pool.step([0, 0])
+pool.send([0, 0])
+meet("step")
+
+class Closing(threading.Thread):
+    # when the idle worker has gone the main thread is in close()
+    def run(self):
+        while len(others()) > 1:
+            time.sleep(0.01)
+        come("closing")
+
+thread = Closing()
+thread.start()
+with interrupted("closing"):
+    pool.close(grace=1000)
+thread.join()
+assert others() == [] and pool.closed
+pool.close()
+print("end")
+"""
+    done = program(script).end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+def test_the_vector_environment(program: Start) -> None:
+    script = """
+from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+
+envs = ProcessVectorEnv(fns, num_workers=2)
+envs.reset(seed=1)
+for _ in range(2):
+    envs.step([0, 0])
+with interrupted("step"):
+    envs.step([0, 0])
+finish()
+assert (envs.step_wait()[0] == 3).all()
+begin_again()
+with interrupted("call"):
+    envs.call("wait")
+finish()
+# which drops what is under way
+assert (envs.reset()[0] == 0).all()
+begin_again()
+for _ in range(2):
+    envs.step([0, 0])
+with interrupted("step"):
+    envs.step([0, 0])
+finish()
+assert (envs.reset()[0] == 0).all()
+assert (envs.step([0, 0])[0] == 1).all()
+envs.close()
+print("end")
+"""
+    done = program(WAITS + script).end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+# ------------------------------------------------------------------------------ whole groups --
+
+
+@methods
+def test_workers_do_not_notice(program: Start, method: str) -> None:
+    """At a terminal all processes get the signal: while they begin, make, step, and idle."""
+    script = """
+try:
+    ProcessPool([make(name="2", making="sleeps")] * 2, num_workers=2, start_method=sys.argv[1])
+except KeyboardInterrupt:
+    come("interrupted while making")
+assert others() == []
+with ProcessPool([make("waits"), make()], num_workers=2, start_method=sys.argv[1]) as pool:
+    pool.reset(seed=1)
+    for _ in range(2):
+        pool.step([0, 0])
+    try:
+        pool.step([0, 0])
+    except KeyboardInterrupt:
+        come("interrupted while stepping")
+    come("go")
+    assert (pool.recv()[0] == 3).all()
+    try:
+        come("idle")
+        time.sleep(1e5)
+    except KeyboardInterrupt:
+        assert (pool.step([0, 0])[0] == 4).all()
+print("end")
+"""
+    running = program(script, method)
+    for place in ("make2", "step", "idle"):
+        running.meet(place)
+        os.killpg(running.process.pid, signal.SIGINT)
+        if place == "make2":
+            running.meet("interrupted while making")
+    done = running.end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+def bother(pids: Callable[[], list[int]], begin: Callable[[], Any]) -> Any:
+    """Does something while processes get one Ctrl-C after the other."""
+    is_done = threading.Event()
+
+    def work() -> None:
+        while not is_done.wait(0.001):
+            for pid in pids():
+                os.kill(pid, signal.SIGINT)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        return begin()
+    finally:
+        is_done.set()
+        thread.join()
+
+
+@methods
+def test_from_a_workers_first_moment_on(method: str) -> None:
+    workers = launch.start(method, "tests.workers_targets:echo", [1, 2], name="w")
+    pids = [worker.pid for worker in workers]
+    heard = bother(lambda: pids, lambda: [worker.wire.recv(PATIENCE) for worker in workers])
+    assert [value[2] for value, _ in heard] == [1, 2]
+    for worker in workers:
+        worker.close()
+
+
+def test_from_the_zygotes_first_moment_on() -> None:
+    zygote.retire()
+    made = zygote.current()
+
+    def begin() -> Any:
+        (worker,) = launch.start("forkserver", "tests.workers_targets:echo", [1], name="w")
+        heard = worker.wire.recv(PATIENCE)
+        worker.close()
+        return heard[0][2]
+
+    assert bother(lambda: [made.pid], begin) == 1
+    assert zygote.current() is made and not made.is_dead
+
+
+# --------------------------------------------------------------------------- other signals --
+
+
+@methods
+def test_handlers_of_the_users_are_the_creators_alone(program: Start, method: str) -> None:
+    script = """
+import faulthandler
+
+def handle(number, frame):
+    where = "here" if os.getpid() == creator else "elsewhere"
+    print(signal.Signals(number).name, where, flush=True)
+
+creator = os.getpid()
+for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD, signal.SIGALRM):
+    signal.signal(number, handle)
+faulthandler.dump_traceback_later(1e5, exit=True)
+read, write = os.pipe()
+os.set_blocking(write, False)
+signal.set_wakeup_fd(write)
+signal.setitimer(signal.ITIMER_REAL, 1e5)
+with ProcessPool([make("waits"), make()], num_workers=2, start_method=sys.argv[1]) as pool:
+    told = pool.apply(lambda env: [signal.getsignal(n) for n in (10, 14, 17)])
+    assert told == [[signal.SIG_DFL] * 3] * 2, told
+    pool.reset(seed=1)
+    for _ in range(2):
+        pool.step([0, 0])
+    def work():
+        meet("step")
+        for number in (signal.SIGINT, signal.SIGINT):
+            for pid in [*others(), creator]:
+                os.kill(pid, number)
+            time.sleep(0.1)
+        come("go")
+    threading.Thread(target=work).start()
+    # a handler that raises nothing interrupts nothing
+    assert (pool.step([0, 0])[0] == 3).all()
+    os.kill(pool._crew._workers[0].pid, signal.SIGUSR1)
+    said = ""
+    while "SIGUSR1" not in said:
+        try:
+            pool.step([0, 0])
+        except (WorkerError, StateError) as error:
+            said = str(error)
+print("end")
+"""
+    done = program(script, method).end()
+    lines = [line for line in done.out.splitlines() if line != "SIGCHLD here"]
+    assert (done.code, done.err) == (0, "")
+    assert lines[-1] == "end" and set(lines[:-1]) == {"SIGINT here"}
+
+
+@methods
+@pytest.mark.parametrize("handler", ["signal.SIG_IGN", "wait_for_all"])
+def test_a_creator_that_lets_nobody_wait_for_its_children(
+    program: Start, method: str, handler: str
+) -> None:
+    script = """
+import contextlib
+
+def wait_for_all(*_):
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+signal.signal(signal.SIGCHLD, eval(sys.argv[2]))
+pool = ProcessPool([make(), make()], num_workers=2, start_method=sys.argv[1])
+pool.reset()
+os.kill(pool._crew._workers[1].pid, signal.SIGKILL)
+try:
+    while True:
+        pool.step([0, 0])
+except (WorkerError, StateError) as error:
+    assert "worker process" in str(error), error
+pool.close()
+assert others() == []
+print("end")
+"""
+    done = program(script, method, handler).end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
