@@ -1,0 +1,383 @@
+"""Environments that raise in a worker process: the caller gets the same exception, and goes on."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parallel_pool.errors import EnvError, StateError, WorkerError
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.toys import (
+    ACTIONS,
+    ENV_ID,
+    OBS,
+    REWARD,
+    TERMINATED,
+    TRUNCATED,
+    Counting,
+    Trouble,
+    alarm,
+    first_of,
+    pool_of,
+    worker_of,
+)
+
+__all__ = ["alarm"]
+
+MODES = ("next_step", "same_step", "disabled")
+
+
+class OwnError(Exception):
+    """Of no type that Python knows."""
+
+    def __init__(self, what: str, code: int) -> None:
+        super().__init__(what, code)
+        self.code = code
+
+
+class Untold(Exception):
+    """Can be pickled, and not unpickled."""
+
+    def __init__(self, first: object, second: object) -> None:
+        super().__init__("told by one word")
+
+
+class Speechless(Exception):
+    """Can't even say what is wrong."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def thrower(make: Callable[[], BaseException]) -> Trouble:
+    def throw() -> None:
+        raise make()
+
+    return throw
+
+
+def failing_step(pool: ProcessPool) -> Any:
+    """Steps until the third, in which environment 2 has trouble; returns what that raises."""
+    pool.reset(seed=0)
+    pool.step(ACTIONS)
+    pool.step(ACTIONS)
+    try:
+        pool.step(ACTIONS)
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+# --------------------------------------------------------------------------------- exceptions --
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_it_is_raised_as_it_was(autoreset: str, method: str) -> None:
+    def throw_by_hand() -> None:
+        raise OwnError("what %d is %s", 7)
+
+    with pool_of(throw_by_hand, autoreset=autoreset, start_method=method) as pool:
+        pids = [worker_of(pool, lane).pid for lane in (0, 1)]
+        error = failing_step(pool)
+        assert type(error) is OwnError
+        assert error.args == ("what %d is %s", 7) and error.code == 7
+        assert error.__notes__ == ["Python environments: environment 2 failed"]
+        cause = error.__cause__
+        assert type(cause) is EnvError
+        assert cause.env_ids == (2,)
+        assert str(cause).startswith(
+            "Python environments: environment 2 failed: OwnError: ('what %d is %s', 7)\n\n"
+            "In the worker process:\nTraceback (most recent call last):\n"
+        )
+        assert "in throw_by_hand" in str(cause)
+        # the others' rows, and zeros
+        np.testing.assert_array_equal(cause.batch[OBS][:, 0], [3, 3, 0, 3])
+        np.testing.assert_array_equal(cause.batch[REWARD], [1, 1, 0, 1])
+        assert not cause.batch[TERMINATED].any() and not cause.batch[TRUNCATED].any()
+        assert pool.in_flight == 0
+        # it begins another episode, by itself or when it is told to, and the others go on
+        if autoreset == "disabled":
+            with pytest.raises(AssertionError, match=r"environment 2 .*reset it first") as caught:
+                pool.step(ACTIONS)
+            refused = caught.value.__cause__
+            assert isinstance(refused, EnvError)
+            np.testing.assert_array_equal(refused.batch[OBS][:, 0], [4, 4, 0, 4])
+            np.testing.assert_array_equal(pool.reset([2])[OBS], [[0, -1]])
+        else:
+            np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
+        np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [5, 5, 1, 5])
+        assert [worker_of(pool, lane).pid for lane in (0, 1)] == pids
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "said"),
+    [
+        (lambda: OwnError(threading.Lock(), 1), EnvError, "OwnError"),  # type: ignore[arg-type]
+        (lambda: Untold(1, 2), EnvError, "Untold: told by one word"),
+        (lambda: Speechless(), Speechless, "environment 2"),
+        (lambda: SystemExit(3), EnvError, "SystemExit: 3"),
+        (lambda: KeyboardInterrupt(), EnvError, "KeyboardInterrupt"),
+        (lambda: GeneratorExit(), EnvError, "GeneratorExit"),
+        (lambda: StopIteration(5), StopIteration, "environment 2"),
+        (lambda: MemoryError("of its own"), MemoryError, "environment 2"),
+        (lambda: ExceptionGroup("two", [OSError(2, "a"), KeyError("b")]), ExceptionGroup, "two"),
+        (lambda: ValueError("x" * 3_000_000), ValueError, "environment 2"),
+    ],
+    ids=[
+        *("unpicklable", "untold", "speechless", "exit", "interrupt", "generator"),
+        *("stop", "memory", "group", "long"),
+    ],
+)
+def test_exceptions_of_every_kind(
+    make: Callable[[], BaseException], kind: type[Exception], said: str
+) -> None:
+    with pool_of(thrower(make)) as pool:
+        error = failing_step(pool)
+        assert type(error) is kind
+        cause = error if kind is EnvError else error.__cause__
+        assert type(cause) is EnvError and cause.env_ids == (2,)
+        assert said in str(cause) and "in throw" in str(cause)
+        np.testing.assert_array_equal(cause.batch[OBS][:, 0], [3, 3, 0, 3])
+        np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
+
+
+def test_its_own_cause_is_in_the_traceback() -> None:
+    def throw() -> None:
+        try:
+            {}["the first"]
+        except KeyError as error:
+            raise OSError(5, "the second") from error
+
+    with pool_of(throw) as pool:
+        error = failing_step(pool)
+        assert type(error) is OSError and error.errno == 5
+        text = str(error.__cause__)
+        assert "KeyError: 'the first'" in text and "direct cause" in text
+
+
+def test_two_in_one_batch() -> None:
+    """The first is raised, and the other is told of."""
+    fns: list[Any] = [
+        Counting,
+        lambda: Counting(thrower(lambda: ValueError("of one")), 1),
+        lambda: Counting(thrower(lambda: KeyError("of two")), 1),
+        lambda: Counting(lambda: os._exit(6), 1),
+    ]
+    with ProcessPool(fns, num_workers=4, start_method="fork") as pool:
+        pool.reset(seed=0)
+        with pytest.raises(ValueError, match="of one") as caught:
+            pool.step(ACTIONS)
+        cause = caught.value.__cause__
+        assert isinstance(cause, EnvError) and cause.env_ids == (1, 2, 3)
+        first, second, third, *_ = str(cause).splitlines()
+        assert first == "Python environments: environment 1 (and 2 more) failed: ValueError: of one"
+        assert second == "Environment 2: KeyError: 'of two'"
+        assert third.startswith("Environment 3: worker process") and "exit code 6" in third
+        np.testing.assert_array_equal(cause.batch[OBS][:, 0], [1, 0, 0, 0])
+        # the first two begin anew
+        batch = pool.step(ACTIONS[:3], [0, 1, 2])
+        np.testing.assert_array_equal(batch[OBS][:, 0], [2, 0, 0])
+        with pytest.raises(StateError, match=r"environment 3 .*exit code 6"):
+            pool.step(ACTIONS)
+
+
+def test_many_in_one_batch() -> None:
+    """A message of bounded length."""
+
+    class Bad(Counting):
+        def step(self, action: Any) -> Any:
+            raise ValueError("as all are")
+
+    with ProcessPool([Bad] * 100, num_workers=1, start_method="fork") as pool:
+        pool.reset()
+        with pytest.raises(ValueError, match="as all are") as caught:
+            pool.step(np.zeros(100, int))
+        cause = caught.value.__cause__
+        assert isinstance(cause, EnvError) and cause.env_ids == tuple(range(100))
+        assert str(cause).startswith("Python environments: environment 0 (and 99 more) failed")
+        assert str(cause).count("as all are") < 15
+
+
+def test_in_an_asynchronous_pool() -> None:
+    with pool_of(thrower(lambda: ValueError("now")), batch_size=2) as pool:
+        pool.send_reset(seed=0)
+        # what each environment shows, one after another; None for a failure
+        shown: dict[int, list[Any]] = {env_id: [] for env_id in range(4)}
+        while shown[2].count(None) < 3:
+            failed: tuple[int, ...] = ()
+            try:
+                batch = pool.recv()
+            except ValueError as error:
+                cause = error.__cause__
+                assert isinstance(cause, EnvError)
+                batch, failed = cause.batch, cause.env_ids
+            for row, env_id in enumerate(batch[ENV_ID].tolist()):
+                shown[env_id].append(None if env_id in failed else batch[OBS][row, 0])
+            pool.send([0, 0], batch[ENV_ID])
+        assert shown[2] == [0, 1, 2, None] * 3
+        for env_id in (0, 1, 3):
+            assert shown[env_id] == list(range(len(shown[env_id])))
+
+
+def test_a_reset_that_raises() -> None:
+    with pool_of(thrower(lambda: KeyError("no %s")), 1, "reset") as pool:
+        with pytest.raises(KeyError, match="no %s") as caught:
+            pool.reset(seed=0)
+        cause = caught.value.__cause__
+        assert isinstance(cause, EnvError) and cause.env_ids == (2,)
+        expected = [first_of(0), first_of(1), 0, first_of(3)]
+        np.testing.assert_array_equal(cause.batch[OBS][:, 1], expected)
+        # its second one does not
+        np.testing.assert_array_equal(pool.reset(seed=5)[OBS][:, 0], [0] * 4)
+
+
+class Touchy(Counting):
+    """Does not let itself be touched."""
+
+    @property
+    def sore(self) -> int:
+        raise LookupError("no %s")
+
+    @sore.setter
+    def sore(self, value: int) -> None:
+        raise LookupError("no %s")
+
+    def cry(self) -> None:
+        raise LookupError("no %s")
+
+
+@pytest.mark.parametrize("how", ["call", "get", "set", "apply"])
+def test_a_call_that_raises(how: str) -> None:
+    fns: list[Any] = [Counting, Counting, Counting, Touchy]
+    with ProcessPool(fns, num_workers=2, start_method="fork") as pool:
+        pool.reset()
+        calls: dict[str, Callable[[], Any]] = {
+            "call": lambda: pool.call("cry", env_ids=[3]),
+            "get": lambda: pool.get_attr("sore", [3]),
+            "set": lambda: pool.set_attr("sore", [1], [3]),
+            "apply": lambda: pool.apply(lambda env: getattr(env, "sore", 1) and env.cry(), [3]),
+        }
+        with pytest.raises(LookupError, match="no %s") as caught:
+            calls[how]()
+        cause = caught.value.__cause__
+        assert isinstance(cause, EnvError) and cause.env_ids == (3,)
+        assert f"{how} of environments [3] failed: LookupError" in str(cause)
+        assert "in the worker process:" in str(cause).lower()
+        np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [1] * 4)
+
+
+# ------------------------------------------------------------------------------------- memory --
+
+
+def limit_files(trouble: BaseException) -> Trouble:
+    """Leaves no room for what a worker has to say, and gives it much to say."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+        raise trouble
+
+    return limit
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+def test_no_memory_to_say_what_is_wrong(autoreset: str) -> None:
+    """Its worker lives, and nobody says that it has died."""
+    trouble = limit_files(ValueError(os.urandom(4_000_000)))
+    with pool_of(trouble, autoreset=autoreset) as pool:
+        pid = worker_of(pool, 1).pid
+        error = failing_step(pool)
+        assert type(error) is MemoryError
+        assert str(error) == (
+            "Python environments: environment 2 failed, and there was no shared memory for its"
+            " worker process to say why"
+        )
+        cause = error.__cause__
+        assert type(cause) is EnvError and cause.env_ids == (2,)
+        np.testing.assert_array_equal(cause.batch[OBS][:, 0], [3, 3, 0, 3])
+        assert worker_of(pool, 1).pid == pid and not pool._crew.deaths
+        np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
+
+
+def test_no_memory_for_an_answer() -> None:
+    def limit(env: Any) -> bytes:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+        return os.urandom(4_000_000)
+
+    with pool_of() as pool:
+        with pytest.raises(MemoryError):
+            pool.apply(limit, [3])
+        assert pool.get_attr("steps") == [0] * 4
+
+
+# ------------------------------------------------------------------------------------- making --
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_one_that_cannot_be_made(method: str) -> None:
+    def refuse() -> Any:
+        raise OwnError("no %d", 3)
+
+    fns: list[Any] = [Counting, Counting, Counting, refuse]
+    with pytest.raises(OwnError) as caught:
+        ProcessPool(fns, num_workers=2, start_method=method)
+    assert caught.value.args == ("no %d", 3)
+    assert caught.value.__notes__ == ["environment 3 can't be made"]
+    cause = caught.value.__cause__
+    assert isinstance(cause, EnvError) and cause.env_ids == (3,) and "in refuse" in str(cause)
+
+
+def test_one_that_ends_programs_when_it_is_made() -> None:
+    with pytest.raises(EnvError, match="environment 1 can't be made: SystemExit: 4"):
+        ProcessPool([Counting, lambda: sys.exit(4)], num_workers=2, start_method="fork")
+
+
+class Nowhere:
+    """A function that makes environments, where it comes from."""
+
+    def __reduce__(self) -> Any:
+        return refuse_to_be_read, ()
+
+    def __call__(self) -> Any:
+        return Counting()
+
+
+def refuse_to_be_read() -> None:
+    raise ImportError("No module named 'only_at_home'")
+
+
+def test_a_worker_that_cannot_import() -> None:
+    with pytest.raises(WorkerError, match=r"of environments 2 to 3 can't begin: ") as caught:
+        ProcessPool([Counting, Counting, Nowhere(), Counting], num_workers=2, start_method="spawn")
+    assert caught.value.env_ids == (2, 3)
+    assert "No module named 'only_at_home'" in str(caught.value)
+    assert isinstance(caught.value.__cause__, ImportError)
+
+
+# ------------------------------------------------------------------------------ wrong env_ids --
+
+
+@pytest.mark.parametrize("wrong", [-1, 4, 2**31 - 1])
+def test_environments_that_there_are_not(wrong: int) -> None:
+    ids = np.array([0, wrong], np.int32)
+    with pool_of() as pool:
+        pool.reset()
+        for refused in (
+            lambda: pool.step(ACTIONS[:2], ids),
+            lambda: pool.send(ACTIONS[:2], ids),
+            lambda: pool.reset(ids),
+            lambda: pool.send_reset(ids, options={"a": 1}),
+            lambda: pool.call("reset", env_ids=ids),
+            lambda: pool.get_attr("steps", ids),
+            lambda: pool.set_attr("steps", [1, 1], ids),
+        ):
+            with pytest.raises(ValueError, match=f"env_id {wrong}: choose 0 to 3"):
+                refused()
+        assert pool.get_attr("steps") == [0] * 4
