@@ -229,7 +229,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
     def _dress(self, shown: Shown) -> tuple[Any, dict[str, Any]]:
         """Returns the observations, and infos of what environments told beside their rows."""
-        replies = self.pool.replies()
+        replies = self.pool.told()
         if not replies:
             return shown[0], {}
         infos = self._rows.infos(self._add_info, replies, shown)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool.workers.messages import FINAL_INFO, FINAL_OBSERVATION, INFO, OBSERVATION
+import numpy as np
+
+from parallel_pool.workers.columns import OBJECT, each
+from parallel_pool.workers.messages import (
+    FINAL_INFO,
+    FINAL_OBSERVATION,
+    INFO,
+    INFOS,
+    OBSERVATION,
+)
 from parallel_pool.workers.spaces import Reader, batch_objects
 
 if TYPE_CHECKING:
@@ -13,6 +22,7 @@ if TYPE_CHECKING:
 
     from parallel_pool.base_pool import Batch, Views
     from parallel_pool.buffers import Array
+    from parallel_pool.workers.columns import Columns
     from parallel_pool.workers.messages import Reply
     from parallel_pool.workers.process_pool import ProcessPool
 
@@ -60,7 +70,7 @@ class RowReader:
 
         Args:
             add: `VectorEnv._add_info`, which knows how infos are put together.
-            replies: in order of the environments.
+            replies: in order of the environments, as `ProcessPool.told` gives them.
             shown: the rows.
         """
         infos: Infos = {}
@@ -73,6 +83,8 @@ class RowReader:
                 infos = add(infos, final, i)
             if INFO in reply:
                 infos = add(infos, reply[INFO], i)
+            if INFOS in reply:
+                infos = _add_columns(infos, reply[INFOS], len(shown[1]), add)
         return infos
 
     def final_observation(self, i: int, reply: Reply, shown: Shown) -> Any:
@@ -88,6 +100,46 @@ class RowReader:
             if OBSERVATION in reply:
                 last[i] = reply[OBSERVATION]
         return batch_objects(self._space, last)
+
+
+def _add_columns(infos: Infos, columns: Columns, num_envs: int, add: AddInfo) -> Infos:
+    """Does what adding the infos of one environment after the other does."""
+    env_ids: Any = columns.env_ids
+    if env_ids[-1] - env_ids[0] == len(env_ids) - 1:
+        env_ids = slice(env_ids[0], env_ids[-1] + 1)
+    for key, kind, values in columns.columns():
+        if key not in infos:
+            infos[key], mask = _empty(values, num_envs), infos.get(f"_{key}")
+            infos[f"_{key}"] = np.zeros(num_envs, np.bool_) if mask is None else mask
+        array = infos[key]
+        if not _is_like(array, values):
+            # each by itself may be cast otherwise, or refused
+            for env_id, value in zip(columns.env_ids, each(kind, values), strict=True):
+                infos = add(infos, {key: value}, env_id)
+            continue
+        if kind == OBJECT:
+            for env_id, value in zip(columns.env_ids, values, strict=True):
+                array[env_id] = value
+        else:
+            array[env_ids] = values
+        infos[f"_{key}"][env_ids] = True
+    return infos
+
+
+def _empty(values: Any, num_envs: int) -> Array:
+    """Returns what the first value of a column would be put into."""
+    if isinstance(values, list):
+        return np.full(num_envs, None, object)
+    return np.zeros((num_envs, *values.shape[1:]), values.dtype)
+
+
+def _is_like(array: Any, values: Any) -> bool:
+    """Whether an array takes values as they are."""
+    if type(array) is not np.ndarray:
+        return False
+    if isinstance(values, list):
+        return bool(array.dtype == object)
+    return bool(array.dtype == values.dtype and array.shape[1:] == values.shape[1:])
 
 
 def _shower(

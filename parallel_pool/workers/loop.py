@@ -14,12 +14,13 @@ import numpy as np
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.errors import StateError
-from parallel_pool.workers import messages, spaces
+from parallel_pool.workers import columns, messages, spaces
 from parallel_pool.workers.messages import (
     FAILURE,
     FINAL_INFO,
     FINAL_OBSERVATION,
     INFO,
+    INFOS,
     OBSERVATION,
     Description,
     Failure,
@@ -53,6 +54,7 @@ NAMES = {
     OBSERVATION: "observation",
     FINAL_OBSERVATION: "observation",
     FAILURE: "failure",
+    INFOS: "info",
 }
 
 # looked up once, for the sake of turns
@@ -227,6 +229,7 @@ class Worker:
         assert self._actions is not None and self._writer is not None
         write, actions, rewards = self._writer.write, self._actions, self._rewards
         current, first, phases, last = self._current, self._first, self._phases, self._last
+        told: list[tuple[int, Any]] = []
         for i, step in enumerate(self._steps):
             current[0] = first + i
             if phases[i]:
@@ -244,14 +247,33 @@ class Worker:
                         write(arrays, row, observation)
                         last[i] = observation
                         if info or type(info) is not dict:
-                            self._reply(i, {INFO: info})
+                            told.append((first + i, info))
                     else:
                         self._end(i, i, arrays, row, observation, terminated, truncated, info)
                 except BaseException as error:
                     self._recover(i, i, error)
             row += 1
+        if told:
+            self._tell(told)
         current[0] = -1
         deliver(self._seat, 0, count)
+
+    def _tell(self, told: Sequence[tuple[int, Any]]) -> None:
+        """Replies infos of a plain step of all, as few messages as may be."""
+        shared, rest = columns.gather(told)
+        for some in shared:
+            try:
+                self._reply(some.env_ids[0] - self._first, {INFOS: some})
+            except MemoryError:
+                # smaller ones may find room
+                rest += some.dicts()
+        for env_id, info in rest:
+            i = env_id - self._first
+            self._current[0] = env_id
+            try:
+                self._reply(i, {INFO: info})
+            except BaseException as error:
+                self._recover(i, i, error)
 
     def _take_turns(self, count: int) -> None:
         """Whatever each environment is asked."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # what a worker's reply to a turn may hold, by key; left out what there is none of
 INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
+# infos of several environments in the reply of the first of them: `Columns`
+INFOS = 5
 Reply = dict[int, Any]
 # an order in place of a reset's arguments: nothing but to show what was shown last
 KEEP = "keep"

@@ -1,0 +1,405 @@
+"""Infos that travel by column: the same as SyncVectorEnv's, whatever environments tell."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import signal
+import warnings
+from collections import UserDict
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from parallel_pool._native import ffi
+from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.process_rows import RowReader
+from parallel_pool.workers import columns, process_pool
+from parallel_pool.workers.messages import INFO, INFOS, Reply
+from parallel_pool.workers.process_pool import ProcessPool
+
+
+def bits(value: Any) -> Any:
+    """All there is to tell of a value: types, the order of keys, signs of zero."""
+    if isinstance(value, dict):
+        return type(value), [(key, bits(each)) for key, each in value.items()]
+    if isinstance(value, list | tuple):
+        return type(value), [bits(each) for each in value]
+    if isinstance(value, np.ndarray):
+        is_object = value.dtype == object
+        inside = bits(value.tolist()) if is_object else value.tobytes()
+        return type(value), value.dtype.str, value.shape, inside
+    return type(value), repr(value)
+
+
+# ----------------------------------------------------------------------- what environments tell --
+
+ARRAYS: list[Any] = [
+    np.array([1.5, -0.0]),
+    np.array([1, 2]),
+    np.array([True, False]),
+    np.array([1, 2], np.uint8),
+    np.array([1.5, 2.5], np.float32),
+    np.array([[1j, 2]]),
+    np.array([1.5, 2.5], ">f4"),
+    np.array(["a", "bc"]),
+    np.array([1, "a", None], object),
+    np.array(3.5),
+    np.zeros((0, 2)),
+    np.zeros((2, 3, 1), np.int16),
+    np.array([[1.0, 2.0]]).view(np.matrix),
+    np.ma.masked_array([1.0, 2.0], [False, True]),
+    np.array(["2001-01-01"], "M8[D]"),
+    np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    np.arange(8.0)[::2],
+]
+floats = st.floats(width=32)
+ints = st.integers(-5, 5)
+# strategies, each of values of one type
+KINDS: list[st.SearchStrategy[Any]] = [
+    st.floats(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(2**63, 2**66),
+    st.booleans(),
+    st.booleans().map(np.bool_),
+    st.just(None),
+    st.text(max_size=3),
+    st.binary(max_size=3),
+    floats.map(np.float32),
+    floats.map(np.float64),
+    st.sampled_from([0.5, -2.0]).map(np.float16),
+    floats.map(np.longdouble),
+    floats.map(np.complex64),
+    ints.map(np.int8),
+    ints.map(np.int64),
+    ints.map(np.longlong),
+    ints.map(lambda i: np.uint32(abs(i))),
+    ints.map(lambda i: np.timedelta64(i, "s")),
+    ints.map(lambda i: np.datetime64(i, "s")),
+    st.lists(ints, max_size=2),
+    st.tuples(ints),
+    st.sampled_from([int, float]),
+    st.sampled_from(list(signal.Signals)),
+    *[
+        st.builds(
+            lambda one, i: (one + i if one.dtype.kind in "fi" else one).astype(one.dtype),
+            st.just(one),
+            ints,
+        )
+        for one in ARRAYS
+    ],
+    st.sampled_from(ARRAYS),
+]
+KINDS.append(st.fixed_dictionaries({"in": KINDS[0], "deep": st.fixed_dictionaries({"er": ints})}))
+KINDS.append(st.dictionaries(st.sampled_from(["in", "x"]), ints, max_size=2))
+KEYS: list[Any] = ["a", "b", "c", "_a", "_b", "__a", "final_obs", "final_info", "", 1, None]
+# those that environments are likeliest to have
+COMMON = KEYS[:3]
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> dict[Any, st.SearchStrategy[Any]]:
+    keys = draw(
+        st.lists(st.sampled_from(draw(st.sampled_from([COMMON, COMMON, KEYS]))), unique=True)
+    )
+    return {key: draw(st.sampled_from(KINDS)) for key in keys}
+
+
+@st.composite
+def infos_of_all(draw: st.DrawFn) -> list[dict[Any, Any]]:
+    """Of each environment: most of them of the same keys and types as another's."""
+    like = draw(st.lists(templates(), min_size=1, max_size=3))
+    told = []
+    for _ in range(draw(st.integers(1, 9))):
+        info = {key: draw(value) for key, value in draw(st.sampled_from(like)).items()}
+        told.append(dict(sorted(info.items(), key=repr)) if draw(st.integers(0, 9)) == 0 else info)
+    return told
+
+
+class Adder(VectorEnv[Any, Any, Any]):
+    """Whose only use is `_add_info`."""
+
+    def __init__(self, num_envs: int) -> None:
+        self.num_envs = num_envs
+
+
+def one_by_one(infos: list[dict[Any, Any]]) -> dict[Any, Any]:
+    found: dict[Any, Any] = {}
+    adder = Adder(len(infos))
+    for i, info in enumerate(infos):
+        found = adder._add_info(found, info, i)
+    return found
+
+
+def told_by(infos: list[dict[Any, Any]], lanes: int) -> dict[int, Reply]:
+    """What a pool of so many workers is told."""
+    cuts = [len(infos) * lane // lanes for lane in range(lanes + 1)]
+    told: dict[int, Reply] = {}
+    for a, b in itertools.pairwise(cuts):
+        shared, rest = columns.gather([(i, infos[i]) for i in range(a, b) if infos[i]])
+        told.update((some.env_ids[0], {INFOS: some}) for some in shared)
+        told.update((i, {INFO: info}) for i, info in rest)
+    return cast(dict[int, Reply], pickle.loads(pickle.dumps(dict(sorted(told.items())), 5)))
+
+
+def put_together(told: dict[int, Reply], num_envs: int) -> dict[Any, Any]:
+    reader = object.__new__(RowReader)
+    shown: Any = (None, np.zeros(num_envs), None, None, ())
+    return reader.infos(Adder(num_envs)._add_info, told, shown)
+
+
+def outcome(make: Any, *args: Any) -> Any:
+    """What comes of it: a value, or the type of an exception."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return bits(make(*args))
+        except Exception as error:
+            return type(error)
+
+
+@settings(max_examples=250, deadline=None)
+@given(infos_of_all(), st.integers(1, 4))
+# the first one decides what the others are cast to, or whether they can be
+@example([{"a": 1}, {"a": 0.5}, {"a": -1.5}], 1)
+@example([{"a": 1}, {"a": float("nan")}, {"a": 2.0}], 1)
+@example([{"a": None}, {"a": np.float32(0.1)}, {"a": np.float32(0.1)}], 2)
+@example([{"a": 1.0}, {"a": "0.5"}, {"a": "0.5"}], 1)
+@example([{"a": np.zeros(2)}, {"a": 1.0}, {"a": 2.0}], 1)
+@example([{"a": 1.0}, {"a": np.zeros(2)}, {"a": np.ones(2)}], 1)
+@example([{"a": {"b": 1}}, {"a": 1}, {"a": 2}], 1)
+@example([{"b": 1.0, "a": "", "c": 2.0}] * 2 + [{"c": 1.0, "d": 1, "b": 2.0}] * 2, 2)
+@example([{"final_obs": 1.0}] * 2, 1)
+@example([{"a": 1.0, "_a": 1.0}] * 2, 1)
+def test_infos_are_put_together_as_by_sync_vector_env(
+    infos: list[dict[Any, Any]], lanes: int
+) -> None:
+    # pickling by itself makes other types of a few
+    expected = outcome(one_by_one, pickle.loads(pickle.dumps(infos, 5)))
+    told = told_by(infos, min(lanes, len(infos)))
+    assert outcome(put_together, told, len(infos)) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(infos_of_all())
+def test_infos_of_each_environment_are_as_it_told_them(infos: list[dict[Any, Any]]) -> None:
+    shared, rest = columns.gather(list(enumerate(infos)))
+    shared = pickle.loads(pickle.dumps(shared, 5))
+    found = dict(rest)
+    for some in shared:
+        assert len(some.env_ids) > 1
+        found.update(some.dicts())
+    assert bits(dict(sorted(found.items()))) == bits(dict(enumerate(infos)))
+
+
+COLUMNS: list[Any] = [
+    1,
+    0.5,
+    True,
+    None,
+    "text",
+    np.bool_(True),
+    np.float32(1),
+    np.int8(1),
+    np.complex128(1),
+    np.zeros(3),
+    np.zeros((2, 0), np.uint8),
+]
+NO_COLUMNS: list[Any] = [
+    2**63,
+    (1,),
+    {"a": 1},
+    b"text",
+    signal.SIGINT,
+    np.longlong(1),
+    np.longdouble(1),
+    np.array(1.0),
+    np.array([1], object),
+    np.array([1.0], ">f8"),
+    np.zeros((1, 1)).view(np.matrix),
+]
+
+
+@pytest.mark.parametrize("value", COLUMNS, ids=repr)
+def test_what_travels_by_column(value: Any) -> None:
+    info = {"first": 1, "value": value, "last": "text", "very last": 2}
+    (some,), rest = columns.gather([(3, info), (4, info), (7, info)])
+    assert rest == []
+    assert some.env_ids == [3, 4, 7]
+    assert [key for key, _, _ in some.columns()] == ["first", "value", "last", "very last"]
+    assert bits(list(some.dicts())) == bits([(i, info) for i in (3, 4, 7)])
+
+
+@pytest.mark.parametrize("value", NO_COLUMNS, ids=repr)
+def test_what_does_not(value: Any) -> None:
+    told = [(i, {"value": value}) for i in range(3)]
+    assert columns.gather(told) == ([], told)
+
+
+@pytest.mark.parametrize("info", [None, 3, ["a"], UserDict(a=1), {1: 1}, {"_a": 1}], ids=repr)
+def test_other_infos_do_not_either(info: Any) -> None:
+    told = [(0, info), (1, info)]
+    assert columns.gather(told) == ([], told)
+
+
+def test_arrays_of_each_environment_are_its_own() -> None:
+    (some,), _ = columns.gather([(i, {"a": np.zeros(2)}) for i in range(2)])
+    (_, one), (_, other) = some.dicts()
+    one["a"][:] = 1
+    assert not other["a"].any() and one["a"].base is None
+
+
+@pytest.mark.parametrize("value", COLUMNS, ids=repr)
+def test_environments_that_died_are_left_out(value: Any) -> None:
+    infos = {i: {"number": i, "value": value} for i in range(5)}
+    (some,), _ = columns.gather(list(infos.items()))
+    assert some.without({7, 8}) is some
+    left = some.without({1, 4, 9})
+    assert bits(dict(left.dicts())) == bits({i: infos[i] for i in (0, 2, 3)})
+
+
+# ------------------------------------------------------------------------------- whole programs --
+
+
+class Teller(gymnasium.Env[Any, Any]):
+    """Tells infos that its index, seed and steps decide."""
+
+    observation_space = spaces.Box(-1, 1e6, (2,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, index: int) -> None:
+        self.index, self.steps = index, 0
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.steps = 0
+        info = {"fresh": self.index} if self.index % 2 else {}
+        return self.show(), info
+
+    def show(self) -> Any:
+        return np.array([self.index, self.steps], np.float32)
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        draw = self.np_random
+        info: dict[str, Any] = {
+            "x": float(draw.normal()),
+            "n": self.steps,
+            "is": bool(draw.integers(2)),
+            "single": np.float32(draw.normal()),
+            "place": draw.normal(size=2),
+            "name": f"{self.index}",
+        }
+        if draw.integers(5) == 0:
+            info["rare"] = draw.integers(9)
+        if draw.integers(5) == 0:
+            del info["x"]
+        if draw.integers(6) == 0:
+            info["n"] = 2.5
+        if draw.integers(8) == 0:
+            info = {}
+        return self.show(), 1.0, self.steps >= 4 + self.index, draw.integers(9) == 0, info
+
+
+@pytest.mark.parametrize("num_workers", [1, 2, 3])
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_vector_environments_tell_what_sync_vector_env_tells(
+    mode: AutoresetMode, num_workers: int
+) -> None:
+    env_fns = [partial(Teller, i) for i in range(7)]
+    theirs = SyncVectorEnv(env_fns, autoreset_mode=mode)
+    ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers, autoreset_mode=mode)
+    try:
+        assert bits(ours.reset(seed=1)) == bits(theirs.reset(seed=1))
+        for _ in range(120):
+            actions = np.zeros(7, np.int64)
+            actual, expected = outcome(ours.step, actions), outcome(theirs.step, actions)
+            assert actual == expected
+    finally:
+        ours.close()
+        theirs.close()
+
+
+class Steady(Teller):
+    """Tells the same keys always, and dies at the third step if it is told to."""
+
+    def __init__(self, index: int, dies: bool = False) -> None:
+        super().__init__(index)
+        self.dies = dies
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        if self.dies and self.steps == 3:
+            os._exit(1)
+        info = {"x": 0.5 * self.steps, "n": self.index}
+        return self.show(), 1.0, False, False, info
+
+
+def test_a_worker_sends_one_message_for_all_its_environments() -> None:
+    with ProcessPool(
+        [partial(Steady, i) for i in range(6)], num_workers=2, start_method="fork"
+    ) as pool:
+        pool.reset()
+        pool.step(np.zeros(6, np.int64))
+        told = pool.told()
+        assert list(told) == [0, 3]
+        assert [told[i][INFOS].env_ids for i in told] == [[0, 1, 2], [3, 4, 5]]
+        replies = pool.replies()
+        assert bits(replies) == bits({i: {INFO: {"x": 0.5, "n": i}} for i in range(6)})
+        # some of them only
+        pool.step(np.zeros(2, np.int64), [4, 1])
+        assert pool.replies() == {i: {INFO: {"x": 1.0, "n": i}} for i in (1, 4)}
+
+
+def test_who_died_tells_nothing_but_that() -> None:
+    env_fns = [partial(Steady, i, dies=i == 1) for i in range(4)]
+    with ProcessPool(env_fns, num_workers=2, start_method="fork", on_error="restart") as pool:
+        pool.reset()
+        for _ in range(3):
+            pool.step(np.zeros(4, np.int64))
+        replies = pool.replies()
+        assert [list(replies[i][INFO]) for i in range(4)] == [
+            ["worker_restarted", "restart_seed"],
+            ["worker_restarted", "restart_seed"],
+            ["x", "n"],
+            ["x", "n"],
+        ]
+
+
+def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    (some,), _ = columns.gather([(i, {"x": 0.5 * i}) for i in range(3)])
+    restarted = {INFO: {"worker_restarted": True}}
+    replied = ffi.new("int32_t[]", [0, 2])
+
+    def list_replied(_: Any, count: Any) -> Any:
+        count[0] = 2
+        return replied
+
+    pool: Any = SimpleNamespace(_handle=None, _reply={0: {INFOS: some}, 2: restarted}.get)
+    monkeypatch.setattr(process_pool, "lib", SimpleNamespace(pp_pool_replied=list_replied))
+    pool.told = partial(ProcessPool.told, pool)
+    assert ProcessPool.replies(pool) == {0: {INFO: {"x": 0.0}}, 1: {INFO: {"x": 0.5}}, 2: restarted}
+
+
+def test_who_is_unlike_the_others_tells_by_itself() -> None:
+    class Odd(Steady):
+        def step(self, action: Any) -> Any:
+            *result, info = super().step(action)
+            return *result, {**info, "odd": [1]}
+
+    env_fns = [partial(Odd if i == 1 else Steady, i) for i in range(3)]
+    with ProcessPool(env_fns, num_workers=1, start_method="fork") as pool:
+        pool.reset()
+        pool.step(np.zeros(3, np.int64))
+        told = pool.told()
+        assert told[0][INFOS].env_ids == [0, 2]
+        assert list(told[1][INFO]) == ["x", "n", "odd"]
