@@ -191,6 +191,7 @@ def test_infos_are_put_together_as_by_sync_vector_env(
 
 @settings(max_examples=150, deadline=None)
 @given(infos_of_all())
+@example([{"b": 1.0, "a": "", "c": 2.0}] * 2)
 def test_infos_of_each_environment_are_as_it_told_them(infos: list[dict[Any, Any]]) -> None:
     shared, rest = columns.gather(list(enumerate(infos)))
     shared = pickle.loads(pickle.dumps(shared, 5))
@@ -386,6 +387,7 @@ def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.Mo
 
     pool: Any = SimpleNamespace(_handle=None, _reply={0: {INFOS: some}, 2: restarted}.get)
     monkeypatch.setattr(process_pool, "lib", SimpleNamespace(pp_pool_replied=list_replied))
+    assert ProcessPool.told(pool)[0][INFOS].env_ids == [0, 1]
     pool.told = partial(ProcessPool.told, pool)
     assert ProcessPool.replies(pool) == {0: {INFO: {"x": 0.0}}, 1: {INFO: {"x": 0.5}}, 2: restarted}
 
