@@ -69,7 +69,8 @@ def may_include(path: Path) -> tuple[Path, ...]:
     if room == "pool":
         return (CSRC / "pool", CSRC / "base", CSRC / "include")
     assert room == "envs", f"{name_of(path)} is in no room of docs/design.md"
-    own = [path.parent] if path.parent != CSRC / "envs" else []
+    family, *deeper = path.relative_to(CSRC / "envs").parts
+    own = [CSRC / "envs" / family] if deeper else []
     return (*own, CSRC / "base", CSRC / "include" / "pp_env.h")
 
 

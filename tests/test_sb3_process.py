@@ -223,6 +223,23 @@ def test_a_thousand_steps_of_gymnasiums() -> None:
         run_both(theirs, ours, 1000)
 
 
+def test_an_episode_that_ends_both_ways_at_once() -> None:
+    """By itself, just when it would have been cut off."""
+
+    class Both(Teller):
+        def step(self, action: Any) -> Any:
+            observation, reward, terminated, truncated, info = super().step(action)
+            ends = terminated or truncated
+            return observation, reward, ends, ends and self.episodes % 3 == 0, info
+
+    with pair([partial(Both, length=2 + i) for i in range(3)]) as (theirs, ours):
+        for env in (theirs, ours):
+            env.seed(1)
+        compare_reset(ours, theirs, "reset")
+        for step in range(20):
+            compare_step(ours, theirs, np.zeros(3, int), f"step {step}")
+
+
 @pytest.mark.parametrize(
     ("kind", "as_shown"),
     [
@@ -476,6 +493,7 @@ def test_surface_is_the_same(name: str) -> None:
         lambda env: env.get_attr("spec", [0, -4]),
         lambda env: env.env_method("paint", indices=9),
         lambda env: env.env_method("set_wrapper_attr"),
+        lambda env: env.env_is_wrapped("Monitor"),
     ],
 )
 def test_wrong_questions_raise_the_same(question: Question) -> None:
@@ -497,10 +515,15 @@ def test_without_a_render_mode_there_are_warnings() -> None:
             assert env.render() is None
 
 
-def test_render_modes_must_be_the_same() -> None:
+def test_render_modes_must_be_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nobody waits for the garbage collector to end the workers."""
+    closed = []
+    close = ProcessPool.close
+    monkeypatch.setattr(ProcessPool, "close", lambda pool: closed.append(close(pool)))
     env_fns = [partial(gymnasium.make, "CartPole-v1", render_mode=m) for m in (None, "rgb_array")]
     with pytest.raises(AssertionError, match="render_mode"):
         PoolVecEnv(env_fns, "fork")
+    assert closed
 
 
 WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
@@ -760,7 +783,8 @@ ENV = Teller()
         (([Teller],), {"render_mode": "human"}, TypeError, "render_mode='human': .*gymnasium.make"),
         (([Teller],), {"g": None}, TypeError, "g=None: .*itself knows start_method, num_workers"),
         (([lambda: ENV] * 2,), {}, ValueError, r"env_fns\[0\] and env_fns\[1\] return the same"),
-        (([Stranger],), {}, ValueError, r"env_fns\[0\] makes a .*Stranger, .*no gymnasium.Env"),
+        (([Stranger],), {}, ValueError, r"Stranger'> returned <.* and no gymnasium.Env: return"),
+        (([lambda: None],), {}, ValueError, "returned None, which is a NoneType and no"),
         (
             ([Teller, partial(Teller, SPACES["number"])],),
             {},
@@ -882,8 +906,14 @@ def test_an_exception_in_a_reset() -> None:
         assert isinstance(caught.value.__cause__, EnvError)
         assert caught.value.__cause__.batch[:, 0].tolist() == [0] * 4
         assert env.step([0] * 4)[0][:, 0].tolist() == [1, 1, 0, 1]
+        # who fails again, and is reset by hand, owes nothing
+        env.set_options([{}, {}, {"do": 1}, {}])
+        with pytest.raises(OwnError):
+            env.reset()
         env.set_options()
         assert env.reset()[:, 0].tolist() == [0] * 4
+        assert [info["steps"] for info in env.step([0] * 4)[3]] == [1] * 4
+        assert env.reset_infos == [{"reset": -1}] * 4
 
 
 def test_an_exception_in_a_constructor() -> None:

@@ -356,8 +356,11 @@ class PoolVecEnv(VecEnv):
         Native environments are in those that `gymnasium.make` puts around the ones they equal.
 
         Raises:
+            TypeError: wrapper_class is no class.
             IndexError: there is no such environment.
         """
+        if not isinstance(wrapper_class, type):
+            raise TypeError(f"wrapper_class={wrapper_class!r}: give a class, such as Monitor")
         return self._backend.is_wrapped(wrapper_class, self._env_ids(indices))
 
     def _env_ids(self, indices: VecEnvIndices) -> list[int]:

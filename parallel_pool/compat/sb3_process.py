@@ -52,7 +52,8 @@ class Process:
     ) -> None:
         """Makes the environments; for arguments and errors see `PoolVecEnv`."""
         self.pool = pool = ProcessPool(
-            list(env_fns),
+            # what is no function the pool refuses
+            [sb3_worker.Maker(fn) if callable(fn) else fn for fn in env_fns],
             num_workers=num_workers,
             autoreset="same_step",
             reward_dtype="float32",
@@ -243,15 +244,10 @@ def _layout(space: Space[Any]) -> set[spaces.Leaf] | None:
     return None if found is None else set(found)
 
 
-def _check_identities(found: Sequence[sb3_worker.Identity]) -> None:
-    """Refuses what are no environments of Gymnasium's, and the same environment twice."""
-    places: dict[sb3_worker.Identity, int] = {}
+def _check_identities(found: Sequence[tuple[int, int]]) -> None:
+    """Refuses the same environment twice."""
+    places: dict[tuple[int, int], int] = {}
     for i, one in enumerate(found):
-        if one.stranger:
-            raise ValueError(
-                f"env_fns[{i}] makes a {one.stranger}, which is no gymnasium.Env: derive it from"
-                " that, or wrap it (the package shimmy has wrappers)"
-            )
         if one in places:
             raise ValueError(
                 f"env_fns[{places[one]}] and env_fns[{i}] return the same environment: make a new"

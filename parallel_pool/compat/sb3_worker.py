@@ -6,6 +6,7 @@ It knows neither Stable-Baselines3 nor torch, which would take a worker seconds 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,24 +14,25 @@ import gymnasium
 
 
 @dataclass(frozen=True)
-class Identity:
-    """Which environment somebody made.
+class Maker:
+    """Calls a user's function, and refuses what it makes if that is none of Gymnasium's."""
 
-    Attributes:
-        pid, address: equal for two that are one and the same object.
-        stranger: the name of its type if that is no `gymnasium.Env`, else empty.
-    """
+    function: Callable[[], Any]
 
-    pid: int
-    address: int
-    stranger: str
+    def __call__(self) -> Any:
+        env = self.function()
+        if not isinstance(env, gymnasium.Env):
+            raise ValueError(
+                f"the function {self.function!r} returned {env!r}, which is a"
+                f" {type(env).__name__} and no gymnasium.Env: return one, derived from that class"
+                " or wrapped (the package shimmy has wrappers)"
+            )
+        return env
 
 
-def identity(env: Any) -> Identity:
-    """Tells an environment from others."""
-    if not isinstance(env, gymnasium.Env):
-        return Identity(os.getpid(), id(env), f"{type(env).__module__}.{type(env).__qualname__}")
-    return Identity(os.getpid(), id(env.unwrapped), "")
+def identity(env: Any) -> tuple[int, int]:
+    """Returns what is equal for two that are one and the same environment."""
+    return os.getpid(), id(env.unwrapped)
 
 
 @dataclass(frozen=True)
