@@ -448,6 +448,37 @@ def test_environments_of_a_dead_worker_come_back_cut_short(mode: AutoresetMode) 
                 envs.step(sample(envs, rng))
 
 
+def test_environments_that_raise_come_back_cut_short() -> None:
+    """With on_error="restart", and the others as if nothing had been."""
+    loop = Loop([Relay], AutoresetMode.NEXT_STEP, NOTHING)
+    with pool([Relay, partial(Relay, longest=9, fails_at=1)], on_error="restart") as envs:
+        rng = np.random.default_rng(0)
+        envs.reset(seed=[3, 4])
+        loop.reset(3)
+        for step in range(3):
+            lived = envs.live
+            actions = sample(envs, rng)
+            _, rewards, terminations, truncations, infos = envs.step(actions)
+            expected = loop.step(only_first(actions))
+            for agent in envs.possible_agents:
+                assert rewards[agent][0] == expected[1][agent][0]
+                assert envs.live[agent][0] == (agent in loop.envs[0].agents)
+                if step == 1:
+                    assert rewards[agent][1] == 0 and not terminations[agent][1]
+                    assert truncations[agent][1] == lived[agent][1]
+                    assert not envs.live[agent][1]
+            assert ("worker_restarted" in infos) == (step == 1)
+        assert envs.live["walker"][1] and infos["walker"]["_options"][1]
+
+
+def only_first(actions: dict[Any, Any]) -> dict[Any, Any]:
+    """Actions of the first environment alone."""
+    return {
+        agent: {key: value[:1] for key, value in own.items()} if isinstance(own, dict) else own[:1]
+        for agent, own in actions.items()
+    }
+
+
 class Fatal(Relay):
     """Ends its process at its first step."""
 
