@@ -34,6 +34,8 @@ FD_SIZE = array.array("i").itemsize
 SPACE = socket.CMSG_SPACE(MOST_FDS * FD_SIZE)
 # process, user and group
 CREDENTIALS = struct.Struct("3i")
+# names of the program that was started; the second is that of multiprocessing's children
+MAINS = ("__main__", "__mp_main__")
 
 # ----------------------------------------------------------------------------------- pickling --
 
@@ -49,11 +51,14 @@ def by_reference(value: Any) -> bytes:
 def by_value(value: Any) -> bytes:
     """Pickles for a process that lacks this one's `__main__`: what that defines goes along."""
     raw: bytes
-    if not cloudpickle.list_registry_pickle_by_value():
+    main = sys.modules.get(MAINS[1])
+    if main is not None and main.__name__ == MAINS[1]:
+        cloudpickle.register_pickle_by_value(main)
+    if cloudpickle.list_registry_pickle_by_value() <= set(MAINS):
         # many times as quick, and the same for what names nothing of `__main__`
         with contextlib.suppress(Exception):
             raw = pickle.dumps(value, 5)
-            if b"__main__" not in raw:
+            if b"_main__" not in raw:
                 return raw
     raw = cloudpickle.dumps(value, 5)
     return raw
@@ -73,7 +78,7 @@ class _ToCreator(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         if (
             isinstance(obj, (type, types.FunctionType))
-            and obj.__module__ == "__main__"
+            and obj.__module__ in MAINS
             and "<" not in obj.__qualname__
         ):
             return _of_main, (obj.__qualname__, by_value(obj))

@@ -7,7 +7,6 @@ import resource
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -595,6 +594,19 @@ def test_infos_for_which_there_is_no_memory() -> None:
         assert pool.step(ALL)[0][:2, 0].tolist() == [2, 0]
 
 
+def test_words_for_which_there_is_no_memory() -> None:
+    """Not even for those that say so."""
+    with pool_of(lives(partial(Life, told_much)), on_error="raise") as pool:
+        with pytest.raises(MemoryError):
+            pool.apply(no_more_memory, [1])
+        pool.reset()
+        with pytest.raises(MemoryError) as caught:
+            pool.step(ONE)
+        cause = caught.value.__cause__ or caught.value
+        assert "environment 1 " in str(cause)
+        assert pool.step(ALL)[0][:2, 0].tolist() == [2, 0]
+
+
 def test_answers_for_which_there_is_no_memory() -> None:
     with pool_of(lives(Life)) as pool:
         pool.apply(memory_again, [1])
@@ -669,10 +681,50 @@ print("all is well")
 """
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_what_main_defines_travels_both_ways(tmp_path: Path, method: str) -> None:
+# the same, where the program is the main one under another name
+CHILD = """
+import multiprocessing, sys
+import gymnasium
+from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+
+
+class Point:
+    pass
+
+
+class Env(gymnasium.Env):
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        assert options is None or type(options["point"]) is Point
+        return 0, {"point": Point()}
+
+
+def train():
+    env = ProcessVectorEnv([Env] * 2, context=sys.argv[1], num_workers=1)
+    for options in (None, {"point": Point()}):
+        infos = env.reset(options=options)[1]
+        assert all(type(point) is Point for point in infos["point"]), infos
+    env.close()
+    print("all is well")
+
+
+if __name__ == "__main__":
+    child = multiprocessing.get_context("spawn").Process(target=train)
+    child.start()
+    child.join()
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "source"),
+    [("fork", PROGRAM), ("spawn", PROGRAM), ("forkserver", PROGRAM), ("forkserver", CHILD)],
+    ids=["fork", "spawn", "forkserver", "child"],
+)
+def test_what_main_defines_travels_both_ways(tmp_path: Path, method: str, source: str) -> None:
     program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent(PROGRAM))
+    program.write_text(source)
     done = subprocess.run(
         [sys.executable, str(program), method],
         capture_output=True,
