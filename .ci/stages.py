@@ -37,7 +37,7 @@ NOT_FOR_SANITIZERS = [
     "parity/test_mujoco_switches.py",
     # parity of what is Python's; and workers that die by signals that a sanitizer takes for its own
     *("test_fusion.py", "test_sb3.py", "test_worker_spaces.py", "test_workers_launch.py"),
-    "test_sb3_process.py",
+    *("test_pettingzoo.py", "test_sb3_process.py"),
     *("parity/test_process_parity.py", "faults/test_worker_deaths.py"),
 ]
 ADDRESS_TESTS = ["tests", *(f"--ignore=tests/{name}" for name in NOT_FOR_SANITIZERS)]

@@ -34,7 +34,7 @@ def test_box2d(id: str) -> None:
 
 
 def test_box2d_with_pictures() -> None:
-    assert_same_as_sync("CarRacing-v3", steps=100, ends=8, max_episode_steps=40)
+    assert_same_as_sync("CarRacing-v3", steps=60, ends=8, max_episode_steps=25)
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode)[:2], ids=lambda mode: mode.name)
