@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gymnasium.envs.registration import EnvSpec
 
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     import gymnasium
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
-    from parallel_pool.buffers import Array
-
-    Options = Mapping[str, Any] | list[Mapping[str, Any]]
-    Step = tuple[Any, Array, Array, list[dict[str, Any]]]
-
+    from parallel_pool.compat.sb3_backend import Backend, Step
 
 # arguments that are for one kind of environments only, and what is as good as not giving them
 NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
@@ -40,60 +36,6 @@ FOR_FUNCTIONS = {
     "max_episode_steps": IN_FUNCTIONS,
     "render_mode": IN_FUNCTIONS,
 }
-
-
-class Backend(Protocol):
-    """What steps the environments: `sb3_native.Native` or `sb3_process.Process`.
-
-    Attributes:
-        pool: the pool underneath.
-        num_envs: environments.
-        observation_space, action_space: of one environment.
-        metadata: of the environments.
-        reset_infos: for each environment the infos of its last reset; changed in place.
-    """
-
-    pool: Any
-    num_envs: int
-    observation_space: gymnasium.Space[Any]
-    action_space: gymnasium.Space[Any]
-    metadata: dict[str, Any]
-    reset_infos: list[dict[str, Any]]
-
-    def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
-        """Starts new episodes, dropping a step in flight; returns the observations.
-
-        Options are those of all environments, or a list with those of each.
-        """
-
-    def send(self, actions: Any) -> None:
-        """Begins a step."""
-
-    def receive(self) -> Step:
-        """Ends it."""
-
-    def render(self) -> Sequence[Any]:
-        """Draws each environment."""
-
-    def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
-        """Returns an attribute of each environment named, or raises AttributeError."""
-
-    def has_attr(self, name: str) -> bool:
-        """Says whether all environments have it."""
-
-    def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
-        """Sets it."""
-
-    def call(
-        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
-    ) -> list[Any]:
-        """Returns what a method of each environment named returns."""
-
-    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
-        """Says of each environment named whether it has this wrapper."""
-
-    def close(self) -> None:
-        """Ends what steps the environments."""
 
 
 class PoolVecEnv(VecEnv):
@@ -193,12 +135,12 @@ class PoolVecEnv(VecEnv):
             self._backend = _process(env, n_envs, of_threads, of_processes, options)
         try:
             self._adopt()
+            if seed is not None:
+                self.seed(seed)
+                self.action_space.seed(seed)
         except BaseException:
             self._backend.close()
             raise
-        if seed is not None:
-            self.seed(seed)
-            self.action_space.seed(seed)
 
     def _adopt(self) -> None:
         """Becomes what the environments of the backend are."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import gymnasium
 import numpy as np
@@ -12,15 +12,14 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict
 
-from parallel_pool.buffers import Array
 from parallel_pool.compat import env_specs, native_attributes, renderer
 from parallel_pool.compat.sb3_infos import RowInfos, ids
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, check_count
 from parallel_pool.specs import Definition
 
-Options = Mapping[str, Any] | list[Mapping[str, Any]]
-Step = tuple[Any, Array, Array, list[dict[str, Any]]]
+if TYPE_CHECKING:
+    from parallel_pool.compat.sb3_backend import Options, Step
 
 
 class NotResetError(StateError, ResetNeeded):

@@ -21,10 +21,8 @@ from parallel_pool.workers.process_pool import ProcessPool
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
     from parallel_pool.compat.process_rows import Shown
+    from parallel_pool.compat.sb3_backend import Options, Step
     from parallel_pool.workers.messages import Description, Reply
-
-    Options = Mapping[str, Any] | list[Mapping[str, Any]]
-    Step = tuple[Any, Array, Array, list[dict[str, Any]]]
 
 # what environments that were made anew say in infos
 RESTARTED = ("worker_restarted", "restart_seed")
