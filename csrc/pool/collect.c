@@ -72,7 +72,10 @@ int pp_remote_hear(pp_pool *pool, int32_t lane, const pp_message *from, pp_messa
   int64_t known = atomic_load_explicit(&own->replies_size, memory_order_relaxed);
 
   *message = (pp_message){seen->offset, seen->size};
-  if (!message->size) return 1;
+  if (!message->size) {
+    message->offset = 0;
+    return 1;
+  }
   if (message->size < 0 || message->size > PP_SPILL_RESERVE || message->offset < 0 ||
       message->offset > PP_SPILL_RESERVE - message->size) {
     return 0;

@@ -225,8 +225,10 @@ int pp_pool_order(pp_pool *pool, int32_t env_id, const void *bytes, int64_t size
 
 static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
   int32_t n = pool->fleet.num_envs;
-  for (int32_t i = 0; i < (env_ids ? count : n); i++) {
-    int32_t env_id = env_ids ? env_ids[i] : i;
+  // a count that can't be says nothing of how many ids there are to look at
+  int32_t is_named = env_ids && count > 0 && count <= n;
+  for (int32_t i = 0; i < (is_named ? count : n); i++) {
+    int32_t env_id = is_named ? env_ids[i] : i;
     // one that is in flight has its order from another send
     if (env_id < 0 || env_id >= n || pool->flying[env_id]) continue;
     pp_remote_leave(pool, &pool->remote->envs[env_id].order, NULL, 0, NULL);
@@ -290,12 +292,16 @@ static int32_t cores(const pp_pool *pool) {
 
 static void stats(const pp_pool *pool, pp_stats *out) {
   const pp_remote *remote = pool->remote;
-  out->num_lanes = out->num_workers = remote->num_lanes;
+  // unsigned: nobody knows what may stand there
+  uint64_t waits = 0, wakes = 0;
   for (int32_t i = 0; i < remote->num_lanes; i++) {
     const pp_post *post = &remote->board.posts[i];
-    out->worker_waits += atomic_load_explicit(&post->gate.waits, memory_order_relaxed);
-    out->worker_wakes += atomic_load_explicit(&post->gate.wakes, memory_order_relaxed);
+    waits += (uint64_t)atomic_load_explicit(&post->gate.waits, memory_order_relaxed);
+    wakes += (uint64_t)atomic_load_explicit(&post->gate.wakes, memory_order_relaxed);
   }
+  out->worker_waits = (int64_t)waits;
+  out->worker_wakes = (int64_t)wakes;
+  out->num_lanes = out->num_workers = remote->num_lanes;
 }
 
 int32_t pp_pool_memory(const pp_pool *pool) {

@@ -279,7 +279,7 @@ __attribute__((unused)) static void crew_order(crew *w, int32_t env_id, int64_t 
 /* sends steps, or resets */
 __attribute__((unused)) static int32_t crew_send(crew *w, const int32_t *ids, int32_t count,
                                                  int32_t is_reset) {
-  int64_t actions[MAX_ENVS];
+  int64_t actions[MAX_ENVS] = {0};
   int status;
   if (is_reset) {
     status = pp_pool_send_reset(w->c.pool, ids, count, NULL, NULL, NULL, &w->c.error);

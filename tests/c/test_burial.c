@@ -157,6 +157,109 @@ TEST(another_worker_restarts_environments_wherever_the_first_dies) {
   die_in_all_ways(PP_BURY_REQUEUE);
 }
 
+/* ----------------------------------------------------------------------------- resets -- */
+
+/* A reset waits for the next worker with its order; or the dead one has done it. */
+static void die_at_resets(const death *way, int32_t how) {
+  crew w = crew_open(8, way->is_ordered ? 8 : 4, 2, PP_NEXT_STEP);
+  w.chunk = way->chunk;
+  chosen = way;
+  crew_hire_all(&w);
+  play(&w, NULL, 8, 3);
+  kill(w.pids[0], SIGKILL);
+  CHECK_EQ(crew_bury(&w, 0, PP_BURY_REPEAT), 0);
+  crew_hire(&w, 0, be_doomed);
+  for (int32_t i = 0; i < 8; i++) crew_order(&w, i, 10 + 300 * i);
+  crew_send(&w, NULL, 8, 1);
+  CHECK(is_dead(&w, 0, 1));
+  CHECK_EQ(crew_bury(&w, 0, how), how == PP_BURY_FAIL ? way->settled : 0);
+  if (how != PP_BURY_FAIL) crew_hire(&w, 0, NULL);
+  drain(&w);
+  CHECK_EQ(pp_pool_in_flight(w.c.pool), 0);
+  if (how != PP_BURY_FAIL) play(&w, NULL, 8, 5);
+  crew_close(&w);
+}
+
+TEST(resets_wait_for_the_next_worker_wherever_the_first_dies) {
+  for (int32_t how = PP_BURY_FAIL; how <= PP_BURY_REQUEUE; how++) {
+    for (int32_t i = 0; i < NUM_DEATHS; i++) {
+      int failed = atomic_load(&check_failed);
+      if (deaths[i].settled == SOME || deaths[i].is_early) continue;
+      die_at_resets(&deaths[i], how);
+      if (atomic_load(&check_failed) == failed) continue;
+      printf("  dead at %s after %d, ordered %d, chunk %d, how %d\n", deaths[i].point,
+             deaths[i].passes, deaths[i].is_ordered, deaths[i].chunk, how);
+    }
+  }
+}
+
+/* Two die one after the other, with resets and steps in flight; then a third comes, or nobody. */
+static void die_twice(const death *way, int32_t how, int32_t is_given_up) {
+  const int32_t resets[2] = {0, 2}, steps[2] = {3, 1};
+  static const death at_once = {"taken", 0, 0, 4, 4, 0};
+  crew w = crew_open(4, way->is_ordered ? 4 : 2, 1, PP_NEXT_STEP);
+  w.chunk = way->chunk;
+  crew_hire_all(&w);
+  play(&w, NULL, 4, 3);
+  kill(w.pids[0], SIGKILL);
+  CHECK_EQ(crew_bury(&w, 0, how), 0);
+  chosen = &at_once;
+  crew_order(&w, 0, 700);
+  crew_send(&w, resets, 2, 1);
+  crew_send(&w, steps, 2, 0);
+  crew_hire(&w, 0, be_doomed);
+  CHECK_EQ(crew_bury(&w, 0, how), 2);
+  chosen = way;
+  crew_hire(&w, 0, be_doomed);
+  CHECK(is_dead(&w, 0, 1));
+  crew_bury(&w, 0, is_given_up ? PP_BURY_FAIL : how);
+  if (!is_given_up) crew_hire(&w, 0, NULL);
+  drain(&w);
+  CHECK_EQ(pp_pool_in_flight(w.c.pool), 0);
+  if (!is_given_up) play(&w, NULL, 4, 5);
+  crew_close(&w);
+}
+
+TEST(two_burials_in_a_row_lose_nothing) {
+  static const death ways[] = {{"running", 0, 1, 4, 0, 0}, {"running", 1, 0, 1, 0, 0},
+                               {"taken", 0, 1, 4, 0, 0},   {"won", 0, 0, 1, 0, 0},
+                               {"noted", 1, 0, 4, 0, 0},   {"done", 0, 1, 1, 0, 0},
+                               {"counted", 0, 0, 1, 0, 0}, {"half_kept", 0, 1, 4, 0, 0}};
+  for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+    for (int32_t variant = 0; variant < 4; variant++) {
+      int failed = atomic_load(&check_failed);
+      die_twice(&ways[i], variant % 2 ? PP_BURY_REPEAT : PP_BURY_REQUEUE, variant / 2);
+      if (atomic_load(&check_failed) == failed) continue;
+      printf("  dead at %s after %d, variant %d\n", ways[i].point, ways[i].passes, variant);
+    }
+  }
+}
+
+/* One that was stopped is dead before it is buried, and never wakes. */
+TEST(a_stopped_worker_is_killed_and_buried) {
+  for (int32_t how = PP_BURY_REPEAT; how <= PP_BURY_REQUEUE; how++) {
+    crew w = crew_open(4, 2, 2, PP_NEXT_STEP);
+    int32_t ids[MAX_ENVS], status;
+    crew_hire_all(&w);
+    play(&w, NULL, 4, 3);
+    kill(w.pids[0], SIGSTOP);
+    CHECK_EQ(waitpid(w.pids[0], &status, WUNTRACED), w.pids[0]);
+    CHECK(WIFSTOPPED(status));
+    crew_send(&w, NULL, 4, 0);
+    CHECK_EQ(crew_recv(&w, ids), 2);
+    CHECK(ids[0] >= 2 && ids[1] >= 2);
+    CHECK_EQ(crew_try(&w, ids, 1000000), 0);
+    kill(w.pids[0], SIGKILL);
+    CHECK_EQ(crew_bury(&w, 0, how), 2);
+    crew_hire(&w, 0, NULL);
+    drain(&w);
+    play(&w, NULL, 4, 3);
+    crew_close(&w);
+  }
+}
+
+/* --------------------------------------------------------------------------------- hints -- */
+
 /* A block of one row is received and readied anew before anybody claims again: nobody but the dead
  * one could have raised the hint. */
 TEST(a_hint_left_behind_stops_nobody) {

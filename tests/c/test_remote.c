@@ -93,6 +93,87 @@ TEST(orders_and_replies_have_any_size) {
   crew_close(&w);
 }
 
+static int64_t used(const crew *w) {
+  return w->c.pool->remote->arena->used;
+}
+
+/* Orders are for one turn: the next one of the same environment has none, and no memory is kept. */
+TEST(orders_are_for_one_turn) {
+  crew w = crew_open(4, 2, 2, PP_NEXT_STEP);
+  uint8_t *bytes = calloc(1, 3 << 20);
+  int32_t ids[MAX_ENVS], rows = 4;
+  int64_t before = 0;
+  crew_hire_all(&w);
+  crew_send(&w, NULL, 4, 1);
+  for (int32_t round = 0; round < 12; round++) {
+    for (int32_t i = 0; i < rows && round; i++) {
+      // every other turn, or none: check_reply knows
+      if (round % 3 == 1) crew_order(&w, ids[i], MAX_REPLY);
+    }
+    if (round) crew_send(&w, ids, rows, round % 4 == 3);
+    if (round == 3) before = used(&w);
+    if (round > 3 && round % 3 == 0) CHECK_EQ(used(&w), before);
+    rows = crew_recv(&w, ids);
+  }
+  while (pp_pool_in_flight(w.c.pool) >= 2) crew_recv(&w, ids);
+  // one that is replaced, and one that is taken back
+  before = used(&w);
+  for (int64_t size = 3 << 20; size > 0; size -= 1 << 20) {
+    CHECK_EQ(pp_pool_order(w.c.pool, 0, bytes, size, NULL), PP_OK);
+    CHECK_EQ(used(&w), before + size);
+  }
+  CHECK_EQ(pp_pool_order(w.c.pool, 0, NULL, 0, NULL), PP_OK);
+  CHECK_EQ(used(&w), before);
+  free(bytes);
+  crew_close(&w);
+}
+
+/* what was left for a send that is refused is gone, and only that */
+TEST(refused_sends_leave_no_orders_behind) {
+  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+  const int32_t out[3] = {0, 1, 4}, twice[3] = {0, 1, 0}, many[5] = {0, 1, 0, 1, 0}, one[1] = {2};
+  pp_pool *pool = w.c.pool;
+  int64_t actions[4] = {1, 1, 1, 1}, size;
+  crew_hire_all(&w);
+  CHECK_EQ(pp_pool_send(pool, NULL, 4, actions, PP_UINT8, NULL), PP_OK);
+  CHECK_EQ(client_recv(&w.c), 4);
+  int64_t before = used(&w);
+  for (int refusal = 0; refusal < 8; refusal++) {
+    for (int32_t i = 0; i < 2; i++) CHECK_EQ(pp_pool_order(pool, i, "order", 5, NULL), PP_OK);
+    CHECK(used(&w) > before);
+    int status = 0;
+    switch (refusal) {
+      case 0: status = pp_pool_send(pool, out, 3, actions, PP_UINT8, NULL); break;
+      case 1: status = pp_pool_send(pool, twice, 3, actions, PP_UINT8, NULL); break;
+      case 2: status = pp_pool_send(pool, many, 5, actions, PP_UINT8, NULL); break;
+      case 3: status = pp_pool_send(pool, NULL, 4, NULL, PP_UINT8, NULL); break;
+      case 4: status = pp_pool_send(pool, NULL, 4, actions, PP_FLOAT64, NULL); break;
+      case 5: status = pp_pool_send_reset(pool, out, 3, NULL, NULL, NULL, NULL); break;
+      case 6: status = pp_pool_step(pool, NULL, 4, actions, PP_UINT8, NULL, NULL); break;
+      default: status = pp_pool_step(pool, NULL, 3, actions, PP_UINT8, w.c.fresh, NULL);
+    }
+    CHECK(status < 0);
+    CHECK_EQ(used(&w), before);
+  }
+  // the order of a turn in flight is not the refused one's
+  CHECK_EQ(pp_pool_order(pool, 2, "third", 5, NULL), PP_OK);
+  CHECK_EQ(pp_pool_order(pool, 0, "first", 5, NULL), PP_OK);
+  kill(w.pids[1], SIGSTOP);
+  CHECK_EQ(pp_pool_send(pool, one, 1, actions, PP_UINT8, NULL), PP_OK);
+  CHECK_EQ(pp_pool_send(pool, NULL, 4, actions, PP_UINT8, NULL), PP_ERR_STATE);
+  CHECK(used(&w) > before);
+  kill(w.pids[1], SIGCONT);
+  CHECK_EQ(client_recv(&w.c), 1);
+  const char *reply = pp_pool_reply(pool, 2, &size);
+  CHECK(size == 5 && memcmp(reply, "third", 5) == 0);
+  CHECK_EQ(used(&w), before);
+  CHECK_EQ(pp_pool_send(pool, NULL, 4, actions, PP_UINT8, NULL), PP_OK);
+  CHECK_EQ(client_recv(&w.c), 4);
+  for (int32_t i = 0; i < 4; i++) CHECK(!pp_pool_reply(pool, i, &size) && size == 0);
+  w.rows += 9;
+  crew_close(&w);
+}
+
 /* waits for an answer, however many slices of time that takes */
 static int32_t answer_of(crew *w, int32_t lane, const void **bytes, int64_t *size) {
   int32_t status;
@@ -136,6 +217,27 @@ TEST(a_worker_is_asked_one_thing_at_a_time) {
   crew_hire_all(&w);
   CHECK_EQ(answer_of(&w, 0, &answered, &size), 1);
   CHECK(size == 3 && memcmp(answered, "one", 3) == 0);
+  crew_close(&w);
+}
+
+/* Numbers of requests start anew after so many, and what was asked is not kept. */
+TEST(a_request_is_forgotten_once_it_is_answered) {
+  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
+  pp_post *post = &w.c.pool->remote->board.posts[0];
+  const void *answered;
+  int64_t size, before = used(&w);
+  atomic_store(&post->request, UINT32_MAX - 3);
+  atomic_store(&post->answered, UINT32_MAX - 3);
+  atomic_store(&post->gate.epoch, UINT32_MAX - 2);
+  crew_hire_all(&w);
+  for (int32_t turn = 0; turn < 8; turn++) {
+    CHECK_EQ(pp_pool_request(w.c.pool, 0, &turn, sizeof(turn), &w.c.error), PP_OK);
+    CHECK(used(&w) > before);
+    CHECK_EQ(answer_of(&w, 0, &answered, &size), 1);
+    CHECK(size == sizeof(turn) && memcmp(answered, &turn, sizeof(turn)) == 0);
+    CHECK_EQ(used(&w), before);
+  }
+  CHECK_EQ(atomic_load(&post->answered), 4);
   crew_close(&w);
 }
 

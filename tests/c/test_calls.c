@@ -1,0 +1,395 @@
+/* Wrong arguments, and calls to pools of the wrong kind: each is an error, and changes nothing. */
+#define _GNU_SOURCE
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/resource.h>
+
+#include "pool/pool.h"
+#include "pool/remote.h"
+#include "remote_tests.h"
+
+enum { NUM_ENVS = 4 };
+
+/* a pool of either kind, its environments at rest */
+static crew open_pool(int32_t is_remote) {
+  crew w = {.num_lanes = 0};
+  if (is_remote) {
+    w = crew_open(NUM_ENVS, NUM_ENVS, 2, PP_NEXT_STEP);
+    crew_hire_all(&w);
+    crew_send(&w, NULL, NUM_ENVS, 1);
+  } else {
+    w.c = make_client("CartPole-v1", NUM_ENVS);
+    CHECK(client_open(&w.c));
+    CHECK_EQ(pp_pool_send_reset(w.c.pool, NULL, NUM_ENVS, NULL, NULL, NULL, &w.c.error), PP_OK);
+  }
+  CHECK_EQ(client_recv(&w.c), NUM_ENVS);
+  w.rows = NUM_ENVS;
+  return w;
+}
+
+static int32_t step_all(crew *w) {
+  int64_t actions[NUM_ENVS] = {1, 1, 1, 1};
+  int32_t dtype = w->num_lanes ? PP_UINT8 : PP_INT64;
+  CHECK_EQ(pp_pool_send(w->c.pool, NULL, NUM_ENVS, actions, dtype, &w->c.error), PP_OK);
+  return client_recv(&w->c);
+}
+
+/* Works as before, and ends well. */
+static void close_pool(crew *w) {
+  CHECK_EQ(pp_pool_in_flight(w->c.pool), 0);
+  CHECK_EQ(step_all(w), NUM_ENVS);
+  w->rows += NUM_ENVS;
+  crew_close(w);
+}
+
+static const int32_t not_there[] = {-1, NUM_ENVS, INT_MIN, INT_MAX};
+
+/* a status that says why */
+static void check_said(crew *w, int64_t status, int32_t expected) {
+  CHECK_EQ(status, expected);
+  CHECK_EQ(w->c.error.code, expected);
+  CHECK(strlen(w->c.error.text) > 10);
+  w->c.error = (pp_error){0};
+}
+
+#define REFUSED(call, status) check_said(&w, call, status)
+
+/* ------------------------------------------------------------------------- any kind of pool -- */
+
+static void check_sends(int32_t is_remote) {
+  crew w = open_pool(is_remote);
+  pp_pool *pool = w.c.pool;
+  pp_error *error = &w.c.error;
+  int64_t actions[NUM_ENVS + 1] = {0};
+  int32_t dtype = is_remote ? PP_UINT8 : PP_INT64, twice[2] = {1, 1}, own[1] = {1};
+  void *fresh = w.c.fresh;
+
+  for (int i = 0; i < 4; i++) {
+    int32_t ids[2] = {0, not_there[i]};
+    REFUSED(pp_pool_send(pool, ids, 2, actions, dtype, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_send_reset(pool, ids, 2, NULL, NULL, NULL, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_step(pool, ids, 2, actions, dtype, fresh, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_send(pool, NULL, not_there[i] + (i == 1), actions, dtype, error),
+            PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_send(pool, own, not_there[i] + (i == 1), actions, not_there[i], error),
+            PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_send(pool, own, 1, actions, 77, error), PP_ERR_TYPE);
+    CHECK_EQ(pp_pool_is_flying(pool, not_there[i]), PP_ERR_ARGUMENT);
+    CHECK_EQ(pp_pool_needs_reset(pool, not_there[i]), PP_ERR_ARGUMENT);
+    CHECK(!pp_pool_env_error(pool, not_there[i]));
+  }
+  REFUSED(pp_pool_send(pool, twice, 2, actions, dtype, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_send(pool, own, 0, actions, dtype, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_send(pool, own, 1, NULL, dtype, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_step(pool, NULL, NUM_ENVS, NULL, dtype, fresh, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_step(pool, NULL, NUM_ENVS, actions, dtype, NULL, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_recv(pool, NULL, 0, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_recv(pool, fresh, -1, error), PP_ERR_STATE);
+  REFUSED(pp_pool_offer(pool, NULL, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_offer(pool, fresh, error), PP_ERR_STATE);
+  close_pool(&w);
+}
+
+TEST(wrong_sends_are_refused) {
+  check_sends(0);
+  check_sends(1);
+}
+
+static void check_questions(int32_t is_remote) {
+  crew w = open_pool(is_remote);
+  pp_pool *pool = w.c.pool;
+  pp_error *error = &w.c.error;
+  pp_image image = {0};
+  void *fields[PP_MAX_FIELDS] = {0};
+  char bytes[8];
+  const void *snapshots[1] = {bytes};
+  const int64_t sizes[1] = {8};
+
+  for (int i = 0; i < 4; i++) {
+    REFUSED(pp_pool_get_state(pool, not_there[i], NULL, 0, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_set_state(pool, &not_there[i], 1, snapshots, sizes, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_observe(pool, not_there[i], fields, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_render(pool, not_there[i], &image, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_expose(pool, not_there[i], bytes, error), PP_ERR_ARGUMENT);
+  }
+  int32_t own[1] = {1}, here = is_remote ? PP_ERR_STATE : PP_ERR_ARGUMENT;
+  REFUSED(pp_pool_get_state(pool, 1, bytes, 8, error), here);
+  REFUSED(pp_pool_set_state(pool, own, 1, snapshots, sizes, error), here);
+  REFUSED(pp_pool_set_state(pool, NULL, 1, snapshots, sizes, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_set_state(pool, own, 1, NULL, sizes, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_set_state(pool, own, 1, snapshots, NULL, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_set_state(pool, own, -1, snapshots, sizes, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_observe(pool, 1, NULL, error), here);
+  REFUSED(pp_pool_render(pool, 1, NULL, error), PP_ERR_STATE);
+  REFUSED(pp_pool_expose(pool, 1, NULL, error), here);
+  REFUSED(pp_pool_bare_loop(pool, NULL, 1, 1, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_bare_loop(pool, bytes, 0, 1, error), PP_ERR_ARGUMENT);
+  CHECK(pp_pool_columns(pool, NULL) != NULL);
+  CHECK(pp_pool_config(pool) != NULL);
+  CHECK(pp_pool_failed(pool, NULL, NULL) != NULL);
+  CHECK_EQ(pp_pool_taken(pool, NULL), 0);
+  pp_pool_stats(pool, NULL);
+  close_pool(&w);
+}
+
+TEST(wrong_questions_are_refused) {
+  check_questions(0);
+  check_questions(1);
+}
+
+static void check_seeds(int32_t is_remote) {
+  crew w = open_pool(is_remote);
+  const uint32_t words[NUM_ENVS] = {1, 2, 3, 4};
+  const int32_t sizes[NUM_ENVS] = {1, 1, 1, 1}, wrong[NUM_ENVS] = {1, 1, -1, 99}, ids[2] = {0, 3};
+  pp_error *error = &w.c.error;
+  pp_value value = {0};
+  int32_t here = is_remote ? PP_ERR_STATE : PP_ERR_ARGUMENT;
+  REFUSED(pp_pool_seed(w.c.pool, words, NULL, error), here);
+  REFUSED(pp_pool_seed(w.c.pool, words, wrong, error), here);
+  REFUSED(pp_pool_send_reset(w.c.pool, ids, 2, words, NULL, NULL, error), here);
+  REFUSED(pp_pool_send_reset(w.c.pool, ids, 2, words, wrong + 2, NULL, error), here);
+  if (is_remote) {
+    REFUSED(pp_pool_seed(w.c.pool, words, sizes, error), PP_ERR_STATE);
+    REFUSED(pp_pool_seed(w.c.pool, NULL, sizes, error), PP_ERR_STATE);
+    REFUSED(pp_pool_send_reset(w.c.pool, ids, 2, words, sizes, NULL, error), PP_ERR_STATE);
+    REFUSED(pp_pool_send_reset(w.c.pool, ids, 2, NULL, NULL, &value, error), PP_ERR_STATE);
+    CHECK(strstr(pp_status_name(PP_ERR_STATE), "STATE") != NULL);
+  } else {
+    CHECK_EQ(pp_pool_seed(w.c.pool, words, sizes, error), PP_OK);
+    CHECK_EQ(pp_pool_seed(w.c.pool, NULL, NULL, error), PP_OK);
+  }
+  close_pool(&w);
+}
+
+TEST(seeds_are_for_environments_of_this_process) {
+  check_seeds(0);
+  check_seeds(1);
+}
+
+/* ------------------------------------------------------------------------ worker processes -- */
+
+/* lanes that are not there, or all of them, as there are none */
+static void check_lanes(crew *w, int32_t is_remote, int32_t lane) {
+  pp_pool *pool = w->c.pool;
+  int32_t expected = is_remote ? PP_ERR_ARGUMENT : PP_ERR_STATE, first = 9, count = 9, settled[4];
+  const void *bytes;
+  int64_t size;
+  check_said(w, pp_pool_request(pool, lane, "x", 1, &w->c.error), expected);
+  check_said(w, pp_pool_answer(pool, lane, 0, &bytes, &size, &w->c.error), expected);
+  check_said(w, pp_pool_bury(pool, lane, PP_BURY_FAIL, settled, &w->c.error), expected);
+  CHECK(pp_pool_spill(pool, lane) < 0);
+  CHECK(pp_pool_current(pool, lane) < 0);
+  CHECK(pp_pool_taken_turns(pool, lane) < 0);
+  CHECK(pp_pool_waiting_turns(pool, lane) < 0);
+  pp_pool_lane_envs(pool, lane, &first, &count);
+  CHECK(first == 0 && count == 0);
+}
+
+static void check_messages(crew *w, int32_t is_remote, int32_t env_id) {
+  int64_t size = 9;
+  check_said(w, pp_pool_order(w->c.pool, env_id, "x", 1, &w->c.error),
+             is_remote ? PP_ERR_ARGUMENT : PP_ERR_STATE);
+  CHECK(pp_pool_lane_of(w->c.pool, env_id) < 0);
+  CHECK(!pp_pool_reply(w->c.pool, env_id, &size));
+  CHECK_EQ(size, 0);
+}
+
+TEST(calls_about_workers_are_refused_where_there_are_none) {
+  crew w = open_pool(0);
+  int32_t count = 9;
+  for (int32_t i = -1; i < 3; i++) {
+    check_lanes(&w, 0, i);
+    check_messages(&w, 0, i);
+  }
+  CHECK(pp_pool_memory(w.c.pool) < 0);
+  CHECK(pp_pool_reserve(w.c.pool) < 0);
+  CHECK(!pp_pool_replied(w.c.pool, &count) && count == 0);
+  close_pool(&w);
+}
+
+TEST(wrong_calls_about_workers_are_refused) {
+  crew w = open_pool(1);
+  pp_pool *pool = w.c.pool;
+  pp_error *error = &w.c.error;
+  int32_t settled[2];
+  const void *bytes;
+  int64_t size;
+  for (int i = 0; i < 4; i++) {
+    check_lanes(&w, 1, not_there[i]);
+    check_messages(&w, 1, not_there[i]);
+    REFUSED(pp_pool_bury(pool, 0, not_there[i], settled, error), PP_ERR_ARGUMENT);
+  }
+  check_lanes(&w, 1, 2);
+  REFUSED(pp_pool_bury(pool, 0, PP_BURY_FAIL, NULL, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_order(pool, 0, "x", -1, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_order(pool, 0, NULL, 1, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_order(pool, 0, "x", INT64_MAX, error), PP_ERR_MEMORY);
+  REFUSED(pp_pool_request(pool, 0, "x", -1, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_request(pool, 0, NULL, 1, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_request(pool, 0, "x", INT64_MAX, error), PP_ERR_MEMORY);
+  REFUSED(pp_pool_answer(pool, 0, 0, NULL, &size, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_answer(pool, 0, 0, &bytes, NULL, error), PP_ERR_ARGUMENT);
+  pp_pool_lane_envs(pool, 0, NULL, NULL);
+  CHECK(pp_pool_replied(pool, NULL) != NULL);
+  CHECK(pp_pool_reply(pool, 0, &size) == pp_pool_reply(pool, 0, NULL));
+  close_pool(&w);
+}
+
+/* Workers could not write to it. */
+TEST(memory_from_elsewhere_is_no_batch) {
+  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
+  crew other = crew_open(2, 2, 1, PP_NEXT_STEP);
+  char *own = w.c.fresh, *base = w.c.pool->remote->arena->base;
+  char *const wrong[] = {malloc((size_t)w.c.size),
+                         other.c.fresh,
+                         own + 1,
+                         base,
+                         base - 64,
+                         base + w.c.pool->remote->arena->size - w.c.size + 64,
+                         base + w.c.pool->remote->arena->reserve,
+                         (char *)64};
+  int64_t actions[2] = {0};
+  for (int i = 0; i < 8; i++) {
+    REFUSED(pp_pool_offer(w.c.pool, wrong[i], &w.c.error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_recv(w.c.pool, wrong[i], 0, &w.c.error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_step(w.c.pool, NULL, 2, actions, PP_UINT8, wrong[i], &w.c.error),
+            PP_ERR_ARGUMENT);
+  }
+  CHECK_EQ(pp_pool_in_flight(w.c.pool), 0);
+  free(wrong[0]);
+  crew_close(&other);
+  crew_close(&w);
+}
+
+/* --------------------------------------------------------------------------------- making -- */
+
+static void check_config(int which, const char *word) {
+  pp_config config = {.num_players = 1, .num_fields = 1};
+  pp_pool_options options = {
+      .num_envs = 4, .batch_size = 4, .max_episode_steps = -1, .reward_dtype = PP_FLOAT64};
+  int32_t lanes = 2;
+  pp_pool *pool = (pp_pool *)&config;
+  pp_error error = {0};
+  config.fields[0] = (pp_field){.name = "obs", .dtype = PP_UINT8, .ndim = 2, .shape = {3, 3}};
+  config.action = (pp_field){.name = "action", .dtype = PP_UINT8};
+  switch (which) {
+    case 0: config.num_players = 2; break;
+    case 1: options.extras = PP_WITH_PLAYERS; break;
+    case 2: options.extras = PP_WITH_STATISTICS | PP_WITH_DISCOUNT; break;
+    case 3: options.max_episode_steps = 10; break;
+    case 4: config.num_fields = PP_MAX_FIELDS + 1; break;
+    case 5: config.num_fields = -1; break;
+    case 6: config.fields[0].ndim = PP_MAX_NDIM + 1; break;
+    case 7: config.fields[0].shape[1] = -3; break;
+    case 8: config.fields[0].shape[0] = config.fields[0].shape[1] = INT64_MAX; break;
+    case 9:
+      config.action.ndim = 1;
+      config.action.shape[0] = INT64_MAX;
+      break;
+    case 10: config.fields[0].per_player = 1; break;
+    case 11: lanes = 0; break;
+    case 12: lanes = 5; break;
+    case 13: options.num_envs = 0; break;
+    default: options.reward_dtype = PP_BOOL;
+  }
+  CHECK_EQ(pp_pool_create_remote(&config, &options, lanes, 1, &pool, &error), PP_ERR_ARGUMENT);
+  CHECK(!pool);
+  CHECK(strstr(error.text, word) != NULL);
+}
+
+TEST(pools_that_workers_can_t_serve_are_not_made) {
+  const char *const words[] = {
+      "num_players=2", "extras=4",      "extras=10",   "max_episode_steps=10",
+      "num_fields=33", "num_fields=-1", "shapes",      "shapes",
+      "shapes",        "shapes",        "shapes",      "num_workers=0",
+      "num_workers=5", "num_envs=0",    "reward_dtype"};
+  for (int i = 0; i < 15; i++) check_config(i, words[i]);
+}
+
+TEST(nothing_is_made_of_nothing) {
+  pp_config config = {.num_players = 1};
+  pp_pool_options options = {.num_envs = 1, .batch_size = 1};
+  pp_pool *pool;
+  pp_value value = {0};
+  const pp_env_def *def = find_env("CartPole-v1");
+  CHECK_EQ(pp_pool_create_remote(NULL, &options, 1, 0, &pool, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_remote(&config, NULL, 1, 0, &pool, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_remote(&config, &options, 1, 0, NULL, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create(NULL, &value, &options, &pool, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create(def, &value, NULL, &pool, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create(def, &value, &options, NULL, NULL), PP_ERR_ARGUMENT);
+  pp_pool_destroy(NULL);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+#ifndef __SANITIZE_THREAD__
+/* In a child, as the limit is the whole process's: wherever memory ends, it is an error. */
+TEST(a_pool_that_memory_does_not_suffice_for_is_not_made) {
+  int how = -1;
+  pid_t child = fork();
+  if (child == 0) {
+    pp_config config = {.num_players = 1};
+    pp_pool_options options = {.num_envs = 4, .batch_size = 4, .max_episode_steps = -1};
+    options.reward_dtype = PP_FLOAT64;
+    config.action = (pp_field){.name = "action", .dtype = PP_UINT8};
+    int refused = 0;
+    for (int64_t room = INT64_C(64) << 20; room < INT64_C(8) << 30; room += INT64_C(200) << 20) {
+      struct rlimit limit = {(rlim_t)room, RLIM_INFINITY};
+      pp_pool *pool;
+      setrlimit(RLIMIT_AS, &limit);
+      int status = pp_pool_create_remote(&config, &options, 4, 1, &pool, NULL);
+      if (status < 0 && (status != PP_ERR_MEMORY || pool)) _exit(1);
+      refused += status < 0;
+      pp_pool_destroy(pool);
+    }
+    _exit(refused > 0 ? 0 : 2);
+  }
+  CHECK_EQ(waitpid(child, &how, 0), child);
+  CHECK_EQ(how, 0);
+}
+#endif
+#endif
+
+/* ----------------------------------------------------------------------------------- seats -- */
+
+TEST(seats_are_taken_in_pools_alone) {
+  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+  pp_pool *pool = w.c.pool;
+  pp_error *error = &w.c.error;
+  int32_t memory = pp_pool_memory(pool), spill = pp_pool_spill(pool, 1), pipes[2];
+  int64_t reserve = pp_pool_reserve(pool);
+  pp_seat *seat = (pp_seat *)&w;
+  CHECK_EQ(pipe(pipes), 0);
+  int read_only = open("/proc/self/exe", O_RDONLY);
+  const int32_t files[] = {-1, 12345, pipes[0], pipes[1], read_only};
+  for (int i = 0; i < 5; i++) {
+    REFUSED(pp_seat_open(files[i], reserve, spill, 1, &seat, error), PP_ERR_ARGUMENT);
+    CHECK(!seat);
+    REFUSED(pp_seat_open(memory, reserve, files[i], 1, &seat, error), PP_ERR_ARGUMENT);
+  }
+  const int32_t lanes[] = {-1, 2, INT_MAX, INT_MIN};
+  for (int i = 0; i < 4; i++) {
+    REFUSED(pp_seat_open(memory, reserve, spill, lanes[i], &seat, error), PP_ERR_ARGUMENT);
+    CHECK(!seat);
+  }
+  const int64_t reserves[] = {0, -1, 4096, INT64_MIN};
+  for (int i = 0; i < 4; i++) {
+    REFUSED(pp_seat_open(memory, reserves[i], spill, 1, &seat, error), PP_ERR_ARGUMENT);
+  }
+  REFUSED(pp_seat_open(memory, INT64_MAX, spill, 1, &seat, error), PP_ERR_MEMORY);
+  REFUSED(pp_seat_open(memory, reserve, spill, 1, NULL, error), PP_ERR_ARGUMENT);
+  // the other way round, or a pool of another version
+  CHECK_EQ(ftruncate(spill, 8192), 0);
+  REFUSED(pp_seat_open(spill, reserve, memory, 1, &seat, error), PP_ERR_ABI);
+  CHECK(strstr(w.c.error.text, "build") || !w.c.error.text[0]);
+  pool->remote->board.head->magic ^= 1;
+  REFUSED(pp_seat_open(memory, reserve, spill, 1, &seat, error), PP_ERR_ABI);
+  CHECK(!seat);
+  pool->remote->board.head->magic ^= 1;
+  CHECK_EQ(pp_seat_open(memory, reserve, spill, 1, &seat, error), PP_OK);
+  pp_seat_close(seat);
+  pp_seat_close(NULL);
+  for (int i = 2; i < 5; i++) close(files[i]);
+  crew_close(&w);
+}

@@ -1,0 +1,419 @@
+/* Wild workers: whatever is written over the memory that a pool shares, its creator goes on. A seat
+ * in this very process works in the place of a worker, and the test writes over what it left. */
+#define _GNU_SOURCE
+
+#include <errno.h>
+
+#include "pool/pool.h"
+#include "pool/remote.h"
+#include "pool/seat.c"
+#include "remote_tests.h"
+
+#ifdef __SANITIZE_THREAD__
+enum { FUZZ_ROUNDS = 40 };
+#else
+enum { FUZZ_ROUNDS = 400 };
+#endif
+
+/* a crew whose workers are this process's own */
+typedef struct wild {
+  crew w;
+  hand hands[MAX_LANES];
+  pp_board *board; /* as the creator has it */
+} wild;
+
+static void open_wild(wild *x, int32_t num_envs, int32_t batch_size, int32_t num_lanes) {
+  *x = (wild){.w = crew_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP)};
+  x->board = &x->w.c.pool->remote->board;
+  for (int32_t i = 0; i < num_lanes; i++) {
+    const pp_pool *pool = x->w.c.pool;
+    hand *h = &x->hands[i];
+    crew_expect(&x->w, i);
+    *h = (hand){.crew = &x->w, .number = x->w.hired[i]};
+    for (int32_t e = 0; e < MAX_ENVS; e++) h->is_ended[e] = 1;
+    CHECK_EQ(pp_seat_open(pp_pool_memory(pool), pp_pool_reserve(pool), pp_pool_spill(pool, i), i,
+                          &h->seat, NULL),
+             PP_OK);
+  }
+}
+
+static void close_wild(wild *x) {
+  for (int32_t i = 0; i < x->w.num_lanes; i++) pp_seat_close(x->hands[i].seat);
+  pp_pool_close(x->w.c.pool);
+  client_close(&x->w.c);
+}
+
+/* all workers take what waits for them, and hand it over */
+static void work_all(wild *x) {
+  for (int32_t i = 0; i < x->w.num_lanes; i++) {
+    pp_seat *seat = x->hands[i].seat;
+    int32_t count = pp_seat_take(seat, 0);
+    for (int32_t turn = 0; turn < count; turn++) take_turn(&x->hands[i], turn);
+    if (count > 0) pp_seat_deliver(seat, 0, count);
+  }
+}
+
+/* a round of all environments up to where the creator receives */
+static void send_and_work(wild *x) {
+  crew_send(&x->w, NULL, x->w.c.options.num_envs, 0);
+  work_all(x);
+}
+
+static int has_text(const char *text, const char *part) {
+  return text && strstr(text, part) != NULL;
+}
+
+/* Receives a batch in which one environment fails for something that the creator found. */
+static void check_fails(wild *x, int32_t env_id, const char *why) {
+  int32_t rows, count;
+  int64_t size = 1;
+  const int64_t *obs;
+  const int32_t *failed, *ids;
+  CHECK_EQ(client_try(&x->w.c, 0), PP_ERR_ENV);
+  failed = pp_pool_failed(x->w.c.pool, &count, &rows);
+  CHECK_EQ(count, 1);
+  CHECK_EQ(failed[0], env_id);
+  CHECK_EQ(x->w.c.error.env_id, env_id);
+  CHECK(has_text(pp_pool_env_error(x->w.c.pool, env_id)->text, why));
+  CHECK(!pp_pool_reply(x->w.c.pool, env_id, &size) && size == 0);
+  ids = column(&x->w.c, "env_id");
+  obs = column(&x->w.c, "obs");
+  for (int32_t row = 0; row < rows; row++) {
+    CHECK(obs[4 * row + 1] == 0 || ids[row] != env_id);
+    CHECK(obs[4 * row] == ids[row] || ids[row] == env_id);
+    count -= ids[row] == env_id;
+  }
+  CHECK_EQ(count, 0);
+}
+
+/* ------------------------------------------------------------------------------- messages -- */
+
+/* what no worker can have left in a spill of so many bytes */
+static int list_lies(int64_t bytes, pp_message *lies) {
+  const pp_message all[] = {
+      {0, bytes + 1},       {bytes, 1},     {bytes - 10, 11}, {-1, 10},
+      {INT64_MIN, 10},      {INT64_MAX, 1}, {0, INT64_MAX},   {INT64_MAX, INT64_MAX},
+      {0, INT64_MIN},       {0, -1},        {0, -2},          {0, (int64_t)PP_SPILL_RESERVE + 1},
+      {PP_SPILL_RESERVE, 1}};
+  memcpy(lies, all, sizeof(all));
+  return sizeof(all) / sizeof(*all);
+}
+
+TEST(replies_that_nobody_can_have_left_fail_their_environment) {
+  wild x;
+  pp_message lies[32];
+  open_wild(&x, 4, 4, 2);
+  crew_order(&x.w, 3, 1000);
+  send_and_work(&x);
+  CHECK_EQ(client_try(&x.w.c, 0), 4);
+  int64_t bytes = pp_os_shared_size(pp_pool_spill(x.w.c.pool, 1)), size;
+  CHECK(bytes >= 1000);
+  int count = list_lies(bytes, lies);
+  for (int i = 0; i < count; i++) {
+    send_and_work(&x);
+    x.board->desks[3].reply = lies[i];
+    check_fails(&x, 3, "its reply lies outside");
+  }
+  // what is just within can be read
+  send_and_work(&x);
+  x.board->desks[3].reply = (pp_message){bytes - 10, 10};
+  CHECK_EQ(client_try(&x.w.c, 0), 4);
+  const char *reply = pp_pool_reply(x.w.c.pool, 3, &size);
+  CHECK(size == 10 && reply && reply[9] == 0);
+  close_wild(&x);
+}
+
+/* What was looked at is what is told later, whatever is written in its place meanwhile. */
+TEST(replies_can_t_be_changed_after_they_were_received) {
+  wild x;
+  int64_t size, again;
+  open_wild(&x, 2, 2, 1);
+  crew_order(&x.w, 1, 100);
+  send_and_work(&x);
+  CHECK_EQ(client_try(&x.w.c, 0), 2);
+  const void *reply = pp_pool_reply(x.w.c.pool, 1, &size);
+  x.board->desks[1].reply = (pp_message){INT64_C(1) << 40, INT64_C(1) << 40};
+  CHECK(pp_pool_reply(x.w.c.pool, 1, &again) == reply && size == 100 && again == 100);
+  close_wild(&x);
+}
+
+TEST(answers_that_nobody_can_have_left_are_an_error) {
+  wild x;
+  pp_message lies[32];
+  const void *bytes = NULL;
+  int64_t size = 0;
+  open_wild(&x, 2, 2, 1);
+  pp_pool *pool = x.w.c.pool;
+  int count = 1;
+  for (int i = 0; i < count; i++) {
+    CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
+    answer(&x.hands[0]);
+    if (i == 0) count = list_lies(pp_os_shared_size(pp_pool_spill(pool, 0)), lies);
+    x.board->posts[0].reply = lies[i];
+    CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, &x.w.c.error), PP_ERR_STATE);
+    CHECK(has_text(x.w.c.error.text, lies[i].size == -1 ? "died" : "outside of its memory"));
+  }
+  // where nothing lies does not matter
+  x.board->posts[0].reply = (pp_message){INT64_MAX, 0};
+  CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 1);
+  CHECK_EQ(size, 0);
+  CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
+  answer(&x.hands[0]);
+  CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, &x.w.c.error), 1);
+  CHECK(size == 3 && memcmp(bytes, "abc", 3) == 0);
+  close_wild(&x);
+}
+
+/* A file that could become shorter would take the creator along when it reads what was there. */
+TEST(nobody_makes_shared_files_shorter) {
+  wild x;
+  open_wild(&x, 2, 2, 1);
+  const int32_t files[2] = {pp_pool_memory(x.w.c.pool), pp_pool_spill(x.w.c.pool, 0)};
+  crew_order(&x.w, 1, 100);
+  send_and_work(&x);
+  for (int i = 0; i < 2; i++) {
+    int64_t bytes = pp_os_shared_size(files[i]);
+    CHECK(bytes > 0);
+    CHECK(ftruncate(files[i], 0) == -1 && errno == EPERM);
+    CHECK(ftruncate(files[i], bytes - 1) == -1 && errno == EPERM);
+    CHECK_EQ(pp_os_shared_size(files[i]), bytes);
+    CHECK_EQ(pp_os_shared_grow(files[i], bytes, bytes + 4096), PP_OK);
+    CHECK_EQ(pp_os_shared_size(files[i]), bytes + 4096);
+  }
+  CHECK_EQ(client_try(&x.w.c, 0), 2);
+  close_wild(&x);
+}
+
+/* ----------------------------------------------------------------------------------- rows -- */
+
+static int32_t *ids_of(wild *x, int32_t slot) {
+  const pp_pool *pool = x->w.c.pool;
+  return pp_layout_at(&pool->layout, pool->ring.batches[slot].memory, pool->layout.env_id, 0);
+}
+
+static void misname(int32_t batch_size) {
+  const int32_t names[] = {-1, 4, 0, INT32_MAX, INT32_MIN};
+  wild x;
+  open_wild(&x, 4, batch_size, 2);
+  for (int i = 0; i < 5; i++) {
+    send_and_work(&x);
+    int32_t *ids = ids_of(&x, (int32_t)(x.w.c.pool->ring.received % x.w.c.pool->ring.capacity));
+    int32_t named = ids[1];
+    ids[1] = names[i];
+    check_fails(&x, named, "its row names another environment");
+    if (batch_size < 4) CHECK_EQ(client_try(&x.w.c, 0), 2);
+    CHECK_EQ(pp_pool_in_flight(x.w.c.pool), 0);
+  }
+  close_wild(&x);
+}
+
+TEST(rows_that_name_others_fail_their_environment) {
+  misname(4);
+  misname(2);
+}
+
+TEST(rows_that_were_counted_too_early_fail_their_environment) {
+  const int32_t states[] = {PP_DESK_IDLE, PP_DESK_QUEUED, PP_DESK_RUNNING, PP_DESK_CLAIMED, 99, -1};
+  wild x;
+  open_wild(&x, 4, 4, 2);
+  for (int i = 0; i < 6; i++) {
+    send_and_work(&x);
+    atomic_store(&x.board->desks[2].state, states[i]);
+    check_fails(&x, 2, "before its turn was over");
+  }
+  close_wild(&x);
+}
+
+/* Rows without an owner are somebody's all the same: as many environments come back as were sent.
+ */
+TEST(rows_of_nobody_are_taken_for_those_that_have_none) {
+  const uint64_t words[] = {0, UINT64_MAX, 7, UINT64_C(77) << 32 | 3, UINT64_C(1) << 63};
+  for (int i = 0; i < 5; i++) {
+    for (int32_t all = 0; all < 2; all++) {
+      wild x;
+      int32_t count = 0, rows = 0, seen[6] = {0};
+      open_wild(&x, 6, 3, 2);
+      send_and_work(&x);
+      for (int32_t row = 0; row < 6; row++) {
+        if (!all && row != 1) continue;
+        atomic_store(&x.board->rows[row], words[i]);
+        ids_of(&x, row / 3)[row % 3] = -7;
+      }
+      for (int32_t batch = 0; batch < 2; batch++) {
+        int32_t status = client_try(&x.w.c, 0);
+        CHECK_EQ(status, all || batch == 0 ? PP_ERR_ENV : 3);
+        if (status < 0) pp_pool_failed(x.w.c.pool, &count, &rows);
+        CHECK_EQ(count, all ? 3 : 1);
+        for (int32_t row = 0; row < 3; row++) {
+          int32_t id = ((int32_t *)column(&x.w.c, "env_id"))[row];
+          if (CHECK(id >= 0 && id < 6)) CHECK_EQ(seen[id]++, 0);
+        }
+      }
+      CHECK_EQ(pp_pool_in_flight(x.w.c.pool), 0);
+      send_and_work(&x);
+      CHECK_EQ(client_try(&x.w.c, 0), 3);
+      close_wild(&x);
+    }
+  }
+}
+
+TEST(counts_that_can_t_be_stop_the_pool) {
+  const int32_t counts[] = {-1, 3, INT32_MAX, INT32_MIN};
+  wild x;
+  open_wild(&x, 4, 4, 2);
+  for (int i = 0; i < 4; i++) {
+    send_and_work(&x);
+    int32_t slot = (int32_t)(x.w.c.pool->ring.received % 2);
+    atomic_store(&x.board->done[2 * slot + 1], counts[i]);
+    CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_STATE);
+    CHECK(has_text(x.w.c.error.text, "written over the pool's books (lane 1"));
+    atomic_store(&x.board->done[2 * slot + 1], 2);
+    CHECK_EQ(client_try(&x.w.c, 0), 4);
+  }
+  close_wild(&x);
+}
+
+TEST(a_burial_without_rows_stops_the_pool) {
+  int32_t settled[4];
+  wild x;
+  open_wild(&x, 4, 2, 1);
+  crew_send(&x.w, NULL, 4, 0);
+  for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], UINT64_MAX - (uint64_t)i);
+  CHECK_EQ(pp_pool_bury(x.w.c.pool, 0, PP_BURY_REPEAT, settled, &x.w.c.error), 4);
+  CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_STATE);
+  CHECK(has_text(x.w.c.error.text, "no row is free"));
+  close_wild(&x);
+}
+
+/* A dead worker's note of its row may be anything, or another's row. */
+TEST(notes_of_rows_are_not_believed) {
+  const int32_t notes[] = {-1, 0, 1, 4, INT32_MAX, INT32_MIN};
+  for (int i = 0; i < 6; i++) {
+    for (int32_t batch_size = 2; batch_size <= 4; batch_size += 2) {
+      int32_t settled[4], ids[4], seen[4] = {0};
+      wild x;
+      open_wild(&x, 4, batch_size, 2);
+      crew_send(&x.w, NULL, 4, 0);
+      work_all(&x);
+      atomic_store(&x.board->desks[3].state, PP_DESK_RUNNING);
+      x.board->desks[3].place = notes[i];
+      x.board->desks[2].place = notes[i];
+      CHECK_EQ(pp_pool_bury(x.w.c.pool, 1, PP_BURY_REPEAT, settled, &x.w.c.error), 1);
+      CHECK_EQ(settled[0], 3);
+      for (int32_t rows = 0; rows < 4; rows += batch_size) {
+        CHECK_EQ(client_try(&x.w.c, 0), batch_size);
+        memcpy(ids, column(&x.w.c, "env_id"), sizeof(*ids) * (size_t)batch_size);
+        for (int32_t row = 0; row < batch_size; row++) {
+          int64_t turn = ((int64_t *)column(&x.w.c, "obs"))[4 * row + 1];
+          CHECK_EQ(seen[ids[row]]++, 0);
+          // the one that was settled repeats what it kept, as it came that far
+          CHECK_EQ(turn, 1);
+          CHECK_EQ(((uint8_t *)column(&x.w.c, "truncated"))[row], ids[row] == 3);
+        }
+      }
+      close_wild(&x);
+    }
+  }
+}
+
+/* What each side has copies of is not looked at again. */
+TEST(the_head_of_the_board_may_be_lost) {
+  wild x;
+  int32_t settled[2];
+  open_wild(&x, 4, 4, 2);
+  memset(x.board->head, 0xa5, offsetof(pp_board_head, caller));
+  for (int32_t i = 0; i < 3; i++) {
+    send_and_work(&x);
+    CHECK_EQ(client_try(&x.w.c, 0), 4);
+  }
+  crew_send(&x.w, NULL, 4, 0);
+  CHECK_EQ(pp_pool_bury(x.w.c.pool, 0, PP_BURY_REPEAT, settled, NULL), 2);
+  CHECK_EQ(pp_pool_bury(x.w.c.pool, 1, PP_BURY_FAIL, settled, NULL), 2);
+  CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_ENV);
+  close_wild(&x);
+}
+
+/* ------------------------------------------------------------------------------- anything -- */
+
+static uint64_t draw(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33;
+}
+
+/* numbers that are likely to be wrong somewhere */
+static uint32_t some_word(uint64_t *state) {
+  const uint32_t words[] = {0, 1, 2, 4, 5, 6, UINT32_MAX, 1u << 31, INT32_MAX, 1u << 20};
+  return draw(state) % 3 ? words[draw(state) % 10] : (uint32_t)draw(state);
+}
+
+/* writes over the board, and over the rows that are being filled */
+static void spoil(wild *x, uint64_t *state) {
+  const pp_pool *pool = x->w.c.pool;
+  int64_t words = pp_board_size(&x->board->shape, &pool->layout) / 4;
+  for (uint64_t i = 1 << draw(state) % 12; i > 0; i--) {
+    ((uint32_t *)x->board->base)[(int64_t)draw(state) % words] = some_word(state);
+  }
+  for (int32_t slot = 0; slot < pool->ring.capacity; slot++) {
+    if (draw(state) % 2) ids_of(x, slot)[0] = (int32_t)some_word(state);
+  }
+  // desks and words of rows are few among all that
+  for (int i = 0; i < 8; i++) {
+    pp_desk *desk = &x->board->desks[draw(state) % (uint64_t)x->board->shape.num_envs];
+    ((uint32_t *)desk)[draw(state) % (sizeof(*desk) / 4)] = some_word(state);
+  }
+}
+
+/* all that a creator may do with such a pool; it reads every reply to its end */
+static void use(wild *x, uint64_t *state) {
+  pp_pool *pool = x->w.c.pool;
+  int32_t n = x->w.c.options.num_envs, settled[MAX_ENVS], ids[MAX_ENVS];
+  int64_t actions[MAX_ENVS] = {0}, size;
+  const void *bytes;
+  pp_stats stats;
+  static volatile uint8_t sum;
+  for (int i = 0; i < 12; i++) {
+    int32_t lane = (int32_t)(draw(state) % (uint64_t)x->w.num_lanes), count = 0;
+    switch (draw(state) % 6) {
+      case 0: client_try(&x->w.c, 0); break;
+      case 1: pp_pool_bury(pool, lane, (int32_t)(draw(state) % 3), settled, NULL); break;
+      case 2: pp_pool_request(pool, lane, "what", 4, NULL); break;
+      case 3: pp_pool_answer(pool, lane, 0, &bytes, &size, NULL); break;
+      case 4: pp_pool_stats(pool, &stats); break;
+      default:
+        for (int32_t e = 0; e < n; e++) {
+          if (!pp_pool_is_flying(pool, e)) ids[count++] = e;
+          if (draw(state) % 2) pp_pool_order(pool, e, "order", 5, NULL);
+        }
+        if (draw(state) % 2) {
+          pp_pool_send_reset(pool, ids, count, NULL, NULL, NULL, NULL);
+        } else {
+          pp_pool_send(pool, ids, count, actions, PP_UINT8, NULL);
+        }
+    }
+    for (int32_t e = 0; e < n; e++) {
+      const uint8_t *reply = pp_pool_reply(pool, e, &size);
+      for (int64_t b = 0; reply && b < size; b++) sum += reply[b];
+    }
+    CHECK(pp_pool_current(pool, lane) < n);
+    CHECK(pp_pool_in_flight(pool) >= 0 && pp_pool_in_flight(pool) <= n);
+  }
+}
+
+TEST(whatever_is_written_over_the_board_the_creator_lives) {
+  const int32_t sizes[][2] = {{4, 4}, {6, 3}, {5, 1}};
+  uint64_t state = 20;
+  for (int32_t round = 0; round < FUZZ_ROUNDS; round++) {
+    wild x;
+    open_wild(&x, sizes[round % 3][0], sizes[round % 3][1], 2);
+    send_and_work(&x);
+    if (round % 2) {
+      client_try(&x.w.c, 0);
+      use(&x, &state);
+    }
+    for (int i = 0; i < 4; i++) {
+      spoil(&x, &state);
+      use(&x, &state);
+    }
+    close_wild(&x);
+  }
+}
