@@ -396,6 +396,24 @@ def test_wrong_environments_are_refused(env_fns: Any, error: Any, match: str) ->
         pass
 
 
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ({"env_fns": Relay}, TypeError, "give a list of functions"),
+        ({"env_fns": "relay_v0"}, TypeError, r"env_fns\[0\]='r' is a str"),
+        ({"num_workers": 3}, ValueError, "num_workers <= num_envs"),
+        ({"autoreset_mode": "sometimes"}, ValueError, "'sometimes': choose"),
+        ({"context": "thread"}, ValueError, "thread"),
+        ({"on_error": "ignore"}, ValueError, "ignore"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    arguments: dict[str, Any], error: type[Exception], match: str
+) -> None:
+    with pytest.raises(error, match=match):
+        PoolParallelEnv(**{"env_fns": [Relay] * 2, **arguments})
+
+
 def test_unknown_agents_are_refused() -> None:
     with (
         pool([Surprise]) as envs,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -70,9 +70,9 @@ class PoolParallelEnv:
             context: how processes start: "forkserver", "spawn" or "fork"; None for the first.
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
-            on_error: "raise", or "restart": environments whose worker died are made anew with
-                fresh seeds; all their live agents are truncated, with reward 0, and infos say
-                "worker_restarted" and "restart_seed".
+            on_error: "raise", or "restart": environments whose worker died, or that raised, are
+                made anew with fresh seeds; all their live agents are truncated, with reward 0, and
+                infos say "worker_restarted" and "restart_seed".
 
         Raises:
             TypeError, ValueError: an argument is wrong, or makes no parallel environment.
@@ -82,9 +82,11 @@ class PoolParallelEnv:
         """
         self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
         carries = self.autoreset_mode is AutoresetMode.SAME_STEP
+        if isinstance(env_fns, Iterable):
+            env_fns = [partial(JointEnv, fn, carries) if callable(fn) else fn for fn in env_fns]
         self.vector_env = ProcessVectorEnv(
-            # what is no function is told by what is called there
-            [partial(JointEnv, make, carries) if callable(make) else make for make in env_fns],
+            # which says what is wrong with them
+            env_fns,
             context=context,
             autoreset_mode=self.autoreset_mode,
             num_workers=num_workers,
