@@ -264,8 +264,8 @@ class Worker:
         for some in shared:
             try:
                 self._reply(some.env_ids[0] - self._first, {INFOS: some})
-            except MemoryError:
-                # smaller ones may find room
+            except Exception:
+                # there is no room; smaller ones may find some
                 rest += some.dicts()
         for env_id, info in rest:
             i = env_id - self._first
@@ -290,10 +290,12 @@ class Worker:
         """One environment's turn, up to its row being written."""
         i = self._env_ids[turn] - self._first
         phase = self._phases[i]
-        order = None
+        order = action = None
         try:
             if self._asked[turn] == lib.PP_ASKED_STEP:
-                if phase == ENDED and self._is_disabled:
+                if phase == RUNNING:
+                    action = self._order(turn) if self._actions is None else self._actions[i]
+                elif phase == ENDED and self._is_disabled:
                     raise AssertionError(
                         f"environment {self._env_ids[turn]} has ended its episode or failed, and"
                         " autoreset is disabled: reset it first"
@@ -311,18 +313,23 @@ class Worker:
             if phase == LOST:
                 self._begin_anew(turn, i, order)
             elif order is not None:
-                self._begin(turn, i, order)
+                # who asks for a reset must hear of a restart too
+                seed = order.get("seed", self._seeds[i])
+                self._begin(turn, i, order, messages.restarted(seed) if phase == OWED else None)
             elif phase == OWED or self._asked[turn] == lib.PP_ASKED_RESTART:
                 self._tell_restart(turn, i)
             elif phase == ENDED:
                 self._begin(turn, i, {})
             else:
-                self._step(turn, i)
+                self._step(turn, i, action)
         except BaseException as error:
-            self._recover(turn, i, error, order)
+            if phase == LOST:
+                # one attempt in a turn
+                self._fail(turn, i, error, LOST)
+            else:
+                self._recover(turn, i, error, order)
 
-    def _step(self, turn: int, i: int) -> None:
-        action = self._actions[i] if self._actions is not None else self._order(turn)
+    def _step(self, turn: int, i: int, action: Any) -> None:
         result = self._steps[i](action)
         try:
             observation, reward, terminated, truncated, info = result

@@ -289,6 +289,8 @@ class Fragile(Life):
 
     def __init__(self, path: Path, trouble: Any = lose) -> None:
         if path.exists():
+            with path.open("a") as file:
+                file.write("tried\n")
             raise FileExistsError(str(path))
         super().__init__(trouble)
 
@@ -306,6 +308,8 @@ def test_one_that_can_not_be_made_anew_is_tried_again(tmp_path: Path, autoreset:
             cause = caught.value.__cause__
             assert isinstance(cause, EnvError) and cause.env_ids == (1,)
             assert cause.batch[0][[0, 2, 3], 0].all()
+        # once in each turn
+        assert path.read_text() == "tried\n" * 3
         # the first time it was asked to step, and that was why
         path.unlink()
         batch = pool.step(ALL)
@@ -382,6 +386,33 @@ def test_misuse_is_no_reason_for_a_restart() -> None:
         batch = pool.reset(seed=0)
         assert pool.replies() == {}
         assert tuple(batch[0][1]) == first_of(1)
+
+
+class Choosy:
+    """Can't be read by any process but the one that made it."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+
+    def __setstate__(self, state: Any) -> None:
+        if state["pid"] != os.getpid():
+            raise RuntimeError("in another process")
+
+
+def test_what_a_worker_can_not_read_is_no_reason_either() -> None:
+    class Texted(Life):
+        action_space: Any = spaces.Text(9)
+
+    with pool_of([Texted] * 4) as pool:
+        pool.reset(seed=0)
+        with pytest.raises(RuntimeError, match="in another process") as caught:
+            pool.step(["a", Choosy(), "c", "d"])
+        assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]
+        pool.step(["a"] * 4)
+        with pytest.raises(RuntimeError, match="in another process"):
+            pool.reset(options={"choosy": Choosy()})
+        pool.reset(seed=0)
+        assert pool.replies() == {}
 
 
 def test_vector_environments_show_restarts() -> None:
