@@ -19,7 +19,6 @@ from parallel_pool.workers.messages import FINAL_INFO, INFO
 from parallel_pool.workers.process_pool import ProcessPool
 
 if TYPE_CHECKING:
-    from parallel_pool.buffers import Array
     from parallel_pool.compat.process_rows import Shown
     from parallel_pool.compat.sb3_backend import Options, Step
     from parallel_pool.workers.messages import Description, Reply
@@ -123,32 +122,30 @@ class Process:
         _, rewards, terminated, truncated, _ = shown
         dones = terminated | truncated
         replies = self.pool.replies()
+        infos: list[dict[str, Any]] = [{TRUNCATED: False} for _ in range(self.num_envs)]
         if replies or self._failed:
-            infos = self._infos(shown, dones, replies)
-        else:
-            infos = [{TRUNCATED: False} for _ in range(self.num_envs)]
+            self._tell(infos, shown, ids(dones), replies)
         return self._observations(shown, replies), rewards, dones, infos
 
-    def _infos(
-        self, shown: Shown, dones: Array, replies: Mapping[int, Reply]
-    ) -> list[dict[str, Any]]:
-        """Returns one dict for each environment, the environment's own if it told one."""
-        infos = []
+    def _tell(
+        self,
+        infos: list[dict[str, Any]],
+        shown: Shown,
+        ended: Sequence[int],
+        replies: Mapping[int, Reply],
+    ) -> None:
+        """Puts the environments' own infos in place of ours."""
         failed, self._failed = self._failed, ()
-        ended = set(ids(dones))
-        for i in range(self.num_envs):
-            reply = replies.get(i, {})
-            if i in ended:
-                info = self._end(shown, i, reply)
-            elif i in failed:
-                # its step was a reset
-                self.reset_infos[i] = reply.get(INFO, {})
-                info = {TRUNCATED: False}
-            else:
-                info = reply.get(INFO, {})
+        for i in failed:
+            # its step was a reset
+            self.reset_infos[i] = replies.get(i, {}).get(INFO, {})
+        others = {*ended, *failed}
+        for i, reply in replies.items():
+            if INFO in reply and i not in others:
+                infos[i] = info = reply[INFO]
                 info[TRUNCATED] = False
-            infos.append(info)
-        return infos
+        for i in ended:
+            infos[i] = self._end(shown, i, replies.get(i, {}))
 
     def _end(self, shown: Shown, i: int, reply: Reply) -> dict[str, Any]:
         """Returns the infos of the step that ended an environment's episode."""
