@@ -45,6 +45,12 @@ def test_minigrid(id: str, mode: AutoresetMode) -> None:
     assert_same_as_sync(id, ends=4, mode=mode)
 
 
+def test_minigrid_without_its_text() -> None:
+    wrappers = importlib.import_module("minigrid.wrappers")
+    id = "MiniGrid-LavaCrossingS9N1-v0"
+    assert_same_as_sync(id, ends=4, wrappers=[wrappers.ImgObsWrapper])
+
+
 @pytest.mark.parametrize("id", ["VizdoomBasic-v1", "VizdoomHealthGathering-MultiBinary-v1"])
 def test_vizdoom(id: str) -> None:
     """A process of its own for each environment, and pictures in a Dict."""
