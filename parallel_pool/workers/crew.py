@@ -154,10 +154,8 @@ class Crew:
         current = lib.pp_pool_current(self._handle, lane)
         turns = lib.pp_pool_taken_turns(self._handle, lane) - self._turns.get(lane, 0)
         told = self._told.get(lane)
-        # Whoever took more turns than one of each environment has brought results. A turn that only
-        # tells of a restart is none.
-        in_vain = len(share.env_ids) + (sum(told.owed) if told is not None else 0)
-        self._tries[lane] = 1 if turns > in_vain else self._tries.get(lane, 0) + 1
+        # whoever took more turns than one of each environment has brought results
+        self._tries[lane] = 1 if turns > len(share.env_ids) else self._tries.get(lane, 0) + 1
         self.deaths[lane] = Death(
             worker.pid,
             worker.exitcode,

@@ -48,8 +48,9 @@ class Death:
         return f"worker process {self.pid} {how}{at}"
 
 
-# why an environment failed: it raised, its worker died, or (None) there was no memory to say so
-Account = Failure | Death | None
+# why an environment failed: it raised, its worker died, or did what this text says, or (None) there
+# was no memory to say so
+Account = Failure | Death | str | None
 
 
 def raise_accounts(
@@ -67,6 +68,8 @@ def raise_accounts(
     rest = _list([(env_id, own) for env_id, own in others if own != account or own is None])
     if isinstance(account, Death):
         raise WorkerError(f"{what}: {account}{rest}", env_ids, batch)
+    if isinstance(account, str):
+        raise EnvError(f"{what}: {account}{rest}", env_ids, batch)
     if account is None:
         why = f"{what}, and there was no shared memory for its worker process to say why"
         raise MemoryError(why) from EnvError(f"{why}{rest}", env_ids, batch)

@@ -540,8 +540,10 @@ class Worker:
         self._terminated[turn] = self._truncated[turn] = 0
         # Without memory the row alone must do. What the turn has said before is no longer so
         lib.pp_seat_reply(self._seat, turn, ffi.NULL, 0, self._error)
-        with contextlib.suppress(Exception):
-            self._reply(turn, {FAILURE: failure})
+        for words in (failure, failure.shortened()):
+            with contextlib.suppress(Exception):
+                self._reply(turn, {FAILURE: words})
+                break
         claim(self._seat, turn)
         self._failed[turn] = 1
 

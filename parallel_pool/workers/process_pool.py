@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool import seeds
-from parallel_pool._native import ffi, lib, raise_error
+from parallel_pool._native import ffi, lib, raise_error, text
 from parallel_pool.base_pool import BasePool, check, own_error, seconds
 from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
 from parallel_pool.pool import AUTORESET, REWARDS, check_choice, check_count, check_sizes
@@ -444,7 +444,14 @@ class ProcessPool(BasePool):
 
     def _account(self, env_id: int) -> Account:
         """Why an environment failed; None if its worker had no memory to say so."""
-        reply = self._own_reply(env_id)
+        # what C has found in the books
+        found = text(lib.pp_pool_env_error(self._handle, env_id).text)
+        if found:
+            return found
+        try:
+            reply = self._own_reply(env_id)
+        except PoolError as error:  # anybody's code may have written there
+            return str(error)
         if reply is None:
             return self._crew.deaths[self._lane_of(env_id)]
         failure = reply.get(FAILURE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sys
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool._native import ffi, lib
 from parallel_pool.errors import EnvError, StateError, WorkerError
+from parallel_pool.workers import loop
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
     ACTIONS,
@@ -315,6 +318,44 @@ def test_no_memory_for_an_answer() -> None:
         with pytest.raises(MemoryError):
             pool.apply(limit, [3])
         assert pool.get_attr("steps") == [0] * 4
+
+
+def scribble() -> None:
+    """Has the worker say what nobody can read; raises, so that it says something."""
+    for it in gc.get_objects():
+        if isinstance(it, loop.Worker):
+            it._dumps = lambda value: b"not a pickle"
+    raise ValueError("of its own")
+
+
+def test_what_the_worker_says_cannot_be_read() -> None:
+    with pool_of(scribble) as pool:
+        error = failing_step(pool)
+        assert type(error) is EnvError and error.env_ids == (2,)
+        assert "environment 2 failed: what environment 2 told can't be read" in str(error)
+        np.testing.assert_array_equal(error.batch[OBS][:, 0], [3, 3, 0, 3])
+        np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
+
+
+def spoil() -> None:
+    """Writes over rows that are done, as C code gone wild may."""
+    for it in gc.get_objects():
+        if isinstance(it, loop.Worker):
+            size = it._seating.size
+            ffi.buffer(lib.pp_seat_block(it._seat, it._blocks[0]), size)[:] = b"\xff" * size
+
+
+def test_a_worker_that_writes_where_it_must_not() -> None:
+    with pool_of(spoil, 1, num_workers=1, batch_size=3) as pool:
+        pool.send_reset(seed=0)
+        np.testing.assert_array_equal(pool.recv()[ENV_ID], [0, 1, 2])
+        # after that of number 3, which is there, and that of number 0
+        pool.send(ACTIONS[:2], [0, 2])
+        with pytest.raises(EnvError, match="names another environment: look for code in") as e:
+            pool.recv()
+        assert e.value.env_ids == (3, 0)
+        np.testing.assert_array_equal(e.value.batch[OBS][:, 0], [0, 0, 1])
+        np.testing.assert_array_equal(pool.step(ACTIONS[:3], [3, 0, 1])[ENV_ID], [3, 0, 1])
 
 
 # ------------------------------------------------------------------------------------- making --

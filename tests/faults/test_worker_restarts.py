@@ -150,6 +150,44 @@ def test_killed_in_the_reset_of_another_episode(autoreset: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("autoreset", MODES)
+@pytest.mark.parametrize("seed", [None, 5])
+def test_killed_in_a_reset_that_was_asked_for(
+    autoreset: str, seed: int | None, tmp_path: Path
+) -> None:
+    """The next worker does it, with its arguments, and the infos tell."""
+    gate = tmp_path / "gate"
+    trouble = WaitFor(gate)
+    with pool_of(trouble, 1, "reset", on_error="restart", autoreset=autoreset) as pool:
+        for _ in range(2):
+            gate.unlink(missing_ok=True)
+            pool.send_reset(seed=seed, options={"of": "its own"})
+            until_stepping(pool, 2)
+            kill(pool, 1)
+            gate.touch()
+            batch = pool.recv()
+            told = seeds_told(pool)
+            assert seed is None or told == [seed + 2, seed + 3]
+            np.testing.assert_array_equal(batch[OBS][2:], [[0, first_of(each)] for each in told])
+            assert not batch[TRUNCATED].any() and not batch[REWARD].any()
+            np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [1] * 4)
+            assert not pool.replies()
+            # the gate is for a worker's first reset
+            kill(pool, 1)
+            until_restarted(pool)
+
+
+def test_a_reset_after_a_death_tells_of_it() -> None:
+    with pool_of(on_error="restart") as pool:
+        pool.reset(seed=0)
+        kill(pool, 1)
+        batch = pool.reset()
+        seeds = seeds_told(pool)
+        np.testing.assert_array_equal(batch[OBS][2:], [[0, first_of(each)] for each in seeds])
+        np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [1] * 4)
+        assert not pool.replies()
+
+
+@pytest.mark.parametrize("autoreset", MODES)
 def test_killed_for_its_time(autoreset: str, tmp_path: Path) -> None:
     trouble = InTurn(tmp_path / "calls", sleep_for_ever)
     options: dict[str, Any] = {"on_error": "restart", "autoreset": autoreset, "timeout": 0.3}
@@ -319,10 +357,11 @@ def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
         with pytest.raises(WorkerError, match="restarts in a row brought no result") as caught:
             while True:
                 told.append(pool.step(ACTIONS)[TRUNCATED].tolist())
-        assert told == [[False, False, True, True]] * TRIES
+        # the first restart has told of itself, and that was something
+        assert told == [[False, False, True, True]] * (TRIES + 1)
         assert caught.value.env_ids == (2, 3)
         assert "SIGKILL while it stepped environment 2" in str(caught.value)
-        np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [TRIES + 1] * 2)
+        np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [TRIES + 2] * 2)
 
 
 def test_an_environment_that_cannot_be_made_again_is_named(tmp_path: Path) -> None:
