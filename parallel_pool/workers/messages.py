@@ -115,6 +115,10 @@ class Failure:
             text = "it can't say what is wrong"
         return Failure(type(error).__name__, text, told, pickled)
 
+    def shortened(self) -> Failure:
+        """Returns the same in few words, for want of memory."""
+        return Failure(self.kind, self.text[:200], self.traceback[-1000:])
+
     def exception(self) -> BaseException | None:
         """Returns the exception as it was raised; None if it could not travel."""
         if not self.pickled:

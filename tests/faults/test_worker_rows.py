@@ -625,6 +625,19 @@ def test_infos_for_which_there_is_no_memory() -> None:
         assert pool.step(ALL)[0][:2, 0].tolist() == [2, 0]
 
 
+def test_exceptions_for_which_there_is_no_memory() -> None:
+    def much(env: Life) -> None:
+        raise Lost(bytes(1 << 20))
+
+    with pool_of(lives(partial(Life, much)), on_error="raise") as pool:
+        pool.apply(memory_again, [1])
+        pool.apply(no_more_memory, [1])
+        pool.reset()
+        with pytest.raises(EnvError, match=r"environment 1 failed: Lost: b'\\x00") as caught:
+            pool.step(ONE)
+        assert len(str(caught.value)) < 2000
+
+
 def test_words_for_which_there_is_no_memory() -> None:
     """Not even for those that say so."""
     with pool_of(lives(partial(Life, told_much)), on_error="raise") as pool:
