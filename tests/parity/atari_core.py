@@ -27,7 +27,10 @@ FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
 BUILDS = ("base", "v3", "v4")
 
 # the core's C files, of all the family's
-NOUNS = ("cartridge", "console", "game", "instruction", "machine", "tia")
+NOUNS = (
+    *("cartridge", "console", "dpc", "game", "instruction", "machine", "mapper", "tia"),
+    "title",
+)
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
 
@@ -77,6 +80,8 @@ class Library:
             ("console_set_difficulty", integer, [pointer, pointer, integer]),
             ("console_set_sticky", None, [pointer, ctypes.c_float]),
             ("console_reset_game", None, [pointer, pointer]),
+            ("console_power", None, [pointer, pointer]),
+            ("console_idle", None, [pointer, pointer, integer, ctypes.c_uint, integer]),
             ("console_act", integer, [pointer, pointer, integer, integer]),
             ("console_game_over", integer, [pointer]),
             ("console_lives", integer, [pointer]),

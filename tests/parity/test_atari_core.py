@@ -81,7 +81,7 @@ def test_refuses_what_it_cannot_play(library: core.Library) -> None:
     cartridge = ctypes.c_void_p()
     create = library.c.pp_cartridge_create
     assert create(bytes(4096), 4096, b"no_such_game", ctypes.byref(cartridge)) < 0
-    assert create(bytes(8192), 8192, b"pong", ctypes.byref(cartridge)) < 0
+    assert create(bytes(8190), 8190, b"pong", ctypes.byref(cartridge)) < 0
     assert cartridge.value is None
     with pytest.raises(ValueError, match="no mode 7"):
         core.Console(library, "pong", seed=0).set(7, 0)

@@ -17,6 +17,7 @@
 #include "palette.h"
 #include "pp_env.h"
 #include "screen.h"
+#include "title.h"
 
 // ----------------------------------------------------------------------------- constants
 
@@ -359,7 +360,7 @@ static int render(pp_env *env, pp_image *image) {
   if (!image->pixels) {
     return PP_OK;
   }
-  const uint8_t (*palette)[3] = shared->cartridge->game->pal ? pp_palette_pal : pp_palette_ntsc;
+  const uint8_t (*palette)[3] = shared->cartridge->title->pal ? pp_palette_pal : pp_palette_ntsc;
   const uint8_t *screen = pp_console_draw(&self->console, shared->cartridge);
   for (int i = 0; i < image->width * image->height; i++) {
     memcpy(image->pixels + 3 * i, palette[screen[i]], 3);
@@ -415,7 +416,7 @@ static int make_cartridge(pp_config *config, arcade *shared, const char *name) {
 
 static int make_screen(const pp_value *values, arcade *shared) {
   const pp_screen_options screen = {
-      .palette = shared->cartridge->game->pal ? pp_palette_pal : pp_palette_ntsc,
+      .palette = shared->cartridge->title->pal ? pp_palette_pal : pp_palette_ntsc,
       .rows = SEEN_ROWS,
       .height = (int)values[IMG_HEIGHT].i,
       .width = (int)values[IMG_WIDTH].i,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "title.h"
+
 enum {
   SYSTEM_SEED = 4753849,
   PADDLE_STEP = 23000,
@@ -80,23 +82,21 @@ static void set_controls(pp_console *c, const pp_cartridge *cart, int action) {
   unsigned parts = action_parts[action];
   m->port_a = 0xff;
   m->trigger[0] = m->trigger[1] = 0x80;
-  if (cart->game->paddles) {
-    int paddle = cart->game->swapped ? 1 : 0;
+  bool swapped = cart->title->swapped;
+  if (cart->title->paddles) {
+    int paddle = swapped ? 1 : 0;
     if (parts & RIGHT) move_paddle(m, paddle, -PADDLE_STEP);
     if (parts & LEFT) move_paddle(m, paddle, PADDLE_STEP);
     if (parts & FIRE) m->port_a &= (uint8_t)(paddle ? ~0x40u : ~0x80u);
     return;
   }
-  if (parts & UP) m->port_a &= (uint8_t)~0x10u;
-  if (parts & DOWN) m->port_a &= (uint8_t)~0x20u;
-  if (parts & LEFT) m->port_a &= (uint8_t)~0x40u;
-  if (parts & RIGHT) m->port_a &= (uint8_t)~0x80u;
-  if (parts & FIRE) m->trigger[0] = 0;
+  // the parts are in the order of a port's pins, and the left port has the upper four
+  m->port_a &= (uint8_t)~((parts & 15) << (swapped ? 0 : 4));
+  if (parts & FIRE) m->trigger[swapped] = 0;
 }
 
-// a number of frames with the same action and console switches
-static void idle_frames(pp_console *c, const pp_cartridge *cart, int action, unsigned pressed,
-                        int frames) {
+void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsigned pressed,
+                     int frames) {
   for (int i = 0; i < frames; ++i) {
     set_controls(c, cart, action);
     c->machine.port_b = (uint8_t)(c->switches & ~pressed);
@@ -115,17 +115,20 @@ static void draw_power_up(pp_console *c) {
   m->timer_shift = 6;
 }
 
-static void reset_system(pp_console *c, const pp_cartridge *cart) {
+void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   memset(&c->machine, 0, sizeof c->machine);
   pp_machine *m = &c->machine;
   draw_power_up(c);
   m->sp = 0xff;
   m->nz = 1;
-  m->pc = (uint16_t)(cart->rom[0xffc] | cart->rom[0xffd] << 8);
+  pp_banks_reset(&m->banks, cart);
+  m->pc = pp_banks_vector(&m->banks, cart);
   m->vsync_end = UINT32_MAX;
   m->latch[0] = m->latch[1] = 0x80;
   m->tia.stale = (1u << PP_OBJECTS) - 1;
   for (int i = 0; i < 4; ++i) set_paddle(m, i, i < 2 ? PADDLE_MIDDLE : 0);
+  c->held_action = 0;
+  c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);
 }
 
 static void select_mode(pp_console *c, const pp_cartridge *cart) {
@@ -133,21 +136,19 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
   if (game->mode_byte < 0) return;
   // a program that has no such mode would never get there
   for (int tries = 0; tries < 256 && c->machine.ram[game->mode_byte] != c->mode; ++tries) {
-    idle_frames(c, cart, 0, SELECT_SWITCH, game->select_frames);
-    idle_frames(c, cart, 0, 0, 1);
+    pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames);
+    pp_console_idle(c, cart, 0, 0, 1);
   }
-  idle_frames(c, cart, 0, RESET_SWITCH, 4);
+  pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
 }
 
 void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
-  reset_system(c, cart);
-  c->held_action = 0;
-  c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);
-  idle_frames(c, cart, 0, 0, 60);
-  idle_frames(c, cart, 0, RESET_SWITCH, 4);
+  pp_console_power(c, cart);
+  pp_console_idle(c, cart, 0, 0, 60);
+  pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
   cart->game->reset(&c->score);
   select_mode(c, cart);
-  idle_frames(c, cart, 0, RESET_SWITCH, 4);
+  pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
 }
 
 size_t pp_console_size(void) {

@@ -46,6 +46,12 @@ void pp_console_set_sticky(pp_console *console, float probability);
 // start a new game
 void pp_console_reset_game(pp_console *console, const pp_cartridge *cartridge);
 
+// parts of that, for proofs: switch the power off and on, and run frames with an action and with
+// switches pressed (1: RESET, 2: SELECT)
+void pp_console_power(pp_console *console, const pp_cartridge *cartridge);
+void pp_console_idle(pp_console *console, const pp_cartridge *cartridge, int action,
+                     unsigned pressed, int frames);
+
 // run one frame with an action of ALE's list (0..17) and return its reward; draw = 0: the screen of
 // this frame will not be looked at
 int pp_console_act(pp_console *console, const pp_cartridge *cartridge, int action, int draw);

@@ -1,6 +1,7 @@
 // game.c: the games that the console plays, one rule set each.
 #include "game.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static int bcd(uint8_t byte) {
@@ -39,6 +40,31 @@ static void breakout_step(pp_score *s, const uint8_t *ram) {
   s->lives = lives;
 }
 
+// ---------------------------------------------------------------------------- none
+
+static void bare_reset(pp_score *s) {
+  *s = (pp_score){0};
+}
+
+static void bare_step(pp_score *s, const uint8_t *ram) {
+  (void)s;
+  (void)ram;
+}
+
+static const int8_t no_actions[] = {0, -1};
+static const uint8_t only_zero[] = {0};
+const pp_game pp_game_bare = {.name = "",
+                              .actions = no_actions,
+                              .modes = only_zero,
+                              .mode_count = 1,
+                              .mode_byte = -1,
+                              .difficulties = only_zero,
+                              .difficulty_count = 1,
+                              .reset = bare_reset,
+                              .step = bare_step};
+
+// ---------------------------------------------------------------------------- the list
+
 static const int8_t pong_actions[] = {0, 1, 3, 4, 11, 12, -1};
 static const int8_t breakout_actions[] = {0, 1, 3, 4, -1};
 static const uint8_t pong_modes[] = {0, 1};
@@ -48,8 +74,6 @@ static const uint8_t two_difficulties[] = {0, 1};
 
 static const pp_game games[] = {
     {.name = "pong",
-     .paddles = true,
-     .swapped = true,
      .actions = pong_actions,
      .modes = pong_modes,
      .mode_count = 2,
@@ -60,7 +84,6 @@ static const pp_game games[] = {
      .reset = pong_reset,
      .step = pong_step},
     {.name = "breakout",
-     .paddles = true,
      .actions = breakout_actions,
      .modes = breakout_modes,
      .mode_count = 12,

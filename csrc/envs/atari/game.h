@@ -2,7 +2,6 @@
 #ifndef PP_ENVS_ATARI_GAME_H_
 #define PP_ENVS_ATARI_GAME_H_
 
-#include <stdbool.h>
 #include <stdint.h>
 
 // what the rules remember of the last frame
@@ -12,10 +11,7 @@ typedef struct pp_score {
 } pp_score;
 
 typedef struct pp_game {
-  const char *name;  // as ale-py spells it
-  bool pal;
-  bool paddles;           // controlled by paddles
-  bool swapped;           // left and right paddle change places
+  const char *name;       // as ale-py spells it
   const int8_t *actions;  // the minimal action set, ended by -1
   const uint8_t *modes;
   int mode_count;
@@ -30,5 +26,8 @@ typedef struct pp_game {
 
 // rules of the game of this name, or NULL
 const pp_game *pp_game_find(const char *name);
+
+// the rules of nothing: no score, no end, one mode; to look at a console without them
+extern const pp_game pp_game_bare;
 
 #endif  // PP_ENVS_ATARI_GAME_H_

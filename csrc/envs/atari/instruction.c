@@ -1,8 +1,6 @@
 // instruction.c: decodes 6507 machine code into handlers and resolved operands.
 #include "instruction.h"
 
-#include <stdbool.h>
-
 // how the instruction set addresses memory, before the address is looked at
 typedef enum { IMP, IMM, ZPG, ZPX, ZPY, ABS, ABX, ABY, INX, INY, REL, SPC } addressing;
 
@@ -67,6 +65,9 @@ const uint8_t pp_register_bits[64] = {
 };
 // clang-format on
 
+// address line 12 is high when the processor sees the cartridge
+enum { ROM_LINE = 0x1000 };
+
 static bool is_silent(unsigned reg) {
   // RSYNC is not used by games, audio makes no pixels, registers past 0x2c do not exist
   return (reg >= 0x15 && reg <= 0x1a) || reg > 0x2c;
@@ -75,7 +76,13 @@ static bool is_silent(unsigned reg) {
 // distance of a mode from the first one in PP_READ_MODES
 enum { RRA = 1, RTI, RCO, RTM, RAB, RZX, RZY, RLX, RLY, RAX, RAY, RIX, RIY, RIN, RPY };
 
-static int read_mode(pp_decoded *d, unsigned mode, const uint8_t *rom) {
+bool pp_code_image_is_special(const pp_code_image *image, unsigned address) {
+  unsigned line = ROM_LINE | image->select, offset = address & 0xfff;
+  if (!image->rom || (address & line) != (image->home & line)) return true;
+  return offset < image->low || offset >= image->high;
+}
+
+static int read_mode(pp_decoded *d, unsigned mode, const pp_code_image *image) {
   unsigned at = d->operand;
   switch (mode) {
     case IMM: return 0;
@@ -91,8 +98,8 @@ static int read_mode(pp_decoded *d, unsigned mode, const uint8_t *rom) {
       d->operand = (uint16_t)(at & 0x7f);
       return RPY;
     case ABS:
-      if (at & 0x1000) {
-        d->operand = rom[at & 0xfff];
+      if (!pp_code_image_is_special(image, at)) {
+        d->operand = image->rom[at & (image->size - 1u)];
         return RCO;
       }
       // INTIM: A12 low, A9 and A7 high, A2 high, A0 low
@@ -100,8 +107,9 @@ static int read_mode(pp_decoded *d, unsigned mode, const uint8_t *rom) {
     default: break;
   }
 
-  // indexed: within ROM whatever the index is, or any address
-  bool inside = (at & 0x1000) && (at & 0xfff) + 255 < 0x1000;
+  // indexed: within the image whatever the index is, or any address
+  bool inside = image->size == 0x1000 && !image->select && !pp_code_image_is_special(image, at) &&
+                (at & 0xfff) + 255 < image->high;
   if (mode == ABX) return inside ? RLX : RAX;
   return inside ? RLY : RAY;
 }
@@ -152,12 +160,16 @@ static int modify_mode(pp_decoded *d, unsigned mode) {
   return 0;
 }
 
+// is this address in the image, seen from code that runs at the image's home?
+static bool is_inside(const pp_code_image *image, unsigned address) {
+  return ((address ^ image->home) & (0x10000u - image->size) & 0xffff) == 0 && image->rom;
+}
+
 // distance of a mode from the first one in PP_BRANCH_MODES; the operand becomes a distance
-static int branch_mode(pp_decoded *d, uint16_t pc) {
+static int branch_mode(pp_decoded *d, uint16_t pc, const pp_code_image *image) {
   uint16_t next = (uint16_t)(pc + 2);
   uint16_t target = (uint16_t)(next + (int8_t)d->low);
-  bool same_image = (pc & 0x1000) && (pc & 0xf000) == (target & 0xf000);
-  if (!same_image) {
+  if (!is_inside(image, target)) {
     d->operand = target;
     return 2;
   }
@@ -165,26 +177,28 @@ static int branch_mode(pp_decoded *d, uint16_t pc) {
   return (next & 0xff00) != (target & 0xff00) ? 1 : 0;
 }
 
-static uint8_t length_of(unsigned mode) {
+uint8_t pp_instruction_length(uint8_t first) {
+  unsigned mode = opcodes[first].addressing;
   if (mode == IMP) return 1;
   return mode == ABS || mode == ABX || mode == ABY || mode == SPC ? 3 : 2;
 }
 
-pp_decoded pp_instruction_decode(const uint8_t bytes[3], uint16_t pc, const uint8_t *rom) {
+pp_decoded pp_instruction_decode(const uint8_t bytes[3], uint16_t pc, const pp_code_image *image) {
   const opcode *code = &opcodes[bytes[0]];
-  pp_decoded d = {.handler = code->first, .low = bytes[1], .length = length_of(code->addressing)};
+  pp_decoded d = {
+      .handler = code->first, .low = bytes[1], .length = pp_instruction_length(bytes[0])};
   d.operand = d.length == 3 ? (uint16_t)(bytes[1] | bytes[2] << 8) : bytes[1];
   int distance = 0;
   switch (code->kind) {
-    case 'r': distance = read_mode(&d, code->addressing, rom); break;
+    case 'r': distance = read_mode(&d, code->addressing, image); break;
     case 'w': distance = write_mode(&d, code->addressing); break;
     case 'm': distance = modify_mode(&d, code->addressing); break;
-    case 'b': distance = branch_mode(&d, pc); break;
+    case 'b': distance = branch_mode(&d, pc, image); break;
     case 'j': {
-      bool same_image = (pc & 0x1000) && (pc & 0xf000) == (d.operand & 0xf000);
+      bool near = is_inside(image, d.operand);
       d.mask = (uint8_t)(d.operand >> 8 & 0xf0);
-      if (same_image) d.operand = (uint16_t)(d.operand - pc);
-      distance = same_image ? 0 : 1;
+      if (near) d.operand = (uint16_t)(d.operand - pc);
+      distance = near ? 0 : 1;
       break;
     }
     default: break;

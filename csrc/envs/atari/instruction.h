@@ -2,6 +2,7 @@
 #ifndef PP_ENVS_ATARI_INSTRUCTION_H_
 #define PP_ENVS_ATARI_INSTRUCTION_H_
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // clang-format off: the lists below are tables
@@ -79,8 +80,23 @@ typedef struct pp_decoded {
   uint8_t length;  // in bytes
 } pp_decoded;
 
-// decode the three bytes found at address pc of a cartridge whose 4 KB image is rom
-pp_decoded pp_instruction_decode(const uint8_t bytes[3], uint16_t pc, const uint8_t *rom);
+// where in memory a program's bytes are known to lie
+typedef struct pp_code_image {
+  const uint8_t *rom;  // null: the bytes around are not known
+  uint16_t home;       // the address of the first one
+  uint16_t size;       // a power of two; 0 without a rom
+  uint16_t select;     // the address lines that decide, with A12, that this image is seen
+  uint16_t low, high;  // offsets below `low` and from `high` on are more than memory
+} pp_code_image;
+
+// does reading this address do more than return a byte of the image?
+bool pp_code_image_is_special(const pp_code_image *image, unsigned address);
+
+// decode the three bytes found at address pc
+pp_decoded pp_instruction_decode(const uint8_t bytes[3], uint16_t pc, const pp_code_image *image);
+
+// bytes of the instruction that begins with this one
+uint8_t pp_instruction_length(uint8_t first);
 
 // the handler of the longest sequence that begins these `count` single handlers; *used is its
 // length in instructions, 1 if there is none

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "cartridge.h"
+#include "mapper.h"
 
 // the television chip draws 228 clocks per line, 68 of them before the first pixel, three per cycle
 enum {
@@ -62,6 +63,7 @@ typedef struct pp_machine {
   uint8_t old_grp[2];  // GRP0 and GRP1 as they were when the other one was last written
   uint8_t old_enabl;
   uint8_t ended;    // the program has switched vertical sync off
+  uint8_t partial;  // the last frame has not ended, but used up ALE's limit of instructions
   uint8_t dumped;   // paddle capacitors are held at ground
   uint8_t latched;  // triggers stay down once pressed
   uint8_t latch[2];
@@ -72,6 +74,7 @@ typedef struct pp_machine {
   uint32_t charge[4];  // cycles until the capacitor behind a paddle is charged
 
   pp_tia tia;
+  pp_banks banks;
 } pp_machine;
 
 // where a frame's pixels go
@@ -95,7 +98,12 @@ pp_tia_drawer pp_tia_draw_v4;
 // the number of its pixels that the frame covered
 int pp_machine_frame(pp_machine *machine, const pp_cartridge *cartridge, uint8_t *screen);
 
-// the address of each handler's code
-const void *const *pp_machine_handlers(void);
+// Run until the frame ends, and return null. With a null machine, or if the frame is too long for a
+// cartridge that does not count instructions, nothing is done and the handlers' addresses come
+// back.
+typedef const void *const *pp_processor(pp_machine *machine, const pp_cartridge *cartridge,
+                                        const pp_picture *picture);
+pp_processor pp_processor_plain;   // for PP_MAPPER_NONE
+pp_processor pp_processor_banked;  // for all other mappers
 
 #endif  // PP_ENVS_ATARI_MACHINE_H_

@@ -1,5 +1,5 @@
 // operation.inl: what each operation does, how each mode finds its operand. Included by
-// machine.c; the macros work on the interpreter's local variables.
+// processor.inl; the macros work on the interpreter's local variables.
 
 // clang-format off: one operation or mode per line reads as a table
 
@@ -16,15 +16,14 @@
 // the address of an instruction; 16 bits, as JSR and BRK push it
 #define PC_OF(i)                                                                                   \
   ((uintptr_t)((i) - out.code) < 4u ? out.pc + (unsigned)((i) - out.code)                          \
-                                    : base + (unsigned)((i) - cart->program))
+                                    : base + (unsigned)((i) - PROGRAM))
 
 #define JUMP(target)                                                                               \
   {                                                                                                \
     pc = (target) & 0xffff;                                                                        \
     if (!(pc & 0x1000)) goto fetch_outside;                                                        \
-    base = pc & 0xf000;                                                                            \
-    ip = cart->program + (pc & 0xfff);                                                             \
-    if (cycle > CYCLE_LIMIT) goto finish;                                                          \
+    ENTER(pc)                                                                                      \
+    if (cycle > CYCLE_LIMIT) goto too_long;                                                         \
     NEXT;                                                                                          \
   }
 
@@ -55,7 +54,7 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
   {                                                                                                \
     unsigned at_ = (at);                                                                           \
     if (at_ & 0x1000) {                                                                            \
-      value = rom[at_ & 0xfff];                                                                    \
+      READ_CARTRIDGE(at_, bus)                                                                     \
     } else if ((at_ & 0x280) == 0x80) {                                                            \
       value = ram[at_ & 0x7f];                                                                     \
     } else {                                                                                       \
@@ -89,6 +88,8 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
       riot_write(m, to_, (uint8_t)(byte), cycle);                                                  \
     } else if (!(to_ & 0x1000)) {                                                                  \
       TIA_WRITE(to_, byte)                                                                         \
+    } else {                                                                                       \
+      WRITE_CARTRIDGE(to_, byte)                                                                   \
     }                                                                                              \
   }
 
@@ -217,7 +218,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define MODE_RLI(op, index)                                                                        \
   {                                                                                                \
     cycle += 4 + CROSSES(ip->low, index);                                                          \
-    value = rom[(ip->operand & 0xfff) + (index)];                                                  \
+    value = FIXED_ROM[(ip->operand & 0xfff) + (index)];                                                \
     READ_DONE(op, 3)                                                                               \
   }
 #define MODE_RLX(op) MODE_RLI(op, x)
@@ -259,7 +260,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define MODE_RIY(op)                                                                               \
   {                                                                                                \
     cycle += 5;                                                                                    \
-    POINTER(ip->operand)                                                                           \
+    POINTER(ip->low)                                                                               \
     cycle += CROSSES(address & 0xff, y);                                                           \
     BUS_READ((address + y) & 0xffff, value)                                                        \
     READ_DONE(op, 2)                                                                               \
@@ -268,6 +269,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define MODE_RPY(op)                                                                               \
   {                                                                                                \
     address = ram[ip->operand] | (unsigned)ram[ip->operand + 1] << 8;                              \
+    ALONE(op, address + y)                                                                         \
     cycle += 5 + CROSSES(address & 0xff, y);                                                       \
     value = address >> 8;                                                                          \
     BUS_READ((address + y) & 0xffff, value)                                                        \
@@ -388,7 +390,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     if (TEST_##op) {                                                                               \
       cycle += 3 + (extra);                                                                        \
       ip += (int16_t)ip->operand;                                                                  \
-      if (cycle > CYCLE_LIMIT) goto finish;                                                        \
+      if (cycle > CYCLE_LIMIT) goto too_long;                                                       \
       NEXT;                                                                                        \
     }                                                                                              \
     cycle += 2;                                                                                    \
@@ -538,7 +540,6 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     ip -= 1;                                                                                       \
     cycle -= 2;                                                                                    \
     pc = PC_OF(ip) & 0xffff;                                                                       \
-    if (cycle > CYCLE_LIMIT) goto finish;                                                          \
     goto fetch_outside;                                                                            \
   }
 
@@ -587,14 +588,17 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     cycle += 7;                                                                                    \
     PUSH(after_ >> 8) PUSH(after_ & 0xff) PUSH(FLAGS)                                              \
     m->interrupt = 1;                                                                              \
-    JUMP(rom[0xffe] | (unsigned)rom[0xfff] << 8)                                                   \
+    BUS_READ(0xfffe, 0xff)                                                                         \
+    address = value;                                                                               \
+    BUS_READ(0xffff, 0xff)                                                                         \
+    JUMP(address | value << 8)                                                                     \
   }
 #define MODE_ABS(op)                                                                               \
   {                                                                                                \
     cycle += 3;                                                                                    \
-    base = (unsigned)ip->mask << 8;                                                                \
+    STAY(ip->mask)                                                                                 \
     ip += (int16_t)ip->operand;                                                                    \
-    if (cycle > CYCLE_LIMIT) goto finish;                                                          \
+    if (cycle > CYCLE_LIMIT) goto too_long;                                                         \
   }
 #define MODE_FAR(op) { cycle += 3; JUMP(ip->operand) }
 #define MODE_IND(op)                                                                               \

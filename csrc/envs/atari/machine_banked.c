@@ -1,0 +1,79 @@
+// machine_banked.c: the processor with a cartridge that shows its program in parts.
+#define PP_PROCESSOR pp_processor_banked
+
+// A slot is a kilobyte; where A13 matters, its slots come twice. `base` is the address of the slot
+// that was entered last.
+#define CARTRIDGE_VIEW                             \
+  const pp_instruction *code[12], *program = NULL; \
+  const uint8_t *data[12];                         \
+  bool switched = false;                           \
+  show_banks(&m->banks, cart, code, data);
+#define SLOT(at) ((at) >> 10 & 11)
+#define PROGRAM program
+#define ENTER(pc)                  \
+  {                                \
+    base = (pc) & 0xfc00;          \
+    program = code[SLOT(pc)];      \
+    ip = program + ((pc) & 0x3ff); \
+  }
+#define STAY(high) base = (base & 0xfff) | (unsigned)(high) << 8;
+#define FIXED_ROM data[0]
+
+// addresses from xFE0 on are special, and some from x000 on
+#define IS_SPECIAL(at) ((((at) + 0x20) & 0xfff) < cart->special)
+#define READ_CARTRIDGE(at, bus)                                      \
+  {                                                                  \
+    unsigned in_ = (at);                                             \
+    if (IS_SPECIAL(in_)) {                                           \
+      value = pp_banks_read(&m->banks, cart, in_, cycle, &switched); \
+      GO_ON()                                                        \
+    } else {                                                         \
+      value = data[SLOT(in_)][in_ & 0x3ff];                          \
+    }                                                                \
+  }
+#define WRITE_CARTRIDGE(at, byte)                                       \
+  {                                                                     \
+    unsigned in_ = (at);                                                \
+    if (IS_SPECIAL(in_)) {                                              \
+      pp_banks_write(&m->banks, cart, in_, (uint8_t)(byte), &switched); \
+      GO_ON()                                                           \
+    }                                                                   \
+  }
+
+// the next instruction comes from what the slots show now
+#define GO_ON()                                           \
+  {                                                       \
+    if (switched) {                                       \
+      bool outside_ = (uintptr_t)(ip - out.code) < 4u;    \
+      unsigned next_ = outside_ ? 0 : PC_OF(ip) & 0xffff; \
+      switched = false;                                   \
+      show_banks(&m->banks, cart, code, data);            \
+      if (!outside_) ENTER(next_)                         \
+    }                                                     \
+  }
+
+// a sequence goes on with the instructions that it was made of, so such a read is done alone
+#define ALONE(op, at) \
+  if (IS_SPECIAL(at)) goto H_##op##_RIY;
+
+#include "machine.h"
+
+static void show_banks(const pp_banks *banks, const pp_cartridge *cart,
+                       const pp_instruction *code[12], const uint8_t *data[12]);
+
+#include "processor.inl"
+
+static void show_banks(const pp_banks *b, const pp_cartridge *cart, const pp_instruction *code[12],
+                       const uint8_t *data[12]) {
+  for (unsigned slot = 0; slot < 12; slot += slot == 3 ? 5 : 1) {
+    unsigned within = slot & 3;
+    int image = pp_mapper_image(cart, b, slot);
+    if (cart->mapper == PP_MAPPER_E0) {
+      code[slot] = pp_cartridge_program(cart, image);
+      data[slot] = cart->rom + b->slice[within] * PP_SLOT_BYTES;
+    } else {
+      code[slot] = pp_cartridge_program(cart, image) + within * PP_SLOT_BYTES;
+      data[slot] = cart->rom + image * PP_BANK_BYTES + within * PP_SLOT_BYTES;
+    }
+  }
+}

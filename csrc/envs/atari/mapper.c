@@ -1,0 +1,165 @@
+// mapper.c: finds out a ROM's mapper, lays its banks out, and switches them.
+#include "mapper.h"
+
+#include <string.h>
+
+#include "cartridge.h"
+
+enum { BANK_BYTES = 4096, ROM_LINE = 0x1000, FE_LINE = 0x2000 };
+
+// ---------------------------------------------------------------------------- detection
+
+// is this the opcode of an instruction that reads or writes an absolute address?
+static bool takes_address(uint8_t opcode) {
+  unsigned low = opcode & 0x1f;
+  // without and with an index; stores, loads, arithmetic and BIT, but no jumps or modifying ones
+  return low == 0x0d || low == 0x19 || low == 0x1d || opcode == 0x0c || opcode == 0x2c ||
+         opcode == 0x8c || opcode == 0xac || opcode == 0xcc || opcode == 0xec || opcode == 0x8e ||
+         opcode == 0xae;
+}
+
+// how often the program seems to name a cartridge address in first..last
+static int count_uses(const uint8_t *rom, size_t size, unsigned first, unsigned last) {
+  int count = 0;
+  for (size_t i = 0; i + 2 < size; ++i) {
+    unsigned at = (unsigned)(rom[i + 1] | rom[i + 2] << 8);
+    if (!takes_address(rom[i]) || !(at & ROM_LINE)) continue;
+    count += (at & 0xfff) >= first && (at & 0xfff) <= last;
+  }
+  return count;
+}
+
+// where there is RAM, the ROM under it is never seen and holds the same twice
+static bool leaves_room_for_ram(const uint8_t *rom, size_t size) {
+  for (size_t bank = 0; bank < size; bank += BANK_BYTES) {
+    if (memcmp(rom + bank, rom + bank + PP_MAPPER_RAM, PP_MAPPER_RAM) != 0) return false;
+  }
+  return true;
+}
+
+static int detect_8k(const uint8_t *rom) {
+  int f8 = count_uses(rom, 2 * BANK_BYTES, 0xff8, 0xff9);
+  int e0 = count_uses(rom, 2 * BANK_BYTES, 0xfe0, 0xff7);
+  if (e0 >= 6 && e0 > f8) return PP_MAPPER_E0;
+  // banks without hot spots, written for the two addresses that FE gives them
+  bool high = (rom[0x0ffd] & 0xf0) == 0xf0, low = (rom[0x1ffd] & 0xf0) == 0xd0;
+  return f8 < 2 && high && low ? PP_MAPPER_FE : PP_MAPPER_F8;
+}
+
+int pp_mapper_detect(const uint8_t *rom, size_t size, bool *has_ram) {
+  *has_ram = false;
+  if (size == 2048 || size == BANK_BYTES) return PP_MAPPER_NONE;
+  // 2 KB of graphics, and in most dumps the random number generator's sequence
+  if (size >= 2 * BANK_BYTES + PP_DPC_BYTES && size <= 2 * BANK_BYTES + PP_DPC_BYTES + 256) {
+    return PP_MAPPER_DPC;
+  }
+  if (size != 2 * BANK_BYTES && size != 4 * BANK_BYTES) return -1;
+  *has_ram = leaves_room_for_ram(rom, size);
+  return size == 4 * BANK_BYTES ? PP_MAPPER_F6 : detect_8k(rom);
+}
+
+// ---------------------------------------------------------------------------- layout
+
+static int list_banks(const pp_cartridge *c, pp_code_image *images) {
+  static const uint16_t hot[] = {[PP_MAPPER_NONE] = 0x1000,
+                                 [PP_MAPPER_F8] = 0xff8,
+                                 [PP_MAPPER_F6] = 0xff6,
+                                 [PP_MAPPER_FE] = 0x1000,
+                                 [PP_MAPPER_DPC] = 0xff8};
+  int count = c->mapper == PP_MAPPER_NONE ? 1 : c->mapper == PP_MAPPER_F6 ? 4 : 2;
+  for (int i = 0; i < count; ++i) {
+    images[i] = (pp_code_image){
+        .rom = c->rom + i * BANK_BYTES, .home = 0xf000, .size = BANK_BYTES, .high = hot[c->mapper]};
+    if (c->has_ram) images[i].low = 2 * PP_MAPPER_RAM;
+    if (c->mapper == PP_MAPPER_DPC) images[i].low = 0x80;
+    if (c->mapper == PP_MAPPER_FE) {
+      images[i].select = FE_LINE;
+      if (i == 1) images[i].home -= FE_LINE;
+    }
+  }
+  return count;
+}
+
+int pp_mapper_images(const pp_cartridge *c, pp_code_image images[PP_MAPPER_IMAGES]) {
+  if (c->mapper != PP_MAPPER_E0) return list_banks(c, images);
+  for (unsigned slot = 0; slot < PP_SLOTS; ++slot) {
+    for (unsigned slice = 0; slice < 8; ++slice) {
+      images[8 * slot + slice] = (pp_code_image){.rom = c->rom + slice * PP_SLOT_BYTES,
+                                                 .home = (uint16_t)(0xf000 + slot * PP_SLOT_BYTES),
+                                                 .size = PP_SLOT_BYTES,
+                                                 .select = 0xc00,
+                                                 .high = 0xfe0};
+    }
+  }
+  return PP_MAPPER_IMAGES;
+}
+
+int pp_mapper_image(const pp_cartridge *c, const pp_banks *b, unsigned slot) {
+  if (c->mapper == PP_MAPPER_E0) return (int)(8 * (slot & 3) + b->slice[slot & 3]);
+  if (c->mapper == PP_MAPPER_FE) return slot & 8 ? 0 : 1;
+  return b->slice[0] / 4;
+}
+
+// ---------------------------------------------------------------------------- switching
+
+static void show_bank(pp_banks *b, unsigned bank) {
+  for (unsigned slot = 0; slot < PP_SLOTS; ++slot) b->slice[slot] = (uint8_t)(4 * bank + slot);
+}
+
+void pp_banks_reset(pp_banks *b, const pp_cartridge *c) {
+  static const uint8_t e0[PP_SLOTS] = {4, 5, 6, 7};
+  bool last = c->mapper == PP_MAPPER_F8 || c->mapper == PP_MAPPER_DPC;
+  show_bank(b, last ? 1 : 0);
+  if (c->mapper == PP_MAPPER_E0) memcpy(b->slice, e0, sizeof e0);
+}
+
+uint16_t pp_banks_vector(const pp_banks *b, const pp_cartridge *c) {
+  const uint8_t *last = c->rom + b->slice[PP_SLOTS - 1] * PP_SLOT_BYTES;
+  return (uint16_t)(last[0x3fc] | last[0x3fd] << 8);
+}
+
+static bool touch_hot_spot(pp_banks *b, const pp_cartridge *c, unsigned offset) {
+  switch (c->mapper) {
+    case PP_MAPPER_F8:
+    case PP_MAPPER_DPC:
+      if (offset < 0xff8 || offset > 0xff9) return false;
+      show_bank(b, offset - 0xff8);
+      return true;
+    case PP_MAPPER_F6:
+      if (offset < 0xff6 || offset > 0xff9) return false;
+      show_bank(b, offset - 0xff6);
+      return true;
+    case PP_MAPPER_E0:
+      if (offset < 0xfe0 || offset > 0xff7) return false;
+      b->slice[(offset - 0xfe0) >> 3] = offset & 7;
+      return true;
+    default: return false;
+  }
+}
+
+uint8_t pp_banks_read(pp_banks *b, const pp_cartridge *c, unsigned address, uint32_t cycle,
+                      bool *switched) {
+  unsigned offset = address & 0xfff;
+  if (c->mapper == PP_MAPPER_DPC && offset < 0x40) {
+    return pp_dpc_read(&b->dpc, c->rom + 2 * BANK_BYTES, offset, cycle);
+  }
+  if (c->has_ram && offset >= PP_MAPPER_RAM && offset < 2 * PP_MAPPER_RAM) {
+    return b->ram[offset - PP_MAPPER_RAM];
+  }
+  if (touch_hot_spot(b, c, offset)) *switched = true;
+  return c->rom[b->slice[offset >> 10] * PP_SLOT_BYTES + (offset & (PP_SLOT_BYTES - 1))];
+}
+
+void pp_banks_write(pp_banks *b, const pp_cartridge *c, unsigned address, uint8_t value,
+                    bool *switched) {
+  unsigned offset = address & 0xfff;
+  if (c->mapper == PP_MAPPER_DPC && offset >= 0x40 && offset < 0x80) {
+    pp_dpc_write(&b->dpc, offset, value);
+    return;
+  }
+  if (c->has_ram && offset < PP_MAPPER_RAM) {
+    b->ram[offset] = value;
+    return;
+  }
+  if (touch_hot_spot(b, c, offset)) *switched = true;
+}

@@ -1,0 +1,109 @@
+// processor.inl: the processor, as an interpreter of predecoded instructions. Included by a file that
+// defines PP_PROCESSOR (the name of its function) and how it sees the cartridge:
+//   PROGRAM                   the instructions that `base` is the address of
+//   ENTER(pc)                 go on at an address of the cartridge
+//   STAY(high)                the address has this high nibble after a jump within the program
+//   READ_CARTRIDGE(at, bus)   value = the byte at an address with A12 high
+//   WRITE_CARTRIDGE(at, byte)
+//   FIXED_ROM                 bytes that indexed reads find which never leave the program's image
+//   ALONE(op, at)             leave a sequence whose read of this address may switch banks
+//   CARTRIDGE_VIEW            local variables of the above
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "machine.h"
+#include "riot.inl"
+
+// the operations use the chips above
+#include "operation.inl"
+
+// After so many cycles a frame may be near ALE's limit of 25000 instructions, each of which takes
+// two cycles or more. Such a frame is run anew, and counted.
+enum { CYCLE_LIMIT = 49900, INSTRUCTION_LIMIT = 25000, LOG_ENTRIES = 12288 };
+
+// where execution stands outside the cartridge: one instruction, fetched and decoded on the fly
+typedef struct outside {
+  pp_instruction code[4];
+  uint16_t pc;
+} outside;
+
+// Run until the frame ends and return null. With a null machine, and when the frame takes longer than
+// is sure to be within ALE's limit, nothing is done and the handlers' addresses come back.
+const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
+                                const pp_picture *p) {
+#define HANDLER_ADDRESS(op, mode) &&H_##op##_##mode,
+#define PAIR_ADDRESS(a, am, b, bm) &&H_##a##_##am##_##b##_##bm,
+#define TRIPLE_ADDRESS(a, am, b, bm, c, cm) &&H_##a##_##am##_##b##_##bm##_##c##_##cm,
+#define QUADRUPLE_ADDRESS(a, am, b, bm, c, cm, d, dm) \
+  &&H_##a##_##am##_##b##_##bm##_##c##_##cm##_##d##_##dm,
+  static const void *const addresses[PP_HANDLER_COUNT] = {PP_HANDLERS(HANDLER_ADDRESS) PP_PAIRS(
+      PAIR_ADDRESS) PP_TRIPLES(TRIPLE_ADDRESS) PP_QUADRUPLES(QUADRUPLE_ADDRESS)};
+  if (machine == NULL) return addresses;
+
+  // a local copy has a constant address, which leaves a register for the processor's state
+  pp_machine here = *machine, *const m = &here;
+  uint32_t log_start[LOG_ENTRIES];
+  uint32_t *log = log_start;
+  const pp_instruction *ip;
+  uint8_t *const ram = m->ram;
+  uint32_t cycle = m->cycle, nz = m->nz, a = m->a, x = m->x, y = m->y;
+  const uint32_t overrun = (uint32_t)(cart->last_line + 1) * PP_LINE_CYCLES;
+  m->ended = 0;
+  m->partial = 0;
+  unsigned base = 0, pc = m->pc, address, value;
+  int counted = 0;
+  outside out;
+  CARTRIDGE_VIEW
+
+  goto fetch_outside;
+
+  PP_HANDLERS(DEFINE_HANDLER)
+  PP_PAIRS(DEFINE_PAIR)
+  PP_TRIPLES(DEFINE_TRIPLE)
+  PP_QUADRUPLES(DEFINE_QUADRUPLE)
+
+fetch_outside:
+  {
+    if (pc & 0x1000) {
+      ENTER(pc)
+      if (ip->handler != cart->handler[PP_OUT_IMP]) NEXT;
+    }
+    out.pc = (uint16_t)pc;
+    ip = out.code;
+    if (!cart->counts && cycle > CYCLE_LIMIT) return addresses;
+    if (cart->counts && counted++ == INSTRUCTION_LIMIT) {
+      m->partial = 1;
+      goto finish;
+    }
+    uint8_t bytes[3] = {0, 0, 0};
+    for (unsigned i = 0; i < 3; ++i) {
+      // only what the instruction needs is fetched; reading has side effects on some registers
+      if (i > 0 && i >= pp_instruction_length(bytes[0])) break;
+      BUS_READ((pc + i) & 0xffff, pc >> 8);
+      bytes[i] = (uint8_t)value;
+    }
+    const pp_code_image nowhere = {.rom = NULL, .home = (uint16_t)pc};
+    pp_decoded d = pp_instruction_decode(bytes, (uint16_t)pc, &nowhere);
+    out.code[0] = (pp_instruction){cart->handler[d.handler], d.operand, d.mask, d.low};
+    for (int i = 1; i < 4; ++i) {
+      out.code[i] = (pp_instruction){cart->handler[PP_OUT_IMP], 0, 0, 0};
+    }
+    NEXT;
+  }
+
+too_long:
+  if (!cart->counts) return addresses;
+  NEXT;
+
+finish:
+  m->pc = (uint16_t)PC_OF(ip);
+  m->cycle = cycle;
+  m->nz = (uint16_t)nz;
+  m->a = (uint8_t)a;
+  m->x = (uint8_t)x;
+  m->y = (uint8_t)y;
+  cart->draw(&m->tia, p, log_start, log, cycle);
+  *machine = here;
+  return NULL;
+}
