@@ -916,6 +916,25 @@ def test_an_exception_in_a_reset() -> None:
         assert env.reset_infos == [{"reset": -1}] * 4
 
 
+def test_after_an_exception_infos_are_those_of_their_step() -> None:
+    """Of environments that say nothing for a while."""
+
+    class Once(Teller):
+        def step(self, action: Any) -> Any:
+            if self.episodes == 1:
+                raise OwnError
+            return super().step(action)
+
+    tell = INFOS["now and then"]
+    with made([partial(Once, length=3, tell=tell), partial(Teller, length=9)]) as env:
+        env.reset()
+        with pytest.raises(OwnError):
+            env.step([0, 0])
+        told = [env.step([0, 0])[3][0] for _ in range(3)]
+        assert told == [{"TimeLimit.truncated": False, **more} for more in ({}, {}, {"seldom": 2})]
+        assert env.reset_infos == [{}, {}]
+
+
 def test_an_exception_in_a_constructor() -> None:
     with pytest.raises(OwnError) as caught:
         PoolVecEnv([Counting, fail], "fork")
@@ -956,9 +975,9 @@ def test_a_worker_that_dies_is_named(how: str) -> None:
 
 
 def test_an_environment_that_hangs_is_killed() -> None:
-    with made(counters(lambda: time.sleep(1e6)), timeout=0.3) as env:
+    with made(counters(lambda: time.sleep(1e6)), timeout=1.5) as env:
         env.reset()
-        with pytest.raises(WorkerError, match=r"environment 2 took longer than timeout=0\.3"):
+        with pytest.raises(WorkerError, match=r"environment 2 took longer than timeout=1\.5"):
             for _ in range(3):
                 env.step([0] * 4)
 
@@ -1048,17 +1067,22 @@ def test_an_interrupt_loses_nothing_and_ends_nothing() -> None:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    with made(counters(lambda: time.sleep(1.0))) as env:
+    here, there = os.pipe()
+    with made(counters(lambda: os.read(here, 1))) as env:
         env.reset()
         env.step([0] * 4)
         env.step([0] * 4)
         signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(KeyboardInterrupt):
-            env.step([0] * 4)
+            env.step_async([0] * 4)
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            env.step_wait()
         signal.setitimer(signal.ITIMER_REAL, LIMIT)
+        os.write(there, b"go on")
         with pytest.raises(StateError, match="in flight"):
             env.step([0] * 4)
         assert env.step_wait()[0][:, 0].tolist() == [3] * 4
         env.step_async([0] * 4)
         assert env.reset()[:, 0].tolist() == [0] * 4
+    os.close(here)
+    os.close(there)
