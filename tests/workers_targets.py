@@ -10,6 +10,9 @@ import threading
 import time
 from typing import Any
 
+import gymnasium
+import numpy as np
+
 from parallel_pool.workers.wire import Wire
 
 
@@ -33,6 +36,23 @@ def call(wire: Wire, task: Any) -> None:
     """Sends what a function makes of an argument."""
     function, argument = task
     wire.send(function(argument))
+
+
+class Env(gymnasium.Env[Any, Any]):
+    """Shows how many steps it has made."""
+
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+    steps = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        return np.full(2, self.steps, np.float32), 1.0, False, False, {}
 
 
 class OwnError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import gc
 import importlib
 import io
@@ -203,12 +204,19 @@ def follow(pid: int) -> None:
 
     Raises:
         ProcessLookupError: it has.
+        OSError: there are too many threads.
     """
     # nothing of the engine's is needed on the creator's side of this file
     from parallel_pool._native import lib
 
     if lib.pp_seat_follow(pid) < 0:
-        raise ProcessLookupError(f"process {pid}, which started this one, can't be followed")
+        with contextlib.suppress(PermissionError):
+            os.kill(pid, 0)
+        raise OSError(
+            errno.EAGAIN,
+            f"no thread could be started that follows process {pid}, which started this one: a"
+            " higher limit of processes (ulimit -u) may help",
+        )
 
 
 def _code(exit: SystemExit) -> int:

@@ -108,7 +108,7 @@ class _Round:
                 raise OSError(
                     error.errno,
                     f"nobody can watch over worker process {worker.pid}: {error.strerror}; higher"
-                    " limits of files and processes (ulimit -n -u) may help",
+                    " limits of processes and files (ulimit -u -n) may help",
                 ) from error
 
     def _add_locked(self, worker: Worker, callback: Callback) -> None:

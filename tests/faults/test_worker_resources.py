@@ -1,0 +1,531 @@
+"""What pools of worker processes take from the system: they give all of it back, are refused it
+with an error that says what there is too little of, and a fork does not share it."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import multiprocessing
+import os
+import resource
+import threading
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.errors import ForkedError, PoolError, StateError, WorkerError
+from parallel_pool.workers import zygote
+from parallel_pool.workers.launch import METHODS
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.test_fork import in_child
+from tests.programs import PATIENCE, Program, alarm, wait_for
+from tests.test_workers_launch import children, descriptors, kinds
+from tests.workers_targets import Env
+
+Start = Callable[..., Program]
+
+methods = pytest.mark.parametrize("method", METHODS)
+quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
+
+ACTIONS = np.zeros(3, np.int64)
+
+
+def pool_of(method: str, **options: Any) -> ProcessPool:
+    """Three environments in two workers, reset."""
+    pool = ProcessPool([Env] * 3, num_workers=2, start_method=method, **options)
+    pool.reset(seed=1)
+    return pool
+
+
+def assert_steps(pool: ProcessPool, count: int) -> None:
+    """Its next step is the count-th of each of its environments."""
+    np.testing.assert_array_equal(pool.step(ACTIONS)[0], np.full((3, 2), count))
+
+
+def owned() -> Any:
+    """Descriptors, processes, threads and shared memory of this process."""
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    threads = [thread.name for thread in threading.enumerate()]
+    return (
+        kinds(),
+        children() - {zygote.current().pid},
+        # Python remembers a dead thread that it has not made until another has its number
+        Counter(name for name in threads if not name.startswith("Dummy")),
+        [line for line in maps if "memfd:" in line],
+    )
+
+
+def assert_gives_all_back(work: Callable[[], Any]) -> None:
+    """What is owned after some work, and when nothing that it made is held, is what was before."""
+    zygote.current()
+    before = owned()
+    work()
+    # threads that were told to end may take a moment
+    end = time.monotonic() + PATIENCE / 2
+    while owned() != before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert owned() == before
+
+
+@pytest.fixture(autouse=True)
+def hang_fails() -> Iterator[None]:
+    with alarm():
+        yield
+
+
+# --------------------------------------------------------------------------------------- leaks --
+
+
+@methods
+def test_pools_give_all_back(method: str) -> None:
+    def work() -> None:
+        for _ in range(1 if method == "spawn" else 20):
+            with pool_of(method) as pool:
+                assert_steps(pool, 1)
+
+    assert_gives_all_back(work)
+
+
+def test_the_vector_environment_gives_all_back() -> None:
+    def work() -> None:
+        for _ in range(5):
+            envs = ProcessVectorEnv([Env] * 3, num_workers=2, context="fork")
+            envs.reset(seed=1)
+            envs.close()
+
+    assert_gives_all_back(work)
+
+
+def test_workers_that_are_replaced_give_all_back() -> None:
+    def work() -> None:
+        with pool_of("fork", on_error="restart") as pool:
+            for _ in range(5):
+                for _ in range(3):
+                    pool.step(ACTIONS)
+                worker: Any = pool._crew._workers[1]
+                worker.kill()
+                while pool._crew._workers[1] in (None, worker):
+                    pool.step(ACTIONS)
+
+    assert_gives_all_back(work)
+
+
+@quick_methods
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_dropped_pool_ends(method: str, is_held: bool) -> None:
+    """At once, without the garbage collector; results that are held stay as they are."""
+
+    def work() -> None:
+        pool = pool_of(method)
+        assert_steps(pool, 1)
+        held = pool.step(ACTIONS) if is_held else None
+        workers = [worker.pid for worker in pool._crew._workers if worker is not None]
+        pool.send(ACTIONS)
+        gone = weakref.ref(pool)
+        del pool
+        assert gone() is None and len(workers) == 2
+        wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in workers))
+        if held is not None:
+            assert (held[0] == 2).all()
+            held[0][:] = 7
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert_gives_all_back(work)
+    finally:
+        gc.enable()
+
+
+def test_results_outlive_their_pool() -> None:
+    def work() -> None:
+        pool = pool_of("fork")
+        held = [pool.step(ACTIONS)[0] for _ in range(8)]
+        pool.close()
+        del pool
+        with pool_of("fork") as other:
+            for _ in range(8):
+                other.step(ACTIONS)
+        for i, shown in enumerate(held):
+            assert (shown == i + 1).all()
+
+    assert_gives_all_back(work)
+
+
+# ---------------------------------------------------------------------------------------- fork --
+
+
+def assert_not_its_own(pool: ProcessPool) -> None:
+    """Every call of a child says whose the pool is, and what to do; ending it ends nothing."""
+    calls: list[Callable[[], Any]] = [
+        lambda: pool.step(ACTIONS),
+        lambda: pool.step(ACTIONS, timeout=600),
+        lambda: pool.send(ACTIONS),
+        lambda: pool.send_reset(),
+        lambda: pool.reset(seed=3),
+        lambda: pool.recv(),
+        lambda: pool.recv(timeout=600),
+        lambda: pool.call("render"),
+        lambda: pool.get_attr("steps"),
+        lambda: pool.set_attr("steps", [1, 2, 3]),
+        lambda: pool.apply(repr),
+    ]
+    for call in calls:
+        with pytest.raises(ForkedError, match="belongs to the parent process: make a new one"):
+            call()
+    pool.close()
+    pool.close()
+    assert len(pool) == 3
+
+
+@methods
+def test_a_fork_has_no_part_in_a_pool(method: str) -> None:
+    with pool_of(method) as pool:
+        in_child(lambda: assert_not_its_own(pool))
+        assert_steps(pool, 1)
+        pool.send(ACTIONS)
+        in_child(lambda: assert_not_its_own(pool))
+        assert (pool.recv()[0] == 2).all()
+        assert_steps(pool, 3)
+
+
+def test_a_fork_may_come_at_any_time() -> None:
+    """While another thread waits for results, and while dead workers are replaced."""
+    with pool_of("fork", on_error="restart", timeout=600) as pool:
+        is_over = False
+        trouble: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                while not is_over:
+                    pool.step(ACTIONS)
+            except BaseException as error:
+                trouble.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        for _ in range(10):
+            worker = pool._crew._workers[0]
+            if worker is not None:
+                worker.kill()
+            in_child(pool.close)
+        is_over = True
+        thread.join()
+        assert trouble == []
+
+
+def test_a_fork_drops_what_it_inherited() -> None:
+    kept: list[Any] = [pool_of("fork")]
+    kept.append(kept[0].step(ACTIONS))
+
+    def child() -> None:
+        kept.clear()
+        gc.collect()
+
+    in_child(child)
+    pool, batch = kept
+    assert (batch[0] == 1).all()
+    assert_steps(pool, 2)
+    assert (batch[0] == 1).all()
+    pool.close()
+
+
+@methods
+def test_a_fork_makes_a_pool_of_its_own(method: str) -> None:
+    def child() -> None:
+        with pool_of(method) as own:
+            assert_steps(own, 1)
+            in_child(lambda: assert_not_its_own(own))
+
+    with pool_of("fork") as pool:
+        in_child(child)
+        assert_steps(pool, 1)
+
+
+def test_a_process_of_multiprocessing_leaves_in_peace() -> None:
+    with pool_of("forkserver") as pool:
+
+        def child() -> None:
+            with pytest.raises(ForkedError):
+                pool.step(ACTIONS)
+
+        process = multiprocessing.get_context("fork").Process(target=child)
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+        assert_steps(pool, 1)
+
+
+def test_a_fork_that_leaves_as_programs_do(program: Start) -> None:
+    script = """
+pool = ProcessPool([make("waits"), make()], num_workers=2)
+pool.reset(seed=1)
+for _ in range(2):
+    pool.step([0, 0])
+pool.send([0, 0])
+for drops in (True, False):
+    child = os.fork()
+    if not child:
+        if drops:
+            del pool
+        sys.exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+come("go")
+assert (pool.recv()[0] == 3).all()
+print("end")
+"""
+    done = program(script).end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+# --------------------------------------------------------------------------------- descriptors --
+
+
+def numbers_up_to(free: int) -> int:
+    """The limit that lets this process open so many files more."""
+    taken = descriptors()
+    return [fd for fd in range(len(taken) + free + 10) if str(fd) not in taken][free]
+
+
+@contextmanager
+def limited(limit: int) -> Iterator[None]:
+    """This process may open files of lower numbers only."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@quick_methods
+def test_too_few_descriptors(method: str) -> None:
+    """Whatever cannot be opened: an error, and nothing is left."""
+    refused = []
+
+    def work(free: int) -> bool:
+        with limited(numbers_up_to(free)):
+            try:
+                with pool_of(method) as pool:
+                    assert_steps(pool, 1)
+                return True
+            except (OSError, PoolError) as error:
+                refused.append(repr(error))
+                return False
+
+    works: list[bool] = []
+    for free in range(30):
+        assert_gives_all_back(lambda free=free: works.append(work(free)))
+        if works[-2:] == [True, True]:
+            break
+    assert works == sorted(works) and len(refused) > 5
+    for said in refused:
+        assert said.startswith("OSError") and ("files" in said or "no shared memory" in said), said
+
+
+def test_too_few_descriptors_for_another_worker() -> None:
+    with pool_of("fork", on_error="restart") as pool:
+        worker: Any = pool._crew._workers[1]
+        # whatever is closed meanwhile
+        with limited(3):
+            worker.kill()
+            with pytest.raises((WorkerError, StateError), match="Too many open files"):
+                while True:
+                    pool.step(ACTIONS)
+        # the others go on
+        pool.send([0], [0])
+        with pytest.raises(StateError, match="Too many open files"):
+            pool.send([0], [2])
+
+
+# ----------------------------------------------------------------------- processes and threads --
+
+
+def become_limited() -> None:
+    """Has the limit of processes apply, which it does to nobody who is or may become root."""
+    if os.getuid() != 0:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    drop_from_bounding_set, sys_admin, sys_resource = 24, 21, 24
+    for capability in (sys_admin, sys_resource):
+        if libc.prctl(drop_from_bounding_set, capability, 0, 0, 0):
+            raise OSError(ctypes.get_errno(), "prctl")
+    # the files are root's
+    os.setresuid(64321, 0, 0)
+
+
+def test_too_many_processes(program: Start) -> None:
+    """Processes and threads of whichever kind there is one too few of: an error says so."""
+    script = """
+import resource
+
+def count():
+    # all of this user's, threads too
+    total = 0
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            status = (folder / "status").read_text()
+        except OSError:
+            continue
+        if f"Uid:\\t{os.getuid()}\\t" in status:
+            total += int(status.partition("Threads:")[2].split()[0])
+    return total
+
+hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+for method in sys.argv[1:]:
+    if method == "forkserver":
+        ProcessPool([make()], start_method=method).close()
+    refused, works = [], 0
+    for more in range(30):
+        while others():
+            time.sleep(0.01)
+        resource.setrlimit(resource.RLIMIT_NPROC, (count() + more, hard))
+        try:
+            with ProcessPool([make()] * 3, num_workers=2, start_method=method) as pool:
+                pool.reset(seed=1)
+                assert (pool.step([0] * 3)[0] == 1).all()
+            works += 1
+        except (OSError, PoolError) as error:
+            refused.append(str(error))
+        if works == 2:
+            break
+    assert works == 2 and len(refused) > 3, refused
+    for said in refused:
+        assert "limits of processes" in said or "limit of processes" in said, said
+print("end")
+"""
+    done = program(script, "forkserver", "fork", preexec_fn=become_limited).end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+# -------------------------------------------------------------------------------------- memory --
+
+# files may have so many bytes: those in memory, too
+LIMIT = """
+import resource
+
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+size = 3_000_000
+
+def limit(bytes):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard if bytes is None else bytes, hard))
+
+class Talking(Env):
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed)
+        return observation, {"told": bytes((options or {}).get("size", 0))}
+
+    def give(self, argument=b"", size=0):
+        return bytes(size)
+
+def fds():
+    return sorted(os.listdir("/proc/self/fd"))
+
+def refused(function):
+    try:
+        function()
+    except MemoryError:
+        return True
+    return False
+
+for method in sys.argv[1:]:
+    if method == "forkserver":
+        ProcessPool([Talking], start_method=method).close()
+"""
+
+
+def test_no_memory_for_a_pool(program: Start) -> None:
+    script = """
+    made, before = [], fds()
+    for pages in (1, 2, 3, 4, 6, 8, 16, 64, 256, 1024):
+        limit(4096 * pages)
+        try:
+            with ProcessPool([Talking] * 3, num_workers=2, start_method=method) as pool:
+                pool.reset(seed=1)
+                assert (pool.step([0] * 3)[0] == 1).all()
+            made.append(True)
+        except MemoryError as error:
+            made.append(False)
+            assert "memory for" in str(error), error
+            del error
+        limit(None)
+        pool = None
+        assert others() == []
+    assert made == sorted(made) and made[0] < made[-1], made
+    assert fds() == before
+print("end")
+"""
+    done = program(LIMIT + script, "fork").end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+def test_no_memory_to_grow(program: Start) -> None:
+    """Only what would need it is refused; the pool goes on."""
+    script = """
+    limit(1 << 20)
+    with ProcessPool([Talking] * 3, num_workers=2, start_method=method) as pool:
+        pool.reset(seed=1)
+        for function in (
+            lambda: pool.reset(options={"given": bytes(size)}),
+            lambda: pool.call("give", bytes(size)),
+            lambda: pool.set_attr("given", [bytes(size)] * 3),
+        ):
+            assert refused(function)
+            assert (pool.call("give", b"little") == [b""] * 3)
+            pool.reset()
+            assert (pool.step([0] * 3)[0] == 1).all()
+        held = []
+        while not refused(lambda: held.append(pool.step([0] * 3))):
+            pass
+        assert len(held) > 50
+        for i, batch in enumerate(held):
+            assert (batch[0] == i + 2).all()
+        if method == "fork":
+            # what the workers say is limited, too
+            held.clear()
+            assert refused(lambda: pool.recv() if pool.in_flight else None) is False
+            assert refused(lambda: pool.reset(options={"size": size}))
+            assert refused(lambda: pool.call("give", size=size))
+        limit(None)
+    limit(None)
+print("end")
+"""
+    done = program(LIMIT + script, "fork", "forkserver").end()
+    assert (done.code, done.out, done.err) == (0, "end\n", "")
+
+
+def test_no_address_space(program: Start) -> None:
+    """Neither in the creator nor in a worker."""
+    script = """
+import resource
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+def limit():
+    used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), hard))
+
+class Limiting(Env):
+    def __init__(self):
+        super().__init__()
+        limit()
+
+for make_one in (Limiting, Env):
+    try:
+        if make_one is Env:
+            limit()
+        ProcessPool([Env, make_one], num_workers=2, start_method="fork")
+    except (MemoryError, PoolError) as error:
+        print(type(error).__name__, str(error).splitlines()[0])
+    assert others() == []
+"""
+    done = program(script).end()
+    assert (done.code, done.err) == (0, "")
+    worker, own = done.out.splitlines()
+    assert "memory" in worker.lower() and own.startswith("MemoryError"), done.out
