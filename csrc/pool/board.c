@@ -192,7 +192,8 @@ void pp_board_recall(const pp_board *board, char *memory, int32_t row, int32_t e
   const pp_layout *layout = &board->layout;
   int32_t first = is_final ? layout->final_fields : 0;
   const char *from = copy_of(board, env_id, kept_of(&board->desks[env_id]));
-  for (int32_t i = 0; i < layout->num_fields; i++) {
+  // a pool that keeps nothing has nothing to show
+  for (int32_t i = 0; board->last_bytes && i < layout->num_fields; i++) {
     int64_t bytes = layout->columns[i].row_bytes;
     memcpy(pp_layout_at(layout, memory, first + i, row), from, (size_t)bytes);
     from += bytes;
@@ -276,22 +277,26 @@ void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done)
 void pp_board_clear(pp_board *board, int32_t lane) {
   pp_post *post = &board->posts[lane];
   uint32_t request = atomic_load_explicit(&post->request, memory_order_relaxed);
+  // orders matter to nobody: the dead read nothing, and the system stands between this and who
+  // comes
   atomic_store_explicit(&post->head, atomic_load_explicit(&post->tail, memory_order_relaxed),
-                        memory_order_release);
+                        memory_order_relaxed);
   atomic_store_explicit(&post->current, -1, memory_order_relaxed);
   atomic_store_explicit(&post->is_awake, 0, memory_order_relaxed);
   if (atomic_load_explicit(&post->answered, memory_order_relaxed) != request) {
     // it may have died while it wrote the reply
     post->reply = (pp_message){0, -1};
+    // publishes the reply to the thread that waits for it
     atomic_store_explicit(&post->answered, request, memory_order_seq_cst);
   }
   // it may have died asleep
   pp_gate_forget(&post->gate, atomic_load_explicit(&post->gate.sleepers, memory_order_relaxed));
 }
 
-/* 1: the row of this place is an environment's */
+/* 1: the row of this place is an environment's. Relaxed: its worker is dead, or the row is counted
+ */
 static int is_owned(const pp_board *board, int32_t place, int32_t env_id) {
-  uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_acquire);
+  uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_relaxed);
   return (uint32_t)word == (uint32_t)env_id + 1;
 }
 
@@ -312,7 +317,8 @@ int32_t pp_board_claimed(const pp_board *board, int32_t env_id) {
 int32_t pp_board_owner(const pp_board *board, int64_t sequence, int32_t row) {
   const pp_board_shape *shape = &board->shape;
   int64_t place = sequence % shape->capacity * shape->batch_size + row;
-  uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_acquire);
+  // relaxed: it was claimed before it was counted, and the counts were acquired
+  uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_relaxed);
   return (uint32_t)(word >> 32) == (uint32_t)sequence ? (int32_t)((uint32_t)word - 1) : -1;
 }
 
@@ -323,7 +329,8 @@ int32_t pp_board_seize(pp_board *board, int32_t env_id, int64_t sequence) {
     int64_t at = (first + i) / shape->batch_size;
     int32_t place = (int32_t)((first + i) % ((int64_t)shape->capacity * shape->batch_size));
     uint64_t word = (uint64_t)(uint32_t)at << 32;
-    // strong: a free row must not be passed by
+    // strong: a free row must not be passed by. Acquire and release, as claims of workers are, who
+    // learn of a block's memory from the claims before their own
     if (atomic_compare_exchange_strong_explicit(&board->rows[place], &word,
                                                 word | ((uint32_t)env_id + 1), memory_order_acq_rel,
                                                 memory_order_relaxed)) {
@@ -353,6 +360,7 @@ int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t 
   int32_t count = tail - head < (uint64_t)room ? (int32_t)(tail - head) : room;
 
   for (int32_t i = 0; i < count; i++) {
+    // relaxed, both: tail has published the entry, and only a burial looks at this state
     entries[i] =
         atomic_load_explicit(&from[(head + (uint64_t)i) & (box - 1)], memory_order_relaxed);
     atomic_store_explicit(&board->desks[PP_ENTRY_ENV(entries[i])].state, PP_DESK_RUNNING,
@@ -408,17 +416,9 @@ int32_t pp_board_claim(pp_board *board, int32_t env_id) {
   PP_TEST_DIE(won);
   desk->place = (int32_t)(ticket % ((int64_t)shape->capacity * shape->batch_size));
   PP_TEST_DIE(noted);
-  atomic_store_explicit(&desk->state, PP_DESK_CLAIMED, memory_order_release);
-  PP_TEST_DIE(claimed);
   raise_first_free(board, seen, ticket + 1);
   PP_TEST_DIE(hinted);
   return desk->place;
-}
-
-void *pp_board_at(const pp_board *board, int32_t place, int32_t *row) {
-  int32_t slot = place / board->shape.batch_size;
-  *row = place - slot * board->shape.batch_size;
-  return board->base + board->slots[slot].memory;
 }
 
 void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count) {

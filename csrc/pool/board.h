@@ -27,9 +27,8 @@ enum pp_desk_state {
   PP_DESK_IDLE,
   PP_DESK_QUEUED,
   PP_DESK_RUNNING,
-  PP_DESK_CLAIMED, /* unordered: it has a row */
-  PP_DESK_DONE,    /* its row is written, and will be counted */
-  PP_DESK_FAILED   /* the same, but the environment failed */
+  PP_DESK_DONE,  /* its row is written, and will be counted */
+  PP_DESK_FAILED /* the same, but the environment failed */
 };
 
 /* bytes for somebody else: size 0 is none, -1 (answers only) that the worker died instead */
@@ -209,9 +208,6 @@ int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t 
 
 /* unordered: claims a row for an environment, and notes its place */
 int32_t pp_board_claim(pp_board *board, int32_t env_id);
-
-/* where the block of a place lies, and which row of it the place is */
-void *pp_board_at(const pp_board *board, int32_t place, int32_t *row);
 
 /* count rows of a slot are written; wakes the caller if it is complete */
 void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count);

@@ -8,6 +8,7 @@
 /* --------------------------------------------------------------------------------- waiting -- */
 
 int pp_remote_is_complete(const pp_pool *pool, pp_batch *batch) {
+  // the target is the creator's own copy, which whoever waits has set: relaxed
   return pp_board_done(&pool->remote->board, pp_remote_slot_of(pool, batch)) ==
          atomic_load_explicit(&batch->target, memory_order_relaxed);
 }

@@ -213,7 +213,7 @@ TEST(rows_that_name_others_fail_their_environment) {
 }
 
 TEST(rows_that_were_counted_too_early_fail_their_environment) {
-  const int32_t states[] = {PP_DESK_IDLE, PP_DESK_QUEUED, PP_DESK_RUNNING, PP_DESK_CLAIMED, 99, -1};
+  const int32_t states[] = {PP_DESK_IDLE, PP_DESK_QUEUED, PP_DESK_RUNNING, 5, 99, -1};
   wild x;
   open_wild(&x, 4, 4, 2);
   for (int i = 0; i < 6; i++) {
@@ -314,6 +314,29 @@ TEST(notes_of_rows_are_not_believed) {
       close_wild(&x);
     }
   }
+}
+
+/* What a reset was asked with is the creator's own until another worker has it. */
+TEST(orders_of_resets_are_not_lost_to_the_dead) {
+  int32_t settled[2];
+  int64_t size;
+  wild x;
+  open_wild(&x, 2, 2, 1);
+  crew_order(&x.w, 1, 50);
+  crew_send(&x.w, NULL, 2, 1);
+  CHECK_EQ(pp_seat_take(x.hands[0].seat, 0), 2);
+  x.board->desks[1].order = (pp_message){INT64_C(1) << 40, 7};
+  x.board->desks[1].asked = 99;
+  x.board->desks[1].place = 77;
+  CHECK_EQ(pp_pool_bury(x.w.c.pool, 0, PP_BURY_REPEAT, settled, NULL), 0);
+  CHECK_EQ(pp_seat_take(x.hands[0].seat, 0), 2);
+  const pp_shift *shift = pp_seat_shift(x.hands[0].seat);
+  CHECK_EQ(shift->env_ids[1], 1);
+  CHECK_EQ(shift->asked[1], PP_ASKED_RESET);
+  CHECK_EQ(shift->rows[1], 1);
+  const void *order = pp_seat_order(x.hands[0].seat, 1, &size);
+  CHECK(size == 50 && is_filled(order, size, 1 + 50));
+  close_wild(&x);
 }
 
 /* What each side has copies of is not looked at again. */
