@@ -408,14 +408,19 @@ def in_child(work: Callable[[], Any]) -> None:
     if not pid:
         code = 1
         try:
-            signal.setitimer(signal.ITIMER_REAL, LIMIT / 2)
+            signal.setitimer(signal.ITIMER_REAL, LIMIT / 2, 0.5)
             work()
             code = 0
         except BaseException:
             sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
         finally:
             os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    try:
+        until(lambda: has_ended(pid))
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        status = os.waitpid(pid, 0)[1]
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 @pytest.mark.parametrize("on_error", ["raise", "restart"])

@@ -207,6 +207,27 @@ def test_the_clock_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyP
             assert len(looks) == before
 
 
+@pytest.mark.parametrize("how", ["send", "send_reset", "step"])
+def test_whatever_is_sent_wakes_the_clock(how: str) -> None:
+    """The caller does not even wait for it."""
+    at = "reset" if how == "send_reset" else "step"
+    with pool_of(sleep_for_ever, 2 if at == "reset" else 1, at, timeout=0.1, batch_size=2) as pool:
+        pool.send_reset()
+        pool.recv()
+        pool.recv()
+        clock = pool._clock
+        assert clock is not None
+        until(lambda: clock.is_asleep)
+        time.sleep(0.1)
+        if how == "send":
+            pool.send(ACTIONS)
+        elif how == "send_reset":
+            pool.send_reset()
+        else:
+            np.testing.assert_array_equal(pool.step(ACTIONS)[ENV_ID], [0, 1])
+        until(lambda: 1 in pool._crew.deaths)
+
+
 @pytest.mark.parametrize("is_flying", [True, False])
 def test_the_clock_ends_with_a_pool_that_is_dropped(is_flying: bool) -> None:
     others = len(clocks())
