@@ -14,7 +14,7 @@ import numpy as np
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.errors import StateError
-from parallel_pool.workers import columns, messages, spaces
+from parallel_pool.workers import columns, messages, registered, spaces
 from parallel_pool.workers.messages import (
     FAILURE,
     FINAL_INFO,
@@ -26,6 +26,7 @@ from parallel_pool.workers.messages import (
     Failure,
     Reply,
     Seating,
+    Task,
 )
 from parallel_pool.workers.spaces import described
 from parallel_pool.workers.wire import Fragile
@@ -63,8 +64,10 @@ claim = lib.pp_seat_claim
 deliver = lib.pp_seat_deliver
 
 
-def serve(wire: Wire, env_fns: Sequence[Callable[[], Any]]) -> None:
+def serve(wire: Wire, task: Task) -> None:
     """Makes the environments, tells of them, gets a seat, and works until the pool is closed."""
+    registered.add(task.specs)
+    env_fns = task.env_fns
     envs: list[Any] = []
     sent = 0
     try:

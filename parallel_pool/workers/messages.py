@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,20 @@ Reply = dict[int, Any]
 KEEP = "keep"
 # of seeds that environments made anew begin with: infos become arrays of int64
 SEED_BITS = 63
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker begins with.
+
+    Attributes:
+        env_fns: make its environments.
+        specs: Gymnasium's registry, see `parallel_pool.workers.registered`; empty if the worker
+            has it.
+    """
+
+    env_fns: list[Callable[[], Any]]
+    specs: list[bytes]
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parallel_pool.errors import PoolError, WorkerError
-from parallel_pool.workers import child, failures, launch
+from parallel_pool.workers import child, failures, launch, registered
 from parallel_pool.workers.failures import Death
-from parallel_pool.workers.messages import Failure
+from parallel_pool.workers.messages import Failure, Task
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -73,7 +73,9 @@ class Limit:
 def start(shares: Sequence[Share], method: str | None) -> list[Worker]:
     """Starts a worker for each share; `hear_ready` waits for them."""
     names = [f"parallel_pool-{share.lane}" for share in shares]
-    return launch.start(method, TARGET, [list(share.env_fns) for share in shares], name=names)
+    specs = [] if method == "fork" else registered.gather()
+    tasks = [Task(list(share.env_fns), specs) for share in shares]
+    return launch.start(method, TARGET, tasks, name=names)
 
 
 def hear_ready(

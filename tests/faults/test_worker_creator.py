@@ -61,8 +61,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.parametrize("method", METHODS)
 def test_workers_end_before_they_have_begun(program: Start, method: str) -> None:
     script = """
-from parallel_pool.workers import crew, launch
-workers = launch.start(sys.argv[1], crew.TARGET, [[make()]] * 3, name="worker")
+from parallel_pool.workers import muster
+workers = muster.start([muster.Share(i, i, [make()]) for i in range(3)], sys.argv[1])
 os.kill(os.getpid(), signal.SIGKILL)
 """
     done = program(script, method).end()

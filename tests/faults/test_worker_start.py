@@ -236,7 +236,7 @@ def test_a_pool_inside_of_an_environment(method: str) -> None:
 
 # ------------------------------------------------------------------------------------ programs --
 
-# Environments, spaces, exceptions and infos of classes of the program's own.
+# Environments (registered or not), spaces, exceptions and infos of classes of the program's own.
 BODY = """
 from dataclasses import dataclass
 import contextlib
@@ -249,6 +249,10 @@ class OwnBox(gymnasium.spaces.Box):
     pass
 
 class Own(Env):
+    def __init__(self, number=5):
+        super().__init__()
+        self.number = number
+
     observation_space = OwnBox(-1, 9, (2,), np.float32)
 
     def step(self, action):
@@ -262,6 +266,8 @@ class Own(Env):
 
 class OwnError(Exception):
     pass
+
+gymnasium.register("Own-v0", entry_point=Own, kwargs={"number": 6})
 
 def own():
     return Own()
@@ -279,6 +285,8 @@ for method in sys.argv[1:]:
         except OwnError as error:
             assert error.args == (Point(7),)
         assert pool.apply(lambda env: env.steps) == [2, 1]
+    with ProcessPool([lambda: gymnasium.make("Own-v0")], start_method=method) as pool:
+        assert pool.get_attr("number") == [6]
         print(method, end=" ")
 print("end")
 """
