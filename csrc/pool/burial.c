@@ -10,12 +10,18 @@ static int is_over(const pp_desk *desk) {
   return state == PP_DESK_DONE || state == PP_DESK_FAILED;
 }
 
+/* the place of the row that an environment in flight has, -1: none */
+static int32_t place_of(const pp_pool *pool, int32_t env_id) {
+  if (pool->ring.is_ordered) return pool->remote->envs[env_id].place;
+  return pp_board_claimed(&pool->remote->board, env_id);
+}
+
 /* writes the row of an environment that will never write it, and says that it is there */
 static void settle_locked(pp_pool *pool, int32_t env_id, int32_t how) {
   pp_remote *remote = pool->remote;
   const pp_layout *layout = &pool->layout;
   pp_desk *desk = &remote->board.desks[env_id];
-  int32_t place = pp_remote_place(pool, env_id), row;
+  int32_t place = place_of(pool, env_id), row;
   char *memory;
 
   if (place < 0) place = pp_board_seize(&remote->board, env_id, pool->ring.received);
@@ -42,7 +48,7 @@ static void settle_locked(pp_pool *pool, int32_t env_id, int32_t how) {
 /* leaves an environment to the worker that comes; the row that it has stays its own */
 static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t asked) {
   pp_board *board = &pool->remote->board;
-  pp_entry entry = PP_ENTRY(pp_remote_place(pool, env_id), env_id, 1);
+  pp_entry entry = PP_ENTRY(place_of(pool, env_id), env_id, 1);
   board->desks[env_id].asked = asked;
   board->desks[env_id].order = pool->remote->envs[env_id].order;
   pp_board_push(board, lane, &entry, 1);
@@ -57,7 +63,7 @@ static void recount_locked(pp_pool *pool, int32_t lane) {
   for (int32_t i = own->first; i < own->first + own->count; i++) {
     int32_t place;
     if (!pool->flying[i] || !is_over(&remote->board.desks[i])) continue;
-    place = pp_remote_place(pool, i);
+    place = place_of(pool, i);
     if (place >= 0) remote->counts[place / pool->ring.batch_size]++;
   }
   for (int32_t slot = 0; slot < pool->ring.capacity; slot++) {
@@ -92,7 +98,7 @@ int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled,
   own->is_dead = how == PP_BURY_FAIL;
   for (int32_t i = own->first; i < own->first + own->count; i++) {
     if (!pool->flying[i]) continue;
-    if (is_over(&pool->remote->board.desks[i]) && pp_remote_place(pool, i) >= 0) continue;
+    if (is_over(&pool->remote->board.desks[i]) && place_of(pool, i) >= 0) continue;
     if (how != PP_BURY_FAIL && pool->fleet.asked[i] != PP_ASKED_STEP) {
       // as it was asked for, of the environment that comes: nothing of the dead one is in it
       requeue_locked(pool, lane, i, pool->fleet.asked[i]);

@@ -31,11 +31,6 @@ int pp_remote_look(const pp_pool *pool, const pp_batch *batch, pp_error *error) 
 
 /* ------------------------------------------------------------------------------------ rows -- */
 
-int32_t pp_remote_place(const pp_pool *pool, int32_t env_id) {
-  if (pool->ring.is_ordered) return pool->remote->envs[env_id].place;
-  return pp_board_claimed(&pool->remote->board, env_id);
-}
-
 static int is_flying(const pp_pool *pool, int32_t env_id) {
   return env_id >= 0 && env_id < pool->fleet.num_envs && pool->flying[env_id];
 }

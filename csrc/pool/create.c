@@ -56,7 +56,7 @@ static double field_bytes(const pp_field *field) {
 }
 
 /* what workers can't do, and a seat knows nothing of */
-static int check_remote(const pp_config *config, const pp_pool_options *o, int32_t num_lanes,
+static int check_config(const pp_config *config, const pp_pool_options *o, int32_t num_lanes,
                         pp_error *error) {
   const double most = 0x1p48;
   double bytes = field_bytes(&config->action);
@@ -172,7 +172,7 @@ int pp_pool_create_remote(const pp_config *config, const pp_pool_options *option
   int status = check_options(config, options, out, error);
   pp_pool *pool;
 
-  if (status >= 0) status = check_remote(config, options, num_lanes, error);
+  if (status >= 0) status = check_config(config, options, num_lanes, error);
   if (status < 0) return status;
   pool = make_pool(&pp_remote_ops, options->topology_root);
   if (!pool) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a pool");

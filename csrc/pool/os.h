@@ -65,7 +65,7 @@ int pp_os_pages_bind(void *memory, size_t size, const int32_t *nodes, int32_t co
 int pp_os_shared_create(int64_t size, const char *name);
 
 /* lengthens the file; every new byte has its memory, is zero, and can be touched without a fault.
- * PP_ERR_MEMORY or PP_ERR_SYSTEM: the file has its old size */
+ * PP_ERR_MEMORY or PP_ERR_SYSTEM: the file has its old size or, sealed, no memory behind that */
 int pp_os_shared_grow(int fd, int64_t old_size, int64_t new_size);
 
 /* Keeps a file from ever becoming shorter, whoever tries: what is within its size can be read for

@@ -70,9 +70,6 @@ int pp_remote_leave(pp_pool *pool, pp_message *message, const void *bytes, int64
  * left such a one: none, or bytes that its spill has */
 int pp_remote_hear(pp_pool *pool, int32_t lane, const pp_message *from, pp_message *message);
 
-/* the place of the row that an environment in flight has, -1: none */
-int32_t pp_remote_place(const pp_pool *pool, int32_t env_id);
-
 /* operations of these lanes (lane_ops.h) that collect.c has */
 int pp_remote_is_complete(const pp_pool *pool, pp_batch *batch);
 int pp_remote_look(const pp_pool *pool, const pp_batch *batch, pp_error *error);

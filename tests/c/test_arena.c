@@ -191,6 +191,31 @@ TEST(shared_memory_that_the_system_refuses_leaves_the_old_size) {
   close(fd);
 }
 
+/* Nobody makes it shorter, and so what fails can't take its size back: its pages, it does. */
+TEST(sealed_memory_never_becomes_shorter) {
+  int64_t page = page_size(), large = INT64_C(20) << 20;
+  int fd = pp_os_shared_create(page, "test");
+  REQUIRE(fd >= 0);
+  CHECK_EQ(pp_os_shared_seal(fd), PP_OK);
+  CHECK_EQ(pp_os_shared_seal(fd), PP_ERR_SYSTEM);
+  CHECK_EQ(pp_os_shared_seal(-1), PP_ERR_SYSTEM);
+  CHECK(__real_ftruncate(fd, page - 1) == -1 && errno == EPERM);
+  for (int passes = 0; passes < 3; ++passes) {
+    at_fallocate = (struct fault){passes, 1, ENOMEM};
+    CHECK_EQ(pp_os_shared_grow(fd, page, large), PP_ERR_MEMORY);
+    CHECK_EQ(file_size(fd), large);
+    CHECK_EQ(file_memory(fd), page);
+  }
+  // what was left of that is in nobody's way
+  CHECK_EQ(pp_os_shared_grow(fd, page, 2 * page), PP_OK);
+  CHECK_EQ(file_memory(fd), 2 * page);
+  CHECK_EQ(pp_os_shared_grow(fd, 2 * page, 2 * large), PP_OK);
+  CHECK_EQ(pp_os_shared_size(fd), 2 * large);
+  CHECK_EQ(file_memory(fd), 2 * large);
+  close(fd);
+  CHECK_EQ(pp_os_shared_size(fd), -1);
+}
+
 TEST(shared_memory_is_not_stopped_by_signals) {
   int64_t page = page_size();
   at_ftruncate = at_fallocate = at_punch = (struct fault){0, 3, EINTR};
@@ -424,6 +449,22 @@ TEST(arena_refuses_sizes_that_are_none) {
   CHECK_EQ(pp_arena_alloc(&arena, 0), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_arena_alloc(&arena, INT64_MIN), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_arena_alloc(&arena, INT64_MAX), PP_ERR_MEMORY);
+  pp_arena_fini(&arena);
+}
+
+TEST(arena_knows_what_can_be_a_block) {
+  pp_arena arena;
+  REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
+  int64_t page = page_size(), block = pp_arena_alloc(&arena, 3 * page);
+  CHECK(pp_arena_has(&arena, block, 3 * page));
+  CHECK(pp_arena_has(&arena, block + 64, 3 * page - 64));
+  CHECK(!pp_arena_has(&arena, block + 64, 3 * page - 63));
+  CHECK(!pp_arena_has(&arena, block + 1, 10));
+  CHECK(!pp_arena_has(&arena, 0, 10));
+  CHECK(!pp_arena_has(&arena, -64, 10));
+  CHECK(!pp_arena_has(&arena, block, 0));
+  CHECK(!pp_arena_has(&arena, INT64_MAX / 64 * 64, 10));
+  CHECK(!pp_arena_has(&arena, block, INT64_MAX));
   pp_arena_fini(&arena);
 }
 
