@@ -38,7 +38,7 @@ def alarm() -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, fail)
     # again and again: what it interrupts may hang once more, or swallow exceptions
-    signal.setitimer(signal.ITIMER_REAL, LIMIT, 0.5)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT, 5.0)
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
