@@ -107,24 +107,29 @@ void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsign
 
 // ---------------------------------------------------------------------------- reset
 
-// RAM and timer hold chance values after power-up
-static void draw_power_up(pp_console *c) {
-  pp_machine *m = &c->machine;
-  for (int i = 0; i < 128; ++i) m->ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
-  m->timer = (uint8_t)(25 + pp_mt19937_next(&c->system_random) % 75);
-  m->timer_shift = 6;
+// the timer holds a chance value after power-up
+static void draw_timer(pp_console *c) {
+  c->machine.timer = (uint8_t)(25 + pp_mt19937_next(&c->system_random) % 75);
+  c->machine.timer_shift = 6;
 }
 
+// RAM keeps what it held, that of the cartridge does not
 void pp_console_power(pp_console *c, const pp_cartridge *cart) {
-  memset(&c->machine, 0, sizeof c->machine);
   pp_machine *m = &c->machine;
-  draw_power_up(c);
+  pp_machine before = *m;
+  memset(m, 0, sizeof *m);
+  memcpy(m->ram, before.ram, sizeof m->ram);
+  draw_timer(c);
+  for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; ++i) {
+    m->banks.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
+  }
   m->sp = 0xff;
   m->nz = 1;
   pp_banks_reset(&m->banks, cart);
   m->pc = pp_banks_vector(&m->banks, cart);
   m->vsync_end = UINT32_MAX;
   m->latch[0] = m->latch[1] = 0x80;
+  m->tia.no_comb = cart->title->no_comb;
   m->tia.stale = (1u << PP_OBJECTS) - 1;
   for (int i = 0; i < 4; ++i) set_paddle(m, i, i < 2 ? PADDLE_MIDDLE : 0);
   c->held_action = 0;
@@ -162,9 +167,13 @@ void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_se
   c->mode = cart->game->modes[0];
   c->difficulty = cart->game->difficulties[0];
 
-  // ALE draws these three times before its first game: at power-up, and around the sixty frames in
-  // which it finds out the television standard
-  for (int i = 0; i < 3; ++i) draw_power_up(c);
+  // RAM holds chance values when the console is made; the program first runs for sixty frames in
+  // which ALE finds out the television standard, and what it leaves in RAM stays
+  for (int i = 0; i < 128; ++i) c->machine.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
+  draw_timer(c);
+  pp_console_power(c, cart);
+  pp_console_idle(c, cart, 0, 0, 60);
+  pp_console_power(c, cart);
   pp_console_reset_game(c, cart);
 }
 

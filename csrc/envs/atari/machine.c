@@ -13,6 +13,7 @@
 #define FIXED_ROM cart->rom
 #define ALONE(op, at)
 #include "processor.inl"
+#include "title.h"
 
 // count cycles from the start of the line in which the next frame starts
 static void rebase(pp_machine *m) {
@@ -25,6 +26,12 @@ static void rebase(pp_machine *m) {
   if (m->vsync_end != UINT32_MAX) m->vsync_end = m->vsync_end > base ? m->vsync_end - base : 0;
 }
 
+// a PAL television shows no colours after a frame with an odd number of lines
+static void lose_color(pp_tia *t, unsigned odd) {
+  t->gray = (uint8_t)odd;
+  for (int i = 0; i < 4; ++i) t->color[i] = (uint8_t)((t->color[i] & 0xfe) | odd);
+}
+
 int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
   const pp_picture p = {screen, cart->first_line * PP_LINE_CLOCKS,
                         (cart->first_line + cart->lines) * PP_LINE_CLOCKS};
@@ -35,6 +42,7 @@ int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
   t->changed = 1;
   // most frames end long before ALE's limit of instructions; the others run once more, counted
   if (m->partial || cart->run(m, cart, &p)) cart->run(m, cart->counting, &p);
+  if (cart->title->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);
   rebase(m);
   return (t->line_start - p.first) / PP_LINE_CLOCKS * PP_LINE_PIXELS + t->drawn;
 }

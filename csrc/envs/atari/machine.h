@@ -38,11 +38,15 @@ typedef struct pp_tia {
   uint8_t changed;     // this line does not simply repeat the line above it
   uint8_t cut;         // one bit per object: done[] has pixels
   uint8_t comb;        // this line's first eight pixels are blanked by HMOVE
+  uint8_t next_comb;   // the next line's are
   uint8_t vblank;
+  uint8_t no_comb;   // the cartridge's: HMOVE blanks nothing
+  uint8_t gray;      // 1: PAL without colours in this frame; an odd colour is its even one in gray
   uint8_t color[4];  // player 0, player 1, playfield and ball, background
   uint8_t nusiz[2], grp[2], old_grp[2], reflect[2], delay[2], hide_first[2];
   uint8_t enam[2], enabl, old_enabl, delay_ball, locked[2];
   uint8_t ctrlpf, pf[3];
+  uint8_t mirrored;  // the right half of the playfield
   uint8_t position[5], motion[5];
 } pp_tia;
 

@@ -9,13 +9,12 @@ enum { BANK_BYTES = 4096, ROM_LINE = 0x1000, FE_LINE = 0x2000 };
 
 // ---------------------------------------------------------------------------- detection
 
-// is this the opcode of an instruction that reads or writes an absolute address?
+// is this an opcode that programs touch hot spots with: a load, store, comparison, BIT or a NOP
+// that reads, with an absolute address?
 static bool takes_address(uint8_t opcode) {
-  unsigned low = opcode & 0x1f;
-  // without and with an index; stores, loads, arithmetic and BIT, but no jumps or modifying ones
-  return low == 0x0d || low == 0x19 || low == 0x1d || opcode == 0x0c || opcode == 0x2c ||
-         opcode == 0x8c || opcode == 0xac || opcode == 0xcc || opcode == 0xec || opcode == 0x8e ||
-         opcode == 0xae;
+  static const uint8_t opcodes[] = {0x0c, 0x2c, 0x8c, 0x8d, 0x8e, 0xac,
+                                    0xad, 0xae, 0xcc, 0xcd, 0xec};
+  return memchr(opcodes, opcode, sizeof opcodes) != NULL;
 }
 
 // how often the program seems to name a cartridge address in first..last
@@ -40,7 +39,7 @@ static bool leaves_room_for_ram(const uint8_t *rom, size_t size) {
 static int detect_8k(const uint8_t *rom) {
   int f8 = count_uses(rom, 2 * BANK_BYTES, 0xff8, 0xff9);
   int e0 = count_uses(rom, 2 * BANK_BYTES, 0xfe0, 0xff7);
-  if (e0 >= 6 && e0 > f8) return PP_MAPPER_E0;
+  if (e0 >= 5 && e0 > f8) return PP_MAPPER_E0;
   // banks without hot spots, written for the two addresses that FE gives them
   bool high = (rom[0x0ffd] & 0xf0) == 0xf0, low = (rom[0x1ffd] & 0xf0) == 0xd0;
   return f8 < 2 && high && low ? PP_MAPPER_FE : PP_MAPPER_F8;

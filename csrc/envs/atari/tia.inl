@@ -141,7 +141,7 @@ static pp_mask playfield_mask(const pp_tia *t) {
   // PF0 and PF2 are shown lowest bit first, PF1 highest first; PF0 has only its upper four bits
   uint64_t left0 = upward[t->pf[0] >> 4], left1 = downward[t->pf[1]], left2 = upward[t->pf[2]];
   pp_mask m = {{left0 | left1 << 16 | left2 << 48, left2 >> 16, 0}};
-  if (t->ctrlpf & 1) {
+  if (t->mirrored) {
     uint64_t right0 = downward[t->pf[2]], right1 = upward[t->pf[1]];
     m.word[1] |= right0 << 16 | right1 << 48;
     m.word[2] |= right1 >> 16 | (uint64_t)(downward[t->pf[0]] & 0xffff) << 16;
@@ -252,14 +252,15 @@ typedef struct layer {
 // add the playfield and the ball; in score mode each half of the playfield has a player's colour
 static int add_field(const pp_tia *t, const pp_mask *mask, unsigned shown, layer *to) {
   int n = 0;
-  bool field = shown >> PP_PLAYFIELD & 1, ball = shown >> PP_BALL & 1;
-  if (field && (t->ctrlpf & 6) == 2) {
+  bool field = shown >> PP_PLAYFIELD & 1, score = (t->ctrlpf & 6) == 2;
+  // in score mode the ball is under the playfield, else both have one colour
+  if (shown >> PP_BALL & 1) to[n++] = (layer){mask[PP_BALL], t->color[2]};
+  if (field && score) {
     to[n++] = (layer){mask_and(mask[PP_PLAYFIELD], mask_span(0, 80)), t->color[0]};
     to[n++] = (layer){mask_and(mask[PP_PLAYFIELD], mask_span(80, 160)), t->color[1]};
   } else if (field) {
     to[n++] = (layer){mask[PP_PLAYFIELD], t->color[2]};
   }
-  if (ball) to[n++] = (layer){mask[PP_BALL], t->color[2]};
   return n;
 }
 
@@ -324,13 +325,18 @@ static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) 
     uint8_t *row = row_of(t, p);
     memcpy(row, row - PP_LINE_PIXELS, PP_LINE_PIXELS);
   }
-  t->changed = again;
+  t->changed = again | t->next_comb;
   if (t->hide_first[0] | t->hide_first[1]) {
     if (t->hide_first[0]) t->stale |= 1u << PP_PLAYER0;
     if (t->hide_first[1]) t->stale |= 1u << PP_PLAYER1;
     t->hide_first[0] = t->hide_first[1] = 0;
   }
-  t->comb = 0;
+  if (t->mirrored != (t->ctrlpf & 1)) {
+    t->mirrored = t->ctrlpf & 1;
+    t->stale |= 1u << PP_PLAYFIELD;
+  }
+  t->comb = t->next_comb;
+  t->next_comb = 0;
   t->cut = 0;
   t->drawn = 0;
   t->line_start += PP_LINE_CLOCKS;

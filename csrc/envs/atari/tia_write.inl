@@ -11,6 +11,7 @@ static inline int write_delay(unsigned reg, int clock) {
   switch (reg) {
     case 0x04:
     case 0x05: return 8;
+    case 0x01:
     case 0x0b:
     case 0x0c:
     case 0x1b:
@@ -55,7 +56,8 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
   int x = advance(t, p, inside ? clock + 11 : clock);
   touch(t, object, x);
   t->position[object] = (uint8_t)to;
-  t->hide_first[player] = !before;
+  // at a line's very start it still counts as the end of the line before
+  t->hide_first[player] = !before && clock % PP_LINE_CLOCKS != 0;
   if (t->locked[player]) {
     touch(t, object + 1, x);
     t->position[object + 1] = (uint8_t)to;
@@ -64,7 +66,9 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
 
 static void move_objects(pp_tia *t, int x, int32_t clock) {
   int cycle = clock % PP_LINE_CLOCKS / 3;
-  if (cycle < 21 || cycle > 74) t->comb = t->changed = 1;
+  // so late that the next line's blank is longer, or in time for this one's
+  if (cycle > 74) t->next_comb = !t->no_comb;
+  if (cycle < 21 && !t->no_comb) t->comb = t->changed = 1;
   for (int o = 0; o < 5; ++o) {
     int shift = motion_shift(cycle, t->motion[o]);
     if (shift == 0) continue;
@@ -77,7 +81,7 @@ static void move_objects(pp_tia *t, int x, int32_t clock) {
 static void set_color(pp_tia *t, const pp_picture *p, int which, int x, uint8_t color) {
   if (p->screen && x > 0) finish_to(t, p, x);
   t->changed = 1;
-  t->color[which] = color;
+  t->color[which] = color | t->gray;
 }
 
 // missile p is hidden behind its player while locked, and leaves from the player's middle
@@ -114,12 +118,14 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
     case 0x08:
     case 0x09: set_color(t, p, (int)reg - 6, x, value); break;
     case 0x0a:
+      // score and priority change colours; finishing first, as it settles what is stale
+      if (p->screen && x > 0 && ((value ^ t->ctrlpf) & 6)) finish_to(t, p, x);
       touch(t, PP_PLAYFIELD, x);
       touch(t, PP_BALL, x);
-      // score and priority change colours
-      if (p->screen && x > 0 && ((value ^ t->ctrlpf) & 6)) finish_to(t, p, x);
       t->changed = 1;
       t->ctrlpf = value;
+      // once the right half has begun, it stays as it is
+      if (x < 79) t->mirrored = value & 1;
       break;
     case 0x0b:
     case 0x0c:
