@@ -45,8 +45,10 @@ typedef struct pp_lane_ops {
 
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 
-  /* tells whoever steps to end, and waits for threads; frees all that fini is left with, once */
+  /* tells all that step to end, threads are waited for; may be called again */
   void (*stop)(pp_pool *pool);
+
+  /* frees what init made, however far that came; after stop */
   void (*fini)(pp_pool *pool);
 } pp_lane_ops;
 
