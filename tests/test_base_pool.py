@@ -64,6 +64,18 @@ def test_nothing_but_a_handle_and_a_reader_is_needed() -> None:
         pool.step([0, 0, 0])
 
 
+def test_environments_are_named_by_integers_that_there_are() -> None:
+    """What makes a list of them, for calls that C does not check, refuses the same as `step`."""
+    with OwnKind(3, 3) as pool:
+        assert pool._id_list(None) == [0, 1, 2]
+        for named in ([2, 0], np.array([2, 0], np.int32), np.array([2, 9, 0], np.int32)[::2]):
+            assert pool._id_list(named) == [2, 0]
+        for dtype in (np.int32, np.int64, np.uint8):
+            for wrong in (3, 255) if dtype is np.uint8 else (-1, 3, 2**31 - 1):
+                with pytest.raises(ValueError, match=f"env_id {wrong}: choose 0 to 2"):
+                    pool._id_list(np.array([0, wrong], dtype))
+
+
 def test_an_asynchronous_one_gives_the_first_to_finish() -> None:
     with OwnKind(4, 2) as pool:
         assert pool.is_async

@@ -77,6 +77,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         *,
         num_workers: int | None = None,
         timeout: float | None = None,
+        start_timeout: float | None = None,
         on_error: str = "raise",
     ) -> None:
         """Starts the worker processes and makes the environments in them.
@@ -100,6 +101,8 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 environments as any other.
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
+            start_timeout: seconds until a worker's environments must be made, at the beginning or
+                again; None for no limit without a timeout, and a minute or more with one.
             on_error: "raise", or "restart": environments whose worker died, or that raised, are
                 made anew with fresh seeds; their rows repeat the last observation, truncated, and
                 infos say "worker_restarted" and "restart_seed".
@@ -129,6 +132,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             autoreset=self.autoreset_mode.name.lower(),
             start_method=context,
             timeout=timeout,
+            start_timeout=start_timeout,
             on_error=on_error,
             check_spaces=self._set_spaces,
         )

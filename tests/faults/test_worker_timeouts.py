@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
 from parallel_pool.workers import crew
 from parallel_pool.workers.crew import TRIES
@@ -280,6 +281,8 @@ def test_a_constructor_that_never_returns_is_named() -> None:
     with pytest.raises(WorkerError, match=r"environments 2 to 3 \(worker process \d+\) not made"):
         made_by(sleep_for_ever, start_timeout=0.3)
     assert children() == before
+    with pytest.raises(WorkerError, match=r"environment 0 \(worker process \d+\) not made"):
+        PoolVectorEnv([sleep_for_ever], context="fork", start_timeout=0.3)
 
 
 def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None:

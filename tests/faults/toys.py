@@ -17,7 +17,7 @@ from parallel_pool._native import lib
 from parallel_pool.workers.process_pool import ProcessPool
 
 # seconds after which a test counts as hanging
-LIMIT = 30.0
+LIMIT = 60.0
 
 # columns of a batch
 OBS, REWARD, TERMINATED, TRUNCATED, ENV_ID = range(5)
