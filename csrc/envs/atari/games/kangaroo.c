@@ -1,0 +1,10 @@
+// kangaroo.c: four digits of hundreds in BCD; one life more than counted, and the end below zero.
+#include "../rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  pp_score_set(s, pp_bcd4(ram[39], ram[40]) * 100);
+  s->over = ram[45] == 255;
+  s->lives = s->over ? 0 : (ram[45] & 7) + 1;
+}
+
+PP_RULE(kangaroo) = {.step = step};

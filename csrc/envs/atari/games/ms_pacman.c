@@ -1,0 +1,10 @@
+// ms_pacman.c: six digits in BCD; one life more than counted; the last one ends with an animation.
+#include "../rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  pp_score_set(s, pp_bcd6(ram[122], ram[121], ram[120]));
+  s->over = (ram[123] & 15) == 0 && ram[39] == 0x53;
+  s->lives = s->over ? 0 : (ram[123] & 7) + 1;
+}
+
+PP_RULE(ms_pacman) = {.step = step};

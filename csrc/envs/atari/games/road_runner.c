@@ -1,0 +1,16 @@
+// road_runner.c: four digits of hundreds, a nibble each, in which ten is a blank; one life more
+// than counted, the last of which ends with a flag.
+#include "../rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  int32_t score = 0;
+  for (int i = 76; i >= 73; --i) {
+    int32_t digit = ram[i] & 15;
+    score = score * 10 + (digit == 10 ? 0 : digit);
+  }
+  pp_score_set(s, score * 100);
+  s->over = (ram[68] & 7) == 0 && ram[61] != 0;
+  s->lives = s->over ? 0 : (ram[68] & 7) + 1;
+}
+
+PP_RULE(road_runner) = {.step = step};

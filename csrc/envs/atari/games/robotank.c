@@ -1,0 +1,10 @@
+// robotank.c: a dozen of tanks and those beyond it in two bytes; one life more than counted.
+#include "../rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  pp_score_set(s, ram[54] * 12 + ram[53]);
+  s->over = (ram[40] & 15) == 0 && ram[52] == 255;
+  s->lives = s->over ? 0 : (ram[40] & 15) + 1;
+}
+
+PP_RULE(robotank) = {.step = step};

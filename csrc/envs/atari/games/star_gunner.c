@@ -1,0 +1,25 @@
+// star_gunner.c: four digits of hundreds, a nibble each, in which ten is a blank; lives are counted
+// from the moment when the first of six is gone.
+#include "../rule.h"
+
+static void reset(pp_score *s) {
+  s->lives = 5;
+}
+
+static void step(pp_score *s, const uint8_t *ram) {
+  int32_t score = 0;
+  for (int i = 6; i >= 3; --i) {
+    int32_t digit = ram[i] & 15;
+    score = score * 10 + (digit == 10 ? 0 : digit);
+  }
+  pp_score_set(s, score * 100);
+  if (ram[7] == 5) s->started = 1;
+  s->over = ram[7] == 0;
+  if (s->over) {
+    s->lives = 0;
+  } else if (s->started) {
+    s->lives = ram[7] & 15;
+  }
+}
+
+PP_RULE(star_gunner) = {.reset = reset, .step = step};

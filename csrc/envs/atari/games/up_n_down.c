@@ -1,0 +1,10 @@
+// up_n_down.c: six digits in BCD; one life more than counted, the last of which ends with a count.
+#include "../rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  pp_score_set(s, pp_bcd6(ram[0], ram[1], ram[2]));
+  s->over = (ram[6] & 15) == 0 && ram[20] > 0x40;
+  s->lives = s->over ? 0 : (ram[6] & 15) + 1;
+}
+
+PP_RULE(up_n_down) = {.step = step};

@@ -1,0 +1,10 @@
+// video_pinball.c: six digits in BCD; a count of balls, one more for a bit; the end is a bit.
+#include "../rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  pp_score_set(s, pp_bcd6(ram[52], ram[50], ram[48]));
+  s->over = ram[47] & 1;
+  s->lives = s->over ? 0 : 4 - (ram[25] & 7) + (ram[40] & 1);
+}
+
+PP_RULE(video_pinball) = {.step = step};
