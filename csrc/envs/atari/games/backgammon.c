@@ -1,0 +1,24 @@
+// backgammon.c: signed counts of men per place; all fifteen borne off win or lose one point.
+#include "../rule.h"
+
+// places 0 to 27 hold the men, those of one's own below zero; a man in the hand is nowhere
+enum { PLACES = 28, MEN = 15 };
+
+static void step(pp_score *s, const uint8_t *ram) {
+  int32_t mine = 0, theirs = 0;
+  for (int i = 0; i < PLACES; ++i) {
+    int32_t men = (int8_t)ram[i];
+    *(men < 0 ? &mine : &theirs) += men;
+  }
+  int32_t reward = 0;
+  if (mine == -MEN && theirs == MEN) {
+    if (ram[14] == MEN) reward = -1;
+    if (ram[0] == 256 - MEN) reward = 1;
+  }
+  s->reward = reward;
+  s->score += reward;
+  s->over = reward != 0;
+  s->lives = !s->over;
+}
+
+PP_RULE(backgammon) = {.step = step};

@@ -1,0 +1,10 @@
+// entombed.c: the depth reached is a plain number; two bits are cleared when it is over; one life.
+#include "../rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  pp_score_set(s, ram[99]);
+  s->over = (ram[71] & 3) == 0;
+  s->lives = !s->over;
+}
+
+PP_RULE(entombed) = {.step = step};
