@@ -165,18 +165,14 @@ def interrupt_at(*names):
     threading.Thread(target=work, daemon=True).start()
 
 
-class interrupted:
-    # what is within ends with KeyboardInterrupt, when somebody has come to these places
-    def __init__(self, *names):
+def interrupted(function, *names):
+    # it must end with KeyboardInterrupt, when somebody has come to these places
+    try:
         interrupt_at(*names)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, traceback):
-        if kind is None:
-            raise AssertionError("no KeyboardInterrupt")
-        return kind is KeyboardInterrupt
+        function()
+    except KeyboardInterrupt:
+        return
+    raise AssertionError("no KeyboardInterrupt")
 
 
 class Env(gymnasium.Env):

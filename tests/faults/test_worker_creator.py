@@ -43,18 +43,17 @@ def test_workers_end_with_their_creator(program: Start, death: str) -> None:
     assert (done.code, done.out, done.err) == (CODES[death], f"{3 * len(methods)}\n", "")
 
 
-@pytest.mark.parametrize("how", ["sleeps", "sleeps with lock"])
-def test_workers_end_in_a_constructor(program: Start, how: str) -> None:
+def test_workers_end_in_a_constructor(program: Start) -> None:
     script = """
 for method in METHODS:
-    fns = [make(name=method + "1"), make(name=method + "2", making=sys.argv[1])]
+    fns = [make(name=method + "1"), make(name=method + "2", making="sleeps with lock")]
     options = dict(num_workers=2, start_method=method)
     threading.Thread(target=ProcessPool, args=(fns,), kwargs=options, daemon=True).start()
 meet(*("make" + method + which for method in METHODS for which in "12"))
 print(len(others()), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    done = program(script, how).end()
+    done = program(script).end()
     assert (done.code, done.out, done.err) == (-9, "6\n", "")
 
 
@@ -75,7 +74,6 @@ os.kill(os.getpid(), signal.SIGKILL)
         ("sys.exit(5)", 5, ""),
         ("raise LookupError('of the user')", 1, "LookupError: of the user\n"),
         ("", 0, ""),
-        ("import atexit; atexit.register(pool.close)", 0, ""),
         ("cycle = [pool]; cycle.append(cycle); del pool, cycle", 0, ""),
         # it is waited for, and then killed
         ("pool.step([0, 0]); pool.send([0, 0]); meet('step')", 0, ""),

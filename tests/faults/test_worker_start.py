@@ -23,6 +23,7 @@ from tests.programs import PRELUDE, Program, alarm, wait_for
 from tests.test_workers_launch import children
 
 methods = pytest.mark.parametrize("method", METHODS)
+quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
 pickling_methods = pytest.mark.parametrize("method", ["forkserver", "spawn"])
 
 
@@ -152,7 +153,7 @@ def leave_politely() -> Any:
     sys.exit(3)
 
 
-@pytest.mark.parametrize("method", ["forkserver", "fork"])
+@quick_methods
 @pytest.mark.parametrize(
     ("trouble", "kind", "said"),
     [
@@ -190,7 +191,7 @@ def test_no_such_start_method(method: Any) -> None:
 # ------------------------------------------------------------------------------------- threads --
 
 
-@methods
+@quick_methods
 def test_a_pool_made_in_a_thread_that_ends(method: str) -> None:
     made: list[ProcessPool] = []
 
@@ -224,7 +225,7 @@ class Nesting(gymnasium.Env[Any, Any]):
         self.pool.close()
 
 
-@methods
+@quick_methods
 def test_a_pool_inside_of_an_environment(method: str) -> None:
     with (
         ProcessPool([lambda: Nesting(method)], start_method=method) as pool,
@@ -351,11 +352,15 @@ def test_a_folder_that_was_removed(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     script = "import os; os.rmdir(os.getcwd())\n" + PRELUDE + BODY
-    check(["-c", script], tmp_path, cwd=gone, methods=METHODS)
+    check(["-c", script], tmp_path, cwd=gone, methods=["spawn", "fork"])
 
 
-@pytest.mark.parametrize("closed", [(0, 1, 2), (1,)])
-def test_without_standard_streams(tmp_path: Path, closed: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("closed", "methods"), [((0, 1, 2), METHODS), ((1,), ("forkserver", "fork"))]
+)
+def test_without_standard_streams(
+    tmp_path: Path, closed: tuple[int, ...], methods: Sequence[str]
+) -> None:
     """What environments print is not written into whatever has the number of stdout."""
     script = f"""
 result = os.dup(1)
@@ -369,14 +374,14 @@ class Printing(Env):
         return super().step(action)
 
 for method in sys.argv[1:]:
-    with ProcessPool([Printing] * 3, num_workers=3, start_method=method) as pool:
+    with ProcessPool([Printing] * 2, num_workers=2, start_method=method) as pool:
         pool.reset(seed=1)
         for i in range(2):
-            assert (pool.step([0] * 3)[0] == i + 1).all()
+            assert (pool.step([0] * 2)[0] == i + 1).all()
     os.write(result, method.encode() + b" ")
 os.write(result, b"end\\n")
 """
-    check(["-c", PRELUDE + script], tmp_path, methods=METHODS)
+    check(["-c", PRELUDE + script], tmp_path, methods=methods)
 
 
 @methods
