@@ -43,6 +43,11 @@ static const uint8_t action_parts[18] = {
 // run a frame; without pixels if they are not wanted and no later screen needs them
 static void run_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
   const int full = cart->lines * PP_LINE_PIXELS;
+  if (c->machine.partial) {
+    // the frame goes on in the screen that it began in
+    pp_machine_frame(&c->machine, cart, c->screen[c->shown]);
+    return;
+  }
   int s = c->shown ^= 1;
   uint8_t *screen = c->screen[s];
 

@@ -36,13 +36,18 @@ int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
   const pp_picture p = {screen, cart->first_line * PP_LINE_CLOCKS,
                         (cart->first_line + cart->lines) * PP_LINE_CLOCKS};
   pp_tia *t = &m->tia;
-  t->line_start = p.first;
-  t->cut = 0;
-  t->drawn = 0;
-  t->changed = 1;
+  const bool goes_on = m->partial;
+  if (!goes_on) {
+    t->line_start = p.first;
+    t->cut = 0;
+    t->drawn = 0;
+    t->changed = 1;
+  }
   // most frames end long before ALE's limit of instructions; the others run once more, counted
-  if (m->partial || cart->run(m, cart, &p)) cart->run(m, cart->counting, &p);
-  if (cart->title->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);
-  rebase(m);
+  if (goes_on || cart->run(m, cart, &p)) cart->run(m, cart->counting, &p);
+  if (!m->partial) {
+    if (cart->title->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);
+    rebase(m);
+  }
   return (t->line_start - p.first) / PP_LINE_CLOCKS * PP_LINE_PIXELS + t->drawn;
 }

@@ -103,7 +103,8 @@ finish:
   m->a = (uint8_t)a;
   m->x = (uint8_t)x;
   m->y = (uint8_t)y;
-  cart->draw(&m->tia, p, log_start, log, cycle);
+  // ALE draws up to the program's last write, so of an open frame nothing more is seen
+  cart->draw(&m->tia, p, log_start, log, m->partial ? 0 : cycle);
   *machine = here;
   return NULL;
 }
