@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import itertools
 import linecache
 import os
@@ -105,6 +106,8 @@ def start() -> Iterator[Start]:
     Zygotes outlive a test, so they do not count.
     """
     zygote.current()
+    # what other tests have left to the garbage collector must not go meanwhile
+    gc.collect()
     before = kinds(), children() - zygote._unreaped
     started = []
 

@@ -92,7 +92,8 @@ class Worker:
         self.wire = wire
         self._parent = parent
         self._exitcode: int | None = None
-        self._lock = threading.Lock()
+        # a signal's handler may end the worker, whatever this thread is about
+        self._lock = threading.RLock()
         # threads that wait for its end, of whom the last closes the pidfd if it was let go of
         self._waiting = 0
         _workers.add(self)
@@ -113,7 +114,10 @@ class Worker:
         tell, because its parent died or somebody else waited for it."""
         with self._lock:
             if self._exitcode is None and self.pidfd >= 0 and wait(self.pidfd, 0.0, ENDED):
-                self._exitcode = self._parent.exitcode()
+                code = self._parent.exitcode()
+                # a signal's handler may have asked meanwhile, and only who asks first is told
+                if self._exitcode is None:
+                    self._exitcode = code
             return self._exitcode
 
     def kill(self, number: int = signal.SIGKILL) -> None:
@@ -179,7 +183,7 @@ def _forget_workers() -> None:
     _starting = threading.Lock()
     for worker in list(_workers):
         # the threads that held it, or waited, are not here any more
-        worker._lock = threading.Lock()
+        worker._lock = threading.RLock()
         worker._waiting = 0
         worker.let_go()
     _workers.clear()

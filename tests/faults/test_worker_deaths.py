@@ -304,6 +304,29 @@ def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
         assert all_ended(pids)
 
 
+@pytest.mark.parametrize("held", ["crew", "worker", "watcher"])
+def test_a_signal_closes_the_pool_while_a_lock_is_held(held: str) -> None:
+    """Whichever it has interrupted."""
+    before = signal.getsignal(signal.SIGUSR1)
+    pool = pool_of(sleep_for_ever, 1, timeout=50.0)
+    pids = pids_of(pool)
+    pool.reset()
+    pool.send(ACTIONS)
+    own = pool._crew
+    locks = {
+        "crew": own._lock,
+        "worker": worker_of(pool, 1)._lock,
+        "watcher": own._watcher._round._lock,
+    }
+    signal.signal(signal.SIGUSR1, lambda *_: pool.close(grace=0.01))
+    try:
+        with locks[held]:
+            signal.raise_signal(signal.SIGUSR1)
+            assert all_ended(pids)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
 class InClose(Interrupter):
     """Interrupts once close has begun in earnest: nothing can be promised before that."""
 
