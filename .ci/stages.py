@@ -38,9 +38,10 @@ NOT_FOR_SANITIZERS = [
     # parity of what is Python's; and workers that die by signals that a sanitizer takes for its own
     *("test_fusion.py", "test_sb3.py", "test_worker_spaces.py", "test_workers_launch.py"),
     *("test_pettingzoo.py", "test_sb3_process.py"),
-    *("parity/test_process_parity.py", "faults/test_worker_deaths.py"),
+    *("parity/test_process_parity.py", "parity/test_atari_rules.py", "test_worker_infos.py"),
+    "faults/test_worker_*.py",
 ]
-ADDRESS_TESTS = ["tests", *(f"--ignore=tests/{name}" for name in NOT_FOR_SANITIZERS)]
+ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SANITIZERS)]
 # For races, what crosses threads; restoring snapshots is long, and the caller's thread does it.
 # TSan ends a forked process that starts threads: tests/faults/test_fork.py is left to others.
 THREAD_TESTS = [

@@ -269,7 +269,8 @@ def test_argument_that_cannot_be_pickled_starts_nothing(start: Start, method: st
 
 
 def test_no_such_method() -> None:
-    with pytest.raises(ValueError, match="start method .thread.: choose one of 'forkserver', 'spawn'"):
+    choices = "start method .thread.: choose one of 'forkserver', 'spawn'"
+    with pytest.raises(ValueError, match=choices):
         launch.start("thread", f"{TARGETS}:echo", [None], name="test")
 
 
