@@ -1,4 +1,5 @@
-// qbert.c: six digits in BCD; a byte that counts down with the lives, past zero to 254.
+// qbert.c: six digits in BCD, which pay nothing at the end; a byte that counts down with the lives,
+// past zero to minus two.
 #include "../rule.h"
 
 static void reset(pp_score *s) {
@@ -7,16 +8,17 @@ static void reset(pp_score *s) {
 }
 
 static void step(pp_score *s, const uint8_t *ram) {
-  pp_score_set(s, pp_bcd6(ram[89], ram[90], ram[91]));
-  uint8_t now = ram[8], last = s->notes[0];
+  int8_t now = (int8_t)ram[8], last = (int8_t)s->notes[0];
+  s->notes[0] = ram[8];
   // a new game may begin right after the last life
-  s->over = now == 254 || (now == 2 && last == 255);
+  s->over = now == -2 || (now == 2 && last == -1);
   if (s->over) {
     s->lives = 0;
-  } else if (now == (uint8_t)(last - 1)) {
-    --s->lives;
+    s->reward = 0;
+    return;
   }
-  s->notes[0] = now;
+  pp_score_set(s, pp_bcd6(ram[89], ram[90], ram[91]));
+  if (now == last - 1) --s->lives;
 }
 
 PP_RULE(qbert) = {.reset = reset, .step = step};

@@ -1,5 +1,5 @@
 // road_runner.c: four digits of hundreds, a nibble each, in which ten is a blank; one life more
-// than counted, the last of which ends with a flag.
+// than counted, the last of which ends with either of two.
 #include "../rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
@@ -9,7 +9,7 @@ static void step(pp_score *s, const uint8_t *ram) {
     score = score * 10 + (digit == 10 ? 0 : digit);
   }
   pp_score_set(s, score * 100);
-  s->over = (ram[68] & 7) == 0 && ram[61] != 0;
+  s->over = (ram[68] & 7) == 0 && (ram[57] != 0 || ram[61] != 0);
   s->lives = s->over ? 0 : (ram[68] & 7) + 1;
 }
 

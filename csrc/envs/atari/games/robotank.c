@@ -3,7 +3,7 @@
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, ram[54] * 12 + ram[53]);
-  s->over = (ram[40] & 15) == 0 && ram[52] == 255;
+  s->over = ram[40] == 0 && ram[52] == 255;
   s->lives = s->over ? 0 : (ram[40] & 15) + 1;
 }
 

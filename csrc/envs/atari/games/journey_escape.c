@@ -1,0 +1,11 @@
+// journey_escape.c: six digits in BCD; no lives; the end is two zeros.
+#include "../rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  pp_score_set(s, pp_bcd6(ram[16], ram[17], ram[18]));
+  // what a player begins with
+  if (s->reward == 50000) s->reward = 0;
+  s->over = ram[21] == 0 && ram[22] == 0;
+}
+
+PP_RULE(journey_escape) = {.step = step};
