@@ -12,6 +12,7 @@ static void step(pp_score *s, const uint8_t *ram) {
   int32_t lives = ram[13] & 15;
   if ((ram[87] & 1) == 0) s->lives = lives;
   s->over = lives == 0 && ram[116] == 248;
+  if (s->over) s->lives = 0;
 }
 
 PP_RULE(wizard_of_wor) = {.reset = reset, .step = step};
