@@ -144,7 +144,6 @@ def compare(
     seed: int = 0,
     poking: float = 0.0,
     often: Sequence[int] = (),
-    library_: ctypes.CDLL | None = None,
 ) -> int:
     """Plays and compares; returns how many episodes ended.
 
@@ -155,7 +154,7 @@ def compare(
     Raises:
         Difference: the rule is wrong.
     """
-    rule = Rule.in_dll(library_ or library((name,)), f"pp_rule_{name}")
+    rule = Rule.in_dll(library((name,)), f"pp_rule_{name}")
     oracle = Oracle(name, seed)
     ale, rng, score = oracle.ale, np.random.default_rng(seed), Score()
     if mode is not None:
@@ -170,7 +169,8 @@ def compare(
             ours, theirs = (0, score.lives, score.over), (0, ale.lives(), int(over))
             fresh = False
         else:
-            poked = poke(ale, rng, often) if rng.random() < poking else {}
+            # after the end ALE does nothing any more, and sees no changes of memory
+            poked = poke(ale, rng, often) if rng.random() < poking and not over else {}
             if not hold:
                 action = oracle.draw(rng)
                 hold = int(rng.geometric(1 / rng.choice([1.5, 4, 12, 40])))
