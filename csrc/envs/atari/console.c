@@ -124,6 +124,7 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   pp_machine before = *m;
   memset(m, 0, sizeof *m);
   memcpy(m->ram, before.ram, sizeof m->ram);
+  memset(&c->score, 0, sizeof c->score);
   draw_timer(c);
   for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; ++i) {
     m->banks.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);

@@ -41,6 +41,7 @@ int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
     t->line_start = p.first;
     t->cut = 0;
     t->drawn = 0;
+    t->moved = -PP_LINE_CLOCKS;
     t->changed = 1;
   }
   // most frames end long before ALE's limit of instructions; the others run once more, counted

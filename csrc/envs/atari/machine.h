@@ -48,6 +48,9 @@ typedef struct pp_tia {
   uint8_t ctrlpf, pf[3];
   uint8_t mirrored;  // the right half of the playfield
   uint8_t position[5], motion[5];
+  uint8_t starring;  // HMOVE never stops moving missile 0: a field of stars
+  uint8_t star;      // counts its lines, modulo 4
+  int32_t moved;     // clock of the last HMOVE
 } pp_tia;
 
 // everything a frame starts from; plain data, so a copy is a snapshot

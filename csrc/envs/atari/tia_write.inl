@@ -28,6 +28,9 @@ static inline int write_delay(unsigned reg, int clock) {
   }
 }
 
+// from HMOVE to the write of HMM0 that makes its motion endless
+enum { STAR_CLOCKS = 63 };
+
 static inline int wrap_pixel(int x) {
   return x >= PP_LINE_PIXELS ? x - PP_LINE_PIXELS : x;
 }
@@ -66,6 +69,11 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
 
 static void move_objects(pp_tia *t, int x, int32_t clock) {
   int cycle = clock % PP_LINE_CLOCKS / 3;
+  t->moved = clock;
+  if (t->starring) {
+    touch(t, PP_MISSILE0, x);
+    t->starring = 0;
+  }
   // so late that the next line's blank is longer, or in time for this one's
   if (cycle > 74) t->next_comb = !t->no_comb;
   if (cycle < 21 && !t->no_comb) t->comb = t->changed = 1;
@@ -177,6 +185,13 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
     case 0x23:
     case 0x24: {
       static const uint8_t object[5] = {PP_PLAYER0, PP_PLAYER1, PP_MISSILE0, PP_MISSILE1, PP_BALL};
+      // the comparison that would stop the missile is missed
+      if (reg == 0x22 && t->motion[PP_MISSILE0] == 7 && value == 0x60 &&
+          clock - t->moved == STAR_CLOCKS) {
+        touch(t, PP_MISSILE0, x);
+        t->starring = 1;
+        t->star = 0;
+      }
       t->motion[object[reg - 0x20]] = value >> 4;
       break;
     }
