@@ -1,9 +1,9 @@
 /* Workspaces: the mjData in which environments are stepped, one for each thread that steps.
  *
  * An environment's own state is MuJoCo's "integration state" without the inputs that no step
- * writes: some fifty numbers, from which the next step follows bit by bit. All environments of a pool are stepped in as many mjData as there
- * are threads, which stay in their caches; an mjData of its own for each environment costs 6 to 7 %
- * with 256 Ants (shared/reference/mujoco.md).
+ * writes: some fifty numbers, from which the next step follows bit by bit. All environments of a
+ * pool are stepped in as many mjData as there are threads, which stay in their caches; an mjData of
+ * its own for each environment costs 6 to 7 % with 256 Ants (shared/reference/mujoco.md).
  */
 #ifndef PP_ENVS_MUJOCO_WORKSPACE_H
 #define PP_ENVS_MUJOCO_WORKSPACE_H
