@@ -39,6 +39,7 @@ typedef struct pp_tia {
   uint8_t cut;         // one bit per object: done[] has pixels
   uint8_t comb;        // this line's first eight pixels are blanked by HMOVE
   uint8_t next_comb;   // the next line's are
+  uint8_t rare;        // this line leaves something to the next one
   uint8_t vblank;
   uint8_t no_comb;   // the cartridge's: HMOVE blanks nothing
   uint8_t gray;      // 1: PAL without colours in this frame; an odd colour is its even one in gray

@@ -328,23 +328,11 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
   paint(row_of(t, p), t->color[3], layers, n, &span);
 }
 
-// go to the next line of the screen
-static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) {
-  refresh_stale(t);
-  // a line with changes midway is not what the next line looks like
-  uint8_t again = t->cut | t->comb | t->hide_first[0] | t->hide_first[1] | (t->drawn > 0);
-  if (t->changed) {
-    finish_to(t, p, PP_LINE_PIXELS);
-  } else if (p->screen) {
-    uint8_t *row = row_of(t, p);
-    memcpy(row, row - PP_LINE_PIXELS, PP_LINE_PIXELS);
-  }
-  t->changed = again | t->next_comb;
-  if (t->hide_first[0] | t->hide_first[1]) {
-    if (t->hide_first[0]) t->stale |= 1u << PP_PLAYER0;
-    if (t->hide_first[1]) t->stale |= 1u << PP_PLAYER1;
-    t->hide_first[0] = t->hide_first[1] = 0;
-  }
+// what a line leaves to the next one, where anything is out of the ordinary
+static __attribute__((noinline)) void hand_over(pp_tia *t) {
+  if (t->hide_first[0]) t->stale |= 1u << PP_PLAYER0;
+  if (t->hide_first[1]) t->stale |= 1u << PP_PLAYER1;
+  t->hide_first[0] = t->hide_first[1] = 0;
   if (t->mirrored != (t->ctrlpf & 1)) {
     t->mirrored = t->ctrlpf & 1;
     t->stale |= 1u << PP_PLAYFIELD;
@@ -357,6 +345,23 @@ static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) 
   }
   t->comb = t->next_comb;
   t->next_comb = 0;
+  t->rare = t->starring;
+}
+
+// go to the next line of the screen
+static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) {
+  refresh_stale(t);
+  // a line with changes midway is not what the next line looks like
+  uint8_t again = t->cut | t->comb | t->rare | (t->drawn > 0);
+  if (t->changed) {
+    finish_to(t, p, PP_LINE_PIXELS);
+  } else if (p->screen) {
+    uint8_t *row = row_of(t, p);
+    memcpy(row, row - PP_LINE_PIXELS, PP_LINE_PIXELS);
+  }
+  t->changed = again;
+  t->comb = 0;
+  if (t->rare) hand_over(t);
   t->cut = 0;
   t->drawn = 0;
   t->line_start += PP_LINE_CLOCKS;

@@ -61,6 +61,7 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
   t->position[object] = (uint8_t)to;
   // at a line's very start it still counts as the end of the line before
   t->hide_first[player] = !before && clock % PP_LINE_CLOCKS != 0;
+  t->rare |= t->hide_first[player];
   if (t->locked[player]) {
     touch(t, object + 1, x);
     t->position[object + 1] = (uint8_t)to;
@@ -75,7 +76,7 @@ static void move_objects(pp_tia *t, int x, int32_t clock) {
     t->starring = 0;
   }
   // so late that the next line's blank is longer, or in time for this one's
-  if (cycle > 74) t->next_comb = !t->no_comb;
+  if (cycle > 74 && !t->no_comb) t->next_comb = t->rare = 1;
   if (cycle < 21 && !t->no_comb) t->comb = t->changed = 1;
   for (int o = 0; o < 5; ++o) {
     int shift = motion_shift(cycle, t->motion[o]);
@@ -134,6 +135,7 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
       t->ctrlpf = value;
       // once the right half has begun, it stays as it is
       if (x < 79) t->mirrored = value & 1;
+      t->rare |= t->mirrored != (value & 1);
       break;
     case 0x0b:
     case 0x0c:
@@ -189,7 +191,7 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
       if (reg == 0x22 && t->motion[PP_MISSILE0] == 7 && value == 0x60 &&
           clock - t->moved == STAR_CLOCKS) {
         touch(t, PP_MISSILE0, x);
-        t->starring = 1;
+        t->starring = t->rare = 1;
         t->star = 0;
       }
       t->motion[object[reg - 0x20]] = value >> 4;
