@@ -1,5 +1,5 @@
-// processor.inl: the processor, as an interpreter of predecoded instructions. Included by a file that
-// defines PP_PROCESSOR (the name of its function) and how it sees the cartridge:
+// processor.inl: the processor, as an interpreter of predecoded instructions. Included by a file
+// that defines PP_PROCESSOR (the name of its function) and how it sees the cartridge:
 //   PROGRAM                   the instructions that `base` is the address of
 //   ENTER(pc)                 go on at an address of the cartridge
 //   STAY(high)                the address has this high nibble after a jump within the program
@@ -28,8 +28,8 @@ typedef struct outside {
   uint16_t pc;
 } outside;
 
-// Run until the frame ends and return null. With a null machine, and when the frame takes longer than
-// is sure to be within ALE's limit, nothing is done and the handlers' addresses come back.
+// Run until the frame ends and return null. With a null machine, and when the frame takes longer
+// than is sure to be within ALE's limit, nothing is done and the handlers' addresses come back.
 const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
                                 const pp_picture *p) {
 #define HANDLER_ADDRESS(op, mode) &&H_##op##_##mode,
