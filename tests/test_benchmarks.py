@@ -962,6 +962,8 @@ def soaked(env: Restarting, steps: int = 3000) -> soak.Result:
 
 
 def test_a_soak_finds_nothing_wrong_with_a_pool_that_does_right() -> None:
+    # what other tests of this process have left is not its doing
+    before = soak.Sample.take(0).zombies
     result = soaked(Restarting(4, crash_every=60))
     assert result.faults == []
     assert result.rows == 3000
@@ -970,7 +972,8 @@ def test_a_soak_finds_nothing_wrong_with_a_pool_that_does_right() -> None:
     # its environments are in this process, which must not be killed
     assert result.killed == 0
     assert len(result.samples) == 6
-    assert all(s.memory_kb > 1000 and s.files > 2 and s.zombies == 0 for s in result.samples)
+    assert all(s.memory_kb > 1000 and s.files > 2 for s in result.samples)
+    assert all(s.zombies <= before for s in result.samples)
     assert "3000 rows" in result.summary()
     assert "FAULT" not in result.summary()
 
