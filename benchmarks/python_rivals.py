@@ -6,11 +6,14 @@ that neither their packages nor their start methods touch the others.
 
 from __future__ import annotations
 
+import functools
 import itertools
+import multiprocessing
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
@@ -119,6 +122,49 @@ def plain_loop(task: Task) -> Player:
     return Looping(envs, [row.tolist() for row in task.actions(np.int64)])
 
 
+class AtOnce:
+    """Plays several parts in a process each, all at the same time."""
+
+    def __init__(self, parts: Sequence[Callable[[], Player]]) -> None:
+        context = multiprocessing.get_context("fork")
+        self._wires, self._processes = [], []
+        for make in parts:
+            ours, theirs = context.Pipe()
+            process = context.Process(target=play_part, args=(make, theirs), daemon=True)
+            process.start()
+            theirs.close()
+            self._wires.append(ours)
+            self._processes.append(process)
+        self.children = [wire.recv() for wire in self._wires]
+
+    def play(self, batches: int) -> int:
+        for wire in self._wires:
+            wire.send(batches)
+        return sum(wire.recv() for wire in self._wires)
+
+    def close(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.join()
+
+
+def play_part(make: Callable[[], Player], wire: Connection) -> None:
+    """Plays in a process, as often as it is asked."""
+    player = make()
+    wire.send(os.getpid())
+    while True:
+        wire.send(player.play(wire.recv()))
+
+
+@remote("plain Python loops, all cores at once", "gymnasium", package="gymnasium", parts=1)
+def plain_loops(task: Task) -> Player:
+    """As many plain loops as workers, which share the environments and wait for nobody but at the
+    end: what processes on this machine can do at most, at this very time."""
+    part = replace(task, num_envs=task.num_envs // task.num_threads)
+    whole = replace(part, batch_size=part.num_envs)
+    return AtOnce([functools.partial(plain_loop.make, whole)] * task.num_threads)
+
+
 @contender("AsyncVectorEnv", "gymnasium", package="gymnasium", workers=one_each, parts=1)
 def async_vector_env(task: Task) -> Player:
     """Gymnasium's, with its defaults: fork, shared memory, a process for each environment."""
@@ -141,8 +187,6 @@ def async_started(task: Task) -> Player:
 @remote("SB3 SubprocVecEnv", "sb3", package="stable-baselines3", workers=one_each, parts=1)
 def subproc_vec_env(task: Task) -> Player:
     """Stable-Baselines3's, with its defaults: forkserver, pipes, a process for each environment."""
-    import multiprocessing
-
     # imports torch once, not once in each worker: 64 of them would take minutes to start
     multiprocessing.set_forkserver_preload(["stable_baselines3.common.vec_env.subproc_vec_env"])
     return subproc_started(task)

@@ -9,6 +9,7 @@ from benchmarks.python_envs import CART_POLE, COSTS, EPISODE, EXPONENTIAL, IMAGE
 from benchmarks.python_rivals import (
     async_vector_env,
     plain_loop,
+    plain_loops,
     pool_vector_env,
     process_pool,
     puffer_1,
@@ -24,6 +25,7 @@ from benchmarks.scenes import Scene
 FAMILIES = ("sb3", "tianshou", "pufferlib")
 
 LOOP, ASYNC, PUFFER_LOOP = plain_loop.name, async_vector_env.name, puffer_loop.name
+LOOPS = plain_loops.name
 PUFFERS = (puffer_1, puffer_2, puffer_halves)
 OTHERS = (subproc_vec_env, shmem_vector_env, *PUFFERS)
 
@@ -52,13 +54,38 @@ def python_scene(
         title=title,
         task=task,
         ours=(ours,),
-        rivals=(plain_loop, async_vector_env, *OTHERS, *([puffer_loop] * is_gymnasiums)),
+        rivals=(
+            plain_loop,
+            plain_loops,
+            async_vector_env,
+            *OTHERS,
+            *([puffer_loop] * is_gymnasiums),
+        ),
         bars=bars,
         shares={LOOP: share},
         own_loops={who.name: (PUFFER_LOOP, LOOP) for who in PUFFERS if is_gymnasiums},
         notes=NOTES,
-        conclude=against_own_loops,
+        conclude=conclude,
     )
+
+
+def conclude(rows: Sequence[Row]) -> list[str]:
+    """Returns the notes of a scene."""
+    return against_all_cores(rows) + against_own_loops(rows)
+
+
+def against_all_cores(rows: Sequence[Row]) -> list[str]:
+    """Says what loops on all cores come to, which the ceiling takes for so many times one loop."""
+    rates = {row.who: row.value.median for row in rows}
+    if LOOP not in rates or LOOPS not in rates:
+        return []
+    shares = [
+        f"{row.who} {row.value.median / rates[LOOPS]:.2f}" for row in rows if row.role == "ours"
+    ]
+    return [
+        f"loops on all cores at once come to {rates[LOOPS] / rates[LOOP]:.2f} times one loop; share"
+        f" of that: {', '.join(shares)}"
+    ]
 
 
 def against_own_loops(rows: Sequence[Row]) -> list[str]:

@@ -614,6 +614,42 @@ def test_workers_are_found_whoever_started_them() -> None:
         process.kill()
 
 
+class Part:
+    """Counts what it is asked to play."""
+
+    children = ()
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def play(self, batches: int) -> int:
+        return batches * self.steps
+
+    def close(self) -> None:
+        pass
+
+
+def test_parts_play_in_processes_of_their_own() -> None:
+    player = python_rivals.AtOnce([lambda: Part(3), lambda: Part(5)])
+    children = player.children
+    assert len({os.getpid(), *children}) == 3
+    assert [player.play(2), player.play(10)] == [16, 80]
+    player.close()
+    assert not set(children) & set(tree.descendants(os.getpid()))
+
+
+def test_all_cores_at_once_are_shown_beside_the_ceiling() -> None:
+    rates = {"ours": 120, python_scenes.LOOP: 100, python_scenes.LOOPS: 150}
+    rows = [
+        Row(who, "", "ours" if who == "ours" else "only", Spread(rate, rate, rate))
+        for who, rate in rates.items()
+    ]
+    assert python_scenes.against_all_cores(rows) == [
+        "loops on all cores at once come to 1.50 times one loop; share of that: ours 0.80"
+    ]
+    assert python_scenes.against_all_cores(rows[:2]) == []
+
+
 def test_more_workers_than_cores_are_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(race.os, "sched_getaffinity", lambda pid: {0, 1})
     task = python_scenes.RACES[-1].task
@@ -623,6 +659,7 @@ def test_more_workers_than_cores_are_labelled(monkeypatch: pytest.MonkeyPatch) -
     assert found == {
         "parallel_pool ProcessPool": "2 workers, batch 8",
         "plain Python loop": "16 envs",
+        "plain Python loops, all cores at once": "16 envs",
         "AsyncVectorEnv": "16 workers, batch 16, oversubscribed",
         "SB3 SubprocVecEnv": "16 workers, batch 16, oversubscribed",
         "Tianshou ShmemVectorEnv": "16 workers, batch 8, oversubscribed",
