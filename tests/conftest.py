@@ -1,8 +1,19 @@
 """What holds for all tests."""
 
 import signal
+from collections.abc import Iterator
+
+import pytest
 
 # Shells start background jobs with Ctrl-C ignored, and Python then leaves it so: tests of Ctrl-C
 # would wait for ever. Processes that tests start inherit what is set here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def own_signals() -> Iterator[None]:
+    """Tests that interrupt every line there is may leave Ctrl-C blocked; the next must not care."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -109,8 +109,10 @@ def run_python(module: str, told: int, wire: int, name: str, **options: Any) -> 
 @contextlib.contextmanager
 def blocked(signals: set[signal.Signals]) -> Iterator[None]:
     """Holds signals up; a process that is started meanwhile holds them up too."""
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    # asked for first: the call that blocks them may raise what came just before, Ctrl-C say
+    former = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, former)
