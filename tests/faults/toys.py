@@ -145,6 +145,9 @@ def kill(pool: ProcessPool, lane: int) -> None:
     worker = worker_of(pool, lane)
     os.kill(worker.pid, signal.SIGKILL)
     until(lambda: (death := pool._crew.deaths.get(lane)) and death.pid == worker.pid)
+    # which it learns before it settles what the worker had in flight
+    with pool._crew._lock:
+        pass
 
 
 def until_stepping(pool: ProcessPool, env_id: int) -> None:
