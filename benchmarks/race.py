@@ -44,17 +44,19 @@ class Effort:
     Attributes:
         rounds: of all players.
         seconds: of each player in each round.
+        turns: into which they are divided, players in turn.
         trial: seconds for each setting when a rival's best is looked for.
         all_settings: tries every number of threads, not only the task's own.
     """
 
     rounds: int = 9
     seconds: float = 0.5
+    turns: int = 6
     trial: float = 0.3
     all_settings: bool = True
 
 
-QUICK = Effort(rounds=5, seconds=0.1, trial=0.05, all_settings=False)
+QUICK = Effort(rounds=5, seconds=0.1, turns=1, trial=0.05, all_settings=False)
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,12 @@ def run(
             players[entry.name] = stack.enter_context(playing(entry.who, entry.task))
             tick(f"{entry.name} made")
         samples = interleave(
-            players, effort.rounds, effort.seconds, clock=clock, tick=lambda: tick("round")
+            players,
+            effort.rounds,
+            effort.seconds,
+            turns=effort.turns,
+            clock=clock,
+            tick=lambda: tick("round"),
         )
     rows = [row_of(entry, entries, samples) for entry in entries]
     bars = [bar_of(scene, who, goal, rows) for who, goal in scene.bars.items()]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+
+from benchmarks import tree
 
 
 class Player(Protocol):
@@ -37,6 +37,13 @@ class Sample:
     steps: int
     seconds: float
     cpu_seconds: float
+
+    def __add__(self, other: Sample) -> Sample:
+        return Sample(
+            self.steps + other.steps,
+            self.seconds + other.seconds,
+            self.cpu_seconds + other.cpu_seconds,
+        )
 
     @property
     def rate(self) -> float:
@@ -86,13 +93,7 @@ class Clock:
 
     def cpu(self, children: Sequence[int]) -> float:
         """Returns seconds of CPU time used so far."""
-        return time.process_time() + sum(_cpu_of(pid) for pid in children)
-
-
-def _cpu_of(pid: int) -> float:
-    """CPU time of a process, all its threads: utime and stime, the 14th and 15th field."""
-    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+        return time.process_time() + sum(tree.cpu_seconds(pid) for pid in children)
 
 
 CLOCK = Clock()
@@ -122,25 +123,36 @@ def interleave(
     rounds: int,
     seconds: float,
     *,
+    turns: int = 1,
     clock: Clock = CLOCK,
     tick: Callable[[], None] = lambda: None,
 ) -> dict[str, list[Sample]]:
-    """Lets every player play once in each round; returns the samples of each.
+    """Lets every player play in each round; returns the samples of each.
 
-    Who plays first changes from round to round, so that nobody always plays after the same one.
+    In each round players take several turns, one after the other, so that a mood of the machine
+    that lasts shorter than a round hits them all as well. Who plays first changes from turn to
+    turn, so that nobody always plays after the same one.
 
     Args:
         players: by name.
-        rounds: how often each plays.
-        seconds: about how long.
-        tick: called after each sample.
+        rounds: samples of each.
+        seconds: about how long each plays in a round.
+        turns: of each player in a round.
+        tick: called after each player's last turn in a round.
     """
-    batches = {name: batches_in(player, seconds, clock) for name, player in players.items()}
+    batches = {
+        name: batches_in(player, seconds / turns, clock) for name, player in players.items()
+    }
     samples: dict[str, list[Sample]] = {name: [] for name in players}
     names = list(players)
     for i in range(rounds):
-        first = i % len(names)
-        for name in names[first:] + names[:first]:
-            samples[name].append(timed(players[name], batches[name], clock))
-            tick()
+        sums = dict.fromkeys(names, Sample(0, 0.0, 0.0))
+        for j in range(turns):
+            first = (i * turns + j) % len(names)
+            for name in names[first:] + names[:first]:
+                sums[name] += timed(players[name], batches[name], clock)
+                if j == turns - 1:
+                    tick()
+        for name in names:
+            samples[name].append(sums[name])
     return samples

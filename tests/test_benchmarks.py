@@ -130,6 +130,27 @@ def test_interleave_lets_everybody_play_in_turn() -> None:
     assert [sample.cpu_us for sample in samples["b"]] == pytest.approx([4000] * 3)
 
 
+def test_a_round_of_several_turns_is_their_sum() -> None:
+    watch, order = Watch(), []
+
+    class Noted(Made):
+        def play(self, batches: int) -> int:
+            order.append((self.seconds, batches))
+            return super().play(batches)
+
+    players = {"a": Noted(watch, 0.01), "b": Noted(watch, 0.02)}
+    ticks: list[None] = []
+    samples = rounds.interleave(
+        players, 2, 0.6, turns=3, clock=watch, tick=lambda: ticks.append(None)
+    )
+    # 0.2 s each; whoever was first is second in the next turn, and in the next round
+    a, b = (0.01, 20), (0.02, 10)
+    assert order[-12:] == [a, b, b, a, a, b, b, a, a, b, b, a]
+    assert len(ticks) == 4
+    assert [(sample.steps, round(sample.seconds, 9)) for sample in samples["a"]] == [(600, 0.6)] * 2
+    assert [(sample.steps, round(sample.seconds, 9)) for sample in samples["b"]] == [(300, 0.6)] * 2
+
+
 def test_cpu_time_of_children_counts(tmp_path: Path) -> None:
     watch = Watch()
     rounds.timed(Made(watch, 1.0, children=(4, 5)), 1, watch)
