@@ -7,15 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# seconds after which something counts as hanging
-PATIENCE = 60.0
+from tests.patience import PATIENCE, wait_for
+
 # what all processes of a program have in their environment
 MARK = "MARK"
 
@@ -200,27 +199,3 @@ class Env(gymnasium.Env):
 def make(*arguments, **options):
     return lambda: Env(*arguments, **options)
 """
-
-
-@contextlib.contextmanager
-def alarm() -> Iterator[None]:
-    """What is done within this fails if it hangs."""
-
-    def fail(*_: Any) -> None:
-        raise AssertionError(f"not done within {PATIENCE} s")
-
-    before = signal.signal(signal.SIGALRM, fail)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Waits until something is so; fails if it is not in time."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)

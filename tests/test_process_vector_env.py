@@ -29,6 +29,7 @@ from gymnasium.wrappers import vector as vector_wrappers
 
 from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
 from parallel_pool.errors import EnvError, PoolError, PoolTimeoutError, StateError, WorkerError
+from tests.patience import has_ended, wait_for
 from tests.same import assert_same
 
 # what a test that hangs may take; nothing here sleeps longer
@@ -115,22 +116,6 @@ def nap(seconds: float) -> Callable[[Doer], None]:
 
 def pids(env: ProcessVectorEnv) -> list[int]:
     return sorted(set(env.pool.apply(lambda env: os.getpid())))
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            # a zombie is nothing that runs
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_for_end(ids: list[int]) -> None:
-    end = time.monotonic() + FOREVER / 2
-    while any(map(is_alive, ids)):
-        assert time.monotonic() < end, "workers are still there"
-        time.sleep(0.01)
 
 
 # ------------------------------------------------------------------------- AsyncVectorEnv's API --
@@ -414,7 +399,7 @@ def test_what_tests_define_travels(context: str | None) -> None:
     ids = pids(env)
     assert len(ids) == 2
     env.close()
-    wait_for_end(ids)
+    wait_for(lambda: all(map(has_ended, ids)))
 
 
 # ------------------------------------------------------------------------------------ wrappers --
@@ -661,7 +646,7 @@ def test_close_returns_whatever_is_under_way(arguments: dict[str, Any]) -> None:
         ids = pids(env)
         env.step_async([1] * 4)
         env.close(**arguments)
-        wait_for_end(ids)
+        wait_for(lambda: all(map(has_ended, ids)))
         env.close()
 
 
@@ -670,7 +655,7 @@ def test_close_in_a_call() -> None:
         ids = pids(env)
         env.call_async("sleep", FOREVER)
         env.close(terminate=True)
-        wait_for_end(ids)
+        wait_for(lambda: all(map(has_ended, ids)))
 
 
 def test_one_that_is_dropped_ends_its_workers() -> None:
@@ -679,9 +664,9 @@ def test_one_that_is_dropped_ends_its_workers() -> None:
     env.reset()
     env.step(ACTIONS)
     ids = pids(env)
-    assert all(map(is_alive, ids))
+    assert not any(map(has_ended, ids))
     del env
-    wait_for_end(ids)
+    wait_for(lambda: all(map(has_ended, ids)))
 
 
 @contextmanager

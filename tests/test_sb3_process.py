@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import signal
+import threading
 import time
 import warnings
 import weakref
@@ -34,10 +35,11 @@ from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import ClosedError, EnvError, StateError, WorkerError
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.parity.test_process_parity import INFOS, SPACES, Teller
+from tests.patience import has_ended, wait_for
 from tests.same import assert_same
 
-# what one test may take; a hang is a failure
-LIMIT = 60.0
+pytestmark = pytest.mark.usefixtures("alarm")
+
 
 # those that Stable-Baselines3 knows
 KINDS = [
@@ -55,20 +57,6 @@ SPACES = {
 }
 
 Maker = Callable[[], Any]
-
-
-@pytest.fixture(autouse=True)
-def alarm() -> Iterator[None]:
-    """A test that hangs fails."""
-
-    def fail(*_: Any) -> None:
-        raise AssertionError(f"not done within {LIMIT} s")
-
-    before = signal.signal(signal.SIGALRM, fail)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager
@@ -713,26 +701,12 @@ def test_closed(in_flight: bool) -> None:
             assert not hasattr(caught.value, "__notes__")
         with pytest.raises(StateError):
             env.get_attr("spec")
-        assert not any(map(is_alive, pids))
+        assert all(map(has_ended, pids))
 
 
 def process_ids(env: PoolVecEnv) -> list[int]:
     """The worker of each environment."""
     return [int(pid) for pid in env.pool.apply(lambda env: os.getpid())]
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            # a zombie is nothing that runs
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_for_end(pids: list[int]) -> None:
-    while any(map(is_alive, pids)):
-        time.sleep(0.01)
 
 
 def test_workers_of_a_dropped_one_end_at_once() -> None:
@@ -742,7 +716,7 @@ def test_workers_of_a_dropped_one_end_at_once() -> None:
     pids, pool = process_ids(env), weakref.ref(env.pool)
     del env
     assert pool() is None
-    wait_for_end(pids)
+    wait_for(lambda: all(map(has_ended, pids)))
 
 
 # --------------------------------------------------------------------------------- arguments --
@@ -1010,7 +984,7 @@ def test_environments_of_a_killed_worker_come_back() -> None:
             last = env.step([0] * 4)[0]
             pid = process_ids(env)[3]
             os.kill(pid, signal.SIGKILL)
-            wait_for_end([pid])
+            wait_for(partial(has_ended, pid))
             check_restart(env, env.step([0] * 4), last, [2, 3])
             # and all is as ever
             observations, rewards, dones, infos = env.step([0] * 4)
@@ -1055,7 +1029,7 @@ def test_observations_that_are_objects_come_back() -> None:
         last = env.reset()[1]
         pid = process_ids(env)[1]
         os.kill(pid, signal.SIGKILL)
-        wait_for_end([pid])
+        wait_for(partial(has_ended, pid))
         _, _, dones, infos = env.step([0, 0])
         assert dones.tolist() == [False, True]
         assert infos[1]["terminal_observation"] == last
@@ -1064,20 +1038,15 @@ def test_observations_that_are_objects_come_back() -> None:
 def test_an_interrupt_loses_nothing_and_ends_nothing() -> None:
     """Ctrl-C while workers step: the step is there for step_wait, or reset drops it."""
 
-    def interrupt(*_: Any) -> None:
-        raise KeyboardInterrupt
-
     here, there = os.pipe()
     with made(counters(lambda: os.read(here, 1))) as env:
         env.reset()
         env.step([0] * 4)
         env.step([0] * 4)
-        signal.signal(signal.SIGALRM, interrupt)
         with pytest.raises(KeyboardInterrupt):
             env.step_async([0] * 4)
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
             env.step_wait()
-        signal.setitimer(signal.ITIMER_REAL, LIMIT)
         os.write(there, b"go on")
         with pytest.raises(StateError, match="in flight"):
             env.step([0] * 4)

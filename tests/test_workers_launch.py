@@ -33,9 +33,7 @@ from parallel_pool.workers.launch import METHODS, Worker
 from parallel_pool.workers.watch import Watcher
 from parallel_pool.workers.wire import HEADER, Wire, wait
 from tests import workers_targets
-
-# seconds after which something counts as hanging
-PATIENCE = 60.0
+from tests.patience import PATIENCE, wait_for
 
 TARGETS = "tests.workers_targets"
 
@@ -78,14 +76,6 @@ class Ends:
 
     def wait_for(self, worker: Worker, code: int) -> None:
         wait_for(lambda: (worker, code) in self.told)
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    """Waits until something is so; fails if it is not in time."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def descriptors() -> dict[str, str]:

@@ -32,24 +32,21 @@ from tests.faults.test_threads import Thread
 from tests.faults.toys import (
     ACTIONS,
     ENV_ID,
-    LIMIT,
     OBS,
     Counting,
     InTurn,
     Trouble,
-    alarm,
-    has_ended,
     kill,
     kill_self,
     nothing,
     pool_of,
     sleep_for_ever,
-    until,
     until_stepping,
     worker_of,
 )
+from tests.patience import PATIENCE, has_ended, wait_for
 
-__all__ = ["alarm"]
+pytestmark = pytest.mark.usefixtures("alarm")
 
 
 def segfault() -> None:
@@ -291,7 +288,7 @@ def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
         def ring(done: threading.Event = done, handled: Any = handled) -> None:
             while not done.is_set():
                 os.kill(os.getpid(), signal.SIGUSR1)
-                handled.acquire(timeout=LIMIT)
+                handled.acquire(timeout=PATIENCE)
 
         signal.signal(signal.SIGUSR1, handle)
         ringing = Thread(ring)
@@ -299,7 +296,7 @@ def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
             pool.close(grace=0.05)
         finally:
             done.set()
-            ringing.join(LIMIT)
+            ringing.join(PATIENCE)
             signal.signal(signal.SIGUSR1, before)
         assert all_ended(pids)
 
@@ -373,7 +370,7 @@ def test_close_ends_those_that_are_being_started(at: str, tmp_path: Any) -> None
     pool.reset()
     kill(pool, 1)
     if at == "made":
-        until(lambda: made.calls == 2)
+        wait_for(lambda: made.calls == 2)
     pool.close(grace=0.0)
     assert not pool._crew._starting and not pool._crew._starters
     assert all(has_ended(int(pid)) for pid in pids.read_text().split())
@@ -393,10 +390,10 @@ def test_a_pool_that_is_dropped_while_a_worker_is_started(tmp_path: Any) -> None
     pool: Any = ProcessPool([make], start_method="fork", on_error="restart")
     pool.reset()
     kill(pool, 0)
-    until(lambda: made.calls == 2)
+    wait_for(lambda: made.calls == 2)
     del pool
     gc.collect()
-    until(lambda: not restarters())
+    wait_for(lambda: not restarters())
 
 
 def test_the_garbage_collector_may_drop_a_pool_anywhere() -> None:
@@ -419,7 +416,7 @@ def test_the_garbage_collector_may_drop_a_pool_anywhere() -> None:
         for lock in held:
             lock.release()
     del own
-    until(lambda: all_ended(pids))
+    wait_for(lambda: all_ended(pids))
 
 
 # -------------------------------------------------------------------------------------- forks --
@@ -431,7 +428,7 @@ def in_child(work: Callable[[], Any]) -> None:
     if not pid:
         code = 1
         try:
-            signal.setitimer(signal.ITIMER_REAL, LIMIT / 2, 0.5)
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE / 2, 0.5)
             work()
             code = 0
         except BaseException:
@@ -439,7 +436,7 @@ def in_child(work: Callable[[], Any]) -> None:
         finally:
             os._exit(code)
     try:
-        until(lambda: has_ended(pid))
+        wait_for(lambda: has_ended(pid))
     finally:
         os.kill(pid, signal.SIGKILL)
         status = os.waitpid(pid, 0)[1]
@@ -491,10 +488,10 @@ class _Holder:
                 return
             with lock:
                 has.set()
-                self._may_go.wait(LIMIT)
+                self._may_go.wait(PATIENCE)
 
         self._thread = Thread(hold)
-        has.wait(LIMIT)
+        has.wait(PATIENCE)
 
     def release(self) -> None:
         self._may_go.set()
@@ -544,6 +541,6 @@ def test_a_forked_child_exits(drops: bool) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=LIMIT,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[1. 1. 1. 1.] {}\n", "")

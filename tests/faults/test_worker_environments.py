@@ -26,13 +26,12 @@ from tests.faults.toys import (
     TRUNCATED,
     Counting,
     Trouble,
-    alarm,
     first_of,
     pool_of,
     worker_of,
 )
 
-__all__ = ["alarm"]
+pytestmark = pytest.mark.usefixtures("alarm")
 
 MODES = ("next_step", "same_step", "disabled")
 

@@ -12,7 +12,8 @@ import pytest
 
 from parallel_pool.workers import launch, zygote
 from parallel_pool.workers.launch import METHODS
-from tests.programs import PATIENCE, Program
+from tests.patience import PATIENCE
+from tests.programs import Program
 
 Start = Callable[..., Program]
 

@@ -26,7 +26,8 @@ from parallel_pool.workers import zygote
 from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.test_fork import in_child
-from tests.programs import PATIENCE, Program, alarm, wait_for
+from tests.patience import PATIENCE, limited, wait_for
+from tests.programs import Program
 from tests.test_workers_launch import children, descriptors, kinds
 from tests.workers_targets import Env
 
@@ -77,7 +78,7 @@ def assert_gives_all_back(work: Callable[[], Any]) -> None:
 
 @pytest.fixture(autouse=True)
 def hang_fails() -> Iterator[None]:
-    with alarm():
+    with limited():
         yield
 
 
@@ -296,7 +297,7 @@ def numbers_up_to(free: int) -> int:
 
 
 @contextmanager
-def limited(limit: int) -> Iterator[None]:
+def few_files(limit: int) -> Iterator[None]:
     """This process may open files of lower numbers only."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
@@ -312,7 +313,7 @@ def test_too_few_descriptors(method: str) -> None:
     refused = []
 
     def work(free: int) -> bool:
-        with limited(numbers_up_to(free)):
+        with few_files(numbers_up_to(free)):
             try:
                 with pool_of(method) as pool:
                     assert_steps(pool, 1)
@@ -335,7 +336,7 @@ def test_too_few_descriptors_for_another_worker() -> None:
     with pool_of("fork", on_error="restart") as pool:
         worker: Any = pool._crew._workers[1]
         # whatever is closed meanwhile
-        with limited(3):
+        with few_files(3):
             worker.kill()
             with pytest.raises((WorkerError, StateError), match="Too many open files"):
                 while True:

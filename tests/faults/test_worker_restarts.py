@@ -26,20 +26,19 @@ from tests.faults.toys import (
     Counting,
     InTurn,
     WaitFor,
-    alarm,
     first_of,
     kill,
     kill_self,
     nothing,
     pool_of,
     sleep_for_ever,
-    until,
     until_restarted,
     until_stepping,
     worker_of,
 )
+from tests.patience import wait_for
 
-__all__ = ["alarm"]
+pytestmark = pytest.mark.usefixtures("alarm")
 
 MODES = ("next_step", "same_step", "disabled")
 FLAGS = (REWARD, TERMINATED, TRUNCATED)
@@ -298,7 +297,7 @@ def test_a_worker_that_dies_now_and_then_is_replaced_each_time() -> None:
 
 def lost_said(pool: ProcessPool) -> str:
     """Waits until a lane is given up; returns why."""
-    until(lambda: pool._crew.lost)
+    wait_for(lambda: pool._crew.lost)
     return pool._crew.lost[1]
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,25 +21,13 @@ from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
 from parallel_pool.errors import EnvError
 from parallel_pool.workers.messages import FINAL_INFO, INFO, OBSERVATION
 from parallel_pool.workers.process_pool import ProcessPool
+from tests.patience import PATIENCE
 
-LIMIT = 60.0
+pytestmark = pytest.mark.usefixtures("alarm")
+
 MODES = ("next_step", "same_step", "disabled")
 # what an environment does at a step, by action
 CALM, TROUBLE = 0, 1
-
-
-@pytest.fixture(autouse=True)
-def alarm() -> Iterator[None]:
-    """A test that hangs fails."""
-
-    def fail(*_: Any) -> None:
-        raise AssertionError(f"not done within {LIMIT} s")
-
-    before = signal.signal(signal.SIGALRM, fail)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
 
 
 class Life(gymnasium.Env[Any, Any]):
@@ -773,7 +760,7 @@ def test_what_main_defines_travels_both_ways(tmp_path: Path, method: str, source
         [sys.executable, str(program), method],
         capture_output=True,
         text=True,
-        timeout=LIMIT,
+        timeout=PATIENCE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert done.stdout == "all is well\n", done.stderr

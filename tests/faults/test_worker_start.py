@@ -19,7 +19,8 @@ from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
 from parallel_pool.errors import EnvError, WorkerError
 from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.programs import PRELUDE, Program, alarm, wait_for
+from tests.patience import limited, wait_for
+from tests.programs import PRELUDE, Program
 from tests.test_workers_launch import children
 
 methods = pytest.mark.parametrize("method", METHODS)
@@ -33,7 +34,7 @@ def nobody_is_left() -> Iterator[None]:
     from parallel_pool.workers import zygote
 
     before = children() - {zygote.current().pid}
-    with alarm():
+    with limited():
         yield
         wait_for(lambda: children() - {zygote.current().pid} <= before)
 

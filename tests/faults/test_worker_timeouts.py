@@ -27,24 +27,21 @@ from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
     ACTIONS,
     ENV_ID,
-    LIMIT,
     OBS,
     TRUNCATED,
     Counting,
     InTurn,
     WaitFor,
-    alarm,
-    has_ended,
     kill,
     nothing,
     pool_of,
     sleep_for_ever,
-    until,
     until_stepping,
     worker_of,
 )
+from tests.patience import PATIENCE, has_ended, wait_for
 
-__all__ = ["alarm"]
+pytestmark = pytest.mark.usefixtures("alarm")
 
 FORK: dict[str, Any] = {"num_workers": 2, "start_method": "fork"}
 
@@ -199,7 +196,7 @@ def test_the_clock_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyP
     with pool_of(timeout=0.02) as pool:
         for _ in range(3):
             pool.reset(seed=0)
-            until(lambda: pool._clock is not None and pool._clock.is_asleep)
+            wait_for(lambda: pool._clock is not None and pool._clock.is_asleep)
             # the last of those that somebody has asked for
             time.sleep(0.1)
             before = len(looks)
@@ -218,7 +215,7 @@ def test_whatever_is_sent_wakes_the_clock(how: str) -> None:
         pool.recv()
         clock = pool._clock
         assert clock is not None
-        until(lambda: clock.is_asleep)
+        wait_for(lambda: clock.is_asleep)
         time.sleep(0.1)
         if how == "send":
             pool.send(ACTIONS)
@@ -226,7 +223,7 @@ def test_whatever_is_sent_wakes_the_clock(how: str) -> None:
             pool.send_reset()
         else:
             np.testing.assert_array_equal(pool.step(ACTIONS)[ENV_ID], [0, 1])
-        until(lambda: 1 in pool._crew.deaths)
+        wait_for(lambda: 1 in pool._crew.deaths)
 
 
 @pytest.mark.parametrize("is_flying", [True, False])
@@ -245,14 +242,14 @@ def test_the_clock_ends_with_a_pool_that_is_dropped(is_flying: bool) -> None:
         assert gone() is None
     finally:
         gc.enable()
-    until(lambda: len(clocks()) == others and all(map(has_ended, pids)))
+    wait_for(lambda: len(clocks()) == others and all(map(has_ended, pids)))
 
 
 def test_the_clock_ends_with_close() -> None:
     others = len(clocks())
     pool = pool_of(timeout=50.0)
     pool.close()
-    until(lambda: len(clocks()) == others)
+    wait_for(lambda: len(clocks()) == others)
 
 
 @pytest.mark.parametrize("name", ["timeout", "start_timeout"])
@@ -345,7 +342,7 @@ def test_a_restart_that_never_comes_to_an_end(tmp_path: Path) -> None:
     with made_by(make, start_timeout=0.3, on_error="restart") as pool:
         pool.reset(seed=0)
         kill(pool, 1)
-        until(lambda: pool._crew.lost)
+        wait_for(lambda: pool._crew.lost)
         assert f"{TRIES} restarts in a row brought no result" in pool._crew.lost[1]
         assert "not made within start_timeout=0.3 s" in pool._crew.lost[1]
         assert made.calls == 1 + TRIES
@@ -387,14 +384,14 @@ def test_ctrl_c_while_environments_are_made(method: str, tmp_path: Path) -> None
         text=True,
     )
     try:
-        until(lambda: creator.poll() is not None or _count(file) == 2)
+        wait_for(lambda: creator.poll() is not None or _count(file) == 2)
         creator.send_signal(signal.SIGINT)
-        said, _ = creator.communicate(timeout=LIMIT)
+        said, _ = creator.communicate(timeout=PATIENCE)
     finally:
         creator.kill()
     note = "while waiting for environment 0, environments 1 to 2 to be made"
     assert (creator.returncode, said) == (0, f"interrupted ['{note}']\n")
-    until(lambda: all(has_ended(int(pid)) for pid in file.read_text().split()))
+    wait_for(lambda: all(has_ended(int(pid)) for pid in file.read_text().split()))
 
 
 def _count(file: Path) -> int:

@@ -5,44 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
-import pytest
 
 from parallel_pool._native import lib
 from parallel_pool.workers.process_pool import ProcessPool
-
-# seconds after which a test counts as hanging
-LIMIT = 60.0
+from tests.patience import wait_for
 
 # columns of a batch
 OBS, REWARD, TERMINATED, TRUNCATED, ENV_ID = range(5)
 ACTIONS = np.zeros(4, np.int64)
 
 Trouble = Callable[[], Any]
-
-
-@pytest.fixture(autouse=True)
-def alarm() -> Iterator[None]:
-    """A test that hangs fails."""
-    is_late = False
-
-    def fail(*_: Any) -> None:
-        nonlocal is_late
-        is_late = True
-        raise AssertionError(f"not done within {LIMIT} s")
-
-    before = signal.signal(signal.SIGALRM, fail)
-    # again and again: what it interrupts may hang once more, or swallow exceptions
-    signal.setitimer(signal.ITIMER_REAL, LIMIT, 5.0)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-    assert not is_late
 
 
 class Counting(gymnasium.Env[Any, Any]):
@@ -144,7 +122,7 @@ def kill(pool: ProcessPool, lane: int) -> None:
     """Kills a worker, and returns when the pool knows."""
     worker = worker_of(pool, lane)
     os.kill(worker.pid, signal.SIGKILL)
-    until(lambda: (death := pool._crew.deaths.get(lane)) and death.pid == worker.pid)
+    wait_for(lambda: (death := pool._crew.deaths.get(lane)) and death.pid == worker.pid)
     # which it learns before it settles what the worker had in flight
     with pool._crew._lock:
         pass
@@ -153,23 +131,9 @@ def kill(pool: ProcessPool, lane: int) -> None:
 def until_stepping(pool: ProcessPool, env_id: int) -> None:
     """Waits until a worker steps this environment."""
     lane = lib.pp_pool_lane_of(pool._handle, env_id)
-    until(lambda: lib.pp_pool_current(pool._handle, lane) == env_id)
+    wait_for(lambda: lib.pp_pool_current(pool._handle, lane) == env_id)
 
 
 def until_restarted(pool: ProcessPool) -> None:
     """Waits until every lane has a worker."""
-    until(lambda: None not in pool._crew._workers and not pool._crew._starters)
-
-
-def until(is_so: Callable[[], Any]) -> None:
-    while not is_so():
-        time.sleep(0.002)
-
-
-def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or waits for nothing but being reaped."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return state in "ZX"
+    wait_for(lambda: None not in pool._crew._workers and not pool._crew._starters)
