@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,3 +28,15 @@ def assert_same(actual: Any, expected: Any, where: str) -> None:
             raise AssertionError(f"{where}: signs of zero differ: {actual} {expected}")
     else:
         assert actual == expected, where
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """The arrays in a result, at any depth."""
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from leaves(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from leaves(each)

@@ -36,7 +36,7 @@ from parallel_pool import registry
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import ClosedError, EnvError, StateError
 from parallel_pool.pool import Pool
-from tests.same import assert_same
+from tests.same import assert_same, leaves
 
 CLASSIC = [id for id, found in registry.builtin().items() if found.family == "classic_control"]
 MUJOCO = [
@@ -375,18 +375,6 @@ def test_results_are_the_callers_own() -> None:
         actions = np.ones(4, np.int64)
         for _ in range(20):
             assert_same(env.step(actions), twin.step(actions), "after writing")
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """The arrays in a result, at any depth."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from leaves(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from leaves(each)
 
 
 def copied(value: Any) -> Any:

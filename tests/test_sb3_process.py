@@ -36,7 +36,7 @@ from parallel_pool.errors import ClosedError, EnvError, StateError, WorkerError
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.parity.test_process_parity import INFOS, SPACES, Teller
 from tests.patience import has_ended, wait_for
-from tests.same import assert_same
+from tests.same import assert_same, leaves
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -554,18 +554,6 @@ def test_evaluate_policy_takes_it() -> None:
 
 
 # ------------------------------------------------------------------------------------ arrays --
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """The arrays in a result, at any depth."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from leaves(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from leaves(each)
 
 
 @pytest.mark.parametrize("kind", ["box", "flat dict", "flat tuple", "dict with text"])

@@ -16,6 +16,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from tests.partial_resets import check_partial_resets
 from tests.same import assert_same
 
 MODES = list(AutoresetMode)
@@ -309,31 +310,17 @@ def test_infos_that_can_not_be_put_together_are_the_same_error() -> None:
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ["box", "dict", "text"])
 def test_partial_resets_are_the_same(name: str, mode: AutoresetMode) -> None:
-    """Of any environments, at any moment, with seeds and options."""
-    rng = np.random.default_rng(5)
     env_fns = tellers(6, of=SPACES[name], tell=INFOS["at resets only"])
     with pair(env_fns, 3, autoreset_mode=mode) as (theirs, ours):
-        assert_same_result(ours.reset(seed=3), theirs.reset(seed=3), "reset")
-        waiting = np.zeros(6, np.bool_)
-        for step in range(60):
-            action = rng.integers(0, 7, 6)
-            if rng.random() < 0.4 or waiting.any():
-                mask = (rng.random(6) < 0.4) | waiting
-                mask[rng.integers(6)] = True
-                seeds = [None if rng.random() < 0.5 else int(rng.integers(99)) for _ in range(6)]
-                seed = [None, 17, seeds][rng.integers(3)]
-                more = [{}, {"low": step}][rng.integers(2)]
-                expected = theirs.reset(seed=seed, options={"reset_mask": mask, **more})
-                actual = ours.reset(seed=seed, options={"reset_mask": mask, **more})
-                assert_same_result(actual, expected, f"reset at {step}")
-            expected = theirs.step(action)
-            actual = ours.step(action)
-            assert_same_result(actual, expected, f"step {step}")
-            if name == "box":
-                # what the caller writes into a result must not come back
-                actual[0][:] = 1e9
-            if mode is AutoresetMode.DISABLED:
-                waiting = expected[2] | expected[3]
+        check_partial_resets(
+            theirs,
+            ours,
+            60,
+            lambda step: ({}, {"low": step}),
+            compare=assert_same_result,
+            num_actions=7,
+            spoil=name == "box",
+        )
 
 
 @pytest.mark.parametrize("seed", [0, 123, [5, 3, 9], [None, 2, None], (1, 2, 3), 2**31, 2**70])

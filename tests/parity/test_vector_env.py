@@ -17,6 +17,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 import parallel_pool
 from parallel_pool import registry
 from parallel_pool.compat.renderer import ReferencePainter
+from tests.partial_resets import check_partial_resets
 from tests.same import assert_same
 
 IDS = [id for id, found in registry.builtin().items() if found.family == "classic_control"]
@@ -109,30 +110,10 @@ def test_run_is_the_same(case: Case, mode: AutoresetMode) -> None:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_partial_resets_are_the_same(mode: AutoresetMode) -> None:
-    """Of any environments, at any moment, with seeds and options."""
-    rng = np.random.default_rng(5)
+    bounds = {"low": -0.01, "high": 0.02}
     vector_kwargs = {"autoreset_mode": mode}
     with pair("CartPole-v1", 6, vector_kwargs=vector_kwargs, max_episode_steps=9) as (theirs, ours):
-        assert_same(ours.reset(seed=3), theirs.reset(seed=3), "reset")
-        waiting = np.zeros(6, np.bool_)
-        for step in range(300):
-            action = rng.integers(0, 2, 6)
-            if rng.random() < 0.4 or waiting.any():
-                mask = (rng.random(6) < 0.4) | waiting
-                mask[rng.integers(6)] = True
-                seeds = [None if rng.random() < 0.5 else int(rng.integers(99)) for _ in range(6)]
-                seed = [None, 17, seeds][rng.integers(3)]
-                bounds = [{}, {"low": -0.01, "high": 0.02}][rng.integers(2)]
-                expected = theirs.reset(seed=seed, options={"reset_mask": mask, **bounds})
-                actual = ours.reset(seed=seed, options={"reset_mask": mask, **bounds})
-                assert_same(actual, expected, f"reset at {step}")
-            expected = theirs.step(action)
-            actual = ours.step(action)
-            assert_same(actual, expected, f"step {step}")
-            # what the caller writes into a result must not come back
-            actual[0][:] = 1e9
-            if mode is AutoresetMode.DISABLED:
-                waiting = expected[2] | expected[3]
+        check_partial_resets(theirs, ours, 300, lambda step: ({}, bounds))
 
 
 @pytest.mark.parametrize("seed", [0, 123, [5, 3, 9], [None, 2, None], (1, 2, 3), 2**31, 2**40])
