@@ -44,8 +44,17 @@ static int is_complete(const pp_pool *pool, pp_batch *batch) {
   return pool->ops.is_complete(pool, batch);
 }
 
+/* 1: by all that is known the batch takes longer than a spin lasts, which would be in vain */
+static int is_far(const pp_pool *pool, const pp_batch *batch) {
+  int64_t work;
+  if (!pool->num_lanes) return 0;
+  work = pp_grain_estimate(&pool->lanes[pool->home_lane].grain, pp_batch_missing(batch));
+  return work != INT64_MAX && pool->num_workers && work / pool->num_workers > PP_SPIN_NS;
+}
+
 /* spins until the batch is complete, as long as that takes no core from a worker */
 static int spin(pp_pool *pool, pp_batch *batch, int64_t end) {
+  if (is_far(pool, batch)) return 0;
   while (pp_spin_allowed(pool->ops.cores(pool))) {
     for (int32_t i = 0; i < 32; i++) {
       if (is_complete(pool, batch)) return 1;
