@@ -56,6 +56,7 @@ class PoolParallelEnv:
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         context: str | None = None,
         timeout: float | None = None,
+        start_timeout: float | None = None,
         on_error: str = "raise",
     ) -> None:
         """Starts the worker processes and makes the environments in them.
@@ -70,6 +71,8 @@ class PoolParallelEnv:
             context: how processes start: "forkserver", "spawn" or "fork"; None for the first.
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
+            start_timeout: seconds until a worker's environments must be made, at the beginning or
+                again; None for no limit without a timeout, and a minute or more with one.
             on_error: "raise", or "restart": environments whose worker died, or that raised, are
                 made anew with fresh seeds; all their live agents are truncated, with reward 0, and
                 infos say "worker_restarted" and "restart_seed".
@@ -91,6 +94,7 @@ class PoolParallelEnv:
             autoreset_mode=self.autoreset_mode,
             num_workers=num_workers,
             timeout=timeout,
+            start_timeout=start_timeout,
             on_error=on_error,
         )
         self.num_envs = self.vector_env.num_envs

@@ -65,6 +65,7 @@ class PoolVecEnv(VecEnv):
         start_method: str | None = None,
         num_workers: int | None = None,
         timeout: float | None = None,
+        start_timeout: float | None = None,
         on_error: str = "raise",
         seed: int | None = None,
         max_episode_steps: int | None = None,
@@ -90,6 +91,8 @@ class PoolVecEnv(VecEnv):
                 environments as any other.
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
+            start_timeout: seconds until a worker's environments must be made, at the beginning or
+                again; None for no limit without a timeout, and a minute or more with one.
             on_error: "raise", or "restart": environments that raised, or whose worker died, are
                 made anew with fresh seeds. Their episode counts as truncated, with reward 0 and
                 what was shown last as "terminal_observation"; infos say "worker_restarted" and
@@ -116,6 +119,7 @@ class PoolVecEnv(VecEnv):
             "start_method": start_method,
             "num_workers": num_workers,
             "timeout": timeout,
+            "start_timeout": start_timeout,
             "on_error": on_error,
         }
         of_threads = {

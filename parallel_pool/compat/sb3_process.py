@@ -45,6 +45,7 @@ class Process:
         num_workers: int | None,
         start_method: str | None,
         timeout: float | None,
+        start_timeout: float | None,
         on_error: str,
     ) -> None:
         """Makes the environments; for arguments and errors see `PoolVecEnv`."""
@@ -56,6 +57,7 @@ class Process:
             reward_dtype="float32",
             start_method=start_method,
             timeout=timeout,
+            start_timeout=start_timeout,
             on_error=on_error,
             check_spaces=_check_spaces,
         )

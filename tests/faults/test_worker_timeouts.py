@@ -19,6 +19,8 @@ import numpy as np
 import pytest
 
 from parallel_pool.compat.gymnasium import PoolVectorEnv
+from parallel_pool.compat.pettingzoo import PoolParallelEnv
+from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
 from parallel_pool.workers import crew
 from parallel_pool.workers.crew import TRIES
@@ -280,6 +282,10 @@ def test_a_constructor_that_never_returns_is_named() -> None:
     assert children() == before
     with pytest.raises(WorkerError, match=r"environment 0 \(worker process \d+\) not made"):
         PoolVectorEnv([sleep_for_ever], context="fork", start_timeout=0.3)
+    with pytest.raises(WorkerError, match=r"environment 0 \(worker process \d+\) not made"):
+        PoolVecEnv([sleep_for_ever], start_method="fork", start_timeout=0.3)
+    with pytest.raises(WorkerError, match=r"environment 0 \(worker process \d+\) not made"):
+        PoolParallelEnv([sleep_for_ever], context="fork", start_timeout=0.3)
 
 
 def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None:
