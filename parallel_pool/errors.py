@@ -35,6 +35,10 @@ class MissingDependencyError(PoolError, ImportError):
     """A package or file that this environment needs is not installed."""
 
 
+class UnprovenError(PoolError, NotImplementedError):
+    """An environment that is not known to equal its reference, and is refused for that."""
+
+
 class EnvError(PoolError, RuntimeError):
     """Environments failed while they were stepped or reset.
 

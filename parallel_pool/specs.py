@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -256,6 +257,7 @@ class Definition:
 
     Attributes:
         id, family, reference: as in the definition; `reference` is what its results equal.
+        variant: which of several environments that share one implementation, "" for none.
         tolerance: largest difference from the reference, 0 for the same bits.
         reward_threshold: None for none.
         max_episode_steps: the default time limit, None for none.
@@ -266,17 +268,28 @@ class Definition:
         self.raw = raw
         self.id = text(raw.id)
         self.family = text(raw.family)
+        self.variant = text(raw.variant)
         self.reference = text(raw.reference)
         self.tolerance: float = raw.tolerance
         self.reward_threshold: float | None = (
             None if math.isnan(raw.reward_threshold) else raw.reward_threshold
         )
         self.max_episode_steps: int | None = raw.max_episode_steps or None
-        options = [Option.read(raw.options[i]) for i in range(raw.num_options)]
-        self.options = {option.name: option for option in options}
-        options = [Option.read(raw.reset_options[i]) for i in range(raw.num_reset_options)]
-        self.reset_options = {option.name: option for option in options}
         self.can_render = bool(raw.render)
+
+    # hundreds of definitions are listed whenever Gymnasium is imported, and few are ever used
+    @cached_property
+    def options(self) -> dict[str, Option]:
+        return self._read(self.raw.options, self.raw.num_options)
+
+    @cached_property
+    def reset_options(self) -> dict[str, Option]:
+        return self._read(self.raw.reset_options, self.raw.num_reset_options)
+
+    @staticmethod
+    def _read(raw: CData, count: int) -> dict[str, Option]:
+        options = (Option.read(raw[i]) for i in range(count))
+        return {option.name: option for option in options}
 
     def __repr__(self) -> str:
         return f"Definition({self.id!r})"

@@ -42,3 +42,13 @@ uint32_t pp_mt19937_next(pp_mt19937 *state) {
   bits ^= (bits << 15) & 0xefc60000u;
   return bits ^ (bits >> 18);
 }
+
+// method: Lemire, "Fast random integer generation in an interval", 2019
+uint32_t pp_mt19937_below(pp_mt19937 *state, uint32_t n) {
+  uint64_t product = (uint64_t)pp_mt19937_next(state) * n;
+  if ((uint32_t)product < n) {
+    uint32_t threshold = (0u - n) % n;
+    while ((uint32_t)product < threshold) product = (uint64_t)pp_mt19937_next(state) * n;
+  }
+  return (uint32_t)(product >> 32);
+}

@@ -18,4 +18,7 @@ void pp_mt19937_seed(pp_mt19937 *state, uint32_t seed);
 // return the next 32 random bits
 uint32_t pp_mt19937_next(pp_mt19937 *state);
 
+// draw from 0 .. n-1 as std::uniform_int_distribution of libstdc++ does since version 11; n > 0
+uint32_t pp_mt19937_below(pp_mt19937 *state, uint32_t n);
+
 #endif  // PP_BASE_MT19937_H_

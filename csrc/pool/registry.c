@@ -103,6 +103,7 @@ int pp_config_init(const pp_env_def *def, const pp_value *options, pp_config *co
   config->num_players = def->num_players ? def->num_players : 1;
   config->num_fields = def->num_fields;
   config->action = def->action;
+  config->variant = def->variant;
   if (def->num_fields > 0 && def->num_fields <= PP_MAX_FIELDS) {
     memcpy(config->fields, def->fields, sizeof(pp_field) * (size_t)def->num_fields);
   }

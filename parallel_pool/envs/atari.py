@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool.errors import MissingDependencyError
+from parallel_pool.envs import atari_proofs
+from parallel_pool.errors import MissingDependencyError, UnprovenError
 
 if TYPE_CHECKING:
     from parallel_pool.specs import Definition
 
 INSTALL = "pip install parallel_pool[atari]"
 
-# names of games that do not follow from the id
-FILES = {"TicTacToe3D": "tic_tac_toe_3d"}
+# what to do about a refusal
+INSTEAD = "parallel_pool.make_vec('ALE/<Game>-v5') plays it through ale_py, in worker processes"
+
+# Games on which our console differs from ALE as far as is known, and how. It holds as long as the
+# table of proofs is empty.
+INEXACT: dict[str, str] = {}
 
 
 def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,17 +29,30 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
 
     Raises:
         MissingDependencyError: ale-py is not installed, or has no such ROM.
+        UnprovenError: our console is not known to play the game as ALE does.
     """
-    if "rom" in options:
-        return dict(options)
-    return {**options, "rom": read_rom(rom_name(definition.id))}
+    name = definition.variant
+    rom = options["rom"] if "rom" in options else read_rom(name)
+    why = reason(name, rom)
+    if why is not None:
+        raise UnprovenError(f"{definition.id} is refused, for {why}: {INSTEAD}")
+    return {**options, "rom": rom}
 
 
-def rom_name(env_id: str) -> str:
-    """Returns ale-py's name of a task's game: "SpaceInvaders-v5" plays space_invaders."""
-    game = env_id.rpartition("-")[0]
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", game)
-    return FILES.get(game, words.lower())
+def reason(name: str, rom: Any) -> str | None:
+    """Says why our console should not play a game; None if it may.
+
+    Args:
+        name: ale-py's name of the game.
+        rom: its program.
+    """
+    if not isinstance(rom, bytes):
+        # what is no program is refused when the options are checked
+        return None
+    why = atari_proofs.reason(name, rom)
+    if why is None or atari_proofs.committed():
+        return why
+    return INEXACT.get(name)
 
 
 @cache

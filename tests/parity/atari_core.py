@@ -43,6 +43,7 @@ def build(extra_flags: tuple[str, ...] = ()) -> Path:
     compiler = os.environ.get("CC") or shutil.which("gcc") or "cc"
     units = [
         *(path for noun in NOUNS for path in sorted(SOURCES.glob(f"{noun}*.c"))),
+        *sorted((SOURCES / "games").glob("*.c")),
         ROOT / "csrc" / "base" / "mt19937.c",
     ]
     digest = hashlib.sha256(" ".join([compiler, *FLAGS, *extra_flags]).encode())
@@ -73,6 +74,7 @@ class Library:
                 [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.POINTER(pointer)],
             ),
             ("cartridge_use_build", integer, [pointer, ctypes.c_char_p]),
+            ("cartridge_drop_rules", None, [pointer]),
             ("cartridge_destroy", None, [pointer]),
             ("console_size", ctypes.c_size_t, []),
             ("console_load", None, [pointer, pointer, ctypes.c_uint32]),
@@ -95,6 +97,8 @@ class Library:
 class Console:
     """One console of the core, under the names that ALEInterface uses."""
 
+    rules = True  # of the game; False: neither score nor end, and the plainest reset
+
     def __init__(
         self, library: Library, game: str, *, seed: int, sticky: float = 0.0, build: str = ""
     ) -> None:
@@ -108,6 +112,8 @@ class Console:
             raise ValueError(f"{game}: the core refuses this ROM with status {status}")
         if build and self.c.pp_cartridge_use_build(self.cartridge, build.encode()) < 0:
             raise ValueError(f"this processor cannot run the build {build!r}")
+        if not self.rules:
+            self.c.pp_cartridge_drop_rules(self.cartridge)
         # the builds use aligned vectors, so the memory is aligned as malloc's is
         self.memory = ctypes.create_string_buffer(self.c.pp_console_size() + 64)
         self.state = ctypes.c_void_p((ctypes.addressof(self.memory) + 63) & ~63)

@@ -133,6 +133,8 @@ INEXACT: dict[str, str] = {
 class Console(atari_core.Console):
     """A console under raw inputs."""
 
+    rules = False
+
     def play(self, script: Script) -> None:
         """Start a game as ALE does."""
         self.c.pp_console_power(self.state, self.cartridge)

@@ -11,13 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arcade.h"
 #include "base/mt19937.h"
-#include "cartridge.h"
 #include "console.h"
-#include "palette.h"
 #include "pp_env.h"
 #include "screen.h"
-#include "title.h"
 
 // ----------------------------------------------------------------------------- constants
 
@@ -26,9 +24,6 @@ enum {
   MAX_PIXELS = 2048,  // of one side of a frame
   MAX_STACK = 64,
   MAX_COUNT = 100000,  // of frames in one step, and of no-ops in a reset
-  NOOP = 0,
-  FIRE = 1,
-  ALL_ACTIONS = 18,
   MAX_EPISODE_STEPS = 27000,
 };
 
@@ -105,7 +100,7 @@ static const pp_option options[NUM_OPTIONS] = {
               .type = PP_OPT_INT,
               .number = -1,
               .low = -1,
-              .high = UINT8_MAX,
+              .high = UINT16_MAX,
               .doc = "the game's mode; -1: its first"},
     [DIFFICULTY] = {.name = "difficulty",
                     .type = PP_OPT_INT,
@@ -155,17 +150,13 @@ static const pp_field fields[NUM_FIELDS] = {
 // ---------------------------------------------------------------------------------- data
 
 // what all environments of a pool share
-typedef struct arcade {
-  pp_cartridge *cartridge;
+typedef struct shared_data {
+  pp_arcade arcade;
   pp_screen *screen;
   int32_t stack_num, frame_skip;
   uint32_t noop_max;
-  int32_t mode, difficulty;  // -1: the game's first
-  float sticky;
-  uint8_t actions[ALL_ACTIONS];
-  int32_t num_actions;
   uint8_t fires, episodic_life, zero_discount, clips;
-} arcade;
+} shared_data;
 
 // plain data, stack_num frames long: a ring of which `oldest` is the first frame of an observation
 typedef struct play {
@@ -179,54 +170,33 @@ typedef struct play {
   uint8_t frames[];
 } play;
 
-static uint8_t *frame_at(const arcade *shared, play *self, int32_t i) {
+static uint8_t *frame_at(const shared_data *shared, play *self, int32_t i) {
   return self->frames + shared->screen->frame_bytes * (size_t)i;
 }
 
 // ------------------------------------------------------------------------------- console
 
 // switches the console on, as EnvPool's constructor does
-static void power_up(const arcade *shared, play *self, uint32_t seed) {
-  pp_console_load(&self->console, shared->cartridge, seed);
-  pp_console_set_sticky(&self->console, shared->sticky);
-  // configure has checked both
-  if (shared->mode >= 0) {
-    (void)pp_console_set_mode(&self->console, shared->cartridge, shared->mode);
-  }
-  if (shared->difficulty >= 0) {
-    (void)pp_console_set_difficulty(&self->console, shared->cartridge, shared->difficulty);
-  }
+static void power_up(const shared_data *shared, play *self, uint32_t seed) {
+  pp_arcade_load(&shared->arcade, &self->console, seed);
   pp_mt19937_seed(&self->noop_random, seed);
   self->has_power = 1;
   self->is_fresh = 1;
 }
 
-// Draws from 0 .. n-1 as std::uniform_int_distribution of libstdc++ does since version 11.
-// Method: Lemire, "Fast random integer generation in an interval", 2019.
-static uint32_t draw_below(pp_mt19937 *random, uint32_t n) {
-  uint64_t product = (uint64_t)pp_mt19937_next(random) * n;
-  if ((uint32_t)product < n) {
-    uint32_t threshold = (0u - n) % n;
-    while ((uint32_t)product < threshold) {
-      product = (uint64_t)pp_mt19937_next(random) * n;
-    }
-  }
-  return (uint32_t)(product >> 32);
-}
-
 // ---------------------------------------------------------------------------------- stack
 
 // Replaces the oldest frame by one of the last screen, pooled with the screen before if asked.
-static void push_frame(const arcade *shared, play *self, int pools) {
+static void push_frame(const shared_data *shared, play *self, int pools) {
   uint8_t *frame = frame_at(shared, self, self->oldest);
   const uint8_t *before = pools ? pp_console_screen_before(&self->console) : NULL;
-  const uint8_t *last = pp_console_draw(&self->console, shared->cartridge);
+  const uint8_t *last = pp_console_draw(&self->console, shared->arcade.cartridge);
   pp_screen_frame(shared->screen, last, before, frame);
   self->oldest = (self->oldest + 1) % shared->stack_num;
 }
 
 // Replaces the oldest frame by the newest.
-static void push_newest_again(const arcade *shared, play *self) {
+static void push_newest_again(const shared_data *shared, play *self) {
   int32_t newest = (self->oldest + shared->stack_num - 1) % shared->stack_num;
   uint8_t *frame = frame_at(shared, self, self->oldest);
   if (newest != self->oldest) {
@@ -238,7 +208,7 @@ static void push_newest_again(const arcade *shared, play *self) {
 // ------------------------------------------------------------------------------- episodes
 
 static int begins_new_game(const pp_env *env, const pp_reset *how) {
-  const arcade *shared = env->shared;
+  const shared_data *shared = env->shared;
   const play *self = env->state;
   int limit_reached = env->max_episode_steps > 0 && *env->elapsed >= env->max_episode_steps;
   return how->forced || self->is_fresh || !shared->episodic_life || limit_reached ||
@@ -246,33 +216,33 @@ static int begins_new_game(const pp_env *env, const pp_reset *how) {
 }
 
 // Plays the no-ops and FIRE of a reset; returns 1 if the game ended meanwhile and began anew.
-static int play_opening(const arcade *shared, play *self, uint32_t noops) {
+static int play_opening(const shared_data *shared, play *self, uint32_t noops) {
   pp_console *console = &self->console;
   int restarted = 0;
   for (uint32_t i = 0; i < noops; i++) {
-    pp_console_act(console, shared->cartridge, NOOP, i + 1 == noops && !shared->fires);
+    pp_console_act(console, shared->arcade.cartridge, PP_NOOP, i + 1 == noops && !shared->fires);
     if (pp_console_game_over(console)) {
-      pp_console_reset_game(console, shared->cartridge);
+      pp_console_reset_game(console, shared->arcade.cartridge);
       restarted = 1;
     }
   }
   if (shared->fires) {
-    pp_console_act(console, shared->cartridge, FIRE, 1);
+    pp_console_act(console, shared->arcade.cartridge, PP_FIRE, 1);
   }
   return restarted;
 }
 
 static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
-  const arcade *shared = env->shared;
+  const shared_data *shared = env->shared;
   play *self = env->state;
   if (!self->has_power) {
     power_up(shared, self, 0);
   }
   int new_game = begins_new_game(env, how);
   // the draw comes first whatever happens, and FIRE counts as one of the frames
-  uint32_t noops = draw_below(&self->noop_random, shared->noop_max) + 1 - shared->fires;
+  uint32_t noops = pp_mt19937_below(&self->noop_random, shared->noop_max) + 1 - shared->fires;
   if (new_game) {
-    pp_console_reset_game(&self->console, shared->cartridge);
+    pp_console_reset_game(&self->console, shared->arcade.cartridge);
   }
   // a game that ends in the no-ops keeps the count of steps, but not the old frames
   result->continues = !new_game;
@@ -288,7 +258,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 }
 
 static int step(pp_env *env, const void *action, pp_result *result) {
-  const arcade *shared = env->shared;
+  const shared_data *shared = env->shared;
   play *self = env->state;
   pp_console *console = &self->console;
   int over = 0;
@@ -298,8 +268,8 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   // only the last two frames are looked at
   self->reward = 0;
   while (left > 0 && !over) {
-    int button = shared->actions[*(const int64_t *)action];
-    self->reward += pp_console_act(console, shared->cartridge, button, left <= 2);
+    int button = shared->arcade.actions[*(const int64_t *)action];
+    self->reward += pp_console_act(console, shared->arcade.cartridge, button, left <= 2);
     over = pp_console_game_over(console);
     left--;
   }
@@ -337,7 +307,7 @@ static int seed(pp_env *env, const pp_seed *words) {
 
 static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
-  const arcade *shared = env->shared;
+  const shared_data *shared = env->shared;
   play *self = env->state;
   if (rows[OBS]) {
     size_t frame_bytes = shared->screen->frame_bytes;
@@ -353,70 +323,35 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
 }
 
 static int render(pp_env *env, pp_image *image) {
-  const arcade *shared = env->shared;
+  const shared_data *shared = env->shared;
   play *self = env->state;
-  image->width = PP_LINE_PIXELS;
-  image->height = shared->cartridge->lines;
-  if (!image->pixels) {
-    return PP_OK;
-  }
-  const uint8_t (*palette)[3] = shared->cartridge->title->pal ? pp_palette_pal : pp_palette_ntsc;
-  const uint8_t *screen = pp_console_draw(&self->console, shared->cartridge);
-  for (int i = 0; i < image->width * image->height; i++) {
-    memcpy(image->pixels + 3 * i, palette[screen[i]], 3);
-  }
-  return PP_OK;
+  return pp_arcade_render(&shared->arcade, &self->console, image);
 }
 
 // --------------------------------------------------------------------------- configuration
 
 static void release(void *memory) {
-  arcade *shared = memory;
-  pp_cartridge_destroy(shared->cartridge);
+  shared_data *shared = memory;
+  pp_arcade_fini(&shared->arcade);
   pp_screen_destroy(shared->screen);
   free(shared);
 }
 
-// Refuses a mode or difficulty that the game lacks, naming those it has.
-static int check_choice(pp_config *config, const char *what, int64_t value, const uint8_t *choices,
-                        int count) {
-  char *text = config->error->text;
-  size_t room = sizeof config->error->text;
-  for (int i = 0; i < count; i++) {
-    if (value < 0 || choices[i] == value) {
-      return PP_OK;
-    }
-  }
-  int used = snprintf(text, room, "%s=%d: choose -1", what, (int)value);
-  for (int i = 0; i < count && used > 0 && (size_t)used < room; i++) {
-    used += snprintf(text + used, room - (size_t)used, ", %d", choices[i]);
-  }
-  return PP_ERR_ARGUMENT;
+static int make_arcade(pp_config *config, shared_data *shared) {
+  const pp_value *values = config->options;
+  const pp_arcade_options chosen = {
+      .rom = &values[ROM],
+      .mode = values[MODE].i,
+      .difficulty = values[DIFFICULTY].i,
+      .sticky = values[STICKY].f,
+      .full_action_space = values[FULL_ACTION_SPACE].i,
+  };
+  return pp_arcade_init(&shared->arcade, config, config->variant, &chosen);
 }
 
-static int make_cartridge(pp_config *config, arcade *shared, const char *name) {
-  const pp_value *rom = &config->options[ROM];
-  int status =
-      pp_cartridge_create((const uint8_t *)rom->s, (size_t)rom->size, name, &shared->cartridge);
-  char *text = config->error->text;
-  if (status == PP_ERR_ATARI_MEMORY) return PP_ERR_MEMORY;
-  if (status < 0) {
-    snprintf(text, sizeof config->error->text, "rom has %d bytes, which is no ROM of %s",
-             (int)rom->size, name);
-    return PP_ERR_ARGUMENT;
-  }
-  const pp_game *game = shared->cartridge->game;
-  shared->mode = (int32_t)config->options[MODE].i;
-  shared->difficulty = (int32_t)config->options[DIFFICULTY].i;
-  status = check_choice(config, "mode", shared->mode, game->modes, game->mode_count);
-  if (status < 0) return status;
-  return check_choice(config, "difficulty", shared->difficulty, game->difficulties,
-                      game->difficulty_count);
-}
-
-static int make_screen(const pp_value *values, arcade *shared) {
+static int make_screen(const pp_value *values, shared_data *shared) {
   const pp_screen_options screen = {
-      .palette = shared->cartridge->title->pal ? pp_palette_pal : pp_palette_ntsc,
+      .palette = pp_arcade_palette(&shared->arcade),
       .rows = SEEN_ROWS,
       .height = (int)values[IMG_HEIGHT].i,
       .width = (int)values[IMG_WIDTH].i,
@@ -429,33 +364,20 @@ static int make_screen(const pp_value *values, arcade *shared) {
   return shared->screen ? PP_OK : PP_ERR_MEMORY;
 }
 
-static void list_actions(const pp_value *values, arcade *shared) {
-  const int8_t *minimal = shared->cartridge->game->actions;
-  while (shared->num_actions < ALL_ACTIONS) {
-    int i = shared->num_actions;
-    if (!values[FULL_ACTION_SPACE].i && minimal[i] < 0) {
-      break;
-    }
-    int action = values[FULL_ACTION_SPACE].i ? i : minimal[i];
-    shared->actions[shared->num_actions++] = (uint8_t)action;
-    shared->fires |= values[USE_FIRE_RESET].i && action == FIRE;
-  }
-}
-
-static void describe(pp_config *config, const arcade *shared) {
+static void describe(pp_config *config, const shared_data *shared) {
   pp_field *obs = &config->fields[OBS];
   obs->shape[0] = (int64_t)shared->stack_num * shared->screen->planes;
   obs->shape[1] = config->options[IMG_HEIGHT].i;
   obs->shape[2] = config->options[IMG_WIDTH].i;
-  config->action.n = shared->num_actions;
+  config->action.n = shared->arcade.num_actions;
   config->state_size = sizeof(play) + shared->screen->frame_bytes * (size_t)shared->stack_num;
 }
 
-static int configure(pp_config *config, const char *game) {
+static int configure(pp_config *config) {
   const pp_value *values = config->options;
-  arcade *shared = calloc(1, sizeof *shared);
+  shared_data *shared = calloc(1, sizeof *shared);
   if (!shared) return PP_ERR_MEMORY;
-  int status = make_cartridge(config, shared, game);
+  int status = make_arcade(config, shared);
   if (status >= 0) status = make_screen(values, shared);
   if (status < 0) {
     release(shared);
@@ -464,11 +386,10 @@ static int configure(pp_config *config, const char *game) {
   shared->stack_num = (int32_t)values[STACK_NUM].i;
   shared->frame_skip = (int32_t)values[FRAME_SKIP].i;
   shared->noop_max = (uint32_t)values[NOOP_MAX].i;
-  shared->sticky = (float)values[STICKY].f;
   shared->episodic_life = values[EPISODIC_LIFE].i != 0;
   shared->zero_discount = values[ZERO_DISCOUNT].i != 0;
   shared->clips = values[REWARD_CLIP].i != 0;
-  list_actions(values, shared);
+  shared->fires = values[USE_FIRE_RESET].i && pp_arcade_has_action(&shared->arcade, PP_FIRE);
   describe(config, shared);
   config->shared = shared;
   return PP_OK;
@@ -476,23 +397,32 @@ static int configure(pp_config *config, const char *game) {
 
 // ------------------------------------------------------------------------------ definitions
 
-static int configure_pong(pp_config *config) {
-  return configure(config, "pong");
-}
-static int configure_breakout(pp_config *config) {
-  return configure(config, "breakout");
-}
+// everything but the names is the same for all games
+#define TASK(game, envpool, ale)                                                              \
+  {                                                                                           \
+      .abi = PP_ENV_ABI,                                                                      \
+      .size = sizeof(pp_env_def),                                                             \
+      .id = envpool "-v5",                                                                    \
+      .family = "atari",                                                                      \
+      .variant = #game,                                                                       \
+      .reference = "envpool 1.2.5 " envpool "-v5",                                            \
+      .reward_threshold = NAN,                                                                \
+      .max_episode_steps = MAX_EPISODE_STEPS,                                                 \
+      .options = options,                                                                     \
+      .num_options = NUM_OPTIONS,                                                             \
+      .state_size = sizeof(play),                                                             \
+      .num_fields = NUM_FIELDS,                                                               \
+      .fields = fields,                                                                       \
+      .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = PP_ACTIONS}, \
+      .configure = configure,                                                                 \
+      .release = release,                                                                     \
+      .seed = seed,                                                                           \
+      .reset = reset,                                                                         \
+      .step = step,                                                                           \
+      .observe = observe,                                                                     \
+      .render = render,                                                                       \
+  },
 
-// everything but what differs between games
-#define GAME(task, configurer)                                                             \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = task, .family = "atari",            \
-  .reference = "envpool 1.2.5 " task, .reward_threshold = NAN,                             \
-  .max_episode_steps = MAX_EPISODE_STEPS, .options = options, .num_options = NUM_OPTIONS,  \
-  .state_size = sizeof(play), .num_fields = NUM_FIELDS, .fields = fields,                  \
-  .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = ALL_ACTIONS}, \
-  .configure = configurer, .release = release, .seed = seed, .reset = reset, .step = step, \
-  .observe = observe, .render = render
-
-const pp_env_def pp_env_pong_v5 = {GAME("Pong-v5", configure_pong)};
-
-const pp_env_def pp_env_breakout_v5 = {GAME("Breakout-v5", configure_breakout)};
+const pp_env_def pp_env_atari_v5[104] = {
+#include "tasks.inl"
+};

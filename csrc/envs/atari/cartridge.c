@@ -180,6 +180,10 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
   return status;
 }
 
+void pp_cartridge_drop_rules(pp_cartridge *c) {
+  c->game = &pp_game_bare;
+}
+
 void pp_cartridge_destroy(pp_cartridge *cartridge) {
   if (cartridge) free(cartridge->counting);
   free(cartridge);

@@ -69,6 +69,9 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
 // status if this processor cannot; only before any console uses the cartridge
 int pp_cartridge_use_build(pp_cartridge *cartridge, const char *build);
 
+// play without the game's rules (pp_game_bare), for proofs; only before any console uses it
+void pp_cartridge_drop_rules(pp_cartridge *cartridge);
+
 // free a cartridge that no console uses any more; nullable
 void pp_cartridge_destroy(pp_cartridge *cartridge);
 

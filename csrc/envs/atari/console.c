@@ -81,8 +81,8 @@ static void move_paddle(pp_machine *m, int paddle, int change) {
   set_paddle(m, paddle, to);
 }
 
-// turn an action into the state of the controllers' pins
-static void set_controls(pp_console *c, const pp_cartridge *cart, int action) {
+// turn an action into the state of the controllers' pins; strength: of a paddle's turn, 0 to 1
+static void set_controls(pp_console *c, const pp_cartridge *cart, int action, float strength) {
   pp_machine *m = &c->machine;
   unsigned parts = action_parts[action];
   m->port_a = 0xff;
@@ -90,8 +90,9 @@ static void set_controls(pp_console *c, const pp_cartridge *cart, int action) {
   bool swapped = cart->title->swapped;
   if (cart->title->paddles) {
     int paddle = swapped ? 1 : 0;
-    if (parts & RIGHT) move_paddle(m, paddle, -PADDLE_STEP);
-    if (parts & LEFT) move_paddle(m, paddle, PADDLE_STEP);
+    int step = (int)(PADDLE_STEP * strength);
+    if (parts & RIGHT) move_paddle(m, paddle, -step);
+    if (parts & LEFT) move_paddle(m, paddle, step);
     if (parts & FIRE) m->port_a &= (uint8_t)(paddle ? ~0x40u : ~0x80u);
     return;
   }
@@ -100,12 +101,27 @@ static void set_controls(pp_console *c, const pp_cartridge *cart, int action) {
   if (parts & FIRE) m->trigger[swapped] = 0;
 }
 
+// let the game's rule see what a frame has left in memory
+static void keep_score(pp_console *c, const pp_cartridge *cart) {
+  const pp_rule *rule = cart->game->rule;
+  if (rule == NULL) return;
+  if (!cart->has_ram) {
+    rule->step(&c->score, c->machine.ram);
+    return;
+  }
+  uint8_t memory[sizeof c->machine.ram + PP_MAPPER_RAM];
+  memcpy(memory, c->machine.ram, sizeof c->machine.ram);
+  memcpy(memory + sizeof c->machine.ram, c->machine.banks.ram, PP_MAPPER_RAM);
+  rule->step(&c->score, memory);
+}
+
 void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsigned pressed,
                      int frames) {
   for (int i = 0; i < frames; ++i) {
-    set_controls(c, cart, action);
+    set_controls(c, cart, action, 1);
     c->machine.port_b = (uint8_t)(c->switches & ~pressed);
     run_frame(c, cart, false);
+    keep_score(c, cart);
   }
   c->machine.port_b = c->switches;
 }
@@ -124,7 +140,6 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   pp_machine before = *m;
   memset(m, 0, sizeof *m);
   memcpy(m->ram, before.ram, sizeof m->ram);
-  memset(&c->score, 0, sizeof c->score);
   draw_timer(c);
   for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; ++i) {
     m->banks.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
@@ -139,27 +154,44 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   m->tia.stale = (1u << PP_OBJECTS) - 1;
   for (int i = 0; i < 4; ++i) set_paddle(m, i, i < 2 ? PADDLE_MIDDLE : 0);
   c->held_action = 0;
+  c->held_strength = 1;
   c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);
+}
+
+static void start_score(pp_console *c, const pp_cartridge *cart) {
+  const pp_rule *rule = cart->game->rule;
+  memset(&c->score, 0, sizeof c->score);
+  if (rule && rule->reset) rule->reset(&c->score);
 }
 
 static void select_mode(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
-  if (game->mode_byte < 0) return;
-  // a program that has no such mode would never get there
-  for (int tries = 0; tries < 256 && c->machine.ram[game->mode_byte] != c->mode; ++tries) {
-    pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames);
-    pp_console_idle(c, cart, 0, 0, 1);
+  if (game->mode_byte >= 0) {
+    int at = pp_game_mode(game, c->mode);
+    int wanted = game->mode_values ? game->mode_values[at] : c->mode;
+    const uint8_t *byte = &c->machine.ram[game->mode_byte];
+    // a program that has no such mode would never get there
+    for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
+      pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames);
+      ++c->waited;
+      pp_console_idle(c, cart, 0, 0, 1);
+    }
   }
-  pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
+  pp_console_idle(c, cart, 0, RESET_SWITCH, game->soft);
 }
 
 void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
   pp_console_power(c, cart);
   pp_console_idle(c, cart, 0, 0, 60);
   pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
-  cart->game->reset(&c->score);
+  start_score(c, cart);
+  c->waited = 0;
   select_mode(c, cart);
   pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
+  // these are played past the generator of sticky actions
+  for (const pp_opening *o = cart->game->start; o && o->frames; ++o) {
+    pp_console_idle(c, cart, o->action, 0, o->frames);
+  }
 }
 
 size_t pp_console_size(void) {
@@ -171,7 +203,7 @@ void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_se
   pp_mt19937_seed(&c->system_random, SYSTEM_SEED);
   pp_mt19937_seed(&c->action_random, random_seed);
   c->mode = cart->game->modes[0];
-  c->difficulty = cart->game->difficulties[0];
+  while (!(cart->game->difficulties >> c->difficulty & 1)) ++c->difficulty;
 
   // RAM holds chance values when the console is made; the program first runs for sixty frames in
   // which ALE finds out the television standard, and what it leaves in RAM stays
@@ -185,24 +217,15 @@ void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_se
 
 // ---------------------------------------------------------------------------- settings
 
-static bool contains(const uint8_t *values, int count, int value) {
-  for (int i = 0; i < count; ++i) {
-    if (values[i] == value) return true;
-  }
-  return false;
-}
-
 int pp_console_set_mode(pp_console *c, const pp_cartridge *cart, int mode) {
-  if (!contains(cart->game->modes, cart->game->mode_count, mode)) return PP_ERR_ATARI_MODE;
-  c->mode = (uint8_t)mode;
+  if (pp_game_mode(cart->game, mode) < 0) return PP_ERR_ATARI_MODE;
+  c->mode = (uint16_t)mode;
   return 0;
 }
 
 int pp_console_set_difficulty(pp_console *c, const pp_cartridge *cart, int difficulty) {
-  const pp_game *game = cart->game;
-  if (!contains(game->difficulties, game->difficulty_count, difficulty)) {
-    return PP_ERR_ATARI_DIFFICULTY;
-  }
+  bool exists = 0 <= difficulty && difficulty < 8 && cart->game->difficulties >> difficulty & 1;
+  if (!exists) return PP_ERR_ATARI_DIFFICULTY;
   c->difficulty = (uint8_t)difficulty;
   return 0;
 }
@@ -213,18 +236,28 @@ void pp_console_set_sticky(pp_console *c, float probability) {
 
 // ---------------------------------------------------------------------------- play
 
-int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, int draw) {
+void pp_console_wait(pp_console *c, int action, float strength) {
   // ALE draws for both players in every frame, even if no action can stick
   uint32_t word = pp_mt19937_next(&c->action_random);
   (void)pp_mt19937_next(&c->action_random);
-  if (word * 0x1p-32 >= (double)c->sticky) c->held_action = (uint8_t)action;
+  if (word * 0x1p-32 < (double)c->sticky) return;
+  c->held_action = (uint8_t)action;
+  c->held_strength = strength;
+}
 
+int pp_console_act_by(pp_console *c, const pp_cartridge *cart, int action, float strength,
+                      int draw) {
+  pp_console_wait(c, action, strength);
   if (c->score.over) return 0;
-  set_controls(c, cart, c->held_action);
+  set_controls(c, cart, c->held_action, c->held_strength);
   c->machine.port_b = c->switches;
   run_frame(c, cart, draw != 0);
-  cart->game->step(&c->score, c->machine.ram);
+  keep_score(c, cart);
   return c->score.reward;
+}
+
+int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, int draw) {
+  return pp_console_act_by(c, cart, action, 1, draw);
 }
 
 int pp_console_game_over(const pp_console *c) {

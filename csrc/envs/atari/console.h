@@ -19,9 +19,12 @@ typedef struct pp_console {
   uint8_t shown;          // the screen of the last frame
   uint8_t brief;          // the last frame did not cover the screen
   uint8_t held_action;
-  uint8_t mode, difficulty;
+  uint8_t difficulty;
   uint8_t switches;  // port B with this difficulty and no switch pressed
-  float sticky;      // probability that an action is ignored in favour of the one before it
+  uint16_t mode;
+  uint16_t waited;  // frames of the last reset that ALE counts as played: those after SELECT
+  float held_strength;
+  float sticky;  // probability that an action is ignored in favour of the one before it
   pp_score score;
   pp_mt19937 system_random;  // RAM and timer at power-up
   pp_mt19937 action_random;  // sticky actions
@@ -55,6 +58,13 @@ void pp_console_idle(pp_console *console, const pp_cartridge *cartridge, int act
 // run one frame with an action of ALE's list (0..17) and return its reward; draw = 0: the screen of
 // this frame will not be looked at
 int pp_console_act(pp_console *console, const pp_cartridge *cartridge, int action, int draw);
+
+// the same with a paddle turned by a part of its usual step, 0 to 1
+int pp_console_act_by(pp_console *console, const pp_cartridge *cartridge, int action,
+                      float strength, int draw);
+
+// hold the action that the next frame would be played with, and play none
+void pp_console_wait(pp_console *console, int action, float strength);
 
 int pp_console_game_over(const pp_console *console);
 int pp_console_lives(const pp_console *console);

@@ -1,33 +1,44 @@
-// game.h: the rules of a game: what its memory says about score, lives and end.
+// game.h: what ALE knows of a game: its rule, its actions, and how a new one is begun.
 #ifndef PP_ENVS_ATARI_GAME_H_
 #define PP_ENVS_ATARI_GAME_H_
 
 #include <stdint.h>
 
-// what the rules remember of the last frame
-typedef struct pp_score {
-  int32_t score, reward, lives;
-  uint8_t over, started;
-} pp_score;
+#include "rule.h"
+
+// an action and the number of frames that it is held
+typedef struct pp_opening {
+  uint8_t action, frames;
+} pp_opening;
 
 typedef struct pp_game {
   const char *name;       // as ale-py spells it
-  const int8_t *actions;  // the minimal action set, ended by -1
-  const uint8_t *modes;
+  const pp_rule *rule;    // null: none is known
+  uint32_t actions;       // bit a: action a of ALE's eighteen is in the minimal set
+  uint8_t difficulties;   // bit d: there is a difficulty d; the lowest is the default
+  const uint16_t *modes;  // the first is the default
   int mode_count;
-  int mode_byte;      // address in RAM of the mode's number; -1: a single mode, never selected
-  int select_frames;  // how long SELECT is held to get to the next mode
-  const uint8_t *difficulties;
-  int difficulty_count;
 
-  void (*reset)(pp_score *score);
-  void (*step)(pp_score *score, const uint8_t *ram);
+  // A mode is chosen by holding SELECT for select_frames, waiting one, and looking at a byte of
+  // RAM, until that holds the mode; then RESET is held for `soft` frames.
+  int mode_byte;               // address in RAM; -1: SELECT is never pressed
+  uint8_t mode_mask;           // bits of it that tell the mode
+  const uint8_t *mode_values;  // what they are in each mode; null: the mode's number
+  int select_frames, soft;
+
+  const pp_opening *start;  // played after the last RESET, ended by 0 frames; null: nothing
 } pp_game;
 
-// rules of the game of this name, or NULL
+// what is known of the game of this name, or null
 const pp_game *pp_game_find(const char *name);
 
-// the rules of nothing: no score, no end, one mode; to look at a console without them
+// every game, in the order of their names; *count says how many
+const pp_game *pp_game_list(int *count);
+
+// the place of a mode in the game's list; negative if it has no such one
+int pp_game_mode(const pp_game *game, int mode);
+
+// nothing is known: no score, no end, one mode; to look at a console without rules
 extern const pp_game pp_game_bare;
 
 #endif  // PP_ENVS_ATARI_GAME_H_

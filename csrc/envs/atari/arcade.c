@@ -1,0 +1,117 @@
+// arcade.c: makes cartridges for pools, and refuses what a game does not have.
+#include "arcade.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "palette.h"
+#include "title.h"
+
+// ---------------------------------------------------------------------------- refusals
+
+// says that a value is none of the game's, and which are; -1 stands for the first of them
+static int refuse(pp_config *config, const char *what, int64_t value, const uint16_t *choices,
+                  int count) {
+  char *text = config->error->text;
+  size_t room = sizeof config->error->text;
+  int used = snprintf(text, room, "%s=%lld: choose -1", what, (long long)value);
+  for (int i = 0; i < count && used > 0 && (size_t)used < room; ++i) {
+    used += snprintf(text + used, room - (size_t)used, ", %d", choices[i]);
+  }
+  // a game may have more than there is room for
+  if ((size_t)used >= room) memcpy(text + room - 4, "...", 4);
+  return PP_ERR_ARGUMENT;
+}
+
+static int check_mode(pp_config *config, const pp_game *game, int64_t mode) {
+  for (int i = 0; i < game->mode_count; ++i) {
+    if (mode == -1 || mode == game->modes[i]) return PP_OK;
+  }
+  return refuse(config, "mode", mode, game->modes, game->mode_count);
+}
+
+static int check_difficulty(pp_config *config, const pp_game *game, int64_t difficulty) {
+  uint16_t choices[8];
+  int count = 0;
+  for (int i = 0; i < 8; ++i) {
+    if (game->difficulties >> i & 1) choices[count++] = (uint16_t)i;
+  }
+  for (int i = 0; i < count; ++i) {
+    if (difficulty == -1 || difficulty == choices[i]) return PP_OK;
+  }
+  return refuse(config, "difficulty", difficulty, choices, count);
+}
+
+// ---------------------------------------------------------------------------- the arcade
+
+static int make_cartridge(pp_arcade *arcade, pp_config *config, const char *game,
+                          const pp_value *rom) {
+  const uint8_t *bytes = (const uint8_t *)rom->s;
+  size_t size = (size_t)rom->size;
+  int status = pp_cartridge_create(bytes, size, game, &arcade->cartridge);
+  if (status == PP_ERR_ATARI_MEMORY) return PP_ERR_MEMORY;
+  if (status >= 0) return PP_OK;
+  const char *why = status == PP_ERR_ATARI_GAME ? "%s is no game (%zu bytes of rom)"
+                                                : "rom of %s has %zu bytes, as no cartridge has";
+  snprintf(config->error->text, sizeof config->error->text, why, game, size);
+  return PP_ERR_ARGUMENT;
+}
+
+static void list_actions(pp_arcade *arcade, int all) {
+  for (int action = 0; action < PP_ACTIONS; ++action) {
+    if (!all && !(arcade->cartridge->game->actions >> action & 1)) continue;
+    arcade->actions[arcade->num_actions++] = (uint8_t)action;
+  }
+}
+
+int pp_arcade_init(pp_arcade *arcade, pp_config *config, const char *game,
+                   const pp_arcade_options *options) {
+  int status = make_cartridge(arcade, config, game, options->rom);
+  if (status < 0) return status;
+  const pp_game *facts = arcade->cartridge->game;
+  status = check_mode(config, facts, options->mode);
+  if (status >= 0) status = check_difficulty(config, facts, options->difficulty);
+  if (status < 0) return status;
+  arcade->mode = (int32_t)options->mode;
+  arcade->difficulty = (int32_t)options->difficulty;
+  arcade->sticky = (float)options->sticky;
+  list_actions(arcade, options->full_action_space != 0);
+  return PP_OK;
+}
+
+void pp_arcade_fini(pp_arcade *arcade) {
+  pp_cartridge_destroy(arcade->cartridge);
+  arcade->cartridge = NULL;
+}
+
+int pp_arcade_has_action(const pp_arcade *arcade, int action) {
+  return memchr(arcade->actions, action, (size_t)arcade->num_actions) != NULL;
+}
+
+// ---------------------------------------------------------------------------- consoles
+
+void pp_arcade_load(const pp_arcade *arcade, pp_console *console, uint32_t random_seed) {
+  const pp_cartridge *cartridge = arcade->cartridge;
+  pp_console_load(console, cartridge, random_seed);
+  pp_console_set_sticky(console, arcade->sticky);
+  // init has checked both
+  if (arcade->mode >= 0) (void)pp_console_set_mode(console, cartridge, arcade->mode);
+  if (arcade->difficulty < 0) return;
+  (void)pp_console_set_difficulty(console, cartridge, arcade->difficulty);
+}
+
+const uint8_t (*pp_arcade_palette(const pp_arcade *arcade))[3] {
+  return arcade->cartridge->title->pal ? pp_palette_pal : pp_palette_ntsc;
+}
+
+int pp_arcade_render(const pp_arcade *arcade, pp_console *console, pp_image *image) {
+  image->width = PP_LINE_PIXELS;
+  image->height = arcade->cartridge->lines;
+  if (!image->pixels) return PP_OK;
+  const uint8_t (*palette)[3] = pp_arcade_palette(arcade);
+  const uint8_t *screen = pp_console_draw(console, arcade->cartridge);
+  for (int i = 0; i < image->width * image->height; ++i) {
+    memcpy(image->pixels + 3 * i, palette[screen[i]], 3);
+  }
+  return PP_OK;
+}

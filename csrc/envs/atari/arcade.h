@@ -1,0 +1,50 @@
+// arcade.h: what environments of Atari games share, whichever API they follow.
+#ifndef PP_ENVS_ATARI_ARCADE_H_
+#define PP_ENVS_ATARI_ARCADE_H_
+
+#include <stdint.h>
+
+#include "console.h"
+#include "pp_env.h"
+
+enum {
+  PP_NOOP = 0,
+  PP_FIRE = 1,
+  PP_ACTIONS = 18,  // of ALE's joystick
+};
+
+// the cartridge, and what was chosen for all consoles of a pool
+typedef struct pp_arcade {
+  pp_cartridge *cartridge;
+  int32_t mode, difficulty;  // -1: the game's first
+  float sticky;              // probability that a frame repeats the action before it
+  int32_t num_actions;
+  uint8_t actions[PP_ACTIONS];  // those of the action space, in ALE's order
+} pp_arcade;
+
+typedef struct pp_arcade_options {
+  const pp_value *rom;  // the program's bytes
+  int64_t mode, difficulty;
+  double sticky;
+  int64_t full_action_space;  // all eighteen actions, else those that the game uses
+} pp_arcade_options;
+
+// Fill in a zeroed arcade for a game by ale-py's name of it; on error the status is negative,
+// config->error says why, and the arcade may be finished.
+int pp_arcade_init(pp_arcade *arcade, pp_config *config, const char *game,
+                   const pp_arcade_options *options);
+void pp_arcade_fini(pp_arcade *arcade);
+
+// is it part of the action space?
+int pp_arcade_has_action(const pp_arcade *arcade, int action);
+
+// switch a console on, as ALE does with loadROM after setInt("random_seed", ...), and choose
+void pp_arcade_load(const pp_arcade *arcade, pp_console *console, uint32_t random_seed);
+
+// red, green and blue of each palette index
+const uint8_t (*pp_arcade_palette(const pp_arcade *arcade))[3];
+
+// the last screen, or its size alone: what the callback `render` does
+int pp_arcade_render(const pp_arcade *arcade, pp_console *console, pp_image *image);
+
+#endif  // PP_ENVS_ATARI_ARCADE_H_
