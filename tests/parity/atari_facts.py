@@ -26,8 +26,59 @@ class Choice(NamedTuple):
 
 # learnt by experiment; games not listed never press SELECT
 CHOICES: dict[str, Choice] = {
+    "air_raid": Choice(42, 1),
+    "alien": Choice(1, 1),
+    "asteroids": Choice(0, 2),
+    "atlantis": Choice(13, 2),
+    "bank_heist": Choice(0, 1),
+    "basic_math": Choice(69, 2),
+    "battle_zone": Choice(33, 2),
+    "bowling": Choice(2, 2),
     "breakout": Choice(50, 1),
+    "centipede": Choice(38, 2),
+    "chopper_command": Choice(96, 2),
+    "crazy_climber": Choice(0, 2),
+    "crossbow": Choice(13, 2, values=(1, 3, 5, 7)),
+    "defender": Choice(27, 2),
+    "demon_attack": Choice(106, 1),
+    "flag_capture": Choice(86, 2),
+    "freeway": Choice(0, 1),
+    "frogger": Choice(93, 2, values=(1, 3, 5)),
+    "frostbite": Choice(0, 1),
+    "galaxian": Choice(51, 1),
+    "gravitar": Choice(0, 10),
+    "hangman": Choice(110, 2),
+    "haunted_house": Choice(76, 2),
+    "hero": Choice(0, 1),
+    "human_cannonball": Choice(16, 2, values=(48, 6, 12, 18, 24, 30, 36, 42)),
+    "ice_hockey": Choice(0, 2),
+    "jamesbond": Choice(94, 2),
+    "kangaroo": Choice(58, 2, 0x7F),
+    "king_kong": Choice(108, 2, values=(0, 2, 4, 6)),
+    "mario_bros": Choice(0, 5),
+    "mr_do": Choice(0, 5),
+    "ms_pacman": Choice(19, 10, values=(3, 0, 1, 2)),
+    "name_this_game": Choice(94, 2),
+    "othello": Choice(94, 2, values=(1, 2, 3)),
+    "pacman": Choice(52, 2, values=(100, 79, 82, 85, 88, 91, 94, 97)),
     "pong": Choice(22, 2),
+    "pooyan": Choice(20, 2, values=(64, 66, 68, 70)),
+    "private_eye": Choice(0, 2),
+    "space_invaders": Choice(92, 2),
+    "space_war": Choice(3, 2, values=(5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)),
+    "star_gunner": Choice(116, 14),
+    "surround": Choice(121, 2, values=(1, 3)),
+    "tennis": Choice(0, 2),
+    "tic_tac_toe_3d": Choice(8, 2),
+    "turmoil": Choice(106, 2),
+    "tutankham": Choice(43, 2),
+    "video_checkers": Choice(
+        48, 1, values=(1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 18, 19, 20, 21, 22, 23, 24, 25)
+    ),
+    "video_chess": Choice(106, 1),
+    "video_pinball": Choice(32, 2),
+    "yars_revenge": Choice(0, 1, values=(192, 194, 196, 198)),
+    "zaxxon": Choice(2, 10),
 }
 
 
@@ -80,8 +131,9 @@ def fields(name: str, known: Facts) -> list[str]:
             row.append(f".mode_values = {values(choice.values)}")
         row.append(f".mode_mask = {choice.mask:#04x}")
         row.append(f".select_frames = {choice.frames}")
-    if script.soft:
-        row.append(f".soft = {script.soft}")
+    soft = 4 if choice else script.soft
+    if soft:
+        row.append(f".soft = {soft}")
     if script.start:
         openings = "".join(f"{{{action}, {frames}}}, " for action, frames in script.start)
         row.append(f".start = (const pp_opening[]){{{openings}{{0}}}}")
