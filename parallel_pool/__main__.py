@@ -1,4 +1,4 @@
-"""The command line: `python -m parallel_pool demo` and `python -m parallel_pool bench`."""
+"""The command line: `python -m parallel_pool` with `demo`, `bench` or `prove-atari`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 import parallel_pool
 
 INTERRUPTED = 130
+# of a game, in a proof worth a row in the package's table
+FRAMES = 20_000
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,6 +41,22 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "bench", add_help=False, help="measures side by side with the rivals: bench --help"
     )
+    prove = commands.add_parser(
+        "prove-atari", help="plays Atari games on our console and on ale_py's, frame by frame"
+    )
+    prove.add_argument("games", nargs="*", metavar="GAME", help="ale_py's names (all games)")
+    prove.add_argument(
+        "--frames",
+        type=count,
+        default=FRAMES,
+        metavar="N",
+        help=f"frames of a game, and a twentieth of that in each of its modes ({FRAMES})",
+    )
+    prove.add_argument("--session", type=count, metavar="N", help="only this part of one game")
+    prove.add_argument("--jobs", type=count, metavar="N", help="processes (one for each core)")
+    prove.add_argument(
+        "--write", action="store_true", help="puts what came of it into the package's table"
+    )
     return made
 
 
@@ -53,6 +71,17 @@ def positive(text: str) -> float:
     return value
 
 
+def count(text: str) -> int:
+    """Reads a number of things."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: give 1 or more")
+    return value
+
+
 def demo(out: Path, seconds: float) -> int:
     """Runs the demo; returns the exit status."""
     try:
@@ -60,6 +89,32 @@ def demo(out: Path, seconds: float) -> int:
     except ModuleNotFoundError as error:
         return missing(error.name or str(error), "demo")
     return run(out, seconds)
+
+
+def prove_atari(options: argparse.Namespace) -> int:
+    """Runs the proof; returns the exit status."""
+    try:
+        from parallel_pool.prove_atari import run
+    except ModuleNotFoundError as error:
+        return missing(error.name or str(error), "prove-atari", "demo")
+    from parallel_pool._native import ffi, lib
+    from parallel_pool.envs.atari_proofs import PATH
+
+    return run(
+        options.games,
+        options.frames,
+        jobs=options.jobs or lib.pp_usable_cores(ffi.NULL),
+        only=options.session,
+        table=PATH if options.write else None,
+    )
+
+
+def check_proof(command: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Ends the process where options of `prove-atari` don't go together."""
+    if options.session is not None and len(options.games) != 1:
+        command.error(f"--session {options.session}: name the one game whose session it is")
+    if options.write and (options.session is not None or options.frames < FRAMES):
+        command.error(f"--write: a proof has all sessions of {FRAMES} frames or more")
 
 
 def bench(arguments: Sequence[str]) -> int:
@@ -79,11 +134,11 @@ def bench(arguments: Sequence[str]) -> int:
     return status
 
 
-def missing(name: str, extra: str) -> int:
+def missing(name: str, command: str, extra: str | None = None) -> int:
     """Says in one sentence what to install; returns the exit status."""
     print(
-        f"the {extra} needs {name.partition('.')[0]}, which is not installed:"
-        f" pip install 'parallel_pool[{extra}]'",
+        f"the {command} needs {name.partition('.')[0]}, which is not installed:"
+        f" pip install 'parallel_pool[{extra or command}]'",
         file=sys.stderr,
     )
     return 1
@@ -98,6 +153,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return bench(others)
         if others:
             command.error(f"unrecognized arguments: {' '.join(others)}")
+        if options.command == "prove-atari":
+            check_proof(command, options)
+            return prove_atari(options)
         return demo(options.out, options.seconds)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -27,10 +27,10 @@ HEAVY = {
     "pettingzoo": ("compat/pettingzoo.py", "envs/python"),
     "dm_env": ("compat/dm_env.py", "envs/python"),
     "mujoco": ("envs/mujoco",),
-    "ale_py": ("envs/atari", "demo"),
+    "ale_py": ("envs/atari", "demo", "prove_atari/"),
     "cv2": ("demo",),
     "matplotlib": ("demo",),
-    "rich": ("demo",),
+    "rich": ("demo", "prove_atari/"),
     "ray": (),
 }
 

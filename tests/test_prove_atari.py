@@ -1,0 +1,491 @@
+"""The proof of Atari's games: what it plays, that it sees every difference, what it writes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from parallel_pool import __main__ as cli
+from parallel_pool import prove_atari
+from parallel_pool.envs import atari_proofs
+from parallel_pool.envs.atari_proofs import Proof
+from parallel_pool.prove_atari import game, match
+from parallel_pool.prove_atari.crew import Crew
+from parallel_pool.prove_atari.match import Outcome
+from parallel_pool.prove_atari.schedule import LONGEST, STYLES, Session, Style, parts, schedule
+from parallel_pool.prove_atari.sides import Frame
+from tests.programs import Done, Program
+
+MODES, DIFFICULTIES = (0, 3, 7), (0, 1)
+
+
+class Toy:
+    """A made-up console: numbers that depend on all that was done to it.
+
+    Attributes:
+        flaw: what is wrong with it, from its hundredth frame on.
+        restored: how often it was put back, by whether that was elsewhere.
+    """
+
+    num_actions = 6
+
+    def __init__(self, session: Session, flaw: str = "") -> None:
+        self.flaw = flaw
+        self.frame_skip = session.style.frame_skip
+        self.state = (session.number, 0)
+        self.saved = self.state
+        self.frames = 0
+        self.restored: Counter[bool] = Counter()
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.frames > 100
+
+    def reset(self) -> Frame:
+        number = self.state[0]
+        self.state = (number + 1, 0)
+        if self.flaw == "reset" and self.is_wrong:
+            self.state = (number, 0)
+        return self.frame(0)
+
+    def step(self, action: int) -> Frame:
+        if self.flaw == "raises" and self.is_wrong:
+            raise MemoryError("no more")
+        number, age = self.state
+        self.frames += self.frame_skip
+        self.state = ((number * 33 + action + 1) % 2**40, age + 1)
+        return self.frame(number % 3)
+
+    def frame(self, reward: int) -> Frame:
+        number, age = self.state
+        seen = np.frombuffer(hashlib.sha512(b"%d" % number).digest() * 2, np.uint8).copy()
+        screen = np.resize(seen, (5, 4, 3))
+        lives = 4 - age // 60
+        over = lives == 0
+        wrong = self.flaw if self.is_wrong else ""
+        if wrong == "ram":
+            seen[77] ^= 1
+        if wrong == "screen":
+            screen[4, 3, 2] ^= 1
+        if wrong == "size":
+            screen = screen[:4]
+        return Frame(
+            reward + (wrong == "reward"),
+            lives - (wrong == "lives"),
+            over != (wrong == "over"),
+            seen,
+            screen,
+        )
+
+    def save(self) -> None:
+        self.saved = self.state
+
+    def restore(self, *, elsewhere: bool) -> None:
+        self.restored[elsewhere] += 1
+        self.state = self.saved
+        if self.flaw == "restore" or (self.flaw == "elsewhere" and elsewhere):
+            self.state = (self.saved[0] + 1, self.saved[1])
+        if self.flaw == "forgets":
+            self.state = (self.saved[0], 0)
+
+    def close(self) -> None:
+        pass
+
+
+class FewActions(Toy):
+    num_actions = 5
+
+
+def session(frames: int = 1500, **style: int) -> Session:
+    return Session("pong", 3, frames, Style(**{"hold": 4, **style}))
+
+
+def outcome(flaw: str, frames: int = 1500) -> Outcome:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(game, "Theirs", Toy)
+        patch.setattr(game, "Ours", lambda each: Toy(each, flaw))
+        return game.play(session(frames))
+
+
+# ----------------------------------------------------------------------------------- matches --
+
+
+@pytest.mark.parametrize("frame_skip", [1, 4])
+def test_what_is_equal_is_played_to_the_end(frame_skip: int) -> None:
+    each = session(2000, frame_skip=frame_skip)
+    ours, theirs = Toy(each), Toy(each)
+    played = match.Match(each, ours, theirs)
+    played.play()
+    assert played.frames == theirs.frames == 2000
+    assert played.games > 2000 // frame_skip // 240
+    # what is played once more after a restore is played by ours alone
+    assert ours.frames > theirs.frames
+    assert theirs.restored == {}
+    if frame_skip == 1:
+        assert ours.restored[False] and ours.restored[True]
+
+
+@pytest.mark.parametrize(
+    ("flaw", "words"),
+    [
+        ("ram", "1 bytes of RAM, first at 0x4d: "),
+        ("screen", "1 pixels of the screen, first in row 4, column 3: ["),
+        ("size", "screen of shape (4, 4, 3) instead of (5, 4, 3)"),
+        ("reward", "reward "),
+        ("lives", "lives "),
+        ("over", "game over "),
+        ("reset", "bytes of RAM"),
+        ("raises", "MemoryError: no more"),
+        ("restore", "after its state was put into "),
+        ("elsewhere", "after its state was put into another environment"),
+        ("forgets", "after its state was put into "),
+    ],
+)
+def test_a_difference_is_seen(flaw: str, words: str) -> None:
+    found = outcome(flaw)
+    assert found.difference is not None
+    assert words in found.difference
+    assert 0 < found.frames < 1500
+    if flaw in ("ram", "screen", "reward", "lives", "over", "raises"):
+        # at once, and nothing else is said to differ
+        assert found.frames <= 101
+        assert "; " not in found.difference
+    assert outcome(flaw) == found
+
+
+def test_another_set_of_actions_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(game, "Theirs", Toy)
+    monkeypatch.setattr(game, "Ours", FewActions)
+    assert game.play(session()).difference == "5 actions instead of 6"
+
+
+def test_a_console_that_can_not_be_made_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Session) -> Toy:
+        raise ValueError("mode=3: choose -1, 0")
+
+    monkeypatch.setattr(game, "Ours", refuse)
+    assert game.play(session()) == Outcome(session(), 0, 0, "ValueError: mode=3: choose -1, 0")
+
+
+def test_long_actions_are_held() -> None:
+    played: dict[int, list[int]] = {}
+
+    class Told(Toy):
+        def step(self, action: int) -> Frame:
+            played.setdefault(hold, []).append(action)
+            return super().step(action)
+
+    for hold in (1, 30):
+        each = session(1500, hold=hold)
+        match.Match(each, Toy(each), Told(each)).play()
+    changes = {hold: np.count_nonzero(np.diff(actions)) for hold, actions in played.items()}
+    assert changes[1] > 1000
+    assert 20 < changes[30] < 80
+
+
+# ---------------------------------------------------------------------------------- schedule --
+
+
+@pytest.mark.parametrize("frames", [1, 600, 20_000, 200_000])
+def test_schedule_plays_everything(frames: int) -> None:
+    sessions = schedule("pong", MODES, DIFFICULTIES, frames)
+    assert [each.number for each in sessions] == list(range(1, len(sessions) + 1))
+    assert sum(each.frames for each in sessions if each.mode is None) == frames
+    played: Counter[tuple[int | None, int | None]] = Counter()
+    for each in sessions:
+        played[each.mode, each.difficulty] += each.frames
+        assert 0 < each.frames <= LONGEST
+    assert played.keys() - {(None, None)} == {(m, d) for m in MODES for d in DIFFICULTIES}
+    for mode in MODES:
+        assert sum(played[mode, difficulty] for difficulty in DIFFICULTIES) >= frames // 20
+    if frames >= 20_000:
+        assert {each.style for each in sessions if each.mode is None} == set(STYLES)
+
+
+def test_styles_differ_in_all_they_can() -> None:
+    assert {style.frame_skip for style in STYLES} >= {1, 4}
+    assert {style.full_actions for style in STYLES} == {False, True}
+    assert {style.sticky > 0 for style in STYLES} == {False, True}
+    assert min(style.hold for style in STYLES) == 1
+    assert max(style.hold for style in STYLES) >= 60
+
+
+def test_parts_are_even() -> None:
+    assert list(parts(10, 4)) == [2, 3, 2, 3]
+    assert list(parts(1, 1)) == [1]
+
+
+# --------------------------------------------------------------------------------- the command --
+
+
+@pytest.fixture
+def toys(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Games that are toys; returns their flaws, by ROM."""
+    flaws: dict[str, str] = {}
+    known = SimpleNamespace(
+        getAvailableModes=lambda: MODES, getAvailableDifficulties=lambda: DIFFICULTIES
+    )
+    monkeypatch.setattr(game, "oracle", lambda rom: known)
+    monkeypatch.setattr(game, "Theirs", Toy)
+    monkeypatch.setattr(game, "Ours", lambda each: Toy(each, flaws.get(each.rom, "")))
+    monkeypatch.setattr(prove_atari, "ids", lambda: {"breakout": "", "freeway": "", "pong": ""})
+    return flaws
+
+
+def prove(*arguments: str) -> int:
+    """Runs the command in this process."""
+    return cli.main(["prove-atari", "--jobs", "1", *arguments])
+
+
+def test_equal_games_are_exact(toys: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert prove("--frames", "600") == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "3 of 3 exact" in said.out
+    assert "pong " in said.out and "breakout " in said.out
+
+
+def test_a_difference_fails_and_is_found_again(
+    toys: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    toys["pong"] = "screen"
+    assert prove("--frames", "600", "pong", "breakout") == 1
+    said = capsys.readouterr().out
+    assert "1 of 2 exact" in said
+    (again,) = (line for line in said.splitlines() if "again: " in line)
+    command = again.partition("python -m parallel_pool ")[2].split()
+    assert command == ["prove-atari", "pong", "--frames", "600", "--session", "1"]
+    (line,) = (line for line in said.splitlines() if line.startswith("pong: session 1"))
+    assert cli.main([*command, "--jobs", "1"]) == 1
+    assert line in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("pnog",), "ale_py has no game 'pnog': did you mean pong?"),
+        (("pong", "--frames", "0"), "'0': give 1 or more"),
+        (("pong", "--jobs", "many"), "'many': give 1 or more"),
+        (("--session", "2"), "--session 2: name the one game"),
+        (("pong", "freeway", "--session", "2"), "--session 2: name the one game"),
+        (("pong", "--session", "99"), "there is no session 99: choose 1 to 14"),
+        (("pong", "--write", "--frames", "19999"), "--write: a proof has all sessions of 20000"),
+        (("pong", "--write", "--session", "1"), "--write: a proof has all sessions"),
+        (("pong", "--fast"), "unrecognized arguments: --fast"),
+    ],
+)
+def test_wrong_arguments_are_named(
+    arguments: Sequence[str],
+    words: str,
+    toys: dict[str, str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    try:
+        status = prove(*arguments)
+    except SystemExit as error:
+        status = error.code
+    assert status == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_missing_package_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "parallel_pool.prove_atari")
+    monkeypatch.setitem(sys.modules, "rich", None)
+    assert prove("pong") == 1
+    assert capsys.readouterr().err == (
+        "the prove-atari needs rich, which is not installed: pip install 'parallel_pool[demo]'\n"
+    )
+
+
+# ------------------------------------------------------------------------------------ the table --
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table with a row of its own, in the place of the package's."""
+    path = tmp_path / "proofs.json"
+    atari_proofs.merge([Proof("alien", "0a", 5, (0,), (0, 1), "0.1"), OLD], path)
+    monkeypatch.setattr(atari_proofs, "PATH", path)
+    return path
+
+
+OLD = Proof("pong", "0b", 6, (0,), (0,), "0.1", "long ago")
+
+
+def test_a_table_is_merged_game_by_game(toys: dict[str, str], table: Path) -> None:
+    toys["pong"] = "ram"
+    assert prove("pong", "breakout", "--write") == 1
+    found = atari_proofs.read(table)
+    assert list(found) == ["alien", "breakout", "pong"]
+    assert found["alien"].md5 == "0a"
+    assert found["breakout"].frames == 23_000
+    assert found["breakout"].modes == MODES
+    assert found["breakout"].difficulties == DIFFICULTIES
+    assert found["breakout"].difference is None
+    assert len(found["breakout"].md5) == 32
+    assert found["pong"].frames == 101
+    assert "session 1 (actions held for 1), frame 101: 1 bytes of RAM" in found["pong"].difference
+    before = table.read_bytes()
+    assert prove("breakout", "pong", "--write") == 1
+    assert table.read_bytes() == before
+    # a line for each game
+    assert before.count(b"\n") == 5
+    assert set(json.loads(before)) == set(found)
+
+
+def test_without_write_the_table_stays(toys: dict[str, str], table: Path) -> None:
+    before = table.read_bytes()
+    assert prove("pong") == 0
+    assert table.read_bytes() == before
+
+
+def test_an_interrupted_proof_keeps_whole_games(
+    toys: dict[str, str],
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    play = game.play
+
+    def interrupted(each: Session) -> Outcome:
+        if each.rom == "pong" and each.number == 5:
+            raise KeyboardInterrupt
+        return play(each)
+
+    monkeypatch.setattr(game, "play", interrupted)
+    assert prove("breakout", "pong", "freeway", "--write") == cli.INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"
+    found = atari_proofs.read(table)
+    assert list(found) == ["alien", "breakout", "pong"]
+    assert found["pong"] == OLD
+
+
+def test_an_interrupted_write_leaves_the_old_table(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = table.read_bytes()
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        atari_proofs.merge([Proof("breakout", "0c", 7, (0,), (0,), "0.1")], table)
+    assert table.read_bytes() == before
+    assert list(table.parent.iterdir()) == [table]
+
+
+def test_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = bytes(range(200))
+    digest = atari_proofs.md5(program)
+    rows = [
+        Proof("alien", digest, 20_000, (0,), (0,), "0.12.1"),
+        Proof("pong", digest, 3, (0,), (0,), "0.12.1", "frame 3: all"),
+    ]
+    monkeypatch.setattr(atari_proofs, "committed", lambda: {each.rom: each for each in rows})
+    reason = atari_proofs.reason
+    assert reason("alien", program) is None
+    assert reason("alien", program[1:]).startswith("this ROM of alien (md5 ")
+    assert reason("pong", program) == "pong differs from ale_py 0.12.1: frame 3: all"
+    assert reason("tennis", program).endswith("python -m parallel_pool prove-atari tennis")
+    with atari_proofs.proving():
+        assert reason("pong", program) is None
+    assert reason("pong", program) is not None
+
+
+# -------------------------------------------------------------------------------- processes --
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_crew_does_everything(jobs: int) -> None:
+    with Crew(jobs) as crew:
+        assert sorted(crew.do(abs, [-3, 1, -2])) == [1, 2, 3]
+        assert list(crew.do(abs, [])) == []
+
+
+def test_a_dead_process_is_told() -> None:
+    with Crew(2) as crew, pytest.raises(BrokenProcessPool):
+        list(crew.do(os._exit, [3]))
+
+
+def test_a_proof_whose_process_dies_names_what_it_missed(
+    toys: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play = game.play
+
+    def dies(each: Session) -> Outcome:
+        if each.rom == "pong":
+            raise BrokenProcessPool
+        return play(each)
+
+    monkeypatch.setattr(game, "play", dies)
+    assert prove("breakout", "pong", "freeway", "--frames", "600") == 1
+    said = capsys.readouterr()
+    assert "1 of 1 exact" in said.out
+    assert "before these were played: freeway, pong." in said.err
+
+
+# a crew whose creator is killed while both of its processes are at work
+ORPHANS = """
+import os, pathlib, signal, time
+from parallel_pool.prove_atari.crew import Crew
+
+def work(number):
+    folder = pathlib.Path(os.environ["MEETING"])
+    (folder / str(number)).touch()
+    while len(list(folder.iterdir())) < 2:
+        time.sleep(0.01)
+    if number == 1:
+        os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(1e5)
+
+if __name__ == "__main__":
+    with Crew(2) as crew:
+        list(crew.do(work, [1, 2]))
+"""
+
+# stands for Ctrl-C at a terminal in the middle of a proof that would take hours
+INTERRUPT = """
+import os, signal, threading
+from parallel_pool import __main__ as cli, prove_atari
+
+choose = prove_atari.choose_sessions
+
+def late(*arguments):
+    threading.Timer(0.5, os.killpg, (0, signal.SIGINT)).start()
+    return choose(*arguments)
+
+if __name__ == "__main__":
+    prove_atari.choose_sessions = late
+    raise SystemExit(cli.main(["prove-atari", "pong", "--frames", "9000000", "--jobs", "2"]))
+"""
+
+
+def run(script: str, folder: Path) -> Done:
+    """Runs a script and all its processes to their end."""
+    path = folder / "script.py"
+    path.write_text(script)
+    return Program([str(path)], folder).end()
+
+
+def test_processes_end_with_a_creator_that_is_killed(tmp_path: Path) -> None:
+    assert run(ORPHANS, tmp_path).code == -signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
+    done = run(INTERRUPT, tmp_path)
+    assert done.code == cli.INTERRUPTED
+    assert done.err == "interrupted\n"
