@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         register,
     )
     from parallel_pool.compat.make_vec import make_vec
+    from parallel_pool.pictures import mosaic
 
 __all__ = [
     "ClosedError",
@@ -49,10 +50,11 @@ __all__ = [
     "make_gymnasium",
     "make_spec",
     "make_vec",
+    "mosaic",
     "register",
 ]
 
-# Names of the faces, whose modules are loaded at first use, which keeps importing this light.
+# Names whose modules are loaded at first use, which keeps importing this light.
 _LAZY = {
     "list_all_envs": "parallel_pool.compat.envpool",
     "make": "parallel_pool.compat.envpool",
@@ -61,6 +63,7 @@ _LAZY = {
     "make_gymnasium": "parallel_pool.compat.envpool",
     "make_spec": "parallel_pool.compat.envpool",
     "make_vec": "parallel_pool.compat.make_vec",
+    "mosaic": "parallel_pool.pictures",
     "register": "parallel_pool.compat.envpool",
 }
 

@@ -293,6 +293,15 @@ class Pool(BasePool):
         error = own_error.raw
         check(lib.pp_pool_set_state(self._handle, raw_ids, len(ids), snapshots, sizes, error))
 
+    def clone(self, env_id: int, env_ids: Any) -> None:
+        """Makes the environments named equal to this one, random generator and episode included.
+
+        Raises:
+            StateError: one of them is in flight.
+        """
+        ids = self._id_list(env_ids)
+        self.set_state(self.get_state([env_id]) * len(ids), ids)
+
     def _get_state(self, env_id: int) -> bytes:
         size = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, own_error.raw)
         check(size)

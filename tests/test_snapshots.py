@@ -174,6 +174,29 @@ def test_any_buffer_will_do(kind: Callable[[bytes], Any]) -> None:
     assert pool.get_state() == before
 
 
+@pytest.mark.parametrize("env", ["CartPole-v1", "Pong-v5"])
+def test_clones_go_on_as_the_original(env: str) -> None:
+    pool = played(env, 4)
+    pool.step([1, 0, 1, 1])
+    pool.clone(1, [0, 3])
+    for _ in range(300):
+        obs, reward, terminated, truncated, *_ = pool.step([1] * 4)
+        for batch in (obs, reward, terminated, truncated):
+            np.testing.assert_array_equal(batch[[0, 3]], batch[[1, 1]])
+    # another one is as it was
+    assert env != "CartPole-v1" or not np.array_equal(obs[2], obs[1])
+
+
+def test_a_clone_into_one_in_flight_changes_nothing() -> None:
+    pool = played("CartPole-v1", 3)
+    before = pool.get_state([0])
+    pool.send([1], [2])
+    with pytest.raises(StateError, match="environment 2 is in flight"):
+        pool.clone(1, [0, 2])
+    pool.recv()
+    assert pool.get_state([0]) == before
+
+
 # ------------------------------------------------------------------------- all or nothing --
 
 

@@ -213,6 +213,10 @@ class EnvPool:
         """Puts snapshots into the environments named (None: all); see `Pool.set_state`."""
         self._pool.set_state(states, env_id)
 
+    def clone(self, env_id: int, env_ids: Any) -> None:
+        """Makes the environments named equal to this one; see `Pool.clone`."""
+        self._pool.clone(env_id, env_ids)
+
     def close(self, **kwargs: Any) -> None:
         """Ends the threads; later calls raise `ClosedError`, arrays stay valid.
 
