@@ -3,6 +3,7 @@
     python integration/compare_envpool_atari.py
     python integration/compare_envpool_atari.py --subject parallel_pool --games Pong Breakout
     python integration/compare_envpool_atari.py --sets default life --steps 20000
+    python integration/compare_envpool_atari.py --subject parallel_pool --games all --sets default
 
 The subject is the model in tests/reference/envpool_atari.py, or parallel_pool itself. Each run
 plays random actions on two environments with two forced resets (one partial) in between. Compared
@@ -28,6 +29,7 @@ from typing import Any, Protocol
 
 import envpool
 import numpy as np
+from ale_py import roms
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -162,8 +164,16 @@ def as_envpool(rows: Rows) -> Rows:
 
 def rom_name(task: str) -> str:
     """ale-py's name of a task's game: "SpaceInvaders-v5" is space_invaders."""
-    game = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", task.removesuffix("-v5"))
-    return {"TicTacToe3D": "tic_tac_toe_3d"}.get(task.removesuffix("-v5"), game.lower())
+    game = task.removesuffix("-v5")
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", game).lower()
+    return {"tic_tac_toe3d": "tic_tac_toe_3d"}.get(words, words)
+
+
+def every_game() -> list[str]:
+    """EnvPool's words for all games whose ROM ale-py brings."""
+    known = {path.stem for path in Path(str(roms.get_rom_path("pong"))).parent.glob("*.bin")}
+    tasks = (task for task in envpool.list_all_envs() if task.endswith("-v5"))
+    return [task.removesuffix("-v5") for task in tasks if rom_name(task) in known]
 
 
 @dataclass
@@ -221,7 +231,7 @@ def compare(rival: EnvPool, subject: Participant, steps: int, actions_seed: int)
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--subject", choices=["model", "parallel_pool"], default="model")
-    parser.add_argument("--games", nargs="+", default=["Pong", "Breakout"])
+    parser.add_argument("--games", nargs="+", default=["Pong", "Breakout"], help="or: all")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--seeds", nargs="+", type=int, default=[42])
@@ -233,7 +243,7 @@ def main() -> int:
     print(f"{'game':16} {'options':16} {'seed':>6} {'steps':>6} {'dones':>6} {'trunc':>6}", end="")
     print(f" {'lives':>6} {'s':>6}  result")
     bad = 0
-    for game in args.games:
+    for game in every_game() if args.games == ["all"] else args.games:
         for name in args.sets:
             options, api = SETS[name], "dm" if name in DM_SETS else "gymnasium"
             for seed in args.seeds:

@@ -1,6 +1,7 @@
 // arcade.c: makes cartridges for pools, and refuses what a game does not have.
 #include "arcade.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,9 +58,11 @@ static int make_cartridge(pp_arcade *arcade, pp_config *config, const char *game
   return PP_ERR_ARGUMENT;
 }
 
-static void list_actions(pp_arcade *arcade, int all) {
+static void list_actions(pp_arcade *arcade, bool all) {
+  const pp_game *game = arcade->cartridge->game;
+  uint32_t listed = !all ? game->actions : game->legal ? game->legal : (1u << PP_ACTIONS) - 1;
   for (int action = 0; action < PP_ACTIONS; ++action) {
-    if (!all && !(arcade->cartridge->game->actions >> action & 1)) continue;
+    if (!(listed >> action & 1)) continue;
     arcade->actions[arcade->num_actions++] = (uint8_t)action;
   }
 }

@@ -26,7 +26,7 @@ typedef struct pp_arcade_options {
   const pp_value *rom;  // the program's bytes
   int64_t mode, difficulty;
   double sticky;
-  int64_t full_action_space;  // all eighteen actions, else those that the game uses
+  int64_t full_action_space;  // all that ALE knows, else those that the game uses
 } pp_arcade_options;
 
 // Fill in a zeroed arcade for a game by ale-py's name of it; on error the status is negative,

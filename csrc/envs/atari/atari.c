@@ -110,7 +110,7 @@ static const pp_option options[NUM_OPTIONS] = {
                     .doc = "the game's difficulty; -1: its first"},
     [FULL_ACTION_SPACE] = {.name = "full_action_space",
                            .type = PP_OPT_BOOL,
-                           .doc = "all 18 actions instead of those that the game uses"},
+                           .doc = "all that a joystick can do instead of what the game uses"},
     [STICKY] = {.name = "repeat_action_probability",
                 .type = PP_OPT_FLOAT,
                 .number = 0,

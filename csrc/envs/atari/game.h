@@ -15,6 +15,7 @@ typedef struct pp_game {
   const char *name;       // as ale-py spells it
   const pp_rule *rule;    // null: none is known
   uint32_t actions;       // bit a: action a of ALE's eighteen is in the minimal set
+  uint32_t legal;         // bit a: ALE knows action a in this game; 0: it knows all eighteen
   uint8_t difficulties;   // bit d: there is a difficulty d; the lowest is the default
   const uint16_t *modes;  // the first is the default
   int mode_count;
