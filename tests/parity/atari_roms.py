@@ -107,21 +107,15 @@ SCRIPTS: dict[str, Script] = {
 
 # ROMs on which the console is not exact yet, and what differs first
 INEXACT: dict[str, str] = {
-    "air_raid": "frame 0: screen 24",
     "alien": "frame 1052: RAM 22",
     "backgammon": "reset",
-    "battle_zone": "frame 1035: screen 966",
     "blackjack": "reset",
     "darkchambers": "reset",
     "double_dunk": "reset",
-    "earthworld": "frame 0: screen 96",
     "gopher": "reset",
-    "journey_escape": "frame 0: screen 247",
     "klax": "frame 14: RAM 20",
-    "koolaid": "frame 247: screen 4",
     "name_this_game": "reset",
     "pitfall2": "reset",
-    "robotank": "frame 0: screen 144",
     "sir_lancelot": "reset",
     "space_war": "reset",
     "surround": "reset",

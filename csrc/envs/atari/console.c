@@ -152,7 +152,9 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   m->latch[0] = m->latch[1] = 0x80;
   m->tia.no_comb = cart->title->no_comb;
   m->tia.stale = (1u << PP_OBJECTS) - 1;
-  for (int i = 0; i < 4; ++i) set_paddle(m, i, i < 2 ? PADDLE_MIDDLE : 0);
+  // behind a joystick's pins no capacitor is ever charged
+  for (int i = 0; i < 4; ++i) m->charge[i] = UINT32_MAX;
+  for (int i = 0; i < cart->title->paddles; ++i) set_paddle(m, i, i < 2 ? PADDLE_MIDDLE : 0);
   c->held_action = 0;
   c->held_strength = 1;
   c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);

@@ -117,15 +117,19 @@ static pp_mask missile_mask(const pp_tia *t, int p) {
 
 // Missile 0 while HMOVE does not stop moving it: the clocks between lines take it 17 pixels to the
 // left, and those within a line distort it, differently in each of four lines. (Measured on ALE.)
+static const struct {
+  uint8_t shift;
+  uint8_t pattern;
+} star_shapes[4] = {{0, 1}, {PP_LINE_PIXELS - 16, 3}, {1, 0}, {1, 1}};
+
+static int star_position(const pp_tia *t) {
+  return (t->position[PP_MISSILE0] + star_shapes[t->star].shift) % PP_LINE_PIXELS;
+}
+
 static pp_mask star_mask(const pp_tia *t) {
-  static const struct {
-    uint8_t shift;
-    uint8_t pattern;
-  } shapes[4] = {{0, 1}, {PP_LINE_PIXELS - 16, 3}, {0, 0}, {1, 1}};
   pp_mask m = {{0, 0, 0}};
   if (!t->enam[0] || t->locked[0]) return m;
-  int x = (t->position[PP_MISSILE0] + shapes[t->star].shift) % PP_LINE_PIXELS;
-  place_copies(&m, shapes[t->star].pattern, x, t->nusiz[0], false);
+  place_copies(&m, star_shapes[t->star].pattern, star_position(t), t->nusiz[0], false);
   return m;
 }
 

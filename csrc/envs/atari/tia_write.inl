@@ -41,6 +41,23 @@ static inline int reset_position(int clock, int in_blank, int offset) {
   return x < 0 ? in_blank : wrap_pixel(x + offset);
 }
 
+// A missile or the ball that is reset while HMOVE's extra clocks are still running: at this cycle
+// of a line, so many cycles after HMOVE, it lands here. (Measured on ALE, which knows no others.)
+static int reset_shot(const pp_tia *t, int object, int clock) {
+  static const struct {
+    uint8_t object, cycle, since, to;
+  } moving[] = {{PP_BALL, 6, 3, 3},    {PP_BALL, 9, 6, 5},    {PP_BALL, 10, 7, 6},
+                {PP_BALL, 20, 18, 10}, {PP_BALL, 23, 18, 10}, {PP_MISSILE0, 23, 20, 8},
+                {PP_MISSILE1, 6, 3, 3}};
+  int at = clock % PP_LINE_CLOCKS, since = clock - t->moved;
+  for (size_t i = 0; i < sizeof moving / sizeof moving[0] && since < 21 * 3; ++i) {
+    if (moving[i].object == object && 3 * moving[i].cycle == at && 3 * moving[i].since == since) {
+      return moving[i].to;
+    }
+  }
+  return reset_position(at, 2, 4);
+}
+
 // A player that is reset shows no first copy on this line, except where the new position is just
 // before one of its copies; reset while a copy is being drawn, that copy is finished first.
 static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clock) {
@@ -73,6 +90,7 @@ static void move_objects(pp_tia *t, int x, int32_t clock) {
   t->moved = clock;
   if (t->starring) {
     touch(t, PP_MISSILE0, x);
+    t->position[PP_MISSILE0] = (uint8_t)star_position(t);
     t->starring = 0;
   }
   // so late that the next line's blank is longer, or in time for this one's
@@ -152,11 +170,11 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
     case 0x13:
       touch(t, reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1, x);
       t->position[reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1] =
-          (uint8_t)reset_position(clock % PP_LINE_CLOCKS, 2, 4);
+          (uint8_t)reset_shot(t, reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1, clock);
       break;
     case 0x14:
       touch(t, PP_BALL, x);
-      t->position[PP_BALL] = (uint8_t)reset_position(clock % PP_LINE_CLOCKS, 2, 4);
+      t->position[PP_BALL] = (uint8_t)reset_shot(t, PP_BALL, clock);
       break;
     case 0x1b:
     case 0x1c: {

@@ -9,7 +9,7 @@ typedef struct pp_title {
   const char *name;    // as ale-py spells it
   bool pal;            // else NTSC
   bool no_comb;        // ALE leaves out the eight blank pixels of HMOVE
-  bool paddles;        // else joysticks
+  uint8_t paddles;     // how many, two to a port; 0: joysticks
   bool swapped;        // the controller works in the other port, or as the other paddle
   uint8_t lines;       // height of the screen; 0: 210
   uint8_t first_line;  // line of a frame that is the screen's first; 0: 34
