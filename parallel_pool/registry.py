@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 # Families that need something from Python (ROM files, models) before they can be configured: the
 # module whose `complete(definition, options)` returns the options with those filled in.
-COMPLETERS = {"atari": "parallel_pool.envs.atari", "mujoco": "parallel_pool.envs.mujoco"}
+COMPLETERS = {
+    "ale": "parallel_pool.envs.ale",
+    "atari": "parallel_pool.envs.atari",
+    "mujoco": "parallel_pool.envs.mujoco",
+}
 
 # Families whose pictures are drawn in Python: the module with `Painter(pool, mode, **options)`, the
 # defaults of those `OPTIONS`, the `MODES`, and `render_fps(pool)`.

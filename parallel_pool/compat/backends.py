@@ -13,7 +13,7 @@ from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry
-from parallel_pool.compat import env_specs, fusion, renderer
+from parallel_pool.compat import ale_ids, env_specs, fusion, renderer
 from parallel_pool.compat.fusion import Chain, Refusal
 from parallel_pool.compat.python_env import PythonEnv
 from parallel_pool.compat.vector_options import DEFAULTS
@@ -94,7 +94,7 @@ def choose(
     if asked == PROCESS:
         return of(backend=PROCESS, reason="backend='process' was asked for")
     everything = {**spec.kwargs, **(options or {}), **given}
-    found = _find_native(spec, wrappers, {} if asked == NATIVE else everything)
+    found = _find_native(spec, wrappers, everything, asked)
     if isinstance(found, Refusal):
         return _settle(asked, of(backend=PROCESS, reason=found.reason))
     definition, chain = found
@@ -134,19 +134,21 @@ def _functions(env: Iterable[Any], wrappers: Any) -> tuple[Callable[[], Any], ..
 
 
 def _find_native(
-    spec: EnvSpec, wrappers: Any, options: Mapping[str, Any]
+    spec: EnvSpec, wrappers: Any, options: Mapping[str, Any], asked: str
 ) -> tuple[Definition, Chain] | Refusal:
     """Returns the definition and the chain of wrappers that native environments can be made of."""
     chain = fusion.recognise(wrappers, spec)
     if isinstance(chain, Refusal):
         return chain
     try:
-        definition = env_specs.definition_of(spec)
+        definition = env_specs.definition_of(spec, options)
     except ValueError as error:
+        if isinstance(error, ale_ids.InexactError) and asked == AUTO:
+            ale_ids.warn(spec.id, str(error))
         return Refusal(str(error))
     if chain.names and env_specs.reference_of(spec, definition) is None:
         return Refusal(f"{definition.id} is no environment of Gymnasium's that could be wrapped")
-    unknown = _unknown_options(definition, options)
+    unknown = _unknown_options(definition, {} if asked == NATIVE else options)
     if unknown and unknown <= process_options() | _constructor_options(spec):
         return Refusal(f"the native {definition.id} has no option {', '.join(sorted(unknown))}")
     # what nobody knows is an error of the native environment's, which names what it has

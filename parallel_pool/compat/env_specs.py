@@ -11,7 +11,7 @@ from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry
-from parallel_pool.compat import renderer
+from parallel_pool.compat import ale_ids, renderer
 from parallel_pool.compat.gymnasium_hook import ENTRY_POINT, MODE, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.specs import Definition
@@ -29,7 +29,7 @@ def find(env: Any) -> EnvSpec:
         gymnasium.error.UnregisteredEnv: there is no such id.
     """
     if isinstance(env, EnvSpec):
-        return copy.deepcopy(env)
+        return _with_defaults(copy.deepcopy(env))
     if not isinstance(env, str):
         raise TypeError(
             f"env is a {type(env).__name__}: give an id, an EnvSpec, or functions that make"
@@ -40,16 +40,29 @@ def find(env: Any) -> EnvSpec:
         return of_definition(known[env], env)
     # imports the module of "module:id", takes the newest version of an id without one, and warns
     # of old versions, all as make_vec does
-    return copy.deepcopy(registration._find_spec(env))
+    return _with_defaults(copy.deepcopy(registration._find_spec(env)))
 
 
-def definition_of(spec: EnvSpec) -> Definition:
+def _with_defaults(spec: EnvSpec) -> EnvSpec:
+    """Adds to a copy of a spec what its constructor takes for granted and native ones do not."""
+    if spec.entry_point == ale_ids.ENTRY_POINT:
+        spec.kwargs = {**ale_ids.DEFAULTS, **spec.kwargs}
+    return spec
+
+
+def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> Definition:
     """Returns the definition whose environments equal those of a spec, its wrappers left aside.
+
+    Args:
+        spec: of an environment.
+        options: of the environment's constructor, beside those of the spec.
 
     Raises:
         ValueError: there is none; the message is half a sentence that says why.
     """
     entry, vector_entry, env_id = spec.entry_point, spec.vector_entry_point, spec.id
+    if entry == ale_ids.ENTRY_POINT:
+        return ale_ids.definition_of(env_id, {**spec.kwargs, **(options or {})})
     if isinstance(vector_entry, str) and vector_entry.startswith(ENTRY_POINT):
         env_id = vector_entry.removeprefix(ENTRY_POINT)
     known = registry.definitions()

@@ -15,7 +15,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool import seeds
-from parallel_pool.compat import backends, env_specs, native_attributes, renderer, reset_mask
+from parallel_pool.compat import (
+    ale_ids,
+    backends,
+    env_specs,
+    native_attributes,
+    renderer,
+    reset_mask,
+)
 from parallel_pool.compat.fused_wrappers import FusedWrappers
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.compat.vector_infos import VectorInfos
@@ -283,24 +290,25 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         mask = reset_mask.take(options, self.num_envs, self._was_reset)
         self._drop_results()
         if mask is None:
-            everybody = np.ones(self.num_envs, np.bool_)
+            mask = np.ones(self.num_envs, np.bool_)
             batch = self.pool.reset(seed=seed, options=options)
-            observations, infos = self._observations(batch), self._infos.of_reset(batch, everybody)
-            self._ended[:] = False
+            observations = self._observations(batch)
         else:
             env_ids = np.flatnonzero(mask).astype(np.int32)
             chosen = None if seed is None else [each[env_id] for env_id in env_ids]
             batch = self.pool.reset(env_ids, seed=chosen, options=options)
             observations = self._observations(self.pool.observe())
-            infos = self._infos.of_reset(batch, mask)
-            self._ended[mask] = False
+        infos = self._infos.of_reset(batch, mask)
+        if self.pool.definition.family == ale_ids.FAMILY:
+            infos.update(ale_ids.seeds_info(each, mask))
+        self._ended[mask] = False
         if self._fused is not None:
-            self._fused.begin(everybody if mask is None else mask)
+            self._fused.begin(mask)
         if not self._was_reset:
             self._was_reset = True
             self._plain_step = self.pool.step_shown if self._is_plain() else None
         if self._renderer is not None:
-            self._renderer.after_reset(everybody if mask is None else mask)
+            self._renderer.after_reset(mask)
         return observations, infos
 
     def step(self, actions: Any) -> Step:

@@ -1,0 +1,89 @@
+"""Gymnasium's ids of Atari games: which native environment one means, and what only they do.
+
+Those are ALE/<Game>-v5, and the -v0, -v4, NoFrameskip-v0 and NoFrameskip-v4 ids that ale-py
+registers beside them: all of them ale_py's AtariEnv with other arguments.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool import registry
+from parallel_pool.envs import atari
+
+if TYPE_CHECKING:
+    from parallel_pool.buffers import Array
+    from parallel_pool.specs import Definition
+
+FAMILY = "ale"
+ENTRY_POINT = "ale_py.env:AtariEnv"
+
+# What AtariEnv's constructor takes for granted where the id ALE/<Game>-v5 says something else. (In
+# the rest both agree.)
+DEFAULTS: Mapping[str, Any] = {"max_num_frames_per_episode": None}
+
+
+class InexactError(ValueError):
+    """A game that the native console does not yet play as ale_py does."""
+
+
+def definition_of(env_id: str, kwargs: Mapping[str, Any]) -> Definition:
+    """Returns the native environment of an id that stands for AtariEnv.
+
+    Args:
+        env_id: the id, for messages.
+        kwargs: of AtariEnv; "game" among them says which one it is.
+
+    Raises:
+        InexactError: the native console does not play this game exactly.
+        ValueError: there is none; the message is half a sentence that says why.
+    """
+    game = kwargs.get("game")
+    definition = by_game().get(game) if isinstance(game, str) else None
+    if definition is None:
+        raise ValueError(f"{env_id} with game={game!r} has no native environment")
+    rom = kwargs["rom"] if "rom" in kwargs else atari.read_rom(definition.variant)
+    why = atari.reason(definition.variant, rom)
+    if why is not None:
+        raise InexactError(why)
+    return definition
+
+
+@cache
+def by_game() -> Mapping[str, Definition]:
+    """Returns the native environments by ale-py's name of their game."""
+    found = registry.builtin().values()
+    return {each.variant: each for each in found if each.family == FAMILY}
+
+
+@cache
+def warn(env_id: str, reason: str) -> None:
+    """Warns, once for each id, that ale_py plays the game instead of the native console."""
+    warnings.warn(
+        f"{env_id} runs on ale_py in worker processes: {reason}", UserWarning, stacklevel=2
+    )
+
+
+def seeds_info(seeds: Sequence[int | None], mask: Array) -> dict[str, Any]:
+    """Returns the info "seeds", which AtariEnv adds to resets with a seed.
+
+    Args:
+        seeds: one for each environment, or None.
+        mask: of those that are reset, bool (n,).
+
+    Returns:
+        The info as an object array of pairs of uint32 (of NumPy's generator, and of ALE's), and its
+        mask; nothing if nobody was seeded.
+    """
+    seeded = mask & np.array([seed is not None for seed in seeds])
+    if not seeded.any():
+        return {}
+    pairs = np.full(len(seeds), None, object)
+    for i in np.flatnonzero(seeded).tolist():
+        pairs[i] = tuple(np.random.SeedSequence(seeds[i]).generate_state(2))
+    return {"seeds": pairs, "_seeds": seeded}

@@ -1,0 +1,54 @@
+"""ALE's Python side: turns the arguments of ale-py's AtariEnv into the options that C knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from parallel_pool.envs import atari
+
+if TYPE_CHECKING:
+    from parallel_pool.specs import Definition
+
+# where None is AtariEnv's word for "as it is"
+NONES = {"mode": -1, "difficulty": -1, "max_num_frames_per_episode": 0}
+
+
+def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options as C takes them, with the ROM of the definition's game.
+
+    Args:
+        definition: of ALE/<Game>-v5.
+        options: AtariEnv's arguments, and `ram_info`. What C knows by another name is translated;
+            `sound_obs=True` stays, for native environments have no such option.
+
+    Raises:
+        TypeError, ValueError: an argument is wrong.
+        MissingDependencyError: ale-py is not installed, or has no such ROM.
+        UnprovenError: our console is not known to play the game as ALE does.
+    """
+    given = dict(options)
+    for name, meaning in NONES.items():
+        if name in given and given[name] is None:
+            given[name] = meaning
+    given.update(_skip(given.pop("frameskip", None)))
+    if given.get("sound_obs") is False:
+        del given["sound_obs"]
+    game = given.pop("game", None)
+    if game is not None and game != definition.variant:
+        raise ValueError(f"game={game!r}: {definition.id} plays {definition.variant!r}")
+    return atari.complete(definition, given)
+
+
+def _skip(frameskip: Any) -> dict[str, Any]:
+    """Returns the options that a number of frames or a range (low, high) stands for."""
+    if frameskip is None:
+        return {}
+    if not isinstance(frameskip, (tuple, list)):
+        return {"frameskip": frameskip}
+    if len(frameskip) != 2:
+        raise ValueError(f"frameskip={frameskip!r}: give a number of frames, or (low, high)")
+    low, high = frameskip
+    if not low < high:
+        raise ValueError(f"frameskip={frameskip!r}: choose low < high")
+    return {"frameskip": low, "frameskip_end": high}
