@@ -186,10 +186,9 @@ static void power_up(const shared_data *shared, play *self, uint32_t seed) {
 
 // ---------------------------------------------------------------------------------- stack
 
-// Replaces the oldest frame by one of the last screen, pooled with the screen before if asked.
-static void push_frame(const shared_data *shared, play *self, int pools) {
+// Replaces the oldest frame by one of the last screen, pooled with the one before (nullable).
+static void push_frame(const shared_data *shared, play *self, const uint8_t *before) {
   uint8_t *frame = frame_at(shared, self, self->oldest);
-  const uint8_t *before = pools ? pp_console_screen_before(&self->console) : NULL;
   const uint8_t *last = pp_console_draw(&self->console, shared->arcade.cartridge);
   pp_screen_frame(shared->screen, last, before, frame);
   self->oldest = (self->oldest + 1) % shared->stack_num;
@@ -247,7 +246,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   // a game that ends in the no-ops keeps the count of steps, but not the old frames
   result->continues = !new_game;
   new_game |= play_opening(shared, self, noops);
-  push_frame(shared, self, 0);
+  push_frame(shared, self, NULL);
   for (int32_t i = 1; new_game && i < shared->stack_num; i++) {
     push_newest_again(shared, self);
   }
@@ -257,32 +256,44 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   return PP_OK;
 }
 
-static int step(pp_env *env, const void *action, pp_result *result) {
-  const shared_data *shared = env->shared;
-  play *self = env->state;
+// Plays the frames of a step, sums up their rewards and takes the picture; returns 1 if the game is
+// over.
+static int play_frames(const shared_data *shared, play *self, int button) {
+  const pp_cartridge *cartridge = shared->arcade.cartridge;
   pp_console *console = &self->console;
-  int over = 0;
+  uint8_t kept[PP_SCREEN_BYTES];
+  const uint8_t *before = NULL;
   int32_t left = shared->frame_skip;
-  int32_t lives_before = self->lives;
+  int over = 0;
 
   // only the last two frames are looked at
   self->reward = 0;
   while (left > 0 && !over) {
-    int button = shared->arcade.actions[*(const int64_t *)action];
-    self->reward += pp_console_act(console, shared->arcade.cartridge, button, left <= 2);
+    self->reward += pp_console_act(console, cartridge, button, left <= 2);
     over = pp_console_game_over(console);
     left--;
+    if (left == 1 && pp_console_goes_on(console)) {
+      before = memcpy(kept, pp_console_draw(console, cartridge), sizeof kept);
+    }
   }
+  if (!before) before = pp_console_screen_before(console);
 
   // a game that ends early shows its last frame alone, or none at all if it ended before the last
   // two; no frame at all repeats the picture as well
   if (left > 1 || shared->frame_skip == 0) {
     push_newest_again(shared, self);
   } else {
-    push_frame(shared, self, left == 0 && shared->frame_skip > 1);
+    push_frame(shared, self, left == 0 && shared->frame_skip > 1 ? before : NULL);
   }
+  return over;
+}
 
-  self->lives = pp_console_lives(console);
+static int step(pp_env *env, const void *action, pp_result *result) {
+  const shared_data *shared = env->shared;
+  play *self = env->state;
+  int32_t lives_before = self->lives;
+  int over = play_frames(shared, self, shared->arcade.actions[*(const int64_t *)action]);
+  self->lives = pp_console_lives(&self->console);
   int lost_life = 0 < self->lives && self->lives < lives_before;
   result->terminated = over || (shared->episodic_life && lost_life);
   result->reward[0] =

@@ -85,7 +85,12 @@ static inline const uint8_t *pp_console_draw(pp_console *console, const pp_cartr
   return console->screen[last];
 }
 
-// the frame before the last one, which must have been drawn
+// will the next frame go on in the screen of the last one? ALE's frames have a limit
+static inline bool pp_console_goes_on(const pp_console *console) {
+  return console->machine.partial;
+}
+
+// the frame before the last one, which must have been drawn; gone if the last one went on in it
 static inline const uint8_t *pp_console_screen_before(const pp_console *console) {
   return console->screen[console->shown ^ 1];
 }
