@@ -26,7 +26,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 GAMES = ROOT / "csrc/envs/atari/games"
-NOTES = 4
+NOTES = 6
 
 
 class Score(ctypes.Structure):

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { PP_RULE_NOTES = 4 };
+enum { PP_RULE_NOTES = 6 };
 
 // what a rule remembers of the last frame
 typedef struct pp_score {
