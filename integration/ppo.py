@@ -1,8 +1,9 @@
 """Proximal policy optimisation in the manner of CleanRL: one file that can be read from the top.
 
-It trains on any `gymnasium.vector.VectorEnv` with discrete actions and NEXT_STEP autoreset. In that
-mode the step after the end of an episode is a reset: its action was ignored and its reward is 0, so
-it is no experience, and `Rollout.is_real` keeps it out of the losses.
+It trains on any `gymnasium.vector.VectorEnv` with discrete actions and NEXT_STEP autoreset, from
+numbers or from stacks of pictures. In that mode the step after the end of an episode is a reset:
+its action was ignored and its reward is 0, so it is no experience, and `Rollout.is_real` keeps it
+out of the losses.
 
 Method: Schulman et al., "Proximal Policy Optimization Algorithms" (2017), with generalised
 advantage estimation.
@@ -10,11 +11,13 @@ advantage estimation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import Space
 from gymnasium.vector import VectorEnv
 from torch import Tensor, nn
 from torch.distributions import Categorical
@@ -40,25 +43,79 @@ class Settings:
 
 @dataclass
 class Training:
-    """What a training run came to: returns of all episodes in the order in which they ended."""
+    """What a training run came to.
+
+    Attributes:
+        agent: the one that was trained.
+        returns: of all episodes in the order in which they ended.
+        ends: for each of them, environment steps of all environments until then.
+    """
 
     agent: Agent
     returns: list[float] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
 
 
 class Agent(nn.Module):
-    """A policy and a value of (n, observation) float32; networks of their own."""
+    """A policy and a value of observations.
 
-    def __init__(self, num_inputs: int, num_actions: int) -> None:
+    Of (n, numbers) float32 each has a network of its own; of (n, planes, height, width) uint8 both
+    look through the same eyes.
+    """
+
+    def __init__(self, shape: tuple[int, ...], num_actions: int) -> None:
         super().__init__()
-        self.policy = network(num_inputs, num_actions, last_scale=0.01)
-        self.value = network(num_inputs, 1, last_scale=1.0)
+        if len(shape) == 1:
+            self.eyes: nn.Module = nn.Identity()
+            self.policy: nn.Module = network(shape[0], num_actions, last_scale=0.01)
+            self.value: nn.Module = network(shape[0], 1, last_scale=1.0)
+        else:
+            self.eyes = eyes(shape)
+            self.policy = scaled(nn.Linear(SEEN, num_actions), 0.01)
+            self.value = scaled(nn.Linear(SEEN, 1), 1.0)
+
+    def judge(self, observations: Tensor) -> tuple[Categorical, Tensor]:
+        """Returns the choice of actions, and values (n,)."""
+        seen = self.eyes(observations)
+        return Categorical(logits=self.policy(seen)), self.value(seen).squeeze(-1)
 
     def act(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Returns actions drawn by chance, their log probabilities, and values; (n,) each."""
-        choice = Categorical(logits=self.policy(observations))
+        choice, values = self.judge(observations)
         actions = choice.sample()
-        return actions, choice.log_prob(actions), self.value(observations).squeeze(-1)
+        return actions, choice.log_prob(actions), values
+
+
+# numbers that eyes make of pictures
+SEEN = 256
+
+
+class Scaled(nn.Module):
+    """Bytes as numbers from 0 to 1."""
+
+    def forward(self, bytes_: Tensor) -> Tensor:
+        return bytes_.float() / 255
+
+
+def eyes(shape: tuple[int, ...]) -> nn.Module:
+    """Three convolutions and a layer over them; for pictures of 42 x 42 or more."""
+    planes = shape[0]
+    layers: list[nn.Module] = [Scaled()]
+    for outputs, size, stride in ((16, 4, 2), (32, 4, 2), (32, 3, 2)):
+        layers += [scaled(nn.Conv2d(planes, outputs, size, stride), 2**0.5), nn.ReLU()]
+        planes = outputs
+    layers.append(nn.Flatten())
+    with torch.no_grad():
+        numbers = nn.Sequential(*layers)(torch.zeros(1, *shape)).shape[1]
+    return nn.Sequential(*layers, scaled(nn.Linear(numbers, SEEN), 2**0.5), nn.ReLU())
+
+
+def scaled(layer: nn.Linear | nn.Conv2d, scale: float) -> nn.Module:
+    """The layer with orthogonal weights of this size and no bias."""
+    nn.init.orthogonal_(layer.weight, scale)
+    assert layer.bias is not None
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 def network(num_inputs: int, num_outputs: int, *, last_scale: float) -> nn.Sequential:
@@ -68,18 +125,17 @@ def network(num_inputs: int, num_outputs: int, *, last_scale: float) -> nn.Seque
         (64, 64, 2**0.5),
         (64, num_outputs, last_scale),
     ):
-        linear = nn.Linear(inputs, outputs)
-        nn.init.orthogonal_(linear.weight, scale)
-        nn.init.zeros_(linear.bias)
-        layers += [linear, nn.Tanh()]
+        layers += [scaled(nn.Linear(inputs, outputs), scale), nn.Tanh()]
     return nn.Sequential(*layers[:-1])
 
 
 class Rollout:
     """Experience of rollout_steps steps of n environments; arrays (rollout_steps, n, ...)."""
 
-    def __init__(self, steps: int, num_envs: int, num_inputs: int) -> None:
-        self.observations = torch.zeros(steps, num_envs, num_inputs)
+    def __init__(self, steps: int, num_envs: int, space: Space[Any]) -> None:
+        assert space.shape is not None
+        kind = torch.uint8 if space.dtype == np.uint8 else torch.float32
+        self.observations = torch.zeros(steps, num_envs, *space.shape, dtype=kind)
         self.actions = torch.zeros(steps, num_envs, dtype=torch.int64)
         self.log_probs = torch.zeros(steps, num_envs)
         self.values = torch.zeros(steps, num_envs)
@@ -113,6 +169,7 @@ class Player:
         self.observations = torch.as_tensor(envs.reset(seed=seed)[0])
         self.ended = np.zeros(envs.num_envs, bool)
         self.running_returns = np.zeros(envs.num_envs)
+        self.steps = 0
 
     @torch.no_grad()
     def fill(self, rollout: Rollout, training: Training) -> Tensor:
@@ -131,9 +188,11 @@ class Player:
             rollout.ended[t] = torch.as_tensor(self.ended)
 
             self.running_returns += rewards
+            self.steps += len(rewards)
             training.returns += self.running_returns[self.ended].tolist()
+            training.ends += [self.steps] * int(self.ended.sum())
             self.running_returns[self.ended] = 0
-        return training.agent.value(self.observations).squeeze(-1)
+        return training.agent.judge(self.observations)[1]
 
 
 def improve(
@@ -151,13 +210,12 @@ def improve(
     size = -(-len(actions) // settings.minibatches)
     for _ in range(settings.epochs):
         for chosen in torch.randperm(len(actions)).split(size):
-            choice = Categorical(logits=agent.policy(observations[chosen]))
+            choice, values = agent.judge(observations[chosen])
             ratio = (choice.log_prob(actions[chosen]) - log_probs[chosen]).exp()
             gain = advantage[chosen]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
             clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
             policy_loss = -torch.minimum(gain * ratio, gain * clipped).mean()
-            values = agent.value(observations[chosen]).squeeze(-1)
             value_loss = 0.5 * (values - targets[chosen]).square().mean()
             loss = policy_loss + settings.value_weight * value_loss
             loss = loss - settings.entropy_weight * choice.entropy().mean()
@@ -167,13 +225,22 @@ def improve(
             optimizer.step()
 
 
-def train(envs: VectorEnv[Any, Any, Any], settings: Settings) -> Training:
-    """Trains a new agent; the same settings and environments give the same agent, bit by bit."""
+def train(
+    envs: VectorEnv[Any, Any, Any],
+    settings: Settings,
+    tell: Callable[[Training, int], None] = lambda training, steps: None,
+) -> Training:
+    """Trains a new agent; the same settings and environments give the same agent, bit by bit.
+
+    Args:
+        tell: called after each rollout, with the environment steps so far.
+    """
     torch.manual_seed(settings.seed)
-    (num_inputs,) = envs.single_observation_space.shape
-    training = Training(Agent(num_inputs, int(envs.single_action_space.n)))
+    space = envs.single_observation_space
+    assert space.shape is not None
+    training = Training(Agent(space.shape, int(envs.single_action_space.n)))
     optimizer = torch.optim.Adam(training.agent.parameters(), settings.learning_rate, eps=1e-5)
-    rollout = Rollout(settings.rollout_steps, envs.num_envs, num_inputs)
+    rollout = Rollout(settings.rollout_steps, envs.num_envs, space)
     player = Player(envs, settings.seed)
     iterations = settings.total_steps // (settings.rollout_steps * envs.num_envs)
     for iteration in range(iterations):
@@ -182,4 +249,5 @@ def train(envs: VectorEnv[Any, Any, Any], settings: Settings) -> Training:
         last_values = player.fill(rollout, training)
         advantages = rollout.advantages(last_values, settings)
         improve(training.agent, optimizer, rollout, advantages, settings)
+        tell(training, player.steps)
     return training

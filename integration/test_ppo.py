@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -12,7 +14,7 @@ import torch
 from gymnasium.vector import VectorEnv
 
 import parallel_pool
-from integration import ppo
+from integration import pong, ppo
 
 NUM_ENVS = 32
 
@@ -64,8 +66,8 @@ def test_resets_are_no_experience(face: str) -> None:
     """The step after an end has no reward, starts from the last state, and is left out."""
     envs = FACES[face]()
     torch.manual_seed(0)
-    training = ppo.Training(ppo.Agent(4, 2))
-    rollout = ppo.Rollout(100, NUM_ENVS, 4)
+    training = ppo.Training(ppo.Agent((4,), 2))
+    rollout = ppo.Rollout(100, NUM_ENVS, envs.single_observation_space)
     ppo.Player(envs, seed=3).fill(rollout, training)
     envs.close()
     after_end = rollout.ended[:-1].bool()
@@ -77,3 +79,19 @@ def test_resets_are_no_experience(face: str) -> None:
     # what it starts from is out of bounds: Gymnasium ends an episode at 2.4 or 12 degrees
     last = rollout.observations[1:][after_end]
     assert ((last[:, 0].abs() > 2.4) | (last[:, 2].abs() > np.radians(12))).all()
+
+
+def test_pong_is_played_from_pixels(tmp_path: Path) -> None:
+    """The program of the learning curve, for two rollouts: `python -m integration.pong`."""
+    steps = 2 * pong.NUM_ENVS * pong.SETTINGS.rollout_steps
+    pong.main(["--steps", str(steps), "--out", str(tmp_path)])
+    result = json.loads((tmp_path / "pong.json").read_text())
+    assert result["settings"]["total_steps"] == steps
+    assert len(result["returns"]) == len(result["ends"])
+    assert (tmp_path / "pong.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_curves_are_means_of_the_last_episodes() -> None:
+    returns = np.arange(100.0)
+    expected = [returns[max(0, i + 1 - pong.WINDOW) : i + 1].mean() for i in range(100)]
+    np.testing.assert_allclose(pong.smooth(returns.tolist()), expected)

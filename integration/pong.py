@@ -1,0 +1,109 @@
+"""Trains `ppo.py` on Pong, from pixels, on our own console, and draws what it learned.
+
+    python -m integration.pong
+
+writes pong.json (each episode's return, and when it ended) and pong.png. Pictures are 42 x 42, so
+that two cores are enough for the network; they have nothing else to do, for the environments take
+a small part of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import parallel_pool
+from integration import ppo
+
+NUM_ENVS = 64
+OPTIONS: dict[str, Any] = {"img_height": 42, "img_width": 42, "stack_num": 2}
+SETTINGS = ppo.Settings(
+    total_steps=1_500_000,
+    rollout_steps=64,
+    epochs=3,
+    minibatches=8,
+    learning_rate=1e-3,
+    gamma=0.99,
+    gae_lambda=0.95,
+    clip=0.1,
+    entropy_weight=0.01,
+)
+# episodes of which the curve is the mean
+WINDOW = 64
+
+
+def make() -> Any:
+    """The environments."""
+    return parallel_pool.make("Pong-v5", env_type="gymnasium", num_envs=NUM_ENVS, **OPTIONS)
+
+
+def smooth(returns: Sequence[float]) -> list[float]:
+    """The mean of each episode and of those before it, at most WINDOW."""
+    sums = np.cumsum([0.0, *returns])
+    ends = np.arange(1, len(returns) + 1)
+    starts = np.maximum(0, ends - WINDOW)
+    means: list[float] = ((sums[ends] - sums[starts]) / (ends - starts)).tolist()
+    return means
+
+
+def draw(result: dict[str, Any], path: Path) -> None:
+    """The learning curve."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    millions = np.array(result["ends"]) * 4 / 1e6
+    axes.plot(millions, result["returns"], ".", color="0.75", markersize=2, label="an episode")
+    axes.plot(millions, smooth(result["returns"]), color="C0", label=f"mean of {WINDOW}")
+    axes.set(
+        xlabel="millions of frames",
+        ylabel="return",
+        ylim=(-21.5, 21.5),
+        title=f"PPO learns Pong: {result['minutes']:.0f} minutes on {result['cores']} cores",
+    )
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper left")
+    figure.savefig(path, dpi=110)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Trains, and writes what came of it."""
+    parser = argparse.ArgumentParser(prog="python -m integration.pong")
+    parser.add_argument("--steps", type=int, default=SETTINGS.total_steps, help="environment steps")
+    parser.add_argument("--out", type=Path, default=Path("integration/results"))
+    options = parser.parse_args(arguments)
+    settings = ppo.Settings(**{**asdict(SETTINGS), "total_steps": options.steps})
+    start = time.monotonic()
+
+    def tell(training: ppo.Training, steps: int) -> None:
+        passed = time.monotonic() - start
+        recent = np.mean(training.returns[-WINDOW:]) if training.returns else np.nan
+        print(f"{steps:9,d} steps {passed:6.0f} s {recent:7.2f}", flush=True)
+
+    envs = make()
+    training = ppo.train(envs, settings, tell)
+    envs.close()
+    result = {
+        "settings": asdict(settings),
+        "num_envs": NUM_ENVS,
+        "options": OPTIONS,
+        "cores": torch.get_num_threads(),
+        "minutes": (time.monotonic() - start) / 60,
+        "ends": training.ends,
+        "returns": training.returns,
+    }
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "pong.json").write_text(json.dumps(result) + "\n")
+    draw(result, options.out / "pong.png")
+
+
+if __name__ == "__main__":
+    main()
