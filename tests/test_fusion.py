@@ -141,7 +141,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "is no plain number",
     ),
     # Atari
-    "stack": (partial(FrameStackObservation, stack_size=4), "FrameStackObservation is none of"),
+    "stack": (
+        partial(FrameStackObservation, stack_size=4),
+        "FrameStackObservation can't be native",
+    ),
 }
 
 
@@ -188,20 +191,61 @@ def test_wrapper_that_another_gymnasium_has(monkeypatch: pytest.MonkeyPatch) -> 
     assert "is another than the one known here" in refusal.reason
 
 
-def test_atari_wrappers_are_told_apart() -> None:
-    ale = EnvSpec("ALE/Pong-v5", entry_point="ale_py.env:AtariEnv")
-    chain = [
-        partial(AtariPreprocessing, frame_skip=4),
-        partial(FrameStackObservation, stack_size=4),
-        RecordEpisodeStatistics,
-    ]
-    refusal = recognise(chain, ale)
+PICTURES = partial(AtariPreprocessing, frame_skip=4)
+STACK = partial(FrameStackObservation, stack_size=4)
+
+
+def test_atari_wrappers_become_options() -> None:
+    ends = [RecordEpisodeStatistics, partial(TimeLimit, max_episode_steps=5)]
+    for wrappers in ([PICTURES, STACK, *ends], [OrderEnforcing, PICTURES, *ends, STACK]):
+        chain = recognise(wrappers, SPEC)
+        assert isinstance(chain, Chain)
+        assert [type(layer) for layer in chain.layers] == [Statistics, Limit]
+        assert chain.options == {
+            "preprocessing": True,
+            "noop_max": 30,
+            "frame_skip": 4,
+            "screen_width": 84,
+            "screen_height": 84,
+            "terminal_on_life_loss": False,
+            "grayscale_obs": True,
+            "grayscale_newaxis": False,
+            "scale_obs": False,
+            "stack_size": 4,
+            "stack_padding_zero": False,
+        }
+    alone = recognise([partial(AtariPreprocessing, screen_size=(60, 100))], SPEC)
+    assert isinstance(alone, Chain)
+    assert (alone.options["screen_width"], alone.options["screen_height"]) == (60, 100)
+    assert "stack_size" not in alone.options
+
+
+@pytest.mark.parametrize(
+    ("wrappers", "reason"),
+    [
+        ([STACK, PICTURES], "FrameStackObservation and AtariPreprocessing can't be native"),
+        ([PICTURES, STACK, STACK], "the innermost"),
+        ([PICTURES, PICTURES], "the innermost"),
+        ([RecordEpisodeStatistics, PICTURES], "the innermost"),
+        ([partial(TimeLimit, max_episode_steps=9), PICTURES], "the innermost"),
+        ([partial(AtariPreprocessing, frame_skip=0)], "frame_skip=0.* is none that"),
+        ([partial(AtariPreprocessing, noop_max=-1)], "noop_max=-1.* is none that"),
+        ([partial(AtariPreprocessing, noop_max=True)], "noop_max=True.* is none that"),
+        ([partial(AtariPreprocessing, scale_obs=1)], "scale_obs=1.* is none that"),
+        ([partial(AtariPreprocessing, screen_size=(8, 8, 8))], r"\(8, 8, 8\).* is none that"),
+        ([partial(AtariPreprocessing, screen_size=[8, 8])], r"\[8, 8\].* is none that"),
+        ([partial(AtariPreprocessing, screen_size=2049)], "2049 is too large"),
+        ([PICTURES, partial(FrameStackObservation, stack_size=65)], "no stack of 1 to 64"),
+        ([PICTURES, partial(FrameStackObservation, stack_size=0)], "no stack of 1 to 64"),
+        ([PICTURES, partial(STACK, padding_type="last")], "pads otherwise"),
+        ([PICTURES, partial(STACK, padding_type=np.zeros((84, 84), np.uint8))], "pads otherwise"),
+    ],
+)
+def test_atari_wrappers_that_c_does_not_know(wrappers: Any, reason: str) -> None:
+    refusal = recognise(wrappers, SPEC)
     assert isinstance(refusal, Refusal)
-    assert "there are no native ALE ids yet" in refusal.reason
-    for wrappers, spec in ((chain, SPEC), (chain[::-1], ale), (chain[:1], ale)):
-        other = recognise(wrappers, spec)
-        assert isinstance(other, Refusal)
-        assert "is none of the wrappers" in other.reason
+    with pytest.raises(ValueError, match=reason):
+        raise ValueError(refusal.reason)
 
 
 @pytest.mark.parametrize("wrappers", [TimeLimit, 3, (each for each in [TimeLimit])])

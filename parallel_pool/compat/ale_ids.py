@@ -17,6 +17,8 @@ from parallel_pool import registry
 from parallel_pool.envs import atari
 
 if TYPE_CHECKING:
+    from gymnasium.envs.registration import EnvSpec
+
     from parallel_pool.buffers import Array
     from parallel_pool.specs import Definition
 
@@ -52,6 +54,37 @@ def definition_of(env_id: str, kwargs: Mapping[str, Any]) -> Definition:
     if why is not None:
         raise InexactError(why)
     return definition
+
+
+def unfilmed(
+    definition: Definition, spec: EnvSpec, film: Mapping[str, Any], options: Mapping[str, Any]
+) -> str | None:
+    """Says why native environments can't do AtariPreprocessing themselves; None if they can.
+
+    What Gymnasium refuses is refused here too, so that the error is Gymnasium's own.
+
+    Args:
+        definition, spec: of the environments.
+        film: the native options that stand for the wrappers.
+        options: of the environments and of the vector environment.
+    """
+    if definition.family != FAMILY:
+        return f"{definition.id} is no environment that AtariPreprocessing knows"
+    said = {name: option.default for name, option in definition.options.items()} | {**options}
+    frameskip, view = said["frameskip"], said["obs_type"]
+    views = ("rgb", "grayscale") if film["grayscale_obs"] else ("rgb",)
+    limit = options.get("max_episode_steps") or spec.max_episode_steps or -1
+    if film["frame_skip"] > 1 and not (type(frameskip) is int and frameskip == 1):
+        return f"AtariPreprocessing(frame_skip={film['frame_skip']}) needs frameskip=1"
+    if view not in views:
+        return f"AtariPreprocessing(grayscale_obs={film['grayscale_obs']}) of obs_type={view!r}"
+    if said["continuous"] and film["noop_max"] > 0:
+        return "AtariPreprocessing's noop_max and continuous=True don't go together"
+    if limit != -1:
+        return f"max_episode_steps={limit} counts steps before they are skipped"
+    if str(options.get("render_mode")).endswith("_list"):
+        return "pictures of skipped steps would be collected"
+    return None
 
 
 @cache

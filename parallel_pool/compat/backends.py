@@ -146,7 +146,11 @@ def _find_native(
         if isinstance(error, ale_ids.InexactError) and asked == AUTO:
             ale_ids.warn(spec.id, str(error))
         return Refusal(str(error))
-    if chain.names and env_specs.reference_of(spec, definition) is None:
+    if chain.options:
+        why = ale_ids.unfilmed(definition, spec, chain.options, options)
+        if why is not None:
+            return Refusal(why)
+    elif chain.names and env_specs.reference_of(spec, definition) is None:
         return Refusal(f"{definition.id} is no environment of Gymnasium's that could be wrapped")
     unknown = _unknown_options(definition, {} if asked == NATIVE else options)
     if unknown and unknown <= process_options() | _constructor_options(spec):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,9 @@ MOST_STEPS = 2**31 - 1
 
 # bounds of rewards: every integer up to this one is a float64
 EXACT_INTEGER = 2**53
+
+# as csrc/envs/atari has them
+MOST_PIXELS, MOST_FRAMES, MOST_STACKED = 2048, 100_000, 64
 
 FLOATS = (float, np.float64, np.float32, np.float16)
 
@@ -48,6 +51,14 @@ class Statistics:
     buffer_length: int | None
 
 
+@dataclass(frozen=True)
+class Film:
+    """AtariPreprocessing or FrameStackObservation: the native options that stand for it."""
+
+    kind: type
+    options: Mapping[str, Any]
+
+
 Layer = Limit | Clip | Statistics
 
 
@@ -57,11 +68,13 @@ class Chain:
 
     Attributes:
         names: all of them, from the environment outwards.
-        layers: the same, but for those that change no result.
+        layers: the same, but for those that change no result, and those that C does.
+        options: of native environments, which have C do the others: Atari's pictures.
     """
 
     names: tuple[str, ...] = ()
     layers: tuple[Layer, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def limit(self, own: int | None) -> int | None:
         """Returns the least time limit of all: `own` is the one below these wrappers."""
@@ -83,10 +96,11 @@ class _Unknown(Exception):
 def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
     """Tells whether wrappers are a chain of known ones, each as Gymnasium has it.
 
-    Known are TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, and
-    TransformReward with a `functools.partial` of `numpy.clip`. A wrapper is recognised as the class
-    itself, as a `functools.partial` of it with keyword arguments, and as a WrapperSpec. What is
-    wrong by Gymnasium's rules is refused, so that the error is Gymnasium's own.
+    Known are TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, ClipReward,
+    TransformReward with a `functools.partial` of `numpy.clip`, and for Atari games
+    AtariPreprocessing and FrameStackObservation. A wrapper is recognised as the class itself, as a
+    `functools.partial` of it with keyword arguments, and as a WrapperSpec. What is wrong by
+    Gymnasium's rules is refused, so that the error is Gymnasium's own.
 
     Args:
         wrappers: callables that wrap one environment, the innermost first, as make_vec takes them.
@@ -96,8 +110,9 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
         found = [_of_spec(each) for each in spec.additional_wrappers]
         found += [_of_callable(each) for each in wrappers or ()]
         names = tuple(kind.__name__ for kind, _ in found)
-        _refuse_atari(names, spec)
-        layers = [READERS[kind][1](**arguments) for kind, arguments in found]
+        read = [READERS[kind][1](**arguments) for kind, arguments in found]
+        options = _of_films([layer for layer in read if layer is not None])
+        layers = [layer for layer in read if layer is not None and not isinstance(layer, Film)]
         keys = [layer.key for layer in layers if isinstance(layer, Statistics)]
         if len(set(keys)) < len(keys):
             raise _Unknown(
@@ -105,7 +120,7 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
             )
     except _Unknown as unknown:
         return Refusal(str(unknown))
-    return Chain(names, tuple(layer for layer in layers if layer is not None))
+    return Chain(names, tuple(layers), options)
 
 
 # --------------------------------------------------------------------------- what was given --
@@ -142,7 +157,7 @@ def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
     """Returns all arguments of a wrapper but the environment, defaults filled in."""
     signature = inspect.signature(kind.__init__)  # type: ignore[misc]
     known_names = READERS[kind][0]
-    if known_names is not None and tuple(signature.parameters)[2:] != known_names:
+    if tuple(signature.parameters)[2:] != known_names:
         raise _Unknown(f"{kind.__name__}{signature} is another than the one known here")
     try:
         # self and env
@@ -153,14 +168,18 @@ def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
     return dict(list(bound.arguments.items())[2:])
 
 
-def _refuse_atari(names: Sequence[str], spec: EnvSpec) -> None:
-    """Refuses what only native ALE environments could do, and says which it is."""
-    atari = [name for name in names if name in ATARI]
-    if not atari:
-        return
-    if tuple(atari) == ATARI and spec.id.startswith("ALE/"):
-        raise _Unknown(f"{spec.id} with {' and '.join(ATARI)}: there are no native ALE ids yet")
-    raise _Unknown(f"{atari[0]} {NOT_KNOWN}")
+def _of_films(layers: Sequence[Layer | Film]) -> dict[str, Any]:
+    """Returns the options that make Atari's pictures; {} for none."""
+    kinds = tuple(layer.kind for layer in layers if isinstance(layer, Film))
+    if not kinds:
+        return {}
+    if kinds not in (ATARI[:1], ATARI) or not isinstance(layers[0], Film):
+        names = " and ".join(kind.__name__ for kind in kinds)
+        raise _Unknown(
+            f"{names} can't be native: only AtariPreprocessing can, as the innermost wrapper, and"
+            " FrameStackObservation around it"
+        )
+    return {k: v for layer in layers if isinstance(layer, Film) for k, v in layer.options.items()}
 
 
 # --------------------------------------------------------------------------------- wrappers --
@@ -225,28 +244,59 @@ def _check_bound(name: str, bound: Any) -> None:
     raise _Unknown(f"{name}: a bound of {bound!r} is no plain number")
 
 
+def _read_preprocessing(noop_max: Any, frame_skip: Any, screen_size: Any, **flags: Any) -> Film:
+    size = screen_size if type(screen_size) is tuple else (screen_size, screen_size)
+    counts = {"noop_max": noop_max, "frame_skip": frame_skip}
+    whole = all(type(each) is int for each in (*counts.values(), *size))
+    plain = all(type(flag) is bool for flag in flags.values())
+    if not (whole and plain and len(size) == 2 and noop_max >= 0 and min(frame_skip, *size) >= 1):
+        shown = ", ".join(f"{k}={v!r}" for k, v in {**counts, "screen_size": size, **flags}.items())
+        raise _Unknown(f"AtariPreprocessing({shown}) is none that native environments know")
+    if max(size) > MOST_PIXELS or max(counts.values()) > MOST_FRAMES:
+        raise _Unknown(f"AtariPreprocessing: {counts} or screen_size={screen_size} is too large")
+    options = {"preprocessing": True, "screen_width": size[0], "screen_height": size[1]}
+    return Film(known.AtariPreprocessing, {**options, **counts, **flags})
+
+
+def _read_stack(stack_size: Any, padding_type: Any) -> Film:
+    shown = f"FrameStackObservation({stack_size!r}, padding_type={padding_type!r})"
+    if type(stack_size) is not int or not 1 <= stack_size <= MOST_STACKED:
+        raise _Unknown(f"{shown} is no stack of 1 to {MOST_STACKED}")
+    if type(padding_type) is not str or padding_type not in ("reset", "zero"):
+        raise _Unknown(f"{shown} pads otherwise than by 'reset' or 'zero'")
+    options = {"stack_size": stack_size, "stack_padding_zero": padding_type == "zero"}
+    return Film(known.FrameStackObservation, options)
+
+
 def _read_nothing(**_: Any) -> None:
     """Of a wrapper that changes no result: it warns, or refuses what is refused always."""
 
 
 NOT_KNOWN = (
     "is none of the wrappers that native environments do themselves (TimeLimit, OrderEnforcing,"
-    " PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, and TransformReward with a clip)"
+    " PassiveEnvChecker, RecordEpisodeStatistics, ClipReward, TransformReward with a clip, and"
+    " around Atari games AtariPreprocessing and FrameStackObservation)"
 )
 
-ATARI = ("AtariPreprocessing", "FrameStackObservation")
+ATARI = (known.AtariPreprocessing, known.FrameStackObservation)
 
 # For each the names of its arguments, and what reads them. A Gymnasium whose wrapper has others has
-# another wrapper. (Those of Atari are named to be refused, so theirs may be any.)
-READERS: dict[type, tuple[tuple[str, ...] | None, Callable[..., Layer | None]]] = {
+# another wrapper.
+READERS: dict[type, tuple[tuple[str, ...], Callable[..., Layer | Film | None]]] = {
     known.TimeLimit: (("max_episode_steps",), _read_limit),
     known.OrderEnforcing: (("disable_render_order_enforcing",), _read_nothing),
     known.PassiveEnvChecker: ((), _read_nothing),
     known.RecordEpisodeStatistics: (("buffer_length", "stats_key"), _read_statistics),
     known.ClipReward: (("min_reward", "max_reward"), _read_clip),
     known.TransformReward: (("func",), _read_transform),
-    known.AtariPreprocessing: (None, _read_nothing),
-    known.FrameStackObservation: (None, _read_nothing),
+    known.AtariPreprocessing: (
+        (
+            *("noop_max", "frame_skip", "screen_size", "terminal_on_life_loss"),
+            *("grayscale_obs", "grayscale_newaxis", "scale_obs"),
+        ),
+        _read_preprocessing,
+    ),
+    known.FrameStackObservation: (("stack_size", "padding_type"), _read_stack),
 }
 
 # as wrappers tell where they are, and as people write it

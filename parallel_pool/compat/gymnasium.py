@@ -126,8 +126,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             num_envs: environments; None for 1.
             wrappers: around each environment, the innermost first. Native environments do these
                 themselves: TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
-                ClipReward, and TransformReward with a functools.partial of numpy.clip; each given
-                as the class, or as a functools.partial of it with keyword arguments.
+                ClipReward, TransformReward with a functools.partial of numpy.clip, and around Atari
+                games AtariPreprocessing and FrameStackObservation; each given as the class, or as a
+                functools.partial of it with keyword arguments.
             backend: "native", "process" (worker processes, for all that is not native), or "auto":
                 native where that gives what is asked for.
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
@@ -195,7 +196,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             autoreset=self.autoreset_mode.name.lower(),
             max_episode_steps=choice.chain.limit(limit) or 0,
             reward_dtype="float64",
-            options=kwargs,
+            options={**kwargs, **choice.chain.options},
         )
         self.num_envs = self.pool.num_envs
         self._set_spaces(vector.observation_mode)
