@@ -141,7 +141,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "is no plain number",
     ),
     # Atari
-    "stack": (
+    "stack": (partial(FrameStackObservation, stack_size=4), "FrameStackObservation can't be"),
         partial(FrameStackObservation, stack_size=4),
         "FrameStackObservation can't be native",
     ),
