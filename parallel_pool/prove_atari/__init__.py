@@ -55,6 +55,8 @@ def run(
         with Crew(jobs) as crew, closing(prove(crew, roms, frames, only, console)) as found:
             for verdict in found:
                 verdicts.append(verdict)
+                if verdict.first:
+                    tell(console, verdict, frames)
                 if table is not None:
                     merge([verdict.proof], table)
     except NoSuch as error:
@@ -62,14 +64,14 @@ def run(
         return WRONG_ARGUMENTS
     except BrokenProcessPool:
         lost = sorted({*roms} - {verdict.proof.rom for verdict in verdicts})
-        show(console, verdicts, frames)
+        show(console, verdicts)
         print(
             f"a process of the proof has died before these were played: {', '.join(lost)}."
             " With --jobs 1 there is a single one, which shows what it dies of.",
             file=sys.stderr,
         )
         return 1
-    show(console, verdicts, frames)
+    show(console, verdicts)
     return int(any(verdict.first for verdict in verdicts))
 
 
@@ -127,8 +129,20 @@ def choose_sessions(sessions: Sequence[Session], only: int | None) -> Sequence[S
     return chosen
 
 
-def show(console: Console, verdicts: Sequence[Verdict], frames: int) -> None:
-    """Shows the table, and below it what differs and how to play that again."""
+def tell(console: Console, verdict: Verdict, frames: int) -> None:
+    """Says what differs in a game, and how to play that again."""
+    assert verdict.first is not None
+    console.print(
+        f"{verdict.proof.rom}: {verdict.proof.difference}\n"
+        f"  again: {game.again(verdict.first, frames)}",
+        soft_wrap=True,
+        markup=False,
+        highlight=False,
+    )
+
+
+def show(console: Console, verdicts: Sequence[Verdict]) -> None:
+    """Shows the table of games."""
     ordered = sorted(verdicts, key=lambda verdict: verdict.proof.rom)
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("ROM", no_wrap=True)
@@ -141,14 +155,5 @@ def show(console: Console, verdicts: Sequence[Verdict], frames: int) -> None:
         result, style = ("differs", "red") if verdict.first else ("exact", "")
         made.add_row(proof.rom, *(f"{count:,}" for count in counts), result, style=style)
     console.print(made)
-    for verdict in ordered:
-        if verdict.first:
-            console.print(
-                f"{verdict.proof.rom}: {verdict.proof.difference}\n"
-                f"  again: {game.again(verdict.first, frames)}",
-                soft_wrap=True,
-                markup=False,
-                highlight=False,
-            )
     exact = sum(not verdict.first for verdict in verdicts)
     console.print(f"{exact} of {len(verdicts)} exact", highlight=False)

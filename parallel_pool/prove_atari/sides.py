@@ -148,7 +148,7 @@ class Ours:
         self.names = [column.name for column in self.pool.columns]
         self.playing = 0
         self.saved = b""
-        self.pool.reset([1])
+        self.has_past = False
 
     @property
     def num_actions(self) -> int:
@@ -174,7 +174,12 @@ class Ours:
         (self.saved,) = self.pool.get_state([self.playing])
 
     def restore(self, *, elsewhere: bool) -> None:
-        self.playing ^= elsewhere
+        if elsewhere:
+            self.playing ^= 1
+            if not self.has_past:
+                # what is to be replaced by the state is something else
+                self.pool.reset([self.playing])
+                self.has_past = True
         self.pool.set_state([self.saved], [self.playing])
 
     def close(self) -> None:
