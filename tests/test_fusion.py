@@ -142,9 +142,6 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     # Atari
     "stack": (partial(FrameStackObservation, stack_size=4), "FrameStackObservation can't be"),
-        partial(FrameStackObservation, stack_size=4),
-        "FrameStackObservation can't be native",
-    ),
 }
 
 
