@@ -17,7 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,15 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 GAMES = ROOT / "csrc/envs/atari/games"
 NOTES = 6
+
+# games whose rules read the cartridge's own RAM; in ALE's states it stands behind this name
+CARTRIDGES = {"klax": b"CartridgeF6SC"}
+
+# games in which ALE's rule remembers what ALE's states do not hold
+FORGETFUL = ("miniature_golf", "video_cube")
+
+# bytes that mean something only together: a face of the cube
+TOGETHER = {"video_cube": [range(at, at + 9) for at in range(32, 86, 9)]}
 
 
 class Score(ctypes.Structure):
@@ -100,6 +109,7 @@ class Oracle:
         self.ale.setFloat("repeat_action_probability", 0.0)
         self.ale.setInt("max_num_frames_per_episode", 0)
         self.ale.loadROM(Path(ale_py.__file__).parent / "roms" / f"{name}.bin")
+        self.cartridge = CARTRIDGES.get(name, b"")
         self.modes = list(self.ale.getAvailableModes())
         self.difficulties = list(self.ale.getAvailableDifficulties())
         self.actions = self.ale.getMinimalActionSet()
@@ -108,145 +118,219 @@ class Oracle:
         """Returns an action that the game uses."""
         return self.actions[rng.integers(len(self.actions))]
 
+    def memory(self) -> bytes:
+        """Returns what a rule may read."""
+        ram = bytes(self.ale.getRAM())
+        if self.cartridge:
+            state, at = self._cartridge_ram()
+            ram += bytes(state[at : at + 4 * 128 : 4])
+        return ram
 
-def begin(rule: Rule, ale: Any) -> Score:
-    """Returns what a rule knows after a reset."""
-    score = Score()
-    if rule.reset:
-        rule.reset(score)
-    rule.step(score, bytes(ale.getRAM()))
-    return score
+    def write(self, at: int, value: int) -> None:
+        """Changes a byte of it."""
+        if at < 128:
+            self.ale.setRAM(at, value)
+        else:
+            state, start = self._cartridge_ram()
+            state[start + 4 * (at - 128)] = value
+            self.ale.restoreState(type(self.ale.cloneState())(bytes(state)))
+
+    def answer(self, reward: float) -> tuple[int, ...]:
+        """Returns reward, lives and whether the game is over."""
+        over = self.ale.game_over(with_truncation=False)
+        return int(reward), int(self.ale.lives()), int(over)
+
+    def _cartridge_ram(self) -> tuple[bytearray, int]:
+        """Returns ALE's state and where in it the cartridge's bytes are, one in a word."""
+        state = bytearray(self.ale.cloneState().serialize())
+        # the number of the bank and that of the bytes come first
+        return state, state.index(self.cartridge) + len(self.cartridge) + 8
 
 
-def poke(ale: Any, rng: np.random.Generator, often: Sequence[int]) -> dict[int, int]:
-    """Changes some bytes: any, those that a rule may read (`often`) more often."""
-    poked = {}
-    for _ in range(int(rng.integers(1, 5))):
-        at = int(rng.choice(often)) if len(often) and rng.random() < 0.7 else int(rng.integers(128))
-        kind = rng.integers(5)
-        value = int(rng.integers(256))
+class Match:
+    """A rule and ALE, which read the same memory after every frame."""
+
+    def __init__(self, name: str, seed: int, mode: int | None = None) -> None:
+        self.name, self.mode = name, mode
+        self.rule = Rule.in_dll(library((name,)), f"pp_rule_{name}")
+        self.oracle = Oracle(name, seed)
+        if mode is not None:
+            self.oracle.ale.setMode(mode)
+        self.score = Score()
+        self.poked: dict[int, int] = {}
+        self.actions: list[Any] = []  # since the reset
+        self.over = False
+
+    def reset(self) -> None:
+        """Starts a game."""
+        self.oracle.ale.reset_game()
+        self.score = Score()
+        if self.rule.reset:
+            self.rule.reset(self.score)
+        self.actions.clear()
+        self.poked = {}
+        self._compare(0, first=True)
+
+    def poke(self, changes: dict[int, int]) -> None:
+        """Changes bytes of memory; after the end ALE would not see it."""
+        self.poked = changes
+        for at, value in changes.items():
+            self.oracle.write(at, value)
+
+    def act(self, action: Any) -> None:
+        """Plays a frame.
+
+        Raises:
+            Difference: the rule is wrong.
+        """
+        self.actions.append(action)
+        self._compare(self.oracle.ale.act(action))
+
+    def _compare(self, reward: float, *, first: bool = False) -> None:
+        memory = self.oracle.memory()
+        self.rule.step(self.score, memory)
+        ours = 0 if first else self.score.reward, self.score.lives, self.score.over
+        theirs = self.oracle.answer(reward)
+        if ours != theirs:
+            frame = len(self.actions)
+            raise Difference(self.name, self.mode or 0, frame, self.poked, ours, theirs, memory)
+        self.over = bool(theirs[2])
+
+    def save(self) -> tuple[Any, bytes, list[Any]]:
+        """Returns this moment."""
+        return self.oracle.ale.cloneState(), bytes(self.score), list(self.actions)
+
+    def restore(self, moment: tuple[Any, bytes, list[Any]]) -> None:
+        """Returns to a moment before which nothing had been poked, and no end."""
+        state, score, actions = moment
+        self.poked, self.over = {}, False
+        if self.name in FORGETFUL:
+            self.reset()
+            for action in actions:
+                self.act(action)
+            return
+        self.oracle.ale.restoreState(state)
+        self.score, self.actions = Score.from_buffer_copy(score), list(actions)
+
+
+class Poker:
+    """What is poked: chance values, values that mean something, and what memory once held."""
+
+    def __init__(self, name: str, rng: np.random.Generator) -> None:
+        self.rng, self.often, self.together = rng, reads(name), TOGETHER.get(name, [])
+        self.seen: list[bytes] = []
+
+    def remember(self, memory: bytes) -> None:
+        """Keeps a memory, in place of another one when there are many."""
+        if len(self.seen) < 64:
+            self.seen.append(memory)
+        else:
+            self.seen[int(self.rng.integers(64))] = memory
+
+    def changes(self, memory: bytes) -> dict[int, int]:
+        """Returns bytes to change: any, those that a rule reads more often."""
+        rng, changes = self.rng, {}
+        if self.together and rng.random() < 0.2:
+            for group in self.together:
+                if rng.random() < 0.9:
+                    changes.update(dict.fromkeys(group, int(rng.integers(6))))
+            return changes
+        if self.seen and rng.random() < 0.2:
+            before = self.seen[int(rng.integers(len(self.seen)))]
+            return {at: before[at] for at in self.often if rng.random() < 0.8}
+        for _ in range(int(rng.integers(1, 5))):
+            usual = bool(self.often) and rng.random() < 0.7
+            at = int(rng.choice(self.often)) if usual else int(rng.integers(128))
+            changes[at] = self._value(memory[at])
+        return changes
+
+    def _value(self, old: int) -> int:
+        rng, kind = self.rng, self.rng.integers(5)
         if kind == 0:  # decimal digits
-            value = int(rng.integers(10)) * 16 + int(rng.integers(10))
-        elif kind == 1:  # next to what is there
-            value = (int(ale.getRAM()[at]) + int(rng.integers(-2, 3))) % 256
-        elif kind == 2:
-            value = int(rng.choice([0, 1, 2, 0x80, 0x99, 0x9F, 0xA0, 0xF0, 0xFF]))
-        ale.setRAM(at, value)
-        poked[at] = value
-    return poked
+            return int(rng.integers(10)) * 16 + int(rng.integers(10))
+        if kind == 1:  # next to what is there
+            return (old + int(rng.integers(-2, 3))) % 256
+        if kind == 2:
+            return int(rng.choice([0, 1, 2, 0x80, 0x99, 0x9F, 0xA0, 0xF0, 0xFF]))
+        return int(rng.integers(256))
 
 
 def compare(
-    name: str,
-    frames: int,
-    *,
-    mode: int | None = None,
-    seed: int = 0,
-    poking: float = 0.0,
-    often: Sequence[int] = (),
+    name: str, frames: int, *, mode: int | None = None, seed: int = 0, poking: float = 0.0
 ) -> int:
     """Plays and compares; returns how many episodes ended.
 
     Args:
         poking: the share of frames before which bytes are changed.
-        often: bytes that are changed more often than others.
 
     Raises:
         Difference: the rule is wrong.
     """
-    rule = Rule.in_dll(library((name,)), f"pp_rule_{name}")
-    oracle = Oracle(name, seed)
-    ale, rng, score = oracle.ale, np.random.default_rng(seed), Score()
-    if mode is not None:
-        ale.setMode(mode)
-    episodes, hold, action = 0, 0, oracle.actions[0]
-    frame, fresh, poked = 0, True, {}
-    while frame < frames:
-        if fresh:
-            ale.reset_game()
-            score = begin(rule, ale)
-            over = ale.game_over(with_truncation=False)
-            ours, theirs = (0, score.lives, score.over), (0, ale.lives(), int(over))
-            fresh = False
-        else:
-            # after the end ALE does nothing any more, and sees no changes of memory
-            poked = poke(ale, rng, often) if rng.random() < poking and not over else {}
-            if not hold:
-                action = oracle.draw(rng)
-                hold = int(rng.geometric(1 / rng.choice([1.5, 4, 12, 40])))
-            hold -= 1
-            reward = ale.act(action)
-            rule.step(score, bytes(ale.getRAM()))
-            over = ale.game_over(with_truncation=False)
-            ours, theirs = (
-                (score.reward, score.lives, score.over),
-                (int(reward), ale.lives(), int(over)),
-            )
-            frame += 1
-            # after pokes a game may never end
-            fresh = bool(over) or (poking > 0 and rng.random() < 0.002)
-            episodes += bool(over)
-        if ours != theirs:
-            raise Difference(name, mode or 0, frame, poked, ours, theirs, bytes(ale.getRAM()))
+    rng = np.random.default_rng(seed)
+    match, poker = Match(name, seed, mode), Poker(name, rng)
+    episodes, hold, action = 0, 0, match.oracle.actions[0]
+    match.reset()
+    for frame in range(frames):
+        # after pokes a game may never end
+        if match.over or (poking and rng.random() < 0.002):
+            match.reset()
+        poked = rng.random() < poking and not match.over
+        match.poke(poker.changes(match.oracle.memory()) if poked else {})
+        if not hold:
+            action = match.oracle.draw(rng)
+            hold = int(rng.geometric(1 / rng.choice([1.5, 4, 12, 40])))
+        hold -= 1
+        # a mode may have lost its game at the reset already
+        match.act(action)
+        episodes += match.over
+        if poking and (match.over or frame % 50 == 0):
+            poker.remember(match.oracle.memory())
     return episodes
 
 
 def reads(name: str) -> list[int]:
-    """Returns the bytes that a rule's source mentions."""
+    """Returns the bytes that a rule's source mentions: ram[5], or, in a comment, ram[5..9]."""
     text = (GAMES / f"{name}.c").read_text()
-    return sorted({int(at) for at in re.findall(r"ram\[(\d+)\]", text) if int(at) < 128})
+    found = re.findall(r"ram\[(\d+)(?:\.\.(\d+))?\]", text)
+    return sorted({at for first, last in found for at in range(int(first), int(last or first) + 1)})
 
 
-def sweep(name: str, often: Sequence[int], seed: int, moments: int = 3) -> int:
+def sweep(name: str, seed: int, moments: int = 3) -> int:
     """Gives every byte that a rule reads every value, at a few moments; returns how many."""
-    rule = Rule.in_dll(library((name,)), f"pp_rule_{name}")
-    oracle = Oracle(name, seed)
-    ale, rng = oracle.ale, np.random.default_rng(seed)
+    match, rng = Match(name, seed), np.random.default_rng(seed)
     done = 0
-    for moment in range(moments):
-        ale.reset_game()
-        score = begin(rule, ale)
+    for moment in range(1 if name in FORGETFUL else moments):
+        match.reset()
         for _ in range(20 + 300 * moment):
-            ale.act(oracle.draw(rng))
-            rule.step(score, bytes(ale.getRAM()))
-            if ale.game_over(with_truncation=False):
+            if match.over:
                 break
-        state, own = ale.cloneState(), bytes(score)
-        if ale.game_over(with_truncation=False):
+            match.act(match.oracle.draw(rng))
+        if match.over:
             continue
-        for at in often:
+        start = match.save()
+        for at in reads(name):
             for value in range(256):
-                ale.restoreState(state)
-                score = Score.from_buffer_copy(own)
-                ale.setRAM(at, value)
+                match.restore(start)
+                match.poke({at: value})
                 # the frame may change it back, a second one follows from what it made of it
-                for frame in range(2):
-                    reward = ale.act(oracle.actions[0])
-                    rule.step(score, bytes(ale.getRAM()))
-                    over = ale.game_over(with_truncation=False)
-                    ours = score.reward, score.lives, score.over
-                    theirs = int(reward), ale.lives(), int(over)
-                    if ours != theirs:
-                        ram = bytes(ale.getRAM())
-                        raise Difference(name, 0, frame, {at: value}, ours, theirs, ram)
-                    if over:
-                        break
+                for _ in range(2):
+                    if not match.over:
+                        match.act(match.oracle.actions[0])
                 done += 1
     return done
 
 
 def proofs(name: str, frames: int, seed: int) -> Iterator[str]:
     """Compares a game in every mode, undisturbed and poked; yields what was done."""
-    oracle = Oracle(name, seed)
-    often = reads(name)
+    modes = Oracle(name, seed).modes
     ends = compare(name, frames, seed=seed)
     yield f"{frames} frames, {ends} episodes"
-    ends = compare(name, frames, seed=seed + 1, poking=0.05, often=often)
+    ends = compare(name, frames, seed=seed + 1, poking=0.05)
     yield f"{frames} frames poked, {ends} episodes"
-    for mode in oracle.modes:
-        compare(name, max(200, frames // 20), mode=mode, seed=seed + 2, poking=0.02, often=often)
-    yield f"{len(oracle.modes)} modes"
-    yield f"{sweep(name, often, seed)} values of single bytes"
+    for mode in modes:
+        compare(name, max(200, frames // 20), mode=mode, seed=seed + 2, poking=0.02)
+    yield f"{len(modes)} modes"
+    yield f"{sweep(name, seed)} values of single bytes"
 
 
 def main() -> int:

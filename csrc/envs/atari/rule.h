@@ -46,6 +46,16 @@ static inline int32_t pp_bcd6(uint8_t high, uint8_t middle, uint8_t low) {
   return pp_bcd4(high, middle) * 100 + pp_bcd(low);
 }
 
+// a decimal digit in the low nibble, in which ten is a blank
+static inline int32_t pp_digit(uint8_t byte) {
+  return (byte & 15) == 10 ? 0 : byte & 15;
+}
+
+// four of them, the highest first
+static inline int32_t pp_digits4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
+  return pp_digit(a) * 1000 + pp_digit(b) * 100 + pp_digit(c) * 10 + pp_digit(d);
+}
+
 // the reward is what the score has grown by
 static inline void pp_score_set(pp_score *score, int32_t now) {
   score->reward = now - score->score;

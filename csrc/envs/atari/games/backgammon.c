@@ -1,7 +1,7 @@
 // backgammon.c: signed counts of men per place; all fifteen borne off win or lose one point.
 #include "../rule.h"
 
-// places 0 to 27 hold the men, those of one's own below zero; a man in the hand is nowhere
+// the places, ram[0..27], hold the men, those of one's own below zero; one in the hand is nowhere
 enum { PLACES = 28, MEN = 15 };
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -2,13 +2,8 @@
 #include "../rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
-  int32_t score = 0;
-  // the lowest digit is in ram[28], the highest in ram[33]
-  for (int i = 33; i >= 28; --i) {
-    int32_t digit = ram[i] & 15;
-    score = score * 10 + (digit == 10 ? 0 : digit);
-  }
-  pp_score_set(s, score);
+  int32_t high = pp_digits4(ram[33], ram[32], ram[31], ram[30]);
+  pp_score_set(s, high * 100 + pp_digits4(0, 0, ram[29], ram[28]));
   s->lives = ram[66];
   s->over = s->lives == 0;
 }

@@ -9,7 +9,8 @@ static int32_t digit(uint8_t picture) {
 
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t score = 0;
-  for (int i = 77; i <= 87; i += 2) score = score * 10 + digit(ram[i]);
+  const uint8_t pictures[] = {ram[77], ram[79], ram[81], ram[83], ram[85], ram[87]};
+  for (int i = 0; i < 6; ++i) score = score * 10 + digit(pictures[i]);
   pp_score_set(s, score);
   uint8_t now = ram[64], last = s->notes[0];
   // no picture of lives: the game has not begun yet, or it is over

@@ -3,12 +3,7 @@
 #include "../rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
-  int32_t score = 0;
-  for (int i = 76; i >= 73; --i) {
-    int32_t digit = ram[i] & 15;
-    score = score * 10 + (digit == 10 ? 0 : digit);
-  }
-  pp_score_set(s, score * 100);
+  pp_score_set(s, pp_digits4(ram[76], ram[75], ram[74], ram[73]) * 100);
   s->over = (ram[68] & 7) == 0 && (ram[57] != 0 || ram[61] != 0);
   s->lives = s->over ? 0 : (ram[68] & 7) + 1;
 }

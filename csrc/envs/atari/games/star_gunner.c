@@ -7,12 +7,7 @@ static void reset(pp_score *s) {
 }
 
 static void step(pp_score *s, const uint8_t *ram) {
-  int32_t score = 0;
-  for (int i = 6; i >= 3; --i) {
-    int32_t digit = ram[i] & 15;
-    score = score * 10 + (digit == 10 ? 0 : digit);
-  }
-  pp_score_set(s, score * 100);
+  pp_score_set(s, pp_digits4(ram[6], ram[5], ram[4], ram[3]) * 100);
   if (ram[7] == 5) s->started = 1;
   s->over = ram[7] == 0;
   if (s->over) {
