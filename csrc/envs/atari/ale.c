@@ -225,7 +225,8 @@ typedef struct move {
 
 static void power_up(const hall *shared, play *self, uint32_t seed) {
   pp_arcade_load(&shared->arcade, &self->console, seed);
-  self->frames = 0;
+  // the reset that switching on includes is counted, too
+  self->frames = self->console.waited;
   self->has_power = 1;
 }
 
