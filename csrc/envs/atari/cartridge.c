@@ -113,11 +113,11 @@ static void use_best_build(pp_cartridge *c) {
   }
 }
 
-// addresses that the banked processor looks at twice, counted from xFE0
+// addresses that the banked processor looks at twice, counted from xFC0
 static uint32_t special_range(const pp_cartridge *c) {
   if (c->mapper == PP_MAPPER_NONE || c->mapper == PP_MAPPER_FE) return 0;
-  if (c->mapper == PP_MAPPER_DPC) return 0x20 + 0x80;
-  return c->has_ram ? 0x20 + 2 * PP_MAPPER_RAM : 0x20;
+  if (c->mapper == PP_MAPPER_DPC) return 0x40 + 0x80;
+  return c->has_ram ? 0x40 + 2 * PP_MAPPER_RAM : 0x40;
 }
 
 static pp_cartridge *make(const pp_cartridge *like, size_t instructions) {
@@ -171,7 +171,7 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
   c->game = rules ? rules : &pp_game_bare;
   c->lines = title->lines ? title->lines : 210;
   c->first_line = title->first_line ? title->first_line : 34;
-  c->last_line = title->pal ? 342 : 290;
+  c->last_line = title->pal ? PP_LAST_LINE_PAL : PP_LAST_LINE_NTSC;
   c->run = mapper == PP_MAPPER_NONE ? pp_processor_plain : pp_processor_banked;
   c->handler = c->run(NULL, NULL, NULL);
   use_best_build(c);

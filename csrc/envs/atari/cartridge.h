@@ -27,18 +27,21 @@ enum {
 };
 
 // read-only after creation, so threads share it without a lock
+// a write to the television chip past this line ends the frame
+enum { PP_LAST_LINE_NTSC = 290, PP_LAST_LINE_PAL = 342 };
+
 typedef struct pp_cartridge {
   uint8_t rom[PP_ROM_BYTES];
   uint8_t mapper;              // a pp_mapper
   uint8_t has_ram;             // 128 bytes of it
   uint8_t counts;              // instructions, for frames that may reach ALE's limit of them
-  uint32_t special;            // addresses so far from xFE0 on are more than memory
+  uint32_t special;            // addresses so far from xFC0 on are more than memory
   const void *const *handler;  // the processor's, by number
   const struct pp_title *title;
   const struct pp_game *game;
   int lines;       // height of the screen
   int first_line;  // line of the frame that is the screen's first
-  int last_line;   // a TIA write past this line ends the frame
+  int last_line;   // PP_LAST_LINE_NTSC or PP_LAST_LINE_PAL
 
   // the processor for this mapper, and the build of the television chip that suits this machine
   const void *const *(*run)(struct pp_machine *machine, const struct pp_cartridge *cartridge,

@@ -144,6 +144,7 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; ++i) {
     m->banks.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
   }
+  m->last_line = (uint16_t)cart->last_line;
   m->sp = 0xff;
   m->nz = 1;
   pp_banks_reset(&m->banks, cart);
@@ -192,7 +193,8 @@ void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
   pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
   // these are played past the generator of sticky actions
   for (const pp_opening *o = cart->game->start; o && o->frames; ++o) {
-    pp_console_idle(c, cart, o->action, 0, o->frames);
+    bool reset = o->action == PP_OPENING_RESET;
+    pp_console_idle(c, cart, reset ? 0 : o->action, reset ? RESET_SWITCH : 0, o->frames);
   }
 }
 
@@ -207,11 +209,12 @@ void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_se
   c->mode = cart->game->modes[0];
   while (!(cart->game->difficulties >> c->difficulty & 1)) ++c->difficulty;
 
-  // RAM holds chance values when the console is made; the program first runs for sixty frames in
-  // which ALE finds out the television standard, and what it leaves in RAM stays
+  // RAM holds chance values when the console is made; the program first runs for sixty frames, none
+  // longer than NTSC's, in which ALE finds out the television standard; what it leaves in RAM stays
   for (int i = 0; i < 128; ++i) c->machine.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
   draw_timer(c);
   pp_console_power(c, cart);
+  c->machine.last_line = PP_LAST_LINE_NTSC;
   pp_console_idle(c, cart, 0, 0, 60);
   pp_console_power(c, cart);
   pp_console_reset_game(c, cart);

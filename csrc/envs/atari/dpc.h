@@ -23,7 +23,8 @@ void pp_dpc_reset(pp_dpc *dpc);
 uint8_t pp_dpc_read(pp_dpc *dpc, const uint8_t *data, unsigned reg, uint32_t cycle);
 void pp_dpc_write(pp_dpc *dpc, unsigned reg, uint8_t value);
 
-// the random number generator moves on whenever the program is read
+// the random number generator moves on at every access to x000-x07F and xFC0-xFFF (found by
+// counting its steps in ALE)
 void pp_dpc_shuffle(pp_dpc *dpc);
 
 #endif  // PP_ENVS_ATARI_DPC_H_

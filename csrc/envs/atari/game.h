@@ -6,9 +6,11 @@
 
 #include "rule.h"
 
-// an action and the number of frames that it is held
+// an action and the number of frames that it is held; one more action than players have is to press
+// the switch RESET
+enum { PP_OPENING_RESET = 40 };
 typedef struct pp_opening {
-  uint8_t action, frames;
+  uint16_t action, frames;
 } pp_opening;
 
 typedef struct pp_game {

@@ -57,6 +57,7 @@ extern const pp_rule pp_rule_kaboom;
 extern const pp_rule pp_rule_kangaroo;
 extern const pp_rule pp_rule_keystone_kapers;
 extern const pp_rule pp_rule_king_kong;
+extern const pp_rule pp_rule_klax;
 extern const pp_rule pp_rule_koolaid;
 extern const pp_rule pp_rule_krull;
 extern const pp_rule pp_rule_kung_fu_master;
@@ -98,7 +99,9 @@ extern const pp_rule pp_rule_turmoil;
 extern const pp_rule pp_rule_tutankham;
 extern const pp_rule pp_rule_up_n_down;
 extern const pp_rule pp_rule_venture;
+extern const pp_rule pp_rule_video_checkers;
 extern const pp_rule pp_rule_video_chess;
+extern const pp_rule pp_rule_video_cube;
 extern const pp_rule pp_rule_video_pinball;
 extern const pp_rule pp_rule_wizard_of_wor;
 extern const pp_rule pp_rule_word_zapper;
@@ -219,7 +222,8 @@ static const pp_game games[] = {
      .modes = (const uint16_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9}, .mode_count = 9, .mode_byte = 51,
      .mode_mask = 0xff, .select_frames = 1, .soft = 4},
     {.name = "gopher", .rule = &pp_rule_gopher, .actions = 0x01c1f, .difficulties = 0x3,
-     .modes = (const uint16_t[]){0, 2}, .mode_count = 2, .mode_byte = -1},
+     .modes = (const uint16_t[]){0, 2}, .mode_count = 2, .mode_byte = -1, .soft = 4,
+     .start = (const pp_opening[]){{40, 4}, {1, 1}, {0}}},
     {.name = "gravitar", .rule = &pp_rule_gravitar, .actions = 0x3ffff, .difficulties = 0x1,
      .modes = (const uint16_t[]){0, 1, 2, 3, 4}, .mode_count = 5, .mode_byte = 0, .mode_mask = 0xff,
      .select_frames = 10, .soft = 4, .start = (const pp_opening[]){{1, 16}, {0}}},
@@ -257,8 +261,9 @@ static const pp_game games[] = {
      .modes = (const uint16_t[]){0, 1, 2, 3}, .mode_count = 4, .mode_byte = 108,
      .mode_values = (const uint8_t[]){0, 2, 4, 6}, .mode_mask = 0xff, .select_frames = 2,
      .soft = 4},
-    {.name = "klax", .actions = 0x3ffff, .difficulties = 0x1, .modes = (const uint16_t[]){0, 1, 2},
-     .mode_count = 3, .mode_byte = -1, .start = (const pp_opening[]){{1, 1}, {0}}},
+    {.name = "klax", .rule = &pp_rule_klax, .actions = 0x3ffff, .difficulties = 0x1,
+     .modes = (const uint16_t[]){0, 1, 2}, .mode_count = 3, .mode_byte = -1,
+     .start = (const pp_opening[]){{1, 1}, {0}}},
     {.name = "koolaid", .rule = &pp_rule_koolaid, .actions = 0x003fd, .difficulties = 0x1,
      .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1},
     {.name = "krull", .rule = &pp_rule_krull, .actions = 0x3ffff, .difficulties = 0x1,
@@ -300,7 +305,8 @@ static const pp_game games[] = {
      .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1,
      .start = (const pp_opening[]){{2, 1}, {0}}},
     {.name = "pitfall2", .rule = &pp_rule_pitfall2, .actions = 0x3ffff, .difficulties = 0x1,
-     .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1},
+     .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1,
+     .start = (const pp_opening[]){{2, 1}, {0}}},
     {.name = "pong", .rule = &pp_rule_pong, .actions = 0x0181b, .difficulties = 0xf,
      .modes = (const uint16_t[]){0, 1}, .mode_count = 2, .mode_byte = 22, .mode_mask = 0xff,
      .select_frames = 2, .soft = 4},
@@ -322,7 +328,8 @@ static const pp_game games[] = {
     {.name = "seaquest", .rule = &pp_rule_seaquest, .actions = 0x3ffff, .difficulties = 0x3,
      .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1},
     {.name = "sir_lancelot", .rule = &pp_rule_sir_lancelot, .actions = 0x0181b, .difficulties = 0x1,
-     .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1},
+     .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1,
+     .start = (const pp_opening[]){{40, 1}, {4, 1}, {0}}},
     {.name = "skiing", .rule = &pp_rule_skiing, .actions = 0x00019, .difficulties = 0x1,
      .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1,
      .start = (const pp_opening[]){{2, 16}, {0}}},
@@ -366,24 +373,26 @@ static const pp_game games[] = {
      .start = (const pp_opening[]){{1, 1}, {0}}},
     {.name = "venture", .rule = &pp_rule_venture, .actions = 0x3ffff, .difficulties = 0xf,
      .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1},
-    {.name = "video_checkers", .actions = 0x003c2, .difficulties = 0x1,
-     .modes = (const uint16_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18, 19},
-     .mode_count = 18, .mode_byte = 48, .mode_values = (const uint8_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9,
-     17, 18, 19, 20, 21, 22, 23, 24, 25}, .mode_mask = 0xff, .select_frames = 1, .soft = 4},
+    {.name = "video_checkers", .rule = &pp_rule_video_checkers, .actions = 0x003c2,
+     .difficulties = 0x1, .modes = (const uint16_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15,
+     16, 17, 18, 19}, .mode_count = 18, .mode_byte = 48, .mode_values = (const uint8_t[]){1, 2, 3,
+     4, 5, 6, 7, 8, 9, 17, 18, 19, 20, 21, 22, 23, 24, 25}, .mode_mask = 0xff, .select_frames = 1,
+     .soft = 4},
     {.name = "video_chess", .rule = &pp_rule_video_chess, .actions = 0x003ff, .difficulties = 0x1,
      .modes = (const uint16_t[]){0, 1, 2, 3, 4}, .mode_count = 5, .mode_byte = 106,
      .mode_mask = 0xff, .select_frames = 1, .soft = 4},
-    {.name = "video_cube", .actions = 0x3ffff, .difficulties = 0x3, .modes = (const uint16_t[]){0,
-     1, 2, 100, 101, 102, 200, 201, 202, 300, 301, 302, 400, 401, 402, 500, 501, 502, 600, 601, 602,
-     700, 701, 702, 800, 801, 802, 900, 901, 902, 1000, 1001, 1002, 1100, 1101, 1102, 1200, 1201,
-     1202, 1300, 1301, 1302, 1400, 1401, 1402, 1500, 1501, 1502, 1600, 1601, 1602, 1700, 1701, 1702,
-     1800, 1801, 1802, 1900, 1901, 1902, 2000, 2001, 2002, 2100, 2101, 2102, 2200, 2201, 2202, 2300,
-     2301, 2302, 2400, 2401, 2402, 2500, 2501, 2502, 2600, 2601, 2602, 2700, 2701, 2702, 2800, 2801,
-     2802, 2900, 2901, 2902, 3000, 3001, 3002, 3100, 3101, 3102, 3200, 3201, 3202, 3300, 3301, 3302,
-     3400, 3401, 3402, 3500, 3501, 3502, 3600, 3601, 3602, 3700, 3701, 3702, 3800, 3801, 3802, 3900,
-     3901, 3902, 4000, 4001, 4002, 4100, 4101, 4102, 4200, 4201, 4202, 4300, 4301, 4302, 4400, 4401,
-     4402, 4500, 4501, 4502, 4600, 4601, 4602, 4700, 4701, 4702, 4800, 4801, 4802, 4900, 4901, 4902,
-     5000, 5001, 5002}, .mode_count = 153, .mode_byte = -1},
+    {.name = "video_cube", .rule = &pp_rule_video_cube, .actions = 0x3ffff, .difficulties = 0x3,
+     .modes = (const uint16_t[]){0, 1, 2, 100, 101, 102, 200, 201, 202, 300, 301, 302, 400, 401,
+     402, 500, 501, 502, 600, 601, 602, 700, 701, 702, 800, 801, 802, 900, 901, 902, 1000, 1001,
+     1002, 1100, 1101, 1102, 1200, 1201, 1202, 1300, 1301, 1302, 1400, 1401, 1402, 1500, 1501, 1502,
+     1600, 1601, 1602, 1700, 1701, 1702, 1800, 1801, 1802, 1900, 1901, 1902, 2000, 2001, 2002, 2100,
+     2101, 2102, 2200, 2201, 2202, 2300, 2301, 2302, 2400, 2401, 2402, 2500, 2501, 2502, 2600, 2601,
+     2602, 2700, 2701, 2702, 2800, 2801, 2802, 2900, 2901, 2902, 3000, 3001, 3002, 3100, 3101, 3102,
+     3200, 3201, 3202, 3300, 3301, 3302, 3400, 3401, 3402, 3500, 3501, 3502, 3600, 3601, 3602, 3700,
+     3701, 3702, 3800, 3801, 3802, 3900, 3901, 3902, 4000, 4001, 4002, 4100, 4101, 4102, 4200, 4201,
+     4202, 4300, 4301, 4302, 4400, 4401, 4402, 4500, 4501, 4502, 4600, 4601, 4602, 4700, 4701, 4702,
+     4800, 4801, 4802, 4900, 4901, 4902, 5000, 5001, 5002}, .mode_count = 153, .mode_byte = -1,
+     .soft = 4, .start = (const pp_opening[]){{0, 61}, {1, 3}, {0}}},
     {.name = "video_pinball", .rule = &pp_rule_video_pinball, .actions = 0x01c3f,
      .difficulties = 0x3, .modes = (const uint16_t[]){0, 2}, .mode_count = 2, .mode_byte = 32,
      .mode_mask = 0xff, .select_frames = 2, .soft = 4},
@@ -391,7 +400,8 @@ static const pp_game games[] = {
      .difficulties = 0x3, .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1},
     {.name = "word_zapper", .rule = &pp_rule_word_zapper, .actions = 0x3ffff, .difficulties = 0xf,
      .modes = (const uint16_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
-     19, 20, 21, 22, 23}, .mode_count = 24, .mode_byte = -1},
+     19, 20, 21, 22, 23}, .mode_count = 24, .mode_byte = -1, .soft = 4,
+     .start = (const pp_opening[]){{0, 486}, {1, 1}, {0, 2}, {0}}},
     {.name = "yars_revenge", .rule = &pp_rule_yars_revenge, .actions = 0x3ffff, .difficulties = 0x3,
      .modes = (const uint16_t[]){0, 32, 64, 96}, .mode_count = 4, .mode_byte = 0,
      .mode_values = (const uint8_t[]){192, 194, 196, 198}, .mode_mask = 0xff, .select_frames = 1,

@@ -76,6 +76,8 @@ typedef struct pp_machine {
   uint8_t latched;  // triggers stay down once pressed
   uint8_t latch[2];
 
+  uint16_t last_line;  // a write to the television chip past this line ends the frame
+
   // controllers: port A and B pins, triggers (0x80: up), paddle resistances in ohm
   uint8_t port_a, port_b, trigger[2];
   uint32_t paddle[4];

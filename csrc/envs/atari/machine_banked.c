@@ -19,8 +19,8 @@
 #define STAY(high) base = (base & 0xfff) | (unsigned)(high) << 8;
 #define FIXED_ROM data[0]
 
-// addresses from xFE0 on are special, and some from x000 on
-#define IS_SPECIAL(at) ((((at) + 0x20) & 0xfff) < cart->special)
+// addresses from xFC0 on are special, and some from x000 on
+#define IS_SPECIAL(at) ((((at) + 0x40) & 0xfff) < cart->special)
 #define READ_CARTRIDGE(at, bus)                                      \
   {                                                                  \
     unsigned in_ = (at);                                             \

@@ -64,7 +64,7 @@ static int list_banks(const pp_cartridge *c, pp_code_image *images) {
                                  [PP_MAPPER_F8] = 0xff8,
                                  [PP_MAPPER_F6] = 0xff6,
                                  [PP_MAPPER_FE] = 0x1000,
-                                 [PP_MAPPER_DPC] = 0xff8};
+                                 [PP_MAPPER_DPC] = 0xfc0};
   int count = c->mapper == PP_MAPPER_NONE ? 1 : c->mapper == PP_MAPPER_F6 ? 4 : 2;
   for (int i = 0; i < count; ++i) {
     images[i] = (pp_code_image){
@@ -139,6 +139,7 @@ static bool touch_hot_spot(pp_banks *b, const pp_cartridge *c, unsigned offset) 
 uint8_t pp_banks_read(pp_banks *b, const pp_cartridge *c, unsigned address, uint32_t cycle,
                       bool *switched) {
   unsigned offset = address & 0xfff;
+  if (c->mapper == PP_MAPPER_DPC) pp_dpc_shuffle(&b->dpc);
   if (c->mapper == PP_MAPPER_DPC && offset < 0x40) {
     return pp_dpc_read(&b->dpc, c->rom + 2 * BANK_BYTES, offset, cycle);
   }
@@ -152,6 +153,7 @@ uint8_t pp_banks_read(pp_banks *b, const pp_cartridge *c, unsigned address, uint
 void pp_banks_write(pp_banks *b, const pp_cartridge *c, unsigned address, uint8_t value,
                     bool *switched) {
   unsigned offset = address & 0xfff;
+  if (c->mapper == PP_MAPPER_DPC) pp_dpc_shuffle(&b->dpc);
   if (c->mapper == PP_MAPPER_DPC && offset >= 0x40 && offset < 0x80) {
     pp_dpc_write(&b->dpc, offset, value);
     return;

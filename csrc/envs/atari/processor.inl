@@ -48,7 +48,7 @@ const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
   const pp_instruction *ip;
   uint8_t *const ram = m->ram;
   uint32_t cycle = m->cycle, nz = m->nz, a = m->a, x = m->x, y = m->y;
-  const uint32_t overrun = (uint32_t)(cart->last_line + 1) * PP_LINE_CYCLES;
+  const uint32_t overrun = (m->last_line + 1u) * PP_LINE_CYCLES;
   m->ended = 0;
   m->partial = 0;
   unsigned base = 0, pc = m->pc, address, value;
