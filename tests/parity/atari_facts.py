@@ -35,17 +35,20 @@ CHOICES: dict[str, Choice] = {
     "battle_zone": Choice(33, 2),
     "bowling": Choice(2, 2),
     "breakout": Choice(50, 1),
+    "casino": Choice(84, 2),
     "centipede": Choice(38, 2),
     "chopper_command": Choice(96, 2),
     "crazy_climber": Choice(0, 2),
     "crossbow": Choice(13, 2, values=(1, 3, 5, 7)),
     "defender": Choice(27, 2),
     "demon_attack": Choice(106, 1),
+    "et": Choice(2, 25, values=(1, 2, 3)),
     "flag_capture": Choice(86, 2),
     "freeway": Choice(0, 1),
     "frogger": Choice(93, 2, values=(1, 3, 5)),
     "frostbite": Choice(0, 1),
     "galaxian": Choice(51, 1),
+    "gopher": Choice(71, 5, values=(0, 4)),
     "gravitar": Choice(0, 10),
     "hangman": Choice(110, 2),
     "haunted_house": Choice(76, 2),
@@ -53,8 +56,9 @@ CHOICES: dict[str, Choice] = {
     "human_cannonball": Choice(16, 2, values=(48, 6, 12, 18, 24, 30, 36, 42)),
     "ice_hockey": Choice(0, 2),
     "jamesbond": Choice(94, 2),
-    "kangaroo": Choice(58, 2, 0x7F),
+    "kangaroo": Choice(58, 2, 127),
     "king_kong": Choice(108, 2, values=(0, 2, 4, 6)),
+    "lost_luggage": Choice(20, 2, values=(1, 4)),
     "mario_bros": Choice(0, 5),
     "mr_do": Choice(0, 5),
     "ms_pacman": Choice(19, 10, values=(3, 0, 1, 2)),
@@ -85,7 +89,8 @@ CHOICES: dict[str, Choice] = {
 class Facts(NamedTuple):
     """What ale-py says of a game."""
 
-    actions: tuple[int, ...]
+    actions: tuple[int, ...]  # the minimal set
+    legal: tuple[int, ...]
     modes: tuple[int, ...]
     difficulties: tuple[int, ...]
 
@@ -95,6 +100,7 @@ def facts(name: str) -> Facts:
     ale = atari_roms.oracle(name)
     return Facts(
         tuple(action.value for action in ale.getMinimalActionSet()),
+        tuple(action.value for action in ale.getLegalActionSet()),
         tuple(map(int, ale.getAvailableModes())),
         tuple(map(int, ale.getAvailableDifficulties())),
     )
@@ -122,6 +128,8 @@ def fields(name: str, known: Facts) -> list[str]:
     if name in atari_rules.names():
         row.append(f".rule = &pp_rule_{name}")
     row.append(f".actions = {bits(known.actions):#07x}")
+    if known.legal != tuple(range(18)):
+        row.append(f".legal = {bits(known.legal):#07x}")
     row.append(f".difficulties = {bits(known.difficulties):#03x}")
     row.append(f".modes = {values(known.modes, 'uint16_t')}")
     row.append(f".mode_count = {len(known.modes)}")

@@ -48,7 +48,7 @@ SCRIPTS: dict[str, Script] = {
     "mario_bros": Script(start=((1, 17),)),
     "entombed": Script(start=((1, 1), (0, 5))),
     "casino": Script(soft=4, start=((2, 60), (1, 2))),
-    "lost_luggage": Script(start=((1, 119),)),
+    "lost_luggage": Script(2, 38, 4, start=((1, 1),)),
     "adventure": Script(soft=4),
     "air_raid": Script(start=((1, 1),)),
     "alien": Script(soft=4),
