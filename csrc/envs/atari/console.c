@@ -167,17 +167,23 @@ static void start_score(pp_console *c, const pp_cartridge *cart) {
   if (rule && rule->reset) rule->reset(&c->score);
 }
 
+// ALE counts these frames as played, but draws nothing for them
+static void wait_for_mode(pp_console *c, const pp_cartridge *cart, int frames) {
+  pp_console_idle(c, cart, 0, 0, frames);
+  c->waited = (uint16_t)(c->waited + frames);
+}
+
 static void select_mode(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
   if (game->mode_byte >= 0) {
     int at = pp_game_mode(game, c->mode);
     int wanted = game->mode_values ? game->mode_values[at] : c->mode;
     const uint8_t *byte = &c->machine.ram[game->mode_byte];
+    wait_for_mode(c, cart, game->mode_wait);
     // a program that has no such mode would never get there
     for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
       pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames);
-      ++c->waited;
-      pp_console_idle(c, cart, 0, 0, 1);
+      wait_for_mode(c, cart, 1);
     }
   }
   pp_console_idle(c, cart, 0, RESET_SWITCH, game->soft);

@@ -22,7 +22,7 @@ typedef struct pp_console {
   uint8_t difficulty;
   uint8_t switches;  // port B with this difficulty and no switch pressed
   uint16_t mode;
-  uint16_t waited;  // frames of the last reset that ALE counts as played: those after SELECT
+  uint16_t waited;  // frames of the last reset that ALE counts as played: those around SELECT
   float held_strength;
   float sticky;  // probability that an action is ignored in favour of the one before it
   pp_score score;

@@ -27,6 +27,7 @@ typedef struct pp_game {
   int mode_byte;               // address in RAM; -1: SELECT is never pressed
   uint8_t mode_mask;           // bits of it that tell the mode
   const uint8_t *mode_values;  // what they are in each mode; null: the mode's number
+  int mode_wait;               // frames before the first look
   int select_frames, soft;
 
   const pp_opening *start;  // played after the last RESET, ended by 0 frames; null: nothing

@@ -25,10 +25,26 @@ static uint8_t luminance(const uint8_t color[3]) {
   return (uint8_t)round(0.2989 * color[0] + 0.5870 * color[1] + 0.1140 * color[2]);
 }
 
+// do the odd indices have colours of their own? On NTSC they never occur
+static bool has_odd(const uint8_t (*palette)[3]) {
+  for (int i = 0; i < 256; i += 2) {
+    if (memcmp(palette[i], palette[i + 1], 3) != 0) return true;
+  }
+  return false;
+}
+
+// ALE keeps a gray behind each colour, and so takes that of an odd index from the next colour's
+// blue; there is none behind the last one.
+static uint8_t gray_of(const uint8_t (*palette)[3], int index, bool odd) {
+  if (!odd || index % 2 == 0) return luminance(palette[index]);
+  return index < 255 ? palette[index + 1][2] : 0;
+}
+
 static void fill_tables(pp_screen *screen, const uint8_t (*palette)[3]) {
+  screen->odd = has_odd(palette);
   for (int i = 0; i < 256; i++) {
     if (screen->planes == 1) {
-      screen->table[0][i] = luminance(palette[i]);
+      screen->table[0][i] = gray_of(palette, i, screen->odd);
       continue;
     }
     for (int plane = 0; plane < screen->planes; plane++) {
@@ -80,6 +96,16 @@ static PP_ALWAYS_INLINE bool row_equals(const uint8_t *a, const uint8_t *b) {
   return differ == 0;
 }
 
+static PP_ALWAYS_INLINE bool row_is_odd(const uint8_t *row) {
+  uint64_t bits = 0;
+  for (int i = 0; i < WIDTH; i += 8) {
+    uint64_t x;
+    memcpy(&x, row + i, 8);
+    bits |= x;
+  }
+  return (bits & 0x0101010101010101u) != 0;
+}
+
 // run[y] becomes the first row of the stretch of rows that equal row y in both screens.
 static PP_ALWAYS_INLINE void find_runs(const pp_screen *screen, const uint8_t *last,
                                        const uint8_t *before, uint8_t *run) {
@@ -110,7 +136,7 @@ static void shade_plain(const uint8_t *last, const uint8_t *before, const uint8_
 
 #if PP_ISA_X86
 
-// The vector variants drop bit 0 of an index (odd colours repeat even ones): 128 entries are left.
+// The vector variants drop bit 0 of an index: 128 entries are left.
 
 // Eight tables of 16 entries: a shuffle yields zero for all pixels but those of its own table,
 // because the saturating addition lifts their indices beyond 0x80.
@@ -203,7 +229,8 @@ static PP_ALWAYS_INLINE void frame_body(const pp_screen *screen, const uint8_t *
       if (other && row_equals(row, other)) {
         other = NULL;
       }
-      shade(row, other, screen->table[plane], picture + y * WIDTH);
+      bool odd = screen->odd && (row_is_odd(row) || (other && row_is_odd(other)));
+      (odd ? shade_plain : shade)(row, other, screen->table[plane], picture + y * WIDTH);
     }
     pp_resize_apply(screen->resize, picture, run, frame + (size_t)plane * plane_bytes);
   }

@@ -23,6 +23,7 @@ typedef struct pp_screen {
   pp_resize *resize;
   pp_isa isa;
   int rows;                                  // rows of a screen that are seen, from its top
+  bool odd;                                  // odd palette indices differ from the even ones
   int planes;                                // 1: gray, 3: red, green, blue
   size_t frame_bytes;                        // planes x height x width of the observation
   uint8_t table[PP_SCREEN_MAX_PLANES][256];  // value of each palette index in each plane
@@ -30,11 +31,11 @@ typedef struct pp_screen {
 
 // What to make of a screen.
 typedef struct pp_screen_options {
-  const uint8_t (*palette)[3];  // 256 colours; each odd one repeats the even one before it
+  const uint8_t (*palette)[3];  // 256 colours: each even one, and what ALE shows for its odd index
   int rows;                     // 1..PP_SCREEN_MAX_ROWS
   int height;                   // of a frame: 1..PP_RESIZE_MAX_SIDE
   int width;
-  bool gray;   // luminance 0.2989 R + 0.5870 G + 0.1140 B
+  bool gray;   // luminance 0.2989 R + 0.5870 G + 0.1140 B of even indices
   bool area;   // INTER_AREA, else INTER_LINEAR
   pp_isa isa;  // lowered to what the machine has
 } pp_screen_options;
