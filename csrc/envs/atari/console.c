@@ -173,6 +173,17 @@ static void wait_for_mode(pp_console *c, const pp_cartridge *cart, int frames) {
   c->waited = (uint16_t)(c->waited + frames);
 }
 
+static void press_select(pp_console *c, const pp_cartridge *cart) {
+  const pp_game *game = cart->game;
+  int longer = game->mode_chance ? (int)(pp_mt19937_next(&c->action_random) % 256) : 0;
+  pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames + longer);
+  wait_for_mode(c, cart, 1);
+  if (!game->mode_chance) return;
+  (void)pp_mt19937_next(&c->action_random);
+  (void)pp_mt19937_next(&c->action_random);
+  wait_for_mode(c, cart, 1);
+}
+
 static void select_mode(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
   if (game->mode_byte >= 0) {
@@ -182,8 +193,7 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
     wait_for_mode(c, cart, game->mode_wait);
     // a program that has no such mode would never get there
     for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
-      pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames);
-      wait_for_mode(c, cart, 1);
+      press_select(c, cart);
     }
   }
   pp_console_idle(c, cart, 0, RESET_SWITCH, game->soft);

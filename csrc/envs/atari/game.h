@@ -2,6 +2,7 @@
 #ifndef PP_ENVS_ATARI_GAME_H_
 #define PP_ENVS_ATARI_GAME_H_
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "rule.h"
@@ -29,6 +30,9 @@ typedef struct pp_game {
   const uint8_t *mode_values;  // what they are in each mode; null: the mode's number
   int mode_wait;               // frames before the first look
   int select_frames, soft;
+  // each press is up to 255 frames longer, as the generator of sticky actions has it, which then
+  // draws for a second frame of waiting
+  bool mode_chance;
 
   const pp_opening *start;  // played after the last RESET, ended by 0 frames; null: nothing
 } pp_game;
