@@ -38,9 +38,15 @@ def builtin() -> Mapping[str, Definition]:
     return {definition.id: definition for definition in found}
 
 
+@cache
+def _shown() -> Mapping[str, Definition]:
+    """Returns the built-in definitions but those of one face alone, whose ids begin with "_"."""
+    return {env_id: it for env_id, it in builtin().items() if not env_id.startswith("_")}
+
+
 def definitions() -> dict[str, Definition]:
     """Returns every definition by id, those loaded at run time included."""
-    return {**builtin(), **_loaded}
+    return {**_shown(), **_loaded}
 
 
 def find(env_id: str) -> Definition:

@@ -36,7 +36,15 @@ HEAVY = {
 
 # The classes that users hold. Each belongs to one package's conventions and knows no other face;
 # the functions that make them (compat/envpool.py, ...) load the one that is asked for.
-FACES = ("gymnasium", "gymnasium_process", "envpool_gymnasium", "dm_env", "sb3", "pettingzoo")
+FACES = (
+    "ale",
+    "gymnasium",
+    "gymnasium_process",
+    "envpool_gymnasium",
+    "dm_env",
+    "sb3",
+    "pettingzoo",
+)
 # but PettingZoo's conventions are Gymnasium's, with a dict of agents around each value
 STANDS_ON = {"pettingzoo": {"gymnasium_process"}}
 

@@ -1,0 +1,439 @@
+"""ale-py's vector environment of Atari games: its AtariVectorEnv on this engine."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import error
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from parallel_pool import registry
+from parallel_pool.compat.vector_errors import NotResetError
+from parallel_pool.envs import atari
+from parallel_pool.errors import EnvError, UnprovenError
+from parallel_pool.pool import Pool, check_count, check_sizes, show_all
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from parallel_pool.buffers import Array
+    from parallel_pool.pool import Views
+
+Step = tuple["Array", "Array", "Array", "Array", dict[str, "Array"]]
+
+DEFINITION = "_AleVector-v0"
+AUTORESET = {AutoresetMode.NEXT_STEP: "next_step", AutoresetMode.SAME_STEP: "same_step"}
+
+# ALE's number of each action: [left, -, right][down, -, up][without, with FIRE]
+ACTIONS = (
+    ((9, 17), (4, 12), (7, 15)),
+    ((5, 13), (0, 1), (2, 10)),
+    ((8, 16), (3, 11), (6, 14)),
+)
+# a paddle turned so far in one frame is at its end, wherever it was
+FAR = 64.0
+INT32 = np.iinfo(np.int32)
+
+
+class ActionError(TypeError, ValueError, AssertionError):
+    """Actions that are no such array; ale-py has assertions for it."""
+
+
+class AtariVectorEnv(VectorEnv[Any, Any, Any]):
+    """Many environments of one Atari game; `ale_py.vector_env.AtariVectorEnv`'s twin.
+
+    It has the arguments and attributes of ale-py 0.12.1's class of the same name, and returns the
+    same bits for the same seeds and actions. It differs where that class hangs or ends the process
+    (actions and sizes out of range, a `recv` of nothing, a batch larger than num_envs), which are
+    exceptions here; a second `send` before `recv` and `xla()` are refused; `ale` is not there.
+
+    With `batch_size < num_envs` it is asynchronous: `reset` and `recv` return the first batch_size
+    environments to finish, `info["env_id"]` tells which, and `send` is for those received last.
+
+    Attributes:
+        continuous, continuous_action_threshold, grayscale, batch_size, num_envs, autoreset_mode: as
+            given to the constructor.
+        map_action_idx: int32 (3, 3, 2), ALE's number of an action by the direction of a stick
+            (left to right, down to up) and FIRE.
+        is_xla_registered: False.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int,
+        *,
+        batch_size: int = 0,
+        num_threads: int = 0,
+        thread_affinity_offset: int = -1,
+        max_num_frames_per_episode: int = 108000,
+        repeat_action_probability: float = 0.0,
+        full_action_space: bool = False,
+        continuous: bool = False,
+        continuous_action_threshold: float = 0.5,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        img_height: int = 84,
+        img_width: int = 84,
+        grayscale: bool = True,
+        stack_num: int = 4,
+        frameskip: int = 4,
+        maxpool: bool = True,
+        noop_max: int = 30,
+        episodic_life: bool = False,
+        life_loss_info: bool = False,
+        reward_clipping: bool = True,
+        use_fire_reset: bool = True,
+    ) -> None:
+        """Makes the environments.
+
+        Args:
+            game: ale-py's name of it, as in "space_invaders".
+            num_envs: environments.
+            batch_size: results of one `recv`; 0: num_envs.
+            num_threads: threads that step; 0: the cores of this process, at most batch_size.
+            thread_affinity_offset: 0 or more pins threads one to one, from this core on.
+            max_num_frames_per_episode: frames of steps that truncate an episode.
+            repeat_action_probability: that a frame repeats the action before it.
+            full_action_space: all actions of ALE instead of those that the game uses.
+            continuous: actions are a stick's radius and angle, and how far FIRE is pressed.
+            continuous_action_threshold: beyond it a stick counts as held in a direction.
+            autoreset_mode: NEXT_STEP or SAME_STEP.
+            img_height, img_width: of a frame.
+            grayscale: luminance instead of red, green and blue.
+            stack_num: frames in an observation.
+            frameskip: frames of the game in one step.
+            maxpool: show the brighter of a step's last two frames, pixel by pixel.
+            noop_max: a reset plays fewer frames than this.
+            episodic_life: a lost life ends the episode.
+            life_loss_info: a lost life is shown as a termination, and the game goes on.
+            reward_clipping: rewards are -1, 0 or 1.
+            use_fire_reset: a reset begins with FIRE, if the game has it.
+
+        Raises:
+            gymnasium.error.Error: frameskip is no positive integer.
+            AssertionError: ale-py has no such game.
+            TypeError, ValueError: another argument is wrong.
+            MissingDependencyError: ale-py is not installed.
+            UnprovenError: the engine is not known to play this game as ALE does.
+        """
+        if type(frameskip) is not int or frameskip <= 0:
+            raise error.Error(f"frameskip={frameskip!r}: give a positive int")
+        self.autoreset_mode = _check_mode(autoreset_mode)
+        self.num_envs, self.batch_size = check_sizes(num_envs, batch_size)
+        probability = repeat_action_probability
+        if isinstance(probability, (int, float)):
+            # ALE takes what is beyond "never" and "always" for these
+            probability = min(max(probability, 0.0), 1.0)
+        self._arguments: dict[str, Any] = {
+            "num_envs": self.num_envs,
+            "batch_size": self.batch_size,
+            "num_threads": max(0, check_count("num_threads", num_threads, INT32.min)),
+            "thread_affinity_offset": max(
+                -1, check_count("thread_affinity_offset", thread_affinity_offset, INT32.min)
+            ),
+            "autoreset": AUTORESET[self.autoreset_mode],
+            "reward_dtype": "float64",
+            "options": {
+                "game": game,
+                "rom": _read_rom(game),
+                "max_num_frames_per_episode": max_num_frames_per_episode,
+                "repeat_action_probability": probability,
+                "full_action_space": full_action_space,
+                "continuous": continuous,
+                "img_height": img_height,
+                "img_width": img_width,
+                "grayscale": grayscale,
+                "stack_num": stack_num,
+                "frameskip": frameskip,
+                "maxpool": maxpool,
+                # none at all is what a single frame comes to
+                "noop_max": max(1, check_count("noop_max", noop_max, INT32.min)),
+                "episodic_life": episodic_life,
+                "life_loss_info": life_loss_info,
+                "reward_clipping": reward_clipping,
+                "use_fire_reset": use_fire_reset,
+            },
+        }
+        self._pool = self._make_pool()
+        self.continuous = continuous
+        self.continuous_action_threshold = continuous_action_threshold
+        self.grayscale = grayscale
+        self.map_action_idx = np.array(ACTIONS, np.int32)
+        self.is_xla_registered = False
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self._describe()
+        self._locate()
+        # whom the next actions are for: None before the first reset, and in a synchronous pool all
+        self._sent_to: Array | None = None
+        self._was_reset = False
+
+    def _make_pool(self) -> Pool:
+        return Pool(registry.builtin()[DEFINITION], **self._arguments)
+
+    def _describe(self) -> None:
+        """Sets the spaces; those of many environments are of one batch."""
+        self.single_observation_space = self._pool.spec.observations[0].space()
+        if self.continuous:
+            low = np.array([0.0, -np.pi, 0.0], np.float32)
+            high = np.array([1.0, np.pi, 1.0], np.float32)
+            self.single_action_space: Any = Box(low, high, (3,), np.float32)
+        else:
+            self.single_action_space = Discrete(self._pool.spec.action.n)
+        self.observation_space = batch_space(self.single_observation_space, self.batch_size)
+        self.action_space = batch_space(self.single_action_space, self.batch_size)
+
+    def _locate(self) -> None:
+        """Finds the columns that results are made of."""
+        own = {c.name: i for i, c in enumerate(self._pool.columns) if not c.is_final}
+        finals = [i for i, c in enumerate(self._pool.columns) if c.is_final and c.name == "obs"]
+        self._final = finals[0] if finals else -1
+        self._reward, self._lost_life = own["reward"], own["lost_life"]
+        self._terminated, self._truncated = own["terminated"], own["truncated"]
+        self._env_id = own["env_id"]
+        self._infos = [(name, own[name]) for name in ("lives", "frame_number")]
+        self._infos.append(("episode_frame_number", own["episode_frame_number"]))
+
+    # ------------------------------------------------------------------------------ resetting --
+
+    def reset(
+        self,
+        *,
+        seed: int | np.ndarray[Any, Any] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Array, dict[str, Array]]:
+        """Starts new episodes.
+
+        Args:
+            seed: seed + i for the i-th environment that is reset, or an array with one for each;
+                None and negative ones keep the generators as they are.
+            options: "reset_mask", bool (num_envs,), names the environments; others stay as they
+                are. All else is ignored.
+
+        Returns:
+            Observations, uint8 (batch_size, stack_num, img_height, img_width), with a last axis of
+            3 for colours; infos, int32 (batch_size,): "env_id", "lives", "frame_number",
+            "episode_frame_number".
+
+        Raises:
+            TypeError: a seed is no int32, or the mask no array of bools.
+            ValueError: there are too few or too many seeds, the mask has a wrong shape, or leaves
+                out environments of an asynchronous pool.
+            RuntimeError: the first reset leaves out environments.
+            ClosedError: after `close`.
+        """
+        env_ids = self._take_mask(options)
+        seeds = _spread(seed, len(env_ids))
+        if len(env_ids) == self.num_envs:
+            return self._reset_all(seeds)
+        if self._pool.is_async:
+            raise ValueError(
+                f"reset_mask names {len(env_ids)} of {self.num_envs} environments: an asynchronous"
+                f" pool (batch_size={self.batch_size}) resets all"
+            )
+        if not self._was_reset:
+            raise NotResetError(
+                f"reset_mask names {len(env_ids)} of {self.num_envs} environments: the first reset"
+                " must name all"
+            )
+        self._drop_results()
+        if len(env_ids):
+            self._pool.reset(env_ids, seed=seeds)
+        columns = self._pool.observe()
+        return columns[0], self._make_infos(columns, np.arange(self.num_envs, dtype=np.int32))
+
+    def _take_mask(self, options: dict[str, Any] | None) -> Array:
+        """Returns whom a reset is for."""
+        if options is None or "reset_mask" not in options:
+            return np.arange(self.num_envs, dtype=np.int32)
+        mask = options["reset_mask"]
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            kind = getattr(mask, "dtype", type(mask).__name__)
+            raise TypeError(f"reset_mask is of {kind}: give an array of bools")
+        if mask.shape != (self.num_envs,):
+            raise ValueError(f"reset_mask has shape {mask.shape}: give ({self.num_envs},)")
+        return np.flatnonzero(mask).astype(np.int32)
+
+    def _reset_all(self, seeds: list[int | None]) -> tuple[Array, dict[str, Array]]:
+        if self._pool.is_async and self._pool.in_flight:
+            # their results can't be waited for, as they may be fewer than a batch
+            self._pool.close()
+            self._pool = self._make_pool()
+        self._drop_results()
+        self._pool.send_reset(seed=seeds)
+        self._was_reset = True
+        observations, _, _, _, infos = self.recv()
+        return observations, infos
+
+    def _drop_results(self) -> None:
+        """Receives and forgets what was sent and not asked for."""
+        while self._pool.in_flight:
+            with contextlib.suppress(EnvError):
+                self._pool.recv()
+
+    # ------------------------------------------------------------------------------- stepping --
+
+    def step(self, actions: np.ndarray[Any, Any]) -> Step:
+        """Sends actions and receives results, see `send` and `recv`."""
+        arranged = self._arrange(actions)
+        try:
+            step: Step = self._pool.step_shown(self._show, arranged, self._sent_to)
+            return step
+        except EnvError as failure:
+            failure.batch = self._show([array.view for array in failure.batch])
+            raise
+
+    def send(self, actions: np.ndarray[Any, Any]) -> None:
+        """Sends actions to the environments received last.
+
+        Args:
+            actions: int32 or int64 (batch_size,); with `continuous` float32 (batch_size, 3): a
+                stick's radius and angle, and how far FIRE is pressed.
+
+        Raises:
+            ActionError: they are no such array (a TypeError, ValueError and AssertionError).
+            ValueError: an action is outside its space.
+            RuntimeError: before the first `reset`, or environments are in flight.
+            ClosedError: after `close`.
+        """
+        self._pool.send(self._arrange(actions), self._sent_to)
+
+    def recv(self) -> Step:
+        """Receives results: of all environments, or the first batch_size to finish.
+
+        Returns:
+            Observations as of `reset`; rewards int32 (batch_size,); terminations and truncations
+            bool (batch_size,); infos as of `reset`. With SAME_STEP, infos of a batch in which
+            episodes ended have "final_obs", shaped as observations: what these episodes showed
+            last, and in other rows their observation.
+
+        Raises:
+            StateError: fewer environments than batch_size are in flight.
+            ClosedError: after `close`.
+        """
+        try:
+            step: Step = self._pool.recv_shown(self._show)
+            return step
+        except EnvError as failure:
+            failure.batch = self._show([array.view for array in failure.batch])
+            raise
+
+    def _arrange(self, actions: Any) -> Array:
+        """Checks actions and returns them as the core takes them."""
+        if not self._was_reset and not self._pool.closed:
+            raise NotResetError("actions before reset(): call reset() first")
+        shape = (self.batch_size, 3) if self.continuous else (self.batch_size,)
+        dtypes = ("float32",) if self.continuous else ("int64", "int32")
+        if not isinstance(actions, np.ndarray) or actions.dtype not in dtypes:
+            kind = getattr(actions, "dtype", type(actions).__name__)
+            raise ActionError(f"actions are of {kind}: give an array of {' or '.join(dtypes)}")
+        if actions.shape != shape:
+            raise ActionError(f"actions have shape {actions.shape}: give {shape}")
+        return self._read_sticks(actions) if self.continuous else actions
+
+    def _read_sticks(self, sticks: Array) -> Array:
+        """Returns numbers of actions and turns of paddles, float32 (batch_size, 2)."""
+        threshold = self.continuous_action_threshold
+        radius, angle, fire = sticks.T
+        sides = [
+            1 + (side > threshold).astype(np.int32) - (side < -threshold).astype(np.int32)
+            for side in (radius * np.cos(angle), radius * np.sin(angle))
+        ]
+        numbers = self.map_action_idx[sides[0], sides[1], (fire > threshold).astype(np.int32)]
+        # ALE turns paddles by the radius whatever its sign
+        turns = np.minimum(np.abs(radius), np.float32(FAR))
+        return np.stack([numbers.astype(np.float32), turns], axis=1)
+
+    def _show(self, views: Views) -> Step:
+        """Makes a result of what makes a batch's arrays."""
+        arrays = show_all(views)
+        observations, terminated = arrays[0], arrays[self._terminated]
+        ended = terminated | arrays[self._truncated]
+        shown = terminated | arrays[self._lost_life]
+        env_ids = arrays[self._env_id]
+        if self._pool.is_async:
+            # a copy, for infos belong to the user
+            self._sent_to = env_ids.copy()
+        infos = self._make_infos(arrays, env_ids)
+        if self._final >= 0 and (ended | shown).any():
+            final = infos["final_obs"] = observations.copy()
+            final[ended] = arrays[self._final][ended]
+        rewards = arrays[self._reward].astype(np.int32)
+        return observations, rewards, shown, arrays[self._truncated], infos
+
+    def _make_infos(self, arrays: tuple[Array, ...], env_ids: Array) -> dict[str, Array]:
+        infos = {"env_id": env_ids}
+        for name, i in self._infos:
+            infos[name] = arrays[i]
+        return infos
+
+    # ----------------------------------------------------------------------------------- else --
+
+    def xla(self) -> NoReturn:
+        """Refuses: JAX's functions are ale-py's own.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(
+            "xla(): these environments are not functions of JAX: call step(), or make"
+            " ale_py.vector_env.AtariVectorEnv"
+        )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Ends the threads; what `close` calls. Keywords are ignored."""
+        if hasattr(self, "_pool"):
+            self._pool.close()
+
+
+def _check_mode(mode: Any) -> AutoresetMode:
+    if not isinstance(mode, (str, AutoresetMode)):
+        raise TypeError(
+            f"autoreset_mode={mode!r} is a {type(mode).__name__}: give an AutoresetMode"
+        )
+    names = [each.value for each in AUTORESET]
+    if (mode.value if isinstance(mode, AutoresetMode) else mode) not in names:
+        raise ValueError(f"autoreset_mode={mode!r}: choose {' or '.join(map(repr, names))}")
+    return AutoresetMode(mode)
+
+
+def _read_rom(game: Any) -> bytes:
+    """Returns a game's program, if the engine is known to play it as ALE does."""
+    known = {each.variant for each in registry.definitions().values() if each.family == "atari"}
+    if game not in known:
+        raise AssertionError(
+            f"game={game!r} is no game of ale-py: give its name in small letters, as in"
+            ' "space_invaders"'
+        )
+    rom = atari.read_rom(game)
+    why = atari.reason(game, rom)
+    if why is not None:
+        raise UnprovenError(
+            f"{game} is refused, for {why}: ale_py.vector_env.AtariVectorEnv plays it"
+        )
+    return rom
+
+
+def _spread(seed: Any, count: int) -> list[int | None]:
+    """Returns a seed for each environment that is reset, None where there is none."""
+    if seed is None:
+        return [None] * count
+    if isinstance(seed, int):
+        each = list(range(int(seed), int(seed) + count))
+    elif not isinstance(seed, np.ndarray):
+        raise TypeError(f"seed={seed!r} is a {type(seed).__name__}: give an int or an array")
+    elif seed.shape != (count,):
+        raise ValueError(
+            f"seeds have shape {seed.shape}: give one for each that is reset, ({count},)"
+        )
+    elif seed.dtype.kind not in "iu":
+        raise TypeError(f"seeds have dtype {seed.dtype}: give integers")
+    else:
+        each = seed.tolist()
+    wrong = [one for one in each if not INT32.min <= one <= INT32.max]
+    if wrong:
+        raise TypeError(f"seed={wrong[0]}: choose one that int32 can hold")
+    return [None if one < 0 else one for one in each]

@@ -1,0 +1,459 @@
+"""parallel_pool.compat.ale.AtariVectorEnv against ale-py's class of the same name, bit by bit."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from ale_py.vector_env import AtariVectorEnv as Reference
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+import parallel_pool
+from parallel_pool import registry
+from parallel_pool.compat.ale import ActionError, AtariVectorEnv
+from parallel_pool.envs import atari
+from parallel_pool.errors import ClosedError, StateError, UnprovenError
+from tests.same import assert_same
+
+NUM_ENVS = 2
+STEPS = 220
+
+# a game, options, and how many episodes end at least
+CASES: list[tuple[str, dict[str, Any], int]] = [
+    ("pong", {}, 0),
+    ("breakout", {}, 1),
+    ("breakout", {"episodic_life": True}, 8),
+    ("breakout", {"life_loss_info": True}, 8),
+    ("breakout", {"life_loss_info": True, "autoreset_mode": "SameStep"}, 8),
+    ("breakout", {"episodic_life": True, "autoreset_mode": AutoresetMode.SAME_STEP}, 8),
+    ("breakout", {"episodic_life": True, "life_loss_info": True, "frameskip": 2}, 1),
+    ("qbert", {"autoreset_mode": "SameStep", "episodic_life": True, "noop_max": 400}, 2),
+    ("breakout", {"noop_max": 700, "frameskip": 2, "episodic_life": True}, 2),
+    ("breakout", {"max_num_frames_per_episode": 30, "life_loss_info": True}, 20),
+    ("breakout", {"max_num_frames_per_episode": 64, "autoreset_mode": "SameStep"}, 10),
+    ("space_invaders", {"max_num_frames_per_episode": 3}, 100),
+    ("space_invaders", {"repeat_action_probability": 0.25, "grayscale": False}, 0),
+    ("ms_pacman", {"repeat_action_probability": 2, "reward_clipping": False}, 0),
+    ("ms_pacman", {"reward_clipping": False, "max_num_frames_per_episode": 400}, 2),
+    ("asterix", {"reward_clipping": False, "frameskip": 5, "repeat_action_probability": -1}, 0),
+    ("freeway", {"stack_num": 1, "frameskip": 1, "noop_max": 1}, 0),
+    ("qbert", {"frameskip": 1, "maxpool": False, "noop_max": 0}, 0),
+    ("seaquest", {"maxpool": False, "episodic_life": True, "stack_num": 2}, 1),
+    ("king_kong", {"use_fire_reset": False, "img_height": 250, "img_width": 160}, 0),
+    ("king_kong", {"full_action_space": True, "grayscale": False, "stack_num": 1}, 0),
+    ("carnival", {"img_height": 7, "img_width": 5, "frameskip": 7}, 0),
+    ("carnival", {"img_height": 300, "img_width": 200, "grayscale": False, "stack_num": 2}, 0),
+    ("montezuma_revenge", {"img_height": 210, "img_width": 160, "frameskip": 3}, 0),
+    ("enduro", {"img_height": 105, "img_width": 80, "full_action_space": True}, 0),
+    ("pong", {"continuous": True}, 0),
+    ("breakout", {"continuous": True, "repeat_action_probability": 0.25}, 0),
+    ("space_invaders", {"continuous": True, "continuous_action_threshold": 0.2}, 0),
+    ("centipede", {"noop_max": 3, "num_threads": 2}, 0),
+]
+# what make check takes; the rest is slow
+QUICK = {2, 4, 8, 9, 12, 22, 26}
+
+Result = tuple[Any, ...]
+
+
+def cases() -> Iterator[Any]:
+    for i, (game, options, ends) in enumerate(CASES):
+        name = "-".join([game, *(f"{key}={value}" for key, value in options.items())])
+        marks = [] if i in QUICK else [pytest.mark.slow]
+        yield pytest.param(game, options, ends, id=name, marks=marks)
+
+
+def pair(game: str, num_envs: int = NUM_ENVS, **options: Any) -> tuple[AtariVectorEnv, Reference]:
+    options = {"num_threads": 1, **options}
+    return AtariVectorEnv(game, num_envs, **options), Reference(game, num_envs, **options)
+
+
+def check(ours: Result, theirs: Result, where: str) -> None:
+    """All the same, but for those rows of final_obs that ale-py leaves as its memory was."""
+    mine, reference = {**ours[-1]}, {**theirs[-1]}
+    assert list(mine) == list(reference), where
+    if "final_obs" in mine:
+        # a reset counts frames anew; a lost life that only shows does not
+        rows = (ours[2] | ours[3]) & (ours[-1]["episode_frame_number"] < 60)
+        final, expected = mine.pop("final_obs"), reference.pop("final_obs")
+        assert (final.dtype, final.shape) == (expected.dtype, expected.shape), where
+        assert np.array_equal(final[rows], expected[rows]), where
+    assert_same((*ours[:-1], mine), (*theirs[:-1], reference), where)
+
+
+def draw(rng: np.random.Generator, env: Any, rows: int) -> np.ndarray[Any, Any]:
+    if env.continuous:
+        low, high = [-0.2, -4, -0.2], [1.5, 4, 1.2]
+        return rng.uniform(low, high, (rows, 3)).astype(np.float32)
+    return rng.integers(0, env.single_action_space.n, rows)
+
+
+# ----------------------------------------------------------------------------------- playing --
+
+
+@pytest.mark.parametrize(("game", "options", "ends"), [*cases()])
+def test_play_is_identical(game: str, options: dict[str, Any], ends: int) -> None:
+    ours, theirs = pair(game, **options)
+    rng = np.random.default_rng(3)
+    seen = 0
+    check(ours.reset(seed=11), theirs.reset(seed=11), "reset")
+    for t in range(STEPS):
+        if t == STEPS * 3 // 4:
+            check(ours.reset(), theirs.reset(), "reset without a seed")
+        actions = draw(rng, theirs, NUM_ENVS)
+        mine = ours.step(actions)
+        check(mine, theirs.step(actions), f"step {t}")
+        seen += int((mine[2] | mine[3]).sum())
+    assert seen >= ends
+    ours.close()
+
+
+def test_actions_of_int32_and_beyond_memorys_order() -> None:
+    ours, theirs = pair("pong")
+    ours.reset(seed=1), theirs.reset(seed=1)
+    for actions in (np.array([2, 3], np.int32), np.array([4, 0, 5, 0])[::2]):
+        check(ours.step(actions), theirs.step(actions), str(actions))
+
+
+def test_wild_sticks() -> None:
+    ours, theirs = pair("pong", continuous=True)
+    ours.reset(seed=1), theirs.reset(seed=1)
+    for radius in (3.0, -2.0, 33.5, 40.0, 1e4):
+        sticks = np.array([[radius, 0.1, 0], [radius, 3.1, 1]], np.float32)
+        check(ours.step(sticks), theirs.step(sticks), f"radius {radius}")
+        check(ours.step(-sticks), theirs.step(-sticks), f"radius {-radius}")
+
+
+def play_async(env: Any, batches: int, seed: int) -> list[list[list[Any]]]:
+    """Plays each environment by actions of its own, and returns each one's results in order."""
+    rng = np.random.default_rng(8)
+    actions = rng.integers(0, env.single_action_space.n, (env.num_envs, batches + 1))
+    rows: list[list[list[Any]]] = [[] for _ in range(env.num_envs)]
+    observations, infos = env.reset(seed=seed)
+    empty = np.zeros(env.batch_size, np.int32)
+    result = (observations, empty, empty.astype(bool), empty.astype(bool), infos)
+    for _ in range(batches):
+        ids = result[4]["env_id"].copy()
+        final = result[4].pop("final_obs", result[0])
+        ended = result[2] | result[3]
+        for row, env_id in enumerate(ids):
+            parts = [array[row].tobytes() for array in (*result[:4], *result[4].values())]
+            rows[env_id].append([*parts, final[row].tobytes() if ended[row] else b""])
+        env.send(np.array([actions[env_id][len(rows[env_id])] for env_id in ids]))
+        result = env.recv()
+    return rows
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_asynchronous_play_is_identical_for_each_environment(mode: str) -> None:
+    options = {"batch_size": 2, "num_threads": 2, "autoreset_mode": mode, "episodic_life": True}
+    ours, theirs = pair("breakout", 4, **options)
+    assert ours.observation_space == theirs.observation_space
+    mine, reference = play_async(ours, 150, seed=5), play_async(theirs, 150, seed=5)
+    for env_id, (one, other) in enumerate(zip(mine, reference, strict=True)):
+        # who is quicker gets further
+        count = min(len(one), len(other))
+        assert count > 20, env_id
+        assert one[:count] == other[:count], env_id
+    # everybody starts anew, whoever is in flight
+    ours.reset(seed=5)
+    again = play_async(ours, 150, seed=5)
+    for one, two in zip(mine, again, strict=True):
+        count = min(len(one), len(two))
+        assert one[:count] == two[:count]
+
+
+def test_play_does_not_depend_on_threads() -> None:
+    rng = np.random.default_rng(0)
+    one, two = (AtariVectorEnv("breakout", 5, num_threads=n, episodic_life=True) for n in (1, 3))
+    check(one.reset(seed=4), two.reset(seed=4), "reset")
+    for t in range(80):
+        actions = draw(rng, one, 5)
+        check(one.step(actions), two.step(actions), f"step {t}")
+
+
+def test_snapshots_hold_all() -> None:
+    env = AtariVectorEnv("breakout", 2, num_threads=1, episodic_life=True, noop_max=300)
+    rng = np.random.default_rng(5)
+    actions = draw(rng, env, 2 * 60).reshape(60, 2)
+    env.reset(seed=2)
+    for t in range(30):
+        env.step(actions[t])
+    states = env._pool.get_state()
+    first = [env.step(each) for each in actions]
+    env._pool.set_state(states)
+    for t, (each, expected) in enumerate(zip(actions, first, strict=True)):
+        assert_same(env.step(each), expected, f"step {t}")
+
+
+# --------------------------------------------------------------------------------- resetting --
+
+
+def test_masked_resets_are_identical() -> None:
+    ours, theirs = pair("breakout", 3, episodic_life=True)
+    rng = np.random.default_rng(1)
+    check(ours.reset(seed=3), theirs.reset(seed=3), "reset")
+    for t in range(60):
+        actions = draw(rng, theirs, 3)
+        check(ours.step(actions), theirs.step(actions), f"step {t}")
+        if t % 3:
+            continue
+        mask = rng.random(3) < 0.5
+        count = int(mask.sum())
+        for seed in (None, t, rng.integers(-5, 2**31, count)):
+            arguments = {"seed": seed, "options": {"reset_mask": mask, "unknown": 1}}
+            check(ours.reset(**arguments), theirs.reset(**arguments), f"{mask} {seed} at {t}")
+        assert arguments["options"] == {"reset_mask": mask, "unknown": 1}
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *(0, 2**31 - 2, True, -1, -5, np.array([7, -1]), np.array([3, 4], np.uint8)),
+        *(np.array([2**31 - 1, 0], np.uint64),),
+    ],
+    ids=str,
+)
+def test_seeds_are_identical(seed: Any) -> None:
+    ours, theirs = pair("breakout", repeat_action_probability=0.3)
+    for each in (1, seed, None):
+        check(ours.reset(seed=each), theirs.reset(seed=each), f"{each} after 1")
+    for t in range(10):
+        check(ours.step(np.array([2, 3])), theirs.step(np.array([2, 3])), f"step {t}")
+
+
+def test_without_seeds_environments_differ() -> None:
+    starts = set()
+    for _ in range(2):
+        env = AtariVectorEnv("breakout", 8, num_threads=1)
+        starts.add(tuple(env.reset()[1]["frame_number"].tolist()))
+    assert len(starts) == 2
+    assert len(set(starts.pop())) > 1
+
+
+# ---------------------------------------------------------------------------------- the face --
+
+
+def test_signature_is_identical() -> None:
+    for name in ("__init__", "reset", "step", "send", "recv", "xla"):
+        mine, theirs = (
+            [
+                (each.name, each.kind, each.default)
+                for each in inspect.signature(getattr(of, name)).parameters.values()
+            ]
+            for of in (AtariVectorEnv, Reference)
+        )
+        assert mine == theirs, name
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"grayscale": False, "stack_num": 3, "img_height": 20},
+        {"continuous": True, "autoreset_mode": "SameStep"},
+        {"batch_size": 2, "full_action_space": True},
+    ],
+    ids=str,
+)
+def test_attributes_are_identical(options: dict[str, Any]) -> None:
+    before = dict(VectorEnv.metadata)
+    ours = AtariVectorEnv("pong", 3, **options)
+    assert VectorEnv.metadata == before
+    theirs = Reference("pong", 3, **options)
+    for name in (
+        *("single_observation_space", "single_action_space", "observation_space", "action_space"),
+        *("num_envs", "batch_size", "autoreset_mode", "continuous", "continuous_action_threshold"),
+        *("grayscale", "map_action_idx", "is_xla_registered", "spec", "render_mode", "closed"),
+    ):
+        assert_same(getattr(ours, name), getattr(theirs, name), name)
+    assert ours.metadata["autoreset_mode"] is ours.autoreset_mode
+    assert isinstance(ours, VectorEnv)
+    VectorEnv.metadata.clear()
+    VectorEnv.metadata.update(before)
+
+
+def test_it_is_no_environment_of_other_faces() -> None:
+    assert not any(env_id.startswith("_") for env_id in parallel_pool.list_all_envs())
+    assert any(env_id.startswith("_") for env_id in registry.builtin())
+
+
+def test_xla_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match=r"xla\(\).*: call step\(\)"):
+        AtariVectorEnv("pong", 1).xla()
+
+
+def test_unproven_games_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atari, "reason", lambda name, rom: "of a reason")
+    with pytest.raises(UnprovenError, match="pong is refused, for of a reason: ale_py"):
+        AtariVectorEnv("pong", 1)
+
+
+def test_arrays_are_the_callers() -> None:
+    env = AtariVectorEnv("breakout", 4, batch_size=2, num_threads=1)
+    _, infos = env.reset(seed=1)
+    infos["env_id"][:] = 99
+    for _ in range(5):
+        env.send(np.array([1, 1]))
+        results = env.recv()
+        assert all(array.flags.writeable for array in (*results[:4], *results[4].values()))
+        results[4]["env_id"][:] = 99
+
+
+# -------------------------------------------------------------------------- wrong arguments --
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"frameskip": 0},
+        {"frameskip": 2.0},
+        {"frameskip": True},
+        {"game": "Pong"},
+        {"game": "no_such_game"},
+        {"game": None},
+        {"num_envs": "x"},
+        {"num_envs": 2.5},
+        {"num_envs": -1},
+        {"stack_num": -1},
+        {"img_width": -3},
+        {"img_height": 84.0},
+        {"grayscale": 2},
+        {"noop_max": None},
+        {"autoreset_mode": None},
+        {"autoreset_mode": "NEXT_STEP"},
+        {"autoreset_mode": AutoresetMode.DISABLED},
+        {"batch_size": -1},
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_refused_as_ale_py_does(options: dict[str, Any]) -> None:
+    arguments = {"game": "breakout", "num_envs": 2, **options}
+    with pytest.raises(Exception) as theirs:
+        Reference(**arguments)
+    with pytest.raises(theirs.type):
+        AtariVectorEnv(**arguments)
+
+
+# ale-py's class hangs on these, or ends the process (num_envs=0 and games without rules)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_envs": 0}, "num_envs=0: choose 1 or more"),
+        ({"batch_size": 3}, "batch_size=3 > num_envs=2: choose batch_size <= num_envs"),
+        ({"stack_num": 0}, "stack_num=0: choose 1 to 1024"),
+        ({"img_height": 0}, "img_height=0: choose 1 to 2048"),
+        ({"game": "combat"}, "'combat' is no game of ale-py"),
+        # and on this it shows nothing but resets
+        ({"max_num_frames_per_episode": 0}, "max_num_frames_per_episode=0: choose 1 to"),
+        ({"repeat_action_probability": float("nan")}, "repeat_action_probability=nan: choose 0"),
+    ],
+    ids=str,
+)
+def test_arguments_that_ale_py_does_not_survive(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, AssertionError), match=message):
+        AtariVectorEnv(**{"game": "breakout", "num_envs": 2, **options})
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        [0, 1],
+        np.array([0.0, 1.0]),
+        np.array([0, 1], np.uint8),
+        np.array([0]),
+        np.array([[0, 1]]),
+    ],
+    ids=str,
+)
+def test_wrong_actions_are_refused_as_ale_py_does(actions: Any) -> None:
+    ours, theirs = pair("breakout")
+    ours.reset(seed=1), theirs.reset(seed=1)
+    with pytest.raises(AssertionError):
+        theirs.send(actions)
+    with pytest.raises(AssertionError) as failure:
+        ours.send(actions)
+    assert failure.type is ActionError
+    check(ours.step(np.array([1, 2])), theirs.step(np.array([1, 2])), "the next step")
+
+
+def test_wrong_sticks_are_refused() -> None:
+    env = AtariVectorEnv("pong", 2, continuous=True)
+    env.reset(seed=1)
+    with pytest.raises(ActionError, match="float64: give an array of float32"):
+        env.send(np.zeros((2, 3)))
+    with pytest.raises(ActionError, match=r"shape \(2, 2\): give \(2, 3\)"):
+        env.send(np.zeros((2, 2), np.float32))
+    with pytest.raises(ValueError, match="environment 1 is not finite"):
+        env.send(np.array([[1, 1, 1], [np.nan, 1, 1]], np.float32))
+
+
+@pytest.mark.parametrize("actions", [[4, 0], [-1, 0], [0, 2**40]], ids=str)
+def test_actions_that_ale_py_hangs_on(actions: list[int]) -> None:
+    env = AtariVectorEnv("breakout", 2)
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="is outside its space: choose 0 to 3"):
+        env.step(np.array(actions))
+    env.step(np.array([1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": "x"}, "seed='x' is a str: give an int or an array"),
+        ({"seed": [1, 2]}, "is a list"),
+        ({"seed": np.int64(3)}, "is a int64"),
+        ({"seed": 2**31 - 1}, "seed=2147483648: choose one that int32 can hold"),
+        ({"seed": np.array([1.0, 2.0])}, "seeds have dtype float64: give integers"),
+        ({"seed": np.array([2**40, 1])}, "seed=1099511627776: choose one"),
+        ({"seed": np.array([1])}, r"seeds have shape \(1,\): give one for each"),
+        ({"options": 5}, "int"),
+        ({"options": {"reset_mask": [True, False]}}, "reset_mask is of list"),
+        ({"options": {"reset_mask": np.array([1, 0])}}, "reset_mask is of int64"),
+        ({"options": {"reset_mask": np.array([True])}}, r"has shape \(1,\): give \(2,\)"),
+    ],
+    ids=str,
+)
+def test_wrong_resets_are_refused_as_ale_py_does(arguments: Any, message: str) -> None:
+    ours, theirs = pair("breakout")
+    ours.reset(seed=1), theirs.reset(seed=1)
+    with pytest.raises((TypeError, ValueError)) as failure:
+        theirs.reset(**arguments)
+    with pytest.raises(failure.type, match=message):
+        ours.reset(**arguments)
+
+
+def test_partial_resets_at_a_wrong_moment() -> None:
+    mask = {"options": {"reset_mask": np.array([True, False])}}
+    for options, first, kind in [({}, False, RuntimeError), ({"batch_size": 1}, True, ValueError)]:
+        for env in pair("breakout", **options):
+            if first:
+                env.reset(seed=1)
+            with pytest.raises(kind):
+                env.reset(**mask)
+
+
+def test_calls_at_a_wrong_moment() -> None:
+    ours, theirs = pair("breakout")
+    for env in (ours, theirs):
+        with pytest.raises(RuntimeError):
+            env.step(np.array([0, 1]))
+    ours.reset(seed=1)
+    with pytest.raises(StateError):
+        ours.recv()
+    ours.send(np.array([0, 1]))
+    with pytest.raises(StateError, match="in flight"):
+        ours.send(np.array([0, 1]))
+    # what was sent is forgotten
+    theirs.reset(seed=1)
+    check(ours.reset(seed=1), theirs.reset(seed=1), "reset")
+    with pytest.raises(TypeError):
+        pickle.dumps(ours)
+    ours.close()
+    for call in (ours.recv, ours.reset, lambda: ours.step(np.array([0, 1]))):
+        with pytest.raises(ClosedError):
+            call()
