@@ -262,7 +262,9 @@ static move read_stick(const hall *shared, const float stick[3]) {
   int column = 1 + side_of(x, shared->threshold);
   int row = 1 - side_of(y, shared->threshold);
   int fires = stick[2] > shared->threshold;
-  return (move){fires ? directions_firing[row][column] : directions[row][column], stick[0]};
+  int action = fires ? directions_firing[row][column] : directions[row][column];
+  // a radius beyond the space turns a paddle by its size, whatever its sign
+  return (move){action, fabsf(stick[0])};
 }
 
 static move read_move(const hall *shared, const void *action) {
