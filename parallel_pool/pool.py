@@ -303,13 +303,13 @@ class Pool(BasePool):
         self.set_state(self.get_state([env_id]) * len(ids), ids)
 
     def _get_state(self, env_id: int) -> bytes:
-        size = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, own_error.raw)
+        room = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, own_error.raw)
+        check(room)
+        buffer = ffi.new("char[]", room)
+        size = lib.pp_pool_get_state(self._handle, env_id, buffer, room, own_error.raw)
         check(size)
-        state = bytearray(size)
-        buffer = ffi.from_buffer(state)
-        check(lib.pp_pool_get_state(self._handle, env_id, buffer, size, own_error.raw))
-        ffi.release(buffer)
-        return bytes(state)
+        state: bytes = ffi.buffer(buffer, size)[:]
+        return state
 
     # ----------------------------------------------------------------------------- questions --
 

@@ -161,7 +161,8 @@ int32_t pp_pool_is_flying(const pp_pool *pool, int32_t env_id);
 int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id);
 
 /* snapshots: bytes that restore one environment, in this pool or one like it.
- * get with bytes null returns the size, else writes size bytes */
+ * get with bytes null returns the room to give, else writes and returns how much, which may be less
+ */
 int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t size,
                           pp_error *error);
 

@@ -2,10 +2,16 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/pack.h"
 #include "error.h"
 #include "pool.h"
 
-enum { SNAPSHOT_MAGIC = 0x50504531, SNAPSHOT_VERSION = 2 };
+enum {
+  SNAPSHOT_MAGIC = 0x50504531,
+  SNAPSHOT_VERSION = 3,
+  /* plain states of so many bytes or more are packed: they have pictures in them */
+  PACKED_FROM = 4096
+};
 
 /* What the engine knows of an environment, before the environment's own bytes. The checksum is of
  * all bytes after it. identity covers id and options, so that a snapshot is only taken by a pool
@@ -104,14 +110,32 @@ static size_t returns_bytes(const pp_fleet *fleet) {
   return sizeof(double) * (size_t)fleet->num_players;
 }
 
-static int64_t env_bytes(pp_fleet *fleet, int32_t env_id) {
+static int is_packed(const pp_fleet *fleet) {
+  return !fleet->def->save && fleet->config.state_size >= PACKED_FROM;
+}
+
+/* room for an environment's own bytes */
+static int64_t own_room(pp_fleet *fleet, int32_t env_id) {
+  if (is_packed(fleet)) return (int64_t)pp_pack_bound(fleet->config.state_size);
   if (!fleet->def->save) return (int64_t)fleet->config.state_size;
   return fleet->def->save(&fleet->envs[env_id], NULL);
 }
 
-/* writes a snapshot of which own bytes are the environment's; the sum comes last, over the rest */
-static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t size, int64_t own) {
+/* writes an environment's own bytes, for which there is this much room; returns how many they are
+ */
+static int64_t save_own(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t room) {
   pp_env *env = &fleet->envs[env_id];
+  if (is_packed(fleet)) return (int64_t)pp_pack(env->state, fleet->config.state_size, bytes);
+  if (fleet->def->save) {
+    int64_t status = fleet->def->save(env, bytes);
+    return status < 0 ? status : room;
+  }
+  memcpy(bytes, env->state, (size_t)room);
+  return room;
+}
+
+/* writes a snapshot, with room for an environment's own bytes; the sum comes last, over the rest */
+static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t room) {
   snapshot_head head = {.magic = SNAPSHOT_MAGIC,
                         .version = SNAPSHOT_VERSION,
                         .identity = identity(fleet),
@@ -125,12 +149,8 @@ static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t size, 
   char *at = bytes + sizeof(head);
   memcpy(at, fleet->returns + (size_t)env_id * (size_t)fleet->num_players, returns_bytes(fleet));
   at += returns_bytes(fleet);
-  if (fleet->def->save) {
-    int64_t status = fleet->def->save(env, at);
-    if (status < 0) return status;
-  } else {
-    memcpy(at, env->state, (size_t)own);
-  }
+  int64_t own = save_own(fleet, env_id, at, room), size = at - bytes + own;
+  if (own < 0) return own;
   head.checksum = checksum(bytes, size);
   memcpy(bytes, &head.checksum, sizeof(head.checksum));
   return size;
@@ -138,24 +158,24 @@ static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t size, 
 
 int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t size,
                           pp_error *error) {
-  int64_t status = pp_pool_check(pool, error), own, total;
+  int64_t status = pp_pool_check(pool, error), own, room;
   pp_fleet *fleet = &pool->fleet;
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
   status = check_rest_locked(pool, env_id, error);
   if (status >= 0) {
-    own = env_bytes(fleet, env_id);
-    total = (int64_t)(sizeof(snapshot_head) + returns_bytes(fleet)) + own;
+    own = own_room(fleet, env_id);
+    room = (int64_t)(sizeof(snapshot_head) + returns_bytes(fleet)) + own;
     if (own < 0) {
       status = tell(fleet, env_id, (int)own, "saved", error);
     } else if (!bytes) {
-      status = total;
-    } else if (size != total) {
-      status = pp_error_set(error, PP_ERR_ARGUMENT, "room for %lld bytes, the state has %lld",
-                            (long long)size, (long long)total);
+      status = room;
+    } else if (size != room) {
+      status = pp_error_set(error, PP_ERR_ARGUMENT, "room for %lld bytes, the state needs %lld",
+                            (long long)size, (long long)room);
     } else {
-      status = save(fleet, env_id, bytes, total, own);
+      status = save(fleet, env_id, bytes, own);
     }
   }
   pthread_mutex_unlock(&pool->lock);
@@ -163,6 +183,13 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
 }
 
 /* ------------------------------------------------------------------------------- restoring -- */
+
+/* an environment's own bytes are as many as its state needs */
+static int is_own(const pp_fleet *fleet, const char *own, int64_t size) {
+  size_t needed = fleet->config.state_size;
+  if (is_packed(fleet)) return pp_unpack(own, (size_t)size, NULL, needed);
+  return fleet->def->load || size == (int64_t)needed;
+}
 
 static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *bytes, int64_t size,
                           pp_error *error) {
@@ -181,7 +208,7 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
     return pp_error_set(error, PP_ERR_ARGUMENT, "environment %d: the snapshot is damaged", env_id);
   }
   if (head.identity != identity(fleet) || head.num_players != fleet->num_players || own < 0 ||
-      (!fleet->def->load && own != (int64_t)fleet->config.state_size)) {
+      !is_own(fleet, (const char *)bytes + (size - own), own)) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "environment %d: the snapshot is of another environment or of other "
                         "options than this pool's %s",
@@ -200,6 +227,8 @@ static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size
   if (fleet->def->load) {
     int status = fleet->def->load(env, own, own_size);
     if (status < 0) return status;
+  } else if (is_packed(fleet)) {
+    (void)pp_unpack(own, (size_t)own_size, env->state, fleet->config.state_size);
   } else {
     memcpy(env->state, own, (size_t)own_size);
   }

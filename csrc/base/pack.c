@@ -1,0 +1,120 @@
+/* Packing: bytes that repeat themselves in fewer bytes, quickly. */
+#include "pack.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* What is packed is a sequence of parts: a head, words as they are, and a repetition of words that
+ * ended `distance` words before. The bytes after the last whole word follow as they are. */
+typedef struct part_head {
+  uint16_t literals;
+  uint16_t repeated;
+  uint32_t distance; /* 0 if nothing is repeated */
+} part_head;
+
+enum {
+  WORD = sizeof(uint64_t),
+  MOST = UINT16_MAX, /* words in either half of a part */
+  /* a shorter repetition is not worth a head */
+  LEAST = 2,
+  /* of the table of words, as a power of two: 16 KB, which fit into the nearest cache */
+  TABLE_BITS = 12
+};
+
+static uint64_t word_at(const char *bytes, size_t index) {
+  uint64_t word;
+  memcpy(&word, bytes + index * WORD, WORD);
+  return word;
+}
+
+/* the golden ratio's multiple, as Knuth has it */
+static size_t slot_of(uint64_t word) {
+  return (size_t)(word * 0x9e3779b97f4a7c15u >> (64 - TABLE_BITS));
+}
+
+size_t pp_pack_bound(size_t size) {
+  return size + (size / WORD / MOST + 1) * sizeof(part_head);
+}
+
+static char *write_part(char *out, const char *literals, size_t count, size_t repeated,
+                        size_t distance) {
+  part_head head = {
+      .literals = (uint16_t)count, .repeated = (uint16_t)repeated, .distance = (uint32_t)distance};
+  memcpy(out, &head, sizeof(head));
+  memcpy(out + sizeof(head), literals, count * WORD);
+  return out + sizeof(head) + count * WORD;
+}
+
+/* writes words that repeat nothing, but for fewer than MOST at the end; returns how many */
+static size_t write_literals(char **out, const char *bytes, size_t from, size_t to) {
+  size_t written = 0;
+  for (; to - from - written >= MOST; written += MOST) {
+    *out = write_part(*out, bytes + (from + written) * WORD, MOST, 0, 0);
+  }
+  return written;
+}
+
+size_t pp_pack(const void *bytes, size_t size, void *packed) {
+  /* where a word that falls into this slot was seen last, plus 1 */
+  uint32_t table[1 << TABLE_BITS] = {0};
+  const char *in = bytes;
+  char *out = packed;
+  size_t words = size / WORD, at = 0, literals = 0;
+
+  while (at < words) {
+    uint64_t word = word_at(in, at);
+    uint32_t *slot = &table[slot_of(word)];
+    size_t before = *slot, length = 0;
+    *slot = (uint32_t)at + 1;
+    if (before) {
+      while (length < MOST && at + length < words &&
+             word_at(in, before - 1 + length) == word_at(in, at + length)) {
+        length++;
+      }
+    }
+    if (length < LEAST) {
+      at++;
+      continue;
+    }
+    literals += write_literals(&out, in, literals, at);
+    out = write_part(out, in + literals * WORD, at - literals, length, at + 1 - before);
+    literals = at += length;
+  }
+  literals += write_literals(&out, in, literals, words);
+  out = write_part(out, in + literals * WORD, words - literals, 0, 0);
+  memcpy(out, in + words * WORD, size % WORD);
+  return (size_t)(out - (char *)packed) + size % WORD;
+}
+
+/* one word after the other, as a repetition may begin in what it writes */
+static void repeat(char *bytes, size_t at, size_t distance, size_t count) {
+  for (size_t i = at; i < at + count; i++) {
+    memcpy(bytes + i * WORD, bytes + (i - distance) * WORD, WORD);
+  }
+}
+
+int pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size) {
+  const char *in = packed, *end = in + packed_size;
+  size_t words = size / WORD, at = 0;
+  part_head head;
+
+  do {
+    if ((size_t)(end - in) < sizeof(head)) return 0;
+    memcpy(&head, in, sizeof(head));
+    in += sizeof(head);
+    if ((size_t)(end - in) / WORD < head.literals || words - at < head.literals) return 0;
+    if (bytes) memcpy((char *)bytes + at * WORD, in, (size_t)head.literals * WORD);
+    in += (size_t)head.literals * WORD;
+    at += head.literals;
+    if (words - at < head.repeated) return 0;
+    if (head.repeated) {
+      if (!head.distance || head.distance > at) return 0;
+      if (bytes) repeat(bytes, at, head.distance, head.repeated);
+      at += head.repeated;
+    }
+    // only the last part repeats nothing, but where there were too many words for one
+  } while (head.repeated || head.literals == MOST);
+  if (at != words || (size_t)(end - in) != size % WORD) return 0;
+  if (bytes) memcpy((char *)bytes + at * WORD, in, size % WORD);
+  return 1;
+}
