@@ -44,8 +44,9 @@ static uint64_t word_at(const char *bytes) {
   return word;
 }
 
-/* An Atari game has 120 KB, and one sum would wait for each multiplication: hence four, in
- * variables of their own because compilers keep an array in memory. */
+/* An Atari game has tens of KB, its program included, and one sum would wait for each
+ * multiplication: hence four, in variables of their own because compilers keep an array in memory.
+ */
 static uint64_t hash(uint64_t seed, const void *bytes, size_t size) {
   uint64_t a = seed, b = 1, c = 2, d = 3;
   const char *at = bytes;
