@@ -154,6 +154,15 @@ class ParallelPool:
         return as_envpool(self._inner.step(actions))
 
 
+def make_subject(
+    name: str, task: str, seed: int, api: str, options: Mapping[str, Any]
+) -> Participant:
+    """NotImplementedError: parallel_pool refuses this game."""
+    if name == "model":
+        return Model(task, seed, options)
+    return ParallelPool(task, seed, api, options)
+
+
 def as_envpool(rows: Rows) -> Rows:
     """Undoes parallel_pool's two deviations; anything else stays and would show."""
     if "truncated" in rows:
@@ -254,11 +263,11 @@ def main() -> int:
                 except RuntimeError as error:
                     print(f"{game:16} {name:16} {seed:6}  not compared: EnvPool says {error}")
                     continue
-                subject: Participant = (
-                    Model(task, shifted, options)
-                    if args.subject == "model"
-                    else ParallelPool(task, shifted, api, options)
-                )
+                try:
+                    subject = make_subject(args.subject, task, shifted, api, options)
+                except NotImplementedError as error:
+                    print(f"{game:16} {name:16} {seed:6}  not compared: {error}")
+                    continue
                 run = compare(rival, subject, args.steps, actions_seed=seed)
                 bad += bool(run.difference)
                 print(

@@ -16,7 +16,7 @@ enum {
 // the cartridge, and what was chosen for all consoles of a pool
 typedef struct pp_arcade {
   pp_cartridge *cartridge;
-  int32_t mode, difficulty;  // -1: the game's first
+  int32_t mode, difficulty;  // -1: the game's first mode; 0
   float sticky;              // probability that a frame repeats the action before it
   int32_t num_actions;
   uint8_t actions[PP_ACTIONS];  // those of the action space, in ALE's order

@@ -107,7 +107,7 @@ static const pp_option options[NUM_OPTIONS] = {
                     .number = -1,
                     .low = -1,
                     .high = UINT8_MAX,
-                    .doc = "the game's difficulty; -1: its first"},
+                    .doc = "the game's difficulty; -1: 0"},
     [FULL_ACTION_SPACE] = {.name = "full_action_space",
                            .type = PP_OPT_BOOL,
                            .doc = "all that a joystick can do instead of what the game uses"},

@@ -10,7 +10,6 @@ enum {
   PADDLE_STEP = 23000,
   PADDLE_MIN = 27450,
   PADDLE_MAX = 790196,
-  PADDLE_MIDDLE = (PADDLE_MAX - PADDLE_MIN) / 2 + PADDLE_MIN,
   RESET_SWITCH = 1,
   SELECT_SWITCH = 2,
 };
@@ -74,10 +73,14 @@ static void set_paddle(pp_machine *m, int paddle, int resistance) {
   m->charge[paddle] = (uint32_t)(1.6 * resistance * 0.01e-6 * 1.19e6);
 }
 
-static void move_paddle(pp_machine *m, int paddle, int change) {
+static int paddle_max(const pp_cartridge *cart) {
+  return cart->title->paddle_max ? cart->title->paddle_max : PADDLE_MAX;
+}
+
+static void move_paddle(pp_machine *m, const pp_cartridge *cart, int paddle, int change) {
   int to = (int)m->paddle[paddle] + change;
   if (to < PADDLE_MIN) to = PADDLE_MIN;
-  if (to > PADDLE_MAX) to = PADDLE_MAX;
+  if (to > paddle_max(cart)) to = paddle_max(cart);
   set_paddle(m, paddle, to);
 }
 
@@ -91,8 +94,8 @@ static void set_controls(pp_console *c, const pp_cartridge *cart, int action, fl
   if (cart->title->paddles) {
     int paddle = swapped ? 1 : 0;
     int step = (int)(PADDLE_STEP * strength);
-    if (parts & RIGHT) move_paddle(m, paddle, -step);
-    if (parts & LEFT) move_paddle(m, paddle, step);
+    if (parts & RIGHT) move_paddle(m, cart, paddle, -step);
+    if (parts & LEFT) move_paddle(m, cart, paddle, step);
     if (parts & FIRE) m->port_a &= (uint8_t)(paddle ? ~0x40u : ~0x80u);
     return;
   }
@@ -155,7 +158,8 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   m->tia.stale = (1u << PP_OBJECTS) - 1;
   // behind a joystick's pins no capacitor is ever charged
   for (int i = 0; i < 4; ++i) m->charge[i] = UINT32_MAX;
-  for (int i = 0; i < cart->title->paddles; ++i) set_paddle(m, i, i < 2 ? PADDLE_MIDDLE : 0);
+  int middle = (paddle_max(cart) - PADDLE_MIN) / 2 + PADDLE_MIN;
+  for (int i = 0; i < cart->title->paddles; ++i) set_paddle(m, i, i < 2 ? middle : 0);
   c->held_action = 0;
   c->held_strength = 1;
   c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);
@@ -223,7 +227,6 @@ void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_se
   pp_mt19937_seed(&c->system_random, SYSTEM_SEED);
   pp_mt19937_seed(&c->action_random, random_seed);
   c->mode = cart->game->modes[0];
-  while (!(cart->game->difficulties >> c->difficulty & 1)) ++c->difficulty;
 
   // RAM holds chance values when the console is made; the program first runs for sixty frames, none
   // longer than NTSC's, in which ALE finds out the television standard; what it leaves in RAM stays

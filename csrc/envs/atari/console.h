@@ -34,8 +34,8 @@ typedef struct pp_console {
 // bytes of a console, for callers that do not compile against this header
 size_t pp_console_size(void);
 
-// power up with a cartridge, as ALE's loadROM does, one full reset included; mode and difficulty
-// are the game's first, no action sticks
+// power up with a cartridge, as ALE's loadROM does, one full reset included; the mode is the
+// game's first, the difficulty 0, no action sticks
 void pp_console_load(pp_console *console, const pp_cartridge *cartridge, uint32_t random_seed);
 
 // choose the mode or difficulty that the next pp_console_reset_game starts with; negative status

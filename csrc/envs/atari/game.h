@@ -19,7 +19,8 @@ typedef struct pp_game {
   const pp_rule *rule;    // null: none is known
   uint32_t actions;       // bit a: action a of ALE's eighteen is in the minimal set
   uint32_t legal;         // bit a: ALE knows action a in this game; 0: it knows all eighteen
-  uint8_t difficulties;   // bit d: there is a difficulty d; the lowest is the default
+  uint8_t difficulties;   // bit d: there is a difficulty d; 0 is played where none was chosen
+  int32_t paddle_max;     // ohms of a paddle turned all the way; 0: the usual
   const uint16_t *modes;  // the first is the default
   int mode_count;
 
