@@ -30,6 +30,7 @@ CHOICES: dict[str, Choice] = {
     "alien": Choice(1, 1),
     "asteroids": Choice(0, 2),
     "atlantis": Choice(13, 2),
+    "backgammon": Choice(92, 1, values=(3,)),
     "bank_heist": Choice(0, 1),
     "basic_math": Choice(69, 2),
     "battle_zone": Choice(33, 2),

@@ -55,6 +55,7 @@ SCRIPTS: dict[str, Script] = {
     "asterix": Script(start=((1, 1),)),
     "asteroids": Script(soft=4),
     "atlantis": Script(soft=4),
+    "backgammon": Script(1, 2, 4),
     "bank_heist": Script(soft=4),
     "basic_math": Script(2, 5, 4),
     "battle_zone": Script(soft=4),
@@ -65,6 +66,7 @@ SCRIPTS: dict[str, Script] = {
     "chopper_command": Script(soft=4),
     "crazy_climber": Script(soft=4),
     "crossbow": Script(2, 8, 4),
+    "darkchambers": Script(start=((0, 486),)),
     "defender": Script(soft=4),
     "demon_attack": Script(soft=4),
     "elevator_action": Script(start=((1, 16),)),
@@ -118,10 +120,8 @@ SCRIPTS: dict[str, Script] = {
 # ROMs on which the console is not exact yet, and what differs first
 INEXACT: dict[str, str] = {
     "alien": "frame 1052: RAM 22",
-    "backgammon": "reset",
+    "backgammon": "frame 46: RAM 1",
     "berzerk": "reset",
-    "blackjack": "frame 72: RAM 2",
-    "darkchambers": "reset",
     "double_dunk": "reset",
     "klax": "frame 14: RAM 20",
 }

@@ -13,6 +13,7 @@ typedef struct pp_title {
   bool swapped;        // the controller works in the other port, or as the other paddle
   uint8_t lines;       // height of the screen; 0: 210
   uint8_t first_line;  // line of a frame that is the screen's first; 0: 34
+  int paddle_max;      // ohm; 0: 790196
 } pp_title;
 
 // the title of this name, or NULL
