@@ -197,7 +197,7 @@ def test_long_actions_are_held() -> None:
 # ---------------------------------------------------------------------------------- schedule --
 
 
-@pytest.mark.parametrize("frames", [1, 600, 20_000, 200_000])
+@pytest.mark.parametrize("frames", [1, 600, 20_000, 20_001, 200_000])
 def test_schedule_plays_everything(frames: int) -> None:
     sessions = schedule("pong", MODES, DIFFICULTIES, frames)
     assert [each.number for each in sessions] == list(range(1, len(sessions) + 1))
