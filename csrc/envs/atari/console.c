@@ -188,6 +188,15 @@ static void press_select(pp_console *c, const pp_cartridge *cart) {
   wait_for_mode(c, cart, 1);
 }
 
+static void select_cube(pp_console *c, const pp_cartridge *cart) {
+  int cube = c->mode / 100, wanted = cube / 10 << 4 | cube % 10;
+  const uint8_t *byte = &c->machine.ram[cart->game->cube_byte];
+  for (int tries = 0; tries < 256 * 60 && *byte != wanted; ++tries) {
+    pp_console_idle(c, cart, 3, 0, 1);
+    ++c->waited;
+  }
+}
+
 static void select_mode(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
   if (game->mode_byte >= 0) {
@@ -201,6 +210,7 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
     }
   }
   pp_console_idle(c, cart, 0, RESET_SWITCH, game->soft);
+  if (game->cube_byte) select_cube(c, cart);
 }
 
 void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {

@@ -34,6 +34,9 @@ typedef struct pp_game {
   // each press is up to 255 frames longer, as the generator of sticky actions has it, which then
   // draws for a second frame of waiting
   bool mode_chance;
+  // A mode of Video Cube is 100 times a cube, and a way to play it. After RESET the stick is held
+  // to the right until this byte of RAM holds the cube as two decimal digits; 0: there is none
+  int cube_byte;
 
   const pp_opening *start;  // played after the last RESET, ended by 0 frames; null: nothing
 } pp_game;
