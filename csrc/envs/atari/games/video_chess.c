@@ -1,10 +1,11 @@
-// video_chess.c: a byte tells how the game ends: 0 is a win, 1 a loss; it does not count while the
-// colours of a screen that nobody looks at are changed; one life.
+// video_chess.c: a byte tells how the game ends: 0 is a win, 1 a loss; it counts while a colour of
+// the screen is the usual one, which it is not while the program thinks or sleeps; one life.
 #include "../rule.h"
 
+enum { USUAL = 0x82 };
+
 static void step(pp_score *s, const uint8_t *ram) {
-  int asleep = (ram[112] & ram[113]) != 0;
-  s->over = ram[110] < 2 && !asleep;
+  s->over = ram[110] < 2 && ram[97] == USUAL;
   s->lives = !s->over;
   s->reward = !s->over ? 0 : ram[110] == 0 ? 1 : -1;
   s->score += s->reward;
