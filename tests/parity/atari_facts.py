@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+import numpy as np
 
 from tests.parity import atari_core, atari_roms, atari_rules
 
@@ -22,10 +25,13 @@ class Choice(NamedTuple):
     frames: int
     mask: int = 0xFF
     values: tuple[int, ...] = ()  # what the byte holds in each mode; (): the modes' numbers
+    wait: int = 0  # frames before the first look
+    chance: bool = False  # SELECT is pressed for up to 255 frames more, by chance
 
 
 # learnt by experiment; games not listed never press SELECT
 CHOICES: dict[str, Choice] = {
+    "adventure": Choice(93, 2, values=(0, 2, 4), chance=True),
     "air_raid": Choice(42, 1),
     "alien": Choice(1, 1),
     "asteroids": Choice(0, 2),
@@ -34,6 +40,7 @@ CHOICES: dict[str, Choice] = {
     "bank_heist": Choice(0, 1),
     "basic_math": Choice(69, 2),
     "battle_zone": Choice(33, 2),
+    "berzerk": Choice(0, 2, wait=20),
     "bowling": Choice(2, 2),
     "breakout": Choice(50, 1),
     "casino": Choice(84, 2),
@@ -82,6 +89,7 @@ CHOICES: dict[str, Choice] = {
     ),
     "video_chess": Choice(106, 1),
     "video_pinball": Choice(32, 2),
+    "word_zapper": Choice(91, 2),
     "yars_revenge": Choice(0, 1, values=(192, 194, 196, 198)),
     "zaxxon": Choice(2, 10),
 }
@@ -94,6 +102,7 @@ class Facts(NamedTuple):
     legal: tuple[int, ...]
     modes: tuple[int, ...]
     difficulties: tuple[int, ...]
+    paddle_max: int  # ohms of a paddle turned all the way; -1: the usual
 
 
 def facts(name: str) -> Facts:
@@ -104,6 +113,7 @@ def facts(name: str) -> Facts:
         tuple(action.value for action in ale.getLegalActionSet()),
         tuple(map(int, ale.getAvailableModes())),
         tuple(map(int, ale.getAvailableDifficulties())),
+        ale.getInt("paddle_max"),
     )
 
 
@@ -132,6 +142,8 @@ def fields(name: str, known: Facts) -> list[str]:
     if known.legal != tuple(range(18)):
         row.append(f".legal = {bits(known.legal):#07x}")
     row.append(f".difficulties = {bits(known.difficulties):#03x}")
+    if known.paddle_max >= 0:
+        row.append(f".paddle_max = {known.paddle_max}")
     row.append(f".modes = {values(known.modes, 'uint16_t')}")
     row.append(f".mode_count = {len(known.modes)}")
     row.append(f".mode_byte = {choice.byte if choice else -1}")
@@ -139,6 +151,10 @@ def fields(name: str, known: Facts) -> list[str]:
         if choice.values:
             row.append(f".mode_values = {values(choice.values)}")
         row.append(f".mode_mask = {choice.mask:#04x}")
+        if choice.wait:
+            row.append(f".mode_wait = {choice.wait}")
+        if choice.chance:
+            row.append(".mode_chance = true")
         row.append(f".select_frames = {choice.frames}")
     soft = 4 if choice else script.soft
     if soft:
@@ -187,11 +203,82 @@ def table() -> str:
     )
 
 
+# ------------------------------------------------------------------------------ the check
+
+
+def differences(
+    library: atari_core.Library, name: str, settings: Iterable[tuple[int, int]], frames: int
+) -> Iterator[str]:
+    """Start a game in each mode and difficulty, one after another, and play a little.
+
+    Yields what is not the oracle's: RAM, reward, lives or end, once for each setting.
+    """
+    ale = atari_roms.oracle(name)
+    console = atari_core.Console(library, name, seed=1)
+    random = np.random.default_rng(1)
+    actions = [action.value for action in ale.getLegalActionSet()]
+    action = 0
+    for mode, difficulty in settings:
+        ale.setMode(mode)
+        ale.setDifficulty(difficulty)
+        console.set(mode, difficulty)
+        ale.reset_game()
+        console.reset_game()
+        for frame in range(frames + 1):
+            where = np.flatnonzero(console.ram() != ale.getRAM()).tolist()
+            ours = (console.lives(), console.game_over())
+            theirs = (ale.lives(), ale.game_over())
+            if where or ours != theirs:
+                at = f"frame {frame}" if frame else "reset"
+                what = f"RAM at {where[:8]}" if where else f"lives, over {ours}, not {theirs}"
+                yield f"{name}: mode {mode}, difficulty {difficulty}, {at}: {what}"
+                break
+            if frame % 4 == 0:
+                action = actions[int(random.integers(len(actions)))]
+            if console.act(action, False) != ale.act(action):
+                yield f"{name}: mode {mode}, difficulty {difficulty}, frame {frame}: reward"
+                break
+    console.close()
+
+
+def settings(name: str) -> list[tuple[int, int]]:
+    """Return every mode with some difficulty and every difficulty with some mode, shuffled."""
+    known = facts(name)
+    modes, difficulties = known.modes, known.difficulties
+    pairs = [
+        (modes[i % len(modes)], difficulties[i % len(difficulties)])
+        for i in range(max(len(modes), len(difficulties)))
+    ]
+    # every pair of two follows another mode than before
+    np.random.default_rng(0).shuffle(pairs)
+    return [(int(mode), int(difficulty)) for mode, difficulty in pairs]
+
+
+def check(names: list[str], frames: int) -> int:
+    """Print what is not the oracle's; return the number of games with such."""
+    library = atari_core.Library(atari_core.build(("-O1",)))
+    wrong = 0
+    for name in names:
+        found = list(differences(library, name, settings(name), frames))
+        wrong += bool(found)
+        for line in found[:3]:
+            print(line, flush=True)
+        if found:
+            print(f"{name}: {len(found)} of {len(settings(name))}", flush=True)
+    print(f"{len(names) - wrong} of {len(names)} games are the oracle's in every mode")
+    return wrong
+
+
 def main() -> int:
-    """Write the table from the command line."""
+    """Write or check the table from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="games to check, all without any")
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
+    parser.add_argument("--check", action="store_true", help="compare every mode with ale-py")
+    parser.add_argument("--frames", type=int, default=60)
     options = parser.parse_args()
+    if options.check:
+        return min(check(options.names or atari_roms.names(), options.frames), 1)
     text = table()
     if options.write:
         TABLE.write_text(text)

@@ -60,7 +60,7 @@ SCRIPTS: dict[str, Script] = {
     "basic_math": Script(2, 5, 4),
     "battle_zone": Script(soft=4),
     "beam_rider": Script(start=((2, 1),)),
-    "berzerk": Script(1, 2, 4, start=((1, 16),)),
+    "berzerk": Script(soft=4),
     "bowling": Script(soft=4),
     "centipede": Script(soft=4),
     "chopper_command": Script(soft=4),
@@ -121,7 +121,6 @@ SCRIPTS: dict[str, Script] = {
 INEXACT: dict[str, str] = {
     "alien": "frame 1052: RAM 22",
     "backgammon": "frame 46: RAM 1",
-    "berzerk": "reset",
     "double_dunk": "reset",
     "klax": "frame 14: RAM 20",
 }
