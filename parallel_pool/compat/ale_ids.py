@@ -102,6 +102,12 @@ def warn(env_id: str, reason: str) -> None:
     )
 
 
+def seeds_of(seed: int) -> tuple[Any, Any]:
+    """Returns what AtariEnv makes of a seed: those of NumPy's generator and of ALE, uint32."""
+    first, second = np.random.SeedSequence(seed).generate_state(2)
+    return first, second
+
+
 def seeds_info(seeds: Sequence[int | None], mask: Array) -> dict[str, Any]:
     """Returns the info "seeds", which AtariEnv adds to resets with a seed.
 
@@ -117,6 +123,7 @@ def seeds_info(seeds: Sequence[int | None], mask: Array) -> dict[str, Any]:
     if not seeded.any():
         return {}
     pairs = np.full(len(seeds), None, object)
-    for i in np.flatnonzero(seeded).tolist():
-        pairs[i] = tuple(np.random.SeedSequence(seeds[i]).generate_state(2))
+    for i, seed in enumerate(seeds):
+        if seed is not None and mask[i]:
+            pairs[i] = seeds_of(seed)
     return {"seeds": pairs, "_seeds": seeded}

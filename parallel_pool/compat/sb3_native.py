@@ -12,7 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict
 
-from parallel_pool.compat import env_specs, native_attributes, renderer
+from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.sb3_infos import RowInfos, ids
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, check_count
@@ -138,6 +138,9 @@ class Native:
             raise
         self._was_reset, self._failed = True, ()
         self.reset_infos[:] = [self._infos.of_reset(batch, i) for i in range(self.num_envs)]
+        if self.pool.definition.family == ale_ids.FAMILY:
+            for infos, seed in zip(self.reset_infos, seeds, strict=True):
+                infos.update({} if seed is None else {"seeds": ale_ids.seeds_of(seed)})
         if self._renderer is not None:
             self._renderer.after_reset(np.ones(self.num_envs, np.bool_))
         return self._observations(batch)

@@ -236,6 +236,26 @@ def test_sticks_on_the_edge_of_a_direction() -> None:
                 assert_same(ours.step(stick), theirs.step(stick), f"{radius} {angle}")
 
 
+def test_stable_baselines_sees_the_same() -> None:
+    """Infos of resets and of ends among them."""
+    vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
+    from parallel_pool.compat.sb3 import PoolVecEnv
+
+    kwargs = {"obs_type": "ram", "max_num_frames_per_episode": 41}
+    theirs = vec_env.DummyVecEnv([lambda: gymnasium.make("ALE/Breakout-v5", **kwargs)] * 2)
+    ours = PoolVecEnv("ALE/Breakout-v5", 2, **kwargs)
+    for env in (theirs, ours):
+        env.seed(7)
+    assert_same(ours.reset(), theirs.reset(), "reset")
+    assert_same(ours.reset_infos, theirs.reset_infos, "infos")
+    for step in range(40):
+        actions = np.array([step % 4, step % 3])
+        assert_same(ours.step(actions), theirs.step(actions), f"step {step}")
+        assert_same(ours.reset_infos, theirs.reset_infos, f"infos {step}")
+    ours.close()
+    theirs.close()
+
+
 # ------------------------------------------------------------------------------ our own doors --
 
 
