@@ -9,8 +9,10 @@ static size_t screen_bytes(const pp_camera *camera) {
   return (size_t)camera->screen->rows * PP_SCREEN_WIDTH;
 }
 
+// colours need one more frame, to make the others in
 size_t pp_film_bytes(const pp_camera *camera) {
-  return sizeof(pp_film) + camera->screen->frame_bytes * (size_t)camera->stack;
+  size_t frames = (size_t)camera->stack + (camera->screen->planes > 1);
+  return sizeof(pp_film) + camera->screen->frame_bytes * frames;
 }
 
 size_t pp_film_row_bytes(const pp_camera *camera) {
@@ -41,6 +43,25 @@ static void push_again(pp_film *film, const pp_camera *camera) {
   if (frame != last) memcpy(frame, last, camera->screen->frame_bytes);
 }
 
+// where to make a frame, plane by plane, before it is added
+static uint8_t *draft(pp_film *film, const pp_camera *camera) {
+  int32_t i = camera->screen->planes > 1 ? camera->stack : film->oldest;
+  return film->frames + camera->screen->frame_bytes * (size_t)i;
+}
+
+// adds the draft, with red, green and blue of each pixel side by side
+static void push_draft(pp_film *film, const pp_camera *camera) {
+  uint8_t *frame = push(film, camera);
+  if (camera->screen->planes == 1) return;
+  const size_t pixels = camera->screen->frame_bytes / PP_SCREEN_MAX_PLANES;
+  const uint8_t *planes = draft(film, camera);
+  for (size_t i = 0; i < pixels; i++) {
+    frame[3 * i] = planes[i];
+    frame[3 * i + 1] = planes[i + pixels];
+    frame[3 * i + 2] = planes[i + 2 * pixels];
+  }
+}
+
 // ---------------------------------------------------------------------------- taking pictures
 
 void pp_film_start(pp_film *film, const pp_camera *camera, const uint8_t *screen) {
@@ -48,7 +69,8 @@ void pp_film_start(pp_film *film, const pp_camera *camera, const uint8_t *screen
   if (camera->pads_zero) memset(film->frames, 0, all);
   memcpy(film->own, screen, screen_bytes(camera));
   film->is_pair = 0;
-  pp_screen_frame(camera->screen, screen, NULL, push(film, camera));
+  pp_screen_frame(camera->screen, screen, NULL, draft(film, camera));
+  push_draft(film, camera);
   for (int32_t i = 1; !camera->pads_zero && i < camera->stack; i++) push_again(film, camera);
 }
 
@@ -63,7 +85,8 @@ void pp_film_take_last(pp_film *film, const pp_camera *camera, const uint8_t *sc
     memcpy(film->own, screen, screen_bytes(camera));
   }
   const uint8_t *before = pools ? film->pair[film->partner] : NULL;
-  pp_screen_frame(camera->screen, screen, before, push(film, camera));
+  pp_screen_frame(camera->screen, screen, before, draft(film, camera));
+  push_draft(film, camera);
 }
 
 // The wrapper pools in place, so the picture of the step before is pooled once more.
@@ -76,7 +99,7 @@ void pp_film_cut(pp_film *film, const pp_camera *camera, bool has_first) {
   const uint8_t *partner = film->is_pair ? film->pair[film->partner] : film->own;
   const uint8_t *first = film->pair[film->partner ^ 1];
   size_t plane_bytes = screen->frame_bytes / (size_t)screen->planes;
-  uint8_t *frame = push(film, camera);
+  uint8_t *planes = draft(film, camera);
   uint8_t picture[PP_SCREEN_BYTES];
   for (int plane = 0; plane < screen->planes; plane++) {
     const uint8_t *table = screen->table[plane];
@@ -85,30 +108,23 @@ void pp_film_cut(pp_film *film, const pp_camera *camera, bool has_first) {
       if (table[partner[i]] > value) value = table[partner[i]];
       picture[i] = table[first[i]] > value ? table[first[i]] : value;
     }
-    pp_resize_apply(screen->resize, picture, NULL, frame + plane_bytes * (size_t)plane);
+    pp_resize_apply(screen->resize, picture, NULL, planes + plane_bytes * (size_t)plane);
   }
+  push_draft(film, camera);
 }
 
 // ---------------------------------------------------------------------------- showing them
 
-// one frame with its planes side by side in each pixel, as bytes or as floats
-static void show_frame(const pp_camera *camera, const uint8_t *frame, void *row) {
-  const int planes = camera->screen->planes;
-  const size_t pixels = camera->screen->frame_bytes / (size_t)planes;
-  for (int plane = 0; plane < planes; plane++, frame += pixels) {
-    float *values = (float *)row + plane;
-    uint8_t *bytes = (uint8_t *)row + plane;
-    for (size_t i = 0; camera->scales && i < pixels; i++) {
-      values[i * (size_t)planes] = camera->scaled[frame[i]];
-    }
-    for (size_t i = 0; !camera->scales && i < pixels; i++) bytes[i * (size_t)planes] = frame[i];
-  }
-}
-
 void pp_film_show(const pp_film *film, const pp_camera *camera, void *row) {
-  const size_t step = pp_film_row_bytes(camera) / (size_t)camera->stack;
-  for (int32_t i = 0; i < camera->stack; i++) {
-    const uint8_t *frame = frame_at(film, camera, (film->oldest + i) % camera->stack);
-    show_frame(camera, frame, (uint8_t *)row + step * (size_t)i);
+  const size_t all = camera->screen->frame_bytes * (size_t)camera->stack;
+  const size_t newer = camera->screen->frame_bytes * (size_t)film->oldest;
+  const uint8_t *oldest = film->frames + newer;
+  if (!camera->scales) {
+    memcpy(row, oldest, all - newer);
+    memcpy((uint8_t *)row + (all - newer), film->frames, newer);
+    return;
   }
+  float *values = row;
+  for (size_t i = 0; i < all - newer; i++) *values++ = camera->scaled[oldest[i]];
+  for (size_t i = 0; i < newer; i++) *values++ = camera->scaled[film->frames[i]];
 }

@@ -23,7 +23,7 @@ typedef struct pp_camera {
   float scaled[256];
 } pp_camera;
 
-// plain data: a ring of pictures, `oldest` the first of an observation
+// plain data: a ring of pictures as an observation has them, `oldest` its first
 typedef struct pp_film {
   int32_t oldest;
   uint8_t partner;  // the one of pair that own is pooled with
