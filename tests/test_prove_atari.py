@@ -108,7 +108,7 @@ class FewActions(Toy):
 
 
 def session(frames: int = 1500, **style: int) -> Session:
-    return Session("pong", 3, frames, Style(**{"hold": 4, **style}))
+    return Session("pong", 3, frames, Style(**{"hold": 4, "restart": 500, **style}))
 
 
 def outcome(flaw: str, frames: int = 1500) -> Outcome:
@@ -178,6 +178,18 @@ def test_a_console_that_can_not_be_made_is_a_difference(monkeypatch: pytest.Monk
     assert game.play(session()) == Outcome(session(), 0, 0, "ValueError: mode=3: choose -1, 0")
 
 
+def test_games_begin_when_they_must_or_as_the_style_says() -> None:
+    begun = {}
+    for restart in (0, 20):
+        each = session(2000, restart=restart)
+        played = match.Match(each, Toy(each), Toy(each))
+        played.play()
+        begun[restart] = played.games
+    # a toy's game is over after 240 steps
+    assert begun[0] == 9
+    assert begun[20] > 50
+
+
 def test_long_actions_are_held() -> None:
     played: dict[int, list[int]] = {}
 
@@ -217,6 +229,7 @@ def test_styles_differ_in_all_they_can() -> None:
     assert {style.frame_skip for style in STYLES} >= {1, 4}
     assert {style.full_actions for style in STYLES} == {False, True}
     assert {style.sticky > 0 for style in STYLES} == {False, True}
+    assert {style.restart > 0 for style in STYLES} == {False, True}
     assert min(style.hold for style in STYLES) == 1
     assert max(style.hold for style in STYLES) >= 60
 

@@ -11,10 +11,8 @@ import numpy as np
 from parallel_pool.prove_atari.schedule import Session
 from parallel_pool.prove_atari.sides import Frame, OurSide, Side
 
-# how often what happens, in steps; a restart costs both sides a hundred frames and more
-RESTART = 500
+# steps, on average: until our state is saved, and from then until its return
 SAVE = 120
-# steps between a state saved and its return
 REPLAY = 40
 
 # what can be done to a console besides playing an action
@@ -108,9 +106,10 @@ class Match:
 
     def choose(self) -> int:
         """Chooses the next move: a new game where it must be, or sometimes so; else an action."""
-        if self.is_over or self.random.integers(RESTART) == 0:
+        style = self.session.style
+        if self.is_over or (style.restart and self.random.integers(style.restart) == 0):
             return NEW_GAME
-        if self.random.integers(self.session.style.hold) == 0:
+        if self.random.integers(style.hold) == 0:
             self.action = int(self.random.integers(self.theirs.num_actions))
         return self.action
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 # of a game's frames, played besides in every mode
 MODE_SHARE = 20
 # frames of one session
-LONGEST = 2_500
+LONGEST = 5_000
 SHORTEST = 150
 
 
@@ -21,29 +21,33 @@ class Style:
         frame_skip: frames in one step; only the last is drawn on our side.
         sticky: the probability that a frame repeats the action before.
         full_actions: all 18 actions instead of those that the game uses.
+        restart: steps between new games, on average, besides those that must begin; 0: none.
     """
 
     hold: int
     frame_skip: int = 1
     sticky: float = 0.0
     full_actions: bool = False
+    restart: int = 0
 
     def __str__(self) -> str:
         words = [f"actions held for {self.hold}"]
         words += [f"{self.frame_skip} frames a step"] * (self.frame_skip > 1)
         words += [f"sticky {self.sticky}"] * (self.sticky > 0)
         words += ["all actions"] * self.full_actions
+        words += ["new games"] * (self.restart > 0)
         return ", ".join(words)
 
 
+# some go on for as long as a game does, others see many of its beginnings
 STYLES = (
     Style(1),
-    Style(30),
+    Style(30, restart=400),
     Style(6, full_actions=True),
-    Style(4, sticky=0.25),
+    Style(4, sticky=0.25, restart=300),
     Style(5, frame_skip=4),
     Style(100),
-    Style(3, frame_skip=4, sticky=0.25, full_actions=True),
+    Style(3, frame_skip=4, sticky=0.25, full_actions=True, restart=100),
     Style(12, frame_skip=2, sticky=0.5),
 )
 
