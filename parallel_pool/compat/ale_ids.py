@@ -6,6 +6,7 @@ registers beside them: all of them ale_py's AtariEnv with other arguments.
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -49,11 +50,24 @@ def definition_of(env_id: str, kwargs: Mapping[str, Any]) -> Definition:
     definition = by_game().get(game) if isinstance(game, str) else None
     if definition is None:
         raise ValueError(f"{env_id} with game={game!r} has no native environment")
-    rom = kwargs["rom"] if "rom" in kwargs else atari.read_rom(definition.variant)
-    why = atari.reason(definition.variant, rom)
+    why = inexact(definition, kwargs)
     if why is not None:
         raise InexactError(why)
     return definition
+
+
+def inexact(definition: Definition, kwargs: Mapping[str, Any]) -> str | None:
+    """Says why ale_py should play a game instead of the native console; None if it need not."""
+    rom = kwargs["rom"] if "rom" in kwargs else atari.read_rom(definition.variant)
+    return atari.reason(definition.variant, rom)
+
+
+def falls_back(definition: Definition) -> bool:
+    """Says whether an environment runs on ale_py, and has ale_py register its ids if so."""
+    if definition.family != FAMILY or inexact(definition, {}) is None:
+        return False
+    importlib.import_module("ale_py")
+    return True
 
 
 def unfilmed(

@@ -36,7 +36,7 @@ def find(env: Any) -> EnvSpec:
             " environments"
         )
     known = registry.definitions()
-    if env in known and env not in gymnasium.registry:
+    if env in known and env not in gymnasium.registry and not ale_ids.falls_back(known[env]):
         return of_definition(known[env], env)
     # imports the module of "module:id", takes the newest version of an id without one, and warns
     # of old versions, all as make_vec does

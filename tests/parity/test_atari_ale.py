@@ -373,8 +373,13 @@ def test_wrong_arguments_are_named(options: dict[str, Any], reason: str) -> None
         gymnasium.make_vec("ALE/Pong-v5", 1, vectorization_mode="parallel_pool", **options)
 
 
+def run(program: str) -> None:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_ids_need_no_import_of_ale_py() -> None:
-    program = """if True:
+    run("""if True:
         import sys
         import numpy
         import parallel_pool
@@ -386,6 +391,34 @@ def test_ids_need_no_import_of_ale_py() -> None:
         env.step([0, 3])
         env.close()
         assert "ale_py" not in sys.modules
-    """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    """)
+
+
+def test_inexact_games_import_ale_py() -> None:
+    run("""if True:
+        import warnings
+        import parallel_pool
+        from parallel_pool.envs import atari
+
+        atari.reason = lambda name, rom: "this is a test"
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            env = parallel_pool.make_vec("ALE/Pong-v5", 1)
+        assert any("this is a test" in str(each.message) for each in said), said
+        assert env.backend == "process"
+        assert env.reset(seed=5)[0].shape == (1, 210, 160, 3)
+        env.close()
+    """)
+
+
+def test_a_game_that_ends_at_its_limit() -> None:
+    """Both flags are up."""
+    kwargs = {"frameskip": 1, "obs_type": "ram", "max_num_frames_per_episode": 490}
+    with pair("ALE/Breakout-v5", 1, **kwargs) as (theirs, ours):
+        assert_same(ours.reset(seed=1), theirs.reset(seed=1), "reset")
+        both = 0
+        for step in range(495):
+            expected = theirs.step([step % 2])
+            assert_same(ours.step([step % 2]), expected, f"step {step}")
+            both += int(expected[2][0] and expected[3][0])
+        assert both == 1
