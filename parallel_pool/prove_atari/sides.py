@@ -26,6 +26,8 @@ class Frame(NamedTuple):
 
     Attributes:
         reward: of the step; 0 after a reset.
+        over: whether the game is; False after a reset, which tells no end even where a game begins
+            with it (demon_attack's mode 3): the step after it does.
         ram: uint8 (128,).
         screen: uint8 (height, width, 3), RGB.
     """
@@ -96,7 +98,7 @@ class Theirs:
 
     def reset(self) -> Frame:
         self.ale.reset_game()
-        return self.frame(0.0)
+        return self.frame(0.0)._replace(over=False)
 
     def step(self, action: int) -> Frame:
         button = self.actions[action]
