@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import (
+    atari_games,
     creation,
     engine_overhead,
     idle,
@@ -30,6 +31,8 @@ CREATIONS = {each.name: each for each in creation.CREATIONS}
 SPECIAL = {each.name: each.title for each in creation.CREATIONS}
 SPECIAL[engine_overhead.NAME] = engine_overhead.TITLE
 SPECIAL[idle.NAME] = idle.TITLE
+SPECIAL[atari_games.NAME] = atari_games.TITLE
+SPECIAL[atari_games.FRAMES_NAME] = atari_games.FRAMES_TITLE
 NAMES = [scene.name for scene in RACES] + list(SPECIAL)
 OVERHEAD_ROUNDS, CREATION_ROUNDS, IDLE_ROUNDS, QUICK_ROUNDS = 31, 5, 5, 1
 
@@ -86,6 +89,8 @@ def ticks_of(name: str, options: argparse.Namespace, effort: race.Effort) -> int
         if scene.name == name:
             rivals = [who for who in scene.rivals if who.family in options.vs]
             return race.ticks_of(scene, rivals, effort)
+    if name in (atari_games.NAME, atari_games.FRAMES_NAME):
+        return len(atari_games.GAMES)
     if name == idle.NAME:
         return (1 + len(idle.RIVALS)) * effort.rounds
     return len(CREATIONS[name].who) * effort.rounds if name in CREATIONS else 1
@@ -104,6 +109,10 @@ def measure(
     elif name == idle.NAME:
         default = QUICK_ROUNDS if options.quick else IDLE_ROUNDS
         outcome = idle.run(options.vs, options.rounds or default, tick=tick)
+    elif name == atari_games.NAME:
+        outcome = atari_games.run(options.vs, effort, tick=tick)
+    elif name == atari_games.FRAMES_NAME:
+        outcome = atari_games.run_frames(effort, tick=tick)
     else:
         scene = next(scene for scene in RACES if scene.name == name)
         run = pinned.run if pinned.is_needed(scene) else race.run
@@ -141,6 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(f"{facts['cpu']}, {facts['cores']} cores, load {machine.moment()['load']}")
     columns = (TextColumn("{task.description:40}"), BarColumn(), TimeElapsedColumn())
     files: list[Path] = []
+    pictures: list[Path] = []
     with Progress(*columns, console=console, transient=True) as progress:
         for name in names:
             bar = progress.add_task(name, total=ticks_of(name, options, effort))
@@ -156,7 +166,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             outcomes.append(outcome)
             # after each scene, so that an interrupted run keeps what it has
             files = report.write(options.out, outcomes, facts)
-    console.print("written: " + ", ".join(str(file) for file in files))
+            if outcome.is_of_games:
+                pictures.append(options.out / f"{name}.png")
+                atari_games.draw(outcome, pictures[-1])
+    console.print("written: " + ", ".join(str(file) for file in files + pictures))
     return 0
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from benchmarks.rounds import Spread
 
+FASTER = "{} is faster"
+
 
 @dataclass
 class Row:
@@ -70,6 +72,8 @@ class Outcome:
         rounds: how many.
         notes: what a reader must know, such as rivals that were not there.
         moment: time, commit and load of the machine.
+        comparison: what heads the columns of ratios, with "{}" for their name. Where it is another
+            than this, rows are games, and have a picture of their own.
     """
 
     name: str
@@ -81,6 +85,12 @@ class Outcome:
     bars: list[Bar]
     notes: list[str] = field(default_factory=list)
     moment: dict[str, Any] = field(default_factory=dict)
+    comparison: str = FASTER
+
+    @property
+    def is_of_games(self) -> bool:
+        """Says whether rows are games."""
+        return self.comparison != FASTER
 
     def to_json(self) -> dict[str, Any]:
         """Returns plain data; `from_json` takes it back."""

@@ -39,7 +39,10 @@ def headings(outcome: Outcome) -> list[str]:
             names.append(f"frames/s (x {outcome.frame_skip})")
         names.append("CPU us/step")
     ours = list(dict.fromkeys(name for row in outcome.rows for name in row.ratios))
-    return [*names, *(f"{name.removeprefix('parallel_pool.')} is faster" for name in ours)]
+    return [
+        *names,
+        *(outcome.comparison.format(name.removeprefix("parallel_pool.")) for name in ours),
+    ]
 
 
 def cells(outcome: Outcome, row: Row) -> list[str]:
@@ -98,6 +101,8 @@ def markdown(outcomes: Iterable[Outcome], machine: dict[str, Any]) -> str:
 def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) -> list[Path]:
     """Writes results.json, results.md and results.png; scenes measured before stay.
 
+    Scenes of games are not in the picture: they have their own.
+
     Returns:
         The files.
     """
@@ -109,7 +114,10 @@ def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) ->
     files = [folder / f"results.{kind}" for kind in ("json", "md", "png")]
     files[0].write_text(json.dumps(data, indent=1) + "\n")
     files[1].write_text(markdown(everything, machine))
-    plot(everything, machine, files[2])
+    speeds = [each for each in everything if not each.is_of_games]
+    if not speeds:
+        return files[:2]
+    plot(speeds, machine, files[2])
     return files
 
 

@@ -406,6 +406,6 @@ def quiet(task: Task) -> AbstractContextManager[Any]:
 
 def rom_name(game: str) -> str:
     """Returns ale-py's name of a game."""
-    from parallel_pool.envs.atari import rom_name as name
+    from parallel_pool import registry
 
-    return name(f"{game}-v5")
+    return registry.find(f"{game}-v5").variant

@@ -140,9 +140,7 @@ def interleave(
         turns: of each player in a round.
         tick: called after each player's last turn in a round.
     """
-    batches = {
-        name: batches_in(player, seconds / turns, clock) for name, player in players.items()
-    }
+    batches = {name: batches_in(player, seconds / turns, clock) for name, player in players.items()}
     samples: dict[str, list[Sample]] = {name: [] for name in players}
     names = list(players)
     for i in range(rounds):

@@ -1,0 +1,49 @@
+/* The console alone, without an environment around it: agent steps of several frames, and a reset
+ * whenever a game is over.
+ *
+ * atari_games.py builds it as a library and calls it; each function that it calls is exported. */
+#include <stdlib.h>
+
+#include "envs/atari/console.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef struct frames {
+  pp_cartridge *cartridge;
+  _Alignas(64) pp_console console;
+} frames;
+
+/* null: this is no ROM of the game, or there is no such build of the core (empty: the best) */
+EXPORT frames *frames_create(const uint8_t *rom, size_t size, const char *game, const char *build) {
+  frames *it = aligned_alloc(_Alignof(frames), sizeof(*it));
+  if (!it) return NULL;
+  if (pp_cartridge_create(rom, size, game, &it->cartridge) < 0) {
+    free(it);
+    return NULL;
+  }
+  if (*build && pp_cartridge_use_build(it->cartridge, build) < 0) {
+    pp_cartridge_destroy(it->cartridge);
+    free(it);
+    return NULL;
+  }
+  pp_console_load(&it->console, it->cartridge, 1);
+  return it;
+}
+
+/* plays an action for `skip` frames each, of which the last `drawn` get pixels; returns the frames */
+EXPORT int64_t frames_play(frames *it, const uint8_t *actions, int32_t count, int32_t skip,
+                           int32_t drawn) {
+  int64_t played = 0;
+  for (int32_t i = 0; i < count; i++) {
+    for (int32_t k = 0; k < skip && !pp_console_game_over(&it->console); k++, played++) {
+      (void)pp_console_act(&it->console, it->cartridge, actions[i], k >= skip - drawn);
+    }
+    if (pp_console_game_over(&it->console)) pp_console_reset_game(&it->console, it->cartridge);
+  }
+  return played;
+}
+
+EXPORT void frames_destroy(frames *it) {
+  pp_cartridge_destroy(it->cartridge);
+  free(it);
+}

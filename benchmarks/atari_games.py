@@ -1,0 +1,301 @@
+"""The usual 57 Atari games: environments beside EnvPool and ale-py, and frames of the console.
+
+    python -m parallel_pool bench atari-57 atari-57-frames
+
+For environments everybody has the setting of pong-32-16. For frames one thread plays the console
+itself (atari_frames.c) beside `ale_py`'s `act()`, which draws every frame, as in our first column.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import race, rivals
+from benchmarks.engine_overhead import toolchain
+from benchmarks.outcome import Bar, Outcome, Row
+from benchmarks.report import INK, OURS, QUIET, THEIRS
+from benchmarks.rivals import ROWS, Task
+from benchmarks.rounds import CLOCK, Clock, Player, Sample, Spread, interleave, ratio
+
+NAME, TITLE = "atari-57", "57 Atari games, 32 envs, batch 16, 2 threads, async"
+FRAMES_NAME, FRAMES_TITLE = "atari-57-frames", "Frames of 57 Atari games, one thread"
+
+# those of the Arcade Learning Environment that agents are usually compared on
+GAMES = (
+    *("alien", "amidar", "assault", "asterix", "asteroids", "atlantis", "bank_heist"),
+    *("battle_zone", "beam_rider", "berzerk", "bowling", "boxing", "breakout", "centipede"),
+    *("chopper_command", "crazy_climber", "defender", "demon_attack", "double_dunk", "enduro"),
+    *("fishing_derby", "freeway", "frostbite", "gopher", "gravitar", "hero", "ice_hockey"),
+    *("jamesbond", "kangaroo", "krull", "kung_fu_master", "montezuma_revenge", "ms_pacman"),
+    *("name_this_game", "phoenix", "pitfall", "pong", "private_eye", "qbert", "riverraid"),
+    *("road_runner", "robotank", "seaquest", "skiing", "solaris", "space_invaders"),
+    *("star_gunner", "surround", "tennis", "time_pilot", "tutankham", "up_n_down", "venture"),
+    *("video_pinball", "wizard_of_wor", "yars_revenge", "zaxxon"),
+)
+
+SKIP = 4
+SOURCE = Path(__file__).with_name("atari_frames.c")
+# columns of frames: the build of the core ("": the best) and how many of four frames are drawn
+COLUMNS = {
+    "every frame drawn": ("", SKIP),
+    "the same, x86-64-v3": ("v3", SKIP),
+    "2 of 4 drawn (less work)": ("", 2),
+}
+# against EnvPool the median and the least of all games, against AtariVectorEnv the median
+ENVPOOL_MEDIAN, ENVPOOL_LEAST, ALE_MEDIAN = 6.0, 4.0, 4.5
+# frames: the median of the first column, and what the second keeps of it
+FRAMES_MEDIAN, V3_KEEPS = 3.5, 0.8
+
+
+def env_id(game: str) -> str:
+    """Returns EnvPool's name of a game's environment: "BankHeist-v5" for bank_heist."""
+    return "".join(word.capitalize() for word in game.split("_")) + "-v5"
+
+
+def medians(rows: Sequence[Row], name: str) -> list[float]:
+    """Returns a column's ratio of every row that has it."""
+    return [row.ratios[name].median for row in rows if name in row.ratios]
+
+
+def bar(rows: Sequence[Row], name: str, wanted: float, what: str, choose: Any = np.median) -> Bar:
+    """A bar on a column: its median, or what else `choose` makes of it."""
+    found = medians(rows, name)
+    reached = float(choose(found)) if found else None
+    return Bar(f"{what} of {len(found)} games vs {name}", wanted, reached)
+
+
+# -------------------------------------------------------------------------------- environments --
+
+
+def task(game: str) -> Task:
+    """The task of a game."""
+    import parallel_pool
+
+    actions = int(parallel_pool.make_spec(env_id(game)).action_space.n)
+    return Task(env_id(game), 32, 16, 2, actions, 27000, frame_skip=SKIP)
+
+
+def race_of(
+    game: str, families: Collection[str], effort: race.Effort, clock: Clock
+) -> dict[str, list[Sample]]:
+    """Lets everybody play a game; returns the samples of each by name."""
+    wanted = [who for who in (rivals.envpool, rivals.ale) if who.family in families]
+    everybody = [rivals.envpool_face, *(who for who in wanted if race.is_there(who))]
+    with ExitStack() as stack:
+        players = {
+            who.name: stack.enter_context(race.playing(who, task(game))) for who in everybody
+        }
+        return interleave(players, effort.rounds, effort.seconds, turns=effort.turns, clock=clock)
+
+
+def row_of(game: str, samples: Mapping[str, Sequence[Sample]]) -> Row:
+    """Ours in a game, and how many times faster it is than each rival."""
+    own, *others = samples
+    mine = samples[own]
+    return Row(
+        who=game,
+        setting=own,
+        role="ours",
+        value=Spread.of(sample.rate for sample in mine),
+        cpu_us=Spread.of(sample.cpu_us for sample in mine),
+        ratios={name: ratio(mine, samples[name]) for name in others},
+        cpu_ratios={name: ratio(mine, samples[name], cpu=True) for name in others},
+    )
+
+
+def run(
+    families: Collection[str],
+    effort: race.Effort,
+    *,
+    games: Sequence[str] = GAMES,
+    clock: Clock = CLOCK,
+    tick: race.Tick = lambda text: None,
+) -> Outcome:
+    """Measures environments of all games, one game after the other."""
+    rows = []
+    for game in games:
+        rows.append(row_of(game, race_of(game, families, effort, clock)))
+        tick(game)
+    bars = [
+        bar(rows, rivals.envpool.name, ENVPOOL_MEDIAN, "median"),
+        bar(rows, rivals.envpool.name, ENVPOOL_LEAST, "least", min),
+        bar(rows, rivals.ale.name, ALE_MEDIAN, "median"),
+    ]
+    return Outcome(NAME, TITLE, "env steps/s", SKIP, effort.rounds, rows, bars, comparison="x {}")
+
+
+# -------------------------------------------------------------------------------------- frames --
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """Returns the compiled loop."""
+    import build_ffi
+
+    with toolchain() as tools:
+        base = [build_ffi.CSRC / "base" / "mt19937.c"]
+        atari = build_ffi.CSRC / "envs" / "atari"
+        own = [*base, *sorted(atari.glob("*.c")), *sorted((atari / "games").glob("*.c")), SOURCE]
+        output = tools.folder / "atari_frames.so"
+        tools.link([tools.compile(source, tools.own_flags) for source in own], output)
+    loaded = ctypes.CDLL(str(output))
+    loaded.frames_create.restype = ctypes.c_void_p
+    loaded.frames_play.restype = ctypes.c_int64
+    return loaded
+
+
+def random_actions(choices: Sequence[int]) -> bytes:
+    """Returns uniform choices, the same for everybody who has as many."""
+    drawn = np.random.default_rng(0).integers(len(choices), size=ROWS * 8)
+    return np.array(choices, np.uint8)[drawn].tobytes()
+
+
+class Console:
+    """Our console, one agent step a batch; a step of this player is a frame."""
+
+    children: Sequence[int] = ()
+
+    def __init__(self, game: str, actions: bytes, build: str, drawn: int) -> None:
+        from parallel_pool.envs.atari import read_rom
+
+        rom = read_rom(game)
+        made = library().frames_create(
+            rom, ctypes.c_size_t(len(rom)), game.encode(), build.encode()
+        )
+        if not made:
+            raise RuntimeError(f"{game} can't be played by build {build!r}")
+        self._it = ctypes.c_void_p(made)
+        self._actions, self._drawn, self._at = actions, drawn, 0
+
+    def play(self, batches: int) -> int:
+        frames = 0
+        while batches:
+            part = self._actions[self._at : self._at + batches]
+            frames += library().frames_play(self._it, part, len(part), SKIP, self._drawn)
+            self._at = (self._at + len(part)) % len(self._actions)
+            batches -= len(part)
+        return frames
+
+    def close(self) -> None:
+        library().frames_destroy(self._it)
+
+
+class Act:
+    """ale_py's `act()`, which draws every frame."""
+
+    children: Sequence[int] = ()
+
+    def __init__(self, game: str) -> None:
+        import ale_py
+
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+        self.ale = ale_py.ALEInterface()
+        self.ale.setInt("random_seed", 1)
+        self.ale.setFloat("repeat_action_probability", 0.0)
+        self.ale.loadROM(ale_py.roms.get_rom_path(game))
+        self.actions = random_actions([action.value for action in self.ale.getMinimalActionSet()])
+        self._at = 0
+
+    def play(self, batches: int) -> int:
+        ale, actions, frames = self.ale, self.actions, 0
+        for i in range(self._at, self._at + batches):
+            action = actions[i % len(actions)]
+            for _ in range(SKIP):
+                if ale.game_over():
+                    break
+                ale.act(action)
+                frames += 1
+            if ale.game_over():
+                ale.reset_game()
+        self._at = (self._at + batches) % len(actions)
+        return frames
+
+    def close(self) -> None:
+        del self.ale
+
+
+class ThreadClock(Clock):
+    """Wall time that is this thread's CPU time: other load does not count."""
+
+    def wall(self) -> float:
+        return time.thread_time()
+
+
+def frames_row(game: str, effort: race.Effort, clock: Clock) -> Row:
+    """`act()` in a game, and how many times faster our console is in each column."""
+    act = Act(game)
+    players: dict[str, Player] = {"act": act}
+    for name, (build, drawn) in COLUMNS.items():
+        players[name] = Console(game, act.actions, build, drawn)
+    samples = interleave(players, effort.rounds, effort.seconds, turns=effort.turns, clock=clock)
+    for player in players.values():
+        player.close()
+    theirs = samples.pop("act")
+    return Row(
+        who=game,
+        setting="ale_py act()",
+        role="only",
+        value=Spread.of(sample.rate for sample in theirs),
+        ratios={name: ratio(ours, theirs) for name, ours in samples.items()},
+    )
+
+
+def run_frames(
+    effort: race.Effort,
+    *,
+    games: Sequence[str] = GAMES,
+    clock: Clock | None = None,
+    tick: Callable[[str], None] = lambda text: None,
+) -> Outcome:
+    """Measures frames of all games, one game after the other."""
+    rows = []
+    for game in games:
+        rows.append(frames_row(game, effort, clock or ThreadClock()))
+        tick(game)
+    drawn, v3, _ = COLUMNS
+    kept = [row.ratios[v3].median / row.ratios[drawn].median for row in rows]
+    bars = [
+        Bar(f"median of {len(rows)} games, every frame drawn", FRAMES_MEDIAN, _median(rows, drawn)),
+        Bar("what x86-64-v3 keeps of that", V3_KEEPS, float(np.median(kept))),
+    ]
+    return Outcome(
+        FRAMES_NAME, FRAMES_TITLE, "frames/s", 1, effort.rounds, rows, bars, comparison="{}"
+    )
+
+
+def _median(rows: Sequence[Row], name: str) -> float:
+    return float(np.median(medians(rows, name)))
+
+
+# --------------------------------------------------------------------------------------- chart --
+
+
+def draw(outcome: Outcome, file: Path) -> None:
+    """Draws how many times faster ours is in each game, the games in order of that."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(name for row in outcome.rows for name in row.ratios))
+    rows = sorted(outcome.rows, key=lambda row: row.ratios[names[0]].median)
+    figure = Figure(figsize=(9, 0.17 * len(rows) + 1.2), dpi=110, layout="constrained")
+    ax = figure.subplots()
+    places = np.arange(len(rows))
+    for name, colour, marker in zip(names, (OURS, THEIRS, QUIET), "osD", strict=False):
+        values = [row.ratios[name].median for row in rows]
+        label = f"{name} (median {np.median(values):.1f})"
+        ax.plot(values, places, marker, color=colour, markersize=4, label=label)
+    ax.set_yticks(places, [row.who for row in rows], fontsize=7, color=INK)
+    ax.set_ylim(-1, len(rows))
+    ax.set_xlim(left=0)
+    ax.axvline(1, color=QUIET, linewidth=0.8)
+    ax.grid(axis="x", alpha=0.3)
+    ax.set_title(f"{outcome.title}: times faster than", loc="left", fontsize=10, color=INK)
+    ax.legend(loc="lower right", fontsize=8)
+    figure.savefig(file)
