@@ -30,7 +30,8 @@ EXPORT frames *frames_create(const uint8_t *rom, size_t size, const char *game, 
   return it;
 }
 
-/* plays an action for `skip` frames each, of which the last `drawn` get pixels; returns the frames */
+/* plays an action for `skip` frames each, of which the last `drawn` get pixels; returns the frames
+ */
 EXPORT int64_t frames_play(frames *it, const uint8_t *actions, int32_t count, int32_t skip,
                            int32_t drawn) {
   int64_t played = 0;
