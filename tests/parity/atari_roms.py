@@ -120,7 +120,6 @@ SCRIPTS: dict[str, Script] = {
 # ROMs on which the console is not exact yet, and what differs first
 INEXACT: dict[str, str] = {
     "alien": "frame 1052: RAM 22",
-    "backgammon": "frame 46: RAM 1",
     "double_dunk": "reset",
     "klax": "frame 14: RAM 20",
 }

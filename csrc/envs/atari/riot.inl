@@ -49,10 +49,13 @@ static __attribute__((noinline)) void riot_write(pp_machine *m, unsigned address
   m->timer_read = 0;
 }
 
-// INPT0-3: high once the capacitor has charged through the paddle's resistance
+// INPT0-3: high once the capacitor has charged through the paddle's resistance. As ALE has it, only
+// until the frame ends in which it was charged: programs discharge it in every frame anyway.
 static uint8_t paddle_read(const pp_machine *m, unsigned paddle, uint32_t cycle) {
-  if (m->dumped) return 0;
-  return cycle - m->dump_start > m->charge[paddle] ? 0x80 : 0;
+  uint32_t charge = m->charge[paddle];
+  if (m->dumped || charge == UINT32_MAX) return 0;
+  // a moment before this frame, whose first cycle is m->cycle, becomes one after its end
+  return charge == 0 || cycle - m->cycle > m->dump_start - m->cycle + charge ? 0x80 : 0;
 }
 
 // INPT4-5: low while the trigger is down; in latch mode low once it has been down
