@@ -9,7 +9,7 @@ import copy
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -137,6 +137,18 @@ FILMED = [
 ]
 
 
+# what make check takes: the rest is slow
+QUICK = [CASES[0], CASES[2], CASES[8], FILMED[2], FILMED[4]]
+SAMPLED = {"ALE/Adventure-v5", "ALE/MontezumaRevenge-v5", "ALE/Robotank-v5"}
+
+
+def sampled(values: Sequence[Any], quick: Iterable[Any]) -> list[Any]:
+    """The values as parameters of a test."""
+    return [
+        each if each in quick else pytest.param(each, marks=pytest.mark.slow) for each in values
+    ]
+
+
 @contextmanager
 def pair(
     id: str, num_envs: int = 2, wrappers: Sequence[Any] = (), **kwargs: Any
@@ -188,7 +200,7 @@ def without_time(result: Any) -> Any:
     return result
 
 
-@pytest.mark.parametrize("case", [*CASES, *FILMED], ids=str)
+@pytest.mark.parametrize("case", sampled([*CASES, *FILMED], QUICK), ids=str)
 def test_run_is_the_same(case: Case) -> None:
     vector_kwargs = {"autoreset_mode": case.mode}
     with pair(case.id, 2, case.wrappers, vector_kwargs=vector_kwargs, **case.kwargs) as (
@@ -204,7 +216,7 @@ def test_run_is_the_same(case: Case) -> None:
             assert_same(ours.render(), theirs.render(), "render")
 
 
-@pytest.mark.parametrize("id", GAMES)
+@pytest.mark.parametrize("id", sampled(GAMES, SAMPLED))
 def test_every_game_is_the_same(id: str) -> None:
     """A hundred frames; or ale_py itself, where the console is not known to be exact."""
     game = registry.find(id).variant
