@@ -256,18 +256,25 @@ class Poker:
 
 
 def compare(
-    name: str, frames: int, *, mode: int | None = None, seed: int = 0, poking: float = 0.0
+    name: str,
+    frames: int,
+    *,
+    mode: int | None = None,
+    seed: int = 0,
+    poking: float = 0.0,
+    match: Match | None = None,
 ) -> int:
     """Plays and compares; returns how many episodes ended.
 
     Args:
         poking: the share of frames before which bytes are changed.
+        match: the two sides, if the caller wants to look at them afterwards.
 
     Raises:
         Difference: the rule is wrong.
     """
     rng = np.random.default_rng(seed)
-    match, poker = Match(name, seed, mode), Poker(name, rng)
+    match, poker = match or Match(name, seed, mode), Poker(name, rng)
     episodes, hold, action = 0, 0, match.oracle.actions[0]
     match.reset()
     for frame in range(frames):
