@@ -203,7 +203,7 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
     int at = pp_game_mode(game, c->mode);
     int wanted = game->mode_values ? game->mode_values[at] : c->mode;
     const uint8_t *byte = &c->machine.ram[game->mode_byte];
-    wait_for_mode(c, cart, game->mode_wait);
+    for (int i = 0; i < game->mode_wait; ++i, ++c->waited) pp_console_act(c, cart, 0, 0);
     // a program that has no such mode would never get there
     for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
       press_select(c, cart);
