@@ -23,13 +23,8 @@ INSTEAD = "parallel_pool.make_vec('ALE/<Game>-v5') plays it through ale_py, in w
 # table of proofs is empty.
 INEXACT = {
     "backgammon": "its first screen after a reset differs from ALE's",
-    "berzerk": "its reset leaves other numbers in memory than ALE's",
-    "blackjack": "a few pixels of its screen differ from ALE's",
-    "darkchambers": "its reset leaves other numbers in memory than ALE's",
     "double_dunk": "its reset leaves other numbers in memory than ALE's",
     "klax": "its memory differs from ALE's from frame 14 on",
-    "lost_luggage": "its full action space has ten actions too many",
-    "skiing": "its full action space has ten actions too many",
 }
 
 
