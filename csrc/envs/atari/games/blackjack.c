@@ -3,7 +3,7 @@
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[6], ram[9]));
-  s->over = ram[6] >= 10;
+  s->over = s->score >= 1000;
   s->lives = !s->over;
 }
 
