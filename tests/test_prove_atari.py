@@ -400,6 +400,18 @@ def test_an_interrupted_write_leaves_the_old_table(
     assert list(table.parent.iterdir()) == [table]
 
 
+def test_a_table_that_can_not_be_kept_is_told_at_once(
+    toys: dict[str, str], table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toys["pong"] = "raises"
+    table.write_text("[")
+    assert prove("pong", "--write") == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"--write: {table} can't be written: ")
+    assert said.out == ""
+    assert table.read_text() == "["
+
+
 def test_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     program = bytes(range(200))
     digest = atari_proofs.md5(program)

@@ -52,6 +52,8 @@ def run(
     verdicts: list[Verdict] = []
     try:
         roms = choose(given)
+        if table is not None:
+            check_writable(table)
         with Crew(jobs) as crew, closing(prove(crew, roms, frames, only, console)) as found:
             for verdict in found:
                 verdicts.append(verdict)
@@ -59,7 +61,7 @@ def run(
                     tell(console, verdict, frames)
                 if table is not None:
                     merge([verdict.proof], table)
-    except NoSuch as error:
+    except (NoSuch, NoTable) as error:
         print(error, file=sys.stderr)
         return WRONG_ARGUMENTS
     except BrokenProcessPool:
@@ -77,6 +79,18 @@ def run(
 
 class NoSuch(Exception):
     """There is no such game or session."""
+
+
+class NoTable(Exception):
+    """The table can't be written, or is none."""
+
+
+def check_writable(table: Path) -> None:
+    """Finds out before hours of play whether what comes of them can be kept."""
+    try:
+        merge([], table)
+    except (OSError, ValueError, TypeError) as error:
+        raise NoTable(f"--write: {table} can't be written: {error}") from error
 
 
 def choose(given: Sequence[str]) -> list[str]:
