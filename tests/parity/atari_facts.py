@@ -6,11 +6,13 @@ python -m tests.parity.atari_facts --write      # into csrc/envs/atari/games.inl
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from ale_py import ALEInterface
 
 from tests.parity import atari_core, atari_roms, atari_rules
 
@@ -105,9 +107,14 @@ class Facts(NamedTuple):
     paddle_max: int  # ohms of a paddle turned all the way; -1: the usual
 
 
+@functools.cache
 def facts(name: str) -> Facts:
     """Ask ale-py about a game."""
-    ale = atari_roms.oracle(name)
+    return ask(atari_roms.oracle(name))
+
+
+def ask(ale: ALEInterface) -> Facts:
+    """Ask ale-py about the game that it has loaded."""
     return Facts(
         tuple(action.value for action in ale.getMinimalActionSet()),
         tuple(action.value for action in ale.getLegalActionSet()),
@@ -207,18 +214,19 @@ def table() -> str:
 
 
 def differences(
-    library: atari_core.Library, name: str, settings: Iterable[tuple[int, int]], frames: int
+    library: atari_core.Library, name: str, frames: int, count: int | None = None
 ) -> Iterator[str]:
     """Start a game in each mode and difficulty, one after another, and play a little.
 
-    Yields what is not the oracle's: RAM, reward, lives or end, once for each setting.
+    Yields what is not the oracle's: RAM, reward, lives or end, once for each of the first `count`
+    settings.
     """
     ale = atari_roms.oracle(name)
     console = atari_core.Console(library, name, seed=1)
     random = np.random.default_rng(1)
     actions = [action.value for action in ale.getLegalActionSet()]
     action = 0
-    for mode, difficulty in settings:
+    for mode, difficulty in settings(ask(ale))[:count]:
         ale.setMode(mode)
         ale.setDifficulty(difficulty)
         console.set(mode, difficulty)
@@ -241,15 +249,13 @@ def differences(
     console.close()
 
 
-def settings(name: str) -> list[tuple[int, int]]:
+def settings(known: Facts) -> list[tuple[int, int]]:
     """Return every mode with some difficulty and every difficulty with some mode, shuffled."""
-    known = facts(name)
     modes, difficulties = known.modes, known.difficulties
     pairs = [
         (modes[i % len(modes)], difficulties[i % len(difficulties)])
         for i in range(max(len(modes), len(difficulties)))
     ]
-    # every pair of two follows another mode than before
     np.random.default_rng(0).shuffle(pairs)
     return [(int(mode), int(difficulty)) for mode, difficulty in pairs]
 
@@ -259,12 +265,12 @@ def check(names: list[str], frames: int) -> int:
     library = atari_core.Library(atari_core.build(("-O1",)))
     wrong = 0
     for name in names:
-        found = list(differences(library, name, settings(name), frames))
+        found = list(differences(library, name, frames))
         wrong += bool(found)
         for line in found[:3]:
             print(line, flush=True)
         if found:
-            print(f"{name}: {len(found)} of {len(settings(name))}", flush=True)
+            print(f"{name}: {len(found)} of {len(settings(facts(name)))}", flush=True)
     print(f"{len(names) - wrong} of {len(names)} games are the oracle's in every mode")
     return wrong
 
