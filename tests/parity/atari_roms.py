@@ -87,7 +87,7 @@ SCRIPTS: dict[str, Script] = {
     "journey_escape": Script(start=((1, 1),)),
     "kaboom": Script(start=((1, 1),)),
     "king_kong": Script(soft=4),
-    "klax": Script(start=((1, 1),)),
+    "klax": Script(soft=4, start=((1, 2),)),
     "mr_do": Script(soft=4, start=((1, 1),)),
     "ms_pacman": Script(soft=4),
     "name_this_game": Script(2, 134, 4),
@@ -119,9 +119,7 @@ SCRIPTS: dict[str, Script] = {
 
 # ROMs on which the console is not exact yet, and what differs first
 INEXACT: dict[str, str] = {
-    "alien": "frame 1052: RAM 22",
     "double_dunk": "reset",
-    "klax": "frame 14: RAM 20",
 }
 
 

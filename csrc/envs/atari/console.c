@@ -157,7 +157,7 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   m->tia.no_comb = cart->title->no_comb;
   m->tia.stale = (1u << PP_OBJECTS) - 1;
   // behind a joystick's pins no capacitor is ever charged
-  for (int i = 0; i < 4; ++i) m->charge[i] = UINT32_MAX;
+  for (int i = 0; i < 4; ++i) m->charge[i] = PP_NEVER;
   int middle = (paddle_max(cart) - PADDLE_MIN) / 2 + PADDLE_MIN;
   for (int i = 0; i < cart->title->paddles; ++i) set_paddle(m, i, i < 2 ? middle : 0);
   c->held_action = 0;

@@ -269,7 +269,7 @@ static const pp_game games[] = {
      .soft = 4},
     {.name = "klax", .rule = &pp_rule_klax, .actions = 0x3ffff, .difficulties = 0x1,
      .modes = (const uint16_t[]){0, 1, 2}, .mode_count = 3, .mode_byte = -1,
-     .start = (const pp_opening[]){{1, 1}, {0}}},
+     .soft = 4, .start = (const pp_opening[]){{1, 2}, {0}}},
     {.name = "koolaid", .rule = &pp_rule_koolaid, .actions = 0x003fd, .difficulties = 0x1,
      .modes = (const uint16_t[]){0}, .mode_count = 1, .mode_byte = -1},
     {.name = "krull", .rule = &pp_rule_krull, .actions = 0x3ffff, .difficulties = 0x1,

@@ -152,7 +152,7 @@ static int modify_mode(pp_decoded *d, unsigned mode) {
     case ABY: return MAY;
     case INX: return MIX;
     case INY: return MIY;
-    case ABS: return MAB;
+    case ABS: d->mask = 1; return MAB;
     default: break;
   }
   if (d->operand < 0x80) return MAB;

@@ -44,6 +44,7 @@ int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
     t->moved = -PP_LINE_CLOCKS;
     t->changed = 1;
   }
+  time_paddles(m, goes_on ? 0 : m->cycle);
   // most frames end long before ALE's limit of instructions; the others run once more, counted
   if (goes_on || cart->run(m, cart, &p)) cart->run(m, cart->counting, &p);
   if (!m->partial) {

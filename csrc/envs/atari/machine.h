@@ -20,6 +20,9 @@ enum {
 // the movable objects, then the playfield; players are 0 and 2, their missiles 1 and 3
 enum { PP_PLAYER0, PP_MISSILE0, PP_PLAYER1, PP_MISSILE1, PP_BALL, PP_PLAYFIELD, PP_OBJECTS };
 
+// a cycle that never comes
+#define PP_NEVER UINT32_MAX
+
 // one bit per pixel of a line, the leftmost pixel lowest; the top 32 bits of word 2 are zero
 typedef struct pp_mask {
   uint64_t word[3];
@@ -81,7 +84,9 @@ typedef struct pp_machine {
   // controllers: port A and B pins, triggers (0x80: up), paddle resistances in ohm
   uint8_t port_a, port_b, trigger[2];
   uint32_t paddle[4];
-  uint32_t charge[4];  // cycles until the capacitor behind a paddle is charged
+  uint32_t
+      charge[4];  // cycles until the capacitor behind a paddle is charged; a joystick's: PP_NEVER
+  uint32_t ready[4];  // the cycle of this frame after which it is
 
   pp_tia tia;
   pp_banks banks;

@@ -62,11 +62,12 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
     }                                                                                              \
   }
 
-// the processor stands still until the line ends
+// the processor stands still until the line ends; whether the frame is too long is asked before
 #define WAIT_FOR_LINE()                                                                            \
   {                                                                                                \
-    uint32_t past_ = cycle % PP_LINE_CYCLES;                                                       \
+    uint32_t past_ = cycle % PP_LINE_CYCLES, at_ = cycle;                                          \
     if (past_) cycle += PP_LINE_CYCLES - past_;                                                    \
+    if (at_ >= overrun) goto finish;                                                               \
   }
 
 #define TIA_WRITE(reg, byte)                                                                       \
@@ -75,8 +76,8 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
       WAIT_FOR_LINE()                                                                              \
     } else {                                                                                       \
       log = tia_write(m, log, (reg) & 63, (uint8_t)(byte), cycle);                          \
+      if (cycle >= overrun || m->ended) goto finish;                                                     \
     }                                                                                              \
-    if (cycle >= overrun || m->ended) goto finish;                                                     \
   }
 
 #define BUS_WRITE(at, byte)                                                                        \
@@ -107,8 +108,11 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
       }
       return log;
     case 0x01:
-      if (m->dumped && !(value & 0x80)) m->dump_start = cycle;
-      m->dumped = value >> 7;
+      if (m->dumped != value >> 7) {
+        m->dumped = value >> 7;
+        if (!m->dumped) m->dump_start = cycle;
+        time_paddles(m, 0);
+      }
       m->latched = value >> 6 & 1;
       if (!m->latched) m->latch[0] = m->latch[1] = 0x80;
       break;
@@ -168,6 +172,10 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
       READ_CHIPS(slot_ & 0x7f, bus)                                                                         \
     }                                                                                              \
   }
+
+// Pulling looks at the stack's old top first. What it finds stays on the bus, but of another register
+// of the chip's only the opcode does.
+#define PULL_FIRST(opcode) PULL(m->sp ? (opcode) : ram[0x7f])
 
 // ---------------------------------------------------------------------------- operand modes
 
@@ -316,7 +324,6 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     cycle += 3;                                                                                    \
     ip += 2;                                                                                       \
     WAIT_FOR_LINE()                                                                                \
-    if (cycle >= overrun) goto finish;                                                             \
   }
 #define MODE_WNO(op)                                                                               \
   {                                                                                                \
@@ -368,19 +375,19 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
   }
 // zero page operands in the TIA come here too, an instruction shorter by a byte and a cycle
 #define MODE_MAB(op)                                                                               \
-  MODIFY_AT(op, 5 + (ip->operand > 0xff), 2 + (ip->operand > 0xff), ip->operand, ip->operand >> 8)
+  MODIFY_AT(op, 5 + ip->mask, 2 + ip->mask, ip->operand, ip->mask ? ip->operand >> 8 : ip->operand)
 #define MODE_MZX(op) MODIFY_AT(op, 6, 2, (ip->operand + x) & 0xff, ip->operand)
 #define MODE_MAX(op) MODIFY_AT(op, 7, 3, (ip->operand + x) & 0xffff, ip->operand >> 8)
 #define MODE_MAY(op) MODIFY_AT(op, 7, 3, (ip->operand + y) & 0xffff, ip->operand >> 8)
 #define MODE_MIX(op)                                                                               \
   {                                                                                                \
     POINTER(ip->operand + x)                                                                       \
-    MODIFY_AT(op, 8, 2, address, address >> 8)                                                     \
+    MODIFY_AT(op, 8, 2, address, value)                                                     \
   }
 #define MODE_MIY(op)                                                                               \
   {                                                                                                \
     POINTER(ip->operand)                                                                           \
-    MODIFY_AT(op, 8, 2, (address + y) & 0xffff, address >> 8)                                      \
+    MODIFY_AT(op, 8, 2, (address + y) & 0xffff, value)                                      \
   }
 
 // ---------------------------------------------------------------------------- branches
@@ -472,22 +479,25 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
       unsigned old_ = a;                                                                           \
       sum_ = FROM_BCD(a) + FROM_BCD(v_) + m->carry;                                                   \
       m->carry = sum_ > 99;                                                                           \
+      sum_ &= 0xff;                                                                                   \
       nz = a = TO_BCD(sum_);                                                                       \
       m->overflow = ((old_ ^ a) & (v_ ^ a)) >> 7 & 1;                                              \
     }                                                                                              \
   }
+// digits past 9 can take more than 100 away; what ALE makes of that is a number read as digits
 #define READ_SBC(v)                                                                                \
   {                                                                                                \
     unsigned w_ = (v);                                                                             \
     if (!m->decimal) {                                                                             \
       READ_ADC(w_ ^ 0xff)                                                                          \
     } else {                                                                                       \
-      int less_ = (int)FROM_BCD(a) - (int)FROM_BCD(w_) - (m->carry ? 0 : 1);                          \
-      unsigned old_ = a;                                                                           \
-      unsigned wrapped_ = (unsigned)(less_ < 0 ? less_ + 100 : less_);                             \
-      nz = a = TO_BCD(wrapped_);                                                                   \
-      m->overflow = ((old_ ^ a) & (old_ ^ w_)) >> 7 & 1;                                           \
-      m->carry = less_ >= 0;                                                                          \
+      unsigned old_ = a, borrow_ = !m->carry;                                                      \
+      int less_ = (int)FROM_BCD(a) - (int)FROM_BCD(w_) - (int)borrow_;                             \
+      if (less_ < 0) less_ += 100;                                                                 \
+      unsigned byte_ = (unsigned)less_ & 0xff;                                                     \
+      nz = a = less_ < 0 ? FROM_BCD(byte_) : TO_BCD(byte_);                                        \
+      m->overflow = ((old_ ^ a) & (w_ ^ a)) >> 7 & 1;                                              \
+      m->carry = old_ >= w_ + borrow_;                                                             \
     }                                                                                              \
   }
 
@@ -560,8 +570,8 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define MODE_STK(op) { DO_##op }
 #define DO_PHA { cycle += 3; ip += 1; PUSH(a) }
 #define DO_PHP { cycle += 3; ip += 1; PUSH(FLAGS) }
-#define DO_PLA { cycle += 4; ip += 1; PULL(0) nz = a = value; }
-#define DO_PLP { cycle += 4; ip += 1; PULL(0) SET_FLAGS(value) }
+#define DO_PLA { cycle += 4; ip += 1; PULL_FIRST(0x68) nz = a = value; }
+#define DO_PLP { cycle += 4; ip += 1; PULL_FIRST(0x28) SET_FLAGS(value) }
 #define DO_JSR                                                                                     \
   {                                                                                                \
     unsigned last_ = PC_OF(ip) + 2, to_ = ip->operand;                                             \
@@ -571,16 +581,16 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define DO_RTS                                                                                     \
   {                                                                                                \
     cycle += 6;                                                                                    \
-    PULL(0)                                                                                        \
+    PULL_FIRST(0x60)                                                                               \
     address = value;                                                                               \
-    PULL(0) JUMP((address | value << 8) + 1)                                                       \
+    PULL(address) JUMP((address | value << 8) + 1)                                                       \
   }
 #define DO_RTI                                                                                     \
   {                                                                                                \
     cycle += 6;                                                                                    \
-    PULL(0) SET_FLAGS(value) PULL(0)                                                               \
+    PULL_FIRST(0x40) SET_FLAGS(value) PULL(value)                                                         \
     address = value;                                                                               \
-    PULL(0) JUMP(address | value << 8)                                                             \
+    PULL(address) JUMP(address | value << 8)                                                             \
   }
 #define DO_BRK                                                                                     \
   {                                                                                                \

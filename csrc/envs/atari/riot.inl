@@ -49,13 +49,20 @@ static __attribute__((noinline)) void riot_write(pp_machine *m, unsigned address
   m->timer_read = 0;
 }
 
-// INPT0-3: high once the capacitor has charged through the paddle's resistance. As ALE has it, only
-// until the frame ends in which it was charged: programs discharge it in every frame anyway.
+// From which cycle on each capacitor is charged, if it was let go when dump_start says. One that
+// would have been charged before the frame began counts as never charged, as ALE numbers cycles
+// anew in each frame.
+static __attribute__((noinline)) void time_paddles(pp_machine *m, uint32_t began) {
+  for (int i = 0; i < 4; ++i) {
+    uint32_t charge = m->charge[i], ready = m->dump_start + charge;
+    bool never = m->dumped || charge == PP_NEVER || (int32_t)(ready - began) < 0;
+    m->ready[i] = charge == 0 ? 0 : never ? PP_NEVER : ready;
+  }
+}
+
+// INPT0-3: high once the capacitor has charged through the paddle's resistance
 static uint8_t paddle_read(const pp_machine *m, unsigned paddle, uint32_t cycle) {
-  uint32_t charge = m->charge[paddle];
-  if (m->dumped || charge == UINT32_MAX) return 0;
-  // a moment before this frame, whose first cycle is m->cycle, becomes one after its end
-  return charge == 0 || cycle - m->cycle > m->dump_start - m->cycle + charge ? 0x80 : 0;
+  return cycle > m->ready[paddle] ? 0x80 : 0;
 }
 
 // INPT4-5: low while the trigger is down; in latch mode low once it has been down

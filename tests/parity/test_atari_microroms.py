@@ -1,0 +1,140 @@
+"""What the hardware does, one thing at a time: tiny programs in ale-py and in the console."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.parity import atari_core, atari_microroms
+from tests.parity.atari_microroms import (
+    ENABL,
+    ENAM0,
+    ENAM1,
+    RESBL,
+    RESM0,
+    RESM1,
+    VBLANK,
+    WSYNC,
+    Oracle,
+    Ours,
+    delay,
+    differing,
+    forever,
+    store,
+    wait,
+)
+
+ADC, SBC = 0x69, 0xE9
+
+
+@pytest.fixture(scope="module")
+def ours() -> Ours:
+    # not optimised: building takes as long as playing
+    return Ours(atari_core.Library(atari_core.build(("-O1",))))
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Oracle:
+    return Oracle()
+
+
+def same(ours: Ours, oracle: Oracle, code: bytes, frames: int = 1) -> bool:
+    return ours.run(code, frames).same(oracle.run(code, frames))
+
+
+# every ninth of the sweeps, so that each kind is among them
+@pytest.mark.parametrize(
+    "sweep", list(atari_microroms.sweeps())[::9], ids=lambda sweep: sweep.name.replace(" ", "-")
+)
+def test_sweep(ours: Ours, oracle: Oracle, sweep: atari_microroms.Sweep) -> None:
+    assert differing(ours, oracle, sweep) == []
+
+
+# RESBL, RESM0 and RESM1 that fall into HMOVE's extra clocks, and neighbours that do not
+@pytest.mark.parametrize(
+    ("register", "enable", "cycle", "since"),
+    [
+        (RESBL, ENABL, 6, 3),
+        (RESBL, ENABL, 9, 6),
+        (RESBL, ENABL, 10, 7),
+        (RESBL, ENABL, 20, 18),
+        (RESBL, ENABL, 23, 18),
+        (RESBL, ENABL, 22, 18),
+        (RESM0, ENAM0, 23, 20),
+        (RESM0, ENAM0, 24, 20),
+        (RESM1, ENAM1, 6, 3),
+        (RESM1, ENAM1, 9, 6),
+    ],
+)
+def test_reset_while_moving(
+    ours: Ours, oracle: Oracle, register: int, enable: int, cycle: int, since: int
+) -> None:
+    assert same(
+        ours, oracle, atari_microroms.moving(register, [(enable, 2), (0x20, 0)], cycle, since)
+    )
+
+
+@pytest.mark.parametrize("lines", range(1, 6))
+def test_stars_end(ours: Ours, oracle: Oracle, lines: int) -> None:
+    assert same(ours, oracle, atari_microroms.stars(lines))
+
+
+def test_decimal_arithmetic(ours: Ours, oracle: Oracle) -> None:
+    draw = random.Random(1)
+    for _ in range(300):
+        numbers = draw.randrange(256), draw.randrange(256), draw.randrange(2)
+        code = atari_microroms.subtract(*numbers, draw.choice((ADC, SBC)))
+        assert same(ours, oracle, code), numbers
+
+
+# INC, ASL, DCP of chips' registers; what is pulled off a stack that lies over them
+@pytest.mark.parametrize(
+    "code",
+    [
+        bytes([0xE6, 0x0E, 0xA5, 0x0E]),
+        bytes([0x07, 0x07]),
+        bytes([0xA9, 0x2E, 0xC7, 0x2E]),
+        bytes([0xEE, 0x0E, 0x00, 0xA9, 3]),
+        *(bytes([0xA2, stack, 0x9A, 0x68]) for stack in (0xFF, 0x00, 0x07, 0x0E, 0x7D)),
+        bytes([0xA2, 0x0D, 0x9A, 0x28]),
+    ],
+    ids=lambda code: code.hex(),
+)
+def test_bus(ours: Ours, oracle: Oracle, code: bytes) -> None:
+    keep = bytes([0x85, 0xE0, 0x86, 0xE1, 0xA2, 0xF8, 0x9A, 0x08])
+    assert same(ours, oracle, forever(code + keep))
+
+
+# a paddle's capacitor that was let go in this frame or the one before
+@pytest.mark.parametrize("line", [20, 180, 188, 189, 240])
+@pytest.mark.parametrize("later", [90, 103, 110, 200])
+def test_paddle(ours: Ours, oracle: Oracle, line: int, later: int) -> None:
+    code = wait(line) + store([(VBLANK, 0x80), (WSYNC, 0), (VBLANK, 0)]) + wait(later)
+    read = b"".join(bytes([0xA5, 8 + i, 0x85, 0xE0 + i]) for i in range(6))
+    assert same(ours, oracle, forever(code + read), frames=2)
+
+
+# joysticks leave the capacitors alone
+@pytest.mark.parametrize("rom", ["enduro", "breakout", "surround"])
+def test_other_controllers(ours: Ours, rom: str) -> None:
+    library = atari_core.Library(atari_core.build(("-O1",)))
+    code = store([(VBLANK, 0x80), (WSYNC, 0), (VBLANK, 0)]) + wait(220)
+    code += b"".join(bytes([0xA5, 8 + i, 0x85, 0xE0 + i]) for i in range(6))
+    assert same(Ours(library, rom), Oracle(rom), forever(code))
+
+
+# a frame too long ends at the first write past its last line; WSYNC counts before it waits
+@pytest.mark.parametrize("register", [WSYNC, 0x09, 0x19, 0x2A])
+@pytest.mark.parametrize("pause", [0, 6])
+def test_long_frame(ours: Ours, oracle: Oracle, register: int, pause: int) -> None:
+    count = bytes([0xE6, 0xE0, 0xD0, 0x02, 0xE6, 0xE1]) + delay(pause)
+    code = count + bytes([0x85, register, 0x4C, 0x80, 0])
+    for frames in (1, 2, 3):
+        assert same(ours, oracle, code, frames)
+
+
+def test_comparison_can_fail(ours: Ours, oracle: Oracle) -> None:
+    one, other = (forever(store([(0x09, color)])) for color in (0x22, 0x24))
+    assert not ours.run(one).same(oracle.run(other))
+    assert not ours.run(one).same(oracle.run(forever(store([(0x09, 0x22)]) + delay(2))))
