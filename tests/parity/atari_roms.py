@@ -28,7 +28,7 @@ from tests.parity import atari_core
 PAGE = atari_core.ROOT / "docs" / "environments" / "atari.md"
 BEGIN, END = "<!-- exact ROMs: begin -->\n", "<!-- exact ROMs: end -->\n"
 RESET, SELECT = 1, 2
-PRESS_RESET = 40  # ALE's number for the switch, as an action
+PRESS_RESET, PRESS_SELECT = 40, 41  # the switches, as actions of a start
 
 # ROMs that ale-py has no rules for, so it cannot be asked about them
 UNSUPPORTED = ("combat", "joust", "maze_craze", "warlords")
@@ -69,6 +69,10 @@ SCRIPTS: dict[str, Script] = {
     "darkchambers": Script(start=((0, 486),)),
     "defender": Script(soft=4),
     "demon_attack": Script(soft=4),
+    "double_dunk": Script(
+        # the way through its menu, for the default mode
+        start=((PRESS_SELECT, 1), (0, 14), (1, 1), (10, 1), (0, 1), (PRESS_RESET, 4), (10, 1))
+    ),
     "elevator_action": Script(start=((1, 16),)),
     "enduro": Script(start=((1, 1),)),
     "et": Script(soft=4),
@@ -118,9 +122,7 @@ SCRIPTS: dict[str, Script] = {
 }
 
 # ROMs on which the console is not exact yet, and what differs first
-INEXACT: dict[str, str] = {
-    "double_dunk": "reset",
-}
+INEXACT: dict[str, str] = {}
 
 
 class Console(atari_core.Console):
@@ -135,8 +137,8 @@ class Console(atari_core.Console):
             self.idle(0, 0, 1)
         self.idle(0, RESET, script.soft + 4)
         for action, frames in script.start:
-            switch = action == PRESS_RESET
-            self.idle(0 if switch else action, RESET if switch else 0, frames)
+            switch = {PRESS_RESET: RESET, PRESS_SELECT: SELECT}.get(action, 0)
+            self.idle(0 if switch else action, switch, frames)
 
     def idle(self, action: int, switches: int, frames: int) -> None:
         self.c.pp_console_idle(self.state, self.cartridge, action, switches, frames)

@@ -210,7 +210,7 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
     }
   }
   pp_console_idle(c, cart, 0, RESET_SWITCH, game->soft);
-  if (game->cube_byte) select_cube(c, cart);
+  if (game->cube_byte && c->mode >= 100) select_cube(c, cart);
 }
 
 void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
@@ -223,8 +223,10 @@ void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
   pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
   // these are played past the generator of sticky actions
   for (const pp_opening *o = cart->game->start; o && o->frames; ++o) {
-    bool reset = o->action == PP_OPENING_RESET;
-    pp_console_idle(c, cart, reset ? 0 : o->action, reset ? RESET_SWITCH : 0, o->frames);
+    unsigned pressed = o->action == PP_OPENING_RESET    ? RESET_SWITCH
+                       : o->action == PP_OPENING_SELECT ? SELECT_SWITCH
+                                                        : 0;
+    pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
   }
 }
 

@@ -7,9 +7,9 @@
 
 #include "rule.h"
 
-// an action and the number of frames that it is held; one more action than players have is to press
-// the switch RESET
-enum { PP_OPENING_RESET = 40 };
+// an action and the number of frames that it is held; two more than players have are to press the
+// switches RESET and SELECT
+enum { PP_OPENING_RESET = 40, PP_OPENING_SELECT = 41 };
 typedef struct pp_opening {
   uint16_t action, frames;
 } pp_opening;
