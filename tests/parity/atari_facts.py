@@ -29,6 +29,7 @@ class Choice(NamedTuple):
     values: tuple[int, ...] = ()  # what the byte holds in each mode; (): the modes' numbers
     wait: int = 0  # frames before the first look
     chance: bool = False  # SELECT is pressed for up to 255 frames more, by chance
+    cube: int = 0  # byte of the mode's hundreds, which the joystick chooses
 
 
 # learnt by experiment; games not listed never press SELECT
@@ -90,6 +91,7 @@ CHOICES: dict[str, Choice] = {
         48, 1, values=(1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 18, 19, 20, 21, 22, 23, 24, 25)
     ),
     "video_chess": Choice(106, 1),
+    "video_cube": Choice(123, 2, 31, (0, 2, 8) * 51, cube=31),
     "video_pinball": Choice(32, 2),
     "word_zapper": Choice(91, 2),
     "yars_revenge": Choice(0, 1, values=(192, 194, 196, 198)),
@@ -162,6 +164,8 @@ def fields(name: str, known: Facts) -> list[str]:
             row.append(f".mode_wait = {choice.wait}")
         if choice.chance:
             row.append(".mode_chance = true")
+        if choice.cube:
+            row.append(f".cube_byte = {choice.cube}")
         row.append(f".select_frames = {choice.frames}")
     soft = 4 if choice else script.soft
     if soft:

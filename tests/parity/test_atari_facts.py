@@ -6,9 +6,7 @@ import pytest
 
 from tests.parity import atari_core, atari_facts, atari_roms
 
-# resets that are not understood yet, beside the ROMs that are not exact at all
-UNKNOWN = {"video_cube"}
-KNOWN = sorted(set(atari_roms.names()) - set(atari_roms.INEXACT) - UNKNOWN)
+KNOWN = sorted(set(atari_roms.names()) - set(atari_roms.INEXACT))
 
 
 @pytest.fixture(scope="module")
