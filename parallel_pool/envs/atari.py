@@ -22,9 +22,7 @@ INSTEAD = "parallel_pool.make_vec('ALE/<Game>-v5') plays it through ale_py, in w
 # Games on which our console differs from ALE as far as is known, and how. It holds as long as the
 # table of proofs is empty.
 INEXACT = {
-    "backgammon": "its first screen after a reset differs from ALE's",
     "double_dunk": "its reset leaves other numbers in memory than ALE's",
-    "klax": "its memory differs from ALE's from frame 14 on",
 }
 
 
