@@ -100,13 +100,13 @@ class Difference(Exception):
 class Oracle:
     """ale_py with one game."""
 
-    def __init__(self, name: str, seed: int) -> None:
+    def __init__(self, name: str, seed: int, sticky: float = 0.0) -> None:
         import ale_py
 
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         self.ale = ale_py.ALEInterface()
         self.ale.setInt("random_seed", seed)
-        self.ale.setFloat("repeat_action_probability", 0.0)
+        self.ale.setFloat("repeat_action_probability", sticky)
         self.ale.setInt("max_num_frames_per_episode", 0)
         self.ale.loadROM(Path(ale_py.__file__).parent / "roms" / f"{name}.bin")
         self.cartridge = CARTRIDGES.get(name, b"")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.parity import atari_rules
+from tests.parity import atari_core, atari_rules
 
 FRAMES = 300
 
@@ -13,3 +13,35 @@ FRAMES = 300
 def test_rule_says_what_ale_says(game: str) -> None:
     atari_rules.compare(game, FRAMES, seed=1)
     atari_rules.compare(game, FRAMES, seed=2, poking=0.1)
+
+
+# games whose rules say something in a reset: a reward in the first frame, an end at once, lives
+# that stand before memory tells of them, random numbers drawn by ALE
+@pytest.mark.parametrize(
+    "game", ["adventure", "beam_rider", "demon_attack", "haunted_house", "qbert", "skiing"]
+)
+def test_first_frames_after_a_reset(game: str) -> None:
+    console = atari_core.Console(
+        atari_core.Library(atari_core.build(("-O1",))), game, seed=5, sticky=0.25
+    )
+    oracle = atari_rules.Oracle(game, seed=5, sticky=0.25)
+    action = oracle.actions[-1].value
+    try:
+        for mode in oracle.modes:
+            oracle.ale.setMode(mode)
+            console.set(mode, oracle.difficulties[0])
+            # in the middle of a game, and at its beginning
+            for frames in (40, 1, 5):
+                console.reset_game()
+                oracle.ale.reset_game()
+                answers = [(0, console.lives(), console.game_over())]
+                expected = [oracle.answer(0)]
+                for _ in range(frames):
+                    answers.append(
+                        (console.act(action, False), console.lives(), console.game_over())
+                    )
+                    expected.append(oracle.answer(oracle.ale.act(action)))
+                assert answers == expected
+                assert bytes(console.ram()) == oracle.memory()
+    finally:
+        console.close()
