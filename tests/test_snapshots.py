@@ -180,6 +180,7 @@ def test_pictures_in_a_state_are_packed() -> None:
     # of which 7.5 KB are three Mersenne twisters
     assert len(state) < 16_000
 
+
 @pytest.mark.parametrize("env", ["CartPole-v1", "Pong-v5"])
 def test_clones_go_on_as_the_original(env: str) -> None:
     pool = played(env, 4)

@@ -59,6 +59,10 @@ PLACES = (
     *("qpos", "qvel", "ctrl", "xpos", "xipos", "site_xpos", "cinert", "cvel"),
     *("qfrc_actuator", "qfrc_constraint", "cfrc_ext", "ten_length", "ten_velocity"),
 )
+# Parts of a state that are arrays of numbers in mjData, by MuJoCo's name of the part and of the
+# array: an environment's own copy of them is quicker than mj_getState. The time is a number in
+# mjData itself.
+STATE_ARRAYS = {"QPOS": "qpos", "QVEL": "qvel", "ACT": "act", "WARMSTART": "qacc_warmstart"}
 SIZES = ("nq", "nv", "nu", "na", "nbody", "ntendon", "nsite")
 # Parts of MuJoCo's "integration state" that an environment need not keep: actions are written
 # before every step, and the others are inputs that no step writes and nobody but a user of mjData.
@@ -363,6 +367,7 @@ def _link(model: Any) -> str:
         "body_mass": model.body_mass.ctypes.data,
         "actuator_ctrlrange": model.actuator_ctrlrange.ctypes.data,
         "state_spec": _state_spec(),
+        **_state_parts(model, mujoco.MjData(model)),
         "timestep": struct.unpack("<q", struct.pack("<d", model.opt.timestep))[0],
         "fuses_dot": int(fuses_dot()),
         "mjcb_time": _address("mjcb_time") or 0,
@@ -377,6 +382,49 @@ def _state_spec() -> int:
     for name in INPUTS:
         spec &= ~int(getattr(parts, f"mjSTATE_{name}"))
     return spec
+
+
+def _state_parts(model: Any, data: Any) -> dict[str, int]:
+    """Returns where mjData has the parts of a state, in the order in which mj_getState has them.
+
+    No parts where the model has a state of another kind, such as a plugin's: MuJoCo copies it then.
+    """
+    mujoco = _mujoco()
+    parts: list[tuple[int, int, int]] = []
+    for bit in sorted(mujoco.mjtState.__members__.values(), key=int):
+        size = mujoco.mj_stateSize(model, int(bit)) if int(bit) & _state_spec() else 0
+        name = bit.name.removeprefix("mjSTATE_")
+        # the members that are sums of others come after them
+        if not size or int(bit).bit_count() > 1:
+            continue
+        if name == "TIME":
+            parts.append((_time_place(data), 1, size))
+        elif name in STATE_ARRAYS:
+            parts.append((_place_of(data, getattr(data, STATE_ARRAYS[name])), 0, size))
+        else:
+            parts = []
+            break
+    numbers = {"state_parts": len(parts)}
+    for i, (place, is_inline, size) in enumerate(parts):
+        numbers |= {f"part{i}": place, f"part{i}_inline": is_inline, f"part{i}_size": size}
+    return numbers
+
+
+def _place_of(data: Any, array: Any) -> int:
+    """Returns where mjData keeps the pointer to one of its arrays, in bytes from its start."""
+    offset = 0
+    while ctypes.c_void_p.from_address(data._address + offset).value != array.ctypes.data:
+        offset += 8
+    return offset
+
+
+def _time_place(data: Any) -> int:
+    """Returns where mjData has the time: a number that nothing else in it is."""
+    data.time = 0.7281690140845070
+    offset = 0
+    while ctypes.c_double.from_address(data._address + offset).value != data.time:
+        offset += 8
+    return offset
 
 
 @cache

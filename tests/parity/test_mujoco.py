@@ -216,6 +216,22 @@ def test_a_model_of_ones_own_is_the_same(env: str, folder: Path) -> None:
         run(theirs, ours, 100)
 
 
+def parts_of(env: str, **options: Any) -> list[str]:
+    """The parts of a state that environments copy themselves."""
+    link = str(registry.complete(registry.find(env), options)["_link"])
+    return [line for line in link.splitlines() if line.startswith("part") and "_size" in line]
+
+
+def test_a_state_with_parts_of_another_kind_is_copied_by_mujoco(folder: Path) -> None:
+    assert parts_of("Hopper-v5") == ["part0_size=1", *(f"part{i}_size=6" for i in (1, 2, 3))]
+    text = (family.assets() / "hopper.xml").read_text()
+    path = folder / "more.xml"
+    path.write_text(text.replace("</mujoco>", '<size nuserdata="3"/></mujoco>'))
+    assert parts_of("Hopper-v5", xml_file=str(path)) == []
+    with pair("Hopper-v5", 2, max_episode_steps=40, xml_file=str(path)) as (theirs, ours):
+        run(theirs, ours, 100)
+
+
 # --------------------------------------------------------------------------------- definitions --
 
 

@@ -111,7 +111,7 @@ static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjMod
   *model = (const mjModel *)(uintptr_t)address;
   *control = (const double *)(uintptr_t)control_range;
   shared->body_mass = (const double *)(uintptr_t)body_mass;
-  shared->state_spec = (unsigned)spec;
+  shared->workspaces.state_spec = (unsigned)spec;
   shared->fuses_dot = (int32_t)fuses;
   shared->nq = (int32_t)sizes[0];
   shared->nv = (int32_t)sizes[1];
@@ -122,6 +122,25 @@ static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjMod
   shared->nsite = (int32_t)sizes[6];
   shared->dt = seconds * shared->frame_skip;
   return PP_OK;
+}
+
+/* where mjData has the parts of a state */
+static int read_parts(mujoco_workspaces *workspaces, const pp_value *link, pp_error *error) {
+  int64_t count, numbers[3];
+  int status = mujoco_link_number(link, "state_parts", &count, error);
+
+  for (int32_t i = 0; status >= 0 && i < count && i < MUJOCO_PARTS; i++) {
+    const char *suffixes[3] = {"", "_inline", "_size"};
+    for (int j = 0; j < 3 && status >= 0; j++) {
+      char name[32];
+      snprintf(name, sizeof(name), "part%d%s", i, suffixes[j]);
+      status = mujoco_link_number(link, name, &numbers[j], error);
+    }
+    workspaces->parts[i] = (mujoco_part){
+        .place = numbers[0], .is_inline = (int32_t)numbers[1], .size = (int32_t)numbers[2]};
+    workspaces->num_parts = i + 1;
+  }
+  return status;
 }
 
 /* numbers that last as long as the pool: the model is Python's */
@@ -207,6 +226,7 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
   shared->frame_stack = (int32_t)options[MUJOCO_FRAME_STACK].i;
   if (status >= 0) status = read_numbers(shared, link, &copy.from, &control, config->error);
   if (status >= 0) status = check_sizes(config, shared);
+  if (status >= 0) status = read_parts(&shared->workspaces, link, config->error);
   if (status < 0) return status;
 
   mujoco_mute_clock(&shared->library);
@@ -217,7 +237,8 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
   shared->workspaces.library = &shared->library;
   shared->workspaces.places = &shared->places;
   shared->workspaces.model = shared->model;
-  shared->state_numbers = shared->library.mj_stateSize(shared->model, shared->state_spec);
+  shared->state_numbers =
+      shared->library.mj_stateSize(shared->model, shared->workspaces.state_spec);
   status = keep_numbers(shared, control, config->error);
   if (status >= 0) status = shared->task->prepare(config, shared);
   if (status < 0) return status;
@@ -272,7 +293,7 @@ static void simulate_reset(void *argument) {
   memcpy(in->qvel, shared->init_qvel, sizeof(double) * (size_t)shared->nv);
   shared->task->draw(shared, it->env->rng, in->qpos, in->qvel);
   // for expose: the state after mj_forward has another warm start
-  library->mj_getState(shared->model, in->data, state_before(it->env), shared->state_spec);
+  mujoco_get_state(&shared->workspaces, in, state_before(it->env));
   library->mj_forward(shared->model, in->data);
 }
 
@@ -282,7 +303,7 @@ static void simulate(const visit *it, const double *state, const double *action)
   const mujoco_library *library = &shared->library;
   mjData *data = it->in->data;
 
-  library->mj_setState(shared->model, data, state, shared->state_spec);
+  mujoco_set_state(&shared->workspaces, it->in, state);
   memcpy(it->in->ctrl, action, sizeof(double) * (size_t)shared->nu);
   for (int32_t i = 0; i < shared->frame_skip; i++) library->mj_step(shared->model, data);
   if (shared->needs_constraint_forces) library->mj_rnePostConstraint(shared->model, data);
@@ -307,7 +328,7 @@ static void simulate_again(void *argument) {
   if (head->has_stepped) {
     simulate(it, state_before(it->env), state_action(it->env));
   } else {
-    library->mj_setState(shared->model, it->in->data, state_before(it->env), shared->state_spec);
+    mujoco_set_state(&shared->workspaces, it->in, state_before(it->env));
     library->mj_forward(shared->model, it->in->data);
   }
 }
@@ -337,7 +358,7 @@ static void keep(const visit *it, int32_t is_first) {
   int32_t size = shared->obs_size, older = shared->frame_stack - 1;
   double *obs = state_obs(it->env), *newest = obs + (size_t)size * (size_t)older;
 
-  shared->library.mj_getState(shared->model, it->in->data, state_now(it->env), shared->state_spec);
+  mujoco_get_state(&shared->workspaces, it->in, state_now(it->env));
   if (older) memmove(obs, obs + size, sizeof(double) * (size_t)size * (size_t)older);
   shared->task->observe(shared, it->in, newest);
   for (int32_t i = 0; is_first && i < older; i++) {

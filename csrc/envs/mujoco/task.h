@@ -24,7 +24,6 @@ typedef struct mujoco_shared {
   mujoco_places places;
   mjModel *model;
   mujoco_workspaces workspaces;
-  unsigned state_spec;   /* what an environment keeps of mjData, as MuJoCo's mjtState */
   int32_t state_numbers; /* of one such state */
   int32_t info_numbers;  /* of all infos */
   int32_t nq;

@@ -57,6 +57,11 @@ static mujoco_workspace *make(mujoco_workspaces *all, pp_error *error) {
   it->cfrc_ext = field_of(data, places->cfrc_ext);
   it->ten_length = field_of(data, places->ten_length);
   it->ten_velocity = field_of(data, places->ten_velocity);
+  for (int32_t i = 0; i < all->num_parts; i++) {
+    const mujoco_part *part = &all->parts[i];
+    it->parts[i] = part->is_inline ? (double *)(void *)((char *)data + part->place)
+                                   : field_of(data, part->place);
+  }
   return it;
 }
 
@@ -88,6 +93,22 @@ void mujoco_put_back(mujoco_workspaces *all, mujoco_workspace *workspace) {
 void mujoco_discard(mujoco_workspaces *all, mujoco_workspace *workspace) {
   all->library->mj_deleteData(workspace->data);
   free(workspace);
+}
+
+void mujoco_get_state(const mujoco_workspaces *all, const mujoco_workspace *from, double *state) {
+  if (!all->num_parts) all->library->mj_getState(all->model, from->data, state, all->state_spec);
+  for (int32_t i = 0; i < all->num_parts; i++) {
+    memcpy(state, from->parts[i], sizeof(double) * (size_t)all->parts[i].size);
+    state += all->parts[i].size;
+  }
+}
+
+void mujoco_set_state(const mujoco_workspaces *all, mujoco_workspace *to, const double *state) {
+  if (!all->num_parts) all->library->mj_setState(all->model, to->data, state, all->state_spec);
+  for (int32_t i = 0; i < all->num_parts; i++) {
+    memcpy(to->parts[i], state, sizeof(double) * (size_t)all->parts[i].size);
+    state += all->parts[i].size;
+  }
 }
 
 void mujoco_workspaces_fini(mujoco_workspaces *all) {

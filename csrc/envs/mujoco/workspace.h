@@ -12,9 +12,19 @@
 
 #include "library.h"
 
+enum { MUJOCO_PARTS = 8 };
+
+/* One part of an environment's state, in mjData. */
+typedef struct mujoco_part {
+  int64_t place;     /* bytes from its start to the numbers, or to the pointer to them */
+  int32_t is_inline; /* the numbers themselves are there */
+  int32_t size;      /* how many */
+} mujoco_part;
+
 /* fields of one mjData, as arrays */
 typedef struct mujoco_workspace {
   mjData *data;
+  double *parts[MUJOCO_PARTS]; /* of the state */
   double *qpos;
   double *qvel;
   double *ctrl;
@@ -43,6 +53,9 @@ typedef struct mujoco_workspaces {
   const mujoco_library *library;
   const mujoco_places *places;
   const mjModel *model;
+  unsigned state_spec; /* what an environment keeps of mjData, as MuJoCo's mjtState */
+  int32_t num_parts;   /* of that; 0: it has some that only MuJoCo knows how to copy */
+  mujoco_part parts[MUJOCO_PARTS];
   mujoco_seat seats[MUJOCO_SEATS];
 } mujoco_workspaces;
 
@@ -54,6 +67,11 @@ void mujoco_put_back(mujoco_workspaces *all, mujoco_workspace *workspace);
 
 /* ends one whose insides an error may have left in disorder */
 void mujoco_discard(mujoco_workspaces *all, mujoco_workspace *workspace);
+
+/* copies an environment's state out of a workspace and into it, as mj_getState and mj_setState do
+ */
+void mujoco_get_state(const mujoco_workspaces *all, const mujoco_workspace *from, double *state);
+void mujoco_set_state(const mujoco_workspaces *all, mujoco_workspace *to, const double *state);
 
 /* ends all; nobody has one */
 void mujoco_workspaces_fini(mujoco_workspaces *all);
