@@ -663,8 +663,8 @@ OPTIONS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("Pong-v5", {"episodic_life": 1}, TypeError, "episodic_life=1 is a int: give True or False"),
     ("Pong-v5", {"img_heigth": 84}, TypeError, "Pong-v5 has no option img_heigth: it has .*img_h"),
     ("Pong-v5", {"rom": "pong.bin"}, TypeError, "rom='pong.bin' is a str: give bytes"),
-    ("Pong-v5", {"rom": b""}, ValueError, "rom has 0 bytes, which is no ROM of pong"),
-    ("Pong-v5", {"rom": bytes(4095)}, ValueError, "rom has 4095 bytes, which is no ROM of pong"),
+    ("Pong-v5", {"rom": b""}, ValueError, "rom of pong has 0 bytes, as no cartridge has"),
+    ("Pong-v5", {"rom": bytes(4095)}, ValueError, "rom of pong has 4095 bytes, as no cartridge has"),
     ("test/Fault-v0", {"fail_on": "never"}, ValueError, "fail_on='never': choose none, step"),
 ]
 
@@ -710,7 +710,7 @@ def test_resets(arguments: dict[str, Any], error: type[Exception], message: str)
     [
         ("CartPole-v2", "no environment 'CartPole-v2': did you mean CartPole-v1"),
         ("cartpole-v1", "no environment 'cartpole-v1': did you mean CartPole-v1"),
-        ("ALE/Pong-v5", "no environment 'ALE/Pong-v5': did you mean Pong-v5"),
+        ("ALE/Pung-v5", "no environment 'ALE/Pung-v5': did you mean ALE/Pong-v5"),
         ("quite another", "no environment 'quite another': see parallel_pool.list_all_envs"),
         ("", "no environment '': see parallel_pool.list_all_envs"),
     ],
@@ -761,7 +761,7 @@ def test_rom_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         assert "pip install parallel_pool[atari]" in str(caught.value)
         (tmp_path / "roms").mkdir()
         (tmp_path / "roms" / "pong.bin").write_bytes(b"not a ROM")
-        with pytest.raises(ValueError, match="rom has 9 bytes, which is no ROM of pong"):
+        with pytest.raises(ValueError, match="rom of pong has 9 bytes, as no cartridge has"):
             Pool("Pong-v5")
 
 

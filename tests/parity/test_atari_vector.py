@@ -143,15 +143,21 @@ def test_wild_sticks() -> None:
         check(ours.step(-sticks), theirs.step(-sticks), f"radius {-radius}")
 
 
+# results that each environment must have; who waits for a core may come after many of another's
+LEAST, MOST = 12, 10_000
+
+
 def play_async(env: Any, batches: int, seed: int) -> list[list[list[Any]]]:
     """Plays each environment by actions of its own, and returns each one's results in order."""
     rng = np.random.default_rng(8)
-    actions = rng.integers(0, env.single_action_space.n, (env.num_envs, batches + 1))
+    actions = rng.integers(0, env.single_action_space.n, (env.num_envs, MOST + 1))
     rows: list[list[list[Any]]] = [[] for _ in range(env.num_envs)]
     observations, infos = env.reset(seed=seed)
     empty = np.zeros(env.batch_size, np.int32)
     result = (observations, empty, empty.astype(bool), empty.astype(bool), infos)
-    for _ in range(batches):
+    for i in range(MOST):
+        if i >= batches and min(map(len, rows)) >= LEAST:
+            break
         ids = result[4]["env_id"].copy()
         final = result[4].pop("final_obs", result[0])
         ended = result[2] | result[3]
@@ -172,7 +178,7 @@ def test_asynchronous_play_is_identical_for_each_environment(mode: str) -> None:
     for env_id, (one, other) in enumerate(zip(mine, reference, strict=True)):
         # who is quicker gets further
         count = min(len(one), len(other))
-        assert count > 10, env_id
+        assert count >= LEAST, env_id
         assert one[:count] == other[:count], env_id
     # everybody starts anew, whoever is in flight
     ours.reset(seed=5)
