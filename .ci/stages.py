@@ -34,6 +34,7 @@ WORKERS = "2"
 NOT_FOR_SANITIZERS = [
     *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py"),
     *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_atari_roms.py"),
+    *("parity/test_atari_facts.py", "parity/test_atari_microroms.py"),
     *("parity/test_vector_env.py", "parity/test_mujoco_switches.py"),
     # parity of what is Python's; and workers that die by signals that a sanitizer takes for its own
     *("test_fusion.py", "test_sb3.py", "test_worker_spaces.py", "test_workers_launch.py"),
