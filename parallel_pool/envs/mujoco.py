@@ -11,7 +11,7 @@ import importlib.util
 import os
 import struct
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -335,14 +335,14 @@ def _functions() -> Mapping[str, int]:
 _found: dict[str, int] = {}
 
 
-def _places(data: Any) -> dict[str, int]:
-    """Returns where mjData keeps the pointers to its fields, in bytes from its start.
+def _places(data: Any, names: Iterable[str] = PLACES) -> dict[str, int]:
+    """Returns where mjData keeps the pointers to these fields, in bytes from its start.
 
     Each version has its own layout, so the pointers are looked for: they are known from the arrays
     that Python has of them, and the search ends inside of mjData because they are in it. Where a
     field without elements is does not matter, for nobody reads any.
     """
-    arrays = {name: getattr(data, name) for name in PLACES}
+    arrays = {name: getattr(data, name) for name in names}
     waiting = {
         array.ctypes.data: name
         for name, array in arrays.items()
@@ -354,20 +354,20 @@ def _places(data: Any) -> dict[str, int]:
         if name is not None:
             _found[name] = offset
         offset += 8
-    return {name: _found.get(name, _found["qpos"]) for name in PLACES}
+    return {name: _found.get(name, _found["qpos"]) for name in arrays}
 
 
 def _link(model: Any) -> str:
-    mujoco = _mujoco()
+    data, spec = _mujoco().MjData(model), _state_spec()
     numbers = {
         **_functions(),
-        **_places(mujoco.MjData(model)),
+        **_places(data),
         **{name: getattr(model, name) for name in SIZES},
         "model": model._address,
         "body_mass": model.body_mass.ctypes.data,
         "actuator_ctrlrange": model.actuator_ctrlrange.ctypes.data,
-        "state_spec": _state_spec(),
-        **_state_parts(model, mujoco.MjData(model)),
+        "state_spec": spec,
+        **_state_parts(model, data, spec),
         "timestep": struct.unpack("<q", struct.pack("<d", model.opt.timestep))[0],
         "fuses_dot": int(fuses_dot()),
         "mjcb_time": _address("mjcb_time") or 0,
@@ -384,23 +384,24 @@ def _state_spec() -> int:
     return spec
 
 
-def _state_parts(model: Any, data: Any) -> dict[str, int]:
+def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
     """Returns where mjData has the parts of a state, in the order in which mj_getState has them.
 
     No parts where the model has a state of another kind, such as a plugin's: MuJoCo copies it then.
     """
     mujoco = _mujoco()
+    places = _places(data, STATE_ARRAYS.values())
     parts: list[tuple[int, int, int]] = []
     for bit in sorted(mujoco.mjtState.__members__.values(), key=int):
-        size = mujoco.mj_stateSize(model, int(bit)) if int(bit) & _state_spec() else 0
+        size = mujoco.mj_stateSize(model, int(bit)) if int(bit) & spec else 0
         name = bit.name.removeprefix("mjSTATE_")
-        # the members that are sums of others come after them
+        # members of several bits are sums of the others
         if not size or int(bit).bit_count() > 1:
             continue
         if name == "TIME":
             parts.append((_time_place(data), 1, size))
         elif name in STATE_ARRAYS:
-            parts.append((_place_of(data, getattr(data, STATE_ARRAYS[name])), 0, size))
+            parts.append((places[STATE_ARRAYS[name]], 0, size))
         else:
             parts = []
             break
@@ -408,14 +409,6 @@ def _state_parts(model: Any, data: Any) -> dict[str, int]:
     for i, (place, is_inline, size) in enumerate(parts):
         numbers |= {f"part{i}": place, f"part{i}_inline": is_inline, f"part{i}_size": size}
     return numbers
-
-
-def _place_of(data: Any, array: Any) -> int:
-    """Returns where mjData keeps the pointer to one of its arrays, in bytes from its start."""
-    offset = 0
-    while ctypes.c_void_p.from_address(data._address + offset).value != array.ctypes.data:
-        offset += 8
-    return offset
 
 
 def _time_place(data: Any) -> int:
