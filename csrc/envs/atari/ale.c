@@ -493,17 +493,13 @@ static int read_options(pp_config *config, hall *shared) {
 
 static int make_screen(const hall *shared, int height, int width, int gray, pp_screen **out) {
   const pp_screen_options screen = {
-      .palette = pp_arcade_palette(&shared->arcade),
       .rows = shared->arcade.cartridge->lines,
       .height = height,
       .width = width,
       .gray = gray,
       .area = true,
-      .isa = pp_isa_best(),
   };
-  // the sizes are in range, so nothing but memory can be missing
-  *out = pp_screen_create(&screen);
-  return *out ? PP_OK : PP_ERR_MEMORY;
+  return pp_arcade_make_screen(&shared->arcade, screen, out);
 }
 
 static int make_camera(const pp_value *values, hall *shared) {
@@ -588,29 +584,13 @@ static int configure(pp_config *config) {
 // ------------------------------------------------------------------------------ definitions
 
 // everything but the names is the same for all games
-#define TASK(game, envpool, ale)                                                              \
-  {                                                                                           \
-      .abi = PP_ENV_ABI,                                                                      \
-      .size = sizeof(pp_env_def),                                                             \
-      .id = "ALE/" ale "-v5",                                                                 \
-      .family = "ale",                                                                        \
-      .variant = #game,                                                                       \
-      .reference = "ale-py 0.12.1 ALE/" ale "-v5",                                            \
-      .reward_threshold = NAN,                                                                \
-      .options = options,                                                                     \
-      .num_options = NUM_OPTIONS,                                                             \
-      .state_size = sizeof(play),                                                             \
-      .num_fields = NUM_FIELDS,                                                               \
-      .fields = fields,                                                                       \
-      .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = PP_ACTIONS}, \
-      .configure = configure,                                                                 \
-      .release = release,                                                                     \
-      .seed = seed,                                                                           \
-      .reset = reset,                                                                         \
-      .step = step,                                                                           \
-      .observe = observe,                                                                     \
-      .render = render,                                                                       \
-  },
+#define TASK(game, envpool, ale)                \
+  {PP_ARCADE_DEF,                               \
+   .id = "ALE/" ale "-v5",                      \
+   .family = "ale",                             \
+   .variant = #game,                            \
+   .reference = "ale-py 0.12.1 ALE/" ale "-v5", \
+   .state_size = sizeof(play)},
 
 const pp_env_def pp_env_ale[104] = {
 #include "tasks.inl"

@@ -330,19 +330,15 @@ static int make_arcade(pp_config *config, hall *shared) {
 
 static int make_camera(const pp_value *values, hall *shared) {
   const pp_screen_options screen = {
-      .palette = pp_arcade_palette(&shared->arcade),
       .rows = shared->arcade.cartridge->lines,
       .height = (int)values[IMG_HEIGHT].i,
       .width = (int)values[IMG_WIDTH].i,
       .gray = values[GRAYSCALE].i != 0,
       .area = true,
-      .isa = pp_isa_best(),
   };
   shared->camera.stack = (int32_t)values[STACK_NUM].i;
   shared->camera.pads_zero = true;
-  // the sizes are in range, so nothing but memory can be missing
-  shared->camera.screen = pp_screen_create(&screen);
-  return shared->camera.screen ? PP_OK : PP_ERR_MEMORY;
+  return pp_arcade_make_screen(&shared->arcade, screen, &shared->camera.screen);
 }
 
 static void read_options(const pp_value *values, hall *shared) {
@@ -389,22 +385,8 @@ static int configure(pp_config *config) {
 // ------------------------------------------------------------------------------ definition
 
 const pp_env_def pp_env_ale_vector = {
-    .abi = PP_ENV_ABI,
-    .size = sizeof(pp_env_def),
+    PP_ARCADE_DEF,
     .id = "_AleVector-v0",
     .family = "ale_vector",
     .reference = "ale-py 0.12.1 AtariVectorEnv",
-    .reward_threshold = NAN,
-    .options = options,
-    .num_options = NUM_OPTIONS,
-    .num_fields = NUM_FIELDS,
-    .fields = fields,
-    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = PP_ACTIONS},
-    .configure = configure,
-    .release = release,
-    .seed = seed,
-    .reset = reset,
-    .step = step,
-    .observe = observe,
-    .render = render,
 };

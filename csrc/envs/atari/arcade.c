@@ -107,6 +107,13 @@ const uint8_t (*pp_arcade_palette(const pp_arcade *arcade))[3] {
   return arcade->cartridge->title->pal ? pp_palette_pal : pp_palette_ntsc;
 }
 
+int pp_arcade_make_screen(const pp_arcade *arcade, pp_screen_options options, pp_screen **screen) {
+  options.palette = pp_arcade_palette(arcade);
+  options.isa = pp_isa_best();
+  *screen = pp_screen_create(&options);
+  return *screen ? PP_OK : PP_ERR_MEMORY;
+}
+
 int pp_arcade_render(const pp_arcade *arcade, pp_console *console, pp_image *image) {
   image->width = PP_LINE_PIXELS;
   image->height = arcade->cartridge->lines;

@@ -6,6 +6,7 @@
 
 #include "console.h"
 #include "pp_env.h"
+#include "screen.h"
 
 enum {
   PP_NOOP = 0,
@@ -41,10 +42,22 @@ int pp_arcade_has_action(const pp_arcade *arcade, int action);
 // switch a console on, as ALE does with loadROM after setInt("random_seed", ...), and choose
 void pp_arcade_load(const pp_arcade *arcade, pp_console *console, uint32_t random_seed);
 
+// Make a screen for this cartridge's colours with the best code for this machine; sizes in range
+// have been checked, so nothing but memory can be missing. options say all but palette and isa.
+int pp_arcade_make_screen(const pp_arcade *arcade, pp_screen_options options, pp_screen **screen);
+
 // red, green and blue of each palette index
 const uint8_t (*pp_arcade_palette(const pp_arcade *arcade))[3];
 
 // the last screen, or its size alone: what the callback `render` does
 int pp_arcade_render(const pp_arcade *arcade, pp_console *console, pp_image *image);
+
+// what the definitions of environments over an arcade have in common, all by these names
+#define PP_ARCADE_DEF                                                                             \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .reward_threshold = NAN, .options = options,     \
+  .num_options = NUM_OPTIONS, .num_fields = NUM_FIELDS, .fields = fields, .configure = configure, \
+  .release = release, .seed = seed, .reset = reset, .step = step, .observe = observe,             \
+  .render = render,                                                                               \
+  .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = PP_ACTIONS}
 
 #endif  // PP_ENVS_ATARI_ARCADE_H_

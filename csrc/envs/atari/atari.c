@@ -362,17 +362,13 @@ static int make_arcade(pp_config *config, shared_data *shared) {
 
 static int make_screen(const pp_value *values, shared_data *shared) {
   const pp_screen_options screen = {
-      .palette = pp_arcade_palette(&shared->arcade),
       .rows = SEEN_ROWS,
       .height = (int)values[IMG_HEIGHT].i,
       .width = (int)values[IMG_WIDTH].i,
       .gray = values[GRAY_SCALE].i != 0,
       .area = values[USE_AREA].i != 0,
-      .isa = pp_isa_best(),
   };
-  // the sizes are in range, so nothing but memory can be missing
-  shared->screen = pp_screen_create(&screen);
-  return shared->screen ? PP_OK : PP_ERR_MEMORY;
+  return pp_arcade_make_screen(&shared->arcade, screen, &shared->screen);
 }
 
 static void describe(pp_config *config, const shared_data *shared) {
@@ -409,30 +405,14 @@ static int configure(pp_config *config) {
 // ------------------------------------------------------------------------------ definitions
 
 // everything but the names is the same for all games
-#define TASK(game, envpool, ale)                                                              \
-  {                                                                                           \
-      .abi = PP_ENV_ABI,                                                                      \
-      .size = sizeof(pp_env_def),                                                             \
-      .id = envpool "-v5",                                                                    \
-      .family = "atari",                                                                      \
-      .variant = #game,                                                                       \
-      .reference = "envpool 1.2.5 " envpool "-v5",                                            \
-      .reward_threshold = NAN,                                                                \
-      .max_episode_steps = MAX_EPISODE_STEPS,                                                 \
-      .options = options,                                                                     \
-      .num_options = NUM_OPTIONS,                                                             \
-      .state_size = sizeof(play),                                                             \
-      .num_fields = NUM_FIELDS,                                                               \
-      .fields = fields,                                                                       \
-      .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = PP_ACTIONS}, \
-      .configure = configure,                                                                 \
-      .release = release,                                                                     \
-      .seed = seed,                                                                           \
-      .reset = reset,                                                                         \
-      .step = step,                                                                           \
-      .observe = observe,                                                                     \
-      .render = render,                                                                       \
-  },
+#define TASK(game, envpool, ale)                \
+  {PP_ARCADE_DEF,                               \
+   .id = envpool "-v5",                         \
+   .family = "atari",                           \
+   .variant = #game,                            \
+   .reference = "envpool 1.2.5 " envpool "-v5", \
+   .max_episode_steps = MAX_EPISODE_STEPS,      \
+   .state_size = sizeof(play)},
 
 const pp_env_def pp_env_atari_v5[104] = {
 #include "tasks.inl"

@@ -12,6 +12,7 @@ enum {
   PADDLE_MAX = 790196,
   RESET_SWITCH = 1,
   SELECT_SWITCH = 2,
+  RIGHT_ACTION = 3,
 };
 
 // what the eighteen actions do: bits up, down, left, right, fire
@@ -192,7 +193,7 @@ static void select_cube(pp_console *c, const pp_cartridge *cart) {
   int cube = c->mode / 100, wanted = cube / 10 << 4 | cube % 10;
   const uint8_t *byte = &c->machine.ram[cart->game->cube_byte];
   for (int tries = 0; tries < 256 * 60 && *byte != wanted; ++tries) {
-    pp_console_idle(c, cart, 3, 0, 1);
+    pp_console_idle(c, cart, RIGHT_ACTION, 0, 1);
     ++c->waited;
   }
 }
