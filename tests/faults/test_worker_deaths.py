@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import signal
@@ -45,12 +44,9 @@ from tests.faults.toys import (
     worker_of,
 )
 from tests.patience import PATIENCE, has_ended, wait_for
+from tests.workers_targets import crash
 
 pytestmark = pytest.mark.usefixtures("alarm")
-
-
-def segfault() -> None:
-    ctypes.string_at(0)
 
 
 def pids_of(pool: ProcessPool) -> list[int]:
@@ -69,7 +65,7 @@ def all_ended(pids: list[int]) -> bool:
     [
         (lambda: os._exit(3), "ended with exit code 3"),
         (kill_self, "was killed by SIGKILL"),
-        (segfault, "was killed by SIGSEGV"),
+        (crash, "was killed by SIGSEGV"),
     ],
     ids=["exit", "sigkill", "sigsegv"],
 )

@@ -4,6 +4,7 @@ whatever keeps a worker from beginning."""
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import zipapp
@@ -22,6 +23,7 @@ from parallel_pool.workers.process_pool import ProcessPool
 from tests.patience import limited, wait_for
 from tests.programs import PRELUDE, Program
 from tests.test_workers_launch import children
+from tests.workers_targets import crash
 
 methods = pytest.mark.parametrize("method", METHODS)
 quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
@@ -147,7 +149,7 @@ def leave() -> Any:
 
 
 def abort() -> Any:
-    os.abort()
+    crash(signal.SIGABRT)
 
 
 def leave_politely() -> Any:
