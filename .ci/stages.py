@@ -5,7 +5,8 @@
     python .ci/stages.py NAME ...    these stages; without a name, lists them
 
 `make` calls it with the virtual environment's Python. The last line reads `N passed, N failed`: it
-counts tests where a stage is a test run, and a stage as one elsewhere.
+counts tests where a stage is a test run, and a stage as one elsewhere. Before it, in short, are how
+long each stage took and what went wrong.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+import failures
+
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 BIN = Path(sys.executable).parent
@@ -32,7 +35,7 @@ WORKERS = "2"
 # own (tests/test_c.py has its own sanitizer runs, with leaks looked for), and what repeats a test
 # that stays with many more settings.
 NOT_FOR_SANITIZERS = [
-    *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py"),
+    *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py", "test_stages.py"),
     *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_atari_roms.py"),
     *("parity/test_atari_facts.py", "parity/test_atari_microroms.py"),
     *("parity/test_vector_env.py", "parity/test_mujoco_switches.py"),
@@ -85,7 +88,7 @@ PLANTED = {
 
 
 class Failed(Exception):
-    """A stage did not pass; its output has said why."""
+    """A stage did not pass; its output has said why, and this says it in short."""
 
 
 passed = 0
@@ -97,7 +100,7 @@ def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
     words = [str(word) for word in command]
     code = subprocess.run(words, cwd=cwd, env={**os.environ, **env}, check=False).returncode
     if code:
-        raise Failed(f"exit status {code}: {' '.join(words)}")
+        raise Failed(f"exit status {code}: {failures.clipped(' '.join(words))}")
 
 
 def pytest(name: str, *arguments: str, cwd: Path = ROOT, **env: str) -> None:
@@ -109,6 +112,8 @@ def pytest(name: str, *arguments: str, cwd: Path = ROOT, **env: str) -> None:
         prefix = [word for word in env.pop("PREFIX", "").split() if word]
         command = [*prefix, sys.executable, "-m", "pytest", "-q", f"--junitxml={report}"]
         run(*command, *arguments, cwd=cwd, **env)
+    except Failed as reason:
+        raise Failed(f"{reason}\n{failures.told(report)}") from None
     finally:
         if report.exists():
             for suite in ElementTree.parse(report).iter("testsuite"):
@@ -240,7 +245,8 @@ def under_sanitizer(sanitizers: str, paths: list[str], **env: str) -> None:
         for report in reports:
             print(report.read_text(errors="replace"))
     if reports:
-        raise Failed(f"{len(reports)} sanitizer reports, though the tests passed")
+        first = failures.head(reports[0].read_text(errors="replace").splitlines(), 2000)
+        raise Failed(f"{len(reports)} sanitizer reports, though the tests passed\n{first}")
 
 
 def notice_planted(defect: str, sanitizers: str, tree: Path, env: dict[str, str]) -> None:
@@ -279,28 +285,39 @@ def without_address_randomisation() -> str:
     return prefix if works.returncode == 0 else ""
 
 
-def main(names: list[str]) -> int:
+def finish(name: str) -> Failed | None:
+    """Runs one stage, and says how it failed if it did."""
     global passed, failed
+    counted = passed + failed
+    try:
+        STAGES[name]()
+    except Failed as reason:
+        failed += failed == 0
+        return reason
+    # a stage without tests of its own counts as one
+    passed += passed + failed == counted
+    return None
+
+
+def main(names: list[str]) -> int:
     if not names:
         for stage in STAGES.values():
             print(f"{stage.__name__:12} {stage.__doc__}")
         return 2
     stages = [stage for name in names for stage in GROUPS.get(name, [name])]
+    times: list[str] = []
     start = time.monotonic()
     for number, name in enumerate(stages, 1):
         print(f"== {number}/{len(stages)} {name}: {STAGES[name].__doc__}", flush=True)
-        before, counted = time.monotonic(), passed + failed
-        try:
-            STAGES[name]()
-        except Failed as reason:
-            print(f"== {name} failed: {reason}")
-            failed += failed == 0
+        before = time.monotonic()
+        reason = finish(name)
+        times.append(f"{name} {time.monotonic() - before:.0f} s")
+        print(f"== {times[-1]}", flush=True)
+        if reason:
             break
-        finally:
-            print(f"== {name}: {time.monotonic() - before:.0f} s", flush=True)
-        # a stage without tests of its own counts as one
-        passed += passed + failed == counted
-    print(f"== {time.monotonic() - start:.0f} s in all")
+    print(f"== {', '.join(times)}: {time.monotonic() - start:.0f} s in all")
+    if reason:
+        print(f"== {name} failed: {reason}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
