@@ -331,30 +331,37 @@ def _functions() -> Mapping[str, int]:
     return found  # type: ignore[return-value]
 
 
-# offsets that have been found, in the one version that a process has
+# where fields were found last, in the one version that a process has
 _found: dict[str, int] = {}
+
+
+def _pointer(data: Any, place: int) -> int:
+    """Returns the pointer that mjData has so many bytes from its start."""
+    return ctypes.c_void_p.from_address(data._address + place).value or 0
 
 
 def _places(data: Any, names: Iterable[str] = PLACES) -> dict[str, int]:
     """Returns where mjData keeps the pointers to these fields, in bytes from its start.
 
     Each version has its own layout, so the pointers are looked for: they are known from the arrays
-    that Python has of them, and the search ends inside of mjData because they are in it. Where a
-    field without elements is does not matter, for nobody reads any.
+    that Python has of them, and the search ends inside of mjData because they are in it. What an
+    earlier model has told is looked at again, for mjData also has a pointer to all of its arrays,
+    which is that of the first one with any elements. Where a field without elements is does not
+    matter, for nobody reads any.
     """
     arrays = {name: getattr(data, name) for name in names}
     waiting = {
         array.ctypes.data: name
         for name, array in arrays.items()
-        if array.size and name not in _found
+        if array.size and _pointer(data, _found.get(name, 0)) != array.ctypes.data
     }
-    offset = 0
+    place = 0
     while waiting:
-        name = waiting.pop(ctypes.c_void_p.from_address(data._address + offset).value or 0, None)
+        name = waiting.pop(_pointer(data, place), None)
         if name is not None:
-            _found[name] = offset
-        offset += 8
-    return {name: _found.get(name, _found["qpos"]) for name in arrays}
+            _found[name] = place
+        place += 8
+    return {name: _found[name] if array.size else 0 for name, array in arrays.items()}
 
 
 def _link(model: Any) -> str:

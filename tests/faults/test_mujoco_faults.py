@@ -273,6 +273,51 @@ def test_a_model_without_what_the_task_looks_for(folder: Path) -> None:
         pool.step(actions_of(pool, 1)[0])
 
 
+# its first array with any elements is another than all models' that have joints
+MOTIONLESS = """
+<mujoco>
+  <worldbody><body name="torso"><geom size="0.1"/><site name="here"/></body></worldbody>
+  <actuator><general site="here"/></actuator>
+</mujoco>
+"""
+
+
+def test_a_model_without_joints_is_refused_and_spoils_no_other(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever comes first in a process: fields are looked for in the first model it sees."""
+    path = folder / "mine.xml"
+    path.write_text(MOTIONLESS)
+    (action,) = actions_of(Pool("Ant-v5", 2), 1)
+    with Pool("Ant-v5", 2, seed=1) as pool:
+        pool.reset()
+        expected = pool.step(action)
+    monkeypatch.setattr(family, "_found", {})
+    for _ in range(2):
+        with pytest.raises(ValueError, match="nq=0, nv=0, nu=1"):
+            Pool("Ant-v5", 1, options={"xml_file": str(path)})
+        with Pool("Ant-v5", 2, seed=1) as pool:
+            pool.reset()
+            assert_same(list(pool.step(action)), list(expected), "step")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"state_parts": 9}, "9 parts"),
+        ({"state_parts": -1}, "-1 parts"),
+        ({"part1_size": 14}, "43 numbers.* 44"),
+    ],
+)
+def test_parts_of_a_state_that_are_no_whole_are_refused(
+    wrong: dict[str, int], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = family._state_parts
+    monkeypatch.setattr(family, "_state_parts", lambda *args: {**parts(*args), **wrong})
+    with pytest.raises(ValueError, match=message):
+        Pool("Ant-v5", 1)
+
+
 def test_warnings_of_a_model_are_python_s(folder: Path) -> None:
     """Only of a user's own: nobody can do anything about Gymnasium's."""
 

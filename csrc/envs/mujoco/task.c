@@ -124,23 +124,43 @@ static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjMod
   return PP_OK;
 }
 
-/* where mjData has the parts of a state */
+/* where mjData has the parts of a state; none where MuJoCo is to copy it */
 static int read_parts(mujoco_workspaces *workspaces, const pp_value *link, pp_error *error) {
   int64_t count, numbers[3];
   int status = mujoco_link_number(link, "state_parts", &count, error);
 
-  for (int32_t i = 0; status >= 0 && i < count && i < MUJOCO_PARTS; i++) {
+  if (status < 0) return status;
+  if (count < 0 || count > MUJOCO_PARTS) {
+    snprintf(error->text, sizeof(error->text), "a state of %lld parts: there is room for %d",
+             (long long)count, MUJOCO_PARTS);
+    return PP_ERR_ARGUMENT;
+  }
+  for (int32_t i = 0; i < count; i++) {
     const char *suffixes[3] = {"", "_inline", "_size"};
     for (int j = 0; j < 3 && status >= 0; j++) {
       char name[32];
       snprintf(name, sizeof(name), "part%d%s", i, suffixes[j]);
       status = mujoco_link_number(link, name, &numbers[j], error);
     }
+    if (status < 0) return status;
     workspaces->parts[i] = (mujoco_part){
         .place = numbers[0], .is_inline = (int32_t)numbers[1], .size = (int32_t)numbers[2]};
-    workspaces->num_parts = i + 1;
   }
-  return status;
+  workspaces->num_parts = (int32_t)count;
+  return PP_OK;
+}
+
+/* parts of more or fewer numbers than MuJoCo's own state would be another state */
+static int check_parts(pp_config *config, const mujoco_shared *shared) {
+  const mujoco_workspaces *workspaces = &shared->workspaces;
+  int32_t numbers = 0;
+
+  for (int32_t i = 0; i < workspaces->num_parts; i++) numbers += workspaces->parts[i].size;
+  if (!workspaces->num_parts || numbers == shared->state_numbers) return PP_OK;
+  snprintf(config->error->text, sizeof(config->error->text),
+           "the parts of a state have %d numbers, MuJoCo's own has %d", numbers,
+           shared->state_numbers);
+  return PP_ERR_ARGUMENT;
 }
 
 /* numbers that last as long as the pool: the model is Python's */
@@ -239,7 +259,8 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
   shared->workspaces.model = shared->model;
   shared->state_numbers =
       shared->library.mj_stateSize(shared->model, shared->workspaces.state_spec);
-  status = keep_numbers(shared, control, config->error);
+  status = check_parts(config, shared);
+  if (status >= 0) status = keep_numbers(shared, control, config->error);
   if (status >= 0) status = shared->task->prepare(config, shared);
   if (status < 0) return status;
   if (!options[MUJOCO_POST_CONSTRAINT].i) shared->needs_constraint_forces = 0;
