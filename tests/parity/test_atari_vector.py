@@ -247,6 +247,15 @@ def test_seeds_are_identical(seed: Any) -> None:
         check(ours.step(np.array([2, 3])), theirs.step(np.array([2, 3])), f"step {t}")
 
 
+def test_frames_in_which_a_game_is_chosen_count() -> None:
+    """Those of the reset with which ALE loads a program among them."""
+    ours, theirs = pair("flag_capture", noop_max=1)
+    for seed in (None, 5, -1, None):
+        check(ours.reset(seed=seed), theirs.reset(seed=seed), f"seed {seed}")
+        assert theirs.reset()[1]["frame_number"].min() > 14
+        ours.reset()
+
+
 def test_without_seeds_environments_differ() -> None:
     starts = set()
     for _ in range(2):

@@ -10,7 +10,7 @@
 
 #include "arcade.h"
 #include "base/mt19937.h"
-#include "console.h"
+#include "cabinet.h"
 #include "film.h"
 #include "pp_env.h"
 #include "screen.h"
@@ -151,48 +151,20 @@ typedef struct hall {
 
 // plain data, so that a copy is a snapshot
 typedef struct play {
-  pp_console console;
+  pp_cabinet cabinet;
   pp_mt19937 noop_random;
-  int64_t frames;          // since the console was switched on
-  int64_t episode_frames;  // since the last new game
-  int32_t elapsed;         // frames of the episode's steps
-  int32_t lives;           // after the last step or reset
-  uint8_t has_power;       // the console was switched on
-  uint8_t lost_life;       // in the last step, which did not end the episode
+  int32_t elapsed;    // frames of the episode's steps
+  int32_t lives;      // after the last step or reset
+  uint8_t lost_life;  // in the last step, which did not end the episode
   pp_film film;
 } play;
 
-// what a player does for one step
-typedef struct move {
-  int action;
-  float strength;  // how far a paddle turns
-} move;
-
-// ------------------------------------------------------------------------------- console
+// --------------------------------------------------------------------------------- reset
 
 static void power_up(const hall *shared, play *self, uint32_t seed) {
-  pp_arcade_load(&shared->arcade, &self->console, seed);
+  pp_cabinet_power_up(&self->cabinet, &shared->arcade, seed);
   pp_mt19937_seed(&self->noop_random, seed);
-  self->frames = 0;
-  self->has_power = 1;
 }
-
-static void begin_game(const hall *shared, play *self) {
-  pp_console_reset_game(&self->console, shared->arcade.cartridge);
-  self->frames += self->console.waited;
-  self->episode_frames = self->console.waited;
-}
-
-// Runs one frame and returns its reward; there is none after the game's end.
-static int run_frame(const hall *shared, play *self, move what, int draw) {
-  int counts = !pp_console_game_over(&self->console);
-  self->frames += counts;
-  self->episode_frames += counts;
-  return pp_console_act_by(&self->console, shared->arcade.cartridge, what.action, what.strength,
-                           draw);
-}
-
-// --------------------------------------------------------------------------------- reset
 
 static int seed(pp_env *env, const pp_seed *words) {
   // a longer seed is fresh entropy; the generators take 32 bits of it
@@ -203,10 +175,12 @@ static int seed(pp_env *env, const pp_seed *words) {
 // FIRE is the first of the frames that a reset plays, and counts as one of them.
 static void play_opening(const hall *shared, play *self) {
   int64_t noops = (int64_t)pp_mt19937_below(&self->noop_random, shared->noop_max) - shared->fires;
-  if (shared->fires) run_frame(shared, self, (move){PP_FIRE, 1}, noops <= 0);
+  if (shared->fires)
+    pp_cabinet_act(&self->cabinet, &shared->arcade, (pp_move){PP_FIRE, 1}, noops <= 0);
   for (int64_t i = 0; i < noops; i++) {
-    run_frame(shared, self, (move){PP_NOOP, 1}, i + 1 == noops);
-    if (pp_console_game_over(&self->console)) begin_game(shared, self);
+    pp_cabinet_act(&self->cabinet, &shared->arcade, (pp_move){PP_NOOP, 1}, i + 1 == noops);
+    if (pp_cabinet_game_over(&self->cabinet))
+      pp_cabinet_begin_game(&self->cabinet, &shared->arcade);
   }
 }
 
@@ -215,41 +189,41 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)result;
   const hall *shared = env->shared;
   play *self = env->state;
-  if (!self->has_power) power_up(shared, self, 0);
-  begin_game(shared, self);
+  if (!self->cabinet.has_power) power_up(shared, self, 0);
+  pp_cabinet_begin_game(&self->cabinet, &shared->arcade);
   play_opening(shared, self);
   self->elapsed = 0;
-  self->lives = pp_console_lives(&self->console);
+  self->lives = pp_cabinet_lives(&self->cabinet);
   self->lost_life = 0;
-  const uint8_t *screen = pp_console_draw(&self->console, shared->arcade.cartridge);
+  const uint8_t *screen = pp_cabinet_screen(&self->cabinet, &shared->arcade);
   pp_film_start(&self->film, &shared->camera, screen);
   return PP_OK;
 }
 
 // ---------------------------------------------------------------------------------- step
 
-static move read_move(const hall *shared, const void *action) {
-  if (!shared->is_continuous) return (move){shared->arcade.actions[*(const int64_t *)action], 1};
+static pp_move read_move(const hall *shared, const void *action) {
+  if (!shared->is_continuous) return (pp_move){shared->arcade.actions[*(const int64_t *)action], 1};
   const float *parts = action;
   int last = shared->arcade.num_actions - 1;
   // the face makes these numbers itself
   int number = parts[0] > 0 ? (int)fminf(parts[0], (float)last) : 0;
-  return (move){shared->arcade.actions[number], parts[1]};
+  return (pp_move){shared->arcade.actions[number], parts[1]};
 }
 
 static int lives_lost(const play *self) {
-  int lives = pp_console_lives(&self->console);
+  int lives = pp_cabinet_lives(&self->cabinet);
   return 0 < lives && lives < self->lives;
 }
 
 static int has_ended(const hall *shared, const play *self) {
-  return pp_console_game_over(&self->console) || self->elapsed >= shared->max_frames ||
+  return pp_cabinet_game_over(&self->cabinet) || self->elapsed >= shared->max_frames ||
          (shared->ends_on_life_loss && lives_lost(self));
 }
 
 // Takes the picture of a frame that is looked at: `left` frames of the step follow it.
 static void take_picture(const hall *shared, play *self, int32_t left) {
-  const uint8_t *screen = pp_console_draw(&self->console, shared->arcade.cartridge);
+  const uint8_t *screen = pp_cabinet_screen(&self->cabinet, &shared->arcade);
   if (left == 0) {
     pp_film_take_last(&self->film, &shared->camera, screen, shared->pools);
   } else {
@@ -258,11 +232,11 @@ static void take_picture(const hall *shared, play *self, int32_t left) {
 }
 
 // Plays one step's frames and returns their rewards. A frame that ends the episode is not seen.
-static int64_t play_frames(const hall *shared, play *self, move what) {
+static int64_t play_frames(const hall *shared, play *self, pp_move what) {
   int64_t reward = 0;
   for (int32_t left = shared->frameskip - 1; left >= 0; left--) {
     int is_seen = left <= shared->pools;
-    reward += run_frame(shared, self, what, is_seen);
+    reward += pp_cabinet_act(&self->cabinet, &shared->arcade, what, is_seen);
     self->elapsed++;
     if (has_ended(shared, self)) {
       pp_film_cut(&self->film, &shared->camera, shared->pools && left == 0);
@@ -278,12 +252,12 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   play *self = env->state;
   int64_t reward = play_frames(shared, self, read_move(shared, action));
   int ended = has_ended(shared, self);
-  int is_terminal = pp_console_game_over(&self->console) ||
+  int is_terminal = pp_cabinet_game_over(&self->cabinet) ||
                     ((shared->ends_on_life_loss || shared->tells_life_loss) && lives_lost(self));
   result->terminated = ended && is_terminal;
   result->truncated = ended && !is_terminal;
   self->lost_life = !ended && is_terminal;
-  self->lives = pp_console_lives(&self->console);
+  self->lives = pp_cabinet_lives(&self->cabinet);
   if (shared->clips) reward = (reward > 0) - (reward < 0);
   result->reward[0] = (double)reward;
   return PP_OK;
@@ -294,9 +268,10 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   const hall *shared = env->shared;
   const play *self = env->state;
   if (rows[OBS]) pp_film_show(&self->film, &shared->camera, rows[OBS]);
-  if (rows[LIVES]) *(int32_t *)rows[LIVES] = pp_console_lives(&self->console);
-  if (rows[FRAMES]) *(int32_t *)rows[FRAMES] = (int32_t)self->frames;
-  if (rows[EPISODE_FRAMES]) *(int32_t *)rows[EPISODE_FRAMES] = (int32_t)self->episode_frames;
+  if (rows[LIVES]) *(int32_t *)rows[LIVES] = pp_cabinet_lives(&self->cabinet);
+  if (rows[FRAMES]) *(int32_t *)rows[FRAMES] = (int32_t)self->cabinet.frames;
+  if (rows[EPISODE_FRAMES])
+    *(int32_t *)rows[EPISODE_FRAMES] = (int32_t)self->cabinet.episode_frames;
   if (rows[LOST_LIFE]) *(uint8_t *)rows[LOST_LIFE] = self->lost_life;
   return PP_OK;
 }
@@ -304,7 +279,7 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
 static int render(pp_env *env, pp_image *image) {
   const hall *shared = env->shared;
   play *self = env->state;
-  return pp_arcade_render(&shared->arcade, &self->console, image);
+  return pp_arcade_render(&shared->arcade, &self->cabinet.console, image);
 }
 
 // --------------------------------------------------------------------------- configuration
@@ -385,7 +360,7 @@ static int configure(pp_config *config) {
 // ------------------------------------------------------------------------------ definition
 
 const pp_env_def pp_env_ale_vector = {
-    PP_ARCADE_DEF,
+    PP_ARCADE_DEF(options, NUM_OPTIONS),
     .id = "_AleVector-v0",
     .family = "ale_vector",
     .reference = "ale-py 0.12.1 AtariVectorEnv",

@@ -67,6 +67,10 @@ static void list_actions(pp_arcade *arcade, bool all) {
   }
 }
 
+static const uint8_t (*palette_of(const pp_arcade *arcade))[3] {
+  return arcade->cartridge->title->pal ? pp_palette_pal : pp_palette_ntsc;
+}
+
 int pp_arcade_init(pp_arcade *arcade, pp_config *config, const char *game,
                    const pp_arcade_options *options) {
   int status = make_cartridge(arcade, config, game, options->rom);
@@ -79,6 +83,8 @@ int pp_arcade_init(pp_arcade *arcade, pp_config *config, const char *game,
   arcade->difficulty = (int32_t)options->difficulty;
   arcade->sticky = (float)options->sticky;
   list_actions(arcade, options->full_action_space != 0);
+  const uint8_t (*palette)[3] = palette_of(arcade);
+  for (int i = 0; i < 256; ++i) memcpy(arcade->color[i], palette[i], 3);
   return PP_OK;
 }
 
@@ -103,25 +109,33 @@ void pp_arcade_load(const pp_arcade *arcade, pp_console *console, uint32_t rando
   (void)pp_console_set_difficulty(console, cartridge, arcade->difficulty);
 }
 
-const uint8_t (*pp_arcade_palette(const pp_arcade *arcade))[3] {
-  return arcade->cartridge->title->pal ? pp_palette_pal : pp_palette_ntsc;
-}
+// ---------------------------------------------------------------------------- pictures
 
 int pp_arcade_make_screen(const pp_arcade *arcade, pp_screen_options options, pp_screen **screen) {
-  options.palette = pp_arcade_palette(arcade);
+  options.palette = palette_of(arcade);
   options.isa = pp_isa_best();
   *screen = pp_screen_create(&options);
   return *screen ? PP_OK : PP_ERR_MEMORY;
+}
+
+void pp_arcade_paint(const pp_arcade *arcade, const uint8_t *screen, uint8_t *rgb) {
+  const size_t line = PP_LINE_PIXELS * 3;
+  const int last = PP_LINE_PIXELS - 1;
+  for (int y = 0; y < arcade->cartridge->lines; y++, screen += PP_LINE_PIXELS, rgb += line) {
+    if (y > 0 && memcmp(screen, screen - PP_LINE_PIXELS, PP_LINE_PIXELS) == 0) {
+      memcpy(rgb, rgb - line, line);
+      continue;
+    }
+    // four bytes at a time, of which the last is written over by the next pixel
+    for (int x = 0; x < last; x++) memcpy(rgb + 3 * x, arcade->color[screen[x]], 4);
+    memcpy(rgb + 3 * last, arcade->color[screen[last]], 3);
+  }
 }
 
 int pp_arcade_render(const pp_arcade *arcade, pp_console *console, pp_image *image) {
   image->width = PP_LINE_PIXELS;
   image->height = arcade->cartridge->lines;
   if (!image->pixels) return PP_OK;
-  const uint8_t (*palette)[3] = pp_arcade_palette(arcade);
-  const uint8_t *screen = pp_console_draw(console, arcade->cartridge);
-  for (int i = 0; i < image->width * image->height; ++i) {
-    memcpy(image->pixels + 3 * i, palette[screen[i]], 3);
-  }
+  pp_arcade_paint(arcade, pp_console_draw(console, arcade->cartridge), image->pixels);
   return PP_OK;
 }

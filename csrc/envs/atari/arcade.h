@@ -5,14 +5,9 @@
 #include <stdint.h>
 
 #include "console.h"
+#include "move.h"
 #include "pp_env.h"
 #include "screen.h"
-
-enum {
-  PP_NOOP = 0,
-  PP_FIRE = 1,
-  PP_ACTIONS = 18,  // of ALE's joystick
-};
 
 // the cartridge, and what was chosen for all consoles of a pool
 typedef struct pp_arcade {
@@ -21,6 +16,7 @@ typedef struct pp_arcade {
   float sticky;              // probability that a frame repeats the action before it
   int32_t num_actions;
   uint8_t actions[PP_ACTIONS];  // those of the action space, in ALE's order
+  uint8_t color[256][4];        // red, green and blue of each palette index, and nothing
 } pp_arcade;
 
 typedef struct pp_arcade_options {
@@ -46,18 +42,19 @@ void pp_arcade_load(const pp_arcade *arcade, pp_console *console, uint32_t rando
 // have been checked, so nothing but memory can be missing. options say all but palette and isa.
 int pp_arcade_make_screen(const pp_arcade *arcade, pp_screen_options options, pp_screen **screen);
 
-// red, green and blue of each palette index
-const uint8_t (*pp_arcade_palette(const pp_arcade *arcade))[3];
+// writes red, green and blue of each pixel of a screen
+void pp_arcade_paint(const pp_arcade *arcade, const uint8_t *screen, uint8_t *rgb);
 
 // the last screen, or its size alone: what the callback `render` does
 int pp_arcade_render(const pp_arcade *arcade, pp_console *console, pp_image *image);
 
-// what the definitions of environments over an arcade have in common, all by these names
-#define PP_ARCADE_DEF                                                                             \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .reward_threshold = NAN, .options = options,     \
-  .num_options = NUM_OPTIONS, .num_fields = NUM_FIELDS, .fields = fields, .configure = configure, \
-  .release = release, .seed = seed, .reset = reset, .step = step, .observe = observe,             \
-  .render = render,                                                                               \
+// what the definitions of environments over an arcade have in common: all but the options goes by
+// these names
+#define PP_ARCADE_DEF(table, count)                                                         \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .reward_threshold = NAN, .options = table, \
+  .num_options = count, .num_fields = NUM_FIELDS, .fields = fields, .configure = configure, \
+  .release = release, .seed = seed, .reset = reset, .step = step, .observe = observe,       \
+  .render = render,                                                                         \
   .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = PP_ACTIONS}
 
 #endif  // PP_ENVS_ATARI_ARCADE_H_

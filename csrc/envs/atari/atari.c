@@ -406,7 +406,7 @@ static int configure(pp_config *config) {
 
 // everything but the names is the same for all games
 #define TASK(game, envpool, ale)                \
-  {PP_ARCADE_DEF,                               \
+  {PP_ARCADE_DEF(options, NUM_OPTIONS),         \
    .id = envpool "-v5",                         \
    .family = "atari",                           \
    .variant = #game,                            \
