@@ -77,7 +77,7 @@ def library(chosen: tuple[str, ...]) -> ctypes.CDLL:
         return ctypes.CDLL(str(output))
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Difference(Exception):
     """The first frame on which a rule and ALE disagree."""
 
@@ -219,6 +219,8 @@ class Poker:
     def __init__(self, name: str, rng: np.random.Generator) -> None:
         self.rng, self.often, self.together = rng, reads(name), TOGETHER.get(name, [])
         self.seen: list[bytes] = []
+        self.held: dict[int, int] = {}
+        self.hold = 0  # frames for which it still is
 
     def remember(self, memory: bytes) -> None:
         """Keeps a memory, in place of another one when there are many."""
@@ -226,6 +228,22 @@ class Poker:
             self.seen.append(memory)
         else:
             self.seen[int(self.rng.integers(64))] = memory
+
+    def next(self, memory: bytes, share: float) -> dict[int, int]:
+        """Returns what to change before a frame: nothing but in a share of them, and bytes held.
+
+        A held byte is what a rule that counts frames needs to be contradicted.
+        """
+        self.hold -= 1
+        if self.hold <= 0:
+            self.held = {}
+        if self.rng.random() >= share:
+            return self.held
+        changes = self.changes(memory)
+        if changes and not self.held and self.rng.random() < 0.1:
+            at = list(changes)[int(self.rng.integers(len(changes)))]
+            self.held, self.hold = {at: changes[at]}, int(self.rng.integers(20, 200))
+        return {**changes, **self.held}
 
     def changes(self, memory: bytes) -> dict[int, int]:
         """Returns bytes to change: any, those that a rule reads more often."""
@@ -281,8 +299,8 @@ def compare(
         # after pokes a game may never end
         if match.over or (poking and rng.random() < 0.002):
             match.reset()
-        poked = rng.random() < poking and not match.over
-        match.poke(poker.changes(match.oracle.memory()) if poked else {})
+        disturbed = poking and not match.over
+        match.poke(poker.next(match.oracle.memory(), poking) if disturbed else {})
         if not hold:
             action = match.oracle.draw(rng)
             hold = int(rng.geometric(1 / rng.choice([1.5, 4, 12, 40])))
