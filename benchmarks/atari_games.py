@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks import race, rivals
-from benchmarks.engine_overhead import toolchain
 from benchmarks.outcome import Bar, Outcome, Row
 from benchmarks.report import INK, OURS, QUIET, THEIRS
 from benchmarks.rivals import ROWS, Task
 from benchmarks.rounds import CLOCK, Clock, Player, Sample, Spread, interleave, ratio
+from benchmarks.toolchain import load
 
 NAME, TITLE = "atari-57", "57 Atari games, 32 envs, batch 16, 2 threads, async"
 FRAMES_NAME, FRAMES_TITLE = "atari-57-frames", "Frames of 57 Atari games, one thread"
@@ -140,13 +140,9 @@ def library() -> ctypes.CDLL:
     """Returns the compiled loop."""
     import build_ffi
 
-    with toolchain() as tools:
-        base = [build_ffi.CSRC / "base" / "mt19937.c"]
-        atari = build_ffi.CSRC / "envs" / "atari"
-        own = [*base, *sorted(atari.glob("*.c")), *sorted((atari / "games").glob("*.c")), SOURCE]
-        output = tools.folder / "atari_frames.so"
-        tools.link([tools.compile(source, tools.own_flags) for source in own], output)
-    loaded = ctypes.CDLL(str(output))
+    atari = build_ffi.CSRC / "envs" / "atari"
+    own = [*sorted(atari.glob("*.c")), *sorted((atari / "games").glob("*.c"))]
+    loaded = load(SOURCE, [build_ffi.CSRC / "base" / "mt19937.c", *own])
     loaded.frames_create.restype = ctypes.c_void_p
     loaded.frames_play.restype = ctypes.c_int64
     return loaded
@@ -262,17 +258,14 @@ def run_frames(
         tick(game)
     drawn, v3, _ = COLUMNS
     kept = [row.ratios[v3].median / row.ratios[drawn].median for row in rows]
+    median = float(np.median(medians(rows, drawn)))
     bars = [
-        Bar(f"median of {len(rows)} games, every frame drawn", FRAMES_MEDIAN, _median(rows, drawn)),
+        Bar(f"median of {len(rows)} games, every frame drawn", FRAMES_MEDIAN, median),
         Bar("what x86-64-v3 keeps of that", V3_KEEPS, float(np.median(kept))),
     ]
     return Outcome(
         FRAMES_NAME, FRAMES_TITLE, "frames/s", 1, effort.rounds, rows, bars, comparison="{}"
     )
-
-
-def _median(rows: Sequence[Row], name: str) -> float:
-    return float(np.median(medians(rows, name)))
 
 
 # --------------------------------------------------------------------------------------- chart --

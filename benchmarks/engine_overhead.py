@@ -6,36 +6,19 @@ load disturbs it little.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchmarks.outcome import Bar, Outcome, Row
 from benchmarks.rounds import Spread
-
-if TYPE_CHECKING:
-    import build_ffi
+from benchmarks.toolchain import toolchain
 
 SOURCE = Path(__file__).with_name("overhead.c")
 NAME, TITLE = "engine-overhead", "Engine overhead over a bare loop, CartPole-v1, 1024 envs, from C"
 BAR_NS = 12.0
-
-
-@contextmanager
-def toolchain() -> Iterator[build_ffi.Toolchain]:
-    """Gives the compiler of the shipped module; no other build of this tree runs meanwhile."""
-    import build_ffi
-
-    tools = build_ffi.Toolchain()
-    tools.folder.mkdir(parents=True, exist_ok=True)
-    with open(tools.folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield tools
 
 
 def build(program: Path) -> None:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.engine_overhead import toolchain
 from benchmarks.outcome import Row
 from benchmarks.rivals import Task, contender, envpool
+from benchmarks.toolchain import load
 
 SOURCE = Path(__file__).with_name("mujoco_bare.c")
 ERROR_BYTES = 256
@@ -72,11 +72,8 @@ def library() -> ctypes.CDLL:
     """Returns the compiled loop."""
     import build_ffi
 
-    with toolchain() as tools:
-        own = [build_ffi.CSRC / "envs/mujoco/library.c", build_ffi.CSRC / "base/normal.c", SOURCE]
-        output = tools.folder / "mujoco_bare.so"
-        tools.link([tools.compile(source, tools.own_flags) for source in own], output)
-    loaded = ctypes.CDLL(str(output))
+    csrc = build_ffi.CSRC
+    loaded = load(SOURCE, [csrc / "envs" / "mujoco" / "library.c", csrc / "base" / "normal.c"])
     loaded.bare_create.restype = ctypes.c_void_p
     loaded.bare_play.restype = ctypes.c_char_p
     return loaded

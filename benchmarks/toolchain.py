@@ -1,0 +1,33 @@
+"""The toolchain: compiles C with the flags of the shipped module, whose objects it shares."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import build_ffi
+
+
+@contextmanager
+def toolchain() -> Iterator[build_ffi.Toolchain]:
+    """Gives the compiler of the shipped module; no other build of this tree runs meanwhile."""
+    import build_ffi
+
+    tools = build_ffi.Toolchain()
+    tools.folder.mkdir(parents=True, exist_ok=True)
+    with open(tools.folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield tools
+
+
+def load(source: Path, parts: Sequence[Path]) -> ctypes.CDLL:
+    """Returns a loaded library of a C file and of those of the engine that it calls."""
+    with toolchain() as tools:
+        output = tools.folder / source.with_suffix(".so").name
+        tools.link([tools.compile(each, tools.own_flags) for each in (*parts, source)], output)
+        return ctypes.CDLL(str(output))
