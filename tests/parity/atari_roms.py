@@ -121,9 +121,6 @@ SCRIPTS: dict[str, Script] = {
     "zaxxon": Script(soft=4),
 }
 
-# ROMs on which the console is not exact yet, and what differs first
-INEXACT: dict[str, str] = {}
-
 
 class Console(atari_core.Console):
     """A console under raw inputs."""

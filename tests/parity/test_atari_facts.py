@@ -8,7 +8,7 @@ from tests.parity import atari_core, atari_facts, atari_roms
 
 # games of which only the default mode is known
 UNKNOWN = {"double_dunk", "klax"}
-KNOWN = sorted(set(atari_roms.names()) - set(atari_roms.INEXACT) - UNKNOWN)
+KNOWN = sorted(set(atari_roms.names()) - UNKNOWN)
 
 
 @pytest.fixture(scope="module")

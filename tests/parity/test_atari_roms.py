@@ -1,12 +1,10 @@
-"""Every ROM on which the console is exact: a short comparison with ale-py."""
+"""Every ROM: a short comparison with ale-py."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.parity import atari_core, atari_roms
-
-EXACT = [name for name in atari_roms.names() if name not in atari_roms.INEXACT]
 
 
 @pytest.fixture(scope="module")
@@ -15,14 +13,9 @@ def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build(("-O1",)))
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", atari_roms.names())
 def test_console_is_exact(library: atari_core.Library, name: str) -> None:
     assert atari_roms.compare(library, name, 40) == ""
-
-
-def test_the_list_of_inexact_roms_only_gets_shorter() -> None:
-    assert len(atari_roms.INEXACT) <= 0
-    assert set(atari_roms.INEXACT) <= set(atari_roms.names())
 
 
 def test_comparison_can_fail(library: atari_core.Library, monkeypatch: pytest.MonkeyPatch) -> None:
