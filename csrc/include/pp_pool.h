@@ -252,6 +252,10 @@ int32_t pp_pool_current(const pp_pool *pool, int32_t lane);
  * nor pp_pool_current changes, it is stepping the same environment still */
 int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane);
 
+/* Steps of an environment whose rows its workers have handed over, so resets and rows that repeat
+ * others are none: for after a worker's death, to know whether it has brought anything */
+int64_t pp_pool_brought_steps(const pp_pool *pool, int32_t env_id);
+
 /* turns that wait for a lane's worker to take them */
 int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane);
 

@@ -14,6 +14,15 @@ enum pp_asked {
   PP_ASKED_RESTART = 3        /* the former worker died at a step of it: a row that says so */
 };
 
+/* what became of a turn */
+enum pp_turn {
+  PP_TURN_STEP = 0,
+  PP_TURN_RESET = 1, /* an episode began, and the row shows its first state */
+  PP_TURN_END = 2,   /* a step ended an episode, and the row shows the first state of the next */
+  PP_TURN_AGAIN = 3, /* nothing happened: the row shows what was shown last */
+  PP_TURN_CUT = 4    /* an episode was cut short, and the row shows the first state of the next */
+};
+
 /* ------------------------------------------------------------------------------------ data -- */
 
 typedef struct pp_seat pp_seat;
@@ -32,8 +41,8 @@ typedef struct pp_shift {
   double *rewards;
   uint8_t *terminated;
   uint8_t *truncated;
-  uint8_t *is_reset; /* the row shows the first state of an episode */
-  uint8_t *failed;   /* the row is left zero, the reply says why */
+  uint8_t *kinds;  /* a pp_turn */
+  uint8_t *failed; /* the row is left zero, the reply says why */
 } pp_shift;
 
 /* -------------------------------------------------------------------------------- the seat -- */
@@ -75,6 +84,9 @@ int32_t pp_seat_take(pp_seat *seat, int64_t timeout);
 
 /* unordered: claims the row of a turn, unless it has one */
 void pp_seat_claim(pp_seat *seat, int32_t turn);
+
+/* pp_pool_brought_steps of the environment of a turn */
+int64_t pp_seat_brought_steps(const pp_seat *seat, int32_t turn);
 
 /* writes what an environment showed last into the row of a turn, is_final: among what ended
  * episodes showed */

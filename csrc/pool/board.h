@@ -52,6 +52,9 @@ typedef struct pp_desk {
   int32_t elapsed[2];
   pp_message order; /* from the creator, in the arena: seed and options of a reset, large actions */
   pp_message reply; /* from the worker, in its spill: infos, what memory can't hold, an exception */
+  /* whose rows it has handed over, of this worker and those before it; the worker's, and read when
+   * that is dead */
+  int64_t steps;
 } pp_desk;
 
 /* one worker's letter box: the creator pushes, the worker takes */

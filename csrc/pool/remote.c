@@ -330,6 +330,11 @@ int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane) {
   return (int64_t)atomic_load_explicit(&pool->remote->board.posts[lane].head, memory_order_relaxed);
 }
 
+int64_t pp_pool_brought_steps(const pp_pool *pool, int32_t env_id) {
+  if (!pool->remote || env_id < 0 || env_id >= pool->fleet.num_envs) return PP_ERR_ARGUMENT;
+  return pool->remote->board.desks[env_id].steps;
+}
+
 int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane) {
   const pp_post *post;
   uint64_t head, waiting;

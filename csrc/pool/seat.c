@@ -43,11 +43,11 @@ static int alloc_shift(pp_seat *seat) {
   shift->rewards = calloc(n, sizeof(*shift->rewards));
   shift->terminated = calloc(n, 1);
   shift->truncated = calloc(n, 1);
-  shift->is_reset = calloc(n, 1);
+  shift->kinds = calloc(n, 1);
   shift->failed = calloc(n, 1);
   return seat->entries && seat->rooms && shift->env_ids && shift->asked && shift->rows &&
                  shift->blocks && shift->rewards && shift->terminated && shift->truncated &&
-                 shift->is_reset && shift->failed
+                 shift->kinds && shift->failed
              ? PP_OK
              : PP_ERR_MEMORY;
 }
@@ -149,7 +149,7 @@ void pp_seat_close(pp_seat *seat) {
   free(shift->rewards);
   free(shift->terminated);
   free(shift->truncated);
-  free(shift->is_reset);
+  free(shift->kinds);
   free(shift->failed);
   free(seat);
 }
@@ -306,6 +306,10 @@ void pp_seat_claim(pp_seat *seat, int32_t turn) {
   locate(seat, turn, place);
 }
 
+int64_t pp_seat_brought_steps(const pp_seat *seat, int32_t turn) {
+  return seat->board.desks[seat->shift.env_ids[turn]].steps;
+}
+
 void pp_seat_recall(pp_seat *seat, int32_t turn, int32_t is_final) {
   const pp_shift *shift = &seat->shift;
   pp_board_recall(&seat->board, seat->board.base + shift->blocks[turn], shift->rows[turn],
@@ -357,7 +361,8 @@ static void write_row(pp_seat *seat, int32_t turn) {
   const pp_layout *layout = &seat->board.layout;
   char *memory = seat->board.base + shift->blocks[turn];
   int32_t env_id = shift->env_ids[turn], row = shift->rows[turn];
-  int32_t elapsed = shift->is_reset[turn] ? 0 : pp_board_elapsed(&seat->board, env_id) + 1;
+  int32_t kind = shift->kinds[turn], is_step = kind == PP_TURN_STEP || kind == PP_TURN_END;
+  int32_t elapsed = kind == PP_TURN_RESET ? 0 : pp_board_elapsed(&seat->board, env_id) + is_step;
 
   if (shift->failed[turn]) {
     pp_row_blank(layout, memory, row, env_id);
@@ -372,6 +377,9 @@ static void write_row(pp_seat *seat, int32_t turn) {
   *(uint8_t *)pp_layout_at(layout, memory, layout->truncated, row) = shift->truncated[turn];
   *(int32_t *)pp_layout_at(layout, memory, layout->env_id, row) = env_id;
   *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) = elapsed;
+  seat->board.desks[env_id].steps += is_step;
+  // what is shown of an episode that has just begun
+  if (kind == PP_TURN_END || kind == PP_TURN_CUT) elapsed = 0;
   pp_board_keep(&seat->board, memory, row, env_id, elapsed);
 }
 
@@ -398,7 +406,7 @@ void pp_seat_deliver(pp_seat *seat, int32_t first, int32_t count) {
   }
   memset(shift->terminated + first, 0, (size_t)count);
   memset(shift->truncated + first, 0, (size_t)count);
-  memset(shift->is_reset + first, 0, (size_t)count);
+  memset(shift->kinds + first, 0, (size_t)count);
   memset(shift->failed + first, 0, (size_t)count);
 }
 

@@ -18,7 +18,7 @@ from parallel_pool.errors import ClosedError, WorkerError
 from parallel_pool.workers import muster
 from parallel_pool.workers.clock import Clock
 from parallel_pool.workers.failures import Death
-from parallel_pool.workers.messages import SEED_BITS, Restart, Seating
+from parallel_pool.workers.messages import SEED_BITS, TRIES, Restart, Seating
 from parallel_pool.workers.muster import BURIAL, Limit, Share
 from parallel_pool.workers.watch import Watcher
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from parallel_pool._core import CData
     from parallel_pool.workers.launch import Worker
 
-# restarts in a row that bring no result before a lane is given up
-TRIES = 3
 # seconds before the second of them, each pause twice as long as the one before
 PAUSE = 0.1
 # seconds for workers to end by themselves
@@ -93,10 +91,11 @@ class Crew:
         # by lane: who makes environments to follow a dead worker, and the threads that see to it
         self._starting: dict[int, Worker] = {}
         self._starters: dict[int, threading.Thread] = {}
-        # by lane: restarts in a row without a result, turns taken when the last worker died, and
-        # what its successor was told
+        # by lane: restarts in a row without a step, turns taken and steps brought (by environment)
+        # when the last worker died, and what its successor was told
         self._tries: dict[int, int] = {}
         self._turns: dict[int, int] = {}
+        self._steps: dict[int, list[int]] = {}
         self._told: dict[int, Restart] = {}
         # by lane: environment and turns taken, and for how many seconds these have been the same
         self._seen: dict[int, tuple[int, int, float]] = {}
@@ -154,8 +153,7 @@ class Crew:
         current = lib.pp_pool_current(self._handle, lane)
         turns = lib.pp_pool_taken_turns(self._handle, lane) - self._turns.get(lane, 0)
         told = self._told.get(lane)
-        # whoever took more turns than one of each environment has brought results
-        self._tries[lane] = 1 if turns > len(share.env_ids) else self._tries.get(lane, 0) + 1
+        self._tries[lane] = 1 if self._has_stepped(lane, current) else self._tries.get(lane, 0) + 1
         self.deaths[lane] = Death(
             worker.pid,
             worker.exitcode,
@@ -178,6 +176,17 @@ class Crew:
         self._turns[lane] = lib.pp_pool_taken_turns(self._handle, lane)
         return True
 
+    def _has_stepped(self, lane: int, current: int) -> bool:
+        """Says whether a worker that just died has brought a step of the environment that it was
+        at, or of any if it was at none."""
+        env_ids = self._shares[lane].env_ids
+        before = self._steps.get(lane, [0] * len(env_ids))
+        self._steps[lane] = [lib.pp_pool_brought_steps(self._handle, i) for i in env_ids]
+        if current >= 0:
+            at = current - env_ids[0]
+            return self._steps[lane][at] != before[at]
+        return self._steps[lane] != before
+
     def _settle(self, lane: int, how: int) -> set[int]:
         """Has C write the rows of those in flight; returns which they were."""
         settled = ffi.new("int32_t[]", len(self._shares[lane].env_ids))
@@ -193,7 +202,7 @@ class Crew:
             tries = self._tries[lane] - 1
             vain = "no other could be started"
             if tries > 0:
-                vain = f"{tries} restart{'s' * (tries > 1)} in a row brought no result"
+                vain = f"{tries} restart{'s' * (tries > 1)} in a row brought no step"
                 why = why and f", the last because of{why[1:]}"
             death = replace(death, reason=f"{death}, and {vain}{why}")
         self.deaths[lane] = death

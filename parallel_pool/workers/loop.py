@@ -22,6 +22,7 @@ from parallel_pool.workers.messages import (
     INFO,
     INFOS,
     OBSERVATION,
+    TRIES,
     Description,
     Failure,
     Reply,
@@ -176,7 +177,7 @@ class Worker:
         self._rewards: Any = view(shift.rewards, count, 8, "d")
         self._terminated = view(shift.terminated, count, 1, "B")
         self._truncated = view(shift.truncated, count, 1, "B")
-        self._is_reset = view(shift.is_reset, count, 1, "B")
+        self._kinds = view(shift.kinds, count, 1, "B")
         self._failed = view(shift.failed, count, 1, "B")
         self._current = view(lib.pp_seat_current(seat), 1, 4, "i")
         self._arrays: dict[int, tuple[list[Array], list[Array]]] = {}
@@ -195,6 +196,9 @@ class Worker:
         self._last: list[Any] = [NOTHING] * count
         # environments whose failure was shown where this process writes its errors
         self._blamed: set[int] = set()
+        # steps that each had brought when it was last made anew, and how often in a row that was
+        # for nothing
+        self._vain: dict[int, tuple[int, int]] = {}
         restart = seating.restart
         self._seeds: list[int | None] = list(restart.seeds) if restart else [None] * count
         self._phases = [OWED if owed else ENDED for owed in restart.owed] if restart else []
@@ -373,6 +377,7 @@ class Worker:
         observation, reset_info = self._reset(i, {})
         if reset_info:
             reply[INFO] = reset_info
+        self._kinds[turn] = lib.PP_TURN_END
         self._show(turn, arrays, row, observation, reply)
 
     def _begin(
@@ -385,7 +390,7 @@ class Worker:
         arrays, row = self._place(turn)
         self._show(turn, arrays, row, observation, reply_of(info))
         self._rewards[turn] = 0.0
-        self._is_reset[turn] = 1
+        self._kinds[turn] = lib.PP_TURN_RESET
 
     def _keep(self, turn: int, i: int) -> None:
         """A row that shows what was shown last, of an environment that is left as it is."""
@@ -399,6 +404,7 @@ class Worker:
                 f"environment {self._env_ids[turn]} has shown nothing yet: reset it first"
             )
         self._rewards[turn] = 0.0
+        self._kinds[turn] = lib.PP_TURN_AGAIN
 
     def _reset(self, i: int, arguments: dict[str, Any]) -> Any:
         # should it fail, the environment is reset again
@@ -429,6 +435,9 @@ class Worker:
         if not self._seating.remakes or (order is None and not self._has_shown(i)):
             self._fail(turn, i, error)
             return
+        if order is None and self._is_in_vain(turn, i):
+            self._fail(turn, i, error, LOST)
+            return
         if i not in self._blamed:
             self._blamed.add(i)
             with contextlib.suppress(Exception):
@@ -440,6 +449,14 @@ class Worker:
             self._begin_anew(turn, i, order)
         except BaseException as error:
             self._fail(turn, i, error, LOST)
+
+    def _is_in_vain(self, turn: int, i: int) -> bool:
+        """Whether an environment that fails was made anew too often without a step between."""
+        steps = lib.pp_seat_brought_steps(self._seat, turn)
+        before, tries = self._vain.get(i, (0, 0))
+        tries = tries + 1 if steps == before else 1
+        self._vain[i] = steps, tries
+        return tries > TRIES
 
     def _has_shown(self, i: int) -> bool:
         """Whether there is a last observation of an environment's."""
@@ -467,10 +484,12 @@ class Worker:
         if not self._same_step:
             lib.pp_seat_recall(self._seat, turn, 0)
             self._phases[i] = ENDED
+            self._kinds[turn] = lib.PP_TURN_AGAIN
             self._reply(turn, {INFO: info})
             return
         lib.pp_seat_recall(self._seat, turn, 1)
         observation, reset_info = self._reset(i, {})
+        self._kinds[turn] = lib.PP_TURN_CUT
         self._show(turn, arrays, row, observation, {INFO: {**reset_info, **info}, FINAL_INFO: {}})
 
     # ---------------------------------------------------------------------------------- rows --

@@ -20,6 +20,8 @@ INFOS = 5
 Reply = dict[int, Any]
 # an order in place of a reset's arguments: nothing but to show what was shown last
 KEEP = "keep"
+# restarts in a row that bring no step before a worker, or an environment, is given up
+TRIES = 3
 # of seeds that environments made anew begin with: infos become arrays of int64
 SEED_BITS = 63
 

@@ -136,7 +136,8 @@ static void take_turn(hand *h, int32_t turn) {
   obs[2] = action;
   obs[3] = h->number;
   shift->failed[turn] = (uint8_t)is_bad(h->crew, action, shift->asked[turn] == PP_ASKED_RESET);
-  shift->is_reset[turn] = h->is_ended[i] || shift->asked[turn] == PP_ASKED_RESET;
+  shift->kinds[turn] =
+      h->is_ended[i] || shift->asked[turn] == PP_ASKED_RESET ? PP_TURN_RESET : PP_TURN_STEP;
   shift->rewards[turn] = (double)reward_of(action, h->turns[i]);
   shift->terminated[turn] = (uint8_t)is_end(h->turns[i]);
   h->is_ended[i] = shift->failed[turn] || shift->terminated[turn];

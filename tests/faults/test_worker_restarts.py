@@ -13,8 +13,7 @@ import pytest
 
 from parallel_pool.errors import StateError, WorkerError
 from parallel_pool.workers import crew
-from parallel_pool.workers.crew import TRIES
-from parallel_pool.workers.messages import FINAL_INFO, INFO
+from parallel_pool.workers.messages import FINAL_INFO, INFO, TRIES
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
     ACTIONS,
@@ -321,7 +320,7 @@ def test_a_worker_that_dies_at_each_start_is_given_up(autoreset: str, tmp_path: 
         said = lost_said(pool)
         assert made.calls == 1 + TRIES
         assert f"worker process {pid} was killed by SIGKILL" in said
-        assert f"and {TRIES} restarts in a row brought no result, the last because of" in said
+        assert f"and {TRIES} restarts in a row brought no step, the last because of" in said
         assert "SIGKILL before environments 2 to 3 could be made" in said
         first = pool.in_flight and _received(pool)
         if isinstance(first, WorkerError):
@@ -353,14 +352,38 @@ def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
         pool.reset(seed=0)
         kill(pool, 1)
         told = []
-        with pytest.raises(WorkerError, match="restarts in a row brought no result") as caught:
+        with pytest.raises(WorkerError, match="restarts in a row brought no step") as caught:
             while True:
                 told.append(pool.step(ACTIONS)[TRUNCATED].tolist())
-        # the first restart has told of itself, and that was something
-        assert told == [[False, False, True, True]] * (TRIES + 1)
+        # rows that tell of restarts are none of a step
+        assert told == [[False, False, True, True]] * TRIES
         assert caught.value.env_ids == (2, 3)
         assert "SIGKILL while it stepped environment 2" in str(caught.value)
-        np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [TRIES + 2] * 2)
+        np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [TRIES + 1] * 2)
+
+
+@pytest.mark.parametrize("batch_size", [4, 2])
+@pytest.mark.parametrize("autoreset", MODES)
+def test_a_worker_that_dies_at_each_first_step_is_given_up(autoreset: str, batch_size: int) -> None:
+    """It makes its environments, resets them and tells of restarts, all for nothing."""
+    options: dict[str, Any] = {"autoreset": autoreset, "batch_size": batch_size}
+    with pool_of(kill_self, 1, on_error="restart", **options) as pool:
+        pool.send_reset()
+        told = 0
+        with pytest.raises(
+            WorkerError, match=f"{TRIES} restarts in a row brought no step"
+        ) as caught:
+            while told < 100:
+                batch = pool.recv()
+                ids, cut = batch[ENV_ID], batch[TRUNCATED]
+                told += int(cut[ids == 2].sum())
+                if autoreset == "disabled" and cut.any():
+                    pool.send_reset(ids[cut])
+                    ids = ids[~cut]
+                if len(ids):
+                    pool.send(np.zeros(len(ids), np.int64), ids)
+        assert told == TRIES
+        assert "SIGKILL while it stepped environment 2" in str(caught.value)
 
 
 def test_an_environment_that_cannot_be_made_again_is_named(tmp_path: Path) -> None:

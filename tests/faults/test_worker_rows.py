@@ -19,7 +19,7 @@ from gymnasium import spaces
 
 from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
 from parallel_pool.errors import EnvError
-from parallel_pool.workers.messages import FINAL_INFO, INFO, OBSERVATION
+from parallel_pool.workers.messages import FINAL_INFO, INFO, OBSERVATION, TRIES
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.patience import PATIENCE
 
@@ -261,6 +261,33 @@ def test_a_reset_that_always_raises_is_told() -> None:
                 with pytest.raises(Lost, match="whatever comes") as caught:
                     pool.reset()
                 assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+def test_one_that_raises_at_each_first_step_is_told(autoreset: str) -> None:
+    def fail(env: Life) -> None:
+        if env.steps == 0:
+            raise Lost("at once")
+
+    with pool_of(lives(partial(Life, fail)), autoreset=autoreset) as pool:
+        (truncated,) = [i for i, c in enumerate(pool.columns) if c.name == "truncated"]
+
+        def step(actions: Any) -> bool:
+            # whether the environment was cut short; it is there again at the next step
+            was_cut = bool(pool.step(actions)[truncated][1])
+            if was_cut and autoreset != "same_step":
+                pool.step(ALL) if autoreset == "next_step" else pool.reset([1])
+            return was_cut
+
+        pool.reset(seed=0)
+        for _ in range(2):
+            assert [step(ONE) for _ in range(TRIES)] == [True] * TRIES
+            with pytest.raises(Lost, match="at once") as caught:
+                step(ONE)
+            assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]
+            # it is made anew all the same, and a step makes good
+            assert [step(ALL) for _ in range(2)] == [True, False]
+            pool.reset(seed=0)
 
 
 def test_one_that_was_never_reset_is_told() -> None:

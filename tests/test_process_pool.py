@@ -1,0 +1,75 @@
+"""ProcessPool's own columns: the engine's books about environments in worker processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from parallel_pool.pool import Pool
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.toys import Counting
+
+MODES = ("next_step", "same_step", "disabled")
+
+
+def column(pool: Any, batch: Any, name: str) -> Any:
+    return batch[[each.name for each in pool.columns].index(name)].tolist()
+
+
+def elapsed(pool: Any, steps: int) -> list[Any]:
+    """What the column says in a few episodes that end at different times."""
+    pool.reset(seed=0)
+    told = []
+    for _ in range(steps):
+        batch = pool.step(np.ones(3, np.int64))
+        told.append(column(pool, batch, "elapsed_step"))
+        ended = np.flatnonzero(column(pool, batch, "terminated"))
+        if pool.autoreset == "disabled" and len(ended):
+            told.append(column(pool, pool.reset(ended), "elapsed_step"))
+    return told
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+def test_elapsed_steps_are_those_of_native_environments(autoreset: str) -> None:
+    fns = [lambda: gymnasium.make("CartPole-v1")] * 3
+    with ProcessPool(fns, num_workers=2, autoreset=autoreset) as pool:
+        told = elapsed(pool, 25)
+    with Pool("CartPole-v1", num_envs=3, autoreset=autoreset) as native:
+        assert elapsed(native, 25) == told
+
+
+def test_rows_that_repeat_others_are_no_steps() -> None:
+    with ProcessPool([Counting] * 3, num_workers=1, start_method="fork") as pool:
+        pool.reset(seed=0)
+        for _ in range(2):
+            pool.step([0, 0, 0])
+        pool.send_reset(mask=np.array([True, False, True]))
+        assert column(pool, pool.recv(), "elapsed_step") == [0, 2, 0]
+        assert column(pool, pool.step([0, 0, 0]), "elapsed_step") == [1, 3, 1]
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+def test_elapsed_steps_of_a_restart(autoreset: str) -> None:
+    fns = [Counting] * 2
+    options: dict[str, Any] = {"num_workers": 1, "start_method": "fork", "autoreset": autoreset}
+    with ProcessPool(fns, on_error="restart", **options) as pool:
+        pool.reset(seed=0)
+        for _ in range(2):
+            pool.step([0, 0])
+        (pid, _) = pool.apply(lambda env: os.getpid())
+        os.kill(pid, signal.SIGKILL)
+        batch = pool.step([0, 0])
+        assert column(pool, batch, "truncated") == [True, True]
+        assert column(pool, batch, "elapsed_step") == [2, 2]
+        if autoreset == "same_step":
+            told = [1, 1]
+            batch = pool.step([0, 0])
+        else:
+            told = [0, 0]
+            batch = pool.step([0, 0]) if autoreset == "next_step" else pool.reset()
+        assert column(pool, batch, "elapsed_step") == told
