@@ -9,8 +9,7 @@ import copy
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -33,6 +32,7 @@ from parallel_pool import registry
 from parallel_pool.compat import ale_ids, backends
 from parallel_pool.envs import atari
 from parallel_pool.pool import Pool
+from tests.pairs import pair
 from tests.same import assert_same
 
 # importing ale_py registers, but nothing says so
@@ -149,28 +149,6 @@ def sampled(values: Sequence[Any], quick: Iterable[Any]) -> list[Any]:
     ]
 
 
-@contextmanager
-def pair(
-    id: str, num_envs: int = 2, wrappers: Sequence[Any] = (), **kwargs: Any
-) -> Iterator[tuple[VectorEnv, VectorEnv]]:
-    """Gymnasium's environments and ours, made by the same call."""
-    with warnings.catch_warnings():
-        # the older ids are out of date
-        warnings.simplefilter("ignore")
-        made = [
-            gymnasium.make_vec(
-                id, num_envs, vectorization_mode=mode, wrappers=list(wrappers), **kwargs
-            )
-            for mode in ("sync", "parallel_pool")
-        ]
-    assert [type(env).__name__ for env in made] == ["SyncVectorEnv", "PoolVectorEnv"]
-    try:
-        yield made[0], made[1]
-    finally:
-        for env in made:
-            env.close()
-
-
 def play(theirs: VectorEnv, ours: VectorEnv, case: Case) -> int:
     """Plays both with the same actions; returns how often episodes ended."""
     theirs.action_space.seed(3)
@@ -203,7 +181,7 @@ def without_time(result: Any) -> Any:
 @pytest.mark.parametrize("case", sampled([*CASES, *FILMED], QUICK), ids=str)
 def test_run_is_the_same(case: Case) -> None:
     vector_kwargs = {"autoreset_mode": case.mode}
-    with pair(case.id, 2, case.wrappers, vector_kwargs=vector_kwargs, **case.kwargs) as (
+    with pair(case.id, 2, wrappers=case.wrappers, vector_kwargs=vector_kwargs, **case.kwargs) as (
         theirs,
         ours,
     ):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from parallel_pool import registry
 from parallel_pool.envs import mujoco as family
 from parallel_pool.pool import Pool
+from tests.pairs import pair
 from tests.same import assert_same
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
@@ -85,24 +84,6 @@ def options_of(env: str) -> dict[str, inspect.Parameter]:
 
 def other(env: str, option: str) -> Any:
     return OWN_OTHERS.get(env.partition("-")[0], {}).get(option, OTHERS[option])
-
-
-@contextmanager
-def pair(env: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, VectorEnv]]:
-    """Gymnasium's environments and ours, made by the same call."""
-    with warnings.catch_warnings():
-        # v4 ids are out of date, and actions outside the space are wanted here
-        warnings.simplefilter("ignore")
-        made = [
-            gymnasium.make_vec(env, num_envs, vectorization_mode=mode, **kwargs)
-            for mode in ("sync", "parallel_pool")
-        ]
-        assert [type(each).__name__ for each in made] == ["SyncVectorEnv", "PoolVectorEnv"]
-        try:
-            yield made[0], made[1]
-        finally:
-            for each in made:
-                each.close()
 
 
 def run(

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 
 import parallel_pool
 from parallel_pool import registry
 from parallel_pool.compat.renderer import ReferencePainter
+from tests.pairs import pair
 from tests.partial_resets import check_partial_resets
 from tests.same import assert_same
 
@@ -55,24 +55,6 @@ CASES = [
     Case("Pendulum-v1", {"g": 9.81}, {"x_init": 1.0, "y_init": 0.5}),
     Case("Acrobot-v1", reset={"low": -1.0, "high": 2.0}),
 ]
-
-
-@contextmanager
-def pair(id: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, VectorEnv]]:
-    """Gymnasium's environments and ours, made by the same call."""
-    with warnings.catch_warnings():
-        # v0 ids are out of date, and states outside the space are wanted here
-        warnings.simplefilter("ignore")
-        made = [
-            gymnasium.make_vec(id, num_envs, vectorization_mode=mode, **kwargs)
-            for mode in ("sync", "parallel_pool")
-        ]
-        assert [type(env).__name__ for env in made] == ["SyncVectorEnv", "PoolVectorEnv"]
-        try:
-            yield made[0], made[1]
-        finally:
-            for env in made:
-                env.close()
 
 
 def make_actions(space: gymnasium.Space[Any], steps: int) -> list[Any]:
