@@ -15,6 +15,8 @@ from parallel_pool.errors import (
     PoolError,
     PoolTimeoutError,
     StateError,
+    UnprovenError,
+    WorkerError,
 )
 from parallel_pool.pool import Pool
 from parallel_pool.registry import load
@@ -41,6 +43,8 @@ __all__ = [
     "PoolError",
     "PoolTimeoutError",
     "StateError",
+    "UnprovenError",
+    "WorkerError",
     "get_include",
     "list_all_envs",
     "load",

@@ -36,6 +36,8 @@ def mosaic(pictures: Sequence[Array] | Array, *, columns: int | None = None) -> 
                 f"a picture has dtype {picture.dtype} and shape {picture.shape}: give uint8"
                 " (height, width, 3)"
             )
+        if not picture.size:
+            raise ValueError(f"a picture has shape {picture.shape}: give 1 or more pixels")
         if picture.shape != shape:
             raise ValueError(f"pictures of shapes {shape} and {picture.shape}: give one size")
     height, width, _ = shape

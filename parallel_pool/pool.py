@@ -379,7 +379,7 @@ class Pool(BasePool):
             PoolError: MuJoCo refused.
         """
         (checked,) = self._id_list([env_id])
-        target = ffi.cast("void *", address)
+        target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))
         check(lib.pp_pool_expose(self._handle, checked, target, own_error.raw))
 
     def needs_reset(self, env_id: int) -> bool:

@@ -71,11 +71,14 @@ def load(path: str | os.PathLike[str], symbol: str) -> Definition:
         symbol: the name of its `pp_env_def`, such as "pp_env_maze".
 
     Raises:
+        TypeError: the path or the symbol is no string.
         ValueError: the library or the symbol is not there, it was compiled against another ABI, or
             the id is taken.
     """
     import os
 
+    if not isinstance(symbol, str):
+        raise TypeError(f"symbol={symbol!r} is a {type(symbol).__name__}: give a string")
     out = ffi.new("const pp_env_def **")
     error = new_error()
     # a name without a slash would be looked for in the system's folders

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from same import assert_same
 
+import parallel_pool
 from parallel_pool import errors
 from parallel_pool.pool import Pool
 
@@ -25,6 +26,12 @@ WAYS: dict[str, Callable[[Any], Any]] = {
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
     },
 }
+
+
+def test_each_is_a_name_of_the_package() -> None:
+    for each in CLASSES:
+        assert getattr(parallel_pool, each.__name__) is each
+        assert each.__name__ in parallel_pool.__all__
 
 
 def made(kind: type[Exception]) -> Exception:

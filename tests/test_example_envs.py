@@ -118,6 +118,8 @@ def test_template_outside_the_tree(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     run_template(registry.load(library, "pp_env_corridor_v0"))
+    with pytest.raises(TypeError, match="symbol=None is a NoneType: give a string"):
+        registry.load(library, None)  # type: ignore[arg-type]
 
 
 def test_duel() -> None:

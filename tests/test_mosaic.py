@@ -44,6 +44,8 @@ def test_wrong_pictures() -> None:
         mosaic(np.zeros((1, 2, 2, 3)))
     with pytest.raises(TypeError, match=r"shape \(2, 2\)"):
         mosaic(np.zeros((1, 2, 2), np.uint8))
+    with pytest.raises(ValueError, match=r"shape \(4, 0, 3\): give 1 or more pixels"):
+        mosaic(np.zeros((2, 4, 0, 3), np.uint8))
     with pytest.raises(ValueError, match="one size"):
         mosaic([pictures(1)[0], pictures(1, 5)[0]])
     with pytest.raises(ValueError, match="columns=0"):

@@ -21,7 +21,7 @@ from parallel_pool import registry
 from parallel_pool.errors import PoolError, StateError
 from parallel_pool.pool import Pool
 
-DAMAGED = "the snapshot is damaged"
+DAMAGED = "the snapshot is damaged: give what get_state returned"
 
 # counts its steps; a snapshot of three of them is taken in, and then found wanting
 FRAIL = """

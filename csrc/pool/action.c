@@ -100,8 +100,9 @@ static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
                                                                                 : 0;
   // what has no conversion must come as it is
   if (fits || dtype == action->dtype) return PP_OK;
-  return pp_error_set(error, PP_ERR_TYPE, "%s: actions of this dtype can't be converted to its own",
-                      fleet->def->id);
+  return pp_error_set(error, PP_ERR_TYPE,
+                      "%s: actions of dtype %d can't become its own, which is %d: send those",
+                      fleet->def->id, dtype, action->dtype);
 }
 
 static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *error) {

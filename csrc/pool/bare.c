@@ -42,7 +42,7 @@ int pp_pool_bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, i
         pp_error_set(error, PP_ERR_ARGUMENT, "%d sets of actions: give 1 or more", num_actions);
   }
   if (status < 0) return status;
-  if (!pool->fleet.def->step_many || !pool->ring.is_ordered || pool->in_flight) {
+  if (!pool->fleet.def->step_many || !pool->ring.is_ordered || pp_pool_count(pool)) {
     return pp_error_set(
         error, PP_ERR_STATE,
         "the bare loop is for ordered pools at rest of environments with step_many");

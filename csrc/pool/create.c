@@ -97,7 +97,7 @@ int pp_pool_check(const pp_pool *pool, pp_error *error) {
                         "this pool belongs to the parent process: make a new one after fork");
   }
   if (atomic_load_explicit(&pool->is_closed, memory_order_seq_cst)) {
-    return pp_error_set(error, PP_ERR_CLOSED, "the pool is closed");
+    return pp_error_set(error, PP_ERR_CLOSED, "the pool is closed: make a new one");
   }
   return PP_OK;
 }

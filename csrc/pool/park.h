@@ -18,11 +18,15 @@
  * nobody sleeps; it takes no wake from the living, as the kernel counts those that really sleep.
  */
 typedef struct pp_gate {
-  _Alignas(64) _Atomic uint32_t epoch; /* moved by wakers, watched by the kernel for sleepers */
-  _Atomic int32_t sleepers;            /* threads between enter and leave, and the killed */
-  _Atomic int64_t waits;               /* futex calls of sleepers; relaxed, statistics only */
-  _Atomic int64_t wakes;               /* futex calls of wakers; relaxed, statistics only */
-  int32_t is_shared;                   /* never changes: other processes sleep and wake here too */
+  /* moved by wakers, release, and noted by sleepers, acquire: who notes a moved one sees the change
+   * of state that it was moved for. Watched by the kernel while they sleep */
+  _Alignas(64) _Atomic uint32_t epoch;
+  /* threads between enter and leave, and the killed: see above. Leaving is relaxed, for who is
+   * counted too long is woken in vain */
+  _Atomic int32_t sleepers;
+  _Atomic int64_t waits; /* futex calls of sleepers; relaxed, statistics only */
+  _Atomic int64_t wakes; /* futex calls of wakers; relaxed, statistics only */
+  int32_t is_shared;     /* never changes: other processes sleep and wake here too */
 } pp_gate;
 
 /* is_shared: 1 for a gate in memory shared with other processes */

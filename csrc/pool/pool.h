@@ -45,7 +45,8 @@ struct pp_pool {
    * part of the ring. Workers never take it. */
   pthread_mutex_t lock;
   uint8_t *flying; /* 1: sent and not yet received */
-  /* how many of them; written under the lock, read without it where an answer may be stale */
+  /* how many of them; written under the lock, read without it where an answer may be stale.
+   * Relaxed: under the lock nobody else writes, and without it nothing follows from the number */
   _Atomic int32_t in_flight;
   pp_entry *entries; /* room for one send */
   int32_t *sent_ids; /* room for the ids of one send */
@@ -56,11 +57,14 @@ struct pp_pool {
   _Atomic int64_t refused_binds;
 };
 
-/* environments in flight became more or fewer; under the lock, so no locked addition. In the header
- * because every step does so twice */
-static inline void pp_pool_count_locked(pp_pool *pool, int32_t change) {
-  int32_t old = atomic_load_explicit(&pool->in_flight, memory_order_relaxed);
-  atomic_store_explicit(&pool->in_flight, old + change, memory_order_relaxed);
+/* environments in flight. In the header, as what follows, because every step asks */
+static inline int32_t pp_pool_count(const pp_pool *pool) {
+  return atomic_load_explicit(&pool->in_flight, memory_order_relaxed);
+}
+
+/* they became more or fewer; under the lock, so no locked addition */
+static inline void pp_pool_add_locked(pp_pool *pool, int32_t change) {
+  atomic_store_explicit(&pool->in_flight, pp_pool_count(pool) + change, memory_order_relaxed);
 }
 
 /* Copies ids into room for num_envs of them, so that a caller's thread that writes to its array

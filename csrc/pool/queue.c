@@ -72,7 +72,7 @@ static int32_t take_from(pp_shard *shard, int32_t length, int32_t is_shared, con
     }
     // success means that nobody took them meanwhile, so that what was read still holds
     if (atomic_compare_exchange_weak_explicit(&shard->head, &head, head + (uint64_t)count,
-                                              memory_order_release, memory_order_relaxed)) {
+                                              memory_order_acq_rel, memory_order_relaxed)) {
       return count;
     }
   }

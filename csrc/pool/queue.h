@@ -24,8 +24,10 @@ enum { PP_MAX_ENVS = 1 << 24, PP_MAX_RUN = 256 };
  * of one core as long as nobody has to help out. */
 typedef struct pp_shard {
   /* Both only grow, so that a compare-and-swap can't mistake an old value for a new one.
-   * head: moved by consumers, release: their reads of the entries come before the producer may
-   * reuse the room. */
+   * head: moved by consumers, release and acquire: who takes the next entries knows those before
+   * to be read, and says so when its rows are done. So the producer, which sends only to
+   * environments whose rows it has, never writes over an entry that is still to be read, and need
+   * not look at head. */
   _Alignas(64) _Atomic uint64_t head;
   /* tail: moved by the producer, release: the entries and everything that they speak of (actions,
    * environment states) are visible first. */

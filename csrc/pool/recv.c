@@ -107,12 +107,13 @@ static int32_t needed(const pp_pool *pool) {
   return pool->ring.is_ordered ? 1 : pool->ring.batch_size;
 }
 
-/* sleeps until another thread sent enough, or for a slice */
+/* Sleeps until another thread sent enough, or for a slice. What a gate asks of its state the lock
+ * does here: who counts before this look is seen, who counts after it sees the sleeper. */
 static void wait_for_send(pp_pool *pool, int64_t slice) {
   uint32_t epoch = pp_gate_enter(pool->caller);
   int32_t has_enough;
   pthread_mutex_lock(&pool->lock);
-  has_enough = pool->in_flight >= needed(pool);
+  has_enough = pp_pool_count(pool) >= needed(pool);
   pthread_mutex_unlock(&pool->lock);
   if (!has_enough && !is_closed(pool)) pp_gate_sleep(pool->caller, epoch, slice);
   pp_gate_leave(pool->caller);
@@ -133,7 +134,7 @@ static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error
 
   pthread_mutex_lock(&pool->lock);
   failed = pool->ops.collect_locked(pool, batch, rows);
-  pp_pool_count_locked(pool, -rows);
+  pp_pool_add_locked(pool, -rows);
   if (failed) {
     pool->num_failed = failed;
     pool->failed_rows = rows;
@@ -185,7 +186,7 @@ int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *erro
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  in_flight = pool->in_flight;
+  in_flight = pp_pool_count(pool);
   pthread_mutex_unlock(&pool->lock);
   if (in_flight >= needed(pool)) {
     status = receive(pool, fresh, slice, timeout >= 0, error);
@@ -224,7 +225,7 @@ static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, in
 
 /* a step returns what it sent, or, unordered, has enough to return something */
 static int check_step_locked(const pp_pool *pool, int32_t count, pp_error *error) {
-  int32_t in_flight = pool->in_flight;
+  int32_t in_flight = pp_pool_count(pool);
   if (pool->ring.is_ordered && in_flight) {
     return pp_error_set(error, PP_ERR_STATE,
                         "results of an earlier call are pending (%d environments): receive them "
@@ -293,7 +294,7 @@ const pp_error *pp_pool_env_error(const pp_pool *pool, int32_t env_id) {
 }
 
 int32_t pp_pool_in_flight(const pp_pool *pool) {
-  return pool->in_flight;
+  return pp_pool_count(pool);
 }
 
 int32_t pp_pool_is_flying(const pp_pool *pool, int32_t env_id) {

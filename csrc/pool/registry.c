@@ -13,7 +13,9 @@
 static int check_action(const pp_env_def *def, const pp_field *action, pp_error *error) {
   int is_discrete = action->space == PP_DISCRETE || action->space == PP_MULTI_DISCRETE;
   if (!action->name || !pp_dtype_size(action->dtype) || action->ndim > PP_MAX_NDIM) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: its action is not described", def->id);
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "%s: its action is not described: give it a name, a dtype and its axes",
+                        def->id);
   }
   if (is_discrete && action->dtype != PP_INT64) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "%s: a Discrete action must be PP_INT64", def->id);
@@ -44,7 +46,9 @@ static int check_config(const pp_env_def *def, const pp_config *config, pp_error
     int32_t least = field->is_info ? 0 : 1;
     if (is_empty || field->ndim < 0 || field->ndim > PP_MAX_NDIM ||
         pp_field_elements(field, config->num_players) < least) {
-      return pp_error_set(error, PP_ERR_ARGUMENT, "%s: field %d is not described", def->id, i);
+      return pp_error_set(error, PP_ERR_ARGUMENT,
+                          "%s: field %d is not described: give it a name, a dtype and its axes",
+                          def->id, i);
     }
   }
   return check_action(def, &config->action, error);
@@ -63,7 +67,8 @@ int pp_env_check(const pp_env_def *def, pp_error *error) {
                         def->id ? def->id : "(no id)");
   }
   if (!def->save != !def->load) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: save and load come together", def->id);
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "%s: save and load come together: give both or none", def->id);
   }
   return PP_OK;
 }

@@ -35,18 +35,18 @@ const int32_t *pp_pool_keep_ids(const pp_pool *pool, int32_t *room, const int32_
 /* takes back the marks of the first count environments */
 static void unmark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
   for (int32_t i = 0; i < count; i++) pool->flying[env_ids ? env_ids[i] : i] = 0;
-  pp_pool_count_locked(pool, -count);
+  pp_pool_add_locked(pool, -count);
 }
 
 /* marks all environments as in flight, or finds the one that can't be sent to */
 static int mark_all_locked(pp_pool *pool, pp_error *error) {
   int32_t n = pool->fleet.num_envs;
-  if (pool->in_flight) {
+  if (pp_pool_count(pool)) {
     const uint8_t *flying = memchr(pool->flying, 1, (size_t)n);
     return refuse_flying((int32_t)(flying - pool->flying), error);
   }
   memset(pool->flying, 1, (size_t)n);
-  pp_pool_count_locked(pool, n);
+  pp_pool_add_locked(pool, n);
   return PP_OK;
 }
 
@@ -65,13 +65,13 @@ static int mark_some_locked(pp_pool *pool, const int32_t *env_ids, int32_t count
       }
     }
     if (status < 0) {
-      pp_pool_count_locked(pool, i);
+      pp_pool_add_locked(pool, i);
       unmark_locked(pool, env_ids, i);
       return status;
     }
     pool->flying[id] = 1;
   }
-  pp_pool_count_locked(pool, count);
+  pp_pool_add_locked(pool, count);
   return PP_OK;
 }
 
@@ -193,9 +193,9 @@ int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_
   if (status >= 0) status = pp_pool_check_here(pool, error);
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  if (pool->in_flight) {
+  if (pp_pool_count(pool)) {
     status = pp_error_set(error, PP_ERR_STATE, "%d environments are in flight: receive them first",
-                          pool->in_flight);
+                          pp_pool_count(pool));
   } else {
     status = store_seeds_locked(pool, NULL, pool->fleet.num_envs, words, sizes, error);
   }
@@ -210,10 +210,10 @@ static int store_reset_options_locked(pp_pool *pool, const pp_value *options, in
   pp_error own = {.text = "bad reset options"};
   pp_value *kept;
 
-  if (pool->in_flight != count) {
+  if (pp_pool_count(pool) != count) {
     return pp_error_set(error, PP_ERR_STATE,
                         "a reset with options needs all others received first: %d are in flight",
-                        pool->in_flight - count);
+                        pp_pool_count(pool) - count);
   }
   // with defaults filled in, and with texts that outlive the call
   kept = pp_values_copy(def->reset_options, def->num_reset_options, options);

@@ -200,13 +200,15 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
   if (head.magic != SNAPSHOT_MAGIC || head.version != SNAPSHOT_VERSION) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "environment %d: these bytes are no snapshot of this version, or the "
-                        "snapshot is damaged",
+                        "snapshot is damaged: give what get_state returned",
                         env_id);
   }
   // who makes up a right sum can still not make the engine leave its arrays
   if (head.checksum != checksum(bytes, size) || head.seed_size < 0 ||
       head.seed_size > PP_SEED_WORDS || head.phase < PP_RUNNING || head.phase > PP_FRESH) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "environment %d: the snapshot is damaged", env_id);
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "environment %d: the snapshot is damaged: give what get_state returned",
+                        env_id);
   }
   if (head.identity != identity(fleet) || head.num_players != fleet->num_players || own < 0 ||
       !is_own(fleet, (const char *)bytes + (size - own), own)) {
@@ -284,8 +286,8 @@ int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
 static int check_sight_locked(const pp_pool *pool, int32_t env_id, pp_error *error) {
   int status = check_rest_locked(pool, env_id, error);
   if (status < 0 || pool->fleet.phase[env_id] != PP_FRESH) return status;
-  return pp_error_set(error, PP_ERR_STATE, "environment %d is not reset: there is nothing to see",
-                      env_id);
+  return pp_error_set(error, PP_ERR_STATE,
+                      "environment %d is not reset: there is nothing to see before it is", env_id);
 }
 
 int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error *error) {

@@ -563,7 +563,7 @@ def test_closed() -> None:
         lambda: pool.needs_reset(0),
     ]
     for call in calls * 2:
-        with pytest.raises(ClosedError, match="the pool is closed"):
+        with pytest.raises(ClosedError, match="the pool is closed: make a new one"):
             call()
     assert_same(tuple(kept), tuple(copies), "held")
     with pytest.raises(ClosedError), Pool("CartPole-v1") as other:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import importlib.util
+import math
 import os
 import subprocess
 import sys
@@ -573,6 +574,8 @@ def test_expose_refused() -> None:
             pool.expose(2, address)
         with pytest.raises(ValueError, match="address 0"):
             pool.expose(0, 0)
+        with pytest.raises(TypeError, match="address=inf is a float"):
+            pool.expose(0, math.inf)  # type: ignore[arg-type]
         with pytest.raises(PoolError, match="can't be exposed: MuJoCo: "):
             pool.expose(0, other._address)
         pool.send(np.zeros((2, 8), np.float32))

@@ -35,8 +35,7 @@ typedef struct mujoco_shared {
   int32_t nsite;
   int32_t frame_skip;
   int32_t frame_stack;
-  int32_t
-      needs_constraint_forces; /* mj_rnePostConstraint after a step, because something reads it */
+  int32_t needs_constraint_forces; /* what mj_rnePostConstraint computes is read after a step */
   int32_t fuses_dot; /* NumPy's dot of a few numbers uses fused multiply-add on this machine */
   double dt;         /* seconds of one environment step */
   const double *init_qpos;
