@@ -29,7 +29,8 @@ from gymnasium.wrappers import (
 )
 
 import parallel_pool
-from parallel_pool.compat import backends, env_specs
+from parallel_pool import registry
+from parallel_pool.compat import backends, env_specs, fusion
 from parallel_pool.compat.fusion import Chain, Limit, Refusal, Statistics, recognise
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.errors import EnvError
@@ -215,6 +216,13 @@ def test_atari_wrappers_become_options() -> None:
     assert isinstance(alone, Chain)
     assert (alone.options["screen_width"], alone.options["screen_height"]) == (60, 100)
     assert "stack_size" not in alone.options
+
+
+def test_limits_of_atari_wrappers_are_those_of_c() -> None:
+    options = registry.find("ALE/Pong-v5").options
+    assert options["screen_width"].high == options["screen_height"].high == fusion.MOST_PIXELS
+    assert options["frame_skip"].high == options["noop_max"].high == fusion.MOST_FRAMES
+    assert options["stack_size"].high == fusion.MOST_STACKED
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool import registry
+from parallel_pool.compat import ale_ids
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.envs import atari
 from parallel_pool.errors import EnvError, UnprovenError
@@ -122,6 +123,12 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         """
         if type(frameskip) is not int or frameskip <= 0:
             raise error.Error(f"frameskip={frameskip!r}: give a positive int")
+        if continuous and not isinstance(continuous_action_threshold, (int, float, np.number)):
+            kind = type(continuous_action_threshold).__name__
+            raise TypeError(
+                f"continuous_action_threshold={continuous_action_threshold!r} is a {kind}:"
+                " give a number"
+            )
         self.autoreset_mode = _check_mode(autoreset_mode)
         self.num_envs, self.batch_size = check_sizes(num_envs, batch_size)
         probability = repeat_action_probability
@@ -402,8 +409,7 @@ def _check_mode(mode: Any) -> AutoresetMode:
 
 def _read_rom(game: Any) -> bytes:
     """Returns a game's program, if the engine is known to play it as ALE does."""
-    known = {each.variant for each in registry.definitions().values() if each.family == "atari"}
-    if game not in known:
+    if not isinstance(game, str) or game not in ale_ids.by_game():
         raise AssertionError(
             f"game={game!r} is no game of ale-py: give its name in small letters, as in"
             ' "space_invaders"'

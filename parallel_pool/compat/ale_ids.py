@@ -6,6 +6,7 @@ registers beside them: all of them ale_py's AtariEnv with other arguments.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import warnings
 from collections.abc import Mapping, Sequence
@@ -68,6 +69,16 @@ def falls_back(definition: Definition) -> bool:
         return False
     importlib.import_module("ale_py")
     return True
+
+
+def register(env_id: str) -> None:
+    """Has ale_py, where it is installed, register its ids for an id that looks like one of those.
+
+    Gymnasium's error about a wrong one then names those near it, instead of a missing package.
+    """
+    if env_id.startswith("ALE/"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module("ale_py")
 
 
 def unfilmed(

@@ -38,6 +38,8 @@ def find(env: Any) -> EnvSpec:
     known = registry.definitions()
     if env in known and env not in gymnasium.registry and not ale_ids.falls_back(known[env]):
         return of_definition(known[env], env)
+    if env not in known:
+        ale_ids.register(env)
     # imports the module of "module:id", takes the newest version of an id without one, and warns
     # of old versions, all as make_vec does
     return _with_defaults(copy.deepcopy(registration._find_spec(env)))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install parallel_pool[atari]"
 
-# bytes of cartridges; the odd one has a chip of its own
-SIZES = (2048, 4096, 8192, 10495, 16384)
+# bytes of cartridges, as C knows them: some have a chip of their own, with more or less of a dump
+SIZES = frozenset({2048, 4096, 8192, 16384, *range(10240, 10497)})
 
 # what to do about a refusal
 INSTEAD = "parallel_pool.make_vec('ALE/<Game>-v5') plays it through ale_py, in worker processes"
@@ -32,9 +32,13 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     """
     name = definition.variant
     rom = options["rom"] if "rom" in options else read_rom(name)
+    if isinstance(rom, (bytearray, memoryview)):
+        # what is judged must not change until it is played
+        rom = bytes(rom)
     why = reason(name, rom)
     if why is not None:
-        raise UnprovenError(f"{definition.id} is refused, for {why}: {INSTEAD}")
+        cure = f"without rom, {INSTEAD}" if "rom" in options else INSTEAD
+        raise UnprovenError(f"{definition.id} is refused, for {why}: {cure}")
     return {**options, "rom": rom}
 
 
@@ -45,10 +49,10 @@ def reason(name: str, rom: Any) -> str | None:
         name: ale-py's name of the game.
         rom: its program.
     """
-    if not isinstance(rom, bytes) or len(rom) not in SIZES:
+    if not isinstance(rom, (bytes, bytearray, memoryview)) or memoryview(rom).nbytes not in SIZES:
         # what is no program is refused when the options are checked
         return None
-    return atari_proofs.reason(name, rom)
+    return atari_proofs.reason(name, bytes(rom))
 
 
 @cache
@@ -56,7 +60,7 @@ def read_rom(name: str) -> bytes:
     """Returns the ROM of a game, by ale-py's name of it.
 
     Raises:
-        MissingDependencyError: ale-py is not installed, or has no such ROM.
+        MissingDependencyError: ale-py is not installed, has no such ROM, or a damaged one.
     """
     # importing ale_py would start an emulator and register hundreds of environments
     spec = importlib.util.find_spec("ale_py")
@@ -66,8 +70,14 @@ def read_rom(name: str) -> bytes:
         )
     folder = Path(spec.submodule_search_locations[0]) / "roms"
     try:
-        return (folder / f"{name}.bin").read_bytes()
+        rom = (folder / f"{name}.bin").read_bytes()
     except OSError as error:
         raise MissingDependencyError(
             f"the ROM of {name} can't be read from {folder} ({error.strerror}): {INSTALL}"
         ) from error
+    if len(rom) not in SIZES:
+        raise MissingDependencyError(
+            f"the ROM of {name} in {folder} is damaged: it has {len(rom)} bytes, as no cartridge"
+            " has: pip install --force-reinstall ale-py"
+        )
+    return rom

@@ -761,7 +761,8 @@ def test_rom_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         assert "pip install parallel_pool[atari]" in str(caught.value)
         (tmp_path / "roms").mkdir()
         (tmp_path / "roms" / "pong.bin").write_bytes(b"not a ROM")
-        with pytest.raises(ValueError, match="rom of pong has 9 bytes, as no cartridge has"):
+        damaged = "pong in .* is damaged: it has 9 bytes, as no cartridge has: pip install --force"
+        with pytest.raises(MissingDependencyError, match=damaged):
             Pool("Pong-v5")
 
 

@@ -384,6 +384,21 @@ def test_ids_need_no_import_of_ale_py() -> None:
     """)
 
 
+def test_an_unknown_game_is_told_with_those_near_it() -> None:
+    """As Gymnasium tells it to who has imported ale_py; without its help the package is missed."""
+    run("""if True:
+        import gymnasium
+        import parallel_pool
+
+        try:
+            parallel_pool.make_vec("ALE/Pogn-v5", 1)
+        except gymnasium.error.NameNotFound as error:
+            assert "Did you mean: `Pong`" in str(error), error
+        else:
+            raise AssertionError("it was made")
+    """)
+
+
 def test_inexact_games_import_ale_py() -> None:
     run("""if True:
         import warnings

@@ -6,6 +6,7 @@ integration/compare_envpool_atari.py holds that model to the EnvPool wheel itsel
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from typing import Any
 
 import ale_py
@@ -15,7 +16,7 @@ import pytest
 from ale_py import roms
 
 from parallel_pool import registry
-from parallel_pool.envs import atari
+from parallel_pool.envs import atari, atari_proofs
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
 from parallel_pool.pool import Batch, Pool
 from tests.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
@@ -335,6 +336,32 @@ def test_render_is_the_screen(env_id: str) -> None:
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make("Pong-v5", **options)
+
+
+def test_wrong_sizes_of_a_rom_are_told_with_the_right_ones() -> None:
+    """Python asks for a proof of every program that C would play, and of no other."""
+    below = [n for n in range(2**16) if (n in atari.SIZES) != (n + 1 in atari.SIZES)]
+    for size in (0, 3072, 65536, *below, *(n + 1 for n in below)):
+        expected = UnprovenError if size in atari.SIZES else ValueError
+        with pytest.raises(expected, match=r"rom of pong has|this ROM of pong"):
+            make("Pong-v5", rom=bytes(size))
+        with atari_proofs.proving():
+            if size in atari.SIZES:
+                make("Pong-v5", rom=bytes(size)).close()
+                continue
+            with pytest.raises(ValueError, match=f"has {size} bytes, as no .*: give 2048, 4096"):
+                make("Pong-v5", rom=bytes(size))
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_another_rom_is_refused_whatever_holds_it(kind: Callable[[bytes], Any]) -> None:
+    rom = atari.read_rom("pong")
+    make("Pong-v5", rom=kind(rom)).close()
+    flipped = bytes([rom[0] ^ 1]) + rom[1:]
+    with pytest.raises(
+        UnprovenError, match=r"this ROM of pong \(md5 .*: without rom, parallel_pool"
+    ):
+        make("Pong-v5", rom=kind(flipped))
 
 
 def test_the_seed_that_means_the_clock() -> None:

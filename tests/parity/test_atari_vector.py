@@ -346,6 +346,7 @@ def test_arrays_are_the_callers() -> None:
         {"game": "Pong"},
         {"game": "no_such_game"},
         {"game": None},
+        {"game": ["pong"]},
         {"num_envs": "x"},
         {"num_envs": 2.5},
         {"num_envs": -1},
@@ -411,6 +412,13 @@ def test_wrong_actions_are_refused_as_ale_py_does(actions: Any) -> None:
         ours.send(actions)
     assert failure.type is ActionError
     check(ours.step(np.array([1, 2])), theirs.step(np.array([1, 2])), "the next step")
+
+
+def test_wrong_thresholds_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"continuous_action_threshold='a' is a str: give a number"):
+        AtariVectorEnv("pong", 2, continuous=True, continuous_action_threshold="a")  # type: ignore
+    # nobody asks for it
+    AtariVectorEnv("pong", 2, continuous_action_threshold="a").close()  # type: ignore
 
 
 def test_wrong_sticks_are_refused() -> None:

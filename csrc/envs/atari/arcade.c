@@ -52,9 +52,16 @@ static int make_cartridge(pp_arcade *arcade, pp_config *config, const char *game
   int status = pp_cartridge_create(bytes, size, game, &arcade->cartridge);
   if (status == PP_ERR_ATARI_MEMORY) return PP_ERR_MEMORY;
   if (status >= 0) return PP_OK;
-  const char *why = status == PP_ERR_ATARI_GAME ? "%s is no game (%zu bytes of rom)"
-                                                : "rom of %s has %zu bytes, as no cartridge has";
-  snprintf(config->error->text, sizeof config->error->text, why, game, size);
+  char *text = config->error->text;
+  const size_t room = sizeof config->error->text;
+  if (status == PP_ERR_ATARI_GAME) {
+    snprintf(text, room, "game=%s is none of ale-py's: choose one, as in space_invaders", game);
+  } else {
+    snprintf(text, room,
+             "rom of %s has %zu bytes, as no cartridge has: give 2048, 4096, 8192, 16384, or 10240 "
+             "to 10496",
+             game, size);
+  }
   return PP_ERR_ARGUMENT;
 }
 

@@ -20,8 +20,7 @@
 // ----------------------------------------------------------------------------- constants
 
 enum {
-  SEEN_ROWS = 210,    // EnvPool cuts the bottom off taller screens
-  MAX_PIXELS = 2048,  // of one side of a frame
+  SEEN_ROWS = 210,  // EnvPool cuts the bottom off taller screens
   MAX_STACK = 64,
   MAX_COUNT = 100000,  // of frames in one step, and of no-ops in a reset
   MAX_EPISODE_STEPS = 27000,
@@ -88,13 +87,13 @@ static const pp_option options[NUM_OPTIONS] = {
                     .type = PP_OPT_INT,
                     .number = 84,
                     .low = 1,
-                    .high = MAX_PIXELS,
+                    .high = PP_RESIZE_MAX_SIDE,
                     .doc = "rows of a frame"},
     [IMG_WIDTH] = {.name = "img_width",
                    .type = PP_OPT_INT,
                    .number = 84,
                    .low = 1,
-                   .high = MAX_PIXELS,
+                   .high = PP_RESIZE_MAX_SIDE,
                    .doc = "columns of a frame"},
     [MODE] = {.name = "mode",
               .type = PP_OPT_INT,

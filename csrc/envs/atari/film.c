@@ -15,11 +15,6 @@ size_t pp_film_bytes(const pp_camera *camera) {
   return sizeof(pp_film) + camera->screen->frame_bytes * frames;
 }
 
-size_t pp_film_row_bytes(const pp_camera *camera) {
-  size_t values = camera->screen->frame_bytes * (size_t)camera->stack;
-  return camera->scales ? values * sizeof(float) : values;
-}
-
 // ---------------------------------------------------------------------------- the ring
 
 static const uint8_t *frame_at(const pp_film *film, const pp_camera *camera, int32_t i) {

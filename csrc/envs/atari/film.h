@@ -33,9 +33,8 @@ typedef struct pp_film {
   uint8_t frames[];
 } pp_film;
 
-// bytes of a film, and of an observation
+// bytes of a film
 size_t pp_film_bytes(const pp_camera *camera);
-size_t pp_film_row_bytes(const pp_camera *camera);
 
 // the first screen of an episode
 void pp_film_start(pp_film *film, const pp_camera *camera, const uint8_t *screen);
