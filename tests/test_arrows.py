@@ -186,6 +186,15 @@ def test_core_never_imports_a_face(path: Path) -> None:
     assert not faces, f"{name_of(path)} imports {', '.join(faces)}"
 
 
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=name_of)
+def test_nothing_imports_the_command_line(path: Path) -> None:
+    commands = [f"parallel_pool.{name}" for name in ("__main__", "demo", "prove_atari")]
+    if path.relative_to(PACKAGE).parts[0] in ("__main__.py", "demo", "prove_atari"):
+        return
+    used = [name for name in imports(path) if any(reaches(name, each) for each in commands)]
+    assert not used, f"{name_of(path)} imports {', '.join(used)}"
+
+
 def test_turns_know_no_kind_of_pool() -> None:
     """Pools of threads and of processes stand on base_pool, which knows C, batches and errors."""
     known = {"_native", "buffers", "errors"}

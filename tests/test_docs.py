@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from parallel_pool.envs import atari_proofs
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -41,6 +43,19 @@ def test_every_block_names_its_language() -> None:
         assert len(fences) % 2 == 0, f"{page.name}: a block is not closed"
         languages = set(fences[::2])
         assert languages <= {"python", "sh", "c", "text"}, f"{page.name}: {languages}"
+
+
+def test_counts_of_atari_games_are_the_table_s() -> None:
+    """The table is written by a command, and these by hand."""
+    proofs = atari_proofs.committed()
+    exact = sum(proof.difference is None for proof in proofs.values())
+    frames = sum(proof.frames for proof in proofs.values()) / 1e6
+    readme = (ROOT / "README.md").read_text()
+    assert f"{exact} of ale-py's {len(proofs)} [Atari games]" in readme
+    page = (ROOT / "docs" / "environments" / "atari.md").read_text()
+    told = re.search(r"ale-py's (\d+) games (\d+) are proven, over ([\d.]+) million frames", page)
+    assert told and (int(told[1]), int(told[2])) == (len(proofs), exact)
+    assert float(told[3]) <= frames < float(told[3]) + 0.1
 
 
 @pytest.mark.slow

@@ -10,9 +10,11 @@
 typedef struct pp_batch {
   _Alignas(64) void *memory; /* the caller's, written before any row of it can be claimed */
   /* rows written: raised by workers, release (the rows are written) and acquire (the last one has
-   * them all); sequentially consistent against target, see pp_ring_close */
+   * them all); sequentially consistent against target, see pp_batch_finish */
   _Atomic int32_t done;
-  /* rows that make it complete, INT32_MAX while more may be added: set by the caller */
+  /* rows that make it complete, INT32_MAX while more may be added: set by the caller, and read by
+   * both sides after done, sequentially consistent; relaxed where it is a hint, or known to be
+   * complete */
   _Atomic int32_t target;
   _Atomic int32_t num_failed; /* raised by workers before done, relaxed: done publishes it */
   int32_t *failed;            /* environments that failed, num_failed of them */

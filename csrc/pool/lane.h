@@ -21,7 +21,8 @@ typedef struct pp_lane {
   int32_t end_env;
   int32_t node;
   int32_t cores; /* of the whole process, for the decision to spin */
-  /* set by close, read by workers: sequentially consistent, like the pushes of the queue */
+  /* set by close, read by workers: sequentially consistent before they sleep, like the pushes of
+   * the queue; relaxed between two chunks, where a look too early costs one more round */
   _Atomic int32_t is_closing;
 } pp_lane;
 

@@ -75,7 +75,8 @@ static int had_better_help(const pp_pool *pool, const pp_batch *batch) {
 
 /* 1: the batch is complete; 0: the slice of time is over. has_timeout: so is the user's, perhaps */
 static int wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, int32_t has_timeout) {
-  // a step in the caller's own thread can't be left when time is up
+  // a step in the caller's own thread can't be left when time is up, but an ordered pool may have
+  // no other thread, and each environment it leaves to others is waited for anyway
   int32_t may_help = pool->ring.is_ordered || !has_timeout;
   int64_t start;
 
