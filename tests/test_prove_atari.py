@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ import pytest
 
 from parallel_pool import __main__ as cli
 from parallel_pool import prove_atari
-from parallel_pool.envs import atari_proofs
+from parallel_pool.envs import atari, atari_proofs
 from parallel_pool.envs.atari_proofs import Proof
 from parallel_pool.prove_atari import game, match
 from parallel_pool.prove_atari.crew import Crew
@@ -400,16 +401,50 @@ def test_an_interrupted_write_leaves_the_old_table(
     assert list(table.parent.iterdir()) == [table]
 
 
+@pytest.mark.parametrize(
+    "content", ["[", "[]", '{"pong": 3}', '{"pong": {"md5": "0a"}}', '{"pong": {"x": 1}}']
+)
 def test_a_table_that_can_not_be_kept_is_told_at_once(
-    toys: dict[str, str], table: Path, capsys: pytest.CaptureFixture[str]
+    content: str, toys: dict[str, str], table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     toys["pong"] = "raises"
-    table.write_text("[")
+    table.write_text(content)
     assert prove("pong", "--write") == 2
     said = capsys.readouterr()
-    assert said.err.startswith(f"--write: {table} can't be written: ")
+    assert said.err.startswith(f"--write: {table} can't be written: {table} is no table of proofs")
     assert said.out == ""
-    assert table.read_text() == "["
+    assert table.read_text() == content
+
+
+# arguments: the table, and what the names of ROMs begin with
+MERGES = """
+import pathlib, sys
+from parallel_pool.envs.atari_proofs import Proof, merge
+
+path, name = sys.argv[1:]
+for i in range(60):
+    merge([Proof(f"{name}{i}", "0a", 5, (0,), (0,), "0.1")], pathlib.Path(path))
+"""
+
+
+def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(MERGES)
+    path = tmp_path / "table.json"
+    programs = [Program([str(script), str(path), name], tmp_path) for name in "ab"]
+    assert [program.end().code for program in programs] == [0, 0]
+    assert len(atari_proofs.read(path)) == 120
+
+
+def test_a_missing_rom_is_told_before_the_play(
+    toys: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(atari, "read_rom", atari.read_rom.__wrapped__)
+    assert prove("pong") == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("the ROM of pong comes with ale-py, which is not installed: pip")
+    assert said.out == ""
 
 
 def test_reasons(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,10 @@ def _skip(frameskip: Any) -> dict[str, Any]:
     if len(frameskip) != 2:
         raise ValueError(f"frameskip={frameskip!r}: give a number of frames, or (low, high)")
     low, high = frameskip
-    if not low < high:
+    try:
+        in_order = low < high
+    except TypeError:
+        raise TypeError(f"frameskip={frameskip!r}: give two integers") from None
+    if not in_order:
         raise ValueError(f"frameskip={frameskip!r}: choose low < high")
     return {"frameskip": low, "frameskip_end": high}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -89,36 +90,54 @@ def read(path: Path) -> dict[str, Proof]:
     """Returns a table by ROM, an empty one if there is no file yet.
 
     Raises:
-        OSError, ValueError, TypeError: the file can't be read, or is no such table.
+        OSError: the file can't be read.
+        ValueError: it is no such table.
     """
     if not path.exists():
         return {}
     found = {}
-    for rom, row in json.loads(path.read_text()).items():
-        played = {name: tuple(row[name]) for name in ("modes", "difficulties")}
-        found[rom] = Proof(rom, **{**row, **played})
+    try:
+        for rom, row in json.loads(path.read_text()).items():
+            played = {name: tuple(row[name]) for name in ("modes", "difficulties")}
+            found[rom] = Proof(rom, **{**row, **played})
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        kind = type(error).__name__
+        raise ValueError(f"{path} is no table of proofs ({kind}: {error})") from error
     return found
 
 
 def merge(proofs: Iterable[Proof], path: Path) -> None:
     """Puts proofs into a table, in the place of older ones of the same ROMs.
 
-    Whatever interrupts it, the file is the old table or the new one.
+    Whatever interrupts it, the file is the old table or the new one. Processes that do so at the
+    same time wait for each other.
 
     Raises:
         OSError, ValueError: the file can't be read or written, or is no such table.
     """
-    table = read(path) | {proof.rom: proof for proof in proofs}
-    # a file beside it, for only within a file system does one take another's place at once
-    handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    with _alone(path.parent):
+        table = read(path) | {proof.rom: proof for proof in proofs}
+        # a file beside it, for only within a file system does one take another's place at once
+        handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+        try:
+            with open(handle, "w") as file:
+                file.write(text(table))
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """No other process is in here for the same folder; the lock ends with its process."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        with open(handle, "w") as file:
-            file.write(text(table))
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def text(table: Mapping[str, Proof]) -> str:

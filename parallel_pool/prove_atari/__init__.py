@@ -22,7 +22,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from parallel_pool.envs import atari
 from parallel_pool.envs.atari_proofs import merge
+from parallel_pool.errors import MissingDependencyError
 from parallel_pool.prove_atari import game
 from parallel_pool.prove_atari.crew import Crew
 from parallel_pool.prove_atari.game import Verdict
@@ -46,12 +48,15 @@ def run(
         table: where to put the proofs, each as soon as it is there; None for nowhere.
 
     Returns:
-        The exit status: 1 if a game differs or was not played to the end, 2 if there is no such.
+        The exit status: 1 if a game differs, was not played to the end or has no ROM, 2 if there is
+        no such game.
     """
     console = Console()
     verdicts: list[Verdict] = []
     try:
         roms = choose(given)
+        for rom in roms:
+            atari.read_rom(rom)
         if table is not None:
             check_writable(table)
         with Crew(jobs) as crew, closing(prove(crew, roms, frames, only, console)) as found:
@@ -64,6 +69,9 @@ def run(
     except (NoSuch, NoTable) as error:
         print(error, file=sys.stderr)
         return WRONG_ARGUMENTS
+    except MissingDependencyError as error:
+        print(error, file=sys.stderr)
+        return 1
     except BrokenProcessPool:
         lost = sorted({*roms} - {verdict.proof.rom for verdict in verdicts})
         show(console, verdicts)
@@ -89,7 +97,7 @@ def check_writable(table: Path) -> None:
     """Finds out before hours of play whether what comes of them can be kept."""
     try:
         merge([], table)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise NoTable(f"--write: {table} can't be written: {error}") from error
 
 

@@ -36,7 +36,7 @@ def sessions(rom: str, frames: int) -> list[Session]:
 
 
 def play(session: Session) -> Outcome:
-    """Plays a session on both consoles; whatever our side raises is a difference."""
+    """Plays a session on both consoles; whatever either of them raises is a difference."""
     match = None
     found: str | None = None
     try:

@@ -345,6 +345,14 @@ def test_the_game_is_what_the_arguments_say() -> None:
         assert choice.definition.id == "ALE/Breakout-v5"
 
 
+@pytest.mark.parametrize("frameskip", [(1, "5"), (None, 4), "45", (1, 2.5)], ids=str)
+def test_frameskips_that_are_no_integers(frameskip: Any) -> None:
+    with pytest.raises(TypeError, match=r"frameskip(_end)?=.*give (two|an) integer"):
+        gymnasium.make_vec(
+            "ALE/Pong-v5", 1, vectorization_mode="parallel_pool", frameskip=frameskip
+        )
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
