@@ -77,10 +77,9 @@ class Library:
             ("cartridge_drop_rules", None, [pointer]),
             ("cartridge_destroy", None, [pointer]),
             ("console_size", ctypes.c_size_t, []),
-            ("console_load", None, [pointer, pointer, ctypes.c_uint32]),
+            ("console_load", None, [pointer, pointer, ctypes.c_uint32, ctypes.c_float]),
             ("console_set_mode", integer, [pointer, pointer, integer]),
             ("console_set_difficulty", integer, [pointer, pointer, integer]),
-            ("console_set_sticky", None, [pointer, ctypes.c_float]),
             ("console_reset_game", None, [pointer, pointer]),
             ("console_power", None, [pointer, pointer]),
             ("console_idle", None, [pointer, pointer, integer, ctypes.c_uint, integer]),
@@ -117,8 +116,7 @@ class Console:
         # the builds use aligned vectors, so the memory is aligned as malloc's is
         self.memory = ctypes.create_string_buffer(self.c.pp_console_size() + 64)
         self.state = ctypes.c_void_p((ctypes.addressof(self.memory) + 63) & ~63)
-        self.c.pp_console_load(self.state, self.cartridge, seed)
-        self.c.pp_console_set_sticky(self.state, sticky)
+        self.c.pp_console_load(self.state, self.cartridge, seed, sticky)
 
     def close(self) -> None:
         """Free the cartridge; the console cannot be used after that."""

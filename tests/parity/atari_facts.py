@@ -21,15 +21,16 @@ COLUMNS = 100
 
 
 class Choice(NamedTuple):
-    """How ALE chooses a mode: SELECT for some frames, until a byte of RAM tells the mode."""
+    """How ALE chooses a mode: SELECT for some frames, until a byte of memory tells the mode."""
 
-    byte: int
+    byte: int  # from 128 on in the cartridge's RAM
     frames: int
     mask: int = 0xFF
     values: tuple[int, ...] = ()  # what the byte holds in each mode; (): the modes' numbers
     wait: int = 0  # frames before the first look
     chance: bool = False  # SELECT is pressed for up to 255 frames more, by chance
     cube: int = 0  # byte of the mode's hundreds, which the joystick chooses
+    menu: tuple[int, ...] = ()  # bits of byte 0 that are switches of a menu; `byte` tells its row
 
 
 # learnt by experiment; games not listed never press SELECT
@@ -53,6 +54,7 @@ CHOICES: dict[str, Choice] = {
     "crossbow": Choice(13, 2, values=(1, 3, 5, 7)),
     "defender": Choice(27, 2),
     "demon_attack": Choice(106, 1),
+    "double_dunk": Choice(48, 1, menu=(8, 16, 4, 32)),
     "et": Choice(2, 25, values=(1, 2, 3)),
     "flag_capture": Choice(86, 2),
     "freeway": Choice(0, 1),
@@ -69,6 +71,7 @@ CHOICES: dict[str, Choice] = {
     "jamesbond": Choice(94, 2),
     "kangaroo": Choice(58, 2, 127),
     "king_kong": Choice(108, 2, values=(0, 2, 4, 6)),
+    "klax": Choice(128 + 106, 2),
     "lost_luggage": Choice(20, 2, values=(1, 4)),
     "mario_bros": Choice(0, 5),
     "mr_do": Choice(0, 5),
@@ -166,6 +169,8 @@ def fields(name: str, known: Facts) -> list[str]:
             row.append(".mode_chance = true")
         if choice.cube:
             row.append(f".cube_byte = {choice.cube}")
+        if choice.menu:
+            row.append(f".menu_bits = {values(choice.menu)}")
         row.append(f".select_frames = {choice.frames}")
     soft = 4 if choice else script.soft
     if soft:
@@ -218,15 +223,19 @@ def table() -> str:
 
 
 def differences(
-    library: atari_core.Library, name: str, frames: int, count: int | None = None
+    library: atari_core.Library,
+    name: str,
+    frames: int,
+    count: int | None = None,
+    sticky: float = 0.0,
 ) -> Iterator[str]:
     """Start a game in each mode and difficulty, one after another, and play a little.
 
     Yields what is not the oracle's: RAM, reward, lives or end, once for each of the first `count`
     settings.
     """
-    ale = atari_roms.oracle(name)
-    console = atari_core.Console(library, name, seed=1)
+    ale = atari_roms.oracle(name, sticky)
+    console = atari_core.Console(library, name, seed=1, sticky=sticky)
     random = np.random.default_rng(1)
     actions = [action.value for action in ale.getLegalActionSet()]
     action = 0

@@ -96,7 +96,7 @@ def test_a_program_without_frames_ends(library: core.Library) -> None:
     cartridge = ctypes.c_void_p()
     assert library.c.pp_cartridge_create(bytes(2048), 2048, b"pong", ctypes.byref(cartridge)) == 0
     memory = ctypes.create_string_buffer(library.c.pp_console_size() + 64)
-    library.c.pp_console_load(memory, cartridge, 1)
+    library.c.pp_console_load(memory, cartridge, 1, 0.0)
     for _ in range(5):
         library.c.pp_console_act(memory, cartridge, 0, 1)
     library.c.pp_cartridge_destroy(cartridge)

@@ -6,10 +6,6 @@ import pytest
 
 from tests.parity import atari_core, atari_facts, atari_roms
 
-# games of which only the default mode is known
-UNKNOWN = {"double_dunk", "klax"}
-KNOWN = sorted(set(atari_roms.names()) - UNKNOWN)
-
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:
@@ -17,12 +13,19 @@ def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build(("-O1",)))
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", atari_roms.names())
 def test_game_begins_as_with_ale(library: atari_core.Library, name: str) -> None:
     assert not list(atari_facts.differences(library, name, 8, count=2))
 
 
-@pytest.mark.parametrize("name", ["adventure", "breakout", "lost_luggage", "video_cube"])
+@pytest.mark.parametrize("name", ["berzerk", "double_dunk", "video_cube"])
+def test_actions_that_choose_a_mode_may_stick(library: atari_core.Library, name: str) -> None:
+    assert not list(atari_facts.differences(library, name, 8, count=4, sticky=0.5))
+
+
+@pytest.mark.parametrize(
+    "name", ["adventure", "breakout", "double_dunk", "klax", "lost_luggage", "video_cube"]
+)
 def test_row_is_what_ale_says(name: str) -> None:
     assert atari_facts.row(name) in atari_facts.TABLE.read_text()
 

@@ -108,8 +108,7 @@ int pp_arcade_has_action(const pp_arcade *arcade, int action) {
 
 void pp_arcade_load(const pp_arcade *arcade, pp_console *console, uint32_t random_seed) {
   const pp_cartridge *cartridge = arcade->cartridge;
-  pp_console_load(console, cartridge, random_seed);
-  pp_console_set_sticky(console, arcade->sticky);
+  pp_console_load(console, cartridge, random_seed, arcade->sticky);
   // init has checked both
   if (arcade->mode >= 0) (void)pp_console_set_mode(console, cartridge, arcade->mode);
   if (arcade->difficulty < 0) return;

@@ -13,6 +13,9 @@ enum {
   RESET_SWITCH = 1,
   SELECT_SWITCH = 2,
   RIGHT_ACTION = 3,
+  DOWN_ACTION = 5,
+  UP_FIRE_ACTION = 10,
+  LONGEST_CHOICE = 30000,  // frames; where every action sticks, no mode is ever chosen
 };
 
 // what the eighteen actions do: bits up, down, left, right, fire
@@ -178,6 +181,12 @@ static void wait_for_mode(pp_console *c, const pp_cartridge *cart, int frames) {
   c->waited = (uint16_t)(c->waited + frames);
 }
 
+// frames of RESET, after which no action sticks
+static void press_reset(pp_console *c, const pp_cartridge *cart, int frames) {
+  pp_console_idle(c, cart, 0, RESET_SWITCH, frames);
+  c->held_action = 0;
+}
+
 static void press_select(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
   int longer = game->mode_chance ? (int)(pp_mt19937_next(&c->action_random) % 256) : 0;
@@ -189,44 +198,82 @@ static void press_select(pp_console *c, const pp_cartridge *cart) {
   wait_for_mode(c, cart, 1);
 }
 
+// an action that is played like the player's own: the one before it may stick
+static void play_for_mode(pp_console *c, const pp_cartridge *cart, int action) {
+  pp_console_wait(c, action, 1);
+  pp_console_idle(c, cart, c->held_action, 0, 1);
+  ++c->waited;
+}
+
+// a byte of memory, the cartridge's own behind the console's
+static const uint8_t *memory_at(const pp_console *c, int byte) {
+  const int own = sizeof c->machine.ram;
+  return byte < own ? &c->machine.ram[byte] : &c->machine.banks.ram[byte - own];
+}
+
+// let go of the stick after each push, until the byte's bits are as wanted
+static void push_until(pp_console *c, const pp_cartridge *cart, int action, const uint8_t *byte,
+                       unsigned bits, unsigned wanted) {
+  while ((*byte & bits) != wanted && c->waited < LONGEST_CHOICE) {
+    play_for_mode(c, cart, action);
+    play_for_mode(c, cart, 0);
+  }
+}
+
+static void select_in_menu(pp_console *c, const pp_cartridge *cart) {
+  const pp_game *game = cart->game;
+  press_select(c, cart);
+  for (int i = 0; i < PP_MENU_SWITCHES; ++i) {
+    unsigned bit = game->menu_bits[i];
+    push_until(c, cart, DOWN_ACTION, memory_at(c, game->mode_byte), 0xff, PP_MENU_FIRST + i);
+    push_until(c, cart, RIGHT_ACTION, memory_at(c, 0), bit, c->mode >> i & 1 ? bit : 0);
+  }
+}
+
 static void select_cube(pp_console *c, const pp_cartridge *cart) {
   int cube = c->mode / 100, wanted = cube / 10 << 4 | cube % 10;
-  const uint8_t *byte = &c->machine.ram[cart->game->cube_byte];
-  for (int tries = 0; tries < 256 * 60 && *byte != wanted; ++tries) {
-    pp_console_idle(c, cart, RIGHT_ACTION, 0, 1);
-    ++c->waited;
+  const uint8_t *byte = memory_at(c, cart->game->cube_byte);
+  while (*byte != wanted && c->waited < LONGEST_CHOICE) play_for_mode(c, cart, RIGHT_ACTION);
+}
+
+static void select_by_presses(pp_console *c, const pp_cartridge *cart) {
+  const pp_game *game = cart->game;
+  int at = pp_game_mode(game, c->mode);
+  int wanted = game->mode_values ? game->mode_values[at] : c->mode;
+  const uint8_t *byte = memory_at(c, game->mode_byte);
+  for (int i = 0; i < game->mode_wait; ++i) play_for_mode(c, cart, 0);
+  // a program that has no such mode would never get there
+  for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
+    press_select(c, cart);
   }
 }
 
 static void select_mode(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
-  if (game->mode_byte >= 0) {
-    int at = pp_game_mode(game, c->mode);
-    int wanted = game->mode_values ? game->mode_values[at] : c->mode;
-    const uint8_t *byte = &c->machine.ram[game->mode_byte];
-    for (int i = 0; i < game->mode_wait; ++i, ++c->waited) pp_console_act(c, cart, 0, 0);
-    // a program that has no such mode would never get there
-    for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
-      press_select(c, cart);
-    }
+  if (game->menu_bits) {
+    select_in_menu(c, cart);
+  } else if (game->mode_byte >= 0) {
+    select_by_presses(c, cart);
   }
-  pp_console_idle(c, cart, 0, RESET_SWITCH, game->soft);
+  press_reset(c, cart, game->soft);
   if (game->cube_byte && c->mode >= 100) select_cube(c, cart);
+  if (game->menu_bits) {
+    play_for_mode(c, cart, UP_FIRE_ACTION);
+    play_for_mode(c, cart, 0);
+  }
 }
 
 void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
   pp_console_power(c, cart);
   pp_console_idle(c, cart, 0, 0, 60);
-  pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
+  press_reset(c, cart, 4);
   start_score(c, cart);
   c->waited = 0;
   select_mode(c, cart);
-  pp_console_idle(c, cart, 0, RESET_SWITCH, 4);
+  press_reset(c, cart, 4);
   // these are played past the generator of sticky actions
   for (const pp_opening *o = cart->game->start; o && o->frames; ++o) {
-    unsigned pressed = o->action == PP_OPENING_RESET    ? RESET_SWITCH
-                       : o->action == PP_OPENING_SELECT ? SELECT_SWITCH
-                                                        : 0;
+    unsigned pressed = o->action == PP_OPENING_RESET ? RESET_SWITCH : 0;
     pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
   }
 }
@@ -235,10 +282,11 @@ size_t pp_console_size(void) {
   return sizeof(pp_console);
 }
 
-void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_seed) {
+void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_seed, float sticky) {
   memset(c, 0, sizeof *c);
   pp_mt19937_seed(&c->system_random, SYSTEM_SEED);
   pp_mt19937_seed(&c->action_random, random_seed);
+  c->sticky = sticky;
   c->mode = cart->game->modes[0];
 
   // RAM holds chance values when the console is made; the program first runs for sixty frames, none
@@ -265,10 +313,6 @@ int pp_console_set_difficulty(pp_console *c, const pp_cartridge *cart, int diffi
   if (!exists) return PP_ERR_ATARI_DIFFICULTY;
   c->difficulty = (uint8_t)difficulty;
   return 0;
-}
-
-void pp_console_set_sticky(pp_console *c, float probability) {
-  c->sticky = probability;
 }
 
 // ---------------------------------------------------------------------------- play

@@ -35,16 +35,15 @@ typedef struct pp_console {
 size_t pp_console_size(void);
 
 // power up with a cartridge, as ALE's loadROM does, one full reset included; the mode is the
-// game's first, the difficulty 0, no action sticks
-void pp_console_load(pp_console *console, const pp_cartridge *cartridge, uint32_t random_seed);
+// game's first, the difficulty 0; sticky: the probability that the action before is repeated
+// instead of another, anew in every frame
+void pp_console_load(pp_console *console, const pp_cartridge *cartridge, uint32_t random_seed,
+                     float sticky);
 
 // choose the mode or difficulty that the next pp_console_reset_game starts with; negative status
 // if the game has no such one
 int pp_console_set_mode(pp_console *console, const pp_cartridge *cartridge, int mode);
 int pp_console_set_difficulty(pp_console *console, const pp_cartridge *cartridge, int difficulty);
-
-// repeat the previous action with this probability, anew in every frame
-void pp_console_set_sticky(pp_console *console, float probability);
 
 // start a new game
 void pp_console_reset_game(pp_console *console, const pp_cartridge *cartridge);

@@ -7,12 +7,14 @@
 
 #include "rule.h"
 
-// an action and the number of frames that it is held; two more than players have are to press the
-// switches RESET and SELECT
-enum { PP_OPENING_RESET = 40, PP_OPENING_SELECT = 41 };
+// an action and the number of frames that it is held; one more than players have is to press RESET
+enum { PP_OPENING_RESET = 40 };
 typedef struct pp_opening {
   uint16_t action, frames;
 } pp_opening;
+
+// a menu's switches, and the row of the first
+enum { PP_MENU_SWITCHES = 4, PP_MENU_FIRST = 2 };
 
 typedef struct pp_game {
   const char *name;       // as ale-py spells it
@@ -25,8 +27,8 @@ typedef struct pp_game {
   int mode_count;
 
   // A mode is chosen by holding SELECT for select_frames, waiting one, and looking at a byte of
-  // RAM, until that holds the mode; then RESET is held for `soft` frames.
-  int mode_byte;               // address in RAM; -1: SELECT is never pressed
+  // memory, until that holds the mode; then RESET is held for `soft` frames.
+  int mode_byte;               // address in RAM, from 128 on in the cartridge's; -1: none is chosen
   uint8_t mode_mask;           // bits of it that tell the mode
   const uint8_t *mode_values;  // what they are in each mode; null: the mode's number
   int mode_wait;               // frames before the first look
@@ -35,8 +37,13 @@ typedef struct pp_game {
   // draws for a second frame of waiting
   bool mode_chance;
   // A mode of Video Cube is 100 times a cube, and a way to play it. After RESET the stick is held
-  // to the right until this byte of RAM holds the cube as two decimal digits; 0: there is none
+  // to the right until this byte of RAM holds the cube as two decimal digits; 0: there is none. As
+  // all that is played with the stick here, these actions count as the player's and may stick
   int cube_byte;
+  // The modes of Double Dunk are four switches in a menu, which one press of SELECT opens: bits of
+  // byte 0 in RAM. The stick goes down until mode_byte holds the switch's row, and right until its
+  // bit is the mode's; after RESET a shot is played. null: there is no menu
+  const uint8_t *menu_bits;
 
   const pp_opening *start;  // played after the last RESET, ended by 0 frames; null: nothing
 } pp_game;
