@@ -298,14 +298,26 @@ int32_t pp_pool_in_flight(const pp_pool *pool) {
   return pp_pool_count(pool);
 }
 
-int32_t pp_pool_is_flying(const pp_pool *pool, int32_t env_id) {
-  return env_id >= 0 && env_id < pool->fleet.num_envs ? pool->flying[env_id] : PP_ERR_ARGUMENT;
+/* whether one environment may be asked about, for which the lock is taken: in a forked child it may
+ * be another thread's for ever */
+static int32_t check_question(const pp_pool *pool, int32_t env_id) {
+  int32_t status = pp_pool_check(pool, NULL);
+  if (status < 0) return status;
+  return env_id >= 0 && env_id < pool->fleet.num_envs ? PP_OK : PP_ERR_ARGUMENT;
+}
+
+int32_t pp_pool_is_flying(pp_pool *pool, int32_t env_id) {
+  int32_t status = check_question(pool, env_id);
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  status = pool->flying[env_id];
+  pthread_mutex_unlock(&pool->lock);
+  return status;
 }
 
 int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id) {
-  int32_t status = pp_pool_check(pool, NULL);
+  int32_t status = check_question(pool, env_id);
   if (status < 0) return status;
-  if (env_id < 0 || env_id >= pool->fleet.num_envs) return PP_ERR_ARGUMENT;
   pthread_mutex_lock(&pool->lock);
   status = pool->flying[env_id] ? PP_ERR_STATE : pp_fleet_needs_reset(&pool->fleet, env_id);
   pthread_mutex_unlock(&pool->lock);

@@ -523,6 +523,7 @@ TEST(a_forked_child_has_no_pool_but_can_make_one) {
     bad += pp_pool_recv(c.pool, c.fresh, 0, &c.error) != PP_ERR_FORKED;
     bad += pp_pool_step(c.pool, NULL, 16, zeros, PP_INT64, c.fresh, &c.error) != PP_ERR_FORKED;
     bad += pp_pool_needs_reset(c.pool, 0) != PP_ERR_FORKED;
+    bad += pp_pool_is_flying(c.pool, 0) != PP_ERR_FORKED;
     bad += strstr(c.error.text, "parent") == NULL;
     pp_pool_close(c.pool);
     pp_pool_destroy(c.pool);
