@@ -1,4 +1,4 @@
-/* Pools: making them, sharing their environments out over nodes, and taking them down. */
+/* Pools: making them and taking them down. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

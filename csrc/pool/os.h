@@ -45,6 +45,8 @@ int pp_os_thread_leave(const int32_t *taken, int32_t count);
 /* the core this thread runs on, -1 when unknown */
 int32_t pp_os_current_cpu(void);
 
+/* --------------------------------------------------------------------------------- os_fork.c -- */
+
 /* counts forks: a child sees another value than its parent did */
 uint32_t pp_os_fork_generation(void);
 

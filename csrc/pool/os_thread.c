@@ -1,4 +1,4 @@
-/* Threads: starting them, keeping them on cores, and noticing a fork. */
+/* Threads: starting them, and keeping them on cores. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "../include/pp_env.h"
 #include "os.h"
@@ -128,25 +127,3 @@ int32_t pp_os_current_cpu(void) {
 }
 
 #endif
-
-/* ------------------------------------------------------------------------------------ fork -- */
-
-/* written by the only thread of a fresh child, read by any thread; relaxed, as nothing else is
- * published with it */
-static _Atomic uint32_t fork_generation;
-static int has_no_counter;  // set once, before any reader passes pthread_once
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-
-static void count_fork(void) {
-  atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed);
-}
-
-static void register_counter(void) {
-  has_no_counter = pthread_atfork(NULL, NULL, count_fork) != 0;
-}
-
-uint32_t pp_os_fork_generation(void) {
-  pthread_once(&fork_once, register_counter);
-  if (has_no_counter) return (uint32_t)getpid();
-  return atomic_load_explicit(&fork_generation, memory_order_relaxed);
-}

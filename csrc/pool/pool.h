@@ -1,4 +1,4 @@
-/* The pool's inside: what create.c, send.c, recv.c, snapshot.c and its lanes share. */
+/* The pool's inside: what the files of its calls and its lanes share. */
 #ifndef PP_POOL_POOL_H
 #define PP_POOL_POOL_H
 
@@ -78,6 +78,13 @@ int pp_pool_check(const pp_pool *pool, pp_error *error);
 
 /* the same for calls that need the environments themselves */
 int pp_pool_check_here(const pp_pool *pool, pp_error *error);
+
+/* refuses an environment that can't be read or written now, because it is in flight or elsewhere */
+int pp_pool_check_rest_locked(const pp_pool *pool, int32_t env_id, pp_error *error);
+
+/* Says what an environment can't be ("saved") and why: what its callback said when it failed, once,
+ * so that a later failure without a text does not repeat it. Returns status */
+int pp_pool_tell(pp_fleet *fleet, int32_t env_id, int status, const char *what, pp_error *error);
 
 /* refuses memory that no batch of this pool can lie in */
 int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error);

@@ -1,4 +1,4 @@
-/* Snapshots: the bytes that restore one environment, and how it looks while it is at rest. */
+/* Snapshots: the bytes that restore one environment. */
 #include <stddef.h>
 #include <string.h>
 
@@ -84,28 +84,7 @@ static uint64_t identity(const pp_fleet *fleet) {
   return sum;
 }
 
-/* what a callback said when it failed, once: a later failure without a text must not repeat it */
-static int tell(pp_fleet *fleet, int32_t env_id, int status, const char *what, pp_error *error) {
-  char *text = fleet->errors[env_id].text;
-  pp_error_set(error, status, "environment %d can't be %s: %s", env_id, what, text);
-  text[0] = '\0';
-  return status;
-}
-
 /* --------------------------------------------------------------------------------- saving -- */
-
-/* an environment can be read and written only while it is at rest */
-static int check_rest_locked(const pp_pool *pool, int32_t env_id, pp_error *error) {
-  if (env_id < 0 || env_id >= pool->fleet.num_envs) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d: choose 0 to %d", env_id,
-                        pool->fleet.num_envs - 1);
-  }
-  if (pool->flying[env_id]) {
-    return pp_error_set(error, PP_ERR_STATE,
-                        "environment %d is in flight: receive its result first", env_id);
-  }
-  return pp_pool_check_here(pool, error);
-}
 
 static size_t returns_bytes(const pp_fleet *fleet) {
   return sizeof(double) * (size_t)fleet->num_players;
@@ -164,12 +143,12 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  status = check_rest_locked(pool, env_id, error);
+  status = pp_pool_check_rest_locked(pool, env_id, error);
   if (status >= 0) {
     own = own_room(fleet, env_id);
     room = (int64_t)(sizeof(snapshot_head) + returns_bytes(fleet)) + own;
     if (own < 0) {
-      status = tell(fleet, env_id, (int)own, "saved", error);
+      status = pp_pool_tell(fleet, env_id, (int)own, "saved", error);
     } else if (!bytes) {
       status = room;
     } else if (size != room) {
@@ -253,7 +232,7 @@ static int load_all(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
     if (status < 0) {
       // half a state is none
       fleet->phase[env_ids[i]] = PP_FRESH;
-      return tell(fleet, env_ids[i], status, "restored", error);
+      return pp_pool_tell(fleet, env_ids[i], status, "restored", error);
     }
   }
   return PP_OK;
@@ -272,77 +251,10 @@ int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
   // held throughout, so that nobody sends one of them between the checks and the loads
   pthread_mutex_lock(&pool->lock);
   for (int32_t i = 0; i < count && status >= 0; i++) {
-    status = check_rest_locked(pool, env_ids[i], error);
+    status = pp_pool_check_rest_locked(pool, env_ids[i], error);
     if (status >= 0) status = check_snapshot(fleet, env_ids[i], snapshots[i], sizes[i], error);
   }
   if (status >= 0) status = load_all(fleet, env_ids, count, snapshots, sizes, error);
-  pthread_mutex_unlock(&pool->lock);
-  return status;
-}
-
-/* -------------------------------------------------------------------------------- looking -- */
-
-/* an environment between its first reset and a failure has something to show */
-static int check_sight_locked(const pp_pool *pool, int32_t env_id, pp_error *error) {
-  int status = check_rest_locked(pool, env_id, error);
-  if (status < 0 || pool->fleet.phase[env_id] != PP_FRESH) return status;
-  return pp_error_set(error, PP_ERR_STATE,
-                      "environment %d is not reset: there is nothing to see before it is", env_id);
-}
-
-int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error *error) {
-  int status = pp_pool_check(pool, error);
-  pp_fleet *fleet = &pool->fleet;
-
-  if (status < 0) return status;
-  pthread_mutex_lock(&pool->lock);
-  status = check_sight_locked(pool, env_id, error);
-  if (status >= 0 && !fields) {
-    status = pp_error_set(error, PP_ERR_ARGUMENT, "fields are null: give one address for each");
-  } else if (status >= 0) {
-    status = fleet->def->observe(&fleet->envs[env_id], fields, 0);
-    if (status < 0) tell(fleet, env_id, status, "observed", error);
-  }
-  pthread_mutex_unlock(&pool->lock);
-  return status;
-}
-
-int pp_pool_render(pp_pool *pool, int32_t env_id, pp_image *image, pp_error *error) {
-  int status = pp_pool_check(pool, error);
-  pp_fleet *fleet = &pool->fleet;
-
-  if (status < 0) return status;
-  pthread_mutex_lock(&pool->lock);
-  status = check_rest_locked(pool, env_id, error);
-  if (status >= 0 && !fleet->def->render) {
-    status = pp_error_set(error, PP_ERR_STATE, "%s draws no pictures", fleet->def->id);
-  } else if (status >= 0 && !image) {
-    status = pp_error_set(error, PP_ERR_ARGUMENT, "image is null: give the address of a pp_image");
-  } else if (status >= 0) {
-    status = fleet->def->render(&fleet->envs[env_id], image);
-    if (status < 0) tell(fleet, env_id, status, "drawn", error);
-  }
-  pthread_mutex_unlock(&pool->lock);
-  return status;
-}
-
-int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error) {
-  int status = pp_pool_check(pool, error);
-  pp_fleet *fleet = &pool->fleet;
-
-  if (status < 0) return status;
-  pthread_mutex_lock(&pool->lock);
-  status = check_sight_locked(pool, env_id, error);
-  if (status >= 0 && !target) {
-    status = pp_error_set(error, PP_ERR_ARGUMENT, "address 0: give the address of an object");
-  } else if (status >= 0 && !fleet->def->expose) {
-    status =
-        pp_error_set(error, PP_ERR_STATE,
-                     "%s keeps its simulation to itself: use observe or get_state", fleet->def->id);
-  } else if (status >= 0) {
-    status = fleet->def->expose(&fleet->envs[env_id], target);
-    if (status < 0) tell(fleet, env_id, status, "exposed", error);
-  }
   pthread_mutex_unlock(&pool->lock);
   return status;
 }

@@ -1,0 +1,26 @@
+/* Forks: noticing that this process is another than it was. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <unistd.h>
+
+#include "os.h"
+
+/* written by the only thread of a fresh child, read by any thread; relaxed, as nothing else is
+ * published with it */
+static _Atomic uint32_t fork_generation;
+static int has_no_counter;  // set once, before any reader passes pthread_once
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void count_fork(void) {
+  atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed);
+}
+
+static void register_counter(void) {
+  has_no_counter = pthread_atfork(NULL, NULL, count_fork) != 0;
+}
+
+uint32_t pp_os_fork_generation(void) {
+  pthread_once(&fork_once, register_counter);
+  if (has_no_counter) return (uint32_t)getpid();
+  return atomic_load_explicit(&fork_generation, memory_order_relaxed);
+}
