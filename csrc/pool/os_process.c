@@ -102,6 +102,13 @@ static int is_gone(const watched *other) {
   return kill(other->pid, 0) != 0 && errno == ESRCH;
 }
 
+/* asks the processes of this one's group to end, if it leads one: those that it has started */
+static void end_group(void) {
+  if (getpgrp() != getpid()) return;
+  signal(SIGTERM, SIG_IGN);
+  kill(0, SIGTERM);
+}
+
 static void *wait_and_end(void *arg) {
   watched other = *(watched *)arg;
   const struct timespec nap = {0, LOOK_EVERY};
@@ -111,6 +118,7 @@ static void *wait_and_end(void *arg) {
   if (told != 1) {
     while (!is_gone(&other)) nanosleep(&nap, NULL);
   }
+  end_group();
   _exit(0);
 }
 

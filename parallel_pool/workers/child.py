@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NoReturn
 
+from parallel_pool.workers import remains
 from parallel_pool.workers.wire import Dumps, Fragile, Wire, by_value, to_creator
 
 Load = Callable[[], tuple[Callable[[Wire, Any], None], Any]]
@@ -106,6 +107,11 @@ def run_python(module: str, told: int, wire: int, name: str, **options: Any) -> 
     return process.pid
 
 
+def exitcode(ended: os.waitid_result) -> int:
+    """Returns how a process ended, -N if signal N killed it."""
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
 @contextlib.contextmanager
 def blocked(signals: set[signal.Signals]) -> Iterator[None]:
     """Holds signals up; a process that is started meanwhile holds them up too."""
@@ -182,6 +188,7 @@ def run(wire: Wire, load: Load, dumps: Dumps) -> int:
     exception or None if it can't travel, traceback as text).
     """
     try:
+        remains.lead()
         follow(wire.maker())
         target, argument = load()
         target(wire, argument)

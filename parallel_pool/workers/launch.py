@@ -12,12 +12,14 @@
 With the first two nothing imports `__main__` again: notebooks, scripts without an
 `if __name__ == "__main__"`, and `python -` work, for cloudpickle takes along what `__main__`
 defines. A worker has the creator's import path, arguments, environment variables, folder and
-interpreter flags, inherits stdout and stderr, and finds stdin empty. It ignores Ctrl-C, which goes
-to all processes of a terminal: the creator decides what comes of it.
+interpreter flags, inherits stdout and stderr, and finds stdin empty. It ignores Ctrl-C and has no
+terminal that could send it: the creator decides what comes of it. It leads a process group, which
+ends with it if it dies: see `remains`.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
 import os
@@ -32,7 +34,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
-from parallel_pool.workers import child, zygote
+from parallel_pool.workers import child, remains, zygote
+from parallel_pool.workers.remains import Remains
 from parallel_pool.workers.wire import Dumps, Wire, by_reference, by_value, wait
 
 METHODS = ("forkserver", "spawn", "fork")
@@ -187,6 +190,7 @@ def _forget_workers() -> None:
         worker._waiting = 0
         worker.let_go()
     _workers.clear()
+    _remains.clear()
 
 
 os.register_at_fork(after_in_child=_forget_workers)
@@ -206,14 +210,48 @@ class OwnChild:
             ended = os.waitid(*self._who, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 return None
-            code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+            code = child.exitcode(ended)
+            if code:
+                _remains[self._pid] = Remains(self._pid)
             os.waitid(*self._who, os.WEXITED | os.WNOHANG)
+            if code:
+                _end_remains(self._pid)
         except ChildProcessError:
             return zygote.UNKNOWN
         return code
 
     def kill(self, number: int) -> None:
         os.kill(self._pid, number)
+
+
+# by process id: what children of this process have left that died
+_remains: dict[int, Remains] = {}
+
+
+def _end_remains(pid: int) -> None:
+    left = _remains.get(pid)
+    if left is None or left.are_gone():
+        _remains.pop(pid, None)
+        return
+    try:
+        threading.Thread(target=_wait_for, args=(pid, left), name="pp-remains", daemon=True).start()
+    except RuntimeError:  # there are too many threads, or Python ends
+        _wait_for(pid, left)
+
+
+def _wait_for(pid: int, left: Remains) -> None:
+    # what arrives here would not wake the main thread, and Ctrl-C would be late
+    with child.blocked(signal.valid_signals()):
+        while not left.are_gone():
+            time.sleep(remains.LOOK)
+    _remains.pop(pid, None)
+
+
+@atexit.register
+def _end_all_remains() -> None:
+    """Before Python ends, for it waits for no thread of these."""
+    for pid, left in list(_remains.items()):
+        _wait_for(pid, left)
 
 
 # -------------------------------------------------------------------------------------- start --

@@ -22,7 +22,8 @@ import time
 import weakref
 from typing import IO, Any, NoReturn
 
-from parallel_pool.workers import child
+from parallel_pool.workers import child, remains
+from parallel_pool.workers.remains import Remains
 from parallel_pool.workers.wire import Wire, by_reference
 
 # imported once for all workers; who lacks one of them will say so
@@ -264,6 +265,10 @@ class Nursery:
         self._control = control
         # by process id
         self._numbers: dict[int, int] = {}
+        # by process id
+        self._remains: dict[int, Remains] = {}
+        # nobody asks any more how they ended
+        self._is_over = False
         self._alarm, alarm = socket.socketpair()
         self._alarm.setblocking(False)
         alarm.setblocking(False)
@@ -279,31 +284,52 @@ class Nursery:
         poll.register(self._alarm.fileno(), select.POLLIN)
         try:
             while True:
-                ready = {fd for fd, _ in poll.poll()}
+                look = remains.LOOK * 1000 if self._remains else None
+                ready = {fd for fd, _ in poll.poll(look)}
                 if self._alarm.fileno() in ready:
                     self._reap()
                 if self._control.fileno() in ready:
                     asked, fds = self._control.recv()
                     self._answer(asked, fds)
-        except EOFError:
-            pass
+                self._look()
+        except (EOFError, ConnectionError):
+            with contextlib.suppress(Exception):
+                self._end()
         finally:
             os._exit(0)
+
+    def _end(self) -> None:
+        """Sees to what is left of children, who end as this does, with the creator."""
+        self._is_over = True
+        end = time.monotonic() + NEWS
+        while (self._numbers or self._remains) and time.monotonic() < end:
+            self._reap()
+            self._look()
+            select.select([self._alarm], [], [], remains.LOOK)
 
     def _reap(self) -> None:
         with contextlib.suppress(BlockingIOError):
             self._alarm.recv(4096)
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if not pid:
+            if ended is None:
                 return
+            pid, code = ended.si_pid, child.exitcode(ended)
             # none of ours: what a library left while it was imported
             number = self._numbers.pop(pid, None)
-            if number is not None:
-                self._control.send(("ended", number, os.waitstatus_to_exitcode(status)))
+            if number is not None and (code or self._is_over):
+                self._remains[pid] = Remains(pid)
+            os.waitpid(pid, 0)
+            if number is not None and not self._is_over:
+                self._control.send(("ended", number, code))
+
+    def _look(self) -> None:
+        for pid, left in list(self._remains.items()):
+            if left.are_gone():
+                del self._remains[pid]
 
     def _answer(self, asked: Any, fds: list[int]) -> None:
         if asked[0] == "kill":

@@ -1,0 +1,126 @@
+"""Processes that environments start themselves: they end with a worker that dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parallel_pool.workers.launch import METHODS
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.toys import Counting, kill
+from tests.patience import has_ended, wait_for
+from tests.programs import Program
+
+pytestmark = pytest.mark.usefixtures("alarm")
+
+Start = Callable[..., Program]
+
+SLEEPS = ["sleep", "1000"]
+# whatever is told to them, but SIGKILL; they say when they are ready
+STUBBORN = ["sh", "-c", "trap '' TERM; echo ready; while true; do sleep 1; done"]
+TIDY = ["sh", "-c", 'trap "touch $0; kill %1; exit" TERM; sleep 1000 & echo ready; wait']
+
+
+class Starting(Counting):
+    """Starts a program, as a game that runs in a process of its own."""
+
+    def __init__(self, *command: str) -> None:
+        super().__init__()
+        # not what a test's output is read from
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if command[0] == "sh":
+            assert self.process.stdout is not None
+            assert self.process.stdout.readline() == b"ready\n"
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+
+def starting(command: list[str], **options: Any) -> ProcessPool:
+    return ProcessPool([lambda: Starting(*command)] * 4, num_workers=2, **options)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_they_end_with_a_worker_that_is_killed(method: str) -> None:
+    with starting(SLEEPS, start_method=method) as pool:
+        pids = pool.get_attr("pid")
+        kill(pool, 1)
+        wait_for(lambda: all(map(has_ended, pids[2:])))
+        # those of another worker are its own
+        assert not any(map(has_ended, pids[:2]))
+    for pid in pids[:2]:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("method", ["forkserver", "fork"])
+def test_those_that_do_not_listen_are_killed(method: str) -> None:
+    with starting(STUBBORN, start_method=method) as pool:
+        pids = pool.get_attr("pid")
+        kill(pool, 1)
+        wait_for(lambda: all(map(has_ended, pids[2:])))
+        assert not any(map(has_ended, pids[:2]))
+        kill(pool, 0)
+    wait_for(lambda: all(map(has_ended, pids)))
+
+
+@pytest.mark.parametrize("method", ["forkserver", "fork"])
+def test_they_may_clean_up(method: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    with starting([*TIDY, str(trace)], start_method=method) as pool:
+        pids = pool.get_attr("pid")
+        kill(pool, 1)
+        wait_for(trace.exists)
+        wait_for(lambda: all(map(has_ended, pids[2:])))
+        kill(pool, 0)
+
+
+def test_what_a_worker_leaves_that_ends_well_is_the_environments_own() -> None:
+    with starting(SLEEPS, start_method="fork") as pool:
+        pids = pool.get_attr("pid")
+    assert not any(map(has_ended, pids))
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+STARTS = """
+import subprocess
+
+class Starting(Env):
+    def __init__(self):
+        super().__init__()
+        null = subprocess.DEVNULL
+        subprocess.Popen(["sh", "-c", WHAT], stdout=null, stderr=null)
+
+WHAT = sys.argv[2]
+pool = ProcessPool([Starting] * 2, num_workers=2, start_method=sys.argv[1])
+print(len(others()), flush=True)
+"""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_they_end_with_the_creator(program: Start, method: str) -> None:
+    """`Program.end` fails when one of its processes is left."""
+    script = STARTS + "os.kill(os.getpid(), signal.SIGKILL)"
+    done = program(script, method, "exec sleep 1000").end()
+    assert (done.code, done.out, done.err) == (-9, "4\n", "")
+
+
+def test_stubborn_ones_end_with_the_creator(program: Start) -> None:
+    script = STARTS + "os.kill(os.getpid(), signal.SIGKILL)"
+    what = "trap '' TERM; while true; do sleep 1; done"
+    assert program(script, "forkserver", what).end().code == -9
+
+
+def test_stubborn_ones_end_with_a_program_that_ends_itself(program: Start) -> None:
+    """Its threads are not waited for, and what they wait for is."""
+    script = STARTS + "for w in pool._crew._workers: os.kill(w.pid, signal.SIGKILL)"
+    what = "trap '' TERM; while true; do sleep 1; done"
+    for method in ("fork", "spawn"):
+        assert program(script, method, what).end().code == 0
