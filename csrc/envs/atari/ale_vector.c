@@ -266,7 +266,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
   const hall *shared = env->shared;
-  const play *self = env->state;
+  play *self = env->state;
   if (rows[OBS]) pp_film_show(&self->film, &shared->camera, rows[OBS]);
   if (rows[LIVES]) *(int32_t *)rows[LIVES] = pp_cabinet_lives(&self->cabinet);
   if (rows[FRAMES]) *(int32_t *)rows[FRAMES] = (int32_t)self->cabinet.frames;

@@ -16,6 +16,7 @@
 #include "console.h"
 #include "pp_env.h"
 #include "screen.h"
+#include "stack.h"
 
 // ----------------------------------------------------------------------------- constants
 
@@ -169,8 +170,8 @@ typedef struct play {
   uint8_t frames[];
 } play;
 
-static uint8_t *frame_at(const shared_data *shared, play *self, int32_t i) {
-  return self->frames + shared->screen->frame_bytes * (size_t)i;
+static pp_stack stack_of(const shared_data *shared, play *self) {
+  return (pp_stack){self->frames, &self->oldest, shared->stack_num, shared->screen->frame_bytes};
 }
 
 // ------------------------------------------------------------------------------- console
@@ -187,20 +188,8 @@ static void power_up(const shared_data *shared, play *self, uint32_t seed) {
 
 // Replaces the oldest frame by one of the last screen, pooled with the one before (nullable).
 static void push_frame(const shared_data *shared, play *self, const uint8_t *before) {
-  uint8_t *frame = frame_at(shared, self, self->oldest);
   const uint8_t *last = pp_console_draw(&self->console, shared->arcade.cartridge);
-  pp_screen_frame(shared->screen, last, before, frame);
-  self->oldest = (self->oldest + 1) % shared->stack_num;
-}
-
-// Replaces the oldest frame by the newest.
-static void push_newest_again(const shared_data *shared, play *self) {
-  int32_t newest = (self->oldest + shared->stack_num - 1) % shared->stack_num;
-  uint8_t *frame = frame_at(shared, self, self->oldest);
-  if (newest != self->oldest) {
-    memcpy(frame, frame_at(shared, self, newest), shared->screen->frame_bytes);
-  }
-  self->oldest = (self->oldest + 1) % shared->stack_num;
+  pp_screen_frame(shared->screen, last, before, pp_stack_push(stack_of(shared, self)));
 }
 
 // ------------------------------------------------------------------------------- episodes
@@ -247,7 +236,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   new_game |= play_opening(shared, self, noops);
   push_frame(shared, self, NULL);
   for (int32_t i = 1; new_game && i < shared->stack_num; i++) {
-    push_newest_again(shared, self);
+    pp_stack_push_again(stack_of(shared, self));
   }
   self->lives = pp_console_lives(&self->console);
   self->reward = 0;
@@ -280,7 +269,7 @@ static int play_frames(const shared_data *shared, play *self, int button) {
   // a game that ends early shows its last frame alone, or none at all if it ended before the last
   // two; no frame at all repeats the picture as well
   if (left > 1 || shared->frame_skip == 0) {
-    push_newest_again(shared, self);
+    pp_stack_push_again(stack_of(shared, self));
   } else {
     push_frame(shared, self, left == 0 && shared->frame_skip > 1 ? before : NULL);
   }
@@ -319,12 +308,7 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
   const shared_data *shared = env->shared;
   play *self = env->state;
-  if (rows[OBS]) {
-    size_t frame_bytes = shared->screen->frame_bytes;
-    size_t tail = frame_bytes * (size_t)(shared->stack_num - self->oldest);
-    memcpy(rows[OBS], frame_at(shared, self, self->oldest), tail);
-    memcpy((uint8_t *)rows[OBS] + tail, self->frames, frame_bytes * (size_t)self->oldest);
-  }
+  if (rows[OBS]) pp_stack_copy(stack_of(shared, self), rows[OBS]);
   if (rows[LIVES]) *(int32_t *)rows[LIVES] = self->lives;
   if (rows[RAW_REWARD]) *(float *)rows[RAW_REWARD] = (float)self->reward;
   if (rows[GAME_OVER]) *(int32_t *)rows[GAME_OVER] = pp_console_game_over(&self->console);

@@ -1,9 +1,10 @@
-// film.c: pooling over the ends of episodes, the ring of pictures, and its layout for Python.
+// film.c: pooling over the ends of episodes, the stack of pictures, and its layout for Python.
 #include "film.h"
 
 #include <string.h>
 
 #include "resize.h"
+#include "stack.h"
 
 static size_t screen_bytes(const pp_camera *camera) {
   return (size_t)camera->screen->rows * PP_SCREEN_WIDTH;
@@ -15,38 +16,21 @@ size_t pp_film_bytes(const pp_camera *camera) {
   return sizeof(pp_film) + camera->screen->frame_bytes * frames;
 }
 
-// ---------------------------------------------------------------------------- the ring
+// ---------------------------------------------------------------------------- the stack
 
-static const uint8_t *frame_at(const pp_film *film, const pp_camera *camera, int32_t i) {
-  return film->frames + camera->screen->frame_bytes * (size_t)i;
-}
-
-static const uint8_t *newest(const pp_film *film, const pp_camera *camera) {
-  return frame_at(film, camera, (film->oldest + camera->stack - 1) % camera->stack);
-}
-
-// the frame to write, in the place of the oldest
-static uint8_t *push(pp_film *film, const pp_camera *camera) {
-  uint8_t *frame = film->frames + camera->screen->frame_bytes * (size_t)film->oldest;
-  film->oldest = (film->oldest + 1) % camera->stack;
-  return frame;
-}
-
-static void push_again(pp_film *film, const pp_camera *camera) {
-  const uint8_t *last = newest(film, camera);
-  uint8_t *frame = push(film, camera);
-  if (frame != last) memcpy(frame, last, camera->screen->frame_bytes);
+static pp_stack stack_of(pp_film *film, const pp_camera *camera) {
+  return (pp_stack){film->frames, &film->oldest, camera->stack, camera->screen->frame_bytes};
 }
 
 // where to make a frame, plane by plane, before it is added
 static uint8_t *draft(pp_film *film, const pp_camera *camera) {
-  int32_t i = camera->screen->planes > 1 ? camera->stack : film->oldest;
-  return film->frames + camera->screen->frame_bytes * (size_t)i;
+  if (camera->screen->planes == 1) return pp_stack_oldest(stack_of(film, camera));
+  return film->frames + camera->screen->frame_bytes * (size_t)camera->stack;
 }
 
 // adds the draft, with red, green and blue of each pixel side by side
 static void push_draft(pp_film *film, const pp_camera *camera) {
-  uint8_t *frame = push(film, camera);
+  uint8_t *frame = pp_stack_push(stack_of(film, camera));
   if (camera->screen->planes == 1) return;
   const size_t pixels = camera->screen->frame_bytes / PP_SCREEN_MAX_PLANES;
   const uint8_t *planes = draft(film, camera);
@@ -66,7 +50,8 @@ void pp_film_start(pp_film *film, const pp_camera *camera, const uint8_t *screen
   film->is_pair = 0;
   pp_screen_frame(camera->screen, screen, NULL, draft(film, camera));
   push_draft(film, camera);
-  for (int32_t i = 1; !camera->pads_zero && i < camera->stack; i++) push_again(film, camera);
+  if (camera->pads_zero) return;
+  for (int32_t i = 1; i < camera->stack; i++) pp_stack_push_again(stack_of(film, camera));
 }
 
 void pp_film_take_first(pp_film *film, const pp_camera *camera, const uint8_t *screen) {
@@ -87,7 +72,7 @@ void pp_film_take_last(pp_film *film, const pp_camera *camera, const uint8_t *sc
 // The wrapper pools in place, so the picture of the step before is pooled once more.
 void pp_film_cut(pp_film *film, const pp_camera *camera, bool has_first) {
   if (!has_first) {
-    push_again(film, camera);
+    pp_stack_push_again(stack_of(film, camera));
     return;
   }
   const pp_screen *screen = camera->screen;
@@ -110,16 +95,14 @@ void pp_film_cut(pp_film *film, const pp_camera *camera, bool has_first) {
 
 // ---------------------------------------------------------------------------- showing them
 
-void pp_film_show(const pp_film *film, const pp_camera *camera, void *row) {
-  const size_t all = camera->screen->frame_bytes * (size_t)camera->stack;
-  const size_t newer = camera->screen->frame_bytes * (size_t)film->oldest;
-  const uint8_t *oldest = film->frames + newer;
+void pp_film_show(pp_film *film, const pp_camera *camera, void *row) {
   if (!camera->scales) {
-    memcpy(row, oldest, all - newer);
-    memcpy((uint8_t *)row + (all - newer), film->frames, newer);
+    pp_stack_copy(stack_of(film, camera), row);
     return;
   }
+  const size_t all = camera->screen->frame_bytes * (size_t)camera->stack;
+  const size_t newer = camera->screen->frame_bytes * (size_t)film->oldest;
   float *values = row;
-  for (size_t i = 0; i < all - newer; i++) *values++ = camera->scaled[oldest[i]];
+  for (size_t i = newer; i < all; i++) *values++ = camera->scaled[film->frames[i]];
   for (size_t i = 0; i < newer; i++) *values++ = camera->scaled[film->frames[i]];
 }

@@ -49,6 +49,6 @@ void pp_film_take_last(pp_film *film, const pp_camera *camera, const uint8_t *sc
 void pp_film_cut(pp_film *film, const pp_camera *camera, bool has_first);
 
 // writes the observation
-void pp_film_show(const pp_film *film, const pp_camera *camera, void *row);
+void pp_film_show(pp_film *film, const pp_camera *camera, void *row);
 
 #endif  // PP_ENVS_ATARI_FILM_H_
