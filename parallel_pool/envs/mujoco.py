@@ -129,7 +129,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     """Returns the options by our own names, with the model of `xml_file` loaded.
 
     Raises:
-        MissingDependencyError: mujoco, or Gymnasium's model files, are not installed.
+        MissingDependencyError: mujoco is not installed, or lacks what is called.
         OSError: there is no such file.
         TypeError, ValueError: a range is none, or MuJoCo refuses the file.
     """
@@ -225,7 +225,10 @@ def find_file(xml_file: str) -> Path:
     # pathlib has no answer to an unknown user
     path = Path(os.path.expanduser(xml_file)) if is_path else assets() / xml_file
     if not path.is_file():
-        raise OSError(f"xml_file={xml_file!r}: File {path} does not exist")
+        raise OSError(
+            f"xml_file={xml_file!r}: File {path} does not exist: give a path that begins with '/',"
+            " '.' or '~', or the name of a model of Gymnasium's"
+        )
     return path
 
 

@@ -225,7 +225,7 @@ def resident() -> int:
         ("./missing.xml", OSError, "missing.xml"),
         ("no_model_of_gymnasium.xml", OSError, "assets/no_model_of_gymnasium.xml"),
         ("/", OSError, "/"),
-        ("", OSError, "does not exist"),
+        ("", OSError, "does not exist: give a path that begins with"),
         (b"ant.xml", TypeError, "xml_file"),
         (None, TypeError, "xml_file"),
         (7, TypeError, "xml_file"),
