@@ -152,6 +152,12 @@ void pp_pool_refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count)
   if (pool->ops.refuse_locked) pool->ops.refuse_locked(pool, env_ids, count);
 }
 
+/* Another thread may be waiting for something to be in flight. All are woken, for threads that wait
+ * for an answer of a worker process sleep there too, and one of them might be taken for it. */
+static void tell_receiver(pp_pool *pool) {
+  pp_gate_wake(pool->caller, INT32_MAX);
+}
+
 int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                  int32_t dtype, pp_error *error) {
   int32_t place = pp_pool_check(pool, error);
@@ -165,8 +171,7 @@ int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const voi
     pp_pool_refuse_locked(pool, env_ids, count);
   }
   pthread_mutex_unlock(&pool->lock);
-  // another thread may be waiting for something to be in flight
-  if (place >= 0) pp_gate_wake(pool->caller, 1);
+  if (place >= 0) tell_receiver(pool);
   return place < 0 ? place : PP_OK;
 }
 
@@ -256,6 +261,6 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
     pp_pool_refuse_locked(pool, env_ids, count);
   }
   pthread_mutex_unlock(&pool->lock);
-  if (status >= 0) pp_gate_wake(pool->caller, 1);
+  if (status >= 0) tell_receiver(pool);
   return status;
 }
