@@ -77,7 +77,7 @@ def serve(wire: Wire, task: Task) -> None:
                 envs.append(make())
             for env in envs:
                 # what can't be sent is told of the environment that has it
-                wire.dumps((env.observation_space, env.action_space))
+                wire.dumps(spaces_of(env))
                 sent += 1
             wire.send(("ready", describe(envs, wire.dumps)))
         except BaseException as error:
@@ -95,6 +95,19 @@ def serve(wire: Wire, task: Task) -> None:
             # one that fails at its end, in whatever way, must not keep others from theirs
             with contextlib.suppress(BaseException):
                 env.close()
+
+
+def spaces_of(env: Any) -> tuple[Any, Any]:
+    """Returns an environment's spaces; raises TypeError if it is none."""
+    for name in ("observation_space", "action_space", "reset", "step"):
+        try:
+            getattr(env, name)
+        except AttributeError as error:
+            raise TypeError(
+                f"its function returned {described(env)}, which has no {name}: return a"
+                " gymnasium.Env"
+            ) from error
+    return env.observation_space, env.action_space
 
 
 def describe(envs: Sequence[Any], dumps: Dumps) -> Description:

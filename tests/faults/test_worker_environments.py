@@ -401,6 +401,14 @@ def test_a_worker_that_cannot_import() -> None:
     assert isinstance(caught.value.__cause__, ImportError)
 
 
+@pytest.mark.parametrize("made", [None, 3])
+def test_what_is_no_environment_is_named(made: Any) -> None:
+    said = f"returned a .*, {made}, which has no observation_space: return a gymnasium.Env"
+    with pytest.raises(TypeError, match=said) as caught:
+        ProcessPool([Counting, lambda: made], num_workers=1, start_method="fork")
+    assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]
+
+
 # ------------------------------------------------------------------------------ wrong env_ids --
 
 
