@@ -32,7 +32,7 @@ NOTES = 6
 CARTRIDGES = {"klax": b"CartridgeF6SC"}
 
 # games in which ALE's rule remembers what ALE's states do not hold
-FORGETFUL = ("miniature_golf", "video_cube")
+FORGETFUL = ("hangman", "miniature_golf", "video_cube")
 
 # bytes that mean something only together: a face of the cube
 TOGETHER = {"video_cube": [range(at, at + 9) for at in range(32, 86, 9)]}

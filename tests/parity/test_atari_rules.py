@@ -15,26 +15,30 @@ def test_rule_says_what_ale_says(game: str) -> None:
     atari_rules.compare(game, FRAMES, seed=2, poking=0.1)
 
 
-# bytes held for some frames, which play and chance pokes hardly ever bring together, and whether
-# the game is over after that
+# bytes changed frame by frame, as play and chance hardly ever bring them together, and whether the
+# game is over after that
 @pytest.mark.parametrize(
-    ("game", "held", "frames", "over"),
+    ("game", "pokes", "over"),
     [
         # no lives, and a countdown (one less after the frame) at 31, but of something else
-        ("donkey_kong", {11: 32, 15: 2, 35: 0}, 1, False),
-        ("donkey_kong", {11: 32, 15: 3, 35: 0}, 1, True),
+        ("donkey_kong", [{11: 32, 15: 2, 35: 0}], False),
+        ("donkey_kong", [{11: 32, 15: 3, 35: 0}], True),
+        # a clock of idle frames starts anew, or is set back
+        ("hangman", [{113: 255}, {113: 0}], True),
+        ("hangman", [{113: 254}, {113: 0}], False),
+        ("hangman", [{113: 255}, {113: 1}], False),
         # nobody is to move: at the end of a game, but also between two moves
-        ("othello", {64: 0}, 50, False),
-        ("othello", {64: 0}, 51, True),
+        ("othello", [{64: 0}] * 50, False),
+        ("othello", [{64: 0}] * 51, True),
     ],
 )
-def test_rare_memory(game: str, held: dict[int, int], frames: int, over: bool) -> None:
+def test_rare_memory(game: str, pokes: list[dict[int, int]], over: bool) -> None:
     match = atari_rules.Match(game, seed=1)
     match.reset()
-    for _ in range(100):
+    for _ in range(20):
         match.act(match.oracle.actions[0])
-    for _ in range(frames):
-        match.poke(held)
+    for changes in pokes:
+        match.poke(changes)
         match.act(match.oracle.actions[0])
     assert match.over == over
 

@@ -1,9 +1,13 @@
-// hangman.c: words guessed and missed in BCD, whose difference ends the game; one life.
+// hangman.c: words guessed and missed in BCD, whose difference ends the game, and so does a clock
+// of idle frames that starts anew; one life.
 #include "../rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[107]) - pp_bcd(ram[108]));
-  s->over = s->score != 0;
+
+  uint8_t before = s->notes[0];
+  s->notes[0] = ram[113];
+  s->over = s->score != 0 || (before == 255 && ram[113] == 0);
   s->lives = !s->over;
 }
 
