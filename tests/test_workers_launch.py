@@ -37,8 +37,12 @@ from tests.patience import PATIENCE, wait_for
 
 TARGETS = "tests.workers_targets"
 
-methods = pytest.mark.parametrize("method", METHODS)
-pickling_methods = pytest.mark.parametrize("method", ["forkserver", "spawn"])
+# which imports everything anew for each worker: make check leaves it out
+SPAWN = pytest.param("spawn", marks=pytest.mark.slow)
+methods = pytest.mark.parametrize(
+    "method", [SPAWN if name == "spawn" else name for name in METHODS]
+)
+pickling_methods = pytest.mark.parametrize("method", ["forkserver", SPAWN])
 
 Start = Callable[..., list[Worker]]
 
@@ -374,7 +378,7 @@ def test_a_worker_writes_where_its_creator_does(
     assert capfd.readouterr() == ("to stdout\n", "to stderr\n")
 
 
-@pytest.mark.parametrize("method", METHODS)
+@methods
 def test_start_from_another_thread(start: Start, method: str) -> None:
     with ThreadPoolExecutor(1) as executor:
         (worker,) = executor.submit(start, method, "echo", "thread").result(PATIENCE)

@@ -9,6 +9,9 @@ import pytest
 from parallel_pool.workers.launch import METHODS
 from tests.programs import Program
 
+# whole programs that end, each a few seconds of its own
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Program]
 
 DEATHS = {

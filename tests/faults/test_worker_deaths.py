@@ -44,6 +44,7 @@ from tests.faults.toys import (
     worker_of,
 )
 from tests.patience import PATIENCE, has_ended, wait_for
+from tests.test_workers_launch import methods
 from tests.workers_targets import crash
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -69,7 +70,7 @@ def all_ended(pids: list[int]) -> bool:
     ],
     ids=["exit", "sigkill", "sigsegv"],
 )
-@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+@methods
 def test_a_worker_that_dies_is_named(trouble: Trouble, said: str, method: str) -> None:
     with pool_of(trouble, start_method=method) as pool:
         pool.reset(seed=0)

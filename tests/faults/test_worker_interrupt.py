@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from parallel_pool.workers import launch, zygote
-from parallel_pool.workers.launch import METHODS
 from tests.patience import PATIENCE
 from tests.programs import Program
+from tests.test_workers_launch import methods
 
 Start = Callable[..., Program]
 
-methods = pytest.mark.parametrize("method", METHODS)
 quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
 
 # Ctrl-C reaches the creator alone, at a known moment of what its workers do.

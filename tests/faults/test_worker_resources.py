@@ -23,17 +23,15 @@ import pytest
 from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
 from parallel_pool.errors import ForkedError, PoolError, StateError, WorkerError
 from parallel_pool.workers import zygote
-from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.test_fork import in_child
 from tests.patience import PATIENCE, limited, wait_for
 from tests.programs import Program
-from tests.test_workers_launch import children, descriptors, kinds
+from tests.test_workers_launch import children, descriptors, kinds, methods
 from tests.workers_targets import Env
 
 Start = Callable[..., Program]
 
-methods = pytest.mark.parametrize("method", METHODS)
 quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
 
 ACTIONS = np.zeros(3, np.int64)
