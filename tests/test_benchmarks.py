@@ -1146,6 +1146,7 @@ def test_a_restart_must_be_told() -> None:
     assert ledger.num_wrong == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_well", [True, False])
 def test_the_soak_tells_and_writes_what_it_found(
     is_well: bool,
