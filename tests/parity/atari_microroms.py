@@ -111,18 +111,18 @@ class Oracle:
         struct.pack_into("<I", state, processor + 32, ENTRY)
         return ALEState(bytes(state))
 
-    def enter(self, state: ALEState, code: bytes) -> None:
+    def enter(self, state: ALEState, code: bytes, action: int = 0) -> None:
         """Run a program for a frame."""
         self.ale.restoreSystemState(state)
         for at, byte in enumerate(code):
             self.ale.setRAM(at, byte)
-        self.ale.act(0)
+        self.ale.act(action)
 
-    def run(self, code: bytes, frames: int = 1) -> Picture:
-        """Run a program for some frames."""
+    def run(self, code: bytes, frames: int = 1, action: int = 0) -> Picture:
+        """Run a program for some frames, with an action in the first."""
         # ALE's state lacks what its objects look like at the moment, so they are made anew
         self.enter(self.power, forever(CLEAN))
-        self.enter(self.start, code)
+        self.enter(self.start, code, action)
         for _ in range(frames - 1):
             self.ale.act(0)
         return Picture(self.ale.getScreen(), self.ale.getRAM())
@@ -142,14 +142,14 @@ class Ours:
     def state(self) -> bytes:
         return ctypes.string_at(self.console.state, self.size)
 
-    def run(self, code: bytes, frames: int = 1) -> Picture:
-        """Run a program for some frames."""
+    def run(self, code: bytes, frames: int = 1, action: int = 0) -> Picture:
+        """Run a program for some frames, with an action in the first."""
         ctypes.memmove(self.console.state, self.start, self.size)
         # the program counter comes after RAM
         ctypes.memmove(self.ram, code, len(code))
         ctypes.memmove(self.ram + RAM, struct.pack("<H", ENTRY), 2)
-        for _ in range(frames):
-            self.console.act(0, True)
+        for frame in range(frames):
+            self.console.act(0 if frame else action, True)
         return Picture(self.console.screen(SHAPE), self.console.ram())
 
 
@@ -239,6 +239,23 @@ def moving(register: int, show: Sequence[Write], cycle: int, since: int) -> byte
     line = bytes([0x85, WSYNC]) + delay(cycle - since + 76 - 3) + bytes([0x85, HMOVE])
     line += delay(since - 3) + bytes([0x85, register])
     return forever(store([(WSYNC, 0), *show]) + wait(LINES - 5) + line)
+
+
+def twice(first: int, size: int, cycle: int, since: int = 0, write: Write = (WSYNC, 0)) -> bytes:
+    """Reset a player at a cycle of a line, lines later at another; maybe write something soon."""
+    register, value = write
+    code = store([(WSYNC, 0), (GRP0, 0xB5), (NUSIZ0, size), (HMP0, 0x70)]) + wait(LINES - 6)
+    code += bytes([0x85, WSYNC]) + delay(first - 3) + bytes([0x85, RESP0]) + wait(3)
+    code += bytes([0xA9, value, 0x85, WSYNC]) + delay(cycle - 3) + bytes([0x85, RESP0])
+    return forever(code + (delay(since - 3) + bytes([0x85, register]) if since else b""))
+
+
+def think(register: int) -> bytes:
+    """Draw two frames, think for 60000 cycles, write a register; again and again."""
+    pause = bytes([0xA0, 48, 0xA2, 0, 0xCA, 0xD0, 0xFD, 0x88, 0xD0, 0xF8])
+    show = store([(GRP0, 0xB5), (ENABL, 2)]) + wait(0) * 3
+    change = bytes([0xE6, 0xE0, 0xA5, 0xE0, 0x85, register])
+    return show + pause + change + bytes([0x4C, ENTRY, 0])
 
 
 def stars(lines: int) -> bytes:

@@ -8,9 +8,14 @@ import pytest
 
 from tests.parity import atari_core, atari_microroms
 from tests.parity.atari_microroms import (
+    COLUBK,
     ENABL,
     ENAM0,
     ENAM1,
+    GRP0,
+    HMOVE,
+    NUSIZ0,
+    REFP0,
     RESBL,
     RESM0,
     RESM1,
@@ -75,6 +80,25 @@ def test_reset_while_moving(
     )
 
 
+# copies that begin in one line and end in the next
+@pytest.mark.parametrize("first", [66, 69, 72, 73])
+@pytest.mark.parametrize("size", range(8))
+def test_reset_at_edge(ours: Ours, oracle: Oracle, first: int, size: int) -> None:
+    for cycle in (3, 20, 22, 24, 27, 73, 74, 75, 76):
+        assert same(ours, oracle, atari_microroms.twice(first, size, cycle)), cycle
+
+
+# NUSIZ and HMOVE bring back the copy that RESP0 hides in its line, also if they change nothing
+@pytest.mark.parametrize("size", [0, 3, 5, 7])
+@pytest.mark.parametrize("first", [40, 72])
+@pytest.mark.parametrize("register", [NUSIZ0, HMOVE, REFP0])
+def test_hiding_ends(ours: Ours, oracle: Oracle, size: int, first: int, register: int) -> None:
+    for cycle in (30, 75):
+        for since in (3, 5, 7, 9):
+            code = atari_microroms.twice(first, size, cycle, since, (register, size))
+            assert same(ours, oracle, code), (cycle, since)
+
+
 @pytest.mark.parametrize("lines", range(1, 6))
 def test_stars_end(ours: Ours, oracle: Oracle, lines: int) -> None:
     assert same(ours, oracle, atari_microroms.stars(lines))
@@ -122,6 +146,27 @@ def test_other_controllers(ours: Ours, rom: str) -> None:
     code = store([(VBLANK, 0x80), (WSYNC, 0), (VBLANK, 0)]) + wait(220)
     code += b"".join(bytes([0xA5, 8 + i, 0x85, 0xE0 + i]) for i in range(6))
     assert same(Ours(library, rom), Oracle(rom), forever(code))
+
+
+# ALE's triggers do not stay down, with VBLANK's latches or without
+@pytest.mark.parametrize("latches", [0, 0x40])
+def test_trigger(latches: int) -> None:
+    library, rom = atari_core.Library(atari_core.build(("-O1",))), "enduro"
+    joystick, theirs = Ours(library, rom), Oracle(rom)
+    begin = store([(VBLANK, latches)])
+    code = begin + bytes([0x85, WSYNC, 0xA5, 0x0C, 0x85, 0xE0, 0x4C, 0x80 + len(begin), 0])
+    for frames in (1, 2):
+        one, other = (each.run(code, frames, action=1) for each in (joystick, theirs))
+        assert one.same(other)
+        assert other.ram[0x60] >> 7 == frames - 1
+
+
+# a program that is busy for longer than a frame can be; what it then writes shows in the next
+@pytest.mark.parametrize("register", [COLUBK, GRP0, HMOVE, WSYNC])
+def test_open_frame(ours: Ours, oracle: Oracle, register: int) -> None:
+    # the first two fill the screens, which hold what the consoles showed before
+    for frames in range(3, 9):
+        assert same(ours, oracle, atari_microroms.think(register), frames), frames
 
 
 # a frame too long ends at the first write past its last line; WSYNC counts before it waits

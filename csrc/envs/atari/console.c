@@ -157,7 +157,6 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   pp_banks_reset(&m->banks, cart);
   m->pc = pp_banks_vector(&m->banks, cart);
   m->vsync_end = UINT32_MAX;
-  m->latch[0] = m->latch[1] = 0x80;
   m->tia.no_comb = cart->title->no_comb;
   m->tia.stale = (1u << PP_OBJECTS) - 1;
   // behind a joystick's pins no capacitor is ever charged

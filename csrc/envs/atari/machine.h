@@ -76,8 +76,6 @@ typedef struct pp_machine {
   uint8_t ended;    // the program has switched vertical sync off
   uint8_t partial;  // the last frame has not ended, but used up ALE's limit of instructions
   uint8_t dumped;   // paddle capacitors are held at ground
-  uint8_t latched;  // triggers stay down once pressed
-  uint8_t latch[2];
 
   uint16_t last_line;  // a write to the television chip past this line ends the frame
 

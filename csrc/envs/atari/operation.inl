@@ -113,8 +113,6 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
         if (!m->dumped) m->dump_start = cycle;
         time_paddles(m, 0);
       }
-      m->latched = value >> 6 & 1;
-      if (!m->latched) m->latch[0] = m->latch[1] = 0x80;
       break;
     case 0x1b: case 0x1c:
       // the write also copies the other player's graphics, so compare both
@@ -126,8 +124,11 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
       m->old_grp[0x1c - reg] = m->written[0x37 - reg];
       if (reg == 0x1c) m->old_enabl = m->written[0x1f];
       break;
-    case 0x28: case 0x29:
-    case 0x10: case 0x11: case 0x12: case 0x13: case 0x14: case 0x2a: case 0x2b: case 0x2c: break;
+    case 0x10: case 0x11:
+      // NUSIZ ends what the write hides, also if it changes nothing
+      m->written[reg - 0x0c] = 0xff;
+      break;
+    case 0x28: case 0x29: case 0x12: case 0x13: case 0x14: case 0x2a: case 0x2b: case 0x2c: break;
     default:
       value &= pp_register_bits[reg];
       if (!pp_register_bits[reg] || m->written[reg] == value) return log;

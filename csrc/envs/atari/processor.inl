@@ -72,9 +72,16 @@ fetch_outside:
     out.pc = (uint16_t)pc;
     ip = out.code;
     if (!cart->counts && cycle > CYCLE_LIMIT) return addresses;
-    if (cart->counts && counted++ == INSTRUCTION_LIMIT) {
-      m->partial = 1;
-      goto finish;
+    if (cart->counts) {
+      if (counted++ == INSTRUCTION_LIMIT) {
+        m->partial = 1;
+        goto finish;
+      }
+      // what is logged from here on is one write at most, which ends the frame
+      if (cycle > CYCLE_LIMIT && log > log_start) {
+        cart->draw(&m->tia, p, log_start, log, 0);
+        log = log_start;
+      }
     }
     uint8_t bytes[3] = {0, 0, 0};
     for (unsigned i = 0; i < 3; ++i) {
@@ -97,6 +104,11 @@ too_long:
   NEXT;
 
 finish:
+  // a log entry has room for 65535 cycles; all lines past the screen are alike
+  if (cycle > CYCLE_LIMIT && log > log_start) {
+    uint32_t past = overrun + 2 * PP_LINE_CYCLES + cycle % PP_LINE_CYCLES;
+    *log_start = past << 16 | (*log_start & 0xffff);
+  }
   m->pc = (uint16_t)PC_OF(ip);
   m->cycle = cycle;
   m->nz = (uint16_t)nz;

@@ -65,15 +65,8 @@ static uint8_t paddle_read(const pp_machine *m, unsigned paddle, uint32_t cycle)
   return cycle > m->ready[paddle] ? 0x80 : 0;
 }
 
-// INPT4-5: low while the trigger is down; in latch mode low once it has been down
-static uint8_t trigger_read(pp_machine *m, unsigned which) {
-  if (!m->latched) return m->trigger[which];
-  m->latch[which] &= m->trigger[which];
-  return m->latch[which];
-}
-
 // a TIA register other than the collisions, or a collision register once all writes are drawn
-static inline uint8_t tia_read(pp_machine *m, unsigned reg, uint32_t cycle, uint8_t bus) {
+static inline uint8_t tia_read(const pp_machine *m, unsigned reg, uint32_t cycle, uint8_t bus) {
   reg &= 15;
   uint8_t high = 0;
   if (reg < 8) {
@@ -81,7 +74,8 @@ static inline uint8_t tia_read(pp_machine *m, unsigned reg, uint32_t cycle, uint
   } else if (reg < 12) {
     high = paddle_read(m, reg - 8, cycle);
   } else if (reg < 14) {
-    high = trigger_read(m, reg - 12);
+    // INPT4-5: low while the trigger is down; ALE has no latches, whatever VBLANK asks for
+    high = m->trigger[reg - 12];
   }
   return (uint8_t)(high | (bus & 0x3f));
 }

@@ -59,7 +59,8 @@ static int reset_shot(const pp_tia *t, int object, int clock) {
 }
 
 // A player that is reset shows no first copy on this line, except where the new position is just
-// before one of its copies; reset while a copy is being drawn, that copy is finished first.
+// before one of its copies; reset while a copy is being drawn, that copy is finished first, in the
+// next line if need be, which is then the one that lacks a copy. NUSIZ or HMOVE bring it back.
 static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clock) {
   int object = 2 * player, size = t->nusiz[player] & 7;
   int to = reset_position(clock % PP_LINE_CLOCKS, 3, 5);
@@ -69,15 +70,15 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
     int offset = k < 0 ? 0 : copy_offset[size][k];
     if (k >= 0 && offset == 0) break;
     int start = t->position[object] + offset;
-    int ahead = to - start;
-    if (ahead >= 0 && ahead < 4) before = true;
+    int ahead = (to - start + 2 * PP_LINE_PIXELS) % PP_LINE_PIXELS;
+    if (ahead < 4) before = true;
     if (ahead >= 4 && ahead < 4 + width) inside = true;
   }
   int x = advance(t, p, inside ? clock + 11 : clock);
   touch(t, object, x);
   t->position[object] = (uint8_t)to;
   // at a line's very start it still counts as the end of the line before
-  t->hide_first[player] = !before && clock % PP_LINE_CLOCKS != 0;
+  t->hide_first[player] = !before && (inside || clock % PP_LINE_CLOCKS != 0);
   t->rare |= t->hide_first[player];
   if (t->locked[player]) {
     touch(t, object + 1, x);
@@ -96,6 +97,12 @@ static void move_objects(pp_tia *t, int x, int32_t clock) {
   // so late that the next line's blank is longer, or in time for this one's
   if (cycle > 74 && !t->no_comb) t->next_comb = t->rare = 1;
   if (cycle < 21 && !t->no_comb) t->comb = t->changed = 1;
+  for (int player = 0; player < 2; ++player) {
+    // all copies are made anew
+    if (!t->hide_first[player]) continue;
+    touch(t, 2 * player, x);
+    t->hide_first[player] = 0;
+  }
   for (int o = 0; o < 5; ++o) {
     int shift = motion_shift(cycle, t->motion[o]);
     if (shift == 0) continue;
@@ -139,6 +146,7 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
       touch(t, reg == 4 ? PP_PLAYER0 : PP_PLAYER1, x);
       touch(t, reg == 4 ? PP_MISSILE0 : PP_MISSILE1, x);
       t->nusiz[reg - 4] = value;
+      t->hide_first[reg - 4] = 0;
       break;
     case 0x06:
     case 0x07:
