@@ -516,6 +516,31 @@ if __name__ == "__main__":
         list(crew.do(work, [1, 2]))
 """
 
+# an exception, as Ctrl-C is one, while all processes are busy
+MIDST = """
+import os, pathlib, time
+from parallel_pool.prove_atari.crew import Crew
+
+def work(path):
+    if path is None:
+        return
+    path.touch()
+    time.sleep(1e5)
+
+if __name__ == "__main__":
+    folder = pathlib.Path(os.environ["MEETING"])
+    paths = [folder / "0", folder / "1"]
+    try:
+        with Crew(2) as crew:
+            tasks = crew.do(work, [None, *paths])
+            next(tasks)
+            while not all(path.exists() for path in paths):
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        print("ended")
+"""
+
 # stands for Ctrl-C at a terminal in the middle of a proof that would take hours
 INTERRUPT = """
 import os, signal, threading
@@ -542,6 +567,11 @@ def run(script: str, folder: Path) -> Done:
 
 def test_processes_end_with_a_creator_that_is_killed(tmp_path: Path) -> None:
     assert run(ORPHANS, tmp_path).code == -signal.SIGKILL
+
+
+def test_processes_end_in_the_middle_of_their_tasks(tmp_path: Path) -> None:
+    done = run(MIDST, tmp_path)
+    assert (done.code, done.out, done.err) == (0, "ended\n", "")
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing.connection import Connection
 from typing import Self, TypeVar
 
 from parallel_pool.workers.child import blocked
@@ -23,7 +24,8 @@ class Crew:
         self.executor: ProcessPoolExecutor | None = None
         if jobs > 1:
             spawn = multiprocessing.get_context("spawn")
-            self.executor = ProcessPoolExecutor(jobs, spawn, follow)
+            self.theirs, self.leash = spawn.Pipe(duplex=False)
+            self.executor = ProcessPoolExecutor(jobs, spawn, follow, (self.theirs,))
 
     def do(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """Yields what the function returns for each task, as they are done.
@@ -43,19 +45,22 @@ class Crew:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        """Waits for tasks that have begun, and leaves out the others."""
-        if self.executor is not None:
-            self.executor.shutdown(cancel_futures=True)
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        """Ends all processes; after an exception in the middle of their tasks."""
+        if self.executor is None:
+            return
+        if kind is not None:
+            self.leash.close()
+        self.executor.shutdown(cancel_futures=True)
+        self.leash.close()
+        self.theirs.close()
 
 
-def follow() -> None:
-    """Makes this process end with its parent, however that ends."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
+def follow(leash: Connection) -> None:
+    """Makes this process end when nobody holds the other end, however its creator ended."""
 
     def wait() -> None:
-        parent.join()
+        leash.poll(None)
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
