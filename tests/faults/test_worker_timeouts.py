@@ -23,8 +23,7 @@ from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
 from parallel_pool.workers import crew
-from parallel_pool.workers.crew import TRIES
-from parallel_pool.workers.messages import INFO
+from parallel_pool.workers.messages import INFO, TRIES
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
     ACTIONS,
@@ -349,7 +348,7 @@ def test_a_restart_that_never_comes_to_an_end(tmp_path: Path) -> None:
         pool.reset(seed=0)
         kill(pool, 1)
         wait_for(lambda: pool._crew.lost)
-        assert f"{TRIES} restarts in a row brought no result" in pool._crew.lost[1]
+        assert f"{TRIES} restarts in a row brought no step" in pool._crew.lost[1]
         assert "not made within start_timeout=0.3 s" in pool._crew.lost[1]
         assert made.calls == 1 + TRIES
 
