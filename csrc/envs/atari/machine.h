@@ -23,9 +23,9 @@ enum { PP_PLAYER0, PP_MISSILE0, PP_PLAYER1, PP_MISSILE1, PP_BALL, PP_PLAYFIELD, 
 // a cycle that never comes
 #define PP_NEVER UINT32_MAX
 
-// one bit per pixel of a line, the leftmost pixel lowest; the top 32 bits of word 2 are zero
+// one bit per pixel of a line, the leftmost pixel lowest; those past the line are zero
 typedef struct pp_mask {
-  uint64_t word[3];
+  uint64_t word[4];
 } pp_mask;
 
 // the television chip as it draws: the writes up to `clock` have been carried out

@@ -74,8 +74,8 @@ static void paint(uint8_t *row, uint8_t background, const layer *layers, int cou
     if (!wanted) continue;
     pixels = background * UINT64_C(0x0101010101010101);
     for (int i = 0; i < count; ++i) {
-      uint64_t mask = spread_bits(layers[i].mask.word[w] >> shift);
-      pixels = (pixels & ~mask) | (layers[i].color * UINT64_C(0x0101010101010101) & mask);
+      uint64_t where = spread_bits(layers[i].mask.word[w] >> shift);
+      pixels = (pixels & ~where) | (layers[i].color * UINT64_C(0x0101010101010101) & where);
     }
     memcpy(&old, row + 8 * part, 8);
     pixels = (old & ~wanted) | (pixels & wanted);

@@ -11,50 +11,7 @@
 // of 160 bits, so collisions are ANDs of masks and need no pixels; lines that repeat the line above
 // cost one copy, or nothing when no pixels are wanted.
 
-static inline pp_mask mask_and(pp_mask a, pp_mask b) {
-  return (pp_mask){{a.word[0] & b.word[0], a.word[1] & b.word[1], a.word[2] & b.word[2]}};
-}
-
-static inline pp_mask mask_or(pp_mask a, pp_mask b) {
-  return (pp_mask){{a.word[0] | b.word[0], a.word[1] | b.word[1], a.word[2] | b.word[2]}};
-}
-
-static inline bool mask_any(pp_mask a) {
-  return (a.word[0] | a.word[1] | a.word[2]) != 0;
-}
-
-static inline bool mask_meet(pp_mask a, pp_mask b) {
-  return mask_any(mask_and(a, b));
-}
-
-// the first `count` bits of a word that starts at pixel `start`
-static inline uint64_t low_bits(int count) {
-  if (count <= 0) return 0;
-  return count >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1;
-}
-
-// pixels from..to-1
-static inline pp_mask mask_span(int from, int to) {
-  return (pp_mask){{low_bits(to) & ~low_bits(from), low_bits(to - 64) & ~low_bits(from - 64),
-                    low_bits(to - 128) & ~low_bits(from - 128)}};
-}
-
-// add a pattern of up to 32 pixels at pixel x (0..159) of a line that wraps around
-static inline void mask_place(pp_mask *m, uint64_t pattern, int x) {
-  int shift = x & 63;
-  uint64_t low = pattern << shift, high = pattern >> 1 >> (63 - shift);
-  if (x < 64) {
-    m->word[0] |= low;
-    m->word[1] |= high;
-  } else if (x < 128) {
-    m->word[1] |= low;
-    m->word[2] |= high & 0xffffffffu;
-    m->word[0] |= high >> 32;
-  } else {
-    m->word[2] |= low & 0xffffffffu;
-    m->word[0] |= low >> 32;
-  }
-}
+#include "mask.inl"
 
 // offsets of the copies that NUSIZ asks for; the first is always 0
 static const uint8_t copy_offset[8][2] = {{0, 0},  {16, 0}, {32, 0},  {16, 32},
@@ -84,35 +41,32 @@ static inline uint8_t reverse(uint8_t bits) {
   return (uint8_t)((bits & 0xaa) >> 1 | (bits & 0x55) << 1);
 }
 
-static void place_copies(pp_mask *m, uint64_t pattern, int x, int nusiz, bool hide_first) {
-  if (!hide_first) mask_place(m, pattern, x);
+static mask place_copies(uint64_t pattern, int x, int nusiz, bool hide_first) {
+  mask m = hide_first ? mask_none() : mask_place(pattern, x);
   for (int k = 0; k < 2; ++k) {
     int offset = copy_offset[nusiz & 7][k];
     if (offset == 0) break;
     int at = x + offset;
-    mask_place(m, pattern, at >= PP_LINE_PIXELS ? at - PP_LINE_PIXELS : at);
+    m = mask_or(m, mask_place(pattern, at >= PP_LINE_PIXELS ? at - PP_LINE_PIXELS : at));
   }
+  return m;
 }
 
-static pp_mask player_mask(const pp_tia *t, int p) {
-  pp_mask m = {{0, 0, 0}};
+static mask player_mask(const pp_tia *t, int p) {
   uint8_t bits = t->delay[p] ? t->old_grp[p] : t->grp[p];
-  if (bits == 0) return m;
+  if (bits == 0) return mask_none();
   if (!t->reflect[p]) bits = reverse(bits);
   int size = t->nusiz[p] & 7, x = t->position[2 * p];
   int size_log2 = size == 5 ? 1 : size == 7 ? 2 : 0;
   // wide players start a pixel later
   if (size_log2) x = x + 1 == PP_LINE_PIXELS ? 0 : x + 1;
-  place_copies(&m, stretch(bits, size_log2), x, size, t->hide_first[p]);
-  return m;
+  return place_copies(stretch(bits, size_log2), x, size, t->hide_first[p]);
 }
 
-static pp_mask missile_mask(const pp_tia *t, int p) {
-  pp_mask m = {{0, 0, 0}};
-  if (!t->enam[p] || t->locked[p]) return m;
+static mask missile_mask(const pp_tia *t, int p) {
+  if (!t->enam[p] || t->locked[p]) return mask_none();
   uint64_t pattern = (UINT64_C(1) << (1 << (t->nusiz[p] >> 4 & 3))) - 1;
-  place_copies(&m, pattern, t->position[2 * p + 1], t->nusiz[p], false);
-  return m;
+  return place_copies(pattern, t->position[2 * p + 1], t->nusiz[p], false);
 }
 
 // Missile 0 while HMOVE does not stop moving it: the clocks between lines take it 17 pixels to the
@@ -126,18 +80,14 @@ static int star_position(const pp_tia *t) {
   return (t->position[PP_MISSILE0] + star_shapes[t->star].shift) % PP_LINE_PIXELS;
 }
 
-static pp_mask star_mask(const pp_tia *t) {
-  pp_mask m = {{0, 0, 0}};
-  if (!t->enam[0] || t->locked[0]) return m;
-  place_copies(&m, star_shapes[t->star].pattern, star_position(t), t->nusiz[0], false);
-  return m;
+static mask star_mask(const pp_tia *t) {
+  if (!t->enam[0] || t->locked[0]) return mask_none();
+  return place_copies(star_shapes[t->star].pattern, star_position(t), t->nusiz[0], false);
 }
 
-static pp_mask ball_mask(const pp_tia *t) {
-  pp_mask m = {{0, 0, 0}};
-  if (!(t->delay_ball ? t->old_enabl : t->enabl)) return m;
-  mask_place(&m, (UINT64_C(1) << (1 << (t->ctrlpf >> 4 & 3))) - 1, t->position[PP_BALL]);
-  return m;
+static mask ball_mask(const pp_tia *t) {
+  if (!(t->delay_ball ? t->old_enabl : t->enabl)) return mask_none();
+  return mask_place((UINT64_C(1) << (1 << (t->ctrlpf >> 4 & 3))) - 1, t->position[PP_BALL]);
 }
 
 // a byte with each bit four times, the lowest bit first; and the same with the highest bit first
@@ -155,23 +105,20 @@ static pp_mask ball_mask(const pp_tia *t) {
 static const uint32_t upward[256] = {OF_256(UPWARD)};
 static const uint32_t downward[256] = {OF_256(DOWNWARD)};
 
-static pp_mask playfield_mask(const pp_tia *t) {
+static mask playfield_mask(const pp_tia *t) {
   // PF0 and PF2 are shown lowest bit first, PF1 highest first; PF0 has only its upper four bits
   uint64_t left0 = upward[t->pf[0] >> 4], left1 = downward[t->pf[1]], left2 = upward[t->pf[2]];
-  pp_mask m = {{left0 | left1 << 16 | left2 << 48, left2 >> 16, 0}};
+  uint64_t word0 = left0 | left1 << 16 | left2 << 48, word1 = left2 >> 16;
   if (t->mirrored) {
     uint64_t right0 = downward[t->pf[2]], right1 = upward[t->pf[1]];
-    m.word[1] |= right0 << 16 | right1 << 48;
-    m.word[2] |= right1 >> 16 | (uint64_t)(downward[t->pf[0]] & 0xffff) << 16;
-  } else {
-    m.word[1] |= left0 << 16 | left1 << 32;
-    m.word[2] |= left2;
+    uint64_t right2 = downward[t->pf[0]] & 0xffff;
+    return mask_of(word0, word1 | right0 << 16 | right1 << 48, right1 >> 16 | right2 << 16);
   }
-  return m;
+  return mask_of(word0, word1 | left0 << 16 | left1 << 32, left2);
 }
 
 static void refresh(pp_tia *t, int object) {
-  pp_mask m;
+  mask m;
   switch (object) {
     case PP_PLAYER0: m = player_mask(t, 0); break;
     case PP_MISSILE0: m = t->starring ? star_mask(t) : missile_mask(t, 0); break;
@@ -180,7 +127,7 @@ static void refresh(pp_tia *t, int object) {
     case PP_BALL: m = ball_mask(t); break;
     default: m = playfield_mask(t); break;
   }
-  t->now[object] = m;
+  mask_store(&t->now[object], m);
   uint8_t bit = (uint8_t)(1u << object);
   // an object that was and stays invisible changes nothing
   uint8_t before = t->shown;
@@ -200,11 +147,11 @@ static void cut_line(pp_tia *t, int object, int x) {
   int from = t->from[object];
   if (!(t->cut & bit)) {
     t->cut |= bit;
-    t->done[object] = mask_and(t->now[object], mask_span(0, x));
+    mask_store(&t->done[object], mask_and(mask_load(&t->now[object]), mask_span(0, x)));
     t->from[object] = (int16_t)x;
   } else if (x > from) {
-    pp_mask piece = mask_and(t->now[object], mask_span(from, x));
-    t->done[object] = mask_or(t->done[object], piece);
+    mask piece = mask_and(mask_load(&t->now[object]), mask_span(from, x));
+    mask_store(&t->done[object], mask_or(mask_load(&t->done[object]), piece));
     t->from[object] = (int16_t)x;
   }
 }
@@ -223,11 +170,11 @@ static const int8_t pair_bit[PP_OBJECTS][PP_OBJECTS] = {
 };
 
 // set the collision bits of all pairs among the objects that are shown
-static void collide(pp_tia *t, const pp_mask mask[PP_OBJECTS], unsigned shown) {
+static void collide(pp_tia *t, const mask masks[PP_OBJECTS], unsigned shown) {
   // most lines have no two objects in one place
-  pp_mask seen = {{0, 0, 0}}, meet = {{0, 0, 0}};
+  mask seen = mask_none(), meet = mask_none();
   for (unsigned left = shown; left; left &= left - 1) {
-    pp_mask m = mask[__builtin_ctz(left)];
+    mask m = masks[__builtin_ctz(left)];
     meet = mask_or(meet, mask_and(seen, m));
     seen = mask_or(seen, m);
   }
@@ -235,26 +182,27 @@ static void collide(pp_tia *t, const pp_mask mask[PP_OBJECTS], unsigned shown) {
 
   for (unsigned first = shown; first; first &= first - 1) {
     int a = __builtin_ctz(first);
-    if (!mask_meet(mask[a], meet)) continue;
+    if (!mask_meet(masks[a], meet)) continue;
     for (unsigned second = first & (first - 1); second; second &= second - 1) {
       int b = __builtin_ctz(second);
       if (t->collision >> pair_bit[a][b] & 1) continue;
-      if (mask_meet(mask[a], mask[b])) t->collision |= (uint16_t)(1u << pair_bit[a][b]);
+      if (mask_meet(masks[a], masks[b])) t->collision |= (uint16_t)(1u << pair_bit[a][b]);
     }
   }
 }
 
 // collect the pixels of all objects over the whole line; return which of them have any
-static unsigned compose(pp_tia *t, pp_mask mask[PP_OBJECTS]) {
+static inline unsigned compose(pp_tia *t, mask masks[PP_OBJECTS]) {
   refresh_stale(t);
   unsigned shown = t->shown | t->cut;
   for (unsigned left = shown; left; left &= left - 1) {
     int o = __builtin_ctz(left);
-    mask[o] = t->now[o];
+    mask m = mask_load(&t->now[o]);
     if (t->cut >> o & 1) {
-      mask[o] = mask_and(mask[o], mask_span(t->from[o], PP_LINE_PIXELS));
-      mask[o] = mask_or(mask[o], t->done[o]);
+      m = mask_and(m, mask_span(t->from[o], PP_LINE_PIXELS));
+      m = mask_or(m, mask_load(&t->done[o]));
     }
+    masks[o] = m;
   }
   return shown;
 }
@@ -267,28 +215,33 @@ typedef struct layer {
 
 #include "paint.inl"
 
+static inline void put_layer(layer *to, mask m, uint8_t color) {
+  mask_store(&to->mask, m);
+  to->color = color;
+}
+
 // add the playfield and the ball; in score mode each half of the playfield has a player's colour
-static int add_field(const pp_tia *t, const pp_mask *mask, unsigned shown, layer *to) {
+static inline int add_field(const pp_tia *t, const mask *masks, unsigned shown, layer *to) {
   int n = 0;
   bool field = shown >> PP_PLAYFIELD & 1, score = (t->ctrlpf & 6) == 2;
   // in score mode the ball is under the playfield, else both have one colour
-  if (shown >> PP_BALL & 1) to[n++] = (layer){mask[PP_BALL], t->color[2]};
+  if (shown >> PP_BALL & 1) put_layer(&to[n++], masks[PP_BALL], t->color[2]);
   if (field && score) {
-    to[n++] = (layer){mask_and(mask[PP_PLAYFIELD], mask_span(0, 80)), t->color[0]};
-    to[n++] = (layer){mask_and(mask[PP_PLAYFIELD], mask_span(80, 160)), t->color[1]};
+    put_layer(&to[n++], mask_and(masks[PP_PLAYFIELD], mask_span(0, 80)), t->color[0]);
+    put_layer(&to[n++], mask_and(masks[PP_PLAYFIELD], mask_span(80, 160)), t->color[1]);
   } else if (field) {
-    to[n++] = (layer){mask[PP_PLAYFIELD], t->color[2]};
+    put_layer(&to[n++], masks[PP_PLAYFIELD], t->color[2]);
   }
   return n;
 }
 
 // add the players and their missiles, player 0 on top
-static int add_players(const pp_tia *t, const pp_mask *mask, unsigned shown, layer *to) {
+static inline int add_players(const pp_tia *t, const mask *masks, unsigned shown, layer *to) {
   int n = 0;
-  if (shown >> PP_MISSILE1 & 1) to[n++] = (layer){mask[PP_MISSILE1], t->color[1]};
-  if (shown >> PP_PLAYER1 & 1) to[n++] = (layer){mask[PP_PLAYER1], t->color[1]};
-  if (shown >> PP_MISSILE0 & 1) to[n++] = (layer){mask[PP_MISSILE0], t->color[0]};
-  if (shown >> PP_PLAYER0 & 1) to[n++] = (layer){mask[PP_PLAYER0], t->color[0]};
+  if (shown >> PP_MISSILE1 & 1) put_layer(&to[n++], masks[PP_MISSILE1], t->color[1]);
+  if (shown >> PP_PLAYER1 & 1) put_layer(&to[n++], masks[PP_PLAYER1], t->color[1]);
+  if (shown >> PP_MISSILE0 & 1) put_layer(&to[n++], masks[PP_MISSILE0], t->color[0]);
+  if (shown >> PP_PLAYER0 & 1) put_layer(&to[n++], masks[PP_PLAYER0], t->color[0]);
   return n;
 }
 
@@ -306,30 +259,32 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
     return;
   }
 
-  pp_mask mask[PP_OBJECTS];
-  unsigned shown = compose(t, mask);
+  mask masks[PP_OBJECTS];
+  unsigned shown = compose(t, masks);
   bool whole = from == 0 && x == PP_LINE_PIXELS;
-  pp_mask span = mask_span(from, x);
+  mask span = mask_span(from, x);
   if (!whole) {
     for (unsigned left = shown; left; left &= left - 1) {
       int o = __builtin_ctz(left);
-      mask[o] = mask_and(mask[o], span);
+      masks[o] = mask_and(masks[o], span);
     }
   }
-  if (shown & (shown - 1)) collide(t, mask, shown);
+  if (shown & (shown - 1)) collide(t, masks, shown);
   if (!p->screen) return;
 
   layer layers[8];
+  pp_mask wanted;
   int n = 0;
   if (t->ctrlpf & 4) {
-    n += add_players(t, mask, shown, layers);
-    n += add_field(t, mask, shown, layers + n);
+    n += add_players(t, masks, shown, layers);
+    n += add_field(t, masks, shown, layers + n);
   } else {
-    n += add_field(t, mask, shown, layers);
-    n += add_players(t, mask, shown, layers + n);
+    n += add_field(t, masks, shown, layers);
+    n += add_players(t, masks, shown, layers + n);
   }
-  if (t->comb) layers[n++] = (layer){{{0xff, 0, 0}}, 0};
-  paint(row_of(t, p), t->color[3], layers, n, &span);
+  if (t->comb) put_layer(&layers[n++], mask_span(0, 8), 0);
+  mask_store(&wanted, span);
+  paint(row_of(t, p), t->color[3], layers, n, &wanted);
 }
 
 // what a line leaves to the next one, where anything is out of the ordinary
