@@ -26,7 +26,7 @@ EXPORT frames *frames_create(const uint8_t *rom, size_t size, const char *game, 
     free(it);
     return NULL;
   }
-  pp_console_load(&it->console, it->cartridge, 1);
+  pp_console_load(&it->console, it->cartridge, 1, 0);
   return it;
 }
 
