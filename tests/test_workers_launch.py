@@ -33,7 +33,7 @@ from parallel_pool.workers.launch import METHODS, Worker
 from parallel_pool.workers.watch import Watcher
 from parallel_pool.workers.wire import HEADER, Wire, wait
 from tests import workers_targets
-from tests.patience import PATIENCE, wait_for
+from tests.patience import PATIENCE, has_ended, wait_for
 
 TARGETS = "tests.workers_targets"
 
@@ -828,6 +828,26 @@ def interrupted(function: Callable[[], Any], count: int) -> str | None:
     finally:
         sys.settrace(former)
     return None
+
+
+def test_who_is_forked_for_an_interrupted_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids: list[int] = []
+    zygote.current()
+    recv = Wire.recv
+
+    def interrupted(self: Wire, timeout: float | None = None) -> Any:
+        monkeypatch.undo()
+        heard, fds = recv(self, timeout)
+        for fd in fds:
+            os.close(fd)
+        pids.append(heard[2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Wire, "recv", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        launch.start("forkserver", f"{TARGETS}:evaluate", ["time.sleep(1e5)"], name="sleeper")
+    assert len(pids) == 1
+    wait_for(lambda: has_ended(pids[0]))
 
 
 def test_a_wire_interrupted_in_recv_is_whole_or_broken() -> None:

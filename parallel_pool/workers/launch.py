@@ -359,14 +359,18 @@ def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[st
         here, there = Wire.pair()
         with there, _closing_on_error(here), child.tell(around, packed) as told:
             offspring, pid, pidfd = zygote.current().fork(name, told, there.fileno())
-            if not HAS_PIDFD:
-                if pidfd is not None:
-                    os.close(pidfd)
-                pidfd = os.dup(here.fileno())
-            if pidfd is None:
-                # the worker ends with its wire
-                raise OSError(errno.EMFILE, "the process that forks workers could give no pidfd")
-            return Worker(name, pid, pidfd, Wire(here, by_value), offspring)
+            try:
+                if not HAS_PIDFD:
+                    if pidfd is not None:
+                        os.close(pidfd)
+                    pidfd = os.dup(here.fileno())
+                if pidfd is None:
+                    why = "the process that forks workers could give no pidfd"
+                    raise OSError(errno.EMFILE, why)
+                return Worker(name, pid, pidfd, Wire(here, by_value), offspring)
+            except BaseException:
+                offspring.kill(signal.SIGKILL)
+                raise
 
     return [
         partial(begin, packed, name)
@@ -402,12 +406,12 @@ def _own_child(pid: int, name: str, here: socket.socket, dumps: Dumps) -> Worker
     """The worker that a child of this process is; nobody has waited for it yet."""
     try:
         pidfd = os.pidfd_open(pid) if HAS_PIDFD else os.dup(here.fileno())
-    except OSError:
+        return Worker(name, pid, pidfd, Wire(here, dumps), OwnChild(pid, pidfd))
+    except BaseException:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
         raise
-    return Worker(name, pid, pidfd, Wire(here, dumps), OwnChild(pid, pidfd))
 
 
 @contextlib.contextmanager

@@ -118,6 +118,10 @@ class Zygote:
                     f"the process {self.pid} that forks workers ended; stderr may tell why, and "
                     "the start method 'spawn' does without it",
                 ) from None
+            except BaseException:
+                # Ctrl-C: nobody will hear of the child, and what it makes may take for ever
+                self.kill(number, signal.SIGKILL)
+                raise
 
     def exitcode(self, number: int, timeout: float) -> int | None:
         """Returns how a child ended, None if that is not known within seconds."""
@@ -153,7 +157,7 @@ class Zygote:
     def _hear(self, heard: Any, fds: list[int]) -> None:
         if heard[0] == "ended":
             self._exitcodes[heard[1]] = heard[2]
-        # forked for a call that was interrupted: its wire is closed, so it will end by itself
+        # forked for a call that was interrupted and has had it killed
         for fd in fds:
             os.close(fd)
 
