@@ -23,17 +23,17 @@ import torch
 import parallel_pool
 from integration import ppo
 
-NUM_ENVS = 64
+NUM_ENVS = 16
 OPTIONS: dict[str, Any] = {"img_height": 42, "img_width": 42, "stack_num": 2}
 SETTINGS = ppo.Settings(
     total_steps=1_500_000,
-    rollout_steps=64,
+    rollout_steps=128,
     epochs=3,
     minibatches=8,
-    learning_rate=1e-3,
+    learning_rate=5e-4,
     gamma=0.99,
     gae_lambda=0.95,
-    clip=0.1,
+    clip=0.2,
     entropy_weight=0.01,
 )
 # episodes of which the curve is the mean
