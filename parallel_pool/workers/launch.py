@@ -12,9 +12,9 @@
 With the first two nothing imports `__main__` again: notebooks, scripts without an
 `if __name__ == "__main__"`, and `python -` work, for cloudpickle takes along what `__main__`
 defines. A worker has the creator's import path, arguments, environment variables, folder and
-interpreter flags, inherits stdout and stderr, and finds stdin empty. It ignores Ctrl-C and has no
-terminal that could send it: the creator decides what comes of it. It leads a process group, which
-ends with it if it dies: see `remains`.
+interpreter flags, inherits stdout and stderr, and finds stdin empty. It ignores Ctrl-C, which a
+terminal does not send it either: the creator decides what comes of it. It leads a process group,
+which ends with it if it dies: see `remains`.
 """
 
 from __future__ import annotations

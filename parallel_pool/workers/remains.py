@@ -16,11 +16,15 @@ STALE = 5.0
 def lead() -> None:
     """Makes this process the leader of a group of its own, in which all that it starts will be.
 
-    It has no terminal then: neither Ctrl-C nor Ctrl-Z reach it, and its creator sees to both.
+    A terminal does not know that group: neither Ctrl-C nor Ctrl-Z reach it, and its creator sees to
+    both. It is no session of its own, for the system shares out cores by sessions, and the user's
+    `nice` would count for nothing in another.
     """
-    # it leads one already
+    # it leads a session already
     with contextlib.suppress(PermissionError):
-        os.setsid()
+        os.setpgid(0, 0)
+    # a terminal may be set to stop others that print
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
 
 
 class Remains:

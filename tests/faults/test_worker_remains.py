@@ -124,3 +124,11 @@ def test_stubborn_ones_end_with_a_program_that_ends_itself(program: Start) -> No
     what = "trap '' TERM; while true; do sleep 1; done"
     for method in ("fork", "spawn"):
         assert program(script, method, what).end().code == 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_worker_leads_a_group_in_its_creators_session(method: str) -> None:
+    with ProcessPool([Counting], num_workers=1, start_method=method) as pool:
+        [(leads, session)] = pool.apply(lambda env: (os.getpgid(0) == os.getpid(), os.getsid(0)))
+    assert leads
+    assert session == os.getsid(0)
