@@ -47,14 +47,20 @@ def starting(command: list[str], **options: Any) -> ProcessPool:
     return ProcessPool([lambda: Starting(*command)] * 4, num_workers=2, **options)
 
 
+def kill_second(pool: ProcessPool) -> list[int]:
+    """Kills the second worker, with which alone what it started must end; returns all of these."""
+    pids = pool.get_attr("pid")
+    kill(pool, 1)
+    wait_for(lambda: all(map(has_ended, pids[2:])))
+    # those of another worker are its own
+    assert not any(map(has_ended, pids[:2]))
+    return pids
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_they_end_with_a_worker_that_is_killed(method: str) -> None:
     with starting(SLEEPS, start_method=method) as pool:
-        pids = pool.get_attr("pid")
-        kill(pool, 1)
-        wait_for(lambda: all(map(has_ended, pids[2:])))
-        # those of another worker are its own
-        assert not any(map(has_ended, pids[:2]))
+        pids = kill_second(pool)
     for pid in pids[:2]:
         os.kill(pid, signal.SIGKILL)
 
@@ -62,10 +68,7 @@ def test_they_end_with_a_worker_that_is_killed(method: str) -> None:
 @pytest.mark.parametrize("method", ["forkserver", "fork"])
 def test_those_that_do_not_listen_are_killed(method: str) -> None:
     with starting(STUBBORN, start_method=method) as pool:
-        pids = pool.get_attr("pid")
-        kill(pool, 1)
-        wait_for(lambda: all(map(has_ended, pids[2:])))
-        assert not any(map(has_ended, pids[:2]))
+        pids = kill_second(pool)
         kill(pool, 0)
     wait_for(lambda: all(map(has_ended, pids)))
 
