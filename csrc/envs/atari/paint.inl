@@ -1,7 +1,6 @@
 // paint.inl: turns a line's masks into pixels. Included by tia.inl.
 
 #if defined(__AVX512BW__)
-#include <immintrin.h>
 
 // paint the pixels of `span` in one row: the background, then the layers, the last one on top
 static void paint(uint8_t *row, uint8_t background, const layer *layers, int count,
@@ -19,7 +18,6 @@ static void paint(uint8_t *row, uint8_t background, const layer *layers, int cou
 }
 
 #elif defined(__AVX2__)
-#include <immintrin.h>
 
 // 32 bits to 32 bytes of 0 or 255
 static inline __m256i spread_bits(uint32_t bits) {
