@@ -153,9 +153,6 @@ const pp_error *pp_pool_env_error(const pp_pool *pool, int32_t env_id);
 /* environments sent and not yet received */
 int32_t pp_pool_in_flight(const pp_pool *pool);
 
-/* 1: this environment is sent and not yet received, 0: it is at rest */
-int32_t pp_pool_is_flying(pp_pool *pool, int32_t env_id);
-
 /* 1: the next step of this environment resets it (or, PP_DISABLED, is refused); PP_ERR_STATE while
  * it is in flight */
 int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id);

@@ -126,6 +126,8 @@ void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
   board->head->layout = *layout;
   pp_gate_init(&board->head->caller, 1);
   atomic_init(&board->head->first_free, 0);
+  atomic_init(&board->head->sent_at, 0);
+  atomic_init(&board->head->sent_from, -1);
   for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
     pp_gate_init(&board->posts[lane].gate, 1);
     atomic_init(&board->posts[lane].current, -1);
@@ -243,6 +245,12 @@ int32_t pp_board_done(const pp_board *board, int32_t slot) {
   return (int32_t)total;
 }
 
+void pp_board_note_send(pp_board *board) {
+  pp_board_head *head = board->head;
+  atomic_store_explicit(&head->sent_at, pp_os_now(), memory_order_relaxed);
+  atomic_store_explicit(&head->sent_from, pp_os_current_cpu(), memory_order_relaxed);
+}
+
 void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32_t count) {
   pp_post *post = &board->posts[lane];
   uint64_t box = board->box;
@@ -349,6 +357,24 @@ int32_t pp_board_awake(const pp_board *board) {
 }
 
 /* -------------------------------------------------------------------------------- worker -- */
+
+int pp_post_has_turns(const pp_post *post) {
+  return atomic_load_explicit(&post->tail, memory_order_seq_cst) !=
+         atomic_load_explicit(&post->head, memory_order_relaxed);
+}
+
+int pp_post_is_called(const pp_post *post) {
+  return atomic_load_explicit(&post->request, memory_order_seq_cst) !=
+         atomic_load_explicit(&post->answered, memory_order_relaxed);
+}
+
+int pp_post_is_closing(const pp_post *post) {
+  return atomic_load_explicit(&post->is_closing, memory_order_seq_cst);
+}
+
+int pp_post_has_reason(const pp_post *post) {
+  return pp_post_has_turns(post) || pp_post_is_closing(post) || pp_post_is_called(post);
+}
 
 int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room) {
   pp_post *post = &board->posts[lane];

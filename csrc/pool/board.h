@@ -103,7 +103,7 @@ typedef struct pp_board_shape {
   int32_t keeps_last; /* 1: what each environment showed last is kept apart, its fields too */
 } pp_board_shape;
 
-/* what a worker must know before it can find anything else; all but the last two never changes */
+/* what a worker must know before it can find anything else; what is not atomic never changes */
 typedef struct pp_board_head {
   uint64_t magic; /* of all builds that lay the tables out like this one */
   int64_t size;   /* of all tables */
@@ -112,6 +112,9 @@ typedef struct pp_board_head {
   pp_gate caller;   /* where the caller sleeps until a batch is complete */
   /* unordered: no row before this one is free. Relaxed, a hint: the row's own word decides */
   _Alignas(64) _Atomic int64_t first_free;
+  /* when the caller sent last, and from which core, -1: unknown; relaxed, hints for who may spin */
+  _Alignas(64) _Atomic int64_t sent_at;
+  _Atomic int32_t sent_from;
 } pp_board_head;
 
 /* the tables as one process has them */
@@ -172,6 +175,9 @@ void pp_board_close(pp_board *board, int32_t slot, int32_t rows);
 int32_t pp_board_done(const pp_board *board, int32_t slot);
 int32_t pp_board_done_by(const pp_board *board, int32_t slot, int32_t lane);
 
+/* notes that the caller is about to send, from this core */
+void pp_board_note_send(pp_board *board);
+
 /* queues entries of one environment each for a worker, without waking it; what was replied to their
  * former turns is gone. Unordered, their place is -1, or the row that a dead worker has claimed */
 void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32_t count);
@@ -205,6 +211,12 @@ int32_t pp_board_seize(pp_board *board, int32_t env_id, int64_t sequence);
 int32_t pp_board_awake(const pp_board *board);
 
 /* -------------------------------------------------------------------------------- worker -- */
+
+/* whether there are turns to take, a request to answer, the end; or any of these */
+int pp_post_has_turns(const pp_post *post);
+int pp_post_is_called(const pp_post *post);
+int pp_post_is_closing(const pp_post *post);
+int pp_post_has_reason(const pp_post *post);
 
 /* takes at most room entries; 0: there are none */
 int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room);

@@ -42,6 +42,9 @@ int pp_os_thread_bind(const int32_t *cpus, int32_t count);
  * move it again. PP_AGAIN: there is none, PP_ERR_SYSTEM: refused or unknown here */
 int pp_os_thread_leave(const int32_t *taken, int32_t count);
 
+/* lets others on this core run first that wait for it */
+void pp_os_yield(void);
+
 /* the core this thread runs on, -1 when unknown */
 int32_t pp_os_current_cpu(void);
 

@@ -10,6 +10,10 @@
 #include "../include/pp_env.h"
 #include "os.h"
 
+void pp_os_yield(void) {
+  sched_yield();
+}
+
 /* ----------------------------------------------------------------------------------- start -- */
 
 enum { STACK_SIZE = 8 << 20 };  // what a main thread has; musl and macOS give far less

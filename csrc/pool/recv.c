@@ -306,15 +306,6 @@ static int32_t check_question(const pp_pool *pool, int32_t env_id) {
   return env_id >= 0 && env_id < pool->fleet.num_envs ? PP_OK : PP_ERR_ARGUMENT;
 }
 
-int32_t pp_pool_is_flying(pp_pool *pool, int32_t env_id) {
-  int32_t status = check_question(pool, env_id);
-  if (status < 0) return status;
-  pthread_mutex_lock(&pool->lock);
-  status = pool->flying[env_id];
-  pthread_mutex_unlock(&pool->lock);
-  return status;
-}
-
 int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id) {
   int32_t status = check_question(pool, env_id);
   if (status < 0) return status;

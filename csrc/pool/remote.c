@@ -241,7 +241,7 @@ static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) 
  * may meet another and stay with it. So those of the caller's own core come last: by then the other
  * cores are busy, and the caller is about to leave its own. */
 static void wake_queued(pp_board *board, int32_t num_lanes, const uint8_t *is_queued) {
-  int32_t here = pp_os_current_cpu();
+  int32_t here = atomic_load_explicit(&board->head->sent_from, memory_order_relaxed);
   for (int32_t is_late = 0; is_late < 2; is_late++) {
     for (int32_t l = 0; l < num_lanes; l++) {
       int32_t cpu = atomic_load_explicit(&board->posts[l].cpu, memory_order_relaxed);
@@ -268,6 +268,7 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
                          int32_t is_helping) {
   pp_remote *remote = pool->remote;
   (void)is_helping;
+  pp_board_note_send(&remote->board);
   for (int32_t l = 0; l < remote->num_lanes; l++) {
     const pp_remote_lane *lane = &remote->lanes[l];
     int32_t end = lane->first + lane->count, queued = 0;

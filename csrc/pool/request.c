@@ -18,10 +18,11 @@ int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size
   post = &pool->remote->board.posts[lane];
   pthread_mutex_lock(&pool->lock);
   if (own->is_dead) {
-    status = pp_error_set(error, PP_ERR_STATE, "worker process %d has died", lane);
+    status = pp_error_set(error, PP_ERR_STATE, "worker process %d has died: make a new pool", lane);
   } else if (!is_answered(post)) {
     status =
-        pp_error_set(error, PP_ERR_STATE, "worker process %d is asked something already", lane);
+        pp_error_set(error, PP_ERR_STATE,
+                     "worker process %d is asked something already: take its answer first", lane);
   } else {
     status = pp_remote_leave(pool, &own->request, bytes, size, error);
   }

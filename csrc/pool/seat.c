@@ -9,7 +9,7 @@
 #include "os.h"
 #include "row.h"
 #include "spill.h"
-#include "topology.h"
+#include "vigil.h"
 
 /* where a worker has left the bytes of an environment's last reply */
 typedef struct room {
@@ -24,6 +24,7 @@ struct pp_seat {
   int32_t lane;
   int32_t first; /* the lane's environments */
   int32_t count;
+  pp_vigil vigil;
   pp_entry *entries;
   room *rooms; /* one for each environment, and one for answers */
   pp_shift shift;
@@ -192,73 +193,6 @@ void *pp_seat_block(pp_seat *seat, int64_t offset) {
 
 /* --------------------------------------------------------------------------------- taking -- */
 
-static int is_called(const pp_post *post) {
-  return atomic_load_explicit(&post->request, memory_order_seq_cst) !=
-         atomic_load_explicit(&post->answered, memory_order_relaxed);
-}
-
-static int is_closing(const pp_post *post) {
-  return atomic_load_explicit(&post->is_closing, memory_order_seq_cst);
-}
-
-static int has_reason(pp_post *post) {
-  return atomic_load_explicit(&post->tail, memory_order_seq_cst) !=
-             atomic_load_explicit(&post->head, memory_order_relaxed) ||
-         is_closing(post) || is_called(post);
-}
-
-/* cores that are left when all awake workers and the caller have theirs */
-static int32_t spare_cores(const pp_seat *seat) {
-  return seat->board.shape.cores - pp_board_awake(&seat->board) - 1;
-}
-
-/* 1: a reason came while spinning. That takes no core from the caller or another worker, nor from
- * the caller's way to one: the system may wake it anywhere */
-static int spin(const pp_seat *seat, pp_post *post, int64_t timeout) {
-  int64_t end = pp_os_now() + (timeout < PP_SPIN_NS ? timeout : PP_SPIN_NS);
-  while (spare_cores(seat) > 0) {
-    for (int32_t i = 0; i < 32; i++) {
-      if (has_reason(post)) return 1;
-      pp_os_relax();
-    }
-    if (pp_os_now() >= end) break;
-  }
-  return 0;
-}
-
-/* The system wakes workers where they slept. Two that once met on a core would stay there, one
- * after the other, while others are idle: whoever finds a worker before it on its core leaves. */
-static void spread_out(pp_seat *seat) {
-  const pp_board_shape *shape = &seat->board.shape;
-  int32_t here = pp_os_current_cpu(), is_met = 0, taken[PP_MAX_CPUS], count = 0;
-
-  if (shape->num_lanes > shape->cores || shape->num_lanes > PP_MAX_CPUS) return;
-  for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
-    int32_t cpu = atomic_load_explicit(&seat->board.posts[lane].cpu, memory_order_relaxed);
-    if (lane == seat->lane) continue;
-    taken[count++] = cpu;
-    is_met |= cpu == here && lane < seat->lane;
-  }
-  if (is_met) pp_os_thread_leave(taken, count);
-}
-
-/* Sleeps until there is a reason. Whoever gives up the core that the caller was short of wakes it:
- * it spins there until the others are done, instead of being woken by the last of them. */
-static void sleep_for_reason(pp_seat *seat, pp_post *post, int64_t timeout) {
-  uint32_t epoch;
-  atomic_store_explicit(&post->is_awake, 0, memory_order_relaxed);
-  if (spare_cores(seat) == 0 && pp_board_awake(&seat->board) > 0) {
-    pp_gate_wake(&seat->board.head->caller, 1);
-  }
-  atomic_store_explicit(&post->cpu, pp_os_current_cpu(), memory_order_relaxed);
-  epoch = pp_gate_enter(&post->gate);
-  PP_TEST_DIE(asleep);
-  if (!has_reason(post)) pp_gate_sleep(&post->gate, epoch, timeout);
-  pp_gate_leave(&post->gate);
-  spread_out(seat);
-  atomic_store_explicit(&post->is_awake, 1, memory_order_relaxed);
-}
-
 /* where a turn's row is */
 static void locate(pp_seat *seat, int32_t turn, int32_t place) {
   const pp_board_shape *shape = &seat->board.shape;
@@ -284,8 +218,8 @@ int32_t pp_seat_take(pp_seat *seat, int64_t timeout) {
   pp_post *post = &seat->board.posts[seat->lane];
   pp_shift *shift = &seat->shift;
 
-  if (!has_reason(post) && !spin(seat, post, timeout)) sleep_for_reason(seat, post, timeout);
-  if (is_closing(post)) return PP_ERR_CLOSED;
+  pp_vigil_keep(&seat->vigil, &seat->board, seat->lane, timeout);
+  if (pp_post_is_closing(post)) return PP_ERR_CLOSED;
   shift->count = pp_board_take(&seat->board, seat->lane, seat->entries, seat->count);
   for (int32_t i = 0; i < shift->count; i++) {
     shift->env_ids[i] = PP_ENTRY_ENV(seat->entries[i]);
@@ -415,7 +349,7 @@ void pp_seat_deliver(pp_seat *seat, int32_t first, int32_t count) {
 const void *pp_seat_request(pp_seat *seat, int64_t *size) {
   pp_post *post = &seat->board.posts[seat->lane];
   *size = 0;
-  if (!is_called(post)) return NULL;
+  if (!pp_post_is_called(post)) return NULL;
   *size = post->order.size;
   return seat->board.base + post->order.offset;
 }

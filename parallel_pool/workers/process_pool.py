@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import numbers
 import pickle
 import time
 import weakref
@@ -594,10 +595,10 @@ class ProcessPool(BasePool):
 
 def _limits(timeout: float | None, start: float | None) -> tuple[float | None, float | None]:
     """Returns the seconds that a turn and a start may take; raises TypeError or ValueError."""
+    for name, value in (("timeout", timeout), ("start_timeout", start)):
+        if isinstance(value, numbers.Real) and not value > 0:
+            raise ValueError(f"{name}={value}: choose more than 0 seconds, or None for no limit")
     timeout, start = seconds(timeout), seconds(start)
-    if timeout == 0 or start == 0:
-        name = "timeout" if timeout == 0 else "start_timeout"
-        raise ValueError(f"{name}=0: choose more than 0 seconds, or None for no limit")
     if timeout == math.inf:
         timeout = None
     if start is None and timeout is not None:

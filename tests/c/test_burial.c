@@ -10,6 +10,7 @@ static void die_at(const char *point);
 #include "pool/pool.h"
 #include "pool/remote.h"
 #include "pool/seat.c"
+#include "pool/vigil.c"
 #include "remote_tests.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -102,7 +103,7 @@ static void check_refused(crew *w) {
   CHECK_EQ(pp_pool_send(w->c.pool, ids, 2, actions, PP_UINT8, &w->c.error), PP_ERR_STATE);
   CHECK_EQ(w->c.error.env_id, 2);
   CHECK_EQ(pp_pool_send_reset(w->c.pool, ids, 2, NULL, NULL, NULL, &w->c.error), PP_ERR_STATE);
-  CHECK_EQ(pp_pool_is_flying(w->c.pool, 5), 0);
+  CHECK(pp_pool_needs_reset(w->c.pool, 5) != PP_ERR_STATE);
   CHECK_EQ(pp_pool_request(w->c.pool, 0, "x", 1, &w->c.error), PP_ERR_STATE);
 }
 

@@ -75,7 +75,6 @@ static void check_sends(int32_t is_remote) {
     REFUSED(pp_pool_send(pool, own, not_there[i] + (i == 1), actions, not_there[i], error),
             PP_ERR_ARGUMENT);
     REFUSED(pp_pool_send(pool, own, 1, actions, 77, error), PP_ERR_TYPE);
-    CHECK_EQ(pp_pool_is_flying(pool, not_there[i]), PP_ERR_ARGUMENT);
     CHECK_EQ(pp_pool_needs_reset(pool, not_there[i]), PP_ERR_ARGUMENT);
     CHECK(!pp_pool_env_error(pool, not_there[i]));
   }

@@ -195,8 +195,6 @@ TEST(pending_results_refuse_a_step_and_come_first) {
   REQUIRE(client_open(&c));
   CHECK_EQ(client_reset(&c), 4);
   CHECK_EQ(pp_pool_send(c.pool, two, 2, zeros, PP_INT64, &c.error), PP_OK);
-  CHECK_EQ(pp_pool_is_flying(c.pool, 3), 1);
-  CHECK_EQ(pp_pool_is_flying(c.pool, 0), 0);
   CHECK_EQ(pp_pool_needs_reset(c.pool, 3), PP_ERR_STATE);
   CHECK_EQ(pp_pool_needs_reset(c.pool, 4), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_needs_reset(c.pool, -1), PP_ERR_ARGUMENT);
@@ -523,7 +521,6 @@ TEST(a_forked_child_has_no_pool_but_can_make_one) {
     bad += pp_pool_recv(c.pool, c.fresh, 0, &c.error) != PP_ERR_FORKED;
     bad += pp_pool_step(c.pool, NULL, 16, zeros, PP_INT64, c.fresh, &c.error) != PP_ERR_FORKED;
     bad += pp_pool_needs_reset(c.pool, 0) != PP_ERR_FORKED;
-    bad += pp_pool_is_flying(c.pool, 0) != PP_ERR_FORKED;
     bad += strstr(c.error.text, "parent") == NULL;
     pp_pool_close(c.pool);
     pp_pool_destroy(c.pool);

@@ -404,7 +404,7 @@ static void use(wild *x, uint64_t *state) {
       case 4: pp_pool_stats(pool, &stats); break;
       default:
         for (int32_t e = 0; e < n; e++) {
-          if (!pp_pool_is_flying(pool, e)) ids[count++] = e;
+          if (pp_pool_needs_reset(pool, e) != PP_ERR_STATE) ids[count++] = e;
           if (draw(state) % 2) pp_pool_order(pool, e, "order", 5, NULL);
         }
         if (draw(state) % 2) {
