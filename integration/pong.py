@@ -2,14 +2,15 @@
 
     python -m integration.pong
 
-writes pong.json (each episode's return, and when it ended) and pong.png. Pictures are 42 x 42, so
-that two cores are enough for the network; they have nothing else to do, for the environments take
-a small part of the time.
+writes pong.json (each episode's return, and when it ended) and pong.png; after Ctrl-C, of what was
+learned until then. Pictures are 42 x 42, so that two cores are enough for the network; they have
+nothing else to do, for the environments take a small part of the time.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import time
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ from integration import ppo
 NUM_ENVS = 16
 OPTIONS: dict[str, Any] = {"img_height": 42, "img_width": 42, "stack_num": 2}
 SETTINGS = ppo.Settings(
-    total_steps=1_500_000,
+    total_steps=3_000_000,
     rollout_steps=128,
     epochs=3,
     minibatches=8,
@@ -60,6 +61,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
 
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
+    threads = "1 thread" if result["threads"] == 1 else f"{result['threads']} threads"
     millions = np.array(result["ends"]) * 4 / 1e6
     axes.plot(millions, result["returns"], ".", color="0.75", markersize=2, label="an episode")
     axes.plot(millions, smooth(result["returns"]), color="C0", label=f"mean of {WINDOW}")
@@ -67,7 +69,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
         xlabel="millions of frames",
         ylabel="return",
         ylim=(-21.5, 21.5),
-        title=f"PPO learns Pong: {result['minutes']:.0f} minutes on {result['cores']} cores",
+        title=f"PPO learns Pong: {result['minutes']:.0f} minutes, network on {threads}",
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="upper left")
@@ -82,20 +84,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     settings = ppo.Settings(**{**asdict(SETTINGS), "total_steps": options.steps})
     start = time.monotonic()
+    training: ppo.Training | None = None
 
-    def tell(training: ppo.Training, steps: int) -> None:
+    def tell(so_far: ppo.Training, steps: int) -> None:
+        nonlocal training
+        training = so_far
         passed = time.monotonic() - start
         recent = np.mean(training.returns[-WINDOW:]) if training.returns else np.nan
         print(f"{steps:9,d} steps {passed:6.0f} s {recent:7.2f}", flush=True)
 
     envs = make()
-    training = ppo.train(envs, settings, tell)
+    with contextlib.suppress(KeyboardInterrupt):
+        ppo.train(envs, settings, tell)
     envs.close()
+    if training is None:
+        return
     result = {
         "settings": asdict(settings),
         "num_envs": NUM_ENVS,
         "options": OPTIONS,
-        "cores": torch.get_num_threads(),
+        "threads": torch.get_num_threads(),
         "minutes": (time.monotonic() - start) / 60,
         "ends": training.ends,
         "returns": training.returns,
