@@ -10,10 +10,6 @@
 #include "../include/pp_env.h"
 #include "os.h"
 
-void pp_os_yield(void) {
-  sched_yield();
-}
-
 /* ----------------------------------------------------------------------------------- start -- */
 
 enum { STACK_SIZE = 8 << 20 };  // what a main thread has; musl and macOS give far less
@@ -131,3 +127,7 @@ int32_t pp_os_current_cpu(void) {
 }
 
 #endif
+
+void pp_os_yield(void) {
+  sched_yield();
+}

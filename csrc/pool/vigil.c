@@ -37,8 +37,7 @@ static int may_spin(const pp_vigil *vigil, const pp_board *board) {
 }
 
 /* 1: a reason came while spinning */
-static int spin(const pp_vigil *vigil, const pp_board *board, int32_t lane, int64_t timeout) {
-  int64_t end = pp_os_now() + (timeout < PP_SPIN_NS ? timeout : PP_SPIN_NS);
+static int spin(const pp_vigil *vigil, const pp_board *board, int32_t lane, int64_t end) {
   while (may_spin(vigil, board)) {
     if (is_awaited(board, lane)) pp_os_yield();
     for (int32_t i = 0; i < 32; i++) {
@@ -87,15 +86,18 @@ static void sleep_for_reason(pp_board *board, int32_t lane, int64_t timeout) {
 
 void pp_vigil_keep(pp_vigil *vigil, pp_board *board, int32_t lane, int64_t timeout) {
   const pp_post *post = &board->posts[lane];
-  uint64_t sent, start;
+  int64_t start;
+  uint64_t sent;
 
   if (pp_post_has_reason(post)) return;
-  start = (uint64_t)pp_os_now();
-  if (!spin(vigil, board, lane, timeout)) sleep_for_reason(board, lane, timeout);
+  start = pp_os_now();
+  if (!spin(vigil, board, lane, start + (timeout < PP_SPIN_NS ? timeout : PP_SPIN_NS))) {
+    sleep_for_reason(board, lane, timeout);
+  }
   if (!pp_post_has_turns(post)) return;
   sent = (uint64_t)atomic_load_explicit(&board->head->sent_at, memory_order_relaxed);
   // unsigned: nobody knows what may stand there
-  if ((int64_t)(sent - start) <= PP_SPIN_NS) {
+  if ((int64_t)(sent - (uint64_t)start) <= PP_SPIN_NS) {
     vigil->vain = 0;
   } else if (vigil->vain < MOST_VAIN) {
     vigil->vain++;
