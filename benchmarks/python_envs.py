@@ -10,21 +10,33 @@ import itertools
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-CART_POLE, IMAGE, EXPONENTIAL = "CartPole-v1", "Image50us", "Exponential1ms"
+CART_POLE, EXPONENTIAL = "CartPole-v1", "Exponential1ms"
+IMAGE, IMAGE_TURNS = "Image50us", "Image50usTurns"
 
 EPISODE = 1000
 # processes inherit what the first one has found, so that everybody's steps are the same work
 TURNS_PER_US = "PARALLEL_POOL_BENCH_TURNS_PER_US"
 
+# `burn` or `spend`
+Work = Callable[[Any], None]
+
 
 def burn(turns: int) -> None:
     """Keeps a core busy: an empty loop in Python, always of the same instructions."""
     for _ in itertools.repeat(None, turns):
+        pass
+
+
+def spend(seconds: float) -> None:
+    """Keeps a core busy for so much of this thread's CPU time, however fast the core is."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
         pass
 
 
@@ -46,13 +58,13 @@ def turns_per_us() -> float:
 
 
 class Image(gymnasium.Env[Any, Any]):
-    """Shows 84 x 84 x 4 bytes after so many turns of work: a copy of one of a few pictures."""
+    """Shows 84 x 84 x 4 bytes after so much work: a copy of one of a few pictures."""
 
     observation_space = gymnasium.spaces.Box(0, 255, (84, 84, 4), np.uint8)
     action_space = gymnasium.spaces.Discrete(2)
 
-    def __init__(self, turns: int, seed: int) -> None:
-        self._turns = turns
+    def __init__(self, work: Work, amount: float, seed: int) -> None:
+        self._work, self._amount = work, amount
         shape = (4, *self.observation_space.shape)
         self._pictures = np.random.default_rng(seed).integers(256, size=shape, dtype=np.uint8)
         self._steps = 0
@@ -63,7 +75,7 @@ class Image(gymnasium.Env[Any, Any]):
         return self._pictures[0].copy(), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        burn(self._turns)
+        self._work(self._amount)
         self._steps += 1
         picture = self._pictures[self._steps % len(self._pictures)].copy()
         return picture, 1.0, False, self._steps >= EPISODE, {}
@@ -79,9 +91,10 @@ class Exponential(gymnasium.Env[Any, Any]):
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (8,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
 
-    def __init__(self, turns: int, seed: int) -> None:
-        drawn = np.random.default_rng(seed).exponential(turns, EPISODE)
-        self._turns: list[int] = drawn.astype(int).tolist()
+    def __init__(self, work: Work, amount: float, seed: int) -> None:
+        self._work = work
+        drawn = np.random.default_rng(seed).exponential(amount, EPISODE)
+        self._amounts: list[int] = drawn.astype(int).tolist()
         self._rows = np.random.default_rng(seed).normal(size=(EPISODE, 8)).astype(np.float32)
         self._steps = 0
 
@@ -92,24 +105,40 @@ class Exponential(gymnasium.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         steps = self._steps
-        burn(self._turns[steps])
+        self._work(self._amounts[steps])
         self._steps = steps + 1
         return self._rows[steps].copy(), 1.0, False, self._steps >= EPISODE, {}
 
 
-# what a step takes, in microseconds
-COSTS = {IMAGE: (Image, 50.0), EXPONENTIAL: (Exponential, 1000.0)}
+@dataclass(frozen=True)
+class Cost:
+    """What a step of an environment is: `work` of so many microseconds."""
+
+    kind: Callable[[Work, float, int], gymnasium.Env[Any, Any]]
+    work: Work
+    us: float
+
+    def amount(self) -> float:
+        """Returns what `work` takes: turns as measured here, or seconds."""
+        return round(self.us * turns_per_us()) if self.work is burn else self.us / 1e6
 
 
-def make(name: str, turns: int, seed: int) -> gymnasium.Env[Any, Any]:
+COSTS = {
+    IMAGE: Cost(Image, spend, 50.0),
+    IMAGE_TURNS: Cost(Image, burn, 50.0),
+    EXPONENTIAL: Cost(Exponential, burn, 1000.0),
+}
+
+
+def make(name: str, amount: float, seed: int) -> gymnasium.Env[Any, Any]:
     """Makes one environment; Gymnasium's have all the wrappers of `gymnasium.make`."""
     if name in COSTS:
-        return COSTS[name][0](turns, seed)
+        return COSTS[name].kind(COSTS[name].work, amount, seed)
     return gymnasium.make(name)
 
 
 def factories(name: str, count: int) -> list[Callable[[], gymnasium.Env[Any, Any]]]:
     """Returns functions that make environments; they can be pickled, and carry the work of a step
     with them."""
-    turns = round(COSTS[name][1] * turns_per_us()) if name in COSTS else 0
-    return [functools.partial(make, name, turns, seed) for seed in range(count)]
+    amount = COSTS[name].amount() if name in COSTS else 0
+    return [functools.partial(make, name, amount, seed) for seed in range(count)]

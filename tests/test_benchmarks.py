@@ -498,10 +498,15 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     python_envs.turns_per_us.cache_clear()
 
 
+def at_no_cost(name: str, done: list[int]) -> python_envs.Cost:
+    """An environment that writes down its work instead of doing it."""
+    return replace(python_envs.COSTS[name], work=done.append)
+
+
 def played(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[object], list[int]]:
     """What an environment shows in 40 steps, and the work of each."""
     burnt: list[int] = []
-    monkeypatch.setattr(python_envs, "burn", burnt.append)
+    monkeypatch.setitem(python_envs.COSTS, name, at_no_cost(name, burnt))
     env = python_envs.make(name, 500, seed)
     obs, _ = env.reset(seed=3)
     shown = [obs.tobytes()]
@@ -523,8 +528,9 @@ def test_python_environments_are_deterministic(name: str, monkeypatch: pytest.Mo
 def test_a_step_is_always_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(played(python_envs.IMAGE, 0, monkeypatch)[1]) == {500}
     burnt: list[int] = []
-    monkeypatch.setattr(python_envs, "burn", burnt.append)
-    env = python_envs.make(python_envs.EXPONENTIAL, 500, 0)
+    name = python_envs.EXPONENTIAL
+    monkeypatch.setitem(python_envs.COSTS, name, at_no_cost(name, burnt))
+    env = python_envs.make(name, 500, 0)
     for seed in (1, 2):
         # whatever seed a vectoriser hands over
         env.reset(seed=seed)
@@ -535,6 +541,13 @@ def test_a_step_is_always_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None
     # an exponential distribution's mean and deviation are one
     assert rivals.np.mean(one) == pytest.approx(500, rel=0.1)
     assert rivals.np.std(one) == pytest.approx(500, rel=0.15)
+
+
+def test_time_is_spent_on_the_processor() -> None:
+    before = time.thread_time()
+    python_envs.spend(2e-3)
+    assert time.thread_time() - before >= 2e-3
+    assert python_envs.factories(python_envs.IMAGE, 1)[0].args == (python_envs.IMAGE, 50e-6, 0)
 
 
 def test_pictures_are_copies() -> None:
@@ -550,9 +563,10 @@ def test_processes_inherit_how_much_work_a_microsecond_is(monkeypatch: pytest.Mo
     found = python_envs.turns_per_us()
     assert 1 < found < 10_000
     assert float(os.environ[python_envs.TURNS_PER_US]) == found
-    make = pickle.loads(pickle.dumps(python_envs.factories(python_envs.IMAGE, 2)[1]))
+    name = python_envs.IMAGE_TURNS
+    make = pickle.loads(pickle.dumps(python_envs.factories(name, 2)[1]))
     monkeypatch.setenv(python_envs.TURNS_PER_US, "7")
-    assert make.args == (python_envs.IMAGE, round(50 * found), 1)
+    assert make.args == (name, round(50 * found), 1)
     python_envs.turns_per_us.cache_clear()
     assert python_envs.turns_per_us() == 7
     python_envs.turns_per_us.cache_clear()
@@ -576,6 +590,8 @@ def test_the_bars_are_those_of_the_issue() -> None:
         "cartpole-python-64": (0.65, 20),
         "cartpole-python-16": (0.42, 8),
         "image-64": (0.84, 3.9),
+        # the same with a fixed number of instructions, which is harder
+        "image-turns-64": (0.84, 3.9),
         "exponential-16": (0.84, 1.3),
     }
     for scene in python_scenes.RACES:

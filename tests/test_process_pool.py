@@ -53,6 +53,19 @@ def test_rows_that_repeat_others_are_no_steps() -> None:
         assert column(pool, pool.step([0, 0, 0]), "elapsed_step") == [1, 3, 1]
 
 
+def test_a_worker_finds_its_rows_wherever_they_lie() -> None:
+    with ProcessPool([Counting] * 4, num_workers=2, start_method="fork") as pool:
+        pool.reset(seed=0)
+        counts = np.zeros(4, np.int64)
+        # blocks come again, with rows of others in them
+        for _ in range(6):
+            for whom in ([0, 1, 2, 3], [2, 3], [0, 1], [2, 3]):
+                batch = pool.step([0] * len(whom), whom)
+                counts[whom] += 1
+                assert column(pool, batch, "env_id") == whom
+                assert batch[0][:, 0].tolist() == counts[whom].tolist()
+
+
 @pytest.mark.parametrize("autoreset", MODES)
 def test_elapsed_steps_of_a_restart(autoreset: str) -> None:
     fns = [Counting] * 2

@@ -586,7 +586,16 @@ def test_an_exception_that_can_not_travel_is_described() -> None:
 
 
 @pytest.mark.parametrize(
-    "shown", [np.zeros(3, np.float32), np.zeros(2, np.complex128), "text", {"a": 1}], ids=str
+    "shown",
+    [
+        np.zeros(3, np.float32),
+        np.zeros(1, np.float32),
+        np.zeros((1, 2), np.float32),
+        np.zeros(2, np.complex128),
+        "text",
+        {"a": 1},
+    ],
+    ids=str,
 )
 def test_an_observation_of_another_shape_or_dtype_is_an_error(shown: Any) -> None:
     with made(lambda env: shown) as env:

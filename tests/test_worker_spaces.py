@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from copy import deepcopy
@@ -16,6 +17,8 @@ from gymnasium.vector.utils import batch_space, concatenate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parallel_pool._native import ffi, lib
+from parallel_pool.workers.process_pool import RecordReader
 from parallel_pool.workers.spaces import (
     ActionPacker,
     ActionUnpacker,
@@ -554,6 +557,28 @@ def test_wrong_columns_are_refused() -> None:
         reader.batch([np.zeros((3, 20), np.uint8)])
 
 
+@of(SINGLE)
+def test_leaves_of_a_pickled_space_have_the_dtypes_of_arrays(space: spaces.Space[Any]) -> None:
+    (leaf,) = leaves(pickle.loads(pickle.dumps(space))) or ()
+    assert leaf.dtype == space.dtype
+    if leaf.dtype.isnative:
+        assert leaf.dtype is np.zeros(1, np.dtype(leaf.dtype.char)).dtype
+
+
+@of({**SINGLE, **TREES})
+def test_what_is_plain_is_written_as_it_is_assigned(space: spaces.Space[Any]) -> None:
+    writer = Writer(space)
+    is_array = not isinstance(space, spaces.Dict | spaces.Tuple) and space.shape != ()
+    assert (writer.plain != (None, None)) is is_array
+    if is_array:
+        leaf, sample = writer.leaves[0], space.sample()
+        assert writer.plain == (sample.dtype, sample.shape)
+        written, assigned = (np.zeros((2, *leaf.shape), leaf.dtype) for _ in range(2))
+        writer.write([written], 1, sample)
+        assigned[1] = sample
+        assert_same(written, assigned, "rows")
+
+
 # ----------------------------------------------------------------------------------- actions --
 
 
@@ -574,6 +599,20 @@ def test_actions_in_any_container_arrive(space: spaces.Space[Any]) -> None:
     changes += [lambda array: (each for each in array), lambda array: np.repeat(array, 2, 0)[::2]]
     for change in changes:
         assert_same(received(space, rearranged(actions, change)), expected, repr(change))
+
+
+@of({**SINGLE, **TREES})
+def test_records_for_c_are_the_same_however_actions_lie(space: spaces.Space[Any]) -> None:
+    actions = batch_space(space, NUM).sample()
+    packer = ActionPacker(pickle.loads(pickle.dumps(space)), NUM)
+    reader, expected = RecordReader(packer), packer.pack(actions).tobytes()
+    changes: list[Callable[[Any], Any]] = [np.copy, list, np.asfortranarray]
+    changes += [lambda array: np.repeat(array, 2, 0)[::2], lambda array: array.astype(array.dtype)]
+    for change in changes:
+        records, code = reader.read(rearranged(actions, change), NUM)
+        assert (bytes(ffi.buffer(records)), code) == (expected, lib.PP_UINT8), repr(change)
+    with pytest.raises((TypeError, ValueError)):
+        reader.read(actions, NUM + 1)
 
 
 def test_read_only_actions_are_taken() -> None:

@@ -85,13 +85,19 @@ def column(raw: Bytes, leaf: Leaf) -> Array:
 def _collect(space: Space, path: tuple[Any, ...], found: list[Leaf]) -> bool:
     """Appends the leaves; False as soon as something has no fixed size."""
     if _is_a(space, ARRAYS):
-        dtype, shape = np.dtype(space.dtype), space.shape
+        dtype, shape = _usual(np.dtype(space.dtype)), space.shape
         assert shape is not None
         found.append(Leaf(path, dtype, shape, math.prod(shape) * dtype.itemsize, space))
         return True
     return _is_a(space, TREES) and all(
         _collect(part, (*path, key), found) for key, part in _parts(space)
     )
+
+
+def _usual(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The very object that arrays of a dtype have; a space that was pickled has a copy of it."""
+    usual = np.dtype(dtype.char)
+    return usual if usual == dtype else dtype
 
 
 def _is_a(space: Space, kinds: tuple[type[Space], ...]) -> bool:
@@ -176,11 +182,13 @@ class Writer:
             does it: casts of the same kind, no broadcasting; keys too many are no error. As by
             `AsyncVectorEnv`, a number is taken for an array of one. Raises TypeError or ValueError,
             which name the leaf; other leaves may have been written then.
+        plain: dtype and shape of arrays that may as well be assigned to their row, by whom a call
+            is too much; (None, None) unless the space is one array.
         is_exact: `is_exact(observation)` says whether `Reader.row` gives back the like of it: the
             same types, dtypes, keys and order.
     """
 
-    __slots__ = ("is_exact", "leaves", "write")
+    __slots__ = ("is_exact", "leaves", "plain", "write")
 
     def __init__(self, space: Space) -> None:
         """Raises TypeError if the space has no fixed size."""
@@ -189,6 +197,10 @@ class Writer:
             space, (), iter(enumerate(self.leaves))
         )
         self.is_exact: Callable[[Any], bool] = _exactness(space, iter(self.leaves))
+        is_array = not isinstance(space, TREES) and self.leaves[0].shape
+        self.plain: tuple[np.dtype[Any] | None, tuple[int, ...] | None] = (
+            (self.leaves[0].dtype, self.leaves[0].shape) if is_array else (None, None)
+        )
 
 
 def _tree_writer(
