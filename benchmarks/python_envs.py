@@ -16,20 +16,21 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-CART_POLE, EXPONENTIAL = "CartPole-v1", "Exponential1ms"
+CART_POLE = "CartPole-v1"
 IMAGE, IMAGE_TURNS = "Image50us", "Image50usTurns"
+EXPONENTIAL, EXPONENTIAL_TURNS = "Exponential1ms", "Exponential1msTurns"
 
 EPISODE = 1000
 # processes inherit what the first one has found, so that everybody's steps are the same work
 TURNS_PER_US = "PARALLEL_POOL_BENCH_TURNS_PER_US"
 
 # `burn` or `spend`
-Work = Callable[[Any], None]
+Work = Callable[[float], None]
 
 
-def burn(turns: int) -> None:
+def burn(turns: float) -> None:
     """Keeps a core busy: an empty loop in Python, always of the same instructions."""
-    for _ in itertools.repeat(None, turns):
+    for _ in itertools.repeat(None, int(turns)):
         pass
 
 
@@ -94,7 +95,7 @@ class Exponential(gymnasium.Env[Any, Any]):
     def __init__(self, work: Work, amount: float, seed: int) -> None:
         self._work = work
         drawn = np.random.default_rng(seed).exponential(amount, EPISODE)
-        self._amounts: list[int] = drawn.astype(int).tolist()
+        self._amounts: list[float] = drawn.tolist()
         self._rows = np.random.default_rng(seed).normal(size=(EPISODE, 8)).astype(np.float32)
         self._steps = 0
 
@@ -126,7 +127,8 @@ class Cost:
 COSTS = {
     IMAGE: Cost(Image, spend, 50.0),
     IMAGE_TURNS: Cost(Image, burn, 50.0),
-    EXPONENTIAL: Cost(Exponential, burn, 1000.0),
+    EXPONENTIAL: Cost(Exponential, spend, 1000.0),
+    EXPONENTIAL_TURNS: Cost(Exponential, burn, 1000.0),
 }
 
 
