@@ -116,6 +116,34 @@ def task(env_id: str, num_envs: int, batch_size: int, episode: int = EPISODE) ->
     return Task(env_id, num_envs, batch_size, 2, 2, max_episode_steps=episode)
 
 
+def synthetic(suffix: str, measure: str, image: str, exponential: str) -> tuple[Scene, Scene]:
+    """The scenes of environments whose steps are so much of a measure; bars are the same for all.
+
+    Args:
+        suffix: of the scenes' names, before the number of environments.
+        measure: what 50 us and 1 ms are of.
+        image, exponential: ids of the environments.
+    """
+    return (
+        python_scene(
+            f"image{suffix}-64",
+            f"84 x 84 x 4 bytes after 50 us of {measure}, 64 envs, 2 workers, sync",
+            task(image, 64, 64),
+            ours=pool_vector_env,
+            share=0.84,
+            vs_async=3.9,
+        ),
+        python_scene(
+            f"exponential{suffix}-16",
+            f"exponential(1 ms) of {measure}, 16 envs, batch 8, 2 workers, async",
+            task(exponential, 16, 8),
+            ours=process_pool,
+            share=0.84,
+            vs_async=1.3,
+        ),
+    )
+
+
 RACES = (
     python_scene(
         "cartpole-python-64",
@@ -133,36 +161,6 @@ RACES = (
         share=0.42,
         vs_async=8,
     ),
-    python_scene(
-        "image-64",
-        "84 x 84 x 4 bytes after 50 us of CPU time, 64 envs, 2 workers, sync",
-        task(IMAGE, 64, 64),
-        ours=pool_vector_env,
-        share=0.84,
-        vs_async=3.9,
-    ),
-    python_scene(
-        "exponential-16",
-        "exponential(1 ms) of CPU time, 16 envs, batch 8, 2 workers, async",
-        task(EXPONENTIAL, 16, 8),
-        ours=process_pool,
-        share=0.84,
-        vs_async=1.3,
-    ),
-    python_scene(
-        "image-turns-64",
-        "84 x 84 x 4 bytes after 50 us of turns of a loop, 64 envs, 2 workers, sync",
-        task(IMAGE_TURNS, 64, 64),
-        ours=pool_vector_env,
-        share=0.84,
-        vs_async=3.9,
-    ),
-    python_scene(
-        "exponential-turns-16",
-        "exponential(1 ms) of turns of a loop, 16 envs, batch 8, 2 workers, async",
-        task(EXPONENTIAL_TURNS, 16, 8),
-        ours=process_pool,
-        share=0.84,
-        vs_async=1.3,
-    ),
+    *synthetic("", "CPU time", IMAGE, EXPONENTIAL),
+    *synthetic("-turns", "turns of a loop", IMAGE_TURNS, EXPONENTIAL_TURNS),
 )

@@ -494,6 +494,8 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Environments take no time in here, those of other processes included."""
     python_envs.turns_per_us.cache_clear()
     monkeypatch.setenv(python_envs.TURNS_PER_US, "0.0")
+    for name, cost in python_envs.COSTS.items():
+        monkeypatch.setitem(python_envs.COSTS, name, replace(cost, us=0.0))
     yield
     python_envs.turns_per_us.cache_clear()
 

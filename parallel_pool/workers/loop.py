@@ -195,7 +195,7 @@ class Worker:
         self._failed = view(shift.failed, count, 1, "B")
         self._current = view(lib.pp_seat_current(seat), 1, 4, "i")
         self._arrays: dict[int, tuple[list[Array], list[Array]]] = {}
-        self._own_rows: dict[tuple[int, int], list[Array]] = {}
+        self._row_views: dict[tuple[int, int], list[Array]] = {}
 
         self._is_ordered = bool(lib.pp_seat_is_ordered(seat))
         self._same_step = seating.autoreset == "same_step"
@@ -250,7 +250,7 @@ class Worker:
         arrays, _ = self._block(offset)
         assert self._actions is not None and self._writer is not None
         write, actions, rewards = self._writer.write, self._actions, self._rewards
-        (dtype, shape), places = self._writer.plain, self._places(offset, row, count)
+        (dtype, shape), own_rows = self._writer.plain, self._own_rows(offset, row, count)
         current, first, phases, last = self._current, self._first, self._phases, self._last
         told: list[tuple[int, Any]] = []
         for i, step in enumerate(self._steps):
@@ -267,13 +267,13 @@ class Worker:
                     except Exception:
                         raise wrong_step(result) from None
                     if goes_on:
-                        # what most environments return, in half the time that a call takes
+                        # what most environments return; quicker than a call
                         if (
                             type(observation) is ndarray
                             and observation.dtype is dtype
                             and observation.shape == shape
                         ):
-                            places[i][...] = observation
+                            own_rows[i][...] = observation
                         else:
                             write(arrays, row + i, observation)
                         last[i] = observation
@@ -540,18 +540,21 @@ class Worker:
         made = self._arrays[offset] = arrays(seating.fields), arrays(seating.finals)
         return made
 
-    def _places(self, offset: int, row: int, count: int) -> list[Array]:
-        """These rows of a block, one by one, of a space that is one array."""
+    def _own_rows(self, offset: int, row: int, count: int) -> list[Array]:
+        """These rows of a block, a view of each; none unless the space is one array.
+
+        No others are kept: all rows of all blocks would be many in each of many workers.
+        """
         assert self._writer is not None
         if self._writer.plain[0] is None:
             return []
-        known = self._own_rows.get((offset, row))
+        known = self._row_views.get((offset, row))
         if known is not None:
             return known
-        if len(self._own_rows) >= BLOCKS:
-            self._own_rows.clear()
+        if len(self._row_views) >= BLOCKS:
+            self._row_views.clear()
         array = self._block(offset)[0][0]
-        made = self._own_rows[offset, row] = list(array[row : row + count])
+        made = self._row_views[offset, row] = list(array[row : row + count])
         return made
 
     def _place(self, turn: int) -> tuple[list[Array], int]:
