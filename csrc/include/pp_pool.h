@@ -266,6 +266,10 @@ int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled,
 /* cores this process may use: cpuset and cgroup quota, under a made-up root if root is set */
 int32_t pp_usable_cores(const char *root);
 
+/* bytes of memory this process may use: the machine's with its swap, or what its control group may;
+ * INT64_MAX when unknown */
+int64_t pp_usable_memory(const char *root);
+
 /* name of a status code, for messages */
 const char *pp_status_name(int32_t status);
 

@@ -14,14 +14,17 @@ static void prepare(pp_ring *ring, pp_batch *batch, void *memory) {
   atomic_store_explicit(&batch->num_failed, 0, memory_order_relaxed);
 }
 
+int32_t pp_ring_capacity(int32_t num_envs, int32_t batch_size) {
+  // All rows claimed and not received belong to environments in flight, so they span no more blocks
+  // than this. Ordered: one block is open while another is being received.
+  return (num_envs - 1) / batch_size + 1 + (batch_size == num_envs);
+}
+
 int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size) {
   memset(ring, 0, sizeof(*ring));
   ring->batch_size = batch_size;
   ring->is_ordered = batch_size == num_envs;
-
-  // All rows claimed and not received belong to environments in flight, so they span no more blocks
-  // than this. Ordered: one block is open while another is being received.
-  ring->capacity = (num_envs - 1) / batch_size + 1 + ring->is_ordered;
+  ring->capacity = pp_ring_capacity(num_envs, batch_size);
   ring->batches = aligned_alloc(64, sizeof(*ring->batches) * (size_t)ring->capacity);
   if (!ring->batches) return PP_ERR_MEMORY;
   memset(ring->batches, 0, sizeof(*ring->batches) * (size_t)ring->capacity);

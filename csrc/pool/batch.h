@@ -38,6 +38,9 @@ typedef struct pp_ring {
   int32_t open_rows;            /* ordered: rows given out in it */
 } pp_ring;
 
+/* blocks that the ring of such a pool holds */
+int32_t pp_ring_capacity(int32_t num_envs, int32_t batch_size);
+
 int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size);
 void pp_ring_fini(pp_ring *ring);
 

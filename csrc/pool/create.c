@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "error.h"
 #include "os.h"
 #include "pool.h"
@@ -141,6 +142,7 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
   int status = check_options(def, options, out, error);
   pp_pool *pool;
 
+  if (status >= 0) status = pp_env_check(def, error);
   if (status < 0) return status;
   pool = make_pool(&pp_threads_ops, options->topology_root);
   if (!pool) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a pool");
@@ -151,6 +153,8 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
     status =
         pp_layout_init(&pool->layout, &pool->fleet.config, options, options->batch_size, error);
   }
+  if (status >= 0) status = pp_budget_check(pool, options, error);
+  if (status >= 0) status = pp_fleet_make(&pool->fleet, error);
   if (status >= 0) {
     status = make_books(pool, options);
     if (status >= 0) status = pp_threads_init(pool, options);
@@ -181,6 +185,7 @@ int pp_pool_create_remote(const pp_config *config, const pp_pool_options *option
   if (status >= 0) {
     status = pp_layout_init(&pool->layout, config, options, options->batch_size, error);
   }
+  if (status >= 0) status = pp_budget_check(pool, options, error);
   if (status >= 0 && make_books(pool, options) < 0) {
     status = pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d", options->num_envs);
   }

@@ -16,6 +16,14 @@ static size_t state_stride(size_t size) {
   return (size + unit - 1) / unit * unit;
 }
 
+double pp_fleet_bytes(const pp_fleet *fleet) {
+  size_t books = sizeof(*fleet->envs) + sizeof(*fleet->rngs) + sizeof(*fleet->elapsed) +
+                 sizeof(*fleet->phase) + sizeof(*fleet->asked) +
+                 sizeof(*fleet->returns) * (size_t)fleet->num_players + sizeof(*fleet->seeds) +
+                 sizeof(*fleet->seed_sizes);
+  return ((double)fleet->stride + (double)fleet->action_bytes + (double)books) * fleet->num_envs;
+}
+
 /* every array by calloc: pages that are never touched (errors, seeds) cost nothing */
 static int alloc_arrays(pp_fleet *fleet) {
   size_t n = (size_t)fleet->num_envs;
@@ -84,10 +92,20 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
   fleet->action_bytes = pp_field_elements(&fleet->config.action, fleet->num_players) *
                         pp_dtype_size(fleet->config.action.dtype);
   fleet->stride = state_stride(fleet->config.state_size);
+  return PP_OK;
+}
+
+int pp_fleet_make(pp_fleet *fleet, pp_error *error) {
+  int32_t num_envs = fleet->num_envs;
+  size_t size = fleet->config.state_size;
+  int status;
+
   if (!alloc_arrays(fleet)) {
     pp_fleet_fini(fleet);
-    return pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d environments of %zu bytes",
-                        options->num_envs, fleet->stride);
+    return pp_error_set(error, PP_ERR_MEMORY,
+                        "no memory for num_envs=%d environments with states of %zu bytes: choose "
+                        "fewer",
+                        num_envs, size);
   }
   for (; fleet->num_live < fleet->num_envs; fleet->num_live++) {
     status = init_env(fleet, fleet->num_live, error);
@@ -121,7 +139,8 @@ int pp_fleet_init_remote(pp_fleet *fleet, const pp_config *config, const pp_pool
   fleet->errors = calloc(n, sizeof(*fleet->errors));
   if (fleet->phase && fleet->asked && fleet->errors) return PP_OK;
   pp_fleet_fini(fleet);
-  return pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d", options->num_envs);
+  return pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d: choose fewer",
+                      options->num_envs);
 }
 
 void pp_fleet_fini(pp_fleet *fleet) {

@@ -44,9 +44,15 @@ typedef struct pp_fleet {
   size_t states_size; /* bytes of states */
 } pp_fleet;
 
-/* makes the environments; on failure everything made so far is undone */
+/* runs configure: what the environments will be, and nothing made yet */
 int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values,
                   const pp_pool_options *options, pp_error *error);
+
+/* bytes that pp_fleet_make allocates */
+double pp_fleet_bytes(const pp_fleet *fleet);
+
+/* makes the environments; on failure everything is undone, configure included */
+int pp_fleet_make(pp_fleet *fleet, pp_error *error);
 
 /* the books alone, of environments that live in worker processes; actions is left null */
 int pp_fleet_init_remote(pp_fleet *fleet, const pp_config *config, const pp_pool_options *options,

@@ -18,6 +18,17 @@ int64_t pp_field_elements(const pp_field *field, int32_t num_players) {
   return count;
 }
 
+int pp_layout_takes_name(const char *name, int32_t is_info) {
+  static const char *const taken[] = {
+      "reward",    "terminated", "truncated",      "env_id",         "elapsed_step",
+      "step_type", "discount",   "players.env_id", "episode_return", "episode_length"};
+  // the first two are for infos as well
+  for (size_t i = is_info ? 2 : 0; i < sizeof(taken) / sizeof(*taken); i++) {
+    if (strcmp(name, taken[i]) == 0) return 1;
+  }
+  return 0;
+}
+
 /* appends a column for rows of these elements; returns its index */
 static int32_t add_column(pp_layout *layout, const char *name, int32_t dtype, int32_t rows,
                           int64_t elements) {

@@ -1,77 +1,12 @@
-/* Definitions: checking them, configuring them, and keeping their option values. */
+/* Registry: opening definitions, configuring them, and keeping their option values. */
 #include "registry.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "definition.h"
 #include "error.h"
-#include "fleet.h"
-#include "layout.h"
-
-/* a Discrete action is always int64 for the callbacks, whatever the caller sends */
-static int check_action(const pp_env_def *def, const pp_field *action, pp_error *error) {
-  int is_discrete = action->space == PP_DISCRETE || action->space == PP_MULTI_DISCRETE;
-  if (!action->name || !pp_dtype_size(action->dtype) || action->ndim > PP_MAX_NDIM) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "%s: its action is not described: give it a name, a dtype and its axes",
-                        def->id);
-  }
-  if (is_discrete && action->dtype != PP_INT64) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: a Discrete action must be PP_INT64", def->id);
-  }
-  if (action->space == PP_DISCRETE && (action->n < 1 || action->ndim)) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: a Discrete action needs n >= 1 and no axes",
-                        def->id);
-  }
-  if (action->space == PP_MULTI_DISCRETE && !action->nvec) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: a MultiDiscrete action needs nvec", def->id);
-  }
-  return PP_OK;
-}
-
-static int check_config(const pp_env_def *def, const pp_config *config, pp_error *error) {
-  if (config->num_players < 1 || config->num_players > PP_MAX_PLAYERS) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: num_players=%d: choose 1 to %d", def->id,
-                        config->num_players, PP_MAX_PLAYERS);
-  }
-  if (config->num_fields < 1 || config->num_fields > PP_MAX_FIELDS) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: num_fields=%d: choose 1 to %d", def->id,
-                        config->num_fields, PP_MAX_FIELDS);
-  }
-  for (int32_t i = 0; i < config->num_fields; i++) {
-    const pp_field *field = &config->fields[i];
-    int is_empty = !field->name || !pp_dtype_size(field->dtype);
-    // an info may be an array of none (the tendons of a model without any)
-    int32_t least = field->is_info ? 0 : 1;
-    if (is_empty || field->ndim < 0 || field->ndim > PP_MAX_NDIM ||
-        pp_field_elements(field, config->num_players) < least) {
-      return pp_error_set(error, PP_ERR_ARGUMENT,
-                          "%s: field %d is not described: give it a name, a dtype and its axes",
-                          def->id, i);
-    }
-  }
-  return check_action(def, &config->action, error);
-}
-
-int pp_env_check(const pp_env_def *def, pp_error *error) {
-  if (!def) return pp_error_set(error, PP_ERR_ARGUMENT, "no definition");
-  if (def->abi != PP_ENV_ABI || def->size != sizeof(pp_env_def)) {
-    return pp_error_set(error, PP_ERR_ABI,
-                        "the definition has ABI %u and %u bytes, this engine ABI %d and %zu bytes: "
-                        "compile it against this version's pp_env.h",
-                        def->abi, def->size, PP_ENV_ABI, sizeof(pp_env_def));
-  }
-  if (!def->id || !def->reset || !def->step || !def->observe) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s: a definition needs id, reset, step, observe",
-                        def->id ? def->id : "(no id)");
-  }
-  if (!def->save != !def->load) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "%s: save and load come together: give both or none", def->id);
-  }
-  return PP_OK;
-}
 
 int pp_env_open(const char *path, const char *symbol, const pp_env_def **out, pp_error *error) {
   // the library stays open: pools point into it for as long as they like
@@ -101,23 +36,16 @@ int pp_config_init(const pp_env_def *def, const pp_value *options, pp_config *co
   int status = pp_env_check(def, error);
 
   if (status < 0) return status;
-  memset(config, 0, sizeof(*config));
+  pp_definition_read(def, config);
   config->options = options;
   config->error = &own;
-  config->state_size = def->state_size;
-  config->num_players = def->num_players ? def->num_players : 1;
-  config->num_fields = def->num_fields;
-  config->action = def->action;
-  config->variant = def->variant;
-  if (def->num_fields > 0 && def->num_fields <= PP_MAX_FIELDS) {
-    memcpy(config->fields, def->fields, sizeof(pp_field) * (size_t)def->num_fields);
-  }
   if (def->configure) {
     status = def->configure(config);
+    own.text[PP_ERROR_TEXT - 1] = '\0';
     if (status < 0) return pp_error_set(error, status, "%s: %s", def->id, own.text);
   }
   config->error = NULL;
-  status = check_config(def, config, error);
+  status = pp_definition_check_config(def->id, config, error);
   if (status < 0) pp_config_fini(def, config);
   return status;
 }

@@ -1,4 +1,4 @@
-/* Definitions: checking them, configuring them, and keeping their option values. */
+/* Registry: opening definitions, configuring them, and keeping their option values. */
 #ifndef PP_POOL_REGISTRY_H
 #define PP_POOL_REGISTRY_H
 

@@ -11,11 +11,8 @@
 #include <unistd.h>
 
 #include "../include/pp_pool.h"
-
-enum {
-  MAX_LINE = 8192,  // a list of every other of 1024 cpus takes 2.5 KB
-  MAX_PATH = 4096
-};
+#include "cgroup.h"
+#include "sysfile.h"
 
 /* ------------------------------------------------------------------------------------ sets -- */
 
@@ -43,116 +40,12 @@ static int32_t count_of(const set *numbers) {
 
 /* ----------------------------------------------------------------------------------- files -- */
 
-static FILE *open_under(const char *root, const char *path) {
-  char full[MAX_PATH];
-  int length = snprintf(full, sizeof(full), "%s%s", root, path);
-  return length > 0 && length < MAX_PATH ? fopen(full, "re") : NULL;
-}
-
-/* what follows prefix on the first line that starts with it; 0: there is no such file or line */
-static int find_line(const char *root, const char *path, const char *prefix, char line[MAX_LINE]) {
-  FILE *file = open_under(root, path);
-  if (!file) return 0;
-  size_t skip = strlen(prefix);
-  int found = 0;
-  while (!found && fgets(line, MAX_LINE, file)) found = strncmp(line, prefix, skip) == 0;
-  fclose(file);
-  if (found) memmove(line, line + skip, strlen(line + skip) + 1);
-  return found;
-}
-
 /* adds the list in a file's first line; 0: there is no such file */
 static int read_list(const char *root, const char *path, set *numbers) {
-  char line[MAX_LINE];
-  if (!find_line(root, path, "", line)) return 0;
+  char line[PP_SYSFILE_LINE];
+  if (!pp_sysfile_line(root, path, "", line)) return 0;
   add_list(numbers, line);
   return 1;
-}
-
-/* ----------------------------------------------------------------------------------- quota -- */
-
-/* cores' worth of time in each period, rounded up; INT32_MAX when nothing is limited */
-static int32_t limit_of(long long quota, long long period) {
-  if (quota <= 0 || period <= 0 || quota / period >= INT32_MAX) return INT32_MAX;
-  return (int32_t)(quota / period + (quota % period != 0));
-}
-
-static int32_t min_of(int32_t a, int32_t b) {
-  return a < b ? a : b;
-}
-
-/* cgroup v2: one file, "max 100000" or "150000 100000" */
-static int32_t v2_limit(const char *root, const char *folder) {
-  char path[MAX_PATH], line[MAX_LINE];
-  long long quota, period;
-  snprintf(path, sizeof(path), "%s/cpu.max", folder);
-  if (!find_line(root, path, "", line)) return INT32_MAX;
-  return sscanf(line, "%lld %lld", &quota, &period) == 2 ? limit_of(quota, period) : INT32_MAX;
-}
-
-/* cgroup v1: two files; a quota of -1 is none */
-static int32_t v1_limit(const char *root, const char *folder) {
-  char path[MAX_PATH], quota[MAX_LINE], period[MAX_LINE];
-  snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", folder);
-  if (!find_line(root, path, "", quota)) return INT32_MAX;
-  snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
-  if (!find_line(root, path, "", period)) return INT32_MAX;
-  return limit_of(strtoll(quota, NULL, 10), strtoll(period, NULL, 10));
-}
-
-/* the tightest limit on the way from a group up to the mount. Where a container sees only its own
- * subtree, the group's path leads nowhere at first, and the mount is the container's own group */
-static int32_t group_limit(const char *root, const char *mount, const char *group,
-                           int32_t (*limit)(const char *root, const char *folder)) {
-  if (strstr(group, "..")) group = "";  // outside of what this namespace may see
-  char folder[MAX_PATH];
-  snprintf(folder, sizeof(folder), "%s%s", mount, group);
-  int32_t tightest = INT32_MAX;
-  for (;;) {
-    tightest = min_of(tightest, limit(root, folder));
-    char *slash = strrchr(folder, '/');
-    if (slash < folder + strlen(mount)) return tightest;
-    *slash = '\0';
-  }
-}
-
-/* whether a list as in "cpu,cpuacct" holds the cpu controller */
-static int names_cpu(const char *controllers, size_t length) {
-  for (size_t begin = 0; begin < length;) {
-    size_t size = strcspn(controllers + begin, ",:");
-    if (size == 3 && strncmp(controllers + begin, "cpu", 3) == 0) return 1;
-    begin += size + 1;
-  }
-  return 0;
-}
-
-/* one line of /proc/self/cgroup, "hierarchy:controllers:path" */
-static int32_t line_limit(const char *root, char *line) {
-  line[strcspn(line, "\n")] = '\0';
-  char *controllers = strchr(line, ':');
-  char *group = controllers ? strchr(controllers + 1, ':') : NULL;
-  if (!group) return INT32_MAX;
-  ++controllers;
-  size_t length = (size_t)(group++ - controllers);
-
-  // the mount points that systemd and the container runtimes agree on
-  if (length == 0) {
-    return min_of(group_limit(root, "/sys/fs/cgroup", group, v2_limit),
-                  group_limit(root, "/sys/fs/cgroup/unified", group, v2_limit));
-  }
-  if (!names_cpu(controllers, length)) return INT32_MAX;
-  return min_of(group_limit(root, "/sys/fs/cgroup/cpu", group, v1_limit),
-                group_limit(root, "/sys/fs/cgroup/cpu,cpuacct", group, v1_limit));
-}
-
-static int32_t quota_limit(const char *root) {
-  FILE *file = open_under(root, "/proc/self/cgroup");
-  if (!file) return INT32_MAX;
-  char line[MAX_LINE];
-  int32_t tightest = INT32_MAX;
-  while (fgets(line, sizeof(line), file)) tightest = min_of(tightest, line_limit(root, line));
-  fclose(file);
-  return tightest;
 }
 
 /* ------------------------------------------------------------------------------------ cpus -- */
@@ -175,9 +68,9 @@ static void read_own_affinity(set *cpus) {
 
 /* the affinity that a made-up machine tells, minus the cpus it calls offline */
 static void read_affinity_under(const char *root, set *cpus) {
-  char line[MAX_LINE];
+  char line[PP_SYSFILE_LINE];
   set online = {{0}};
-  if (find_line(root, "/proc/self/status", "Cpus_allowed_list:", line)) add_list(cpus, line);
+  if (pp_sysfile_line(root, "/proc/self/status", "Cpus_allowed_list:", line)) add_list(cpus, line);
   if (!read_list(root, "/sys/devices/system/cpu/online", &online)) return;
   for (int32_t i = 0; i < PP_MAX_CPUS; ++i) cpus->has[i] &= online.has[i];
 }
@@ -250,7 +143,8 @@ void pp_topology_read(pp_topology *topology, const char *root) {
   for (int32_t id = 0; id < PP_MAX_CPUS; ++id) {
     if (in_use.has[id]) add_node(topology, id, owner);
   }
-  topology->cores = min_of(topology->num_cpus, quota_limit(root));
+  int64_t quota = pp_cgroup_cores(root);
+  topology->cores = quota < topology->num_cpus ? (int32_t)quota : topology->num_cpus;
 }
 
 /* gives one more thread to the node that was cut most when its part was rounded down */
