@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
+from parallel_pool.arguments import shown
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool.errors import EnvError, PoolTimeoutError, StateError
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 
 INT32 = np.dtype(np.int32)
+# seconds; more than a computer runs, and few enough to be nanoseconds in 64 bits
+FOREVER = 1e9
 
 # looked up once, for the sake of step
 NULL = ffi.NULL
@@ -78,14 +81,16 @@ def check(status: int) -> None:
         raise_error(status, own_error.raw)
 
 
-def seconds(timeout: float | None) -> float | None:
+def seconds(timeout: Any, name: str = "timeout") -> float | None:
     """Returns a timeout; raises TypeError or ValueError if it is none."""
-    if timeout is not None:
-        if not isinstance(timeout, (int, float, np.integer, np.floating)):
-            raise TypeError(f"timeout={timeout!r} is a {type(timeout).__name__}: give seconds")
-        if math.isnan(timeout) or timeout < 0:
-            raise ValueError(f"timeout={timeout}: choose 0 or more seconds, or None")
-    return timeout
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name}={shown(timeout)} is a {type(timeout).__name__}: give seconds")
+    if not timeout >= 0:
+        raise ValueError(f"{name}={shown(timeout)}: choose 0 or more seconds, or None")
+    # an integer may be more than any float
+    return math.inf if timeout > FOREVER else float(timeout)
 
 
 def _shut(handle: CData, ring: Ring) -> None:
@@ -415,7 +420,7 @@ class BasePool:
             self._tick()
             left = -1
             if end is not None:
-                left = int(min(max(0.0, end - time.monotonic()), 1e9) * 1e9)
+                left = int(min(max(0.0, end - time.monotonic()), FOREVER) * 1e9)
             rows = receive(self._handle, self._ring.fresh, left, self._error)
             if rows == 0 and left == 0:
                 raise PoolTimeoutError(

@@ -12,6 +12,7 @@ import numpy as np
 from parallel_pool import registry, seeds
 from parallel_pool._native import ffi, lib, raise_error
 from parallel_pool.actions import ActionReader
+from parallel_pool.arguments import MAX_ENVS, check_choice, check_count, check_sizes, shown
 from parallel_pool.base_pool import (
     NULL,
     UNSETTLED,
@@ -26,7 +27,7 @@ from parallel_pool.buffers import Array
 from parallel_pool.errors import StateError
 from parallel_pool.specs import Definition, Values
 
-# Batch, Views and show_all are the base's, for the faces
+# Batch, Views, show_all and the checks are others', for the faces
 __all__ = [
     "AUTORESET",
     "MAX_ENVS",
@@ -45,41 +46,7 @@ AUTORESET = {
     "same_step": lib.PP_SAME_STEP,
     "disabled": lib.PP_DISABLED,
 }
-# as csrc/pool/queue.h has it; looked at before lists of that length are made
-MAX_ENVS = 2**24
 REWARDS = {"float32": lib.PP_FLOAT32, "float64": lib.PP_FLOAT64}
-
-
-def check_count(name: str, value: Any, low: int, high: int = 2**31 - 1) -> int:
-    """Returns a number of things; raises TypeError or ValueError with its name."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}: give an integer")
-    if not low <= value <= high:
-        choice = f"{low} or more" if value < low else f"{low} to {high}"
-        raise ValueError(f"{name}={value}: choose {choice}")
-    return int(value)
-
-
-def check_choice(name: str, value: str, choices: Mapping[str, Any]) -> Any:
-    """Returns what a word stands for; raises ValueError with its name and all words there are."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name}={value!r}: choose {' or '.join(map(repr, choices))}")
-    return choices[value]
-
-
-def check_sizes(num_envs: int, batch_size: int | None) -> tuple[int, int]:
-    """Returns both as a pool has them, batch_size None or 0 being num_envs.
-
-    Raises:
-        TypeError, ValueError: one is no count, too large, or batch_size > num_envs.
-    """
-    envs = check_count("num_envs", num_envs, 1, MAX_ENVS)
-    rows = check_count("batch_size", batch_size or envs, 1)
-    if rows > envs:
-        raise ValueError(
-            f"batch_size={batch_size} > num_envs={num_envs}: choose batch_size <= num_envs"
-        )
-    return envs, rows
 
 
 class Pool(BasePool):
@@ -153,9 +120,9 @@ class Pool(BasePool):
             definition = registry.find(definition)
         elif not isinstance(definition, Definition):
             kind = type(definition).__name__
-            raise TypeError(f"definition={definition!r} is a {kind}: give an id, as a string")
+            raise TypeError(f"definition={shown(definition)} is a {kind}: give an id, as a string")
         if not isinstance(options, (Mapping, NoneType)):
-            raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
+            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
         self.definition = definition
         self._name = definition.id
         num_envs, batch_size = check_sizes(num_envs, batch_size)
@@ -192,7 +159,8 @@ class Pool(BasePool):
         self.num_threads: int = self.stats()["num_threads"]
 
         # without a seed every environment gets fresh entropy, once; resets go on from there
-        self.seeds = [seeds.entropy() if each is None else each for each in first_seeds]
+        fresh = iter(seeds.entropies(first_seeds.count(None)))
+        self.seeds = [next(fresh) if each is None else each for each in first_seeds]
         words, sizes = seeds.words(self.seeds)
         self._check(
             lib.pp_pool_seed(

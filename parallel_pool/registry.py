@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._native import ffi, lib, new_error, raise_error
+from parallel_pool.arguments import shown
 from parallel_pool.specs import Definition
 
 if TYPE_CHECKING:
@@ -72,17 +73,21 @@ def load(path: str | os.PathLike[str], symbol: str) -> Definition:
 
     Raises:
         TypeError: the path or the symbol is no string.
-        ValueError: the library or the symbol is not there, it was compiled against another ABI, or
-            the id is taken.
+        ValueError: the library or the symbol is not there, it was compiled against another ABI, a
+            member of the definition can't work, or the id is taken.
     """
     import os
 
     if not isinstance(symbol, str):
-        raise TypeError(f"symbol={symbol!r} is a {type(symbol).__name__}: give a string")
+        raise TypeError(f"symbol={shown(symbol)} is a {type(symbol).__name__}: give a string")
+    if not (symbol.isascii() and symbol.isidentifier()):
+        raise ValueError(f"symbol={shown(symbol)}: give the name of a pp_env_def in C")
     out = ffi.new("const pp_env_def **")
     error = new_error()
     # a name without a slash would be looked for in the system's folders
     where = os.fsencode(os.path.abspath(path))
+    if b"\0" in where:
+        raise ValueError(f"path={shown(path)} holds a zero: no file's name does")
     status = lib.pp_env_open(where, symbol.encode(), out, error)
     if status < 0:
         raise_error(status, error)

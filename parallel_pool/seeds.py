@@ -53,14 +53,18 @@ def entropy(bits: int = 128) -> int:
     return secrets.randbits(bits)
 
 
+def entropies(count: int) -> list[int]:
+    """Returns as many fresh seeds, from one look at the system's entropy."""
+    drawn = secrets.token_bytes(16 * count)
+    return [int.from_bytes(drawn[at : at + 16], "little") for at in range(0, len(drawn), 16)]
+
+
 def words(seeds: Sequence[int | None]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Returns all seeds' 32-bit words, low first, one after another, and how many each has."""
-    flat: list[int] = []
-    sizes = np.zeros(len(seeds), np.int32)
-    for i, seed in enumerate(seeds):
-        if seed is None:
-            continue
-        size = max(1, -(-seed.bit_length() // 32))
-        flat.extend(seed >> 32 * word & 0xFFFFFFFF for word in range(size))
-        sizes[i] = size
-    return np.array(flat or [0], np.uint32), sizes
+    counts = [0 if seed is None else max(1, -(-seed.bit_length() // 32)) for seed in seeds]
+    flat = b"".join(
+        seed.to_bytes(4 * count, "little")
+        for seed, count in zip(seeds, counts, strict=True)
+        if seed is not None
+    )
+    return np.frombuffer(flat or bytes(4), "<u4").astype(np.uint32), np.array(counts, np.int32)

@@ -209,7 +209,10 @@ OPTIONS: list[tuple[Callable[[Maker], None], str]] = [
     (set_option(low=2.0, high=1.0), "low=2 > high=1: choose low <= high"),
     (set_option(low=math.nan, high=1.0), "low=nan, high=1: choose numbers"),
     (set_option(low=0.0, high=math.nan), "low=0, high=nan: choose numbers"),
-    (set_option(number=3.0, low=0.0, high=1.0), "number=3 is outside low=0 to high=1: choose a def"),
+    (
+        set_option(number=3.0, low=0.0, high=1.0),
+        "number=3 is outside low=0 to high=1: choose a def",
+    ),
     (set_option(number=math.nan, low=0.0, high=1.0), "number=nan is outside low=0 to high=1"),
     (set_option(type=lib.PP_OPT_INT, number=0.5), "number=0.5: choose a whole number of 64 bits"),
     (set_option(type=lib.PP_OPT_INT, number=math.nan), "number=nan: choose a whole number"),
@@ -255,8 +258,14 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
     (set_field(dtype=lib.PP_INT64, high=math.inf), "low=0, high=inf: choose bounds that its dtype"),
     (set_field(1, n=0), r"fields\[1\] \(stake\): n=0: choose 1 or more"),
     (set_field(1, n=-(2**63)), "n=-9223372036854775808: choose 1 or more"),
-    (set_field(1, n=257, dtype=lib.PP_UINT8), "n=257: choose at most 256, which its dtype can hold"),
-    (set_field(1, dtype=lib.PP_FLOAT32), "dtype=4 is a float's: choose an integer dtype, or PP_BOX"),
+    (
+        set_field(1, n=257, dtype=lib.PP_UINT8),
+        "n=257: choose at most 256, which its dtype can hold",
+    ),
+    (
+        set_field(1, dtype=lib.PP_FLOAT32),
+        "dtype=4 is a float's: choose an integer dtype, or PP_BOX",
+    ),
     (set_field(1, ndim=1, shape=[2]), "ndim=1: choose 0 for PP_DISCRETE, or PP_MULTI_DISCRETE"),
     (
         set_field(1, space=lib.PP_MULTI_DISCRETE, ndim=1, shape=[2]),

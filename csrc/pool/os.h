@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../include/pp_env.h"
+
 /* -------------------------------------------------------------------------------- os_clock.c -- */
 
 /* monotonic nanoseconds */
@@ -52,6 +54,15 @@ int32_t pp_os_current_cpu(void);
 
 /* counts forks: a child sees another value than its parent did */
 uint32_t pp_os_fork_generation(void);
+
+/* ------------------------------------------------------------------------------ os_library.c -- */
+
+/* Refuses what dlopen would hang on or crash on: what is no ordinary file, and a library whose
+ * segments end behind the file's end. shown: the path as messages have it */
+int pp_os_library_check(const char *path, const char *shown, pp_error *error);
+
+/* bytes of the data that a library has at this address, 0: it is no data, -1: unknown */
+int64_t pp_os_symbol_size(const void *address);
 
 /* ------------------------------------------------------------------------------- os_memory.c -- */
 

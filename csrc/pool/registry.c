@@ -7,21 +7,55 @@
 
 #include "definition.h"
 #include "error.h"
+#include "os.h"
+
+/* the end of a path, which tells more than its beginning where there is no room for all of it */
+static const char *end_of(const char *path) {
+  const size_t most = 120;
+  size_t length = strlen(path);
+  return length > most ? path + (length - most) : path;
+}
+
+/* why dlopen refused; its text begins with the path */
+static const char *reason(const char *path) {
+  const char *text = dlerror();
+  if (!text) return "no reason given";
+  if (strncmp(text, path, strlen(path)) == 0) text += strlen(path);
+  while (*text == ':' || *text == ' ') text++;
+  return text;
+}
+
+/* what a symbol stands for, as far as it can be told before it is read */
+static int check_symbol(const char *shown, const char *symbol, const void *address,
+                        pp_error *error) {
+  int64_t size;
+  if (!address) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "%s has no definition named %.60s: is it static, or hidden?", shown,
+                        symbol);
+  }
+  size = pp_os_symbol_size(address);
+  // one of another ABI may be smaller; its first two members say so
+  if (size < 0 || size >= (int64_t)(2 * sizeof(uint32_t))) return PP_OK;
+  return pp_error_set(error, PP_ERR_ARGUMENT, "%.60s of %s is no pp_env_def: name one", symbol,
+                      shown);
+}
 
 int pp_env_open(const char *path, const char *symbol, const pp_env_def **out, pp_error *error) {
-  // the library stays open: pools point into it for as long as they like
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const char *shown = end_of(path);
+  int status = pp_os_library_check(path, shown, error);
   const pp_env_def *def;
-  int status;
+  void *library;
 
-  if (!library)
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s can't be loaded: %s", path, dlerror());
-  def = dlsym(library, symbol);
-  if (!def) {
-    status = pp_error_set(error, PP_ERR_ARGUMENT, "%s has no definition named %s", path, symbol);
-  } else {
-    status = pp_env_check(def, error);
+  if (status < 0) return status;
+  // the library stays open: pools point into it for as long as they like
+  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "%s can't be loaded: %.120s", shown, reason(path));
   }
+  def = dlsym(library, symbol);
+  status = check_symbol(shown, symbol, def, error);
+  if (status >= 0) status = pp_env_check(def, error);
   if (status < 0) {
     dlclose(library);
     return status;

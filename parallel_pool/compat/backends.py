@@ -13,6 +13,7 @@ from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry
+from parallel_pool.arguments import MAX_ENVS, check_count, check_limit, check_memory
 from parallel_pool.compat import ale_ids, env_specs, fusion, renderer
 from parallel_pool.compat.fusion import Chain, Refusal
 from parallel_pool.compat.python_env import PythonEnv
@@ -27,6 +28,9 @@ AUTO = "auto"
 
 # what make_vec knows beside the options of an environment's constructor
 OF_MAKE = {"max_episode_steps", "render_mode", "disable_env_checker"}
+
+# of one that gymnasium.make has made, at least: "FrozenLake-v1" takes 20 KB
+PYTHON_ENV_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True)
@@ -235,6 +239,10 @@ def make_processes(
         env = kind(_counted(choice.env_fns, num_envs, options), **vector)
     else:
         count = choice.num_envs or (1 if num_envs is None else num_envs)
+        count = check_count("num_envs", count, 1, MAX_ENVS)
+        check_memory(count, PYTHON_ENV_BYTES, "Python environments")
+        if options.get("max_episode_steps") is not None:
+            options["max_episode_steps"] = check_limit(options["max_episode_steps"])
         wrappers = wrappers if choice.wrappers is None else choice.wrappers
         env = kind([_python_env(choice, options, wrappers)] * count, **vector)
         shown = {name: everything[name] for name in everything if name in taken | {"backend"}}

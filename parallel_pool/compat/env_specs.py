@@ -11,6 +11,7 @@ from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry
+from parallel_pool.arguments import check_limit
 from parallel_pool.compat import ale_ids, renderer
 from parallel_pool.compat.gymnasium_hook import ENTRY_POINT, MODE, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
@@ -131,11 +132,7 @@ def time_limit(given: int | None, own: int | None) -> int:
     """Returns a pool's time limit (0 for none) from make's argument and the spec's own."""
     if given is None:
         return own or 0
-    if given == -1:
-        return 0
-    if given == 0:
-        raise ValueError("max_episode_steps=0: choose 1 or more, or -1 for none")
-    return given
+    return max(0, check_limit(given))
 
 
 def metadata(definition: Definition, reference: EnvSpec | None) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from parallel_pool import registry, seeds
-from parallel_pool.pool import MAX_ENVS, Pool, check_count
+from parallel_pool.arguments import check_count, check_sizes
+from parallel_pool.pool import Pool
 
 if TYPE_CHECKING:
     import gymnasium
@@ -126,12 +127,7 @@ class EnvSpec:
 
     def _check_common(self, chosen: dict[str, Any]) -> dict[str, Any]:
         """Returns EnvPool's options as they hold for this task."""
-        num_envs = check_count("num_envs", chosen["num_envs"], 1, MAX_ENVS)
-        batch_size = check_count("batch_size", chosen["batch_size"] or num_envs, 1)
-        if batch_size > num_envs:
-            raise ValueError(
-                f"batch_size={batch_size} > num_envs={num_envs}: choose batch_size <= num_envs"
-            )
+        num_envs, batch_size = check_sizes(chosen["num_envs"], chosen["batch_size"])
         check_count("num_threads", chosen["num_threads"], 0)
         chosen["batch_size"] = batch_size
 

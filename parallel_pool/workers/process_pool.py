@@ -16,9 +16,10 @@ import numpy as np
 
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, raise_error, text
+from parallel_pool.arguments import check_choice, check_count, check_sizes, shown
 from parallel_pool.base_pool import BasePool, check, own_error, seconds
 from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
-from parallel_pool.pool import AUTORESET, REWARDS, check_choice, check_count, check_sizes
+from parallel_pool.pool import AUTORESET, REWARDS
 from parallel_pool.workers import crew, failures, messages, muster, spaces
 from parallel_pool.workers.failures import MOST_TOLD, Account
 from parallel_pool.workers.messages import FAILURE, INFO, INFOS, Failure, Reply, Seating
@@ -162,7 +163,7 @@ class ProcessPool(BasePool):
         self.num_workers = check_count("num_workers", wanted, 1)
         if self.num_workers > num_envs:
             raise ValueError(
-                f"num_workers={num_workers} > num_envs={num_envs}: choose num_workers <= num_envs"
+                f"num_workers={shown(num_workers)} > num_envs={num_envs}: choose num_workers <= num_envs"
             )
         self.autoreset = autoreset
         self.on_error = on_error
@@ -616,8 +617,10 @@ def _limits(timeout: float | None, start: float | None) -> tuple[float | None, f
     """Returns the seconds that a turn and a start may take; raises TypeError or ValueError."""
     for name, value in (("timeout", timeout), ("start_timeout", start)):
         if isinstance(value, numbers.Real) and not value > 0:
-            raise ValueError(f"{name}={value}: choose more than 0 seconds, or None for no limit")
-    timeout, start = seconds(timeout), seconds(start)
+            raise ValueError(
+                f"{name}={shown(value)}: choose more than 0 seconds, or None for no limit"
+            )
+    timeout, start = seconds(timeout), seconds(start, "start_timeout")
     if timeout == math.inf:
         timeout = None
     if start is None and timeout is not None:
