@@ -7,12 +7,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
-from parallel_pool.arguments import shown
+from parallel_pool.arguments import shown, whole
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool.errors import EnvError, PoolTimeoutError, StateError
 
@@ -90,7 +90,19 @@ def seconds(timeout: Any, name: str = "timeout") -> float | None:
     if not timeout >= 0:
         raise ValueError(f"{name}={shown(timeout)}: choose 0 or more seconds, or None")
     # an integer may be more than any float
-    return math.inf if timeout > FOREVER else float(timeout)
+    return math.inf if timeout > FOREVER else cast("float", timeout)
+
+
+def _as_array(env_ids: Any) -> Array:
+    """Returns an array of what names environments; raises ValueError if it can't be one."""
+    if isinstance(env_ids, np.ma.MaskedArray) and env_ids.mask.any():
+        raise ValueError(
+            f"env_ids={shown(env_ids)} has a mask: give env_ids.compressed(), without what it hides"
+        )
+    try:
+        return np.asarray(env_ids)
+    except ValueError:
+        raise ValueError(f"env_ids={shown(env_ids)} is no array: give a list of integers") from None
 
 
 def _shut(handle: CData, ring: Ring) -> None:
@@ -328,8 +340,10 @@ class BasePool:
                 return len(env_ids), from_buffer(INT32S, env_ids)
             except ValueError:  # not contiguous
                 pass
-        ids = np.atleast_1d(np.asarray(env_ids))
+        ids = np.atleast_1d(_as_array(env_ids))
         if ids.dtype is not INT32 or not ids.flags.c_contiguous or ids.ndim != 1:
+            if ids.dtype.kind in "OSU":
+                self._refuse_ids(env_ids)
             if ids.dtype.kind not in "iu" and ids.size:
                 raise TypeError(f"env_ids have dtype {ids.dtype}: give integers")
             if ids.ndim != 1:
@@ -341,6 +355,23 @@ class BasePool:
         if not ids.size:
             raise ValueError("no environment is named: name 1 or more")
         return len(ids), from_buffer(INT32S, ids)
+
+    def _refuse_ids(self, env_ids: Any) -> NoReturn:
+        """Raises what is wrong with ids that are no numbers to NumPy."""
+        if isinstance(env_ids, (list, tuple, int)):
+            for env_id in env_ids if isinstance(env_ids, (list, tuple)) else [env_ids]:
+                self._one_id(env_id)
+        raise TypeError(
+            f"env_ids={shown(env_ids)} is a {type(env_ids).__name__}: give an integer, or a list of"
+            " integers"
+        )
+
+    def _one_id(self, env_id: Any) -> int:
+        """Returns the id of one environment; raises TypeError or ValueError."""
+        number = whole("env_id", env_id)
+        if not 0 <= number < self.num_envs:
+            raise ValueError(f"env_id {shown(number)}: choose 0 to {self.num_envs - 1}")
+        return number
 
     def _id_list(self, env_ids: Any) -> list[int]:
         if env_ids is None:

@@ -21,6 +21,7 @@ from parallel_pool.base_pool import (
     Views,
     check,
     own_error,
+    seconds,
     show_all,
 )
 from parallel_pool.buffers import Array
@@ -198,6 +199,8 @@ class Pool(BasePool):
             words = ffi.from_buffer("uint32_t[]", word_array)
             sizes = ffi.from_buffer("int32_t[]", size_array)
         given = None
+        if options is not None and not isinstance(options, Mapping):
+            raise TypeError(f"options={shown(options)} is a {type(options).__name__}: give a dict")
         if options:
             given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
             values = given.raw
@@ -221,6 +224,8 @@ class Pool(BasePool):
         timeout: float | None = None,
     ) -> Batch:
         """Resets the environments named (None: all) and receives; see `send_reset` and `recv`."""
+        # before anything is sent
+        timeout = seconds(timeout)
         self.send_reset(env_ids, seed=seed, options=options)
         return self.recv(timeout=timeout)
 
@@ -251,10 +256,9 @@ class Pool(BasePool):
             PoolError, or what else its status stands for: an environment's `load` callback failed.
         """
         ids = self._id_list(env_ids)
-        if len(states) != len(ids):
-            raise ValueError(f"{len(states)} states for {len(ids)} environments: give one for each")
-        # bytes, as nobody can write to them while C checks and then reads them
-        kept = [s if type(s) is bytes else memoryview(s).tobytes() for s in states]
+        kept = _snapshots(states)
+        if len(kept) != len(ids):
+            raise ValueError(f"{len(kept)} states for {len(ids)} environments: give one for each")
         snapshots = ffi.new("void *[]", [ffi.from_buffer(state) for state in kept])
         sizes = ffi.new("int64_t[]", [len(state) for state in kept])
         raw_ids = ffi.new("int32_t[]", ids)
@@ -268,7 +272,7 @@ class Pool(BasePool):
             StateError: one of them is in flight.
         """
         ids = self._id_list(env_ids)
-        self.set_state(self.get_state([env_id]) * len(ids), ids)
+        self.set_state(self.get_state([self._one_id(env_id)]) * len(ids), ids)
 
     def _get_state(self, env_id: int) -> bytes:
         room = lib.pp_pool_get_state(self._handle, env_id, NULL, 0, own_error.raw)
@@ -346,13 +350,13 @@ class Pool(BasePool):
             StateError: the environment is in flight or was never reset, or its family has no such.
             PoolError: MuJoCo refused.
         """
-        (checked,) = self._id_list([env_id])
+        checked = self._one_id(env_id)
         target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))
         check(lib.pp_pool_expose(self._handle, checked, target, own_error.raw))
 
     def needs_reset(self, env_id: int) -> bool:
         """Says whether the next step of this environment resets it (or, disabled, is refused)."""
-        (checked,) = self._id_list([env_id])
+        checked = self._one_id(env_id)
         status = lib.pp_pool_needs_reset(self._handle, checked)
         if status == lib.PP_ERR_STATE:
             raise StateError(f"environment {env_id} is in flight: receive its result first")
@@ -368,3 +372,26 @@ class Pool(BasePool):
         super().close()
         if self._painter is not None:
             self._painter.close()
+
+
+def _snapshots(states: Any) -> list[bytes]:
+    """Returns snapshots as bytes, as nobody can write to them while C checks and then reads them.
+
+    Raises:
+        TypeError: they are no list of bytes.
+    """
+    if not isinstance(states, Sequence) or isinstance(states, (str, bytes, bytearray, memoryview)):
+        kind = type(states).__name__
+        raise TypeError(
+            f"states={shown(states)} is a {kind}: give a list of what get_state returned"
+        )
+    kept = []
+    for i, state in enumerate(states):
+        try:
+            kept.append(state if type(state) is bytes else memoryview(state).tobytes())
+        except TypeError:
+            kind = type(state).__name__
+            raise TypeError(
+                f"states[{i}]={shown(state)} is a {kind}: give bytes, as get_state returns them"
+            ) from None
+    return kept

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 import secrets
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from parallel_pool.arguments import shown, whole
 
 Seed = int | Sequence[int | None] | np.ndarray[Any, Any] | None
 
@@ -19,14 +20,9 @@ def check(seed: Any) -> int:
         TypeError: it is no integer.
         ValueError: it is negative.
     """
-    if isinstance(seed, (bool, np.bool_)):
-        raise TypeError(f"seed={seed!r} is a bool: give an integer")
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        raise TypeError(f"seed={seed!r} is a {type(seed).__name__}: give an integer") from None
+    number = whole("seed", seed)
     if number < 0:
-        raise ValueError(f"seed={number}: choose 0 or more")
+        raise ValueError(f"seed={shown(number)}: choose 0 or more")
     return number
 
 
@@ -41,6 +37,8 @@ def spread(seed: Seed, count: int) -> list[int | None]:
     if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
         if isinstance(seed, np.ndarray) and seed.ndim == 0:
             return spread(seed.item(), count)
+        if isinstance(seed, np.ndarray) and seed.ndim > 1:
+            raise ValueError(f"seeds have shape {seed.shape}: give one axis")
         if len(seed) != count:
             raise ValueError(f"{len(seed)} seeds for {count} environments: give one for each")
         return [None if each is None else check(each) for each in seed]

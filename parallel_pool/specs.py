@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
+from parallel_pool.arguments import shown
 
 if TYPE_CHECKING:
     import gymnasium
@@ -101,7 +102,9 @@ class Option:
                 number = operator.index(value)
             except TypeError:
                 raise self._wrong_type(value, "an integer") from None
-            return cast("int", self._in_range(number))
+            if not -(2**63) <= number < 2**63 and not (self.low or self.high):
+                raise ValueError(f"{self.name}={shown(number)}: choose an integer of 64 bits")
+            return min(cast("int", self._in_range(number)), 2**63 - 1)
         if self.kind == "float":
             if isinstance(value, (bool, np.bool_)) or not isinstance(
                 value, (int, float, np.integer, np.floating)
@@ -114,19 +117,32 @@ class Option:
                 return self._in_range(math.inf if value > 0 else -math.inf)
         if self.kind == "str":
             if isinstance(value, str):
-                return value
+                return self._as_chars(value)
             raise self._wrong_type(value, "a string")
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
         raise self._wrong_type(value, "bytes")
 
     def _wrong_type(self, value: Any, wanted: str) -> TypeError:
-        return TypeError(f"{self.name}={value!r} is a {type(value).__name__}: give {wanted}")
+        kind = type(value).__name__
+        return TypeError(f"{self.name}={shown(value)} is a {kind}: give {wanted}")
+
+    def _as_chars(self, value: str) -> str:
+        """A string as C reads it: up to the first zero, in UTF-8."""
+        if "\0" in value:
+            raise ValueError(f"{self.name}={shown(value)} holds a zero: choose a string without")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{self.name}={shown(value)} holds half a character: choose a string of Unicode"
+            ) from None
+        return value
 
     def _in_range(self, value: float) -> float:
         # low == high == 0 is a range nobody stated
         if (self.low or self.high) and not self.low <= value <= self.high:
-            raise ValueError(f"{self.name}={value}: choose {self.low:g} to {self.high:g}")
+            raise ValueError(f"{self.name}={shown(value)}: choose {self.low:g} to {self.high:g}")
         return value
 
 
@@ -220,11 +236,14 @@ class Values:
             ValueError: a value is outside its range.
         """
         if not isinstance(given, Mapping):
-            raise TypeError(f"options={given!r} is a {type(given).__name__}: give a dict")
-        unknown = sorted(map(str, set(given) - set(options)))
+            raise TypeError(f"options={shown(given)} is a {type(given).__name__}: give a dict")
+        unknown = sorted(
+            name if isinstance(name, str) and 0 < len(name) <= 60 else shown(name)
+            for name in set(given) - set(options)
+        )
         if unknown:
-            shown = [name for name, option in options.items() if not option.is_hidden]
-            known = ", ".join(sorted(shown)) or "none"
+            open_ones = [name for name, option in options.items() if not option.is_hidden]
+            known = ", ".join(sorted(open_ones)) or "none"
             raise TypeError(f"{what} has no option {', '.join(unknown)}: it has {known}")
         self.raw = ffi.new("pp_value[]", max(len(options), 1))
         self.checked: dict[str, OptionValue] = {}

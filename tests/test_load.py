@@ -1,4 +1,4 @@
-"""Loading libraries: whatever file or symbol is named, it is loaded or refused, and nothing ends."""
+"""Loading libraries: any file and any symbol is loaded or refused; nothing hangs or crashes."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_paths_with_a_zero(path: Any) -> None:
 
 @pytest.mark.parametrize("path", [None, 3, ["dice.so"]])
 def test_what_is_no_path(path: Any) -> None:
-    with pytest.raises(TypeError, match="expected str, bytes or os.PathLike object"):
+    with pytest.raises(TypeError, match=r"expected str, bytes or os\.PathLike object"):
         registry.load(path, "pp_env_load")
 
 

@@ -163,7 +163,8 @@ class ProcessPool(BasePool):
         self.num_workers = check_count("num_workers", wanted, 1)
         if self.num_workers > num_envs:
             raise ValueError(
-                f"num_workers={shown(num_workers)} > num_envs={num_envs}: choose num_workers <= num_envs"
+                f"num_workers={self.num_workers} > num_envs={num_envs}: choose num_workers <="
+                " num_envs"
             )
         self.autoreset = autoreset
         self.on_error = on_error
@@ -387,6 +388,8 @@ class ProcessPool(BasePool):
         timeout: float | None = None,
     ) -> Batch:
         """Resets the environments named (None: all) and receives; see `send_reset` and `recv`."""
+        # before anything is sent
+        timeout = seconds(timeout)
         self.send_reset(env_ids, seed=seed, options=options)
         return self.recv(timeout=timeout)
 
@@ -499,6 +502,7 @@ class ProcessPool(BasePool):
             PoolTimeoutError: no answer in time.
             Exception: what an environment raised.
         """
+        timeout = seconds(timeout)
         return self.recv_call(self.send_call(name, args, kwargs, env_ids), timeout)
 
     def send_call(
