@@ -370,9 +370,9 @@ class BasePool:
         return self.recv(timeout=timeout)
 
     def _check_usable(self) -> None:
-        """A pool that is closed, or was forked, says that before anything else."""
+        """A pool that is closed, broken, or was forked, says that before anything else."""
         status = lib.pp_pool_needs_reset(self._handle, 0)
-        if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED):
+        if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED, lib.PP_ERR_BROKEN):
             check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
 
     def _refuse_turn(self) -> NoReturn:

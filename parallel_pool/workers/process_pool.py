@@ -19,7 +19,7 @@ from parallel_pool._native import ffi, lib, raise_error, text
 from parallel_pool.base_pool import BasePool, check, own_error, seconds
 from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
 from parallel_pool.pool import AUTORESET, REWARDS, check_choice, check_count, check_sizes
-from parallel_pool.workers import crew, failures, messages, muster, spaces
+from parallel_pool.workers import address_space, crew, failures, messages, muster, spaces
 from parallel_pool.workers.failures import MOST_TOLD, Account
 from parallel_pool.workers.messages import FAILURE, INFO, INFOS, Failure, Reply, Seating
 from parallel_pool.workers.muster import Limit, Share
@@ -250,13 +250,23 @@ class ProcessPool(BasePool):
         options.reward_dtype = reward
         out = ffi.new("pp_pool **")
         status = lib.pp_pool_create_remote(
-            config, options, self.num_workers, keeps_last, out, self._error
+            config, options, self.num_workers, keeps_last, self._room(), out, self._error
         )
         if status < 0:
             raise_error(status, self._error)
         # C keeps pointers to the names
         self._names = names
         return ffi.gc(out[0], lib.pp_pool_destroy)
+
+    def _room(self) -> CData:
+        """Returns how much address space the pool may take: half of what a limit leaves to this
+        process, and to the worker that it leaves least."""
+        room = ffi.new("pp_room *")
+        here = address_space.left()
+        there = [each.room for each in self.descriptions if each.room is not None]
+        room.creator = 0 if here is None else max(1, here // 2)
+        room.worker = max(1, min(there) // 2) if there else 0
+        return room
 
     def _seatings(self) -> list[Seating]:
         raw = ffi.new("int32_t *")
