@@ -211,6 +211,7 @@ class BasePool:
         finally:
             if self._turn == BUSY:
                 self._turn = UNSETTLED
+                self._note_unsettled()
 
     def send(self, actions: Any, env_ids: Any = None) -> None:
         """Queues one action for each environment named (None: all); all of them or none.
@@ -266,6 +267,7 @@ class BasePool:
         finally:
             if self._turn == BUSY:
                 self._turn = UNSETTLED
+                self._note_unsettled()
 
     # -------------------------------------------------------------------------- about itself --
 
@@ -426,6 +428,9 @@ class BasePool:
 
     def _tick(self) -> None:
         """Called every 100 ms or so while a batch is waited for."""
+
+    def _note_unsettled(self) -> None:
+        """Called when an exception leaves a wait that has not come to its end."""
 
     def _deliver(self, rows: int) -> Batch:
         """What a receive came to, as the user sees it."""

@@ -65,5 +65,9 @@ class EnvError(PoolError, RuntimeError):
         return type(self), (*self.args, self.env_ids, self.batch), self.__dict__
 
 
+class SlowWorkerWarning(RuntimeWarning):
+    """Environments in worker processes are waited for, and have been for long."""
+
+
 class WorkerError(EnvError):
     """A worker process died, or could not be started, and its environments with it."""
