@@ -409,9 +409,9 @@ class Crew:
             self._end()
 
     def _join_all(self, end: float) -> bool:
-        """Waits for all workers to end, until `end` on the monotonic clock; says whether they have."""
+        """Waits until `end` (monotonic clock) for all workers to end; says whether they have."""
         there = [worker for worker in self._workers if worker is not None]
-        return all([worker.join(max(0.0, end - time.monotonic())) for worker in there])
+        return all(worker.join(max(0.0, end - time.monotonic())) for worker in there)
 
     def _hurry(self, left: float) -> None:
         """Kills those whom Ctrl-C has found where they are still; says who else is waited for."""
@@ -426,14 +426,12 @@ class Crew:
             elif turn[0] >= 0:
                 awaited.append(self._describe(lane, turn[0]))
             else:
-                awaited.append(f"the environments of worker process {worker.pid} to close")
+                awaited.append(f"worker process {worker.pid}, whose environments close")
         told = []
         if killed:
             told.append(f"killed after {NOTICE:.0f} s: {notices.named(killed)}")
         if awaited:
-            told.append(
-                f"waiting {left:.0f} s more, until it is killed, for {notices.named(awaited)}"
-            )
+            told.append(f"to be killed in {left:.0f} s: {notices.named(awaited)}")
         if told:
             warnings.warn("closing: " + "; ".join(told), SlowWorkerWarning, stacklevel=2)
 

@@ -43,18 +43,18 @@ class Limit:
         self._end = 0.0
 
     @contextlib.contextmanager
-    def hold(self, lock: threading.Lock | threading.RLock) -> Iterator[None]:  # type: ignore[valid-type]
+    def hold(self, lock: threading.Lock | threading.RLock) -> Iterator[None]:
         """Holds a lock for as long as the with statement lasts.
 
         Raises:
             TimeoutError: somebody else holds it for too long.
         """
-        while not lock.acquire(timeout=self.look()):  # type: ignore[attr-defined]
+        while not lock.acquire(timeout=self.look()):
             pass
         try:
             yield
         finally:
-            lock.release()  # type: ignore[attr-defined]
+            lock.release()
 
 
 class _Part(Limit):

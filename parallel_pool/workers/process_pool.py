@@ -513,7 +513,7 @@ class ProcessPool(BasePool):
             self._note_interrupt(error, list(self._crew.at_work().values()))
 
     def _note_interrupt(self, error: KeyboardInterrupt, awaited: list[str]) -> None:
-        """Says what Ctrl-C has ended the wait for; what still hangs then is not closed with patience."""
+        """Says what Ctrl-C has ended the wait for; what hangs there is given less time to end."""
         if awaited:
             error.add_note(f"while waiting for {notices.named(awaited)}")
         self._crew.note_interrupt()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import mmap
 import os
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from parallel_pool._native import lib
+from parallel_pool.buffers import Array
 from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import BrokenPoolError, PoolTimeoutError
@@ -31,6 +33,10 @@ class Waiting(Counting):
         super().__init__(WaitFor(path), 2)
 
 
+def _is_counted(before: Array, words: Array) -> bool:
+    return bool(((before == 0) & (words == MANY)).any())
+
+
 def miscount(pool: ProcessPool, path: Path, count: int) -> None:
     """Writes over the count of rows that are there, once a step that has begun is over."""
     until_stepping(pool, 0)
@@ -40,10 +46,7 @@ def miscount(pool: ProcessPool, path: Path, count: int) -> None:
         before = words.copy()
         path.write_text("go on")
 
-        def is_counted() -> bool:
-            return bool(((before == 0) & (words == MANY)).any())
-
-        wait_for(is_counted)
+        wait_for(functools.partial(_is_counted, before, words))
         words[(before == 0) & (words == MANY)] = count
         del words
 
@@ -61,7 +64,7 @@ def test_a_wrong_count_ends_the_wait(count: int, tmp_path: Path) -> None:
         pool.step(actions)
         pool.send(actions)
         miscount(pool, path, count)
-        with pytest.raises(BrokenPoolError, match="written over .* make a new one"):
+        with pytest.raises(BrokenPoolError, match=r"written over .* make a new one"):
             pool.recv()
         for call in (
             pool.recv,

@@ -38,7 +38,7 @@ def test_one_that_is_stopped_is_replaced(own_zygote: zygote.Zygote) -> None:
     stop(own_zygote)
     with pool_of(start_method="forkserver", start_timeout=60) as pool:
         assert zygote.current().pid != own_zygote.pid
-        assert has_ended(own_zygote.pid)
+        wait_for(lambda: has_ended(own_zygote.pid))
         pool.reset(seed=0)
 
 
@@ -52,7 +52,7 @@ def test_one_that_does_not_answer_is_ended_in_time(
     with pytest.raises(WorkerError, match=r"within start_timeout=0\.5 s: .* did not answer"):
         pool_of(start_method="forkserver", start_timeout=0.5)
     assert time.monotonic() - began < 20
-    assert has_ended(own_zygote.pid)
+    wait_for(lambda: has_ended(own_zygote.pid))
     with pool_of(start_method="forkserver") as pool:
         pool.reset(seed=0)
 
