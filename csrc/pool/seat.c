@@ -34,6 +34,7 @@ struct pp_seat {
   pp_board board;
   pp_spill spill;
   pp_arena arena; /* as this process has it */
+  int32_t replies;      /* a copy of the spill's descriptor; -1: none */
   int32_t memory;       /* a descriptor of the pool's memory, for children; -1: none */
   dev_t device;         /* the file that it is, for environments may close what they did not open */
   ino_t file;
@@ -47,6 +48,12 @@ struct pp_seat {
   room *rooms; /* one for each environment, and one for answers */
   pp_shift shift;
 };
+
+/* a copy of a descriptor beyond those that programs close by their numbers, if there may be one */
+static int copy_of(int fd) {
+  int copy = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+  return copy < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : copy;
+}
 
 /* ---------------------------------------------------------------------------------- forks -- */
 
@@ -86,9 +93,7 @@ static void register_leave(void) {
 
 static void enlist(pp_seat *seat, int32_t memory) {
   struct stat file = {0};
-  // beyond those that programs give out or close by their numbers
-  seat->memory = fcntl(memory, F_DUPFD_CLOEXEC, HIGH_FD);
-  if (seat->memory < 0) seat->memory = fcntl(memory, F_DUPFD_CLOEXEC, 0);
+  seat->memory = copy_of(memory);
   if (fstat(memory, &file) == 0) {
     seat->device = file.st_dev;
     seat->file = file.st_ino;
@@ -192,6 +197,8 @@ static int open_seat(pp_seat *seat, int32_t memory, int64_t reserve, int32_t spi
   status = alloc_shift(seat);
   find_unread(seat, &left, &left_end);
   if (status >= 0) {
+    seat->replies = copy_of(spill);
+    if (seat->replies >= 0) spill = seat->replies;
     status = pp_spill_init(&seat->spill, spill, seat->board.shape.reply_reserve, left, left_end);
   }
   return status < 0 ? pp_error_set(error, status, "no memory for a worker") : PP_OK;
@@ -207,7 +214,7 @@ int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, p
   seat = calloc(1, sizeof(*seat));
   if (!seat) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a worker");
   seat->lane = lane;
-  seat->memory = -1;
+  seat->memory = seat->replies = -1;
   seat->fork_generation = pp_os_fork_generation();
   status = open_seat(seat, memory, reserve, spill, error);
   if (status < 0) {
@@ -226,6 +233,7 @@ void pp_seat_close(pp_seat *seat) {
   shift = &seat->shift;
   strike_off(seat);
   if (seat->spill.base) pp_spill_fini(&seat->spill);
+  if (seat->replies >= 0) close(seat->replies);
   pp_arena_fini(&seat->arena);
   free(seat->entries);
   free(seat->rooms);

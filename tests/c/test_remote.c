@@ -267,7 +267,7 @@ static pp_seat *open_here(const crew *w, int32_t lane) {
   const pp_remote *remote = w->c.pool->remote;
   pp_seat *seat = calloc(1, sizeof(*seat));
   seat->lane = lane;
-  seat->memory = -1;
+  seat->memory = seat->replies = -1;
   seat->fork_generation = pp_os_fork_generation();
   seat->board = remote->board;
   pp_board_share(&seat->board, lane, &seat->first, &seat->count);
