@@ -85,9 +85,11 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
                         pp_dtype_size(fleet->config.action.dtype);
   fleet->stride = state_stride(fleet->config.state_size);
   if (!alloc_arrays(fleet)) {
+    // before the fleet is empty
+    pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d environments of %zu bytes",
+                 options->num_envs, fleet->stride);
     pp_fleet_fini(fleet);
-    return pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d environments of %zu bytes",
-                        options->num_envs, fleet->stride);
+    return PP_ERR_MEMORY;
   }
   for (; fleet->num_live < fleet->num_envs; fleet->num_live++) {
     status = init_env(fleet, fleet->num_live, error);

@@ -77,11 +77,11 @@ static int alloc_books(pp_remote *remote, const pp_board_shape *shape) {
              : PP_ERR_MEMORY;
 }
 
-/* 1: the arena can grow to hold the board and the results of an ordinary loop */
-static int has_room(const pp_pool *pool, int64_t board) {
+/* 1: an arena that may grow so far can hold the board and the results of an ordinary loop */
+static int has_room(const pp_pool *pool, int64_t board, int64_t reserve) {
   // those that the ring holds, the fresh one, and what the caller keeps
   int64_t blocks = pool->ring.capacity + 1 + KEPT;
-  return (pool->remote->arena->reserve - board) / blocks >= pool->layout.size;
+  return reserve > board && (reserve - board) / blocks >= pool->layout.size;
 }
 
 int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
@@ -99,6 +99,10 @@ int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_la
   int64_t reserve, size = pp_board_size(&shape, &pool->layout);
   share_room(room, num_lanes, &shape.reply_reserve, &reserve);
 
+  // before memory is taken that can't suffice, which takes time in which nobody hears signals
+  if (status >= 0 && !has_room(pool, size, reserve ? reserve : pp_arena_most())) {
+    status = PP_ERR_MEMORY;
+  }
   if (status >= 0) {
     remote->arena = pp_holding_create(size, reserve, &status);
   }
@@ -110,7 +114,7 @@ int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_la
     pool->fleet.actions = remote->board.actions;
     status = open_lanes(remote);
   }
-  if (status >= 0 && !has_room(pool, size)) status = PP_ERR_MEMORY;
+  if (status >= 0 && !has_room(pool, size, remote->arena->reserve)) status = PP_ERR_MEMORY;
   if (status >= 0) return PP_OK;
   return pp_error_set(error, status,
                       "no shared memory for num_envs=%d in %d worker processes (tables of %lld "

@@ -22,7 +22,7 @@ from parallel_pool.compat.vector_errors import (
 from parallel_pool.compat.vector_options import VectorOptions
 from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError
 from parallel_pool.workers.crew import GRACE
-from parallel_pool.workers.process_pool import Call, ProcessPool
+from parallel_pool.workers.process_pool import Call, ProcessPool, listed
 from parallel_pool.workers.spaces import iterate_objects
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             )
         # what yields nothing is refused by the pool
         is_read = isinstance(env_fns, Sequence) or not isinstance(env_fns, Iterable)
-        self.env_fns = env_fns if is_read else list(env_fns)
+        self.env_fns = env_fns if is_read else listed(env_fns)
         self.shared_memory, self.copy, self.context = shared_memory, copy, context
         self.daemon = daemon
         self.observation_mode = observation_mode

@@ -19,7 +19,7 @@ from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, raise_error, text
 from parallel_pool.base_pool import BasePool, check, own_error, seconds
 from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
-from parallel_pool.pool import AUTORESET, REWARDS, check_choice, check_count, check_sizes
+from parallel_pool.pool import AUTORESET, MAX_ENVS, REWARDS, check_choice, check_count, check_sizes
 from parallel_pool.workers import (
     address_space,
     crew,
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 # what one configuration of C can hold; larger spaces travel as objects
 MAX_LEAVES = 32
+# functions that something without a length may yield, and worker processes
+MOST_YIELDED = MOST_WORKERS = 1 << 16
 # seconds for a worker's environments to be made, if a pool has a timeout and no longer one
 START_TIMEOUT = 60.0
 # what records are to C
@@ -171,7 +173,7 @@ class ProcessPool(BasePool):
         num_envs, rows = check_sizes(len(fns), batch_size)
         cores = lib.pp_usable_cores(ffi.NULL)
         wanted = min(cores, num_envs) if num_workers is None else num_workers
-        self.num_workers = check_count("num_workers", wanted, 1)
+        self.num_workers = check_count("num_workers", wanted, 1, MOST_WORKERS)
         if self.num_workers > num_envs:
             raise ValueError(
                 f"num_workers={num_workers} > num_envs={num_envs}: choose num_workers <= num_envs"
@@ -679,14 +681,35 @@ def _limits(timeout: float | None, start: float | None) -> tuple[float | None, f
     return timeout, None if start == math.inf else start
 
 
-def _functions(env_fns: Any) -> list[Callable[[], Any]]:
-    """Checks what makes the environments."""
+def listed(env_fns: Any) -> list[Any]:
+    """Returns what makes the environments as a list; refuses what may never end.
+
+    Raises:
+        TypeError: it is not iterable.
+        ValueError: there are too many.
+    """
     try:
-        fns = list(env_fns)
+        count = len(env_fns) if hasattr(env_fns, "__len__") else None
+        functions = iter(env_fns)
     except TypeError:
         raise TypeError(
             f"env_fns={env_fns!r} is a {type(env_fns).__name__}: give a list of functions"
         ) from None
+    if count is not None:
+        check_count("num_envs", count or 1, 1, MAX_ENVS)
+        return list(functions)
+    fns = list(itertools.islice(functions, MOST_YIELDED + 1))
+    if len(fns) > MOST_YIELDED:
+        raise ValueError(
+            f"env_fns is a {type(env_fns).__name__} that yields more than {MOST_YIELDED} functions,"
+            " perhaps without end: give a list"
+        )
+    return fns
+
+
+def _functions(env_fns: Any) -> list[Callable[[], Any]]:
+    """Checks what makes the environments."""
+    fns = listed(env_fns)
     if not fns:
         raise ValueError("env_fns is empty: give one function for each environment")
     for i, fn in enumerate(fns):
