@@ -88,6 +88,7 @@ class Lib:
     PP_ERR_CLOSED: Final[int]
     PP_ERR_FORKED: Final[int]
     PP_ERR_ABI: Final[int]
+    PP_ERR_BROKEN: Final[int]
     PP_BOOL: Final[int]
     PP_UINT8: Final[int]
     PP_INT32: Final[int]
@@ -212,6 +213,7 @@ class Lib:
         options: CData,
         num_lanes: int,
         keeps_last: int,
+        room: CData,
         out: CData,
         error: CData,
         /,
@@ -233,6 +235,7 @@ class Lib:
         self, pool: CData, lane: int, timeout: int, bytes: CData, size: CData, error: CData, /
     ) -> int: ...
     def pp_pool_current(self, pool: CData, lane: int, /) -> int: ...
+    def pp_pool_asked(self, pool: CData, env_id: int, /) -> int: ...
     def pp_pool_taken_turns(self, pool: CData, lane: int, /) -> int: ...
     def pp_pool_brought_steps(self, pool: CData, env_id: int, /) -> int: ...
     def pp_pool_waiting_turns(self, pool: CData, lane: int, /) -> int: ...

@@ -21,6 +21,7 @@ EXCEPTIONS: dict[int, type[Exception]] = {
     lib.PP_ERR_CLOSED: errors.ClosedError,
     lib.PP_ERR_FORKED: errors.ForkedError,
     lib.PP_ERR_ABI: ValueError,
+    lib.PP_ERR_BROKEN: errors.BrokenPoolError,
 }
 
 

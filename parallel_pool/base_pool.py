@@ -228,6 +228,7 @@ class BasePool:
         finally:
             if self._turn == BUSY:
                 self._turn = UNSETTLED
+                self._note_unsettled()
 
     def send(self, actions: Any, env_ids: Any = None) -> None:
         """Queues one action for each environment named (None: all); all of them or none.
@@ -283,6 +284,7 @@ class BasePool:
         finally:
             if self._turn == BUSY:
                 self._turn = UNSETTLED
+                self._note_unsettled()
 
     # -------------------------------------------------------------------------- about itself --
 
@@ -406,9 +408,9 @@ class BasePool:
         return self.recv(timeout=timeout)
 
     def _check_usable(self) -> None:
-        """A pool that is closed, or was forked, says that before anything else."""
+        """A pool that is closed, broken, or was forked, says that before anything else."""
         status = lib.pp_pool_needs_reset(self._handle, 0)
-        if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED):
+        if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED, lib.PP_ERR_BROKEN):
             check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
 
     def _refuse_turn(self) -> NoReturn:
@@ -462,6 +464,9 @@ class BasePool:
 
     def _tick(self) -> None:
         """Called every 100 ms or so while a batch is waited for."""
+
+    def _note_unsettled(self) -> None:
+        """Called when an exception leaves a wait that has not come to its end."""
 
     def _deliver(self, rows: int) -> Batch:
         """What a receive came to, as the user sees it."""

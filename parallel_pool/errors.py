@@ -27,6 +27,11 @@ class ForkedError(StateError):
     """The pool belongs to the process that this one was forked from."""
 
 
+class BrokenPoolError(StateError):
+    """Code in a worker process has written over what the pool shares with it, and nothing can come
+    of the pool any more: close it and make a new one."""
+
+
 class PoolTimeoutError(PoolError, TimeoutError):
     """No result came in time; nothing is lost, the next `recv` goes on waiting."""
 
@@ -58,6 +63,10 @@ class EnvError(PoolError, RuntimeError):
     def __reduce__(self) -> tuple[Any, ...]:
         # Exception calls the class with args alone
         return type(self), (*self.args, self.env_ids, self.batch), self.__dict__
+
+
+class SlowWorkerWarning(RuntimeWarning):
+    """Environments in worker processes are waited for, and have been for long."""
 
 
 class WorkerError(EnvError):

@@ -34,7 +34,8 @@ enum pp_status {
   PP_ERR_ENV = -6,      /* an environment's callback failed */
   PP_ERR_CLOSED = -7,   /* the pool is closed */
   PP_ERR_FORKED = -8,   /* the pool belongs to the parent of this process */
-  PP_ERR_ABI = -9       /* the definition was built against another ABI */
+  PP_ERR_ABI = -9,      /* the definition was built against another ABI */
+  PP_ERR_BROKEN = -10   /* nothing can come of the pool any more: close it and make a new one */
 };
 
 enum pp_dtype { PP_BOOL, PP_UINT8, PP_INT32, PP_INT64, PP_FLOAT32, PP_FLOAT64, PP_NUM_DTYPES };

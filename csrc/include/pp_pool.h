@@ -198,17 +198,25 @@ enum pp_burial {
   PP_BURY_REQUEUE /* the worker that comes is asked to restart them: PP_ASKED_RESTART */
 };
 
+/* bytes of address space that a pool with worker processes may take, 0: any number */
+typedef struct pp_room {
+  int64_t creator; /* in the process that makes it */
+  int64_t worker;  /* in each worker process */
+} pp_room;
+
 /* Makes a pool whose environments live in worker processes, num_lanes of them: the environments of
  * one lie side by side, as many as of any other. config says only how rows and actions look, of one
  * player; there are no extras and no limit of steps, and threads are not looked at. keeps_last:
- * PP_BURY_REPEAT and _REQUEUE are possible. The pool's calls are the same, but for those that need
- * the environments themselves: seeds, reset options, snapshots, pictures.
+ * PP_BURY_REPEAT and _REQUEUE are possible. room: null for any. The pool's calls are the same, but
+ * for those that need the environments themselves: seeds, reset options, snapshots, pictures.
  *
  * Environments are anybody's code, which may write over all memory that its worker shares. It can
- * spoil rows by that, which fail where it is seen, and stop a pool, which says so; it can't make
- * the creator read or write where it must not. */
+ * spoil rows by that, which fail where it is seen, and stop a pool, which says so for ever
+ * (PP_ERR_BROKEN); it can't make the creator read or write where it must not, nor wait for what
+ * can't come. */
 int pp_pool_create_remote(const pp_config *config, const pp_pool_options *options,
-                          int32_t num_lanes, int32_t keeps_last, pp_pool **out, pp_error *error);
+                          int32_t num_lanes, int32_t keeps_last, const pp_room *room, pp_pool **out,
+                          pp_error *error);
 
 /* descriptors of the memory that workers open: the pool's, and the file that a lane replies in.
  * PP_ERR_STATE: there are no workers */
@@ -244,6 +252,9 @@ int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void 
 
 /* the environment that a lane's worker is stepping, -1: none */
 int32_t pp_pool_current(const pp_pool *pool, int32_t lane);
+
+/* what an environment in flight was asked: PP_ASKED_STEP or PP_ASKED_RESET; -1: it is at rest */
+int32_t pp_pool_asked(pp_pool *pool, int32_t env_id);
 
 /* turns that a lane's worker has taken, environments in order of their turns: while neither this
  * nor pp_pool_current changes, it is stepping the same environment still */

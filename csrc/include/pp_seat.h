@@ -47,8 +47,8 @@ typedef struct pp_shift {
 
 /* -------------------------------------------------------------------------------- the seat -- */
 
-/* Sits down to a lane: maps the pool's memory and the lane's spill. The first descriptor may be
- * closed then, the second must stay open. reserve: what pp_pool_reserve says in the creator.
+/* Sits down to a lane: maps the pool's memory and the lane's spill. Copies of both descriptors are
+ * kept where this process may have more files; if not, the second must stay open. reserve: what pp_pool_reserve says in the creator.
  * PP_ERR_ABI: that was built from another version than this */
 int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_seat **out,
                  pp_error *error);
@@ -79,7 +79,8 @@ void *pp_seat_block(pp_seat *seat, int64_t offset);
 /* ------------------------------------------------------------------------------- the shift -- */
 
 /* waits for turns, at most timeout nanoseconds: how many were taken; 0: none, or there is a
- * request; PP_ERR_CLOSED: the pool ends */
+ * request; PP_ERR_CLOSED: the pool ends; PP_ERR_FORKED: this is a child of the worker. What a child
+ * writes to the pool's memory stays its own, and the other calls do nothing there */
 int32_t pp_seat_take(pp_seat *seat, int64_t timeout);
 
 /* unordered: claims the row of a turn, unless it has one */

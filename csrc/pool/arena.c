@@ -18,9 +18,8 @@ static int64_t round_up(int64_t size, int64_t unit) {
 
 /* -------------------------------------------------------------------------- making, ending -- */
 
-/* what the system says, at least LEAST_RESERVE */
-static int64_t machine_memory(int64_t page) {
-  int64_t pages = -1;
+int64_t pp_arena_most(void) {
+  int64_t pages = -1, page = sysconf(_SC_PAGESIZE);
 #ifdef _SC_PHYS_PAGES
   pages = sysconf(_SC_PHYS_PAGES);
 #endif
@@ -51,7 +50,7 @@ int pp_arena_init(pp_arena *arena, int64_t first_size, int64_t reserve) {
   arena->num_spans = 1;
   arena->fd = pp_os_shared_create(arena->size, "parallel_pool");
   if (arena->fd < 0) return arena->fd;
-  int status = map_file(arena, reserve ? reserve : machine_memory(page));
+  int status = map_file(arena, reserve ? reserve : pp_arena_most());
   if (status != PP_OK) {
     close(arena->fd);
     arena->fd = -1;

@@ -59,6 +59,9 @@ typedef struct pp_arena {
  * there is no arena, and pp_arena_fini does nothing */
 int pp_arena_init(pp_arena *arena, int64_t first_size, int64_t reserve);
 
+/* the bytes of memory that this machine has, as far as it is known: what a reserve of 0 means */
+int64_t pp_arena_most(void);
+
 /* for a worker: maps the creator's file, with the creator's arena->reserve. The descriptor stays
  * the caller's and may be closed at once. PP_ERR_MEMORY when refused */
 int pp_arena_attach(pp_arena *arena, int fd, int64_t reserve);

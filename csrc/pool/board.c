@@ -11,7 +11,7 @@ enum { LINE = 64 };
 
 /* Of all that a worker must lay out as its creator does. PROTOCOL is raised by hand when the same
  * tables come to mean something else. */
-enum { PROTOCOL = 1 };
+enum { PROTOCOL = 2 };
 
 static const int64_t facts[] = {PROTOCOL,
                                 PP_SPILL_RESERVE,
@@ -23,6 +23,7 @@ static const int64_t facts[] = {PROTOCOL,
                                 offsetof(pp_board_head, first_free),
                                 sizeof(pp_board_shape),
                                 offsetof(pp_board_shape, action_bytes),
+                                offsetof(pp_board_shape, reply_reserve),
                                 sizeof(pp_layout),
                                 offsetof(pp_layout, size),
                                 sizeof(pp_column),
@@ -38,6 +39,7 @@ static const int64_t facts[] = {PROTOCOL,
                                 offsetof(pp_post, request),
                                 offsetof(pp_post, reply),
                                 offsetof(pp_post, current),
+                                offsetof(pp_post, probe),
                                 sizeof(pp_slot),
                                 PP_ENTRY(1, 2, 3)};
 
@@ -69,10 +71,10 @@ static int64_t field_bytes(const pp_layout *layout) {
   return bytes;
 }
 
-/* each environment is queued once at most, whichever lane it is in */
+/* each environment of a lane is queued once at most; a lane has as many as any other, or one more */
 static uint64_t box_of(const pp_board_shape *shape) {
-  uint64_t box = 16;
-  while (box < (uint64_t)shape->num_envs) box *= 2;
+  uint64_t box = 16, most = (uint64_t)((shape->num_envs - 1) / shape->num_lanes + 1);
+  while (box < most) box *= 2;
   return box;
 }
 
@@ -145,7 +147,8 @@ int pp_board_attach(pp_board *board, void *base, int64_t bytes) {
   shape = head->shape;
   layout = head->layout;
   if (shape.num_lanes < 1 || shape.num_lanes > shape.num_envs || shape.num_envs > PP_MAX_ENVS ||
-      shape.batch_size < 1 || layout.num_fields < 0 || layout.count > PP_MAX_COLUMNS ||
+      shape.batch_size < 1 || shape.reply_reserve < 1 || shape.reply_reserve > PP_SPILL_RESERVE ||
+      layout.num_fields < 0 || layout.count > PP_MAX_COLUMNS ||
       head->size > bytes || head->size != pp_board_size(&shape, &layout)) {
     return PP_ERR_ABI;
   }
@@ -273,6 +276,18 @@ void pp_board_wake(pp_board *board, int32_t lane) {
   pp_gate_wake(&board->posts[lane].gate, 1);
 }
 
+void pp_board_probe(pp_board *board, int32_t lane, uint32_t probe, int32_t is_new) {
+  pp_post *post = &board->posts[lane];
+  if (is_new) atomic_store_explicit(&post->probe, probe, memory_order_seq_cst);
+  // release, as every wake moves it
+  atomic_fetch_add_explicit(&post->gate.epoch, 1, memory_order_release);
+  pp_os_wake_shared(&post->gate.epoch, 1);
+}
+
+int pp_board_is_idle(const pp_board *board, int32_t lane, uint32_t probe) {
+  return atomic_load_explicit(&board->posts[lane].idle, memory_order_acquire) == probe;
+}
+
 void pp_board_wake_caller(pp_board *board) {
   pp_gate_wake(&board->head->caller, INT32_MAX);
 }
@@ -376,8 +391,18 @@ int pp_post_has_reason(const pp_post *post) {
   return pp_post_has_turns(post) || pp_post_is_closing(post) || pp_post_is_called(post);
 }
 
+/* answers a question of the creator's that was read before the look for work, of which there was
+ * none */
+static void tell_idle(pp_post *post, uint32_t probe) {
+  if (atomic_load_explicit(&post->idle, memory_order_relaxed) == probe) return;
+  // release: all rows are counted
+  atomic_store_explicit(&post->idle, probe, memory_order_release);
+}
+
 int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room) {
   pp_post *post = &board->posts[lane];
+  // before tail
+  uint32_t probe = atomic_load_explicit(&post->probe, memory_order_seq_cst);
   uint64_t box = board->box;
   const _Atomic uint64_t *from = board->entries + (uint64_t)lane * box;
   uint64_t head = atomic_load_explicit(&post->head, memory_order_relaxed);
@@ -393,6 +418,7 @@ int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t 
                           memory_order_relaxed);
     PP_TEST_DIE(running);
   }
+  if (!count && !pp_post_is_called(post)) tell_idle(post, probe);
   atomic_store_explicit(&post->head, head + (uint64_t)count, memory_order_release);
   PP_TEST_DIE(taken);
   return count;
@@ -408,7 +434,8 @@ static void raise_first_free(pp_board *board, int64_t seen, int64_t value) {
 
 /* Tries to claim the row of a ticket: 1: claimed, 0: somebody else has it, -1: the ticket is of the
  * past. */
-static int32_t try_row(pp_board *board, int64_t ticket, int32_t env_id) {
+static int32_t try_row(pp_board *board, int32_t lane, int64_t ticket, int32_t env_id) {
+  pp_post *post = &board->posts[lane];
   const pp_board_shape *shape = &board->shape;
   _Atomic uint64_t *row = &board->rows[ticket % ((int64_t)shape->capacity * shape->batch_size)];
   uint32_t sequence = (uint32_t)(ticket / shape->batch_size);
@@ -419,20 +446,22 @@ static int32_t try_row(pp_board *board, int64_t ticket, int32_t env_id) {
     int32_t ahead = (int32_t)((uint32_t)(word >> 32) - sequence);
     if (ahead > 0) return -1;
     if (ahead == 0 && word != free) return 0;
-    // behind: it is being readied, as there is a row for all that are in flight
+    // Behind: it is being readied, as there is a row for all that are in flight. If somebody has
+    // written over the rows' words it never is, and the creator must not wait for this worker
+    tell_idle(post, atomic_load_explicit(&post->probe, memory_order_seq_cst));
     pp_os_relax();
     word = free;
   }
   return 1;
 }
 
-int32_t pp_board_claim(pp_board *board, int32_t env_id) {
+int32_t pp_board_claim(pp_board *board, int32_t lane, int32_t env_id) {
   const pp_board_shape *shape = &board->shape;
   pp_desk *desk = &board->desks[env_id];
   int64_t seen = atomic_load_explicit(&board->head->first_free, memory_order_relaxed);
   int64_t ticket = seen;
 
-  for (int32_t got = 0; (got = try_row(board, ticket, env_id)) != 1;) {
+  for (int32_t got = 0; (got = try_row(board, lane, ticket, env_id)) != 1;) {
     ticket++;
     if (got == 0) continue;
     // of the past: others have raised the hint, unless they died before they could

@@ -81,6 +81,13 @@ typedef struct pp_post {
   _Atomic int32_t cpu;
   /* the environment being stepped, -1: none. Relaxed: read only to say who is to blame */
   _Atomic int32_t current;
+  /* Whether the worker has anything left to do: the number of the creator's last question, and of
+   * the last one that the worker answered with "nothing". The worker reads the question before it
+   * looks for turns and requests: all three sequentially consistent, so that it sees all that was
+   * sent before the question. The answer is release: the rows that the worker counted before it are
+   * there. Acquire by the creator */
+  _Atomic uint32_t probe;
+  _Atomic uint32_t idle;
 } pp_post;
 
 /* one block of the ring that is being filled */
@@ -100,6 +107,7 @@ typedef struct pp_board_shape {
   int32_t is_ordered;
   int32_t cores; /* of the whole process, for the decision to spin */
   int64_t action_bytes;
+  int64_t reply_reserve; /* bytes of address space for the file that each worker replies in */
   int32_t keeps_last; /* 1: what each environment showed last is kept apart, its fields too */
 } pp_board_shape;
 
@@ -185,6 +193,14 @@ void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32
 /* wakes a worker after pushes, a request or closing */
 void pp_board_wake(pp_board *board, int32_t lane);
 
+/* Asks a worker whether it has anything left to do, question number probe, and wakes it even if
+ * nobody is said to sleep at its gate, for that may have been written over too. is_new: it was not
+ * asked this before */
+void pp_board_probe(pp_board *board, int32_t lane, uint32_t probe, int32_t is_new);
+
+/* 1: it has answered that it has nothing left to do */
+int pp_board_is_idle(const pp_board *board, int32_t lane, uint32_t probe);
+
 /* Wakes all threads of the creator: one may wait for a batch while another waits for an answer. For
  * both sides */
 void pp_board_wake_caller(pp_board *board);
@@ -218,11 +234,11 @@ int pp_post_is_called(const pp_post *post);
 int pp_post_is_closing(const pp_post *post);
 int pp_post_has_reason(const pp_post *post);
 
-/* takes at most room entries; 0: there are none */
+/* takes at most room entries; 0: there are none, and the creator is told so if it has asked */
 int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room);
 
-/* unordered: claims a row for an environment, and notes its place */
-int32_t pp_board_claim(pp_board *board, int32_t env_id);
+/* unordered: claims a row for an environment of a lane, and notes its place */
+int32_t pp_board_claim(pp_board *board, int32_t lane, int32_t env_id);
 
 /* count rows of a slot are written; wakes the caller if it is complete */
 void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count);

@@ -26,7 +26,7 @@ static void settle_locked(pp_pool *pool, int32_t env_id, int32_t how) {
 
   if (place < 0) place = pp_board_seize(&remote->board, env_id, pool->ring.received);
   if (place < 0) {
-    atomic_store_explicit(&remote->is_spoilt, 1, memory_order_relaxed);
+    pp_remote_break(pool, NULL, "no row is free");
     return;
   }
   desk->place = place;
@@ -51,7 +51,7 @@ static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t 
   pp_entry entry = PP_ENTRY(place_of(pool, env_id), env_id, 1);
   board->desks[env_id].asked = asked;
   board->desks[env_id].order = pool->remote->envs[env_id].order;
-  pp_board_push(board, lane, &entry, 1);
+  pp_remote_push_locked(pool, lane, &entry, 1);
 }
 
 /* The worker may have died between marking a row and counting it: counts anew, for each slot, the

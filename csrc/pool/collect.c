@@ -13,20 +13,37 @@ int pp_remote_is_complete(const pp_pool *pool, pp_batch *batch) {
          atomic_load_explicit(&batch->target, memory_order_relaxed);
 }
 
-int pp_remote_look(const pp_pool *pool, const pp_batch *batch, pp_error *error) {
+/* 1: everybody who is in flight is of a lane that has nothing left to do */
+static int is_idle_locked(pp_pool *pool) {
   const pp_remote *remote = pool->remote;
+  int is_idle = 1;
+  for (int32_t l = 0; l < remote->num_lanes; l++) {
+    const pp_remote_lane *lane = &remote->lanes[l];
+    int32_t env_id = lane->first;
+    while (env_id < lane->first + lane->count && !pool->flying[env_id]) env_id++;
+    // all are asked, whatever the first of them says
+    if (env_id < lane->first + lane->count) is_idle &= pp_remote_is_idle_locked(pool, l);
+  }
+  return is_idle;
+}
+
+int pp_remote_look(pp_pool *pool, pp_batch *batch, pp_error *error) {
+  const pp_remote *remote = pool->remote;
+  int32_t target = atomic_load_explicit(&batch->target, memory_order_relaxed);
+  int is_idle;
   for (int32_t l = 0; l < remote->num_lanes; l++) {
     int32_t done = pp_board_done_by(&remote->board, pp_remote_slot_of(pool, batch), l);
     if (done >= 0 && done <= remote->lanes[l].count) continue;
-    return pp_error_set(error, PP_ERR_STATE,
-                        "a worker process has written over the pool's books (lane %d: %d rows of "
-                        "%d environments): close this pool and make a new one",
-                        l, done, remote->lanes[l].count);
+    return pp_remote_break(pool, error, "lane %d: %d rows of %d environments", l, done,
+                           remote->lanes[l].count);
   }
-  if (!atomic_load_explicit(&remote->is_spoilt, memory_order_relaxed)) return 0;
-  return pp_error_set(error, PP_ERR_STATE,
-                      "a worker process has written over the pool's books (no row is free): close "
-                      "this pool and make a new one");
+  pthread_mutex_lock(&pool->lock);
+  is_idle = is_idle_locked(pool);
+  pthread_mutex_unlock(&pool->lock);
+  // in this order: who is idle has counted its rows
+  if (!is_idle || pp_remote_is_complete(pool, batch)) return 0;
+  return pp_remote_break(pool, error, "%d rows of %d are there, and nobody works on the others",
+                         pp_board_done(&remote->board, pp_remote_slot_of(pool, batch)), target);
 }
 
 /* ------------------------------------------------------------------------------------ rows -- */
@@ -66,14 +83,15 @@ int pp_remote_hear(pp_pool *pool, int32_t lane, const pp_message *from, pp_messa
   pp_remote_lane *own = &pool->remote->lanes[lane];
   const volatile pp_message *seen = from;
   int64_t known = atomic_load_explicit(&own->replies_size, memory_order_relaxed);
+  int64_t reserve = pool->remote->board.shape.reply_reserve;
 
   *message = (pp_message){seen->offset, seen->size};
   if (!message->size) {
     message->offset = 0;
     return 1;
   }
-  if (message->size < 0 || message->size > PP_SPILL_RESERVE || message->offset < 0 ||
-      message->offset > PP_SPILL_RESERVE - message->size) {
+  if (message->size < 0 || message->size > reserve || message->offset < 0 ||
+      message->offset > reserve - message->size) {
     return 0;
   }
   if (message->offset + message->size > known) {

@@ -100,6 +100,11 @@ int pp_pool_check(const pp_pool *pool, pp_error *error) {
   if (atomic_load_explicit(&pool->is_closed, memory_order_seq_cst)) {
     return pp_error_set(error, PP_ERR_CLOSED, "the pool is closed: make a new one");
   }
+  if (atomic_load_explicit(&pool->is_broken, memory_order_relaxed)) {
+    return pp_error_set(error, PP_ERR_BROKEN,
+                        "a worker process has written over the pool's books: close this pool and "
+                        "make a new one");
+  }
   return PP_OK;
 }
 
@@ -172,7 +177,9 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
 }
 
 int pp_pool_create_remote(const pp_config *config, const pp_pool_options *options,
-                          int32_t num_lanes, int32_t keeps_last, pp_pool **out, pp_error *error) {
+                          int32_t num_lanes, int32_t keeps_last, const pp_room *room, pp_pool **out,
+                          pp_error *error) {
+  const pp_room any = {0, 0};
   int status = check_options(config, options, out, error);
   pp_pool *pool;
 
@@ -189,7 +196,9 @@ int pp_pool_create_remote(const pp_config *config, const pp_pool_options *option
   if (status >= 0 && make_books(pool, options) < 0) {
     status = pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d", options->num_envs);
   }
-  if (status >= 0) status = pp_remote_init(pool, options, num_lanes, keeps_last, error);
+  if (status >= 0) {
+    status = pp_remote_init(pool, options, num_lanes, keeps_last, room ? room : &any, error);
+  }
   if (status < 0) {
     pp_pool_destroy(pool);
     return status;

@@ -32,10 +32,10 @@ static void register_forget(void) {
   pthread_atfork(NULL, NULL, forget_holdings);
 }
 
-pp_arena *pp_holding_create(int64_t first_size, int *status) {
+pp_arena *pp_holding_create(int64_t first_size, int64_t reserve, int *status) {
   holding *it = calloc(1, sizeof(*it));
   pthread_once(&forget_once, register_forget);
-  *status = it ? pp_arena_init(&it->arena, first_size, 0) : PP_ERR_MEMORY;
+  *status = it ? pp_arena_init(&it->arena, first_size, reserve) : PP_ERR_MEMORY;
   if (*status < 0) {
     free(it);
     return NULL;

@@ -4,8 +4,9 @@
 
 #include "arena.h"
 
-/* an arena whose first block has so many bytes; null: status says why */
-pp_arena *pp_holding_create(int64_t first_size, int *status);
+/* an arena whose first block has so many bytes, with a reserve as for pp_arena_init; null: status
+ * says why */
+pp_arena *pp_holding_create(int64_t first_size, int64_t reserve, int *status);
 
 /* the pool is done with it */
 void pp_holding_release(pp_arena *arena);

@@ -34,7 +34,7 @@ typedef struct pp_lane_ops {
   int (*is_complete)(const pp_pool *pool, pp_batch *batch);
 
   /* after a wait in vain: finds out whether the batch can still come */
-  int (*look)(const pp_pool *pool, const pp_batch *batch, pp_error *error);
+  int (*look)(pp_pool *pool, pp_batch *batch, pp_error *error);
 
   /* ends the flight of the environments in a complete batch; lists those that failed in
    * pool->failed and returns how many */

@@ -96,6 +96,11 @@ int64_t pp_os_shared_size(int fd);
 void *pp_os_shared_map(int fd, int64_t reserve);
 void pp_os_shared_unmap(void *memory, int64_t reserve);
 
+/* Makes a mapping this process's own: it still shows what is in the file, and what is written to it
+ * goes nowhere else. Where that is refused it can't be written to at all. For a fresh child: calls
+ * nothing but the system */
+void pp_os_shared_leave(void *memory, int64_t reserve, int fd);
+
 /* gives whole pages of the file back to the system, which are zero then and must not be touched
  * before pp_os_shared_back. PP_ERR_SYSTEM when refused or unknown here: they stay as they are */
 int pp_os_shared_release(int fd, int64_t offset, int64_t size);

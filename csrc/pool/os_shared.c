@@ -184,6 +184,12 @@ void pp_os_shared_unmap(void *memory, int64_t reserve) {
   if (memory) munmap(memory, (size_t)reserve);
 }
 
+void pp_os_shared_leave(void *memory, int64_t reserve, int fd) {
+  int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+  if (mmap(memory, (size_t)reserve, PROT_READ | PROT_WRITE, flags, fd, 0) != MAP_FAILED) return;
+  mprotect(memory, (size_t)reserve, PROT_READ);
+}
+
 /* ------------------------------------------------------------------------------ giving back -- */
 
 #if defined(__linux__) && !defined(PP_OS_FILE)

@@ -40,6 +40,10 @@ struct pp_pool {
   _Atomic int32_t receiving;
   /* set by close, read by all calls: sequentially consistent, so that who sleeps sees it */
   _Atomic int32_t is_closed;
+  /* 1: nothing can come of the pool any more. Set by the thread that finds it out and never taken
+   * back, read by all calls; relaxed, as nothing is published with it and one call more does no
+   * harm */
+  _Atomic int32_t is_broken;
 
   /* Held by whoever sends or takes a batch; guards flying, in_flight, entries and the caller's
    * part of the ring. Workers never take it. */

@@ -1,6 +1,8 @@
 /* Remote: the creator's side of a pool whose lanes are worker processes. */
 #include "remote.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +14,40 @@
 
 /* ------------------------------------------------------------------------- making, ending -- */
 
+enum {
+  REPLY_SHARE = 4,      /* of the room there is, all files to reply in may take one in so many */
+  LEAST_REPLIES = 65536, /* bytes of address space that each of them has, whatever the room */
+  KEPT = 3               /* results that an ordinary caller keeps */
+};
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* shares out address space: for each file to reply in, and for the arena (0: any) */
+static void share_room(const pp_room *room, int32_t num_lanes, int64_t *replies, int64_t *reserve) {
+  *replies = PP_SPILL_RESERVE;
+  *reserve = 0;
+  if (room->creator) *replies = least(*replies, room->creator / REPLY_SHARE / num_lanes);
+  if (room->worker) *replies = least(*replies, room->worker / REPLY_SHARE);
+  *replies = *replies / LEAST_REPLIES * LEAST_REPLIES;
+  if (*replies < LEAST_REPLIES) *replies = LEAST_REPLIES;
+
+  if (room->creator) *reserve = room->creator - *replies * num_lanes;
+  if (room->worker) {
+    int64_t there = room->worker - *replies;
+    *reserve = room->creator ? least(*reserve, there) : there;
+  }
+  // too little is found out by the arena
+  if ((room->creator || room->worker) && *reserve < 1) *reserve = 1;
+}
+
 static int open_lanes(pp_remote *remote) {
-  for (int32_t i = 0; i < remote->num_lanes; i++) remote->lanes[i].spill = -1;
+  int64_t reserve = remote->board.shape.reply_reserve;
+  for (int32_t i = 0; i < remote->num_lanes; i++) {
+    remote->lanes[i].spill = -1;
+    remote->lanes[i].probed_at = -1;
+  }
   for (int32_t i = 0; i < remote->num_lanes; i++) {
     pp_remote_lane *lane = &remote->lanes[i];
     pp_board_share(&remote->board, i, &lane->first, &lane->count);
@@ -21,7 +55,7 @@ static int open_lanes(pp_remote *remote) {
     if (lane->spill < 0) return lane->spill;
     // where that can't be, a worker that makes its file shorter takes its creator along
     pp_os_shared_seal(lane->spill);
-    lane->replies = pp_os_shared_map(lane->spill, PP_SPILL_RESERVE);
+    lane->replies = pp_os_shared_map(lane->spill, reserve);
     if (!lane->replies) return PP_ERR_MEMORY;
   }
   return PP_OK;
@@ -43,8 +77,15 @@ static int alloc_books(pp_remote *remote, const pp_board_shape *shape) {
              : PP_ERR_MEMORY;
 }
 
+/* 1: an arena that may grow so far can hold the board and the results of an ordinary loop */
+static int has_room(const pp_pool *pool, int64_t board, int64_t reserve) {
+  // those that the ring holds, the fresh one, and what the caller keeps
+  int64_t blocks = pool->ring.capacity + 1 + KEPT;
+  return reserve > board && (reserve - board) / blocks >= pool->layout.size;
+}
+
 int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
-                   int32_t keeps_last, pp_error *error) {
+                   int32_t keeps_last, const pp_room *room, pp_error *error) {
   pp_board_shape shape = {.num_envs = options->num_envs,
                           .num_lanes = num_lanes,
                           .batch_size = options->batch_size,
@@ -55,9 +96,15 @@ int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_la
                           .keeps_last = keeps_last};
   pp_remote *remote = pool->remote = calloc(1, sizeof(*remote));
   int status = remote ? alloc_books(remote, &shape) : PP_ERR_MEMORY;
+  int64_t reserve, size = pp_board_size(&shape, &pool->layout);
+  share_room(room, num_lanes, &shape.reply_reserve, &reserve);
 
+  // before memory is taken that can't suffice, which takes time in which nobody hears signals
+  if (status >= 0 && !has_room(pool, size, reserve ? reserve : pp_arena_most())) {
+    status = PP_ERR_MEMORY;
+  }
   if (status >= 0) {
-    remote->arena = pp_holding_create(pp_board_size(&shape, &pool->layout), &status);
+    remote->arena = pp_holding_create(size, reserve, &status);
   }
   if (status >= 0) {
     pp_os_shared_seal(remote->arena->fd);
@@ -67,9 +114,13 @@ int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_la
     pool->fleet.actions = remote->board.actions;
     status = open_lanes(remote);
   }
+  if (status >= 0 && !has_room(pool, size, remote->arena->reserve)) status = PP_ERR_MEMORY;
   if (status >= 0) return PP_OK;
-  return pp_error_set(error, status, "no shared memory for num_envs=%d in %d worker processes",
-                      options->num_envs, num_lanes);
+  return pp_error_set(error, status,
+                      "no shared memory for num_envs=%d in %d worker processes (tables of %lld "
+                      "bytes, results of %lld each): choose fewer of them, or raise the limits of "
+                      "memory (ulimit -v) and files (ulimit -n)",
+                      options->num_envs, num_lanes, (long long)size, (long long)pool->layout.size);
 }
 
 static void stop(pp_pool *pool) {
@@ -84,7 +135,9 @@ static void fini(pp_pool *pool) {
   pp_remote *remote = pool->remote;
   if (!remote) return;
   for (int32_t i = 0; i < remote->num_lanes; i++) {
-    if (remote->lanes[i].replies) pp_os_shared_unmap(remote->lanes[i].replies, PP_SPILL_RESERVE);
+    if (remote->lanes[i].replies) {
+      pp_os_shared_unmap(remote->lanes[i].replies, remote->board.shape.reply_reserve);
+    }
     if (remote->lanes[i].spill >= 0) close(remote->lanes[i].spill);
   }
   // the arena's, not the fleet's
@@ -264,6 +317,12 @@ static pp_entry send_one(pp_pool *pool, int32_t env_id, int32_t place) {
   return PP_ENTRY(place, env_id, 1);
 }
 
+void pp_remote_push_locked(pp_pool *pool, int32_t lane, const pp_entry *entries, int32_t count) {
+  pp_remote *remote = pool->remote;
+  remote->lanes[lane].num_sent++;
+  pp_board_push(&remote->board, lane, entries, count);
+}
+
 static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                          int32_t is_helping) {
   pp_remote *remote = pool->remote;
@@ -279,7 +338,7 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
       pool->entries[queued++] = send_one(pool, env_id, pool->ring.is_ordered ? place + i : -1);
     }
     remote->is_queued[l] = queued > 0;
-    if (queued) pp_board_push(&remote->board, l, pool->entries, queued);
+    if (queued) pp_remote_push_locked(pool, l, pool->entries, queued);
   }
   wake_queued(&remote->board, remote->num_lanes, remote->is_queued);
 }
@@ -355,6 +414,45 @@ int32_t pp_pool_current(const pp_pool *pool, int32_t lane) {
   own = &pool->remote->lanes[lane];
   current = atomic_load_explicit(&pool->remote->board.posts[lane].current, memory_order_relaxed);
   return current >= own->first && current < own->first + own->count ? current : -1;
+}
+
+int32_t pp_pool_asked(pp_pool *pool, int32_t env_id) {
+  int32_t asked = -1;
+  if (pp_remote_check_env(pool, env_id, NULL) < 0) return asked;
+  pthread_mutex_lock(&pool->lock);
+  if (pool->flying[env_id]) asked = pool->fleet.asked[env_id];
+  pthread_mutex_unlock(&pool->lock);
+  return asked;
+}
+
+/* ------------------------------------------------------------------------------ being idle -- */
+
+int pp_remote_is_idle_locked(pp_pool *pool, int32_t lane) {
+  pp_remote_lane *own = &pool->remote->lanes[lane];
+  int is_new = own->probed_at != own->num_sent;
+  if (own->is_dead) return 1;
+  if (is_new) {
+    own->probed_at = own->num_sent;
+    own->probe++;
+  } else if (pp_board_is_idle(&pool->remote->board, lane, own->probe)) {
+    return 1;
+  }
+  // again each time: it may have been about to sleep
+  pp_board_probe(&pool->remote->board, lane, own->probe, is_new);
+  return 0;
+}
+
+int pp_remote_break(pp_pool *pool, pp_error *error, const char *format, ...) {
+  char found[PP_ERROR_TEXT / 2];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(found, sizeof(found), format, arguments);
+  va_end(arguments);
+  atomic_store_explicit(&pool->is_broken, 1, memory_order_relaxed);
+  return pp_error_set(error, PP_ERR_BROKEN,
+                      "a worker process has written over the pool's books (%s): close this pool "
+                      "and make a new one",
+                      found);
 }
 
 static const char away[] =

@@ -20,6 +20,11 @@ typedef struct pp_remote_lane {
    * only grows, and who does not know yet asks the system */
   _Atomic int64_t replies_size;
   pp_message request; /* what it was asked last, in the arena */
+  /* Under the pool's lock: how often it was sent turns or requests; for which of these it was last
+   * asked whether it is done with them (-1: none), and the number of that question */
+  int64_t num_sent;
+  int64_t probed_at;
+  uint32_t probe;
 } pp_remote_lane;
 
 /* an environment */
@@ -42,16 +47,13 @@ typedef struct pp_remote {
   int32_t *taken;     /* by row: room for one batch */
   int32_t *replied;   /* environments of the last batch with replies, num_replied of them */
   int32_t num_replied;
-  /* 1: a burial found no row for an environment, which can't be but for somebody who has written
-   * over the board. Written under the pool's lock, relaxed; who waits may hear of it late */
-  _Atomic int32_t is_spoilt;
 } pp_remote;
 
 extern const pp_lane_ops pp_remote_ops;
 
 /* makes board and arena of a pool that has its layout, and puts its actions there */
 int pp_remote_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
-                   int32_t keeps_last, pp_error *error);
+                   int32_t keeps_last, const pp_room *room, pp_error *error);
 
 /* PP_OK, or why this call about a lane, or an environment, can't be served: the pool is closed or
  * has no worker processes, or there is no such lane */
@@ -66,13 +68,25 @@ int32_t pp_remote_slot_of(const pp_pool *pool, const pp_batch *batch);
 int pp_remote_leave(pp_pool *pool, pp_message *message, const void *bytes, int64_t size,
                     pp_error *error);
 
+/* queues entries for a lane's worker, without waking it */
+void pp_remote_push_locked(pp_pool *pool, int32_t lane, const pp_entry *entries, int32_t count);
+
+/* After a wait in vain: 1 if a lane's worker has nothing left to do of all that it was sent, or is
+ * dead and settled. It is asked by this, and 0 until it has answered */
+int pp_remote_is_idle_locked(pp_pool *pool, int32_t lane);
+
+/* nothing can come of this pool any more, and all calls will say so; returns PP_ERR_BROKEN with
+ * what was found */
+int pp_remote_break(pp_pool *pool, pp_error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* reads a message of a worker's once, as it may change meanwhile; 1: a worker of this lane can have
  * left such a one: none, or bytes that its spill has */
 int pp_remote_hear(pp_pool *pool, int32_t lane, const pp_message *from, pp_message *message);
 
 /* operations of these lanes (lane_ops.h) that collect.c has */
 int pp_remote_is_complete(const pp_pool *pool, pp_batch *batch);
-int pp_remote_look(const pp_pool *pool, const pp_batch *batch, pp_error *error);
+int pp_remote_look(pp_pool *pool, pp_batch *batch, pp_error *error);
 int32_t pp_remote_collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows);
 
 #endif

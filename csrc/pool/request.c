@@ -29,6 +29,7 @@ int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size
   if (status >= 0) {
     post->order = own->request;
     post->reply.size = 0;
+    own->num_sent++;
     // publishes the order
     atomic_fetch_add_explicit(&post->request, 1, memory_order_seq_cst);
     pp_board_wake(&pool->remote->board, lane);
@@ -63,6 +64,17 @@ static int32_t take_answer(pp_pool *pool, int32_t lane, const void **bytes, int6
   return 1;
 }
 
+/* after a wait in vain: whether the answer can still come */
+static int32_t look(pp_pool *pool, int32_t lane, pp_error *error) {
+  const pp_post *post = &pool->remote->board.posts[lane];
+  int is_idle;
+  pthread_mutex_lock(&pool->lock);
+  is_idle = pp_remote_is_idle_locked(pool, lane);
+  pthread_mutex_unlock(&pool->lock);
+  if (!is_idle || is_answered(post)) return 0;
+  return pp_remote_break(pool, error, "lane %d: a question that nobody answers", lane);
+}
+
 int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void **bytes,
                        int64_t *size, pp_error *error) {
   const int64_t slice = 100000000;
@@ -81,5 +93,6 @@ int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void 
   }
   pp_gate_leave(pool->caller);
   if (is_answered(post)) return take_answer(pool, lane, bytes, size, error);
-  return pp_pool_check(pool, error);
+  status = pp_pool_check(pool, error);
+  return status < 0 ? status : look(pool, lane, error);
 }

@@ -1,6 +1,17 @@
-/* Seat: a worker process's side of its lane, from the turns it takes to the rows it hands over. */
+/* Seat: a worker process's side of its lane, from the turns it takes to the rows it hands over.
+ *
+ * Environments may fork, and a child that goes on with its parent's work would write into the rows
+ * that the parent writes. So the memory becomes the child's own as soon as it is there (one that
+ * does something else is not disturbed by that), and every call here refuses to serve it.
+ */
+#define _GNU_SOURCE
+
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../include/pp_seat.h"
 #include "arena.h"
@@ -10,6 +21,8 @@
 #include "row.h"
 #include "spill.h"
 #include "vigil.h"
+
+enum { HIGH_FD = 512 };
 
 /* where a worker has left the bytes of an environment's last reply */
 typedef struct room {
@@ -21,6 +34,12 @@ struct pp_seat {
   pp_board board;
   pp_spill spill;
   pp_arena arena; /* as this process has it */
+  int32_t replies;      /* a copy of the spill's descriptor; -1: none */
+  int32_t memory;       /* a descriptor of the pool's memory, for children; -1: none */
+  dev_t device;         /* the file that it is, for environments may close what they did not open */
+  ino_t file;
+  uint32_t fork_generation;
+  struct pp_seat *next; /* of those that this process has */
   int32_t lane;
   int32_t first; /* the lane's environments */
   int32_t count;
@@ -29,6 +48,73 @@ struct pp_seat {
   room *rooms; /* one for each environment, and one for answers */
   pp_shift shift;
 };
+
+/* a copy of a descriptor beyond those that programs close by their numbers, if there may be one */
+static int copy_of(int fd) {
+  int copy = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+  return copy < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : copy;
+}
+
+/* ---------------------------------------------------------------------------------- forks -- */
+
+static pthread_mutex_t seats_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t leave_once = PTHREAD_ONCE_INIT;
+static pp_seat *seats; /* guarded by the lock */
+
+static int is_forked(const pp_seat *seat) {
+  return seat->fork_generation != pp_os_fork_generation();
+}
+
+/* the descriptor of the seat's memory, -1: it is closed, or another file's by now */
+static int memory_of(const pp_seat *seat) {
+  struct stat file;
+  if (seat->memory < 0 || fstat(seat->memory, &file)) return -1;
+  return file.st_dev == seat->device && file.st_ino == seat->file ? seat->memory : -1;
+}
+
+static void hold_seats(void) {
+  pthread_mutex_lock(&seats_lock);
+}
+
+static void let_go_of_seats(void) {
+  pthread_mutex_unlock(&seats_lock);
+}
+
+static void leave_seats(void) {
+  for (const pp_seat *seat = seats; seat; seat = seat->next) {
+    pp_os_shared_leave(seat->arena.base, seat->arena.reserve, memory_of(seat));
+  }
+  let_go_of_seats();
+}
+
+static void register_leave(void) {
+  pthread_atfork(hold_seats, let_go_of_seats, leave_seats);
+}
+
+static void enlist(pp_seat *seat, int32_t memory) {
+  struct stat file = {0};
+  seat->memory = copy_of(memory);
+  if (fstat(memory, &file) == 0) {
+    seat->device = file.st_dev;
+    seat->file = file.st_ino;
+  }
+  pthread_once(&leave_once, register_leave);
+  hold_seats();
+  seat->next = seats;
+  seats = seat;
+  let_go_of_seats();
+}
+
+static void strike_off(pp_seat *seat) {
+  hold_seats();
+  for (pp_seat **link = &seats; *link; link = &(*link)->next) {
+    if (*link != seat) continue;
+    *link = seat->next;
+    break;
+  }
+  let_go_of_seats();
+  if (memory_of(seat) >= 0) close(seat->memory);
+}
 
 /* ---------------------------------------------------------------------------- open, close -- */
 
@@ -55,14 +141,15 @@ static int alloc_shift(pp_seat *seat) {
 
 /* where the replies lie that a dead predecessor left and perhaps nobody has read yet */
 static void find_unread(const pp_seat *seat, int64_t *left, int64_t *left_end) {
+  int64_t reserve = seat->board.shape.reply_reserve;
   *left = *left_end = 0;
   for (int32_t i = 0; i <= seat->count; i++) {
     const pp_message *reply = i < seat->count ? &seat->board.desks[seat->first + i].reply
                                               : &seat->board.posts[seat->lane].reply;
     int64_t end;
     // what can't be read need not be kept
-    if (reply->size <= 0 || reply->size > PP_SPILL_RESERVE || reply->offset < 0 ||
-        reply->offset > PP_SPILL_RESERVE - reply->size) {
+    if (reply->size <= 0 || reply->size > reserve || reply->offset < 0 ||
+        reply->offset > reserve - reply->size) {
       continue;
     }
     end = reply->offset + pp_spill_room(reply->size);
@@ -110,7 +197,9 @@ static int open_seat(pp_seat *seat, int32_t memory, int64_t reserve, int32_t spi
   status = alloc_shift(seat);
   find_unread(seat, &left, &left_end);
   if (status >= 0) {
-    status = pp_spill_init(&seat->spill, spill, PP_SPILL_RESERVE, left, left_end);
+    seat->replies = copy_of(spill);
+    if (seat->replies >= 0) spill = seat->replies;
+    status = pp_spill_init(&seat->spill, spill, seat->board.shape.reply_reserve, left, left_end);
   }
   return status < 0 ? pp_error_set(error, status, "no memory for a worker") : PP_OK;
 }
@@ -125,12 +214,15 @@ int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, p
   seat = calloc(1, sizeof(*seat));
   if (!seat) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a worker");
   seat->lane = lane;
+  seat->memory = seat->replies = -1;
+  seat->fork_generation = pp_os_fork_generation();
   status = open_seat(seat, memory, reserve, spill, error);
   if (status < 0) {
     pp_seat_close(seat);
     return status;
   }
   atomic_store_explicit(&seat->board.posts[lane].is_awake, 1, memory_order_relaxed);
+  enlist(seat, memory);
   *out = seat;
   return PP_OK;
 }
@@ -139,7 +231,9 @@ void pp_seat_close(pp_seat *seat) {
   pp_shift *shift;
   if (!seat) return;
   shift = &seat->shift;
+  strike_off(seat);
   if (seat->spill.base) pp_spill_fini(&seat->spill);
+  if (seat->replies >= 0) close(seat->replies);
   pp_arena_fini(&seat->arena);
   free(seat->entries);
   free(seat->rooms);
@@ -218,6 +312,7 @@ int32_t pp_seat_take(pp_seat *seat, int64_t timeout) {
   pp_post *post = &seat->board.posts[seat->lane];
   pp_shift *shift = &seat->shift;
 
+  if (is_forked(seat)) return PP_ERR_FORKED;
   pp_vigil_keep(&seat->vigil, &seat->board, seat->lane, timeout);
   if (pp_post_is_closing(post)) return PP_ERR_CLOSED;
   shift->count = pp_board_take(&seat->board, seat->lane, seat->entries, seat->count);
@@ -234,9 +329,9 @@ void pp_seat_claim(pp_seat *seat, int32_t turn) {
   const pp_shift *shift = &seat->shift;
   int32_t place = seat->board.desks[shift->env_ids[turn]].place;
 
-  if (seat->board.shape.is_ordered) return;
+  if (seat->board.shape.is_ordered || is_forked(seat)) return;
   // it may have one by now, or from a former worker that died with it
-  if (place < 0) place = pp_board_claim(&seat->board, shift->env_ids[turn]);
+  if (place < 0) place = pp_board_claim(&seat->board, seat->lane, shift->env_ids[turn]);
   locate(seat, turn, place);
 }
 
@@ -261,6 +356,9 @@ const void *pp_seat_order(pp_seat *seat, int32_t turn, int64_t *size) {
 /* puts bytes into a room that is large enough, the old one if it is */
 static int put(pp_seat *seat, room *in, const void *bytes, int64_t size, pp_message *reply,
                pp_error *error) {
+  if (is_forked(seat)) {
+    return pp_error_set(error, PP_ERR_FORKED, "a child of a worker process has nothing to say");
+  }
   if (!size) {
     *reply = (pp_message){0, 0};
     return PP_OK;
@@ -321,6 +419,7 @@ void pp_seat_deliver(pp_seat *seat, int32_t first, int32_t count) {
   pp_shift *shift = &seat->shift;
   int32_t rows = 0;
 
+  if (is_forked(seat)) return;
   for (int32_t i = first; i < first + count; i++) {
     pp_desk *desk = &seat->board.desks[shift->env_ids[i]];
     int32_t slot = desk->place / seat->board.shape.batch_size;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +20,9 @@ from parallel_pool.compat.vector_errors import (
     VectorTimeoutError,
 )
 from parallel_pool.compat.vector_options import VectorOptions
-from parallel_pool.errors import EnvError, PoolTimeoutError
+from parallel_pool.errors import BrokenPoolError, EnvError, PoolTimeoutError
 from parallel_pool.workers.crew import GRACE
-from parallel_pool.workers.process_pool import Call, ProcessPool
+from parallel_pool.workers.process_pool import Call, ProcessPool, listed
 from parallel_pool.workers.spaces import iterate_objects
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             )
         # what yields nothing is refused by the pool
         is_read = isinstance(env_fns, Sequence) or not isinstance(env_fns, Iterable)
-        self.env_fns = env_fns if is_read else list(env_fns)
+        self.env_fns = env_fns if is_read else listed(env_fns)
         self.shared_memory, self.copy, self.context = shared_memory, copy, context
         self.daemon = daemon
         self.observation_mode = observation_mode
@@ -256,7 +255,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
     def _note_failure(self, error: BaseException, kind: str) -> None:
         """Learns from an exception what is still under way, and who must be reset."""
-        if self.pool.in_flight:
+        if self.pool.in_flight and not isinstance(error, BrokenPoolError):
             self._pending = kind
             self._is_interrupted = True
             return
@@ -274,8 +273,12 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """Waits for what an exception kept from the caller, and forgets it."""
         wait = {STEP: self.step_wait, RESET: self.reset_wait, CALL: self.call_wait}
         while self._pending is not None:
-            with contextlib.suppress(Exception):
+            try:
                 wait[self._pending]()
+            except Exception:
+                # nothing came: the pool is broken or a forked child's, or another thread receives
+                if self._pending is not None:
+                    raise
         self._is_interrupted = False
 
     # ----------------------------------------------------------------------------- resetting --

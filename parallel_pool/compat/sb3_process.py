@@ -16,7 +16,7 @@ from parallel_pool.compat.sb3_infos import TRUNCATED, ids
 from parallel_pool.errors import EnvError
 from parallel_pool.workers import spaces
 from parallel_pool.workers.messages import FINAL_INFO, INFO
-from parallel_pool.workers.process_pool import ProcessPool
+from parallel_pool.workers.process_pool import ProcessPool, listed
 
 if TYPE_CHECKING:
     from parallel_pool.compat.process_rows import Shown
@@ -51,7 +51,7 @@ class Process:
         """Makes the environments; for arguments and errors see `PoolVecEnv`."""
         self.pool = pool = ProcessPool(
             # what is no function the pool refuses
-            [sb3_worker.Maker(fn) if callable(fn) else fn for fn in env_fns],
+            [sb3_worker.Maker(fn) if callable(fn) else fn for fn in listed(env_fns)],
             num_workers=num_workers,
             autoreset="same_step",
             reward_dtype="float32",

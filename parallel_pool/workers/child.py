@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NoReturn
 
-from parallel_pool.workers import remains
+from parallel_pool.workers import remains, strays
 from parallel_pool.workers.wire import Dumps, Fragile, Wire, by_value, to_creator
 
 Load = Callable[[], tuple[Callable[[Wire, Any], None], Any]]
@@ -187,14 +187,18 @@ def run(wire: Wire, load: Load, dumps: Dumps) -> int:
     in finding the target or in reading the argument, reaches the creator as ("failed", the
     exception or None if it can't travel, traceback as text).
     """
+    pid = os.getpid()
     try:
         remains.lead()
         follow(wire.maker())
         target, argument = load()
         target(wire, argument)
+        strays.end_here(pid, "all")
     except SystemExit as exit:
+        strays.end_here(pid, "all")
         return _code(exit)
     except BaseException as error:
+        strays.end_here(pid, "all")
         text = traceback.format_exc()
         try:
             wire.send(("failed", Fragile(error, dumps), text), timeout=LAST_WORDS)

@@ -7,19 +7,21 @@ import atexit
 import os
 import threading
 import time
+import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, new_error
-from parallel_pool.errors import ClosedError, WorkerError
-from parallel_pool.workers import muster
+from parallel_pool.errors import ClosedError, SlowWorkerWarning, WorkerError
+from parallel_pool.workers import muster, notices
 from parallel_pool.workers.clock import Clock
 from parallel_pool.workers.failures import Death
+from parallel_pool.workers.limit import Limit
 from parallel_pool.workers.messages import SEED_BITS, TRIES, Restart, Seating
-from parallel_pool.workers.muster import BURIAL, Limit, Share
+from parallel_pool.workers.muster import BURIAL, Share
 from parallel_pool.workers.watch import Watcher
 
 if TYPE_CHECKING:
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
 
 # seconds before the second of them, each pause twice as long as the one before
 PAUSE = 0.1
-# seconds for workers to end by themselves
-GRACE = 5.0
+# seconds for workers to end by themselves; after so many of these it is said who does not, and
+# those that are where Ctrl-C has found them are killed
+GRACE, NOTICE = 5.0, 1.0
 # shares of its limit after which a turn is looked at again, and seconds that are always short and
 # long enough for that
 LOOKS, SHORTEST, LONGEST = 4, 0.005, 1.0
@@ -57,6 +60,7 @@ class Crew:
         repeats: bool,
         timeout: float | None,
         start_timeout: float | None,
+        limit: Limit,
     ) -> None:
         """Gives every worker its seat and waits until all sit.
 
@@ -69,7 +73,8 @@ class Crew:
             repeats: what it had in flight repeats what it showed last; else the next one sees to
                 it (SAME_STEP, where rows show the next episode).
             timeout: seconds that a step or reset may take.
-            start_timeout: seconds that a worker may take until it sits.
+            start_timeout: seconds that a later worker may take until it sits.
+            limit: of these.
 
         Raises:
             PoolError: a worker can't sit down.
@@ -88,8 +93,10 @@ class Crew:
         # a signal's handler may close the pool, whatever this thread is about
         self._lock = threading.RLock()
         self._is_closed = False
-        # by lane: who makes environments to follow a dead worker, and the threads that see to it
+        # by lane: who makes environments to follow a dead worker, until when, and the threads that
+        # see to it
         self._starting: dict[int, Worker] = {}
+        self._limits: dict[int, Limit] = {}
         self._starters: dict[int, threading.Thread] = {}
         # by lane: restarts in a row without a step, turns taken and steps brought (by environment)
         # when the last worker died, and what its successor was told
@@ -100,6 +107,8 @@ class Crew:
         # by lane: environment and turns taken, and for how many seconds these have been the same
         self._seen: dict[int, tuple[int, int, float]] = {}
         self._looked = 0.0
+        # by lane: environment and turns taken when Ctrl-C ended the wait for it
+        self._interrupted: dict[int, tuple[int, int]] = {}
         # by process id: why this killed it
         self._reasons: dict[int, str] = {}
         self.deaths: dict[int, Death] = {}
@@ -108,7 +117,7 @@ class Crew:
         self.clock: Clock | None = None
         self._watcher = Watcher()
         try:
-            muster.seat(workers, shares, seatings, self._memory, Limit(start_timeout))
+            muster.seat(workers, shares, seatings, self._memory, limit)
             with self._lock:
                 for lane, worker in enumerate(workers):
                     self._watch(lane, worker)
@@ -249,7 +258,11 @@ class Crew:
         share, limit = self._shares[lane], Limit(self._start_timeout)
         workers: list[Worker] = []
         try:
-            workers = muster.start([share], self._method)
+            with self._lock:
+                # before the look: close ends those that it finds here
+                self._limits[lane] = limit
+                self._check_open()
+            workers = muster.start([share], self._method, limit)
             with self._lock:
                 # before the look: close kills those that it finds here
                 self._starting[lane] = workers[0]
@@ -314,8 +327,8 @@ class Crew:
         return pause
 
     def _look_at(self, lane: int, worker: Worker, passed: float, timeout: float) -> None:
-        current = lib.pp_pool_current(self._handle, lane)
-        turn = current, lib.pp_pool_taken_turns(self._handle, lane)
+        turn = self._turn_of(lane)
+        current = turn[0]
         if current < 0 and not lib.pp_pool_waiting_turns(self._handle, lane):
             self._seen.pop(lane, None)
             return
@@ -333,12 +346,50 @@ class Crew:
         )
         worker.kill()
 
+    # ------------------------------------------------------------------------------- at work --
+
+    def pid_of(self, lane: int) -> int | None:
+        """Returns the process id of a lane's worker, None while there is none."""
+        worker = self._workers[lane]
+        return None if worker is None else worker.pid
+
+    def at_work(self) -> dict[Hashable, str]:
+        """Returns what workers are at, in words, by something that changes when it does."""
+        found: dict[Hashable, str] = {}
+        for lane in range(len(self._workers)):
+            current, turns = self._turn_of(lane)
+            if current >= 0 or lib.pp_pool_waiting_turns(self._handle, lane):
+                found[lane, current, turns] = self._describe(lane, current)
+        return found
+
+    def _turn_of(self, lane: int) -> tuple[int, int]:
+        """Which environment a worker is stepping, -1 for none, and how many turns it has taken."""
+        current = lib.pp_pool_current(self._handle, lane)
+        return current, lib.pp_pool_taken_turns(self._handle, lane)
+
+    def _describe(self, lane: int, current: int) -> str:
+        pid = self.pid_of(lane)
+        process = "the next worker process" if pid is None else f"worker process {pid}"
+        if current < 0:
+            return f"{process} to take up its turns"
+        is_reset = lib.pp_pool_asked(self._handle, current) == lib.PP_ASKED_RESET
+        return f"environment {current} in {'reset' if is_reset else 'step'} ({process})"
+
+    def note_interrupt(self) -> None:
+        """Notes who is at what when Ctrl-C ends the wait for it."""
+        turns = {lane: self._turn_of(lane) for lane in range(len(self._workers))}
+        self._interrupted = {lane: turn for lane, turn in turns.items() if turn[0] >= 0}
+
     # ---------------------------------------------------------------------------------- end --
 
     def close(self, *, grace: float | None = GRACE) -> None:
-        """Ends the workers: those that do not by themselves within the grace are killed.
+        """Ends the workers: those that do not by themselves within the grace are killed, and sooner
+        those that have not left the step or reset in which Ctrl-C has found them.
 
         All of them end, whatever interrupts this.
+
+        Warns:
+            SlowWorkerWarning: some do not end at once.
         """
         if os.getpid() != self._pid:
             return
@@ -349,17 +400,47 @@ class Crew:
             if self.clock is not None:
                 self.clock.close()
             self._watcher.close()
-            end = time.monotonic() + (0.0 if grace is None else grace)
-            for worker in self._workers:
-                if worker is not None:
-                    worker.join(max(0.0, end - time.monotonic()))
+            grace = 0.0 if grace is None else grace
+            end = time.monotonic() + grace
+            if grace > NOTICE and not self._join_all(time.monotonic() + NOTICE):
+                self._hurry(grace - NOTICE)
+            self._join_all(end)
         finally:
             self._end()
+
+    def _join_all(self, end: float) -> bool:
+        """Waits until `end` (monotonic clock) for all workers to end; says whether they have."""
+        there = [worker for worker in self._workers if worker is not None]
+        return all(worker.join(max(0.0, end - time.monotonic())) for worker in there)
+
+    def _hurry(self, left: float) -> None:
+        """Kills those whom Ctrl-C has found where they are still; says who else is waited for."""
+        killed, awaited = [], []
+        for lane, worker in enumerate(self._workers):
+            if worker is None or worker.exitcode is not None:
+                continue
+            turn = self._turn_of(lane)
+            if self._interrupted.get(lane) == turn:
+                worker.kill()
+                killed.append(self._describe(lane, turn[0]))
+            elif turn[0] >= 0:
+                awaited.append(self._describe(lane, turn[0]))
+            else:
+                awaited.append(f"worker process {worker.pid}, whose environments close")
+        told = []
+        if killed:
+            told.append(f"killed after {NOTICE:.0f} s: {notices.named(killed)}")
+        if awaited:
+            told.append(f"to be killed in {left:.0f} s: {notices.named(awaited)}")
+        if told:
+            warnings.warn("closing: " + "; ".join(told), SlowWorkerWarning, stacklevel=2)
 
     def _end(self) -> None:
         with self._lock:
             self._is_closed = True
             starting, starters = list(self._starting.values()), list(self._starters.values())
+            for limit in self._limits.values():
+                limit.cancel()
         # what is left of them is the starters' to do
         for worker in starting:
             worker.kill()

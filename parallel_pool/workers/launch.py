@@ -35,6 +35,7 @@ from functools import partial
 from typing import Any, NoReturn, Protocol
 
 from parallel_pool.workers import child, remains, zygote
+from parallel_pool.workers.limit import Limit
 from parallel_pool.workers.remains import Remains
 from parallel_pool.workers.wire import Dumps, Wire, by_reference, by_value, wait
 
@@ -258,7 +259,12 @@ def _end_all_remains() -> None:
 
 
 def start(
-    method: str | None, target: str, arguments: Sequence[Any], *, name: str | Sequence[str]
+    method: str | None,
+    target: str,
+    arguments: Sequence[Any],
+    *,
+    name: str | Sequence[str],
+    limit: Limit | None = None,
 ) -> list[Worker]:
     """Starts a worker for each argument, all at once.
 
@@ -269,6 +275,7 @@ def start(
             the import of its module; the exit code is then 1.
         arguments: one for each worker, anything that cloudpickle can pickle; with fork anything.
         name: of each worker, or of all, which are then numbered.
+        limit: the time for it, None for any; what is only begun then is undone.
 
     Returns:
         The workers, in order of their arguments. They need not have begun.
@@ -276,6 +283,7 @@ def start(
     Raises:
         ValueError: there is no such method.
         OSError: not all could be started; those that could were ended.
+        TimeoutError: the same, because time was up.
         Exception: what pickling an argument raised; none was started.
     """
     if method is None:
@@ -284,18 +292,19 @@ def start(
         raise ValueError(f"start method {method!r}: choose one of {', '.join(map(repr, METHODS))}")
     names = [f"{name}-{i}" for i in range(len(arguments))] if isinstance(name, str) else name
     _hold_streams()
+    limit = limit or Limit(None)
     starts = _STARTS[method](target, arguments, names)
     workers: list[Worker] = []
     try:
         for begin in starts:
-            with _starting:
-                workers.append(begin())
+            with limit.hold(_starting):
+                workers.append(begin(limit))
     except BaseException as error:
         for worker in workers:
             worker.kill()
         for worker in workers:
             worker.close()
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and not isinstance(error, TimeoutError):
             raise OSError(
                 error.errno,
                 f"{len(workers)} of {len(arguments)} worker processes could be started, then: "
@@ -306,7 +315,7 @@ def start(
     return workers
 
 
-Starts = list[Callable[[], Worker]]
+Starts = list[Callable[[Limit], Worker]]
 
 
 def _hold_streams() -> None:
@@ -340,7 +349,7 @@ def _packed(target: str, arguments: Sequence[Any]) -> list[bytes]:
 def _starts_spawn(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
     around = pickle.dumps(child.surroundings(is_whole=False), 5)
 
-    def begin(packed: bytes, name: str) -> Worker:
+    def begin(packed: bytes, name: str, limit: Limit) -> Worker:
         here, there = Wire.pair()
         with there, _closing_on_error(here), child.tell(around, packed) as told:
             pid = child.run_python("parallel_pool.workers.child", told, there.fileno(), name)
@@ -355,10 +364,15 @@ def _starts_spawn(target: str, arguments: Sequence[Any], names: Sequence[str]) -
 def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
     around = pickle.dumps(child.surroundings(is_whole=True), 5)
 
-    def begin(packed: bytes, name: str) -> Worker:
+    def begin(packed: bytes, name: str, limit: Limit) -> Worker:
         here, there = Wire.pair()
         with there, _closing_on_error(here), child.tell(around, packed) as told:
-            offspring, pid, pidfd = zygote.current().fork(name, told, there.fileno())
+            try:
+                forked = zygote.current(limit).fork(name, told, there.fileno(), limit)
+            except zygote.StoppedError:
+                # it was ended; the descriptors are here still
+                forked = zygote.current(limit).fork(name, told, there.fileno(), limit)
+            offspring, pid, pidfd = forked
             try:
                 if not HAS_PIDFD:
                     if pidfd is not None:
@@ -379,7 +393,7 @@ def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[st
 
 
 def _starts_fork(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
-    def begin(argument: Any, name: str) -> Worker:
+    def begin(argument: Any, name: str, limit: Limit) -> Worker:
         here, there = Wire.pair()
 
         def body() -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import sys
 import traceback
@@ -14,7 +15,14 @@ import numpy as np
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.errors import StateError
-from parallel_pool.workers import columns, messages, registered, spaces
+from parallel_pool.workers import (
+    address_space,
+    columns,
+    messages,
+    registered,
+    spaces,
+    strays,
+)
 from parallel_pool.workers.messages import (
     FAILURE,
     FINAL_INFO,
@@ -72,16 +80,21 @@ def serve(wire: Wire, task: Task) -> None:
     env_fns = task.env_fns
     envs: list[Any] = []
     sent = 0
+    pid = os.getpid()
     try:
         try:
             for make in env_fns:
                 envs.append(make())
+                strays.end_here(pid, "its constructor")
             for env in envs:
                 # what can't be sent is told of the environment that has it
                 wire.dumps(spaces_of(env))
                 sent += 1
-            wire.send(("ready", describe(envs, wire.dumps)))
+            described = describe(envs, wire.dumps)
+            strays.end_here(pid, "an attribute")
+            wire.send(("ready", described))
         except BaseException as error:
+            strays.end_here(pid, "its constructor")
             at = sent if len(envs) == len(env_fns) else len(envs)
             wire.send(("failed", Failure.of(error, wire.dumps), at % len(env_fns)))
             return
@@ -92,10 +105,12 @@ def serve(wire: Wire, task: Task) -> None:
         assert kind == "seat"
         Worker(envs, env_fns, seating, wire.dumps, *fds).run(lambda: wire.send(("seated",)))
     finally:
+        strays.end_here(pid, "a call")
         for env in envs:
             # one that fails at its end, in whatever way, must not keep others from theirs
             with contextlib.suppress(BaseException):
                 env.close()
+            strays.end_here(pid, "close")
 
 
 def spaces_of(env: Any) -> tuple[Any, Any]:
@@ -120,6 +135,7 @@ def describe(envs: Sequence[Any], dumps: Dumps) -> Description:
         dict(getattr(first, "metadata", None) or {}),
         getattr(first, "render_mode", None),
         Fragile(getattr(first, "spec", None), dumps),
+        address_space.left(),
     )
 
 
@@ -218,7 +234,19 @@ class Worker:
         self._seeds: list[int | None] = list(restart.seeds) if restart else [None] * count
         self._phases = [OWED if owed else ENDED for owed in restart.owed] if restart else []
         self._phases = self._phases or [RUNNING] * count
+        self._pid = os.getpid()
+        self._is_stray = False
         self._look_up()
+        os.register_at_fork(after_in_child=self._notice_fork)
+
+    def _notice_fork(self) -> None:
+        """In a child that an environment forks: should it return, nothing more is stepped there."""
+        self._is_stray = True
+        # the loop over these is about to go on
+        self._steps.clear()
+
+    def _end_stray(self) -> None:
+        strays.end_here(self._pid, "step or reset")
 
     def _bind(self, count: int) -> spaces.Indexed:
         size = ffi.new("int64_t *")
@@ -284,6 +312,8 @@ class Worker:
                         self._end(i, i, arrays, at, observation, terminated, truncated, info)
                 except BaseException as error:
                     self._recover(i, i, error)
+        if self._is_stray:
+            self._end_stray()
         if told:
             self._tell(told)
         current[0] = -1
@@ -311,6 +341,8 @@ class Worker:
         for turn in range(count):
             self._current[0] = self._env_ids[turn]
             self._take_turn(turn)
+            if self._is_stray:
+                self._end_stray()
             if not self._is_ordered:
                 deliver(self._seat, turn, 1)
         self._current[0] = -1
@@ -456,6 +488,8 @@ class Worker:
         Args:
             order: arguments of the reset that it was asked for; None for a step.
         """
+        if self._is_stray:
+            self._end_stray()
         if not self._seating.remakes or (order is None and not self._has_shown(i)):
             self._fail(turn, i, error)
             return
@@ -622,6 +656,7 @@ class Worker:
             answer = self._pickle((True, getattr(self, f"_do_{kind}")(*arguments)), {1: "result"})
         except BaseException as error:
             answer = self._dumps((False, Failure.of(error, self._dumps)))
+        strays.end_here(self._pid, "a method that was called")
         self._look_up()
         if lib.pp_seat_answer(self._seat, answer, len(answer), self._error) >= 0:
             return

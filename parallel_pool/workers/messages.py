@@ -47,6 +47,7 @@ class Description:
     Attributes:
         observation_spaces, action_spaces: of each environment.
         metadata, render_mode, spec: of the first; spec is None if it can't travel.
+        room: bytes of address space that the worker has left, None for any number.
     """
 
     observation_spaces: list[Any]
@@ -54,6 +55,7 @@ class Description:
     metadata: dict[str, Any]
     render_mode: str | None
     spec: Any
+    room: int | None
 
 
 @dataclass(frozen=True)

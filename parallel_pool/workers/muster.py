@@ -6,14 +6,14 @@ import contextlib
 import math
 import select
 import signal
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parallel_pool.errors import PoolError, WorkerError
-from parallel_pool.workers import child, failures, launch, registered
+from parallel_pool.workers import child, failures, launch, notices, registered, zygote
 from parallel_pool.workers.failures import Death
+from parallel_pool.workers.limit import Limit
 from parallel_pool.workers.messages import Failure, Task
 
 if TYPE_CHECKING:
@@ -54,28 +54,27 @@ class Share:
         return f"environments {ids[0]} to {ids[-1]}"
 
 
-class Limit:
-    """The time until which all must be done.
+def start(shares: Sequence[Share], method: str | None, limit: Limit) -> list[Worker]:
+    """Starts a worker for each share; `hear_ready` waits for them.
 
-    Attributes:
-        seconds: that there were at the beginning, None for any number.
+    Raises:
+        WorkerError: time is up.
+        OSError, ValueError: as `launch.start`.
     """
-
-    def __init__(self, seconds: float | None) -> None:
-        self.seconds = seconds
-        self._end = None if seconds is None else time.monotonic() + seconds
-
-    def left(self) -> float | None:
-        """Returns the seconds left, None for any number."""
-        return None if self._end is None else max(0.0, self._end - time.monotonic())
-
-
-def start(shares: Sequence[Share], method: str | None) -> list[Worker]:
-    """Starts a worker for each share; `hear_ready` waits for them."""
     names = [f"parallel_pool-{share.lane}" for share in shares]
     specs = [] if method == "fork" else registered.gather()
     tasks = [Task(list(share.env_fns), specs) for share in shares]
-    return launch.start(method, TARGET, tasks, name=names)
+    try:
+        return launch.start(method, TARGET, tasks, name=names, limit=limit)
+    except TimeoutError as error:
+        seconds = zygote.PATIENCE if limit.seconds is None else limit.seconds
+        raise WorkerError(
+            f"{', '.join(map(str, shares))} not made within start_timeout={seconds} s: the process"
+            " that forks their worker processes did not answer, and was ended: make a new pool,"
+            " which starts another, or choose start_method='spawn'",
+            [env_id for share in shares for env_id in share.env_ids],
+            (),
+        ) from error
 
 
 def hear_ready(
@@ -163,10 +162,16 @@ def _hear(
         owner[worker.wire.fileno()] = owner[worker.pidfd] = i
         poll.register(worker.wire.fileno(), select.POLLIN)
         poll.register(worker.pidfd, launch.ENDED)
+    slow = notices.Notices()
+
+    def describe(i: Any) -> str:
+        return f"{shares[i]} to be {aim} (worker process {workers[i].pid})"
+
     try:
         while len(heard) < len(workers):
             left = limit.left()
-            ready = poll.poll(None if left is None else min(math.ceil(left * 1000), 1 << 30))
+            pause = notices.LOOK / 2 if left is None else min(left, notices.LOOK / 2)
+            ready = poll.poll(math.ceil(pause * 1000))
             for i in sorted({owner[fd] for fd, _ in ready}):
                 if i in heard:
                     _raise_dead(workers[i], shares[i], "stepped")
@@ -176,6 +181,7 @@ def _hear(
                     poll.unregister(workers[i].wire.fileno())
             if not ready and left == 0.0:
                 _raise_late(workers, shares, heard, limit, aim)
+            slow.look([i for i in range(len(workers)) if i not in heard], describe)
     except BaseException as error:
         if not isinstance(error, Exception):
             waiting = [str(share) for i, share in enumerate(shares) if i not in heard]

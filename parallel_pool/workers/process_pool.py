@@ -6,6 +6,7 @@ import itertools
 import math
 import numbers
 import pickle
+import sys
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +17,23 @@ import numpy as np
 
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, raise_error, text
-from parallel_pool.arguments import check_choice, check_count, check_sizes, shown
+from parallel_pool.arguments import MAX_ENVS, check_choice, check_count, check_sizes, shown
 from parallel_pool.base_pool import BasePool, check, own_error, seconds
 from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
 from parallel_pool.pool import AUTORESET, REWARDS
-from parallel_pool.workers import crew, failures, messages, muster, spaces
+from parallel_pool.workers import (
+    address_space,
+    crew,
+    failures,
+    messages,
+    muster,
+    notices,
+    spaces,
+)
 from parallel_pool.workers.failures import MOST_TOLD, Account
+from parallel_pool.workers.limit import Limit
 from parallel_pool.workers.messages import FAILURE, INFO, INFOS, Failure, Reply, Seating
-from parallel_pool.workers.muster import Limit, Share
+from parallel_pool.workers.muster import Share
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -34,6 +44,8 @@ if TYPE_CHECKING:
 
 # what one configuration of C can hold; larger spaces travel as objects
 MAX_LEAVES = 32
+# functions that something without a length may yield, and worker processes
+MOST_YIELDED = MOST_WORKERS = 1 << 16
 # seconds for a worker's environments to be made, if a pool has a timeout and no longer one
 START_TIMEOUT = 60.0
 # what records are to C
@@ -46,6 +58,7 @@ class Call:
 
     Attributes:
         kind: of question.
+        what: is called, got, set or applied, for messages.
         env_ids: who was asked, in order.
         waiting: by lane, the environments whose worker has not answered yet.
         answers: by environment.
@@ -53,6 +66,7 @@ class Call:
     """
 
     kind: str
+    what: str
     env_ids: list[int]
     waiting: dict[int, list[int]]
     answers: dict[int, Any] = field(default_factory=dict)
@@ -160,7 +174,7 @@ class ProcessPool(BasePool):
         num_envs, rows = check_sizes(len(fns), batch_size)
         cores = lib.pp_usable_cores(ffi.NULL)
         wanted = min(cores, num_envs) if num_workers is None else num_workers
-        self.num_workers = check_count("num_workers", wanted, 1)
+        self.num_workers = check_count("num_workers", wanted, 1, MOST_WORKERS)
         if self.num_workers > num_envs:
             raise ValueError(
                 f"num_workers={self.num_workers} > num_envs={num_envs}: choose num_workers <="
@@ -176,11 +190,11 @@ class ProcessPool(BasePool):
         n = num_envs
         cuts = [n * lane // self.num_workers for lane in range(self.num_workers + 1)]
         shares = [Share(lane, a, fns[a:b]) for lane, (a, b) in enumerate(itertools.pairwise(cuts))]
-        workers = muster.start(shares, start_method)
+        limit = Limit(self._start_timeout)
+        workers = muster.start(shares, start_method, limit)
         # as this process's objects reach its workers
         self._dumps = workers[0].wire.dumps
         try:
-            limit = Limit(self._start_timeout)
             self.descriptions = muster.hear_ready(workers, shares, limit)
             if check_spaces is not None:
                 check_spaces(self.descriptions)
@@ -204,8 +218,10 @@ class ProcessPool(BasePool):
                 repeats=autoreset != "same_step",
                 timeout=self._timeout,
                 start_timeout=self._start_timeout,
+                limit=limit,
             )
             self._clock = self._crew.clock
+            self._notices = notices.Notices()
             # `told` is asked after each batch, and a third of its time went into making this
             self._num_told = ffi.new("int32_t *")
             self._end = weakref.finalize(self, self._crew.drop)
@@ -252,13 +268,23 @@ class ProcessPool(BasePool):
         options.reward_dtype = reward
         out = ffi.new("pp_pool **")
         status = lib.pp_pool_create_remote(
-            config, options, self.num_workers, keeps_last, out, self._error
+            config, options, self.num_workers, keeps_last, self._room(), out, self._error
         )
         if status < 0:
             raise_error(status, self._error)
         # C keeps pointers to the names
         self._names = names
         return ffi.gc(out[0], lib.pp_pool_destroy)
+
+    def _room(self) -> CData:
+        """Returns how much address space the pool may take: half of what a limit leaves to this
+        process, and to the worker that it leaves least."""
+        room = ffi.new("pp_room *")
+        here = address_space.left()
+        there = [each.room for each in self.descriptions if each.room is not None]
+        room.creator = 0 if here is None else max(1, here // 2)
+        room.worker = max(1, min(there) // 2) if there else 0
+        return room
 
     def _seatings(self) -> list[Seating]:
         raw = ffi.new("int32_t *")
@@ -484,6 +510,19 @@ class ProcessPool(BasePool):
     def _tick(self) -> None:
         if self._clock is not None:
             self._clock.stir()
+        at_work = self._crew.at_work()
+        self._notices.look(at_work, at_work.__getitem__)
+
+    def _note_unsettled(self) -> None:
+        error = sys.exception()
+        if isinstance(error, KeyboardInterrupt):
+            self._note_interrupt(error, list(self._crew.at_work().values()))
+
+    def _note_interrupt(self, error: KeyboardInterrupt, awaited: list[str]) -> None:
+        """Says what Ctrl-C has ended the wait for; what hangs there is given less time to end."""
+        if awaited:
+            error.add_note(f"while waiting for {notices.named(awaited)}")
+        self._crew.note_interrupt()
 
     # -------------------------------------------------------------------------------- calls --
 
@@ -513,7 +552,7 @@ class ProcessPool(BasePool):
         env_ids: Any = None,
     ) -> Call:
         """The first half of `call`: asks the workers and does not wait."""
-        return self._ask(env_ids, "call", lambda ids: (name, args, kwargs or {}))
+        return self._ask(env_ids, "call", lambda ids: (name, args, kwargs or {}), name)
 
     def recv_call(self, call: Call, timeout: float | None = None) -> list[Any]:
         """The other half of `call`: waits for all answers; after PoolTimeoutError once more."""
@@ -521,7 +560,7 @@ class ProcessPool(BasePool):
         end = None if timeout is None else time.monotonic() + timeout
         while call.waiting:
             lane, own = next(iter(call.waiting.items()))
-            is_done, answer = self._answer(lane, end, timeout)
+            is_done, answer = self._answer(lane, call, end, timeout)
             del call.waiting[lane]
             if not is_done:
                 call.failures.append((own, answer))
@@ -534,7 +573,7 @@ class ProcessPool(BasePool):
 
     def get_attr(self, name: str, env_ids: Any = None) -> list[Any]:
         """Gets an attribute of the environments named (None: all), callable or not."""
-        return self.recv_call(self._ask(env_ids, "get", lambda ids: (name,)))
+        return self.recv_call(self._ask(env_ids, "get", lambda ids: (name,), name))
 
     def set_attr(self, name: str, values: Sequence[Any], env_ids: Any = None) -> None:
         """Sets an attribute of the environments named (None: all), each to its value."""
@@ -542,14 +581,18 @@ class ProcessPool(BasePool):
         if len(values) != len(ids):
             raise ValueError(f"{len(values)} values: give one for each of {len(ids)} environments")
         of = dict(zip(ids, values, strict=True))
-        self.recv_call(self._ask(env_ids, "set", lambda ids: (name, [of[i] for i in ids])))
+        self.recv_call(self._ask(env_ids, "set", lambda ids: (name, [of[i] for i in ids]), name))
 
     def apply(self, function: Callable[[Any], Any], env_ids: Any = None) -> list[Any]:
         """Calls a function with each of the environments named (None: all), where they live."""
         return self.recv_call(self._ask(env_ids, "apply", lambda ids: (function,)))
 
     def _ask(
-        self, env_ids: Any, kind: str, arguments: Callable[[list[int]], tuple[Any, ...]]
+        self,
+        env_ids: Any,
+        kind: str,
+        arguments: Callable[[list[int]], tuple[Any, ...]],
+        name: str = "",
     ) -> Call:
         """Asks every worker that has some of them, all at once."""
         self._check_usable()
@@ -563,7 +606,7 @@ class ProcessPool(BasePool):
             lanes.setdefault(self._lane_of(env_id), []).append(env_id)
         # whatever can't be pickled is found before anybody is asked
         asked = {lane: self._dumps((kind, own, *arguments(own))) for lane, own in lanes.items()}
-        call = Call(kind, ids, lanes)
+        call = Call(kind, f"{kind} {name}" if name else kind, ids, lanes)
         for lane, data in asked.items():
             error = own_error.raw
             status = lib.pp_pool_request(self._handle, lane, data, len(data), error)
@@ -574,8 +617,10 @@ class ProcessPool(BasePool):
                 check(status)
         return call
 
-    def _answer(self, lane: int, end: float | None, timeout: float | None) -> tuple[bool, Any]:
-        """Waits for a worker's answer, until `end` on the monotonic clock.
+    def _answer(
+        self, lane: int, call: Call, end: float | None, timeout: float | None
+    ) -> tuple[bool, Any]:
+        """Waits for a worker's answer to a call, until `end` on the monotonic clock.
 
         Returns:
             True and the answers, or False and why there are none.
@@ -583,7 +628,11 @@ class ProcessPool(BasePool):
         data, size = ffi.new("const void **"), ffi.new("int64_t *")
         while True:
             left = 10**9 if end is None else int(max(0.0, end - time.monotonic()) * 1e9)
-            status = lib.pp_pool_answer(self._handle, lane, left, data, size, own_error.raw)
+            try:
+                status = lib.pp_pool_answer(self._handle, lane, left, data, size, own_error.raw)
+            except KeyboardInterrupt as error:
+                self._note_interrupt(error, [self._describe_call(lane, call)])
+                raise
             if status == lib.PP_ERR_STATE and lane in self._crew.deaths:
                 return False, self._crew.deaths[lane]
             check(status)
@@ -591,8 +640,15 @@ class ProcessPool(BasePool):
                 # nothing at all: there was no memory even to say so
                 told = pickle.loads(ffi.buffer(data[0], size[0])) if size[0] else (False, None)
                 return bool(told[0]), told[1]
+            self._notices.look([(lane, id(call))], lambda _: self._describe_call(lane, call))
             if not left:
                 raise PoolTimeoutError(f"no answer of worker process {lane} within {timeout} s")
+
+    def _describe_call(self, lane: int, call: Call) -> str:
+        return (
+            f"{call.what} of environments {call.waiting.get(lane, [])}"
+            f" (worker process {self._crew.pid_of(lane)})"
+        )
 
     # ----------------------------------------------------------------------------------- end --
 
@@ -632,14 +688,35 @@ def _limits(timeout: float | None, start: float | None) -> tuple[float | None, f
     return timeout, None if start == math.inf else start
 
 
-def _functions(env_fns: Any) -> list[Callable[[], Any]]:
-    """Checks what makes the environments."""
+def listed(env_fns: Any) -> list[Any]:
+    """Returns what makes the environments as a list; refuses what may never end.
+
+    Raises:
+        TypeError: it is not iterable.
+        ValueError: there are too many.
+    """
     try:
-        fns = list(env_fns)
+        count = len(env_fns) if hasattr(env_fns, "__len__") else None
+        functions = iter(env_fns)
     except TypeError:
         raise TypeError(
             f"env_fns={env_fns!r} is a {type(env_fns).__name__}: give a list of functions"
         ) from None
+    if count is not None:
+        check_count("num_envs", count or 1, 1, MAX_ENVS)
+        return list(functions)
+    fns = list(itertools.islice(functions, MOST_YIELDED + 1))
+    if len(fns) > MOST_YIELDED:
+        raise ValueError(
+            f"env_fns is a {type(env_fns).__name__} that yields more than {MOST_YIELDED} functions,"
+            " perhaps without end: give a list"
+        )
+    return fns
+
+
+def _functions(env_fns: Any) -> list[Callable[[], Any]]:
+    """Checks what makes the environments."""
+    fns = listed(env_fns)
     if not fns:
         raise ValueError("env_fns is empty: give one function for each environment")
     for i, fn in enumerate(fns):

@@ -203,7 +203,11 @@ class Wire:
         try:
             _, count = HEADER.unpack_from(message)
             if len(fds) != count:
-                raise OSError(errno.EMFILE, f"{len(fds)} of {count} descriptors came: no more room")
+                raise OSError(
+                    errno.EMFILE,
+                    f"{len(fds)} of {count} descriptors came: no more room; "
+                    "a higher limit of files (ulimit -n) may help",
+                )
             value = pickle.loads(memoryview(message)[HEADER.size :])
         except BaseException as error:
             _close(fds)

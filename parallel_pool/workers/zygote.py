@@ -23,6 +23,7 @@ import weakref
 from typing import IO, Any, NoReturn
 
 from parallel_pool.workers import child, remains
+from parallel_pool.workers.limit import Limit
 from parallel_pool.workers.remains import Remains
 from parallel_pool.workers.wire import Wire, by_reference
 
@@ -33,14 +34,22 @@ PRELOAD = ("numpy", "cloudpickle", "gymnasium", "parallel_pool.workers.loop")
 # hand those on.
 LOADED_BY = ("OMP_", "KMP_", "OPENBLAS_", "MKL_", "BLIS_", "NPY_", "LD_", "PYTHON")
 
-# seconds for the zygote to import everything and fork, and for it to notice a death; as good as
-# for ever, for a process that was not stopped
+# seconds for the zygote to import everything and fork, and for it to say something that it has
+# begun to say; as good as for ever, for a process that was not stopped
 PATIENCE, NEWS = 120.0, 5.0
+# seconds for it to notice a death that the system has told of already
+OBITUARY = 1.0
+# looks in a row at which it was stopped, after which nobody waits for it any more
+STOPPED = 10
 
 # exit code of a process whose parent died, or that somebody else has waited for: nobody knows it
 UNKNOWN = 255
 
 # --------------------------------------------------------------------------------- in creator --
+
+
+class StoppedError(OSError):
+    """The zygote was stopped, by SIGSTOP say, and has been ended: another one may serve."""
 
 
 class Zygote:
@@ -63,6 +72,8 @@ class Zygote:
         self._lock = threading.RLock()
         self._numbers = itertools.count()
         self._exitcodes: dict[int, int] = {}
+        # children whose end the system has told of itself
+        self._known: set[int] = set()
         self.is_dead = False
         here, there = Wire.pair()
         self._wire = Wire(here, by_reference)
@@ -83,13 +94,15 @@ class Zygote:
         # workers hold on to it, so it lives as long as any of its children is of interest
         weakref.finalize(self, self._wire.close).atexit = False
 
-    def is_fit(self) -> bool:
+    def is_fit(self, limit: Limit) -> bool:
         """Says whether it can fork, and has loaded what it did under the present variables."""
-        with self._lock:
+        with limit.hold(self._lock):
             self._listen(0.0)
         return not self.is_dead and self._loaded_by == _loaded_by()
 
-    def fork(self, name: str, told: int, wire: int) -> tuple[Offspring, int, int | None]:
+    def fork(
+        self, name: str, told: int, wire: int, limit: Limit
+    ) -> tuple[Offspring, int, int | None]:
         """Starts a worker that runs `child.main`.
 
         Returns:
@@ -97,20 +110,29 @@ class Zygote:
 
         Raises:
             OSError: it could not fork, or it ended.
+            StoppedError: it was stopped, and ended for that.
+            TimeoutError: it has not answered within the limit, or `PATIENCE`, and was ended.
         """
         streams = [fd for fd in (1, 2) if _is_open(fd)]
-        with self._lock:
+        limit = limit.within(PATIENCE)
+        with limit.hold(self._lock):
             number = next(self._numbers)
             try:
-                self._wire.send(("fork", number, name, streams), [told, wire, *streams], PATIENCE)
-                end = time.monotonic() + PATIENCE
+                fds = [told, wire, *streams]
+                self._wire.send(("fork", number, name, streams), fds, limit.left())
                 while True:
-                    heard, fds = self._wire.recv(max(0.0, end - time.monotonic()))
+                    self._await(limit)
+                    heard, fds = self._wire.recv(NEWS)
                     if heard[:2] == ("forked", number):
-                        return Offspring(self, number), heard[2], fds[0] if fds else None
+                        pid = heard[2]
+                        return Offspring(self, number, pid), pid, fds[0] if fds else None
                     if heard[:2] == ("refused", number):
                         raise OSError(heard[2], f"fork: {os.strerror(heard[2])}")
                     self._hear(heard, fds)
+            except (TimeoutError, StoppedError):
+                # whatever it has forked for this ends as well, its wire having been closed
+                self.end()
+                raise
             except (EOFError, ConnectionError):
                 self._die()
                 raise OSError(
@@ -123,20 +145,55 @@ class Zygote:
                 self.kill(number, signal.SIGKILL)
                 raise
 
-    def exitcode(self, number: int, timeout: float) -> int | None:
-        """Returns how a child ended, None if that is not known within seconds."""
-        end = time.monotonic() + timeout
-        with self._lock:
-            while number not in self._exitcodes and not self.is_dead:
-                if not self._listen(max(0.0, end - time.monotonic())):
-                    break
-            default = UNKNOWN if self.is_dead else None
-            return self._exitcodes.pop(number, default)
+    def _await(self, limit: Limit) -> None:
+        """Waits until it says something, or has ended."""
+        looks = 0
+        while not self._wire.poll(limit.look()):
+            looks = looks + 1 if _state(self.pid) == "T" else 0
+            if looks == STOPPED:
+                raise StoppedError(
+                    errno.ESRCH, f"the process {self.pid} that forks workers was stopped"
+                )
+
+    def exitcode(self, number: int, pid: int, limit: Limit) -> int | None:
+        """Returns how a child ended, None if that is not known within the limit.
+
+        It need not answer for that, nor need the lock be free: the system tells of those that it
+        has not waited for.
+        """
+        code = None
+        with contextlib.suppress(TimeoutError):
+            pause = 0.0
+            while True:
+                if self._lock.acquire(timeout=pause) if pause else self._lock.acquire(False):
+                    try:
+                        self._listen(pause)
+                        if number in self._exitcodes or self.is_dead:
+                            return self._exitcodes.pop(number, UNKNOWN if code is None else code)
+                        code = _zombie_code(pid, self.pid)
+                        # 0 is also what the system says to those who may not know
+                        if code:
+                            self._known.add(number)
+                            return code
+                    finally:
+                        self._lock.release()
+                elif code := _zombie_code(pid, self.pid):
+                    return code
+                pause = limit.look()
+        return code
 
     def kill(self, number: int, signal_number: int) -> None:
         """Sends a signal to a child, where there is no pidfd to do so."""
-        with self._lock, contextlib.suppress(EOFError, ConnectionError):
-            self._wire.send(("kill", number, signal_number))
+        with self._lock, contextlib.suppress(EOFError, ConnectionError, TimeoutError):
+            self._wire.send(("kill", number, signal_number), timeout=NEWS)
+
+    def end(self) -> None:
+        """Ends it; its children go on."""
+        if not self.is_dead:
+            # nobody else waits for it, so the number is still its own
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            self._die()
 
     def let_go(self) -> None:
         """Closes this end."""
@@ -155,7 +212,9 @@ class Zygote:
         return has_heard
 
     def _hear(self, heard: Any, fds: list[int]) -> None:
-        if heard[0] == "ended":
+        if heard[0] == "ended" and heard[1] in self._known:
+            self._known.discard(heard[1])
+        elif heard[0] == "ended":
             self._exitcodes[heard[1]] = heard[2]
         # forked for a call that was interrupted and has had it killed
         for fd in fds:
@@ -169,12 +228,13 @@ class Zygote:
 class Offspring:
     """A zygote, as the parent of one worker."""
 
-    def __init__(self, zygote: Zygote, number: int) -> None:
+    def __init__(self, zygote: Zygote, number: int, pid: int) -> None:
         self._zygote = zygote
         self._number = number
+        self._pid = pid
 
     def exitcode(self) -> int | None:
-        return self._zygote.exitcode(self._number, NEWS)
+        return self._zygote.exitcode(self._number, self._pid, Limit(OBITUARY))
 
     def kill(self, number: int) -> None:
         self._zygote.kill(self._number, number)
@@ -187,11 +247,16 @@ _zygotes: weakref.WeakSet[Zygote] = weakref.WeakSet()
 _unreaped: set[int] = set()
 
 
-def current() -> Zygote:
-    """Returns this process's zygote; starts one if there is none that is fit."""
+def current(limit: Limit | None = None) -> Zygote:
+    """Returns this process's zygote; starts one if there is none that is fit.
+
+    Raises:
+        TimeoutError: another thread needs it for longer than the limit.
+    """
     global _current
-    with _lock:
-        if _current is None or not _current.is_fit():
+    limit = limit or Limit(None)
+    with limit.hold(_lock):
+        if _current is None or not _current.is_fit(limit):
             _current = None
             _reap()
             _current = Zygote()
@@ -231,6 +296,28 @@ os.register_at_fork(after_in_child=_forget)
 
 def _loaded_by() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(LOADED_BY)}
+
+
+def _stat(pid: int) -> list[str]:
+    """What the system says of a process, from its state on; nothing if there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _state(pid: int) -> str:
+    return (_stat(pid) or [""])[0]
+
+
+def _zombie_code(pid: int, parent: int) -> int | None:
+    """How a child of a process has ended for which that has not waited; None if it has."""
+    told = _stat(pid)
+    if told[:2] != ["Z", str(parent)]:
+        return None
+    # the last of those that Linux has had since 3.5
+    return os.waitstatus_to_exitcode(int(told[49]))
 
 
 def _is_open(fd: int) -> bool:

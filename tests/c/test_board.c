@@ -55,6 +55,7 @@ static office open_office(int32_t envs, int32_t lanes, int32_t batch_size, int32
                         .is_ordered = batch_size == envs,
                         .cores = 1,
                         .action_bytes = 24,
+                        .reply_reserve = 1 << 20,
                         .keeps_last = 1}};
   if (!capacity) o.shape.capacity = (envs - 1) / batch_size + 1 + o.shape.is_ordered;
   make_layout(&o.layout, batch_size);
@@ -137,7 +138,9 @@ static void check_tables(int32_t envs, int32_t lanes, int32_t batch_size) {
   }
   CHECK(o.board.head->size >= end);
   CHECK_EQ(o.board.head->size, pp_board_size(&o.shape, &o.layout));
-  CHECK(o.board.box >= (uint64_t)envs && (o.board.box & (o.board.box - 1)) == 0);
+  // room for all environments of a lane, and not for those of others
+  uint64_t most = (uint64_t)((envs + lanes - 1) / lanes), box = o.board.box;
+  CHECK(box >= most && (box & (box - 1)) == 0 && (box == 16 || box < 2 * most));
   CHECK(o.board.last_bytes >= 2 * 8 + 1);
   close_office(&o);
 }
@@ -147,6 +150,8 @@ TEST(tables_lie_apart_and_on_lines_of_their_own) {
   check_tables(17, 4, 17);
   check_tables(17, 3, 5);
   check_tables(100, 7, 1);
+  check_tables(100, 3, 100);
+  check_tables(1000, 1000, 1000);
   CHECK_EQ(sizeof(pp_desk), 64);
 }
 
@@ -165,7 +170,7 @@ TEST(a_worker_of_another_build_finds_no_board) {
   pp_board_head *head = o.board.head, right = *head;
   CHECK_EQ(pp_board_attach(&other, o.memory, 8), PP_ERR_ABI);
   CHECK_EQ(pp_board_attach(&other, o.memory, right.size - 1), PP_ERR_ABI);
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 10; i++) {
     head->magic += i == 0;
     head->size += i == 1 ? 64 : 0;
     if (i == 2) head->shape.num_envs = 6;
@@ -174,6 +179,8 @@ TEST(a_worker_of_another_build_finds_no_board) {
     if (i == 5) head->layout.num_fields = -1;
     if (i == 6) head->layout.count = PP_MAX_COLUMNS + 1;
     if (i == 7) head->shape.num_envs = INT32_MAX;
+    if (i == 8) head->shape.reply_reserve = 0;
+    if (i == 9) head->shape.reply_reserve = INT64_MAX;
     CHECK_EQ(pp_board_attach(&other, o.memory, o.blocks), PP_ERR_ABI);
     memcpy(head, &right, sizeof(right));
   }
@@ -342,6 +349,60 @@ TEST(what_was_shown_last_is_kept_for_each_environment) {
   close_office(&o);
 }
 
+/* ------------------------------------------------------------------------------- idleness -- */
+
+static int32_t take_all(office *o, int32_t lane) {
+  pp_entry taken[MAX_ENVS];
+  return pp_board_take(&o->board, lane, taken, MAX_ENVS);
+}
+
+TEST(a_worker_is_idle_when_it_says_so_after_it_was_asked) {
+  office o = open_office(4, 2, 4, 0);
+  CHECK_EQ(take_all(&o, 0), 0);
+  pp_board_probe(&o.board, 0, 1, 1);
+  pp_board_probe(&o.board, 1, 1, 1);
+  CHECK(!pp_board_is_idle(&o.board, 0, 1));
+  push_one(&o, 0, 1, 1);
+  CHECK_EQ(take_all(&o, 0), 1);
+  CHECK(!pp_board_is_idle(&o.board, 0, 1));
+  CHECK_EQ(take_all(&o, 0), 0);
+  CHECK(pp_board_is_idle(&o.board, 0, 1));
+  CHECK(!pp_board_is_idle(&o.board, 1, 1));
+  pp_board_probe(&o.board, 0, 2, 1);
+  CHECK(!pp_board_is_idle(&o.board, 0, 2));
+  // who is asked to answer something has that left to do
+  atomic_fetch_add(&o.board.posts[0].request, 1);
+  CHECK_EQ(take_all(&o, 0), 0);
+  CHECK(!pp_board_is_idle(&o.board, 0, 2));
+  atomic_fetch_add(&o.board.posts[0].answered, 1);
+  CHECK_EQ(take_all(&o, 0), 0);
+  CHECK(pp_board_is_idle(&o.board, 0, 2));
+  close_office(&o);
+}
+
+static void *sleep_at_gate(void *arg) {
+  pp_gate *gate = arg;
+  uint32_t epoch = pp_gate_enter(gate);
+  pp_gate_sleep(gate, epoch, -1);
+  return NULL;
+}
+
+/* That somebody sleeps may have been written over. */
+TEST(a_question_wakes_whoever_sleeps) {
+  office o = open_office(1, 1, 1, 0);
+  pp_gate *gate = &o.board.posts[0].gate;
+  pthread_t thread;
+  struct timespec limit;
+  pp_os_thread_start(&thread, sleep_at_gate, gate, "sleeper");
+  while (atomic_load(&gate->waits) < 1) sched_yield();
+  atomic_store(&gate->sleepers, 0);
+  clock_gettime(CLOCK_REALTIME, &limit);
+  limit.tv_sec += 20;
+  pp_board_probe(&o.board, 0, 1, 1);
+  CHECK_EQ(pthread_timedjoin_np(thread, NULL, &limit), 0);
+  close_office(&o);
+}
+
 /* ------------------------------------------------------------------------------------- claims --
  */
 
@@ -352,7 +413,7 @@ static void claim_blocks(office *o, int64_t blocks) {
     for (int32_t row = 0; row < rows; row++) {
       int64_t ticket = o->claimed * rows + row;
       int32_t env_id = (int32_t)(ticket % o->shape.num_envs);
-      CHECK_EQ(pp_board_claim(&o->board, env_id), ticket % places);
+      CHECK_EQ(pp_board_claim(&o->board, 0, env_id), ticket % places);
       CHECK_EQ(o->board.desks[env_id].place, ticket % places);
       CHECK_EQ(atomic_load(&o->board.head->first_free), ticket + 1);
     }
@@ -403,7 +464,7 @@ TEST(a_claim_that_was_not_noted_is_found) {
   for (int32_t i = 0; i < 5; i++) push_one(&o, i >= 2, i, -1);
   for (int32_t i = 0; i < 5; i++) CHECK_EQ(pp_board_claimed(&o.board, i), -1);
   for (int32_t i = 0; i < 5; i++) {
-    int32_t place = pp_board_claim(&o.board, i), places = o.shape.capacity * o.shape.batch_size;
+    int32_t place = pp_board_claim(&o.board, 0, i), places = o.shape.capacity * o.shape.batch_size;
     const int32_t notes[] = {-1, (place + 1) % places, places, INT32_MAX, INT32_MIN};
     CHECK_EQ(pp_board_claimed(&o.board, i), place);
     // as if it had died before, or somebody had written over it
@@ -421,7 +482,7 @@ TEST(a_row_is_seized_where_one_is_free) {
   office o = open_office(5, 2, 2, 0);
   begin_at(&o, 7);
   CHECK_EQ(o.shape.capacity, 3);
-  CHECK_EQ(pp_board_claim(&o.board, 0), 2);
+  CHECK_EQ(pp_board_claim(&o.board, 0, 0), 2);
   CHECK_EQ(pp_board_seize(&o.board, 1, 7), 3);
   CHECK_EQ(pp_board_owner(&o.board, 7, 0), 0);
   CHECK_EQ(pp_board_owner(&o.board, 7, 1), 1);
@@ -429,7 +490,7 @@ TEST(a_row_is_seized_where_one_is_free) {
   CHECK(pp_board_owner(&o.board, 10, 0) < 0);
   CHECK_EQ(pp_board_claimed(&o.board, 1), 3);
   // who comes after it finds the next one
-  CHECK_EQ(pp_board_claim(&o.board, 2), 4);
+  CHECK_EQ(pp_board_claim(&o.board, 0, 2), 4);
   for (int32_t i = 0; i < 6; i++) atomic_store(&o.board.rows[i], UINT64_MAX - (uint64_t)i);
   CHECK_EQ(pp_board_seize(&o.board, 3, 7), -1);
   close_office(&o);
@@ -455,7 +516,7 @@ static void *serve(void *arg) {
     if (!count) sched_yield();
     for (int32_t i = 0; i < count; i++) {
       int32_t env_id = PP_ENTRY_ENV(taken[i]), place = PP_ENTRY_PLACE(taken[i]);
-      if (!o->shape.is_ordered) place = pp_board_claim(&o->board, env_id);
+      if (!o->shape.is_ordered) place = pp_board_claim(&o->board, self->lane, env_id);
       int64_t *row = row_at(o, place);
       row[0]++;
       row[1] = env_id;
@@ -576,7 +637,7 @@ TEST(a_count_wakes_all_threads_of_the_caller) {
   }
   // from there to sleep it is not far
   usleep(30000);
-  pp_board_claim(&o.board, 0);
+  pp_board_claim(&o.board, 0, 0);
   pp_board_count(&o.board, 0, 0, 1);
   clock_gettime(CLOCK_REALTIME, &limit);
   limit.tv_sec += 5;

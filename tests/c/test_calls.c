@@ -292,7 +292,7 @@ static void check_config(int which, const char *word) {
     case 13: options.num_envs = 0; break;
     default: options.reward_dtype = PP_BOOL;
   }
-  CHECK_EQ(pp_pool_create_remote(&config, &options, lanes, 1, &pool, &error), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_remote(&config, &options, lanes, 1, NULL, &pool, &error), PP_ERR_ARGUMENT);
   CHECK(!pool);
   CHECK(strstr(error.text, word) != NULL);
 }
@@ -312,9 +312,9 @@ TEST(nothing_is_made_of_nothing) {
   pp_pool *pool;
   pp_value value = {0};
   const pp_env_def *def = find_env("CartPole-v1");
-  CHECK_EQ(pp_pool_create_remote(NULL, &options, 1, 0, &pool, NULL), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_pool_create_remote(&config, NULL, 1, 0, &pool, NULL), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_pool_create_remote(&config, &options, 1, 0, NULL, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_remote(NULL, &options, 1, 0, NULL, &pool, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_remote(&config, NULL, 1, 0, NULL, &pool, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_remote(&config, &options, 1, 0, NULL, NULL, NULL), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_create(NULL, &value, &options, &pool, NULL), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_create(def, &value, NULL, &pool, NULL), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_create(def, &value, &options, NULL, NULL), PP_ERR_ARGUMENT);
@@ -337,7 +337,7 @@ TEST(a_pool_that_memory_does_not_suffice_for_is_not_made) {
       struct rlimit limit = {(rlim_t)room, RLIM_INFINITY};
       pp_pool *pool;
       setrlimit(RLIMIT_AS, &limit);
-      int status = pp_pool_create_remote(&config, &options, 4, 1, &pool, NULL);
+      int status = pp_pool_create_remote(&config, &options, 4, 1, NULL, &pool, NULL);
       if (status < 0 && (status != PP_ERR_MEMORY || pool)) _exit(1);
       refused += status < 0;
       pp_pool_destroy(pool);

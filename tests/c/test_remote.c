@@ -267,6 +267,8 @@ static pp_seat *open_here(const crew *w, int32_t lane) {
   const pp_remote *remote = w->c.pool->remote;
   pp_seat *seat = calloc(1, sizeof(*seat));
   seat->lane = lane;
+  seat->memory = seat->replies = -1;
+  seat->fork_generation = pp_os_fork_generation();
   seat->board = remote->board;
   pp_board_share(&seat->board, lane, &seat->first, &seat->count);
   CHECK_EQ(alloc_shift(seat), PP_OK);
@@ -315,6 +317,161 @@ TEST(threads_in_the_place_of_workers_share_memory_rightly) {
   run_threads(12, 12, 4, 2);
   run_threads(7, 3, 3, 1);
   run_threads(8, 7, 4, MAX_ENVS);
+}
+
+/* -------------------------------------------------------------------------- wrong counts -- */
+
+/* sends, and writes over the count of a lane once it is what it must be */
+static int32_t miscount(crew *w, int32_t count) {
+  pp_board *board = &w->c.pool->remote->board;
+  _Atomic int32_t *done = &board->done[2 * (w->c.pool->ring.received % 2) + 1];
+  crew_send(w, NULL, 4, 1);
+  while (atomic_load(done) != 2) usleep(1000);
+  atomic_store(done, count);
+  return client_recv(&w->c);
+}
+
+/* Workers that sleep are woken and asked; nothing of that gets in the way of those that work. */
+TEST(a_wrong_count_is_found_while_workers_sleep) {
+  for (int32_t count = 0; count < 2; count++) {
+    int32_t ids[MAX_ENVS];
+    crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+    crew_hire_all(&w);
+    crew_send(&w, NULL, 4, 1);
+    CHECK_EQ(crew_recv(&w, ids), 4);
+    CHECK_EQ(miscount(&w, count), PP_ERR_BROKEN);
+    crew_close(&w);
+  }
+}
+
+TEST(a_worker_that_was_stopped_is_waited_for) {
+  int32_t ids[MAX_ENVS];
+  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+  crew_hire_all(&w);
+  kill(w.pids[1], SIGSTOP);
+  crew_send(&w, NULL, 4, 1);
+  for (int i = 0; i < 5; i++) CHECK_EQ(crew_try(&w, ids, -1), 0);
+  kill(w.pids[1], SIGCONT);
+  CHECK_EQ(crew_recv(&w, ids), 4);
+  crew_close(&w);
+}
+
+/* -------------------------------------------------------------------- children of workers -- */
+
+/* in a child of a worker: every call is refused, and nothing that it writes gets to others */
+static int be_a_stray(pp_seat *seat) {
+  int64_t size;
+  pp_shift *shift = pp_seat_shift(seat);
+  if (pp_seat_take(seat, SECOND) != PP_ERR_FORKED) return 10;
+  if (pp_seat_reply(seat, 0, "stray", 5, NULL) != PP_ERR_FORKED) return 11;
+  if (pp_seat_answer(seat, "stray", 5, NULL) != PP_ERR_FORKED) return 12;
+  pp_seat_claim(seat, 0);
+  pp_seat_deliver(seat, 0, 1);
+  if (*(int64_t *)pp_seat_actions(seat, &size) != 7) return 13;
+  memset(pp_seat_actions(seat, &size), 0xff, 8);
+  *pp_seat_current(seat) = 77;
+  memset((char *)pp_seat_block(seat, 0), 0xff, sizeof(pp_board_head));
+  shift->rewards[0] = 77;
+  pp_seat_close(seat);
+  return 0;
+}
+
+static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
+  crew w = crew_open(4, batch_size, 1, PP_NEXT_STEP);
+  hand h = {.crew = &w, .number = 1};
+  int32_t ids[MAX_ENVS];
+  int64_t actions[4] = {7, 7, 7, 7}, size;
+  int how = -1;
+  crew_expect(&w, 0);
+  for (int32_t i = 0; i < MAX_ENVS; i++) h.is_ended[i] = 1;
+  CHECK_EQ(pp_seat_open(pp_pool_memory(w.c.pool), pp_pool_reserve(w.c.pool),
+                        pp_pool_spill(w.c.pool, 0), 0, &h.seat, NULL),
+           PP_OK);
+  // environments may close descriptors that are not theirs
+  if (is_closed) close(h.seat->memory);
+  CHECK_EQ(pp_pool_send(w.c.pool, NULL, 4, actions, PP_UINT8, NULL), PP_OK);
+  for (int32_t i = 0; i < 4; i++) w.envs[i].is_flying = 1, w.envs[i].action = 7;
+  CHECK_EQ(pp_seat_take(h.seat, 0), 4);
+  for (int32_t turn = 0; turn < 4; turn++) {
+    if (turn == 1) {
+      pid_t child = fork();
+      if (child == 0) _exit(be_a_stray(h.seat));
+      CHECK_EQ(waitpid(child, &how, 0), child);
+      // it may read at most, where its memory could not be made its own
+      CHECK(how == 0 || (is_closed && WIFSIGNALED(how)));
+    }
+    take_turn(&h, turn);
+  }
+  CHECK_EQ(*pp_seat_current(h.seat), 3);
+  CHECK_EQ(*(int64_t *)pp_seat_actions(h.seat, &size), 7);
+  pp_seat_deliver(h.seat, 0, 4);
+  for (int32_t rows = 0; rows < 4; rows += batch_size) CHECK_EQ(crew_try(&w, ids, 0), batch_size);
+  pp_seat_close(h.seat);
+  crew_close(&w);
+}
+
+TEST(a_forked_child_of_a_worker_leaves_the_pool_alone) {
+  fork_in_turn(4, 0);
+  fork_in_turn(2, 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  fork_in_turn(4, 1);
+#endif
+}
+
+TEST(the_copy_of_a_descriptor_is_closed_with_its_seat) {
+  crew w = crew_open(1, 1, 1, PP_NEXT_STEP);
+  int32_t copy = -1;
+  for (int i = 0; i < 3; i++) {
+    pp_seat *seat;
+    CHECK_EQ(pp_seat_open(pp_pool_memory(w.c.pool), pp_pool_reserve(w.c.pool),
+                          pp_pool_spill(w.c.pool, 0), 0, &seat, NULL),
+             PP_OK);
+    CHECK(i == 0 || seat->memory == copy);
+    copy = seat->memory;
+    CHECK(fcntl(copy, F_GETFD) == FD_CLOEXEC);
+    pp_seat_close(seat);
+    CHECK(fcntl(copy, F_GETFD) == -1);
+  }
+  crew_close(&w);
+}
+
+/* ------------------------------------------------------------------------ address space -- */
+
+static void check_room(int64_t creator, int64_t worker, int64_t most, int64_t replies) {
+  const pp_room share = {creator, worker};
+  pp_config config = {.num_players = 1, .num_fields = 1};
+  pp_pool_options options = {.num_envs = 4, .batch_size = 4, .thread_affinity_offset = -1};
+  pp_pool *pool;
+  config.fields[0] = (pp_field){.name = "obs", .dtype = PP_UINT8, .ndim = 1, .shape = {1 << 20}};
+  config.action = (pp_field){.name = "action", .dtype = PP_UINT8};
+  options.max_episode_steps = -1;
+  options.reward_dtype = PP_FLOAT64;
+  CHECK_EQ(pp_pool_create_remote(&config, &options, 4, 1, &share, &pool, NULL), PP_OK);
+  if (!pool) return;
+  CHECK(pp_pool_reserve(pool) <= most);
+  CHECK_EQ(pool->remote->board.shape.reply_reserve, replies);
+  pp_pool_destroy(pool);
+}
+
+TEST(a_pool_takes_no_more_address_space_than_it_may) {
+  const int64_t gib = INT64_C(1) << 30, any = INT64_MAX;
+  const pp_room little = {16 << 20, 0};
+  pp_config config = {.num_players = 1, .num_fields = 1};
+  pp_pool_options options = {.num_envs = 4, .batch_size = 4, .thread_affinity_offset = -1};
+  pp_pool *pool;
+  pp_error error;
+  check_room(0, 0, any, PP_SPILL_RESERVE);
+  check_room(gib, 0, gib - gib / 4, gib / 16);
+  check_room(0, gib, gib - gib / 4, gib / 4);
+  check_room(gib, gib / 2, gib / 2 - gib / 16, gib / 16);
+  check_room(64 * gib, 0, 60 * gib, PP_SPILL_RESERVE);
+  // six results of 4 MB do not fit
+  config.fields[0] = (pp_field){.name = "obs", .dtype = PP_UINT8, .ndim = 1, .shape = {1 << 20}};
+  config.action = (pp_field){.name = "action", .dtype = PP_UINT8};
+  options.max_episode_steps = -1;
+  options.reward_dtype = PP_FLOAT64;
+  CHECK_EQ(pp_pool_create_remote(&config, &options, 4, 1, &little, &pool, &error), PP_ERR_MEMORY);
+  CHECK(!pool && strstr(error.text, "ulimit -v") != NULL);
 }
 
 /* ------------------------------------------------------------------------------- the end -- */

@@ -31,7 +31,8 @@ static pp_board make_board(int32_t cores) {
                           .batch_size = LANES,
                           .capacity = 2,
                           .is_ordered = 1,
-                          .cores = cores};
+                          .cores = cores,
+                          .reply_reserve = 1 << 20};
   pp_config config = {.num_players = 1, .num_fields = 1};
   pp_pool_options options = {.reward_dtype = PP_FLOAT64};
   pp_layout layout;

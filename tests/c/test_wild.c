@@ -59,6 +59,11 @@ static void send_and_work(wild *x) {
   work_all(x);
 }
 
+/* what a worker does that wakes and finds nothing to do */
+static void be_idle(wild *x, int32_t lane) {
+  CHECK_EQ(pp_seat_take(x->hands[lane].seat, 0), 0);
+}
+
 static int has_text(const char *text, const char *part) {
   return text && strstr(text, part) != NULL;
 }
@@ -257,19 +262,171 @@ TEST(rows_of_nobody_are_taken_for_those_that_have_none) {
   }
 }
 
+/* A pool that is stopped says so from then on, whatever it is asked. */
+static void check_broken(wild *x) {
+  const void *bytes;
+  int64_t actions[MAX_ENVS] = {0}, size;
+  pp_pool *pool = x->w.c.pool;
+  CHECK(has_text(x->w.c.error.text, "written over the pool's books"));
+  CHECK(has_text(x->w.c.error.text, "make a new one"));
+  CHECK_EQ(client_try(&x->w.c, 0), PP_ERR_BROKEN);
+  CHECK(has_text(x->w.c.error.text, "make a new one"));
+  CHECK_EQ(pp_pool_send(pool, NULL, 1, actions, PP_UINT8, NULL), PP_ERR_BROKEN);
+  CHECK_EQ(pp_pool_send_reset(pool, NULL, 1, NULL, NULL, NULL, NULL), PP_ERR_BROKEN);
+  CHECK_EQ(pp_pool_request(pool, 0, "x", 1, NULL), PP_ERR_BROKEN);
+  CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), PP_ERR_BROKEN);
+}
+
 TEST(counts_that_can_t_be_stop_the_pool) {
   const int32_t counts[] = {-1, 3, INT32_MAX, INT32_MIN};
+  for (int i = 0; i < 4; i++) {
+    wild x;
+    open_wild(&x, 4, 4, 2);
+    send_and_work(&x);
+    atomic_store(&x.board->done[1], counts[i]);
+    CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_BROKEN);
+    CHECK(has_text(x.w.c.error.text, "(lane 1"));
+    check_broken(&x);
+    close_wild(&x);
+  }
+}
+
+/* Counts that could be are found out when all workers say that they are done. */
+static void count_wrongly(int32_t num_envs, int32_t batch_size, int32_t lanes, int32_t count) {
+  wild x;
+  open_wild(&x, num_envs, batch_size, lanes);
+  send_and_work(&x);
+  atomic_store(&x.board->done[0], count);
+  // it asks, and goes on waiting for who works still
+  for (int i = 0; i < 5; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
+  for (int32_t lane = 0; lane < lanes; lane++) {
+    CHECK_EQ(client_try(&x.w.c, 0), 0);
+    be_idle(&x, lane);
+  }
+  CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_BROKEN);
+  CHECK(has_text(x.w.c.error.text, "nobody works on the others"));
+  check_broken(&x);
+  close_wild(&x);
+}
+
+TEST(wrong_counts_that_could_be_stop_the_pool) {
+  for (int32_t count = 0; count < 4; count++) count_wrongly(4, 4, 1, count);
+  for (int32_t count = 0; count < 2; count++) count_wrongly(4, 4, 2, count);
+  for (int32_t count = 0; count < 3; count++) count_wrongly(6, 3, 1, count);
+  count_wrongly(6, 3, 2, 0);
+  count_wrongly(3, 3, 3, 0);
+}
+
+/* What was sent after a question is not in its answer. */
+TEST(an_answer_says_nothing_of_what_was_sent_after_it) {
+  const int32_t first = 0, second = 1;
+  int64_t action = 1;
+  wild x;
+  open_wild(&x, 2, 2, 1);
+  pp_pool *pool = x.w.c.pool;
+  CHECK_EQ(pp_pool_send(pool, &first, 1, &action, PP_UINT8, NULL), PP_OK);
+  CHECK_EQ(pp_seat_take(x.hands[0].seat, 0), 1);
+  CHECK_EQ(client_try(&x.w.c, 0), 0);
+  take_turn(&x.hands[0], 0);
+  pp_seat_deliver(x.hands[0].seat, 0, 1);
+  be_idle(&x, 0);
+  CHECK_EQ(client_try(&x.w.c, 0), 1);
+  // idle still, as it has not looked
+  CHECK_EQ(pp_pool_send(pool, &second, 1, &action, PP_UINT8, NULL), PP_OK);
+  for (int i = 0; i < 3; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
+  work_all(&x);
+  CHECK_EQ(client_try(&x.w.c, 0), 1);
+  close_wild(&x);
+}
+
+/* Nor is one alarmed by who is slow, dead, or about to be followed by another. */
+TEST(a_wait_goes_on_while_somebody_works) {
+  for (int32_t batch_size = 2; batch_size <= 4; batch_size += 2) {
+    int32_t settled[4];
+    wild x;
+    open_wild(&x, 4, batch_size, 2);
+    crew_send(&x.w, NULL, 4, 1);
+    CHECK_EQ(pp_seat_take(x.hands[1].seat, 0), 2);
+    for (int i = 0; i < 5; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
+    // resets wait for the next worker
+    CHECK_EQ(pp_pool_bury(x.w.c.pool, 0, PP_BURY_REPEAT, settled, NULL), 0);
+    CHECK_EQ(pp_pool_bury(x.w.c.pool, 1, PP_BURY_REPEAT, settled, NULL), 0);
+    for (int i = 0; i < 5; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
+    work_all(&x);
+    for (int32_t rows = 0; rows < 4; rows += batch_size) {
+      CHECK_EQ(client_try(&x.w.c, 0), batch_size);
+    }
+    CHECK_EQ(pp_pool_in_flight(x.w.c.pool), 0);
+    close_wild(&x);
+  }
+}
+
+/* Turns that a worker never sees are never done. */
+TEST(turns_that_are_lost_stop_the_pool) {
   wild x;
   open_wild(&x, 4, 4, 2);
-  for (int i = 0; i < 4; i++) {
-    send_and_work(&x);
-    int32_t slot = (int32_t)(x.w.c.pool->ring.received % 2);
-    atomic_store(&x.board->done[2 * slot + 1], counts[i]);
-    CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_STATE);
-    CHECK(has_text(x.w.c.error.text, "written over the pool's books (lane 1"));
-    atomic_store(&x.board->done[2 * slot + 1], 2);
-    CHECK_EQ(client_try(&x.w.c, 0), 4);
+  crew_send(&x.w, NULL, 4, 0);
+  atomic_store(&x.board->posts[1].tail, 0);
+  work_all(&x);
+  CHECK_EQ(client_try(&x.w.c, 0), 0);
+  be_idle(&x, 0);
+  be_idle(&x, 1);
+  CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_BROKEN);
+  check_broken(&x);
+  close_wild(&x);
+}
+
+/* A worker that waits for a row which nobody will ready says so, asleep to all else. */
+static void *claim_on(void *arg) {
+  hand *h = arg;
+  pp_seat_claim(h->seat, 0);
+  return NULL;
+}
+
+TEST(rows_that_are_never_ready_stop_the_pool) {
+  wild x;
+  pthread_t thread;
+  int32_t status = 0;
+  open_wild(&x, 4, 2, 1);
+  crew_send(&x.w, NULL, 4, 0);
+  CHECK_EQ(pp_seat_take(x.hands[0].seat, 0), 4);
+  for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], UINT64_C(0xfffffff0) << 32);
+  pp_os_thread_start(&thread, claim_on, &x.hands[0], "claimer");
+  for (int i = 0; i < 10000 && !status; i++) {
+    status = client_try(&x.w.c, 0);
+    usleep(1000);
   }
+  CHECK_EQ(status, PP_ERR_BROKEN);
+  // it claims what is readied after all
+  for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], (uint64_t)(i / 2) << 32);
+  pthread_join(thread, NULL);
+  close_wild(&x);
+}
+
+TEST(questions_that_nobody_answers_stop_the_pool) {
+  const void *bytes;
+  int64_t size;
+  wild x;
+  open_wild(&x, 2, 2, 1);
+  pp_pool *pool = x.w.c.pool;
+  CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
+  for (int i = 0; i < 3; i++) CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 0);
+  // called, so not idle
+  be_idle(&x, 0);
+  CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 0);
+  answer(&x.hands[0]);
+  CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 1);
+  // as if it had been asked nothing
+  CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
+  atomic_fetch_sub(&x.board->posts[0].request, 1);
+  be_idle(&x, 0);
+  atomic_fetch_add(&x.board->posts[0].request, 1);
+  CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 0);
+  atomic_fetch_sub(&x.board->posts[0].request, 1);
+  be_idle(&x, 0);
+  atomic_fetch_add(&x.board->posts[0].request, 1);
+  CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, &x.w.c.error), PP_ERR_BROKEN);
+  check_broken(&x);
   close_wild(&x);
 }
 
@@ -280,8 +437,8 @@ TEST(a_burial_without_rows_stops_the_pool) {
   crew_send(&x.w, NULL, 4, 0);
   for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], UINT64_MAX - (uint64_t)i);
   CHECK_EQ(pp_pool_bury(x.w.c.pool, 0, PP_BURY_REPEAT, settled, &x.w.c.error), 4);
-  CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_STATE);
-  CHECK(has_text(x.w.c.error.text, "no row is free"));
+  CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_BROKEN);
+  check_broken(&x);
   close_wild(&x);
 }
 

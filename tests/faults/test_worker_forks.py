@@ -1,0 +1,143 @@
+"""Environments that fork: children may do what they like, but not their worker's work."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.toys import ACTIONS, OBS, Counting, pool_of, worker_of
+from tests.patience import has_ended, wait_for
+
+pytestmark = pytest.mark.usefixtures("alarm")
+
+
+class Fork:
+    """Forks, notes the child's id and returns in both processes, or does this in the child."""
+
+    def __init__(self, path: Path, in_child: Callable[[], Any] | None = None) -> None:
+        self.path, self.in_child = path, in_child
+
+    def __call__(self) -> None:
+        pid = os.fork()
+        if pid:
+            self.path.write_text(str(pid))
+        elif self.in_child is not None:
+            self.in_child()
+
+    def child(self) -> int:
+        wait_for(lambda: self.path.exists() and self.path.read_text())
+        return int(self.path.read_text())
+
+
+def fail() -> None:
+    raise ValueError("in the child")
+
+
+def leave() -> None:
+    raise SystemExit(3)
+
+
+class Forking(Counting):
+    """Forks where it is told to; all that its worker steps counts in one file."""
+
+    def __init__(self, fork: Fork, at: str, steps: Path) -> None:
+        self.log = steps
+        if at == "init":
+            fork()
+        super().__init__(fork, 3, at)
+        self.at_attribute = fork if at == "attribute" else None
+
+    @property
+    def metadata(self) -> Any:
+        if self.at_attribute is not None:
+            self.at_attribute()
+            self.at_attribute = None
+        return {}
+
+    def step(self, action: Any) -> Any:
+        with self.log.open("a") as file:
+            file.write(".")
+        return super().step(action)
+
+    def ask(self) -> int:
+        assert self.trouble is not None
+        self.trouble()
+        return os.getpid()
+
+    def close(self) -> None:
+        if self.at == "close":
+            assert self.trouble is not None
+            self.trouble()
+        with self.log.open("a") as file:
+            file.write("c")
+
+
+def forking_pool(fork: Fork, at: str, steps: Path, **options: Any) -> ProcessPool:
+    fns: list[Callable[[], Any]] = [lambda: Forking(fork, at, steps)]
+    return ProcessPool([*fns, Counting, Counting], **{"num_workers": 1, **options})
+
+
+@pytest.mark.parametrize("in_child", [None, fail, leave])
+@pytest.mark.parametrize("options", [{}, {"batch_size": 2}, {"on_error": "restart"}])
+def test_a_child_that_returns_is_ended(
+    in_child: Any, options: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its worker goes on, and steps each environment once for each action."""
+    fork, steps = Fork(tmp_path / "child", in_child), tmp_path / "steps"
+    with forking_pool(fork, "step", steps, start_method="fork", **options) as pool:
+        pool.send_reset(seed=0)
+        seen = np.zeros(3, np.int64)
+        for _ in range(30):
+            batch = pool.recv()
+            ids = batch[-2] if pool.columns[-2].name == "env_id" else batch[-1]
+            seen[ids] = batch[OBS].view(np.float32).reshape(len(ids), -1)[:, 0]
+            if seen.min() >= 6:
+                break
+            pool.send(np.zeros(len(ids), np.int64), ids)
+        assert seen.min() >= 6
+        wait_for(lambda: has_ended(fork.child()))
+        told = f"process {fork.child()}, forked by an environment in worker process"
+        wait_for(lambda: told in "".join(capfd.readouterr().err))
+        pool.close()
+        # those of the child would count as well, and so would a second close
+        assert steps.read_text() == "." * int(seen[0]) + "c"
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+@pytest.mark.parametrize("at", ["init", "attribute", "reset", "ask", "close"])
+def test_a_child_that_returns_from_elsewhere(at: str, method: str, tmp_path: Path) -> None:
+    fork, steps = Fork(tmp_path / "child"), tmp_path / "steps"
+    with forking_pool(fork, at, steps, start_method=method) as pool:
+        worker = worker_of(pool, 0).pid
+        for _ in range(4):
+            pool.reset(seed=0)
+        if at == "ask":
+            assert pool.call("ask", env_ids=[0]) == [worker]
+        assert pool.step(np.zeros(3, np.int64))[OBS].shape[0] == 3
+    wait_for(lambda: has_ended(fork.child()))
+    assert fork.child() != worker
+    # what the environment itself does in the child is its own business
+    assert steps.read_text() == ".c" + "c" * (at == "close")
+
+
+def write_and_wait() -> None:
+    """What a child may do: it writes over its copies of everything, and takes its time."""
+    time.sleep(0.5)
+    os._exit(0)
+
+
+def test_a_child_that_does_something_else_is_left_alone(tmp_path: Path) -> None:
+    fork = Fork(tmp_path / "child", write_and_wait)
+    with pool_of(fork, when=1) as pool:
+        pool.reset(seed=0)
+        assert pool.step(ACTIONS)[1].tolist() == [1.0] * 4
+        assert not has_ended(fork.child())
+        wait_for(lambda: has_ended(fork.child()))
+        assert pool.step(ACTIONS)[1].tolist() == [1.0] * 4
