@@ -1,4 +1,4 @@
-"""Gymnasium's registry in worker processes: the program's entries hold, and nobody warns of them."""
+"""Gymnasium's registry in worker processes: the entries of the program hold, with no warnings."""
 
 from __future__ import annotations
 

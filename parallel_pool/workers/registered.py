@@ -2,7 +2,8 @@
 
 A worker imports no main program, and not what that has imported to register environments: without
 this it would know only what Gymnasium brings. What environments import there registers again what
-the program has registered by the same import, and perhaps changed since: the program's entries hold.
+the program has registered by the same import, and perhaps changed since: the entries of the program
+hold.
 """
 
 from __future__ import annotations
