@@ -27,6 +27,10 @@ class ForkedError(StateError):
     """The pool belongs to the process that this one was forked from."""
 
 
+class BusyError(StateError):
+    """Another thread is receiving from the pool."""
+
+
 class PoolTimeoutError(PoolError, TimeoutError):
     """No result came in time; nothing is lost, the next `recv` goes on waiting."""
 
