@@ -14,7 +14,7 @@ import numpy as np
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
 from parallel_pool.arguments import shown, whole
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
-from parallel_pool.errors import EnvError, PoolTimeoutError, StateError
+from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
 
 if TYPE_CHECKING:
     from typing import NoReturn, Protocol, Self
@@ -415,7 +415,7 @@ class BasePool:
 
     def _refuse_turn(self) -> NoReturn:
         self._check_usable()
-        raise StateError("another thread is receiving from this pool: let one thread receive")
+        raise BusyError("another thread is receiving from this pool: let one thread receive")
 
     def _taken(self) -> int:
         """What C returned for a batch that never came to the user, 0: there is none."""

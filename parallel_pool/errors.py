@@ -32,6 +32,10 @@ class BrokenPoolError(StateError):
     of the pool any more: close it and make a new one."""
 
 
+class BusyError(StateError):
+    """Another thread is receiving from the pool."""
+
+
 class PoolTimeoutError(PoolError, TimeoutError):
     """No result came in time; nothing is lost, the next `recv` goes on waiting."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,13 @@ COMPLETERS = {
 # Families whose pictures are drawn in Python: the module with `Painter(pool, mode, **options)`, the
 # defaults of those `OPTIONS`, the `MODES`, and `render_fps(pool)`.
 PAINTERS = {"mujoco": "parallel_pool.envs.mujoco_painter"}
+
+# ids that ale-py had before ALE/<Game>-v5, some of which it still has
+OLD_GAME = re.compile(
+    r"(?P<game>[A-Z][A-Za-z0-9]*?)(-ram)?(NoFrameskip|Deterministic|)(-ram)?-v([04])"
+)
+# toys of EnvPool's that nobody else has
+ENVPOOLS = ("Catch-v0", "NChain-v0")
 
 _loaded: dict[str, Definition] = {}
 
@@ -59,9 +67,84 @@ def find(env_id: str) -> Definition:
     known = definitions()
     if env_id in known:
         return known[env_id]
-    near = difflib.get_close_matches(str(env_id), known, n=3)
-    hint = f": did you mean {' or '.join(near)}?" if near else ": see parallel_pool.list_all_envs()"
-    raise ValueError(f"no environment {env_id!r}{hint}")
+    raise ValueError(f"no environment {env_id!r}: {hint(env_id)}")
+
+
+def hint(env_id: Any) -> str:
+    """Returns what somebody who gave an id that is not native may want; half a sentence."""
+    known = {each: it for each, it in definitions().items() if it.family != "test"}
+    if is_old_game(env_id):
+        return _hint_of_game(env_id)
+    in_python = _python_ids()
+    name, version = _split(str(env_id))
+    same = [each for each in known if _split(each)[0] == name]
+    # the version that was asked for, then the newest
+    same.sort(key=lambda each: (_split(each)[1] != version, -_split(each)[1]))
+    # a game may be called like an environment of Gymnasium's
+    is_game = same and not any(each in in_python for each in same if "/" not in each)
+    if env_id in in_python and (is_game or not same):
+        return _hint_of_python(env_id)
+    if same:
+        return f"did you mean {' or '.join(same[:3])}?"
+    elsewhere = [each for each in in_python if _split(each)[0] == name]
+    if elsewhere:
+        return _hint_of_python(max(elsewhere, key=lambda each: _split(each)[1]))
+    if env_id in ENVPOOLS:
+        return (
+            "EnvPool has it, and neither Gymnasium nor parallel_pool: give"
+            " PoolVectorEnv functions that make a gymnasium.Env which does the same"
+        )
+    by_name = {each.lower(): each for each in known}
+    near = difflib.get_close_matches(str(env_id).lower(), by_name, n=3)
+    if near:
+        return f"did you mean {' or '.join(by_name[each] for each in near)}?"
+    return "see parallel_pool.list_all_envs()"
+
+
+def _split(env_id: str) -> tuple[str, int]:
+    """Returns an id's name as anybody may write it, and its version, -1 for none."""
+    name, _, version = env_id.rpartition("/")[2].rpartition("-v")
+    if not version.isdecimal() or not name:
+        name, version = env_id.rpartition("/")[2], "-1"
+    return "".join(filter(str.isalnum, name)).lower(), int(version)
+
+
+def is_old_game(env_id: Any) -> bool:
+    """Whether it is one of the ids by which games were known before ALE/<Game>-v5."""
+    found = OLD_GAME.fullmatch(env_id) if isinstance(env_id, str) else None
+    return found is not None and f"ALE/{found['game']}-v5" in builtin()
+
+
+def _hint_of_game(env_id: str) -> str:
+    """Returns what such an id is now."""
+    found = OLD_GAME.fullmatch(env_id)
+    assert found is not None
+    game, _, skip, _, version = found.groups()
+    is_ram = "-ram" in env_id
+    frames = {"NoFrameskip": "1", "Deterministic": "4"}.get(skip, "(2, 5)")
+    options = f"frameskip={frames}, repeat_action_probability={0.25 if version == '0' else 0.0}"
+    if is_ram:
+        options += ", obs_type='ram'"
+    text = f"take ALE/{game}-v5 with {options}"
+    if is_ram or skip == "Deterministic":
+        return f"ale-py has this id no longer: {text}"
+    return f"{text}; parallel_pool.make_vec takes this id with ale-py installed"
+
+
+def _hint_of_python(env_id: str) -> str:
+    return (
+        f"Gymnasium has {env_id} in Python: parallel_pool.make_vec({env_id!r}, num_envs) runs it in"
+        " worker processes"
+    )
+
+
+def _python_ids() -> list[str]:
+    """Returns the ids that Gymnasium has a Python environment for."""
+    try:
+        import gymnasium
+    except ImportError:
+        return []
+    return [each for each, spec in gymnasium.registry.items() if spec.entry_point is not None]
 
 
 def load(path: str | os.PathLike[str], symbol: str) -> Definition:

@@ -20,7 +20,7 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 
 # Where a heavy module may be imported, at the top of a file or inside a function.
 HEAVY = {
-    "gymnasium": ("compat/", "envs/", "specs.py", "demo", "workers/"),
+    "gymnasium": ("compat/", "envs/", "registry.py", "specs.py", "demo", "workers/"),
     "torch": ("compat/sb3.py",),
     # its helpers are imported by workers, too, who would wait for torch
     "stable_baselines3": ("compat/sb3.py",),

@@ -16,7 +16,7 @@ import pytest
 from gymnasium import spaces, wrappers
 from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ResetNeeded
+from gymnasium.error import AlreadyPendingCallError, ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
@@ -165,19 +165,48 @@ def test_mask_that_is_no_array(cartpoles: PoolVectorEnv, mask: Any) -> None:
         (np.ones((3, 1), np.bool_), ValueError),
         (np.ones(3, np.int8), TypeError),
         (np.zeros(3, np.bool_), ValueError),
+        (np.ones(3), TypeError),
     ],
 )
 def test_mask_that_is_wrong(cartpoles: PoolVectorEnv, mask: Any, kind: type[Exception]) -> None:
     cartpoles.reset(seed=1)
     theirs = gymnasium.make_vec("CartPole-v1", 3, vectorization_mode="sync")
     theirs.reset(seed=1)
+    said = []
     for env in (theirs, cartpoles):
-        with pytest.raises(kind, match="reset_mask"):
+        with pytest.raises(kind, match="reset_mask") as refused:
             env.reset(options={"reset_mask": mask})
+        said.append(str(refused.value))
+    # and the cure after that
+    assert said[1].startswith(said[0])
     # and nothing has happened
     actions = np.array([0, 1, 0])
     assert_same(cartpoles.step(actions), theirs.step(actions), "step")
     theirs.close()
+
+
+def test_masks_of_masked_arrays_are_not_overlooked(cartpoles: PoolVectorEnv) -> None:
+    cartpoles.reset()
+    options = {"reset_mask": np.ma.masked_array([True, False, True], [True, False, False])}
+    with pytest.raises(TypeError, match=r"got a masked array .*filled"):
+        cartpoles.reset(options=options)
+    assert "reset_mask" in options
+
+
+@pytest.mark.parametrize("options", [3, "abc", ["reset_mask"], True, np.ones(3, np.bool_)])
+def test_reset_options_that_are_no_dict(cartpoles: PoolVectorEnv, options: Any) -> None:
+    with pytest.raises(TypeError, match=rf"options=.* is a {type(options).__name__}: give a dict"):
+        cartpoles.reset(options=options)
+
+
+def test_functions_have_gymnasiums_name() -> None:
+    env = PoolVectorEnv(env_fns=[lambda: gymnasium.make("CartPole-v1")] * 2, num_workers=1)
+    assert (env.backend, env.num_envs) == ("process", 2)
+    env.close()
+    with pytest.raises(TypeError, match="env and env_fns are both given"):
+        PoolVectorEnv("CartPole-v1", env_fns=[lambda: gymnasium.make("CartPole-v1")])
+    with pytest.raises(TypeError, match="give an id, an EnvSpec, or functions"):
+        PoolVectorEnv(num_envs=3)
 
 
 @pytest.mark.parametrize(
@@ -401,8 +430,9 @@ def test_interrupted_step_is_made_up_for() -> None:
     env = PoolVectorEnv("CartPole-v1", 2)
     env.reset(seed=1)
     env.pool.send([0, 1])
-    with pytest.raises(StateError, match="earlier call are pending"):
+    with pytest.raises(StateError, match=r"interrupted.*call reset\(\)") as refused:
         env.step([0, 1])
+    assert isinstance(refused.value, AlreadyPendingCallError)
     theirs.reset(seed=1)
     theirs.step(np.array([0, 1]))
     only_second = np.array([False, True])

@@ -319,8 +319,111 @@ def test_spaces_must_fit(mode: str, name: str, space: Any, num_workers: int) -> 
         # where it asserts instead
         with pytest.raises(RuntimeError):
             SyncVectorEnv(env_fns, observation_mode=mode)
-    with pytest.raises(RuntimeError, match=f"environment 1 has the {name} space"):
+    said = f"nvironment 1 has the {name} space" if name == "action" else r"Environment 1 has Box\("
+    with pytest.raises(RuntimeError, match=said):
         ProcessVectorEnv(env_fns, context="fork", observation_mode=mode, num_workers=num_workers)
+
+
+class Told(Doer):
+    """Whose reset has no defaults, and which tells what that was given last."""
+
+    def reset(self, seed: Any, options: Any) -> Any:  # type: ignore[override]
+        self.given = seed, options
+        return self.show(), {"seed": str(seed), "options": str(options)}
+
+
+@pytest.mark.parametrize(
+    "kwargs",
+    [{}, {"seed": 3}, {"seed": [5, None]}, {"options": {"a": 1}}, {"options": {}}],
+    ids=str,
+)
+def test_reset_hands_on_both_arguments(kwargs: dict[str, Any]) -> None:
+    theirs = SyncVectorEnv([Told] * 2)
+    ours = ProcessVectorEnv([Told] * 2, context="fork", num_workers=1)
+    assert_same(ours.reset(**kwargs), theirs.reset(**kwargs), "reset")
+    assert ours.get_attr("given") == theirs.get_attr("given")
+    mask = {"reset_mask": np.array([False, True])}
+    assert_same(ours.reset(options={**mask}), theirs.reset(options={**mask}), "masked")
+    assert ours.get_attr("given") == theirs.get_attr("given")
+    ours.close()
+
+
+class Noted(Doer):
+    """Notes what each reset was given."""
+
+    def __init__(self) -> None:
+        super().__init__(length=2)
+        self.resets: list[Any] = []
+
+    def reset(self, *args: Any, **kwargs: Any) -> Any:
+        self.resets.append((args, kwargs))
+        self.count = 0
+        return self.show(), {}
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_autoresets_hand_on_nothing(mode: AutoresetMode) -> None:
+    theirs = SyncVectorEnv([Noted] * 2, autoreset_mode=mode)
+    ours = ProcessVectorEnv([Noted] * 2, context="fork", num_workers=1, autoreset_mode=mode)
+    for env in (theirs, ours):
+        env.reset(seed=1, options={"a": 2})
+        for _ in range(5):
+            *_, terminated, truncated, _ = env.step(np.zeros(2, np.int64))
+            ended = terminated | truncated
+            if mode is AutoresetMode.DISABLED and ended.any():
+                env.reset(options={"reset_mask": ended})
+    assert ours.get_attr("resets") == theirs.get_attr("resets")
+    assert len(ours.get_attr("resets")[0]) > 1
+    ours.close()
+
+
+def test_close_with_a_call_pending_warns() -> None:
+    for name, begin in CALLS.items():
+        with made() as env:
+            env.reset()
+            begin(env)
+            with pytest.warns(UserWarning, match=f"waiting for a pending call to `{name}`"):
+                env.close()
+
+
+def test_close_after_an_interrupted_step_does_not_warn() -> None:
+    """The caller has begun nothing there."""
+    with warnings.catch_warnings(), made(nap(0.8)) as env:
+        warnings.simplefilter("error")
+        env.reset()
+        with interrupted():
+            env.step(np.array([0, 1, 0, 0]))
+        env.close()
+
+
+CALLS: dict[str, Call] = {
+    "step": lambda env: env.step_async(ACTIONS),
+    "reset": lambda env: env.reset_async(),
+    "call": lambda env: env.call_async("index"),
+}
+
+
+def test_messages_begin_as_async_vector_envs() -> None:
+    with made() as env:
+        env.reset()
+        with pytest.raises(
+            NoAsyncCallError, match=r"Calling `step_wait` without any prior call to `step_async`\."
+        ):
+            env.step_wait()
+        env.step_async(ACTIONS)
+        said = "Calling `reset_async` while waiting for a pending call to `step` to complete: call"
+        with pytest.raises(AlreadyPendingCallError, match=said):
+            env.reset_async()
+        env.step_wait()
+    with pytest.raises(ValueError, match="Invalid `observation_mode`, expected: 'same' or"):
+        made(observation_mode="other").__enter__()
+    env_fns = [Doer, changed(observation_space=spaces.Box(-1, 2, (2,), np.float32))]
+    said = (
+        r"the sub-environments observation spaces are not equivalent\. .*If this is intentional,"
+        " use `observation_mode='different'` instead\\."
+    )
+    with pytest.raises(RuntimeError, match=said):
+        ProcessVectorEnv(env_fns, context="fork", num_workers=1)
 
 
 def test_calls_hand_on_every_argument() -> None:

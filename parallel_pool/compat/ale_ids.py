@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool import registry
+from parallel_pool.compat import notices
 from parallel_pool.envs import atari
 
 if TYPE_CHECKING:
@@ -71,14 +71,21 @@ def falls_back(definition: Definition) -> bool:
     return True
 
 
+def is_installed() -> bool:
+    """Whether ale_py can be imported."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("ale_py")
+        return True
+    return False
+
+
 def register(env_id: str) -> None:
-    """Has ale_py, where it is installed, register its ids for an id that looks like one of those.
+    """Has ale_py, where it is installed, register its ids for an id that looks like one of them.
 
     Gymnasium's error about a wrong one then names those near it, instead of a missing package.
     """
-    if env_id.startswith("ALE/"):
-        with contextlib.suppress(ImportError):
-            importlib.import_module("ale_py")
+    if env_id.startswith("ALE/") or registry.is_old_game(env_id):
+        is_installed()
 
 
 def unfilmed(
@@ -119,12 +126,9 @@ def by_game() -> Mapping[str, Definition]:
     return {each.variant: each for each in found if each.family == FAMILY}
 
 
-@cache
 def warn(env_id: str, reason: str) -> None:
     """Warns, once for each id, that ale_py plays the game instead of the native console."""
-    warnings.warn(
-        f"{env_id} runs on ale_py in worker processes: {reason}", UserWarning, stacklevel=2
-    )
+    notices.warn(f"{env_id} runs on ale_py in worker processes: {reason}")
 
 
 def seeds_of(seed: int) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.envs import registration
@@ -14,7 +14,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry
 from parallel_pool.arguments import MAX_ENVS, check_count, check_limit, check_memory
-from parallel_pool.compat import ale_ids, env_specs, fusion, renderer
+from parallel_pool.compat import ale_ids, env_specs, fusion, notices, renderer
 from parallel_pool.compat.fusion import Chain, Refusal
 from parallel_pool.compat.python_env import PythonEnv
 from parallel_pool.compat.vector_options import DEFAULTS
@@ -100,6 +100,11 @@ def choose(
     everything = {**spec.kwargs, **(options or {}), **given}
     found = _find_native(spec, wrappers, everything, asked)
     if isinstance(found, Refusal):
+        if found.twin is not None and asked == AUTO:
+            notices.warn(
+                f"{spec.id} runs in worker processes, although the native {found.twin} may be ten"
+                f" times as fast, because {found.reason}: do without that, or say backend='process'"
+            )
         return _settle(asked, of(backend=PROCESS, reason=found.reason))
     definition, chain = found
     reason = f"{definition.id} is native"
@@ -142,23 +147,24 @@ def _find_native(
 ) -> tuple[Definition, Chain] | Refusal:
     """Returns the definition and the chain of wrappers that native environments can be made of."""
     chain = fusion.recognise(wrappers, spec)
-    if isinstance(chain, Refusal):
-        return chain
     try:
         definition = env_specs.definition_of(spec, options)
     except ValueError as error:
         if isinstance(error, ale_ids.InexactError) and asked == AUTO:
             ale_ids.warn(spec.id, str(error))
-        return Refusal(str(error))
+        return chain if isinstance(chain, Refusal) else Refusal(str(error))
+    if isinstance(chain, Refusal):
+        return replace(chain, twin=definition.id)
     if chain.options:
         why = ale_ids.unfilmed(definition, spec, chain.options, options)
         if why is not None:
-            return Refusal(why)
+            return Refusal(why, definition.id)
     elif chain.names and env_specs.reference_of(spec, definition) is None:
         return Refusal(f"{definition.id} is no environment of Gymnasium's that could be wrapped")
     unknown = _unknown_options(definition, {} if asked == NATIVE else options)
     if unknown and unknown <= process_options() | _constructor_options(spec):
-        return Refusal(f"the native {definition.id} has no option {', '.join(sorted(unknown))}")
+        names = ", ".join(sorted(unknown))
+        return Refusal(f"the native {definition.id} has no option {names}", definition.id)
     # what nobody knows is an error of the native environment's, which names what it has
     return definition, chain
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import gymnasium
 from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import UnregisteredEnv
 
 from parallel_pool import registry
 from parallel_pool.arguments import check_limit
@@ -43,7 +44,14 @@ def find(env: Any) -> EnvSpec:
         ale_ids.register(env)
     # imports the module of "module:id", takes the newest version of an id without one, and warns
     # of old versions, all as make_vec does
-    return _with_defaults(copy.deepcopy(registration._find_spec(env)))
+    try:
+        found = registration._find_spec(env)
+    except UnregisteredEnv as error:
+        hint = registry.hint(env)
+        if registry.is_old_game(env) and not ale_ids.is_installed():
+            hint = "it needs ale-py: pip install ale-py"
+        raise type(error)(f"{error} In parallel_pool: {hint}") from None
+    return _with_defaults(copy.deepcopy(found))
 
 
 def _with_defaults(spec: EnvSpec) -> EnvSpec:

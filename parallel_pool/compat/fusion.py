@@ -84,9 +84,16 @@ class Chain:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why wrappers need Python environments to wrap: half a sentence."""
+    """Why Python environments are needed.
+
+    Attributes:
+        reason: half a sentence.
+        twin: the id of the native environment that would do without what is asked for; None if
+            there is none.
+    """
 
     reason: str
+    twin: str | None = None
 
 
 class _Unknown(Exception):
@@ -145,12 +152,17 @@ def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
         kind, given = wrapper, {}
     if not isinstance(kind, type):
         raise _Unknown(
-            f"{wrapper!r} is a function that could do anything (a class of gymnasium.wrappers,"
+            f"the wrapper {_shown(wrapper)} is a function that could do anything (a class of gymnasium.wrappers,"
             " and functools.partial of one with keyword arguments, can be recognised)"
         )
     if kind not in READERS:
         raise _Unknown(f"{kind.__name__} {NOT_KNOWN}")
     return kind, _arguments(kind, given)
+
+
+def _shown(function: Any) -> str:
+    """Returns a function's name, which says more than its address."""
+    return str(getattr(function, "__qualname__", None) or repr(function))
 
 
 def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
@@ -215,7 +227,7 @@ def _read_clip(min_reward: Any, max_reward: Any) -> Clip:
 
 
 def _read_transform(func: Any) -> Clip:
-    shown = f"TransformReward({func!r})"
+    shown = f"TransformReward({_shown(func)})"
     if type(func) is not functools.partial or func.func is not np.clip or func.args:
         raise _Unknown(
             f"{shown} could do anything (functools.partial(numpy.clip, a_min=..., a_max=...) can be"

@@ -24,7 +24,7 @@ from parallel_pool.compat import (
     reset_mask,
 )
 from parallel_pool.compat.fused_wrappers import FusedWrappers
-from parallel_pool.compat.vector_errors import NotResetError
+from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_infos import VectorInfos
 from parallel_pool.compat.vector_options import DEFAULTS, VectorOptions
 from parallel_pool.errors import EnvError, StateError
@@ -83,11 +83,13 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         env: Any = None,
         num_envs: int | None = None,
         *rest: Any,
+        env_fns: Any = None,
         wrappers: Any = None,
         **given: Any,
     ) -> Self:
         """Returns an object for __init__ to fill, or a vector environment in worker processes."""
         self = super().__new__(cls)
+        env = _either(env, env_fns)
         # not of classes made from this one, nor of copies and pickles, which give nothing
         if cls is not PoolVectorEnv or env is None:
             return self
@@ -104,9 +106,10 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     def __init__(
         self,
-        env: str | EnvSpec | Sequence[Callable[[], Any]],
+        env: str | EnvSpec | Sequence[Callable[[], Any]] | None = None,
         num_envs: int | None = None,
         *,
+        env_fns: Sequence[Callable[[], Any]] | None = None,
         wrappers: Sequence[Callable[[Any], Any]] | None = None,
         backend: str = backends.AUTO,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
@@ -124,6 +127,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             env: an id ("CartPole-v1") or an EnvSpec; what the spec of a vector environment says
                 holds, as in make_vec. Or functions, each of which makes a Python environment.
             num_envs: environments; None for 1.
+            env_fns: the functions by Gymnasium's name, in place of env.
             wrappers: around each environment, the innermost first. Native environments do these
                 themselves: TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
                 ClipReward, TransformReward with a functools.partial of numpy.clip, and around Atari
@@ -154,7 +158,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             MissingDependencyError: the environment needs something that is not installed.
         """
         choice, self._choice = self._choice, None
-        choice = choice or _choose(env, wrappers, {"backend": backend, **options})
+        choice = choice or _choose(_either(env, env_fns), wrappers, {"backend": backend, **options})
         spec, definition = choice.spec, choice.definition
         if spec is None or definition is None:
             raise TypeError(
@@ -327,10 +331,15 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         Raises:
             TypeError, ValueError: actions are wrong; nothing was stepped.
             NotResetError: before the first reset, or with DISABLED after an episode's end.
+            PendingCallError: the step before was interrupted: reset.
             EnvError: environments failed.
         """
         if self._plain_step is not None:
-            step: Step = self._plain_step(show_plain, actions)
+            try:
+                step: Step = self._plain_step(show_plain, actions)
+            except StateError as error:
+                self._check_pending(error)
+                raise
             return step
         return self._dress(self._guarded_step(actions), actions)
 
@@ -357,12 +366,24 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
                 self._fused.step(error.batch)
             raise
         except StateError as error:
+            self._check_pending(error)
             waits = self.pool.in_flight == 0 and type(error) is StateError
             if waits and self.autoreset_mode is AutoresetMode.DISABLED:
                 raise NotResetError(
                     f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
                 ) from None
             raise
+
+    def _check_pending(self, error: StateError) -> None:
+        """Names the cure if a step was refused because one before it was interrupted."""
+        # others say more: closed, forked, another thread is stepping
+        if type(error) is StateError and self.pool.in_flight:
+            raise PendingCallError(
+                f"step() after one that was interrupted, whose results of {self.pool.in_flight}"
+                " environments were not received: call reset(), which drops them and begins new"
+                " episodes",
+                "step",
+            ) from None
 
     def _dress(self, batch: Batch, actions: Any) -> Step:
         """Returns a step's results with its infos."""
@@ -532,6 +553,13 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             self._renderer.close()
         if hasattr(self, "pool"):
             self.pool.close()
+
+
+def _either(env: Any, env_fns: Any) -> Any:
+    """Returns what the environments are made of, which has two names."""
+    if env is not None and env_fns is not None:
+        raise TypeError("env and env_fns are both given: give one of them")
+    return env if env_fns is None else env_fns
 
 
 def _choose(env: Any, wrappers: Any, given: dict[str, Any]) -> backends.Choice:

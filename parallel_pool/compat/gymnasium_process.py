@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from gymnasium import logger
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool import seeds
@@ -61,6 +62,10 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
     backend = "process"
     backend_reason = "ProcessVectorEnv was asked for by name"
+    # what is under way; None: nothing (and so if __init__ fails halfway)
+    _pending: str | None = None
+    # by an exception, Ctrl-C say, not by the caller
+    _is_interrupted = False
 
     def __init__(
         self,
@@ -133,6 +138,8 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             timeout=timeout,
             start_timeout=start_timeout,
             on_error=on_error,
+            # SyncVectorEnv hands both on, always
+            reset_arguments={"seed": None, "options": None},
             check_spaces=self._set_spaces,
         )
         self.num_envs = self.pool.num_envs
@@ -148,10 +155,6 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         # DISABLED: whom the caller must reset
         self._ended = np.zeros(self.num_envs, np.bool_)
         self._was_reset = False
-        # what is under way; None: nothing
-        self._pending: str | None = None
-        # by an exception, Ctrl-C say, not by the caller
-        self._is_interrupted = False
         self._mask: Array | None = None
         self._call: Call | None = None
 
@@ -242,7 +245,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """Waits for what is under way, which must be of this kind."""
         self._check_open()
         if self._pending != kind:
-            raise NoPendingCallError(f"{kind}_wait() without {kind}_async() before it", kind)
+            _refuse_wait(kind)
         try:
             shown: Shown = self.pool.recv_shown(self._show, timeout)
         except PoolTimeoutError as error:
@@ -375,7 +378,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """
         self._check_open()
         if self._pending != CALL or self._call is None:
-            raise NoPendingCallError("call_wait() without call_async() before it", CALL)
+            _refuse_wait(CALL)
         try:
             results = self.pool.recv_call(self._call, timeout)
         except PoolTimeoutError as error:
@@ -439,7 +442,8 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             if self._is_interrupted:
                 cure += ", or reset()"
             raise PendingCallError(
-                f"{what}() while the result of a {self._pending} is waited for: {cure}",
+                f"Calling `{what}` while waiting for a pending call to `{self._pending}` to"
+                f" complete: {cure}",
                 self._pending,
             )
         self._is_interrupted = False
@@ -451,8 +455,21 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             timeout: seconds until those that have not ended are killed; None for 5.
             terminate: kill them at once.
         """
+        if self._pending is not None and not self._is_interrupted:
+            logger.warn(
+                f"Calling `close` while waiting for a pending call to `{self._pending}` to"
+                " complete."
+            )
         if hasattr(self, "pool"):
             self.pool.close(grace=0.0 if terminate else GRACE if timeout is None else timeout)
+
+
+def _refuse_wait(kind: str) -> NoReturn:
+    raise NoPendingCallError(
+        f"Calling `{kind}_wait` without any prior call to `{kind}_async`. Call {kind}_async()"
+        " first",
+        kind,
+    )
 
 
 def _mode(autoreset_mode: AutoresetMode | str) -> AutoresetMode:

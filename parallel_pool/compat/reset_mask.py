@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,24 +20,48 @@ def take(options: dict[str, Any] | None, num_envs: int, was_reset: bool) -> Arra
         A copy, bool (num_envs,); None if there is none.
 
     Raises:
-        TypeError, ValueError: it is no such mask, or names nobody.
+        TypeError, ValueError: options are no dict; it is no such mask, or names nobody.
         NotResetError: it leaves out environments before the first reset of all (was_reset).
     """
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
     if options is None or "reset_mask" not in options:
         return None
-    mask = options.pop("reset_mask")
-    shape = (num_envs,)
-    if not isinstance(mask, np.ndarray):
-        raise TypeError(f"options['reset_mask'] is a {type(mask).__name__}: give an array")
-    if mask.shape != shape:
-        raise ValueError(f"options['reset_mask'] has shape {mask.shape}: give {shape}")
-    if mask.dtype != np.bool_:
-        raise TypeError(f"options['reset_mask'] has dtype {mask.dtype}: give bools")
-    if not mask.any():
-        raise ValueError("options['reset_mask'] is False everywhere: name an environment")
+    mask = options["reset_mask"]
+    _check(mask, num_envs)
     if not was_reset and not mask.all():
         raise NotResetError(
             f"environment {int(np.argmin(mask))} was never reset and is not in"
             " options['reset_mask']: reset all environments first"
         )
-    return mask.copy()
+    del options["reset_mask"]
+    taken: Array = mask.copy()
+    return taken
+
+
+def _check(mask: Any, num_envs: int) -> None:
+    """Raises for what is no mask, in Gymnasium's words."""
+    what = "`options['reset_mask']`"
+    if not isinstance(mask, np.ndarray):
+        raise TypeError(
+            f"{what} must be a numpy array, got {type(mask)}: give numpy.array(..., dtype=bool)"
+        )
+    if isinstance(mask, np.ma.MaskedArray):
+        raise TypeError(
+            f"{what} must be a plain numpy array, got a masked array {mask}: give"
+            " mask.filled(False) or mask.filled(True)"
+        )
+    if mask.shape != (num_envs,):
+        raise ValueError(
+            f"{what} must have shape `({num_envs},)`, got {mask.shape}: give one bool for each"
+            " environment"
+        )
+    if mask.dtype != np.bool_:
+        raise TypeError(
+            f"{what} must have `dtype=np.bool_`, got {mask.dtype}: give mask.astype(bool)"
+        )
+    if not mask.any():
+        raise ValueError(
+            f"{what} must contain a boolean array with at least one True value, got"
+            f" reset_mask={mask}: name an environment, or leave the reset out"
+        )

@@ -52,8 +52,9 @@ def combine(
         batched = None
     else:
         raise ValueError(
-            f"observation_mode={observation_mode!r}: choose 'same', 'different' or a tuple of a"
-            " batched and a single space"
+            "Invalid `observation_mode`, expected: 'same' or 'different' or tuple of single and"
+            f" batch observation space, actual got {observation_mode} (of the tuple, the batched"
+            " space comes first)"
         )
     for i, space in enumerate(observations):
         _check_observation(observation_mode, i, space, single)
@@ -73,11 +74,19 @@ def _check_observation(observation_mode: Any, i: int, space: AnySpace, single: A
     if observation_mode == "same":
         if space != single:
             raise RuntimeError(
-                f"environment {i} has the observation space {space}, and environment 0 {single}:"
-                " with observation_mode='same' they must be equal; 'different' allows other bounds"
+                "PoolVectorEnv(..., observation_mode='same') however the sub-environments"
+                f" observation spaces are not equivalent. Environment {i} has {space}, and"
+                f" environment 0 {single}. If this is intentional, use"
+                " `observation_mode='different'` instead."
             )
     elif not is_space_dtype_shape_equiv(space, single):
         raise RuntimeError(
-            f"environment {i} has the observation space {space}, which has not the shape and dtype"
-            f" of {single}: no observation_mode can batch these"
+            f"PoolVectorEnv(..., observation_mode={_shown(observation_mode)}) however the"
+            " sub-environments observation spaces do not share a common shape and dtype."
+            f" Environment {i} has {space}, which can't be batched with {single}: make"
+            " environments whose spaces differ in their bounds alone"
         )
+
+
+def _shown(observation_mode: Any) -> str:
+    return repr(observation_mode) if isinstance(observation_mode, str) else "custom space"

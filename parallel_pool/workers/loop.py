@@ -364,10 +364,11 @@ class Worker:
                         " autoreset is disabled: reset it first"
                     )
             elif self._asked[turn] != lib.PP_ASKED_RESTART:
-                order = self._order(turn) or {}
-                if order == messages.KEEP:
+                asked = self._order(turn) or {}
+                if asked == messages.KEEP:
                     self._keep(turn, i)
                     return
+                order = {**self._seating.reset_arguments, **asked}
         except BaseException as error:
             # not the environment's doing
             self._fail(turn, i, error, phase or ENDED)
@@ -377,8 +378,8 @@ class Worker:
                 self._begin_anew(turn, i, order)
             elif order is not None:
                 # who asks for a reset must hear of a restart too
-                seed = order.get("seed", self._seeds[i])
-                self._begin(turn, i, order, messages.restarted(seed) if phase == OWED else None)
+                more = messages.restarted(self._seed(i, order)) if phase == OWED else None
+                self._begin(turn, i, order, more)
             elif phase == OWED or self._asked[turn] == lib.PP_ASKED_RESTART:
                 self._tell_restart(turn, i)
             elif phase == ENDED:
@@ -465,9 +466,9 @@ class Worker:
     def _reset(self, i: int, arguments: dict[str, Any]) -> Any:
         # should it fail, the environment is reset again
         self._phases[i] = ENDED
-        seed, self._seeds[i] = self._seeds[i], None
+        seed, self._seeds[i] = self._seed(i, arguments), None
         if seed is not None:
-            arguments = {"seed": seed, **arguments}
+            arguments = {**arguments, "seed": seed}
         result = self._envs[i].reset(**arguments)
         try:
             observation, info = result
@@ -477,6 +478,11 @@ class Worker:
             raise wrong_reset(result)
         self._phases[i] = RUNNING
         return observation, info
+
+    def _seed(self, i: int, arguments: Mapping[str, Any]) -> int | None:
+        """Returns what a reset with these arguments seeds an environment with, None for nothing."""
+        seed: int | None = arguments.get("seed")
+        return self._seeds[i] if seed is None else seed
 
     # ------------------------------------------------------------------------------ restarts --
 
@@ -527,11 +533,11 @@ class Worker:
             self._envs[i].close()
         self._envs[i] = env = self._env_fns[i]()
         self._steps[i] = env.step
-        self._seeds[i] = seed = seeds.entropy(messages.SEED_BITS)
+        self._seeds[i] = seeds.entropy(messages.SEED_BITS)
         if order is None:
             self._tell_restart(turn, i)
         else:
-            self._begin(turn, i, order, messages.restarted(order.get("seed", seed)))
+            self._begin(turn, i, order, messages.restarted(self._seed(i, order)))
 
     def _tell_restart(self, turn: int, i: int) -> None:
         """A row that repeats what was shown last, for an environment made anew."""

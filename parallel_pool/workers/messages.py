@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,7 @@ class Seating:
         action_space: by which actions lie in the pool's memory; None if they come as orders.
         autoreset: "next_step", "same_step" or "disabled".
         remakes: an environment that raises is made anew, and its row says so.
+        reset_arguments: of each reset that is asked for, where its order has no others.
         restart: None in the first worker of a lane.
     """
 
@@ -99,6 +100,7 @@ class Seating:
     action_space: Any
     autoreset: str
     remakes: bool = False
+    reset_arguments: Mapping[str, Any] = field(default_factory=dict)
     restart: Restart | None = None
 
 

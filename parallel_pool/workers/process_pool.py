@@ -141,6 +141,7 @@ class ProcessPool(BasePool):
         timeout: float | None = None,
         start_timeout: float | None = None,
         on_error: str = "raise",
+        reset_arguments: Mapping[str, Any] | None = None,
         check_spaces: Callable[[list[messages.Description]], Any] | None = None,
     ) -> None:
         """Starts the workers and makes the environments.
@@ -162,6 +163,8 @@ class ProcessPool(BasePool):
             on_error: "raise": a worker that dies takes its environments with it, and one that
                 raises begins another episode at its next step; "restart": either is made anew with
                 a fresh seed, and its row says so, unless making it fails.
+            reset_arguments: what each environment's reset is given by `reset` and `send_reset`
+                beside a seed and options; theirs hold. Autoresets are given nothing.
             check_spaces: called with what the workers told, before anything is made of it.
 
         Raises:
@@ -182,6 +185,7 @@ class ProcessPool(BasePool):
             )
         self.autoreset = autoreset
         self.on_error = on_error
+        self._reset_arguments = dict(reset_arguments or {})
         mode = check_choice("autoreset", autoreset, AUTORESET)
         reward = check_choice("reward_dtype", reward_dtype, REWARDS)
         restarts = check_choice("on_error", on_error, {"raise": False, "restart": True})
@@ -305,6 +309,7 @@ class ProcessPool(BasePool):
             action_space=None if self._packer is None else self.single_action_space,
             autoreset=self.autoreset,
             remakes=self.on_error == "restart",
+            reset_arguments=self._reset_arguments,
         )
         return [replace(one, lane=lane) for lane in range(self.num_workers)]
 

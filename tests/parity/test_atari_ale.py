@@ -29,7 +29,7 @@ from gymnasium.wrappers import (
 )
 
 from parallel_pool import registry
-from parallel_pool.compat import ale_ids, backends
+from parallel_pool.compat import ale_ids, backends, notices
 from parallel_pool.envs import atari
 from parallel_pool.pool import Pool
 from tests.pairs import pair
@@ -200,7 +200,7 @@ def test_every_game_is_the_same(id: str) -> None:
     game = registry.find(id).variant
     if atari.reason(game, atari.read_rom(game)) is not None:
         with pytest.warns(UserWarning, match="runs on ale_py"):
-            ale_ids.warn.cache_clear()
+            notices.warn.cache_clear()
             assert backends.choose(id).backend == "process"
         return
     with pair(id, 1) as (theirs, ours):
@@ -292,7 +292,7 @@ def test_ram_is_told_on_request() -> None:
 def test_inexact_games_run_on_ale_py(monkeypatch: pytest.MonkeyPatch) -> None:
     """In worker processes, and it is said once."""
     monkeypatch.setattr(atari, "reason", lambda name, rom: f"{name} is not proven")
-    ale_ids.warn.cache_clear()
+    notices.warn.cache_clear()
     with pytest.warns(UserWarning, match="ALE/Pong-v5 runs on ale_py in worker processes: pong is"):
         ours = gymnasium.make_vec("ALE/Pong-v5", 1, vectorization_mode="parallel_pool")
     try:

@@ -1,0 +1,157 @@
+"""What unknown ids and lost native environments are told: what is meant, and what to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import gymnasium
+import pytest
+from gymnasium.error import UnregisteredEnv
+from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
+
+import parallel_pool
+from parallel_pool import registry
+from parallel_pool.compat import backends, notices
+from parallel_pool.compat.gymnasium import PoolVectorEnv
+
+# ------------------------------------------------------------------------------- unknown ids --
+
+MEANT = {
+    "FrozenLake-v1": r"parallel_pool\.make_vec\('FrozenLake-v1', num_envs\) runs it in worker",
+    "Blackjack-v1": r"make_vec\('Blackjack-v1', num_envs\) runs it in worker processes",
+    "LunarLander-v2": r"make_vec\('LunarLander-v3', num_envs\) runs it",
+    "pong": "did you mean ALE/Pong-v5 or Pong-v5",
+    "Pong": "did you mean ALE/Pong-v5 or Pong-v5",
+    "ms-pacman": "did you mean ALE/MsPacman-v5 or MsPacman-v5",
+    "cartpole": "did you mean CartPole-v1 or CartPole-v0",
+    "CartPole": "did you mean CartPole-v1 or CartPole-v0",
+    "cartpole-v0": "did you mean CartPole-v0 or CartPole-v1",
+    "Ant-v2": "did you mean Ant-v5",
+    "half_cheetah": "did you mean HalfCheetah-v5",
+    "Humannoid-v5": "did you mean Humanoid-v5",
+    "Catch-v0": "EnvPool has it.* gymnasium.Env",
+    "PongNoFrameskip-v4": (
+        r"take ALE/Pong-v5 with frameskip=1, repeat_action_probability=0\.0; .*make_vec takes"
+    ),
+    "Pong-v0": r"take ALE/Pong-v5 with frameskip=\(2, 5\), repeat_action_probability=0\.25",
+    "PongDeterministic-v4": "no longer: take ALE/Pong-v5 with frameskip=4",
+    "Pong-ram-v4": "no longer: take ALE/Pong-v5 .*obs_type='ram'",
+    "Pong-ramNoFrameskip-v4": "no longer: take ALE/Pong-v5 with frameskip=1.*obs_type='ram'",
+    "Xyzzy-v0": r"see parallel_pool\.list_all_envs\(\)",
+    "": r"see parallel_pool\.list_all_envs\(\)",
+}
+
+
+@pytest.mark.parametrize("env_id", MEANT)
+def test_an_unknown_id_says_what_is_meant(env_id: str) -> None:
+    with pytest.raises(ValueError, match=f"no environment {env_id!r}: .*{MEANT[env_id]}"):
+        registry.find(env_id)
+
+
+NATIVE = [parallel_pool.Pool, partial(parallel_pool.make, env_type="gymnasium")]
+
+
+@pytest.mark.parametrize("make", NATIVE, ids=["Pool", "make"])
+def test_every_native_api_says_it(make: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match=r"make_vec.*runs it in worker processes"):
+        make("FrozenLake-v1", num_envs=2)
+
+
+@pytest.mark.parametrize("make", [parallel_pool.make_vec, PoolVectorEnv], ids=["make_vec", "class"])
+@pytest.mark.parametrize("env_id", ["pong", "cartpole", "Catch-v0", "PongDeterministic-v4"])
+def test_gymnasiums_errors_say_it_too(make: Callable[..., Any], env_id: str) -> None:
+    with pytest.raises(
+        UnregisteredEnv, match=f"doesn't exist.*In parallel_pool: .*{MEANT[env_id]}"
+    ):
+        make(env_id, 2)
+
+
+# ------------------------------------------------------------------------------ ale-py's ids --
+
+PROGRAM = """
+import sys
+import parallel_pool, gymnasium
+assert not any("NoFrameskip" in env_id for env_id in gymnasium.registry)
+envs = parallel_pool.make_vec({env_id!r}, 2)
+assert envs.backend == "native", envs.backend_reason
+print(envs.spec.id, envs.reset(seed=1)[0].shape)
+"""
+
+
+@pytest.mark.parametrize("env_id", ["PongNoFrameskip-v4", "Pong-v0", "BreakoutNoFrameskip-v0"])
+def test_old_ids_need_no_import_of_ale_py(env_id: str) -> None:
+    """And none are registered before they are asked for."""
+    code = PROGRAM.format(env_id=env_id)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == f"{env_id} (2, 210, 160, 3)\n", done.stderr
+
+
+# ------------------------------------------------------------------- native twins that are lost --
+
+
+@pytest.fixture
+def unwarned() -> Iterator[None]:
+    """Nothing has been warned of."""
+    notices.warn.cache_clear()
+    yield
+    notices.warn.cache_clear()
+
+
+def record(env: Any) -> Any:
+    return RecordEpisodeStatistics(env)
+
+
+LOST: dict[str, tuple[dict[str, Any], str]] = {
+    "wrapper": ({"wrappers": [record]}, "the wrapper record is a function that could do anything"),
+    "lambda": ({"wrappers": [lambda env: record(env)]}, "functools.partial of one with keyword"),
+    "workers": ({"vector_kwargs": {"num_workers": 2}}, "has no option num_workers"),
+    "restarts": ({"vector_kwargs": {"on_error": "restart"}}, "has no option on_error"),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+@pytest.mark.usefixtures("unwarned")
+def test_a_lost_twin_is_told_once(name: str) -> None:
+    """With the reason and the cure, at the line that made the environments."""
+    options, reason = LOST[name]
+
+    def make() -> None:
+        wrappers, given = options.get("wrappers"), options.get("vector_kwargs")
+        assert backends.choose("CartPole-v1", wrappers, given, given).backend == "process"
+
+    with pytest.warns(
+        UserWarning, match=f"CartPole-v1 runs in worker.*{reason}.*'process'"
+    ) as told:
+        make()
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make()
+
+
+@pytest.mark.usefixtures("unwarned")
+def test_the_line_of_gymnasiums_make_vec_is_the_callers() -> None:
+    with pytest.warns(UserWarning, match="num_workers") as told:
+        gymnasium.make_vec(
+            "CartPole-v1", 1, vectorization_mode="parallel_pool", vector_kwargs={"num_workers": 1}
+        ).close()
+    assert [each.filename for each in told] == [__file__]
+
+
+@pytest.mark.usefixtures("unwarned")
+def test_who_loses_nothing_is_not_warned() -> None:
+    """Processes that were asked for, ids without a twin, functions, and wrappers that are fused."""
+    known = [RecordEpisodeStatistics, partial(TimeLimit, max_episode_steps=5)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        asked = {"backend": "process", "num_workers": 2}
+        assert backends.choose("CartPole-v1", [record], asked, asked).backend == "process"
+        assert backends.choose("FrozenLake-v1", [record]).backend == "process"
+        assert backends.choose([lambda: gymnasium.make("CartPole-v1")]).backend == "process"
+        assert backends.choose("CartPole-v1", known).backend == "native"
