@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -99,6 +100,14 @@ def test_state_is_envpools() -> None:
         assert state.obs.shape == (2, 4, 84, 84) and state.ram.shape == (2, 128)
 
 
+def test_time_steps_can_be_pickled() -> None:
+    with make_dm("test/Duel-v0", num_envs=2) as pool:
+        state = pool.reset().observation
+        again = pickle.loads(pickle.dumps(state))
+        assert type(again) is type(state) and type(again.players) is type(state.players)
+        assert (again.score == state.score).all()
+
+
 def test_discount_at_the_end() -> None:
     with make_dm("CartPole-v1", num_envs=2, seed=0) as pool:
         pool.reset()
@@ -156,10 +165,13 @@ def test_first_step_partial_reset_and_seed() -> None:
 
 def test_asynchronous() -> None:
     with make_dm("CartPole-v1", num_envs=6, batch_size=2, num_threads=2) as pool:
-        with pytest.raises(StateError, match="async_reset"):
-            pool.reset()
         with pytest.raises(PoolTimeoutError):
             pool.recv(timeout=0.01)
+        with pytest.raises(StateError, match="a batch needs 2"):
+            pool.reset([0])
+        firsts = [pool.reset(), pool.recv(), pool.recv()]
+        assert all(first.step_type.tolist() == [0, 0] for first in firsts)
+        assert sorted(i for first in firsts for i in first.observation.env_id) == list(range(6))
         pool.async_reset()
         seen = np.zeros(6, int)
         for _ in range(60):

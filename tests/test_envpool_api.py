@@ -478,6 +478,22 @@ def test_seeds_that_only_come_near_the_clock() -> None:
             pool.reset(np.array([2, 1]), seed=[5, -1])
 
 
+def test_seed_warns_as_envpools() -> None:
+    with make_gym("CartPole-v1", num_envs=2, seed=4) as pool:
+        with pytest.warns(UserWarning, match=r"seed\(7\) changes nothing.*give the seed to make"):
+            assert pool.seed(7) is None
+        first = pool.reset()
+    with make_gym("CartPole-v1", num_envs=2, seed=4) as pool:
+        assert equal(pool.reset(), first)
+
+
+@pytest.mark.parametrize("env_type", ["gym", "gymnasium", "dm"])
+def test_xla_is_not_there(env_type: str) -> None:
+    pool = make("CartPole-v1", env_type)
+    with pytest.raises(NotImplementedError, match=r"xla\(\) is not there: call step"):
+        pool.xla()
+
+
 def test_config_makes_the_same_pool() -> None:
     with make_gym("CartPole-v1", num_envs=2, seed=[8, 3], max_episode_steps=9) as pool:
         first = pool.reset()
@@ -551,12 +567,48 @@ def test_async_reset_of_some_with_seed() -> None:
         assert equal(obs, pool.reset()[info["env_id"]])
 
 
+def test_async_reset_and_recv_are_what_reset_does() -> None:
+    with (
+        make_gymnasium("CartPole-v1", num_envs=6, batch_size=2, seed=3) as pool,
+        make_gymnasium("CartPole-v1", num_envs=6, seed=3) as other,
+    ):
+        expected = other.reset()[0]
+        shown = [pool.reset(), pool.recv(reset=True), pool.recv(reset=True)]
+        for obs, info in shown:
+            assert equal(obs, expected[info["env_id"]])
+        assert sorted(np.concatenate([info["env_id"] for _, info in shown])) == list(range(6))
+        # one that has what it needs in flight already
+        pool.async_reset(np.array([0]))
+        obs, info = pool.reset(np.array([4]), seed=9)
+        assert sorted(info["env_id"]) == [0, 4]
+        obs, info = pool.reset(options={"reset_mask": np.arange(6) < 2})
+        assert sorted(info["env_id"]) == [0, 1]
+    with make_gym("CartPole-v1", num_envs=6, batch_size=2) as pool:
+        assert pool.reset().shape == (2, 4)
+        obs, *_, info = pool.recv()
+        pool.send(np.zeros(2, int), info["env_id"])
+
+
+def test_async_reset_of_too_few_is_refused_and_changes_nothing() -> None:
+    with make_gym("CartPole-v1", num_envs=6, batch_size=3) as pool:
+        for few in (np.array([1, 2]), [0], 5):
+            with pytest.raises(StateError, match=r"would leave \d in flight, a batch needs 3"):
+                pool.reset(few)
+        for timeout, error in [(-1, ValueError), ("1", TypeError)]:
+            with pytest.raises(error, match="timeout="):
+                pool.reset(timeout=timeout)
+        pool.async_reset()
+        with pytest.raises(StateError, match="environment 0 is already in flight"):
+            pool.reset()
+        # with a timeout another thread may send to others
+        pool.recv(), pool.recv()
+        with pytest.raises(PoolTimeoutError, match="2 environments are in flight"):
+            pool.reset([1, 2], timeout=0.01)
+        assert pool.reset([5]).shape == (3, 4)
+
+
 def test_async_refuses_what_has_no_meaning() -> None:
     with make_gym("CartPole-v1", num_envs=4, batch_size=2) as pool:
-        with pytest.raises(StateError, match=r"call async_reset\(\), then recv\(\)"):
-            pool.reset()
-        with pytest.raises(StateError, match="async_reset"):
-            pool.reset(np.array([0, 1]))
         with pytest.raises(StateError, match="0 environments are in flight, a batch needs 2"):
             pool.recv()
         with pytest.raises(PoolTimeoutError, match="no batch of 2 within"):
@@ -881,10 +933,11 @@ def test_render_of_what_has_no_pictures_of_its_own() -> None:
 # ------------------------------------------------------------------------------- Gymnasium --
 
 
-def test_pools_are_vector_envs_and_no_envs() -> None:
+def test_pools_are_vector_envs_and_envs() -> None:
     with make_gymnasium("CartPole-v1") as pool:
         assert isinstance(pool, VectorEnv)
-        assert not isinstance(pool, gymnasium.Env)
+        assert isinstance(pool, gymnasium.Env)
+        assert str(pool) == repr(pool)
         assert pool.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
         assert pool.unwrapped is pool
 
@@ -954,6 +1007,20 @@ def test_spec() -> None:
     with pytest.raises(ValueError, match="batch_size=5 > num_envs=4"):
         make_spec("CartPole-v1", num_envs=4, batch_size=5)
     assert repr(spec).startswith("EnvSpec(CartPole-v1, num_envs=4,")
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pong-v5", "HalfCheetah-v5"])
+def test_specs_and_configs_can_be_pickled_and_copied(env_id: str) -> None:
+    spec = make_spec(env_id, num_envs=3, seed=[4, 2, 7], max_episode_steps=9)
+    for again in (pickle.loads(pickle.dumps(spec)), copy.deepcopy(spec), copy.copy(spec)):
+        assert again is not spec and again.id == env_id
+        assert again.config == spec.config and again.action_space == spec.action_space
+        assert again.gen_config(num_envs=5) == spec.gen_config(num_envs=5)
+    for config in (pickle.loads(pickle.dumps(spec.config)), copy.deepcopy(spec.config)):
+        assert config == spec.config and type(config) is type(spec.config)
+        assert config._replace(num_envs=4).num_envs == 4
+    script = f"import pickle; print(pickle.loads({pickle.dumps(spec)!r}))"
+    assert run(script).strip() == repr(spec)
 
 
 def test_spec_of_atari() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import namedtuple
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parallel_pool.compat.envpool_base import EnvPool
 from parallel_pool.compat.envpool_spec import bounds, field_name, nest
+from parallel_pool.compat.records import record_type
 from parallel_pool.errors import EnvError, MissingDependencyError
 
 try:
@@ -120,6 +120,8 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
     ) -> dm_env.TimeStep:
         """Resets the environments named (None: all) and returns their first time steps.
 
+        An asynchronous pool returns the first `batch_size` that are ready, `recv` the others.
+
         Args:
             env_id: shape (count,), integers.
             seed: environment i gets seed + i; or one for each named. None keeps the generators.
@@ -129,7 +131,8 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
 
         Raises:
             TypeError, ValueError: an argument is wrong.
-            StateError: the pool is asynchronous (call `async_reset`), or results are pending.
+            StateError: an environment is in flight, or an asynchronous pool would have fewer in
+                flight than a batch needs.
             EnvError: environments failed; `batch` of the error holds what would be returned.
             PoolTimeoutError: not done in time; `recv` returns the results.
         """
@@ -178,8 +181,7 @@ class Structure:
             name: of the outer type.
             tree: names to places in the sequence, or to trees of their own.
         """
-        names = [re.sub(r"\W", "_", key) for key in tree]
-        self._type = cast("Any", namedtuple)(name, names)
+        self._type = record_type(name, tuple(re.sub(r"\W", "_", key) for key in tree))
         self._parts = [
             Structure(key, part) if isinstance(part, Mapping) else part
             for key, part in tree.items()

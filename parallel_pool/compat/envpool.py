@@ -69,14 +69,20 @@ def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnv
         TypeError: an option is unknown (the message names the known ones), or of the wrong type.
         MissingDependencyError: the task or env_type needs a package that is not installed.
     """
+    choices = ", ".join(map(repr, MAKERS))
+    if not isinstance(env_type, str):
+        raise TypeError(f"env_type={env_type!r} is a {type(env_type).__name__}: give {choices}")
     if env_type not in MAKERS:
-        raise ValueError(f"env_type={env_type!r}: choose {', '.join(map(repr, MAKERS))}")
+        raise ValueError(f"env_type={env_type!r}: choose {choices}")
     pool: DMEnvPool | GymnasiumEnvPool = MAKERS[env_type](task_id, **config)
     return pool
 
 
 def make_gym(task_id: str, **config: Any) -> GymnasiumEnvPool:
     """Makes environments whose `reset` returns observations only.
+
+    In a program that has imported OpenAI's gym of before 0.26, `step` returns four results as that
+    package does: observations, rewards, dones, infos; and spaces are that package's.
 
     Args:
         task_id, config: as for `make`; with `gym_reset_return_info=True`, `reset` returns
@@ -85,11 +91,15 @@ def make_gym(task_id: str, **config: Any) -> GymnasiumEnvPool:
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
     """
+    from parallel_pool.compat import envpool_old_gym
     from parallel_pool.compat.envpool_gymnasium import GymnasiumEnvPool
 
-    config = {"gym_reset_return_info": False, **config}
-    spec, render = _split(task_id, config)
-    return GymnasiumEnvPool(spec, returns_info=spec.config.gym_reset_return_info, **render)
+    spec, render = _split(task_id, {"gym_reset_return_info": False, **config})
+    render["returns_info"] = spec.config.gym_reset_return_info
+    gym = envpool_old_gym.old_gym()
+    if gym is not None:
+        return envpool_old_gym.OldGymEnvPool(gym, spec, **render)
+    return GymnasiumEnvPool(spec, **render)
 
 
 def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parallel_pool import registry
+from parallel_pool.base_pool import seconds
 from parallel_pool.compat import envpool_actions
 from parallel_pool.compat.envpool_rows import Rows
 from parallel_pool.compat.envpool_spec import show_config, spread_seeds
@@ -132,13 +134,22 @@ class EnvPool:
         options: Mapping[str, Any] | None,
         timeout: float | None,
     ) -> Batch:
-        if self.is_async:
-            raise StateError(
-                f"reset() of an asynchronous pool (batch_size={self._pool.batch_size},"
-                f" num_envs={self._pool.num_envs}): call async_reset(), then recv()"
-            )
-        self.async_reset(env_id, seed=seed, options=options)
+        env_id, seeds, options = self._reset_arguments(env_id, seed, options)
+        timeout = seconds(timeout)
+        if timeout is None and env_id is not None and self.is_async:
+            self._check_fills_batch(np.size(env_id))
+        self._pool.send_reset(env_id, seed=seeds, options=options)
         return self._pool.recv(timeout=timeout)
+
+    def _check_fills_batch(self, count: int) -> None:
+        """Refuses a reset of so few environments that no batch would come of it."""
+        ready = self._pool.in_flight + count
+        if ready < self._pool.batch_size and not self.closed:
+            raise StateError(
+                f"reset() of {count} environments would leave {ready} in flight, a batch needs"
+                f" {self._pool.batch_size}: name more environments, or call async_reset(env_id),"
+                " send() to others, and then recv()"
+            )
 
     def _reset_arguments(
         self, env_id: Any, seed: Any, options: Mapping[str, Any] | None
@@ -168,7 +179,25 @@ class EnvPool:
             raise ValueError(f"reset_mask={mask}: give shape {shape} with at least one True")
         return np.flatnonzero(mask).astype(np.int32)
 
+    def seed(self, seed: Any = None) -> None:
+        """Changes nothing and warns, as EnvPool's does; seeds are for `make` and `reset`."""
+        warnings.warn(
+            f"seed({seed!r}) changes nothing, as in EnvPool: give the seed to make(..., seed=...),"
+            " or to reset(seed=...)",
+            stacklevel=2,
+        )
+
     # --------------------------------------------------------------------------------- else --
+
+    def xla(self) -> NoReturn:
+        """EnvPool's functions for jitted JAX programs are not there.
+
+        Raises:
+            NotImplementedError: always; it is a RuntimeError, as EnvPool's without JAX is.
+        """
+        raise NotImplementedError(
+            "xla() is not there: call step(), or send() and recv(), outside of jitted functions"
+        )
 
     def render(self, env_ids: Any = None, camera_id: int | None = None) -> Array:
         """Draws environments: uint8 (count, height, width, 3), RGB.
@@ -242,3 +271,6 @@ class EnvPool:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec.id}, {show_config(self.config)})"
+
+    # gymnasium.Env has another
+    __str__ = __repr__

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from parallel_pool.compat import sb3_refusal
+from parallel_pool.compat.after_import import after_import
 from parallel_pool.compat.envpool_base import EnvPool
 from parallel_pool.compat.envpool_rows import Step
 from parallel_pool.errors import EnvError
@@ -17,8 +20,11 @@ if TYPE_CHECKING:
     from parallel_pool.seeds import Seed
 
 
-class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
-    """Many environments behind `reset`, `step`, `send` and `recv`; a `gymnasium.vector.VectorEnv`.
+class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any]):  # type: ignore[misc]
+    """Many environments behind `reset`, `step`, `send` and `recv`.
+
+    It is a `gymnasium.vector.VectorEnv`, and, as EnvPool's pools are, a `gymnasium.Env`, so that
+    wrappers derived from `gymnasium.Wrapper` take it.
 
     A row of every array is one environment (of rewards, observations and infos per player: one
     player, see `info["players"]["env_id"]`). Spaces describe one environment. Episodes restart by
@@ -62,7 +68,9 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         self.action_space = self.single_action_space = spec.action_space
         self.is_vector_env = True
 
-    def step(self, action: Any, env_id: Any = None, *, timeout: float | None = None) -> Step:
+    def step(  # type: ignore[override]
+        self, action: Any, env_id: Any = None, *, timeout: float | None = None
+    ) -> Step:
         """Sends actions and receives the next results.
 
         Args:
@@ -126,6 +134,8 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
     ) -> Any:
         """Resets the environments named (None: all) and returns their first observations.
 
+        An asynchronous pool returns the first `batch_size` that are ready, `recv` the others.
+
         Args:
             env_id: shape (count,), integers.
             seed: environment i gets seed + i; or one for each named. None keeps the generators.
@@ -139,7 +149,8 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
 
         Raises:
             TypeError, ValueError: an argument is wrong.
-            StateError: the pool is asynchronous (call `async_reset`), or results are pending.
+            StateError: an environment is in flight, or an asynchronous pool would have fewer in
+                flight than a batch needs.
             EnvError: environments failed; `batch` of the error holds what would be returned.
             PoolTimeoutError: not done in time; `recv(reset=True)` returns the results.
         """
@@ -157,3 +168,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any]):  # type: ignore[misc]
         observation, _, _, _, info = self._rows.results(batch)
         with_info = self._returns_info if with_info is None else with_info
         return (observation, info) if with_info else observation
+
+
+# an Env of many rows would be taken for one environment
+after_import(sb3_refusal.MODULE, lambda: sb3_refusal.install(GymnasiumEnvPool))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parallel_pool import registry, seeds
 from parallel_pool.arguments import check_count, check_sizes
+from parallel_pool.compat.records import record
 from parallel_pool.pool import Pool
 
 if TYPE_CHECKING:
@@ -69,7 +69,10 @@ class EnvSpec:
         reward_threshold: the return at which the task counts as solved, None for none.
         observation_space, action_space: Gymnasium's, of one environment (of one player).
         num_players: players of one environment.
+        additional_wrappers: Gymnasium's wrappers name themselves here in the copy they show.
     """
+
+    additional_wrappers: tuple[Any, ...] = ()
 
     def __init__(
         self,
@@ -90,6 +93,7 @@ class EnvSpec:
             ValueError: a value is out of its range, or options contradict each other.
         """
         self._defaults = dict(defaults or {})
+        self._given = dict(given)
         chosen = {**COMMON, **self._defaults, **given}
         # by the names that the definition has for them: EnvPool and Gymnasium may have others
         own = registry.complete(
@@ -121,8 +125,7 @@ class EnvSpec:
             for name, value in self._core.options.items()
             if not definition.options[name].is_hidden
         }
-        names = [*common, *seen]
-        self.config: Any = cast("Any", namedtuple)("Config", names)(**common, **seen)
+        self.config: Any = record("Config", (*common, *seen), (*common.values(), *seen.values()))
         self.reward_threshold: float | None = common.get("reward_threshold")
 
     def _check_common(self, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -277,8 +280,18 @@ class EnvSpec:
             "action": _array_spec(self._action, True),
         }
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # what C made of the options stays in this process: they are checked again in another
+        return _again, (self.id, self._given), {"additional_wrappers": self.additional_wrappers}
+
     def __repr__(self) -> str:
         return f"EnvSpec({self.id}, {show_config(self.config._asdict())})"
+
+
+def _again(task_id: str, given: dict[str, Any]) -> EnvSpec:
+    from parallel_pool.compat import envpool
+
+    return envpool.make_spec(task_id, **given)
 
 
 def show_config(config: Mapping[str, Any]) -> str:
