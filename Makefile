@@ -75,6 +75,17 @@ $(VENV)/mujoco-%: | $(VENV)/.tools
 	@echo 'installing MuJoCo $* into $@'
 	@rm -rf $@.partial && $(PIP) --no-deps --target $@.partial mujoco==$* && mv $@.partial $@
 
+# The oldest NumPy, and what other Pythons on this machine need to run the wheel: for the tests.
+$(VENV)/.dev: | $(VENV)/numpy-1.26.4 $(VENV)/other-pythons
+
+$(VENV)/numpy-%: | $(VENV)/.tools
+	@echo 'installing NumPy $* into $@'
+	@rm -rf $@.partial && $(PIP) --no-deps --target $@.partial numpy==$* && mv $@.partial $@
+
+$(VENV)/other-pythons: | $(VENV)/.pip-25.1
+	@echo 'installing what other Pythons need into $@'
+	@$(RUN) .ci/other_pythons.py $@
+
 # Rivals with old packages that ours must not share. Without dependencies, because pip would put a
 # second torch of gigabytes beside them: what they import is listed.
 $(VENV)/.bench: | $(VENV)/tianshou-2.0.1 $(VENV)/pufferlib-3.0.0
