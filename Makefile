@@ -50,11 +50,22 @@ $(VENV)/.tools:
 	@$(PIP) 'setuptools >= 80' 'cffi >= 1.17' 'numpy >= 1.26'
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.dev $(VENV)/.bench: $(VENV)/.%: $(VENV)/.tools pyproject.toml
-	@echo 'installing parallel_pool[$*] into $(VENV)'
+# pyproject.toml lists both: extras are the users', groups the developers'
+$(VENV)/.demo: WANTED := --editable '.[demo]'
+$(VENV)/.dev: WANTED := --editable '.[all]' --group dev
+$(VENV)/.bench: WANTED := --editable '.[demo,mujoco,sb3]' --group bench
+
+$(VENV)/.demo $(VENV)/.dev $(VENV)/.bench: $(VENV)/.tools pyproject.toml
+	@echo "installing $(WANTED) into $(VENV)"
 	@# the engine compiles while pip downloads; pip then waits for it and reports what went wrong
-	@$(RUN) build_ffi.py >/dev/null 2>&1 & $(PIP) --no-build-isolation --editable '.[$*]' && \
+	@$(RUN) build_ffi.py >/dev/null 2>&1 & $(PIP) --no-build-isolation $(WANTED) && \
 	  wait && touch $@
+
+# Python brings a pip that does not know dependency groups.
+$(VENV)/.dev $(VENV)/.bench: | $(VENV)/.pip-25.1
+
+$(VENV)/.pip-%: | $(VENV)/.tools
+	@$(PIP) 'pip >= $*' && touch $@
 
 # The MuJoCo that EnvPool was built with, beside the newest: tests and benchmarks put this folder on
 # the path of a process. Under its name only when pip has ended well.
@@ -63,6 +74,17 @@ $(VENV)/.dev $(VENV)/.bench: | $(VENV)/mujoco-3.6.0
 $(VENV)/mujoco-%: | $(VENV)/.tools
 	@echo 'installing MuJoCo $* into $@'
 	@rm -rf $@.partial && $(PIP) --no-deps --target $@.partial mujoco==$* && mv $@.partial $@
+
+# The oldest NumPy, and what other Pythons on this machine need to run the wheel: for the tests.
+$(VENV)/.dev: | $(VENV)/numpy-1.26.4 $(VENV)/other-pythons
+
+$(VENV)/numpy-%: | $(VENV)/.tools
+	@echo 'installing NumPy $* into $@'
+	@rm -rf $@.partial && $(PIP) --no-deps --target $@.partial numpy==$* && mv $@.partial $@
+
+$(VENV)/other-pythons: | $(VENV)/.pip-25.1
+	@echo 'installing what other Pythons need into $@'
+	@$(RUN) .ci/other_pythons.py $@
 
 # Rivals with old packages that ours must not share. Without dependencies, because pip would put a
 # second torch of gigabytes beside them: what they import is listed.

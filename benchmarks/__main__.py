@@ -135,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
     except ModuleNotFoundError as error:
-        return missing(error.name or str(error), "bench")
+        return missing(error.name or str(error), "bench", "demo")
 
     names = options.scenes or NAMES
     effort = race.QUICK if options.quick else race.Effort()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from gymnasium.vector import VectorEnv
 
 import parallel_pool
 from integration import pong, ppo
-
-NUM_ENVS = 32
+from integration.agents import LEARNED, WINDOW, best
+from integration.learning import PPO_NUM_ENVS as NUM_ENVS
 
 FACES: dict[str, Callable[[], VectorEnv[Any, Any, Any]]] = {
     "make": lambda: parallel_pool.make("CartPole-v1", env_type="gymnasium", num_envs=NUM_ENVS),
@@ -27,27 +27,31 @@ FACES: dict[str, Callable[[], VectorEnv[Any, Any, Any]]] = {
 
 
 @pytest.fixture(autouse=True)
-def one_torch_thread() -> Iterator[None]:
-    """The networks are small, and sums in one order give one result."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def one_torch_thread(torch_threads: Callable[[int], None]) -> None:
+    """The networks are small."""
+    torch_threads(1)
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_cartpole_is_learned(face: str) -> None:
-    envs = FACES[face]()
-    returns = ppo.train(envs, ppo.Settings()).returns
-    envs.close()
-    # a new agent balances the pole for about 20 steps; other seeds reach 200 to 290
-    assert np.mean(returns[:NUM_ENVS]) < 50
-    assert np.mean(returns[-100:]) >= 150
+def test_cartpole_is_learned(torch_threads: Callable[[int], None]) -> None:
+    """The threshold is measured: see test_learning.py."""
+    reached = []
+    for seed, face in enumerate(FACES, 1):
+        torch_threads(seed)
+        envs = FACES[face]()
+        returns = ppo.train(envs, ppo.Settings(seed=seed)).returns
+        envs.close()
+        assert np.mean(returns[:WINDOW]) < LEARNED, face
+        reached.append(best(returns))
+    assert np.mean(reached) >= LEARNED, reached
 
 
-def test_agents_are_those_that_gymnasium_trains() -> None:
+@pytest.mark.parametrize(("seed", "threads"), [(5, 1), (6, 2)])
+def test_agents_are_those_that_gymnasium_trains(
+    seed: int, threads: int, torch_threads: Callable[[int], None]
+) -> None:
     """Same seed, same bits: after some thousand steps of learning not one weight differs."""
-    settings = ppo.Settings(total_steps=4 * NUM_ENVS * 64, seed=5)
+    torch_threads(threads)
+    settings = ppo.Settings(total_steps=4 * NUM_ENVS * 64, seed=seed)
     reference = gymnasium.make_vec("CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync")
     expected = ppo.train(reference, settings)
     reference.close()

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from parallel_pool.compat.make_vec import make_vec
     from parallel_pool.pictures import mosaic
 
+__version__ = "0.1.0"
+
 __all__ = [
     "ClosedError",
     "EnvError",

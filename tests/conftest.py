@@ -1,7 +1,10 @@
 """What holds for all tests."""
 
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +30,17 @@ def alarm() -> Iterator[None]:
     """A test that hangs fails."""
     with limited():
         yield
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An sdist of this tree, and a wheel built from nothing but that sdist."""
+    folder = tmp_path_factory.mktemp("packages")
+    root = Path(__file__).resolve().parent.parent
+    subprocess.run(
+        [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, root],
+        check=True,
+        capture_output=True,
+    )
+    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return sdist, wheel

@@ -113,19 +113,6 @@ def test_object_is_stale_when_anything_it_was_made_from_changed(tmp_path: Path) 
 # ----------------------------------------------------------------------------------- packages --
 
 
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """An sdist of this tree, and a wheel built from nothing but that sdist."""
-    folder = tmp_path_factory.mktemp("packages")
-    subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT],
-        check=True,
-        capture_output=True,
-    )
-    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
-    return sdist, wheel
-
-
 @pytest.mark.package
 def test_sdist_holds_all_of_csrc(packages: tuple[Path, Path]) -> None:
     with tarfile.open(packages[0]) as archive:

@@ -265,4 +265,4 @@ for call in (parallel_pool.make_dm, lambda id: parallel_pool.make_spec(id).actio
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("pip install parallel_pool[dm]") == 2
+    assert done.stdout.count("pip install 'parallel_pool[dm]'") == 2

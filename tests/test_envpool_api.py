@@ -886,7 +886,7 @@ try:
 except parallel_pool.MissingDependencyError as error:
     print(error)
 """
-    assert "pip install parallel_pool[atari]" in run(script)
+    assert "pip install 'parallel_pool[atari]'" in run(script)
 
 
 def test_snapshots() -> None:

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gymnasium.envs import registration
 from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry
 from parallel_pool.arguments import MAX_ENVS, check_count, check_limit, check_memory
-from parallel_pool.compat import ale_ids, env_specs, fusion, notices, renderer
+from parallel_pool.compat import ale_ids, dependencies, env_specs, fusion, notices, renderer
 from parallel_pool.compat.fusion import Chain, Refusal
 from parallel_pool.compat.python_env import PythonEnv
 from parallel_pool.compat.vector_options import DEFAULTS
@@ -189,7 +188,7 @@ def _constructor_options(spec: EnvSpec) -> set[str]:
     creator: Any = spec.entry_point
     try:
         if isinstance(creator, str):
-            creator = registration.load_env_creator(creator)
+            creator = dependencies.load_creator(creator)
         return _named(creator)
     except (ImportError, AttributeError, TypeError, ValueError):
         return set()

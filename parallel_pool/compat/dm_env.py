@@ -18,7 +18,7 @@ try:
     from dm_env import specs
 except ImportError as error:
     raise MissingDependencyError(
-        "dm_env time steps need dm-env: pip install parallel_pool[dm]"
+        "dm_env time steps need dm-env: pip install 'parallel_pool[dm]'"
     ) from error
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from gymnasium.error import UnregisteredEnv
 
 from parallel_pool import registry
 from parallel_pool.arguments import check_limit
-from parallel_pool.compat import ale_ids, renderer
+from parallel_pool.compat import ale_ids, dependencies, renderer
 from parallel_pool.compat.gymnasium_hook import ENTRY_POINT, MODE, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.specs import Definition
@@ -146,6 +146,6 @@ def time_limit(given: int | None, own: int | None) -> int:
 def metadata(definition: Definition, reference: EnvSpec | None) -> dict[str, Any]:
     """Returns a copy of the reference's metadata, or for our own environments what they can do."""
     if reference is not None and isinstance(reference.entry_point, str):
-        creator: Any = registration.load_env_creator(reference.entry_point)
+        creator = dependencies.load_creator(reference.entry_point)
         return copy.deepcopy(dict(creator.metadata))
     return {"render_modes": renderer.modes(definition, None)}

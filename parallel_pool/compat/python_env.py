@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+from parallel_pool.compat import dependencies
+
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
@@ -21,7 +23,8 @@ class PythonEnv:
     wrappers: tuple[Callable[[Any], Any], ...]
 
     def __call__(self) -> Any:
-        env: Any = gymnasium.make(self.spec, **self.kwargs)
+        with dependencies.explained(self.spec.entry_point):
+            env: Any = gymnasium.make(self.spec, **self.kwargs)
         for wrapper in self.wrappers:
             env = wrapper(env)
         return env

@@ -12,6 +12,7 @@ from gymnasium.error import DependencyNotInstalled
 
 from parallel_pool import registry
 from parallel_pool.buffers import Array
+from parallel_pool.compat import dependencies
 from parallel_pool.errors import MissingDependencyError, StateError
 from parallel_pool.pool import Pool
 from parallel_pool.specs import Definition
@@ -68,7 +69,7 @@ class ReferencePainter:
             return self._env.render()
         except DependencyNotInstalled as error:
             raise MissingDependencyError(
-                'drawing needs pygame: pip install "gymnasium[classic-control]"'
+                f"drawing needs pygame, which is not installed: {dependencies.install('render')}"
             ) from error
 
     def _state(self, env_id: int) -> Array:

@@ -14,7 +14,7 @@ from parallel_pool.errors import MissingDependencyError, UnprovenError
 if TYPE_CHECKING:
     from parallel_pool.specs import Definition
 
-INSTALL = "pip install parallel_pool[atari]"
+INSTALL = "pip install 'parallel_pool[atari]'"
 
 # bytes of cartridges, as C knows them: some have a chip of their own, with more or less of a dump
 SIZES = frozenset({2048, 4096, 8192, 16384, *range(10240, 10497)})

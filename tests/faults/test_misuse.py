@@ -740,7 +740,7 @@ def test_ale_py_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         patch.setattr(importlib.util, "find_spec", lambda name: None)
         with pytest.raises(MissingDependencyError, match="ale-py, which is not inst") as caught:
             Pool("Pong-v5")
-        assert "pip install parallel_pool[atari]" in str(caught.value)
+        assert "pip install 'parallel_pool[atari]'" in str(caught.value)
         assert isinstance(caught.value, ImportError) and isinstance(caught.value, PoolError)
         # what needs no ROM is not bothered
         Pool("CartPole-v1").close()
@@ -758,7 +758,7 @@ def test_rom_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         with pytest.raises(MissingDependencyError, match="ROM of pong can't be read") as caught:
             Pool("Pong-v5")
         assert str(tmp_path) in str(caught.value)
-        assert "pip install parallel_pool[atari]" in str(caught.value)
+        assert "pip install 'parallel_pool[atari]'" in str(caught.value)
         (tmp_path / "roms").mkdir()
         (tmp_path / "roms" / "pong.bin").write_bytes(b"not a ROM")
         damaged = "pong in .* is damaged: it has 9 bytes, as no cartridge has: pip install --force"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import mmap
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -211,7 +212,7 @@ def test_errors_without_end_cost_no_memory(folder: Path) -> None:
 
 
 def resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 # ---------------------------------------------------------------------------------------- files --

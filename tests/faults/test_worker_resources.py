@@ -509,10 +509,10 @@ print("end")
 def test_no_address_space(program: Start) -> None:
     """Neither in the creator nor in a worker."""
     script = """
-import resource
+import mmap, resource
 hard = resource.getrlimit(resource.RLIMIT_AS)[1]
 def limit():
-    used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * 4096
+    used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
     resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), hard))
 
 class Limiting(Env):

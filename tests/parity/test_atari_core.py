@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import platform
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -63,8 +64,24 @@ def test_builds_are_identical(library: core.Library, build: str) -> None:
         assert build != "base"
         flags = Path("/proc/cpuinfo")
         known = flags.exists() and platform.machine() == "x86_64"
-        wanted = {"v3": "avx2", "v4": "avx512bw"}[build]
-        assert not known or wanted not in flags.read_text().split()
+        # /proc/cpuinfo calls BMI bmi1, and does not name LZCNT
+        wanted = compiled_for(build) - {"bmi", "lzcnt"}
+        assert not known or not wanted <= set(flags.read_text().split())
+
+
+def compiled_for(build: str) -> set[str]:
+    """The processor's features that a build makes use of."""
+    source = (core.ROOT / f"csrc/envs/atari/tia_{build}.c").read_text()
+    (found,) = re.findall(r'#pragma GCC target\("(.*)"\)', source)
+    return set(found.split(","))
+
+
+def test_builds_run_only_where_all_they_need_is_there() -> None:
+    """A processor that lacks one of the features ends the interpreter."""
+    source = (core.ROOT / "csrc/envs/atari/cartridge.c").read_text()
+    asked = set(re.findall(r'__builtin_cpu_supports\("(\w+)"\)', source))
+    # what compilers can't ask for comes with BMI
+    assert asked == (compiled_for("v3") | compiled_for("v4")) - {"lzcnt"}
 
 
 def test_comparison_can_fail(library: core.Library, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -363,7 +363,7 @@ def test_the_seed_that_means_the_clock() -> None:
 def test_ale_py_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     atari.read_rom.cache_clear()
-    with pytest.raises(MissingDependencyError, match=r"pip install parallel_pool\[atari\]"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'parallel_pool\[atari\]'"):
         make("Pong-v5")
 
 

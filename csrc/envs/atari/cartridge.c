@@ -82,15 +82,19 @@ static const build builds[] = {
 };
 enum { BUILD_COUNT = sizeof builds / sizeof builds[0] };
 
+// Whatever a build is compiled for is asked for: a virtual machine may hide any of it. Not all
+// compilers can ask for LZCNT, which every processor with BMI has.
 static bool processor_can_run(const build *b) {
 #ifdef PP_BUILDS_X86
+  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+            __builtin_cpu_supports("fma");
   if (strcmp(b->name, "v4") == 0) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("bmi2");
+    return v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
   }
   if (strcmp(b->name, "v3") == 0) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    return v3;
   }
 #endif
   return strcmp(b->name, "base") == 0;

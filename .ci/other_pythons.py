@@ -1,0 +1,70 @@
+"""Installs what other Pythons need to run the wheel: the tests have no network.
+
+python .ci/other_pythons.py FOLDER    makes FOLDER/3.12, FOLDER/3.13, where there is such a Python
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+VERSIONS = ("3.12", "3.13")
+PACKAGES = ("cffi >= 1.17", "cloudpickle >= 1.2", "gymnasium >= 1.1", "numpy >= 1.26")
+
+
+def candidates(version: str) -> Iterator[Path]:
+    """Where such an interpreter may be: on the PATH, or among pyenv's."""
+    found = shutil.which(f"python{version}")
+    if found:
+        yield Path(found)
+    # the folder of this interpreter's own siblings, if pyenv made it
+    roots = [Path(sys.base_prefix).parent, Path.home() / ".pyenv" / "versions"]
+    if "PYENV_ROOT" in os.environ:
+        roots.append(Path(os.environ["PYENV_ROOT"]) / "versions")
+    for root in roots:
+        for folder in sorted(root.glob(f"{version}.*"), reverse=True):
+            yield folder / "bin" / "python"
+
+
+def find(version: str) -> Path | None:
+    """Returns an interpreter of a version, if there is one that runs."""
+    script = "import sys; print('%d.%d' % sys.version_info[:2])"
+    for python in candidates(version):
+        try:
+            # pyenv's shims are on the PATH for versions that are not chosen, and refuse
+            done = subprocess.run(
+                [python, "-c", script], capture_output=True, text=True, check=False
+            )
+        except OSError:
+            continue
+        if done.stdout.strip() == version:
+            return python
+    return None
+
+
+def main(folder: Path) -> None:
+    """Installs for each version that is found."""
+    partial = folder.with_name(f"{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    for version in VERSIONS:
+        python = find(version)
+        if python is None:
+            print(f"no Python {version} was found: tests that need it are skipped")
+            continue
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+        options = ["--disable-pip-version-check", "--no-compile", "--only-binary", ":all:"]
+        options.append("--root-user-action=ignore")
+        target = ["--target", partial / version]
+        subprocess.run([*pip, *options, *target, *PACKAGES], check=True)
+    # under its name only when all has ended well
+    shutil.rmtree(folder, ignore_errors=True)
+    partial.rename(folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

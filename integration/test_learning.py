@@ -1,0 +1,57 @@
+"""The threshold of the training tests against what 20 seeds gave: results/learning.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration import learning
+from integration.agents import LEARNED, WINDOW, best
+
+
+@pytest.fixture(scope="module")
+def result() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(learning.RESULT.read_text())
+    return found
+
+
+def test_measured_is_what_tests_train(result: dict[str, Any]) -> None:
+    assert result["setting"] == learning.setting(), "run python -m integration.learning"
+
+
+@pytest.mark.parametrize("threads", learning.THREADS)
+@pytest.mark.parametrize("agent", learning.AGENTS)
+def test_every_seed_stays_far_from_the_threshold(
+    agent: str, threads: int, result: dict[str, Any]
+) -> None:
+    runs = [run for run in result["runs"] if (run["agent"], run["threads"]) == (agent, threads)]
+    assert {run["seed"] for run in runs} >= set(range(1, learning.SEEDS + 1))
+    assert min(run["best"] for run in runs) >= LEARNED * learning.MARGIN
+    assert max(run["start"] for run in runs) <= LEARNED / learning.MARGIN
+
+
+def test_best_is_that_of_a_window() -> None:
+    high, low = [100.0] * WINDOW, [20.0] * WINDOW
+    assert best(low) == 20
+    # forgotten again, and never held for long enough
+    assert best([*low, *high, *low]) == 100
+    assert best([*low, *high[::2], *low]) == 60
+
+
+def test_measurement_goes_on_where_it_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = [
+        {"agent": agent, "seed": 1, "threads": threads, "start": 20.0, "best": 100.0}
+        for agent in learning.AGENTS
+        for threads in learning.THREADS
+    ]
+    file = tmp_path / "learning.json"
+    learning.write(made[::-1], file)
+    assert json.loads(file.read_text())["runs"] == made
+    # nothing is missing
+    learning.main(["--seeds", "1", "--out", str(file)])
+    assert "DQN        2 runs: start  20 to  20, best  100 to  100" in capsys.readouterr().out

@@ -1,0 +1,108 @@
+"""Virtual environments that hold a wheel, what it declares that it needs, and nothing else.
+
+They are what `pip install 'parallel_pool[extra]'` makes, without a network: packages are linked
+from this interpreter's own environment. What is not declared is not there, and can't be imported.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from email.message import Message
+from functools import cache
+from importlib.metadata import Distribution, distribution, distributions
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+SITE = Path(sysconfig.get_path("purelib"))
+
+
+def wanted(requirements: Iterable[str], extras: Iterable[str]) -> Iterator[Requirement]:
+    """The requirements that hold here, with these extras."""
+    environments = [{"extra": extra} for extra in ("", *extras)]
+    for requirement in map(Requirement, requirements):
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate(environment) for environment in environments):
+            yield requirement
+
+
+def closure(metadata: Message, extras: Iterable[str]) -> dict[str, Distribution]:
+    """All distributions that a wheel with these extras brings, by name.
+
+    Its own extras may name each other, and so do those of what it needs.
+    """
+    own = canonicalize_name(metadata["Name"])
+    lists: dict[str, list[str]] = {own: metadata.get_all("Requires-Dist", [])}
+    found: dict[str, Distribution] = {}
+    seen: set[tuple[str, frozenset[str]]] = set()
+    open_ = [(own, frozenset(extras))]
+    while open_:
+        name, its_extras = open_.pop()
+        if (name, its_extras) in seen:
+            continue
+        seen.add((name, its_extras))
+        for requirement in wanted(lists[name], its_extras):
+            needed = canonicalize_name(requirement.name)
+            if needed != own and needed not in found:
+                found[needed] = distribution(needed)
+                lists[needed] = found[needed].requires or []
+            if needed != own:
+                version = found[needed].version
+                assert requirement.specifier.contains(version, prereleases=True), requirement
+            open_.append((needed, frozenset(requirement.extras)))
+    return found
+
+
+def parts(found: Distribution) -> set[tuple[str, ...]]:
+    """The files of a distribution, by the parts of their paths; without scripts."""
+    paths = (path.parts for path in found.files or ())
+    return {path for path in paths if path[0] not in ("..", "__pycache__")}
+
+
+@cache
+def owners() -> Counter[str]:
+    """How many installed distributions have something in each folder of site-packages."""
+    return Counter(name for each in distributions() for name in {path[0] for path in parts(each)})
+
+
+def link(found: Distribution, site: Path) -> None:
+    """Puts a distribution into another site-packages."""
+    for path in parts(found):
+        # a folder that several share is linked file by file
+        shared = len(path) > 1 and owners()[path[0]] > 1
+        there = site.joinpath(*path) if shared else site / path[0]
+        if not there.is_symlink():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.symlink_to(Path(str(found.locate_file(""))).joinpath(there.relative_to(site)))
+
+
+def bare(folder: Path, wheel: Path) -> tuple[Path, Path]:
+    """Makes an environment with a wheel alone; returns its Python and its site-packages."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--quiet", wheel], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    return python, site
+
+
+def clean(folder: Path, wheel: Path, metadata: Message, extras: Iterable[str]) -> Path:
+    """Makes an environment as pip would with these extras; returns its Python."""
+    python, site = bare(folder, wheel)
+    for each in closure(metadata, extras).values():
+        link(each, site)
+    return python
+
+
+def run(python: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Runs that Python, which sees nothing of this one."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return subprocess.run(
+        [python, *arguments], cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
