@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from parallel_pool._core import CData
-    from parallel_pool.base_pool import Batch, Views
+    from parallel_pool.base_pool import Views
     from parallel_pool.buffers import Array
+    from parallel_pool.named_batch import NamedBatch
 
 # what one configuration of C can hold; larger spaces travel as objects
 MAX_LEAVES = 32
@@ -384,7 +385,7 @@ class ProcessPool(BasePool):
         seed: seeds.Seed = None,
         options: Any = None,
         timeout: float | None = None,
-    ) -> Batch:
+    ) -> NamedBatch:
         """Resets the environments named (None: all) and receives; see `send_reset` and `recv`."""
         self.send_reset(env_ids, seed=seed, options=options)
         return self.recv(timeout=timeout)
