@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._include import get_include
@@ -18,6 +19,7 @@ from parallel_pool.errors import (
     UnprovenError,
     WorkerError,
 )
+from parallel_pool.named_batch import NamedBatch
 from parallel_pool.pool import Pool
 from parallel_pool.registry import load
 
@@ -31,19 +33,28 @@ if TYPE_CHECKING:
         make_spec,
         register,
     )
+    from parallel_pool.compat.gymnasium import PoolVectorEnv
     from parallel_pool.compat.make_vec import make_vec
+    from parallel_pool.compat.pettingzoo import PoolParallelEnv
+    from parallel_pool.compat.sb3 import PoolVecEnv as PoolVecEnv
     from parallel_pool.pictures import mosaic
+    from parallel_pool.workers.process_pool import ProcessPool
 
 __version__ = "0.1.0"
 
+# without PoolVecEnv, which needs a package that `import *` must not fail for
 __all__ = [
     "ClosedError",
     "EnvError",
     "ForkedError",
     "MissingDependencyError",
+    "NamedBatch",
     "Pool",
     "PoolError",
+    "PoolParallelEnv",
     "PoolTimeoutError",
+    "PoolVectorEnv",
+    "ProcessPool",
     "StateError",
     "UnprovenError",
     "WorkerError",
@@ -62,6 +73,10 @@ __all__ = [
 
 # Names whose modules are loaded at first use, which keeps importing this light.
 _LAZY = {
+    "PoolParallelEnv": "parallel_pool.compat.pettingzoo",
+    "PoolVecEnv": "parallel_pool.compat.sb3",
+    "PoolVectorEnv": "parallel_pool.compat.gymnasium",
+    "ProcessPool": "parallel_pool.workers.process_pool",
     "list_all_envs": "parallel_pool.compat.envpool",
     "make": "parallel_pool.compat.envpool",
     "make_dm": "parallel_pool.compat.envpool",
@@ -82,6 +97,14 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """Lists the public names, loaded or not; PoolVecEnv only where there is what it needs."""
+    found = {*__all__, *(name for name in globals() if name.startswith("__"))}
+    if find_spec("stable_baselines3"):
+        found.add("PoolVecEnv")
+    return sorted(found)
 
 
 # gymnasium.make_vec(..., vectorization_mode="parallel_pool"), now or once Gymnasium is imported

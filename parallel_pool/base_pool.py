@@ -15,6 +15,7 @@ from parallel_pool._native import ffi, lib, new_error, raise_error, text
 from parallel_pool.arguments import shown, whole
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
+from parallel_pool.named_batch import NamedBatch, field_names, shower
 
 if TYPE_CHECKING:
     from typing import NoReturn, Protocol, Self
@@ -56,8 +57,8 @@ def show_all(views: Views) -> Batch:
 
 
 def show_batch(show: Callable[[Views], Any], batch: Batch) -> Any:
-    """The same for arrays that are made already."""
-    return batch if show is show_all else show([array.view for array in batch])
+    """What `show` makes of arrays that are made already."""
+    return show([array.view for array in batch])
 
 
 # whose turn it is to receive: nobody's; a thread's; nobody's, and an exception may have come
@@ -166,10 +167,13 @@ class BasePool:
         for memory in self._ring.fill():
             self._check(lib.pp_pool_offer(handle, memory, self._error))
         self.columns: tuple[Column, ...] = read_columns(handle, types)
+        self._show = shower(field_names(self.columns))
 
     # ------------------------------------------------------------------------------ stepping --
 
-    def step(self, actions: Any, env_ids: Any = None, *, timeout: float | None = None) -> Batch:
+    def step(
+        self, actions: Any, env_ids: Any = None, *, timeout: float | None = None
+    ) -> NamedBatch:
         """Sends actions and receives the next batch.
 
         Args:
@@ -179,7 +183,7 @@ class BasePool:
             timeout: seconds.
 
         Returns:
-            The arrays of `columns`, rows first.
+            The arrays of `columns`, rows first: a named tuple, see `NamedBatch`.
 
         Raises:
             TypeError, ValueError: actions or env_ids are wrong; nothing was sent.
@@ -187,7 +191,7 @@ class BasePool:
             EnvError: environments failed.
             PoolTimeoutError: not done in time; `recv` returns the results.
         """
-        batch: Batch = self.step_shown(show_all, actions, env_ids, timeout)
+        batch: NamedBatch = self.step_shown(self._show, actions, env_ids, timeout)
         return batch
 
     def step_shown(
@@ -208,7 +212,7 @@ class BasePool:
         data, code = self._reader.read(actions, count)
         turn = self._turn
         if turn == BUSY or timeout is not None:
-            return show_batch(show, self._step_within(ids, count, data, code, timeout))
+            return self._dress(show, self._step_within(ids, count, data, code, timeout))
         self._turn = BUSY
         try:
             if turn == UNSETTLED:
@@ -216,7 +220,7 @@ class BasePool:
                 lost = self._taken()
                 if lost:
                     self._check(step_send(self._handle, ids, count, data, code, self._error))
-                    return show_batch(show, self._deliver(lost))
+                    return self._dress(show, self._deliver(lost))
             ring = self._ring
             rows = step(self._handle, ids, count, data, code, ring.fresh, self._error)
             if rows == self.batch_size:
@@ -224,7 +228,7 @@ class BasePool:
                 ring.swap()
                 self._turn = IDLE
                 return result
-            return show_batch(show, self._wait(rows, None))
+            return self._dress(show, self._wait(rows, None))
         finally:
             if self._turn == BUSY:
                 self._turn = UNSETTLED
@@ -246,7 +250,7 @@ class BasePool:
         if status < 0:
             raise_error(status, error)
 
-    def recv(self, *, timeout: float | None = None) -> Batch:
+    def recv(self, *, timeout: float | None = None) -> NamedBatch:
         """Returns the next batch: all that is in flight, or (asynchronous) the first to finish.
 
         With a timeout (seconds) it also waits for what another thread is going to send.
@@ -256,7 +260,7 @@ class BasePool:
             EnvError: environments failed.
             PoolTimeoutError: nothing came in time.
         """
-        batch: Batch = self.recv_shown(show_all, timeout)
+        batch: NamedBatch = self.recv_shown(self._show, timeout)
         return batch
 
     def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
@@ -270,9 +274,9 @@ class BasePool:
         try:
             lost = self._taken() if turn == UNSETTLED else 0
             if lost:
-                return show_batch(show, self._deliver(lost))
+                return self._dress(show, self._deliver(lost))
             if timeout is not None:
-                return show_batch(show, self._wait(0, timeout))
+                return self._dress(show, self._wait(0, timeout))
             ring = self._ring
             rows = receive(self._handle, ring.fresh, -1, self._error)
             if rows == self.batch_size:
@@ -280,7 +284,7 @@ class BasePool:
                 ring.swap()
                 self._turn = IDLE
                 return result
-            return show_batch(show, self._wait(rows, None))
+            return self._dress(show, self._wait(rows, None))
         finally:
             if self._turn == BUSY:
                 self._turn = UNSETTLED
@@ -388,7 +392,7 @@ class BasePool:
 
     def _step_within(
         self, ids: CData, count: int, data: CData, code: int, timeout: float | None
-    ) -> Batch:
+    ) -> NamedBatch:
         """A step with a timeout, or one that finds another thread receiving."""
         timeout = seconds(timeout)
         if self._turn == BUSY:
@@ -446,7 +450,7 @@ class BasePool:
                 " it again"
             )
 
-    def _wait(self, rows: int, timeout: float | None) -> Batch:
+    def _wait(self, rows: int, timeout: float | None) -> NamedBatch:
         """Receives until a batch is there, an error, or the time is over; in the thread's turn."""
         end = None if timeout is None else time.monotonic() + timeout
         while rows == 0:
@@ -468,7 +472,7 @@ class BasePool:
     def _note_unsettled(self) -> None:
         """Called when an exception leaves a wait that has not come to its end."""
 
-    def _deliver(self, rows: int) -> Batch:
+    def _deliver(self, rows: int) -> NamedBatch:
         """What a receive came to, as the user sees it."""
         if rows > 0:
             return self._result(rows)
@@ -476,16 +480,16 @@ class BasePool:
             self._raise_failed()
         raise_error(rows, self._error)
 
-    def _result(self, rows: int) -> Batch:
+    def _result(self, rows: int) -> NamedBatch:
         ring = self._ring
-        taken = ring.oldest
-        if rows == self.batch_size:
-            batch = tuple([view() for view in taken.views])
-        else:
-            batch = tuple([array[:rows] for array in taken.arrays])
+        batch = self._show([array[:rows].view for array in ring.oldest.arrays])
         ring.swap()
         self._turn = IDLE
         return batch
+
+    def _dress(self, show: Callable[[Views], Any], batch: NamedBatch) -> Any:
+        """What `show` makes of a batch."""
+        return batch if show is self._show else show_batch(show, batch)
 
     def _failed(self) -> tuple[list[int], int]:
         """The environments that failed in the batch that C gave last, and all its rows."""

@@ -26,6 +26,7 @@ from parallel_pool.base_pool import (
 )
 from parallel_pool.buffers import Array
 from parallel_pool.errors import StateError
+from parallel_pool.named_batch import NamedBatch, batch_class, field_names
 from parallel_pool.specs import Definition, Values
 
 # Batch, Views, show_all and the checks are others', for the faces
@@ -65,7 +66,7 @@ class Pool(BasePool):
         columns: the arrays of a result, in order: the environment's fields (observations, then
             infos); "reward", "terminated", "truncated", "env_id", "elapsed_step"; the extras asked
             for; and with autoreset="same_step" the fields again with `is_final`, valid in rows with
-            terminated or truncated.
+            terminated or truncated. A result is a named tuple of them, a `NamedBatch`.
         num_envs, batch_size, num_threads: as given or chosen.
         is_async: whether batch_size < num_envs.
         closed: whether `close` was called.
@@ -222,7 +223,7 @@ class Pool(BasePool):
         seed: seeds.Seed = None,
         options: Mapping[str, Any] | None = None,
         timeout: float | None = None,
-    ) -> Batch:
+    ) -> NamedBatch:
         """Resets the environments named (None: all) and receives; see `send_reset` and `recv`."""
         # before anything is sent
         timeout = seconds(timeout)
@@ -285,12 +286,12 @@ class Pool(BasePool):
 
     # ----------------------------------------------------------------------------- questions --
 
-    def observe(self, env_ids: Any = None) -> Batch:
+    def observe(self, env_ids: Any = None) -> NamedBatch:
         """Returns what the environments named (None: all) show now, after `set_state` too.
 
         Returns:
-            The observations' arrays in the order of `spec.observations`, (count, *shape) each; they
-            share no memory with anything.
+            The observations' arrays in the order of `spec.observations`, (count, *shape) each, by
+            the names they have in batches; they share no memory with anything.
 
         Raises:
             StateError: an environment is in flight, or was never reset.
@@ -304,7 +305,7 @@ class Pool(BasePool):
             for column, array in zip(seen, arrays, strict=True):
                 rows[column.field] = ffi.from_buffer(array) + i * array[0].nbytes
             check(lib.pp_pool_observe(self._handle, env_id, rows, own_error.raw))
-        return arrays
+        return batch_class(field_names(seen))._make(arrays)
 
     def render(self, env_ids: Any = None) -> Array:
         """Draws the environments named (None: all): uint8 (count, height, width, 3), RGB.

@@ -197,7 +197,7 @@ def test_nothing_imports_the_command_line(path: Path) -> None:
 
 def test_turns_know_no_kind_of_pool() -> None:
     """Pools of threads and of processes stand on base_pool, which knows C, batches and errors."""
-    known = {"_native", "arguments", "buffers", "errors"}
+    known = {"_native", "arguments", "buffers", "errors", "named_batch"}
     prefix = "parallel_pool."
     names = [name for name in imports(PACKAGE / "base_pool.py") if name.startswith(prefix)]
     assert {name.split(".")[1] for name in names} == known

@@ -17,6 +17,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.classic_control import CartPoleEnv
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Dict, Discrete
 from stable_baselines3.common.env_util import make_vec_env
@@ -44,6 +45,14 @@ MUJOCO = [
     for id, found in registry.builtin().items()
     if found.family == "mujoco" and found.reference.startswith("gymnasium")
 ]
+
+
+# of an environment in a wrapper
+CLIPPED = gymnasium.wrappers.ClipReward(gymnasium.make("CartPole-v1"), 0, 0.5).spec
+
+
+class Custom(CartPoleEnv):
+    """Is registered by an id that has a native environment, and is not that."""
 
 
 @pytest.fixture(autouse=True)
@@ -211,19 +220,62 @@ def test_options_of_each_environment() -> None:
 
 def test_wrong_options_name_what_they_are() -> None:
     with made("CartPole-v1", 2) as env:
-        env.set_options([{}])
-        with pytest.raises(ValueError, match="options for 1 of 2 environments"):
-            env.reset()
         env.set_options({"colour": 3})
         with pytest.raises(TypeError, match="no option colour"):
             env.reset()
         # nothing was reset, and a step would not know from where
         with pytest.raises(ResetNeeded):
             env.step([0, 0])
-        env.set_options()
-        env.seed(-1)
-        with pytest.raises(ValueError, match="seed=-1"):
-            env.reset()
+
+
+@pytest.mark.parametrize("env", ["CartPole-v1", [CartPoleEnv] * 3], ids=["native", "process"])
+def test_misuse_is_named_and_changes_nothing(env: Any) -> None:
+    """Each with its cause, the value and a cure; the seeds and options set before hold."""
+    size = {"n_envs": 3} if isinstance(env, str) else {"num_workers": 1}
+    twin = PoolVecEnv("CartPole-v1", 3)
+    with made(env, **size) as env:
+        for each in (env, twin):
+            each.seed(5)
+            each.set_options({"low": -0.2, "high": 0.2})
+        for call, error, message in [
+            (
+                lambda: env.seed([1, 2, 3]),
+                TypeError,
+                r"seed=\[1, 2, 3\] is a list: give one integer",
+            ),
+            (lambda: env.seed(np.arange(3)), TypeError, "is a ndarray: give one integer"),
+            (lambda: env.seed("a"), TypeError, "seed='a' is a str: give an integer"),
+            (lambda: env.seed(1.5), TypeError, "seed=1.5 is a float: give an integer"),
+            (lambda: env.seed(True), TypeError, "seed=True is a bool: give an integer"),
+            (lambda: env.seed(-2), ValueError, "seed=-2: choose 0 or more"),
+            (lambda: env.set_options(3), TypeError, "options=3 is a int: give a dict, or a list"),
+            (lambda: env.set_options("abc"), TypeError, "options='abc' is a str: give a dict"),
+            (lambda: env.set_options([{}]), ValueError, "options for 1 of 3 environments: give"),
+            (lambda: env.set_options([{}, 1, {}]), TypeError, r"options\[1\]=1 is a int: give a"),
+            (lambda: env.get_attr("spec", 3), IndexError, "indices=3: choose 0 to 2, a list of"),
+            (lambda: env.get_attr("spec", [-4]), IndexError, r"indices=\[-4\]: choose 0 to 2"),
+            (lambda: env.env_method("render", indices="a"), TypeError, "indices='a': choose 0 to"),
+            (lambda: env.env_method("render", indices=1.0), TypeError, "indices=1.0: choose 0 to"),
+            (lambda: env.set_attr("x", 1, [[0]]), TypeError, r"indices=\[\[0\]\]: choose 0 to 2"),
+            (lambda: env.get_attr("spec", [True, False, True]), TypeError, "choose 0 to 2, a list"),
+            (lambda: env.env_is_wrapped("Monitor"), TypeError, "give a class, such as Monitor"),
+        ]:
+            with pytest.raises(error, match=message):
+                call()
+        assert len(env.get_attr("metadata", np.int64(1))) == 1
+        assert_same(env.reset(), twin.reset(), "nothing changed")
+        with pytest.raises(StateError, match="send first") as caught:
+            env.step_wait()
+        assert caught.value.__notes__ == ["No step is under way: call step_async(actions) first."]
+        twin.close()
+
+
+def test_wrong_seeds_at_the_beginning() -> None:
+    for seed, error in (([1, 2], TypeError), (-1, ValueError), ("x", TypeError)):
+        with pytest.raises(error, match="seed="):
+            PoolVecEnv("CartPole-v1", 2, seed=seed)  # type: ignore[arg-type]
+    with made("CartPole-v1", 2, seed=np.int64(3)) as env:
+        assert env.reset().shape == (2, 4)
 
 
 # --------------------------------------------------------------------- infos and observations --
@@ -506,7 +558,11 @@ def test_specs_are_taken() -> None:
 @pytest.mark.parametrize(
     ("env", "kwargs", "error", "message"),
     [
-        ("FrozenLake-v1", {}, ValueError, r"no native environment.*make\('FrozenLake-v1'\)\] \* n"),
+        ("FrozenLake-v1", {"num_threads": 2}, TypeError, "num_threads=2 .*no native.*num_workers"),
+        ("FrozenLake-v1", {"thread_affinity_offset": 0}, TypeError, "stepped by processes"),
+        ("FrozenLake-v1", {"n_envs": 0}, ValueError, "n_envs=0: choose 1 or more"),
+        ("FrozenLake-v1", {"n_envs": 10**9}, ValueError, "n_envs=1000000000: choose 1 to"),
+        ("FrozenLake-v1", {"nonsense": 1}, TypeError, "unexpected keyword argument 'nonsense'"),
         ("NoSuchThing-v0", {}, gymnasium.error.UnregisteredEnv, "NoSuchThing"),
         ("test/Duel-v0", {}, ValueError, "2 players.*one reward"),
         ("CartPole-v1", {"gravity": 3}, TypeError, "no option gravity: it has"),
@@ -536,13 +592,30 @@ def test_specs_of_vector_environments_are_refused() -> None:
     envs.close()
 
 
-def test_specs_with_wrappers_are_refused() -> None:
-    env = gymnasium.wrappers.ClipReward(gymnasium.make("CartPole-v1"), -1, 1)
-    with pytest.raises(ValueError, match=r"adds .*ClipReward.*wrap the vector environment"):
-        PoolVecEnv(env.spec)
-    with pytest.raises(ValueError, match="does not replace"):
-        spec = gymnasium.spec("CartPole-v1")
-        PoolVecEnv(replace(spec, entry_point="mine.module:Env"))
+@pytest.mark.parametrize(
+    ("env", "kwargs", "reason"),
+    [
+        ("FrozenLake-v1", {"map_name": "8x8"}, "FrozenLake-v1 has no native environment"),
+        ("FrozenLake-v1", {"max_episode_steps": 3}, "no native"),
+        ("gymnasium.envs.toy_text:Taxi-v4", {}, "Taxi-v4 has no native"),
+        (gymnasium.spec("CliffWalking-v1"), {}, "no native"),
+        (CLIPPED, {}, "ClipReward"),
+        (replace(gymnasium.spec("CartPole-v1"), entry_point=Custom), {}, "does not replace"),
+    ],
+    ids=["option", "limit", "module", "spec", "wrapper", "entry_point"],
+)
+def test_what_is_not_native_runs_in_worker_processes(env: Any, kwargs: Any, reason: str) -> None:
+    theirs = DummyVecEnv([lambda: gymnasium.make(env, **kwargs)] * 3)
+    with made(env, 3, num_workers=1, **kwargs) as ours:
+        assert ours.backend == "process"
+        assert reason in ours.backend_reason
+        for each in (theirs, ours):
+            each.seed(4)
+        assert_same_reset(ours, theirs, "reset")
+        for step, actions in enumerate(make_actions(theirs.action_space, 3, 12)):
+            assert_same_step(ours, theirs, actions, f"step {step}")
+    with made("CartPole-v1") as ours:
+        assert (ours.backend, ours.backend_reason) == ("native", "CartPole-v1 is native")
 
 
 WITHOUT = """

@@ -249,7 +249,7 @@ def make_processes(
         if options.get("max_episode_steps") is not None:
             options["max_episode_steps"] = check_limit(options["max_episode_steps"])
         wrappers = wrappers if choice.wrappers is None else choice.wrappers
-        env = kind([_python_env(choice, options, wrappers)] * count, **vector)
+        env = kind([python_env(choice, options, wrappers)] * count, **vector)
         shown = {name: everything[name] for name in everything if name in taken | {"backend"}}
         env.spec = env_specs.describe(choice.spec, count, options, shown, wrappers)
     env.backend, env.backend_reason = PROCESS, choice.reason
@@ -277,7 +277,17 @@ def _counted(
     return env_fns
 
 
-def _python_env(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> PythonEnv:
+def python_env(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> PythonEnv:
+    """Returns a function that makes one environment of a choice of processes by its spec.
+
+    Args:
+        choice: with a spec.
+        options: of `gymnasium.make`.
+        wrappers: to put around it, the innermost first.
+
+    Raises:
+        ValueError: there is no Python environment to make.
+    """
     assert choice.spec is not None
     spec = copy.deepcopy(choice.spec)
     spec.kwargs = {}

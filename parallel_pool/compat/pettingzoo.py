@@ -85,6 +85,11 @@ class PoolParallelEnv:
         """
         self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
         carries = self.autoreset_mode is AutoresetMode.SAME_STEP
+        if isinstance(env_fns, str):
+            raise TypeError(
+                f"env_fns={env_fns!r} is a str: give a list of functions that make PettingZoo"
+                " parallel environments, such as lambda: pettingzoo.make('parallel', id)"
+            )
         if isinstance(env_fns, Iterable):
             env_fns = [partial(JointEnv, fn, carries) if callable(fn) else fn for fn in env_fns]
         self.vector_env = ProcessVectorEnv(
@@ -270,11 +275,16 @@ class PoolParallelEnv:
 
     def observation_space(self, agent: Any) -> Space[Any]:
         """Returns the space of an agent's observation in one environment."""
-        return self._observation_spaces[agent]
+        return self._space_of(agent, self._observation_spaces)
 
     def action_space(self, agent: Any) -> Space[Any]:
         """Returns the space of an agent's action in one environment."""
-        return self._action_spaces[agent]
+        return self._space_of(agent, self._action_spaces)
+
+    def _space_of(self, agent: Any, spaces: Mapping[Any, Space[Any]]) -> Space[Any]:
+        if agent not in self.possible_agents:
+            raise KeyError(f"there is no agent {agent!r}: choose of {self.possible_agents}")
+        return spaces[agent]
 
     def state(self) -> Array:
         """Returns the environments' states, (n, *shape of one)."""

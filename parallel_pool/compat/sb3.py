@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
+from parallel_pool import seeds
+from parallel_pool.compat import backends
 from parallel_pool.compat.sb3_native import Native
 from parallel_pool.compat.sb3_process import Process
 from parallel_pool.errors import MissingDependencyError, StateError
+from parallel_pool.pool import MAX_ENVS, check_count
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
@@ -23,10 +30,12 @@ if TYPE_CHECKING:
     import gymnasium
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
+    from parallel_pool.compat.backends import Choice
     from parallel_pool.compat.sb3_backend import Backend, Step
 
 # arguments that are for one kind of environments only, and what is as good as not giving them
 NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
+OF_THREADS = ("num_threads", "thread_affinity_offset")
 # what to do with those of the other kind
 IN_FUNCTIONS = "functions make whole environments: give it to gymnasium.make in them"
 FOR_FUNCTIONS = {
@@ -41,11 +50,12 @@ FOR_FUNCTIONS = {
 class PoolVecEnv(VecEnv):
     """Many environments as a `stable_baselines3.common.vec_env.VecEnv`.
 
-    PoolVecEnv("CartPole-v1", 8) makes native environments; PoolVecEnv(env_fns), which takes what
-    `DummyVecEnv` and `SubprocVecEnv` take, makes Python environments in worker processes, a few in
-    each. Either returns for the same seeds and actions what `DummyVecEnv` returns over the same
-    environments of Python: the same arrays, dtypes and infos. Arrays are never shared with the
-    environments: they may be kept and written to.
+    PoolVecEnv("CartPole-v1", 8) makes native environments. PoolVecEnv("FrozenLake-v1", 8), as there
+    is no native one, and PoolVecEnv(env_fns), which takes what `DummyVecEnv` and `SubprocVecEnv`
+    take, make Python environments in worker processes, a few in each. All return for the same seeds
+    and actions what `DummyVecEnv` returns over the same environments of Python: the same arrays,
+    dtypes and infos. Arrays are never shared with the environments: they may be kept and written
+    to.
 
     Attributes:
         num_envs: environments, n below.
@@ -54,6 +64,7 @@ class PoolVecEnv(VecEnv):
         render_mode: None, or how `render` draws.
         reset_infos: for each environment the infos of its last reset.
         pool: the `parallel_pool.Pool` or `ProcessPool` underneath, for snapshots and statistics.
+        backend, backend_reason: what steps the environments, "native" or "process", and why.
     """
 
     def __init__(
@@ -77,7 +88,8 @@ class PoolVecEnv(VecEnv):
         """Makes the environments.
 
         Args:
-            env: an id ("CartPole-v1") or an EnvSpec of a native environment; or functions, each of
+            env: an id ("CartPole-v1") or an EnvSpec, of a native environment or any that
+                `gymnasium.make` takes, which then runs in worker processes; or functions, each of
                 which makes one Python environment. Functions travel by cloudpickle.
             n_envs: for an id or spec: environments, 1 if not given. After functions
                 `start_method` may stand here, as in SubprocVecEnv.
@@ -85,7 +97,7 @@ class PoolVecEnv(VecEnv):
             seed: as for `make_vec_env`: the first reset seeds environment i with seed + i, and the
                 action space is seeded too. None: fresh entropy.
 
-            Of functions only:
+            Of Python environments only:
             start_method: how processes start: "forkserver", "spawn" or "fork"; None for the first.
             num_workers: processes; None for the cores this process may use. Each has as many
                 environments as any other.
@@ -102,15 +114,18 @@ class PoolVecEnv(VecEnv):
             max_episode_steps: time limit; None for the spec's own, -1 for none.
             render_mode: "rgb_array"; where Gymnasium's window draws also "human", for MuJoCo
                 "depth_array" and "rgbd_tuple".
+            options: the environment's constructor options, and those of its pictures.
+
+            Of native environments only:
             num_threads: every thread that steps, the caller's included; 0 for the cores this
                 process may use.
             thread_affinity_offset: 0 or more pins threads to cores from this one on.
-            options: the environment's constructor options, and those of its pictures.
 
         Raises:
             TypeError: an argument is unknown, of a wrong type, or of the other kind only.
-            ValueError: a value is outside its range; an id is not native, or of several players;
-                functions return the same environment twice, or such as differ in their spaces.
+            ValueError: a value is outside its range; an environment has several players; functions
+                return the same environment twice, or such as differ in their spaces.
+            gymnasium.error.UnregisteredEnv: nobody knows the id.
             MissingDependencyError: the environment needs something that is not installed.
             WorkerError: a worker process died, or can't be started.
             Exception: what a function raised.
@@ -134,14 +149,17 @@ class PoolVecEnv(VecEnv):
             env = env_fns
         self._backend: Backend
         if isinstance(env, (str, EnvSpec)):
-            self._backend = _native(env, n_envs, of_threads, of_processes, options)
+            self._backend, choice = _by_id(env, n_envs, of_threads, of_processes, options)
+            self.backend, self.backend_reason = choice.backend, choice.reason
         else:
             self._backend = _process(env, n_envs, of_threads, of_processes, options)
+            self.backend = backends.PROCESS
+            self.backend_reason = "the environments are made by functions"
         try:
             self._adopt()
             if seed is not None:
                 self.seed(seed)
-                self.action_space.seed(seed)
+                self.action_space.seed(int(seed))
         except BaseException:
             self._backend.close()
             raise
@@ -178,17 +196,52 @@ class PoolVecEnv(VecEnv):
             Exception: what a Python environment raised.
         """
         options = self._options
-        if len(options) != self.num_envs:
-            raise ValueError(
-                f"options for {len(options)} of {self.num_envs} environments: give each its dict,"
-                " or one for all"
-            )
         # after set_options with one dict for all that is in the list n times
         is_one = all(each is options[0] for each in options) or not any(options)
         observations = self._backend.reset(self._seeds, options[0] if is_one else list(options))
         self._reset_seeds()
         self._reset_options()
         return observations
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seeds environment i with seed + i (None: fresh entropy) at the next reset.
+
+        Returns:
+            The environments' seeds.
+
+        Raises:
+            TypeError, ValueError: seed is no integer >= 0; nothing changed.
+        """
+        if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
+            raise TypeError(
+                f"seed={seed!r} is a {type(seed).__name__}: give one integer, and environment i"
+                " gets seed + i"
+            )
+        return super().seed(None if seed is None else seeds.check(seed))
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Gives the environments options for the next reset: one dict for all, or one for each.
+
+        Raises:
+            TypeError, ValueError: they are no dicts, or not one for each; nothing changed.
+        """
+        if not isinstance(options, (Mapping, NoneType)):
+            if not isinstance(options, (list, tuple)):
+                raise TypeError(
+                    f"options={options!r} is a {type(options).__name__}: give a dict, or a list of"
+                    " one for each environment"
+                )
+            if len(options) != self.num_envs:
+                raise ValueError(
+                    f"options for {len(options)} of {self.num_envs} environments: give each its"
+                    " dict, or one for all"
+                )
+            for i, each in enumerate(options):
+                if not isinstance(each, Mapping):
+                    raise TypeError(
+                        f"options[{i}]={each!r} is a {type(each).__name__}: give a dict"
+                    )
+        super().set_options(options)
 
     def step_async(self, actions: Any) -> None:
         """Begins a step, which goes on while the caller does something else.
@@ -223,7 +276,12 @@ class PoolVecEnv(VecEnv):
             WorkerError: a worker process died.
             Exception: what a Python environment raised, with such an EnvError as its cause.
         """
-        return self._backend.receive()
+        try:
+            return self._backend.receive()
+        except StateError as error:
+            if not self.pool.in_flight and not self.pool.closed:
+                error.add_note("No step is under way: call step_async(actions) first.")
+            raise
 
     def close(self) -> None:
         """Ends what steps the environments and closes windows; arrays stay valid."""
@@ -313,29 +371,60 @@ class PoolVecEnv(VecEnv):
         """Returns the environments that indices name; negative ones count from the end."""
         known = range(self.num_envs)
         try:
-            return [known[index] for index in self._get_indices(indices)]
-        except IndexError:
-            raise IndexError(
-                f"indices={indices!r}: choose 0 to {self.num_envs - 1}, or None for all"
+            found = [indices] if isinstance(indices, np.integer) else self._get_indices(indices)
+            return [known[_index(each)] for each in found]
+        except (IndexError, TypeError) as error:
+            raise type(error)(
+                f"indices={indices!r}: choose 0 to {self.num_envs - 1}, a list of such, or None for"
+                " all"
             ) from None
 
 
-def _native(
+def _index(value: Any) -> int:
+    """Returns an integer; raises TypeError for anything else, a mask's bools among them."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError
+    return operator.index(value)
+
+
+def _by_id(
     env: str | EnvSpec,
     n_envs: Any,
     of_threads: dict[str, Any],
     of_processes: dict[str, Any],
     options: dict[str, Any],
-) -> Native:
-    """Makes native environments."""
-    id = env if isinstance(env, str) else env.id
+) -> tuple[Backend, Choice]:
+    """Makes what an id or a spec stands for: native environments where there are such."""
+    given = {name: of_threads[name] for name in ("max_episode_steps", "render_mode")}
+    given = {name: value for name, value in given.items() if value is not None} | options
+    choice = backends.choose(env, options=given)
+    spec = choice.spec
+    assert spec is not None
+    if choice.num_envs or choice.vector_kwargs or choice.wrappers:
+        raise ValueError(
+            f"the spec of {spec.id} is of a vector environment: give that of a single one, as"
+            " gymnasium.spec(id) returns"
+        )
+    if choice.chain.names:
+        # PoolVectorEnv has native environments do these; Stable-Baselines3's infos say other things
+        why = f"the spec of {spec.id} adds {', '.join(choice.chain.names)}"
+        choice = replace(choice, backend=backends.PROCESS, reason=why)
+    count = check_count("n_envs", 1 if n_envs is None else n_envs, 1, MAX_ENVS)
+    if choice.backend == backends.PROCESS:
+        for name in _given({name: of_threads[name] for name in OF_THREADS}):
+            raise TypeError(
+                f"{name}={of_threads[name]!r} is for native environments, but {choice.reason}:"
+                f" {FOR_FUNCTIONS[name]}"
+            )
+        maker = backends.python_env(choice, {**spec.kwargs, **given}, ())
+        return Process([maker] * count, **of_processes), choice
     for name in _given(of_processes):
         raise TypeError(
-            f"{name}={of_processes[name]!r}: it is for functions, and {id!r} stands for native"
-            " environments, which need no processes: leave it out, or give"
-            f" [lambda: gymnasium.make({id!r})] * n"
+            f"{name}={of_processes[name]!r}: {choice.reason}, and needs no processes: leave it"
+            f" out, or give [lambda: gymnasium.make({spec.id!r})] * n"
         )
-    return Native(env, 1 if n_envs is None else n_envs, options=options, **of_threads)
+    assert choice.definition is not None
+    return Native(spec, choice.definition, count, options=options, **of_threads), choice
 
 
 def _process(

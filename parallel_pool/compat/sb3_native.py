@@ -43,7 +43,8 @@ class Native:
 
     def __init__(
         self,
-        env: str | EnvSpec,
+        spec: EnvSpec,
+        definition: Definition,
         n_envs: int,
         *,
         max_episode_steps: int | None,
@@ -52,8 +53,7 @@ class Native:
         thread_affinity_offset: int,
         options: Mapping[str, Any],
     ) -> None:
-        """Makes the environments; for arguments and errors see `PoolVecEnv`."""
-        spec, definition = _find(env)
+        """Makes the environments of a spec's definition; for the rest see `PoolVecEnv`."""
         kwargs = {**spec.kwargs, **options}
         stored_mode = kwargs.pop("render_mode", None)
         self.render_mode: str | None = stored_mode if render_mode is None else render_mode
@@ -289,29 +289,6 @@ class Native:
         if self._spec.max_episode_steps is not None:
             chain.append(wrappers.TimeLimit)
         return [any(issubclass(each, wrapper_class) for each in chain) for _ in env_ids]
-
-
-def _find(env: str | EnvSpec) -> tuple[EnvSpec, Definition]:
-    """Returns a spec of its own for an id or a spec, and its native definition."""
-    spec = env_specs.find(env)
-    stored = env_specs.unfold(spec)
-    if stored.num_envs or stored.vector_kwargs or stored.wrappers:
-        raise ValueError(
-            f"the spec of {spec.id} is of a vector environment: give that of a single one, as"
-            " gymnasium.spec(id) returns"
-        )
-    if spec.additional_wrappers:
-        raise ValueError(
-            f"the spec of {spec.id} adds {spec.additional_wrappers!r}: wrappers of one environment"
-            " need Python environments: wrap the vector environment, or give functions:"
-            " PoolVecEnv([lambda: gymnasium.make(spec)] * n)"
-        )
-    try:
-        return spec, env_specs.definition_of(spec)
-    except ValueError as error:
-        raise ValueError(
-            f"{error}: choose one of parallel_pool.list_all_envs(), or {_instead(spec.id)}"
-        ) from None
 
 
 def _instead(env_id: str) -> str:

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from parallel_pool._core import CData
-    from parallel_pool.base_pool import Batch, Views
+    from parallel_pool.base_pool import Views
     from parallel_pool.buffers import Array
+    from parallel_pool.named_batch import NamedBatch
 
 # what one configuration of C can hold; larger spaces travel as objects
 MAX_LEAVES = 32
@@ -417,7 +418,7 @@ class ProcessPool(BasePool):
         seed: seeds.Seed = None,
         options: Any = None,
         timeout: float | None = None,
-    ) -> Batch:
+    ) -> NamedBatch:
         """Resets the environments named (None: all) and receives; see `send_reset` and `recv`."""
         # before anything is sent
         timeout = seconds(timeout)
