@@ -145,6 +145,51 @@ TEST(a_slow_environment_finds_memory_given_after_it_was_sent) {
   client_close(&c);
 }
 
+/* ------------------------------------------------------------------------- cheap, unordered -- */
+
+/* as good as random, the same each time */
+static void shuffle(int32_t *env_ids, int32_t count, int64_t round) {
+  for (int32_t i = count - 1; i > 0; i--) {
+    int32_t other = (int32_t)some_action(i, round, i + 1), kept = env_ids[i];
+    env_ids[i] = env_ids[other];
+    env_ids[other] = kept;
+  }
+}
+
+/* In whatever order environments are named, cheap ones are stepped in runs, and all of them equally
+ * often. A thread that is kept from its core may take steps for expensive, so not every batch is
+ * looked at alone. */
+TEST(cheap_unordered_environments_are_stepped_in_runs) {
+  enum { MANY = 256, BATCH = 128, ROUNDS = 400 };
+  for (int32_t threads = 1; threads <= 3; threads++) {
+    client c = make_client("CartPole-v1", MANY);
+    int64_t zeros[BATCH] = {0};
+    int32_t env_ids[BATCH], in_runs = 0, rows[MANY] = {0};
+    c.options.batch_size = BATCH;
+    c.options.num_threads = threads;
+    REQUIRE(client_open(&c));
+    CHECK_EQ(pp_pool_send_reset(c.pool, NULL, MANY, NULL, NULL, NULL, &c.error), PP_OK);
+    for (int32_t round = 0; round < ROUNDS; round++) {
+      int32_t runs = 0;
+      if (!CHECK_EQ(client_recv(&c), BATCH)) break;
+      memcpy(env_ids, column(&c, "env_id"), sizeof(env_ids));
+      for (int32_t r = 0; r < BATCH; r++) {
+        runs += r == 0 || env_ids[r] != env_ids[r - 1] + 1;
+        rows[env_ids[r]]++;
+      }
+      // shuffled ids would make runs of 1 and 2
+      in_runs += runs <= BATCH / 3;
+      shuffle(env_ids, BATCH, round);
+      if (!CHECK_EQ(pp_pool_send(c.pool, env_ids, BATCH, zeros, PP_INT64, &c.error), PP_OK)) break;
+    }
+#if !defined(__SANITIZE_THREAD__) /* which makes them expensive */
+    CHECK(in_runs > ROUNDS / 4);
+#endif
+    for (int32_t i = 0; i < MANY; i++) CHECK(rows[i] > ROUNDS * BATCH / MANY / 8);
+    client_close(&c);
+  }
+}
+
 /* ------------------------------------------------------------------------------- misuse -- */
 
 /* what must not be taken leaves the pool as it was: the results go on as if nothing had been asked
