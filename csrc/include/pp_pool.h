@@ -24,7 +24,7 @@ typedef struct pp_pool_options {
   int32_t num_envs;
   int32_t batch_size;  /* num_envs: ordered, synchronous; fewer: first come, first served */
   int32_t num_threads; /* every thread that steps, the caller included; 0: what the machine has */
-  int32_t thread_affinity_offset; /* >= 0: pin threads one to one from this core on */
+  int32_t thread_affinity_offset; /* >= 0: pin workers one to one, each on the node of its lane */
   int32_t autoreset;              /* pp_autoreset */
   int32_t max_episode_steps;      /* -1: the definition's; 0: none */
   int32_t reward_dtype;           /* PP_FLOAT32 or PP_FLOAT64 */

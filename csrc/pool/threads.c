@@ -12,7 +12,7 @@
 static int make_lanes(pp_pool *pool, int32_t offset) {
   pp_share shares[PP_MAX_NODES];
   int32_t count = pp_topology_deal(&pool->topology, pool->num_threads, shares);
-  int32_t here = pp_os_current_cpu(), threads = 0, first = 0, pinned = 0;
+  int32_t here = pp_os_current_cpu(), threads = 0, first = 0;
 
   if (count > pool->fleet.num_envs) count = pool->fleet.num_envs;
   pool->lanes = aligned_alloc(64, sizeof(*pool->lanes) * (size_t)count);
@@ -40,10 +40,10 @@ static int make_lanes(pp_pool *pool, int32_t offset) {
     if (status < 0) return status;
     lane->cores = pool->topology.cores;
     lane->node = shares[i].node;
-    for (int32_t w = 0; w < lane->num_workers; w++, pinned++) {
+    for (int32_t w = 0; w < lane->num_workers; w++) {
       pp_worker *worker = &lane->workers[w];
       if (offset >= 0) {
-        worker->cpus = &pool->topology.cpus[((int64_t)offset + pinned) % pool->topology.num_cpus];
+        worker->cpus = pp_topology_pin(&pool->topology, &shares[i], offset, w);
         worker->num_cpus = 1;
       } else if (count > 1) {
         worker->cpus = shares[i].cpus;

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/wait.h>
 
+#include "pool/pool.h"
 #include "pool_tests.h"
 
 /* ------------------------------------------------------------------------------ determinism -- */
@@ -536,6 +537,29 @@ TEST(threads_are_counted_as_they_are) {
   CHECK_EQ(stats.num_lanes, 3);
   CHECK_EQ(stats.num_threads, stats.num_workers + 1);
   client_close(&c);
+}
+
+TEST(pinned_workers_stay_on_the_node_of_their_lane) {
+  for (int32_t nodes = 1; nodes <= 4; nodes++) {
+    const char *root = make_machine(nodes);
+    client c = make_client("CartPole-v1", 64);
+    c.options.num_threads = 2 * nodes;
+    c.options.thread_affinity_offset = 0;
+    c.options.topology_root = root;
+    REQUIRE(client_open(&c));
+    end_machine(root, nodes);
+    CHECK_EQ(c.pool->num_lanes, nodes);
+    for (int32_t i = 0; i < nodes; i++) {
+      const pp_lane *lane = &c.pool->lanes[i];
+      CHECK_EQ(lane->num_workers, i == c.pool->home_lane ? 1 : 2);
+      for (int32_t w = 0; w < lane->num_workers; w++) {
+        CHECK_EQ(lane->workers[w].num_cpus, 1);
+        // two cores each, in the order of nodes
+        CHECK_EQ(lane->workers[w].cpus[0], 2 * lane->node + w);
+      }
+    }
+    client_close(&c);
+  }
 }
 
 TEST(any_affinity_offset_is_a_core) {
