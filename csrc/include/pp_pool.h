@@ -87,7 +87,8 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
                    pp_pool **out, pp_error *error);
 
 /* ends the threads, each after the environment it is stepping; calls that wait return
- * PP_ERR_CLOSED, as do all later ones. Environments can't be stepped again */
+ * PP_ERR_CLOSED, as do all later ones. Environments can't be stepped again. Every call returns
+ * after the threads have ended, whichever of several began first */
 void pp_pool_close(pp_pool *pool);
 
 /* closes, then frees everything but batches. pool may be null; in a forked child it does nothing */

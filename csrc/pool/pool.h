@@ -40,6 +40,8 @@ struct pp_pool {
   _Atomic int32_t receiving;
   /* set by close, read by all calls: sequentially consistent, so that who sleeps sees it */
   _Atomic int32_t is_closed;
+  /* held by close, which waits for threads that never close: whoever closes meanwhile waits too */
+  pthread_mutex_t closing;
 
   /* Held by whoever sends or takes a batch; guards flying, in_flight, entries and the caller's
    * part of the ring. Workers never take it. */

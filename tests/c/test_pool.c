@@ -366,6 +366,86 @@ TEST(a_time_limit_met_by_a_termination_reports_both) {
   client_close(&c);
 }
 
+/* without a limit an episode goes on for ever, though its steps are counted in 32 bits */
+TEST(no_limit_truncates_after_no_number_of_steps) {
+  static const char *const both[] = {"CartPole-v1", "test/Fault-v0"};
+  for (int32_t e = 0; e < 2; e++) {
+    client c = make_client(both[e], 8);
+    int64_t zeros[8] = {0};
+    c.options.max_episode_steps = 0;
+    c.options.extras = PP_WITH_STATISTICS;
+    REQUIRE(client_open(&c));
+    CHECK_EQ(client_reset(&c), 8);
+    for (int32_t i = 0; i < 8; i++) c.pool->fleet.elapsed[i] = INT32_MAX - 2;
+    for (int32_t t = 1; t <= 5; t++) {
+      CHECK_EQ(client_step(&c, NULL, 8, zeros), 8);
+      for (int32_t i = 0; i < 8; i++) {
+        CHECK_EQ(((uint8_t *)column(&c, "truncated"))[i], 0);
+        CHECK_EQ(((int32_t *)column(&c, "elapsed_step"))[i], INT32_MAX - (t < 2 ? 1 : 0));
+        CHECK_EQ(((int32_t *)column(&c, "episode_length"))[i], INT32_MAX - (t < 2 ? 1 : 0));
+      }
+    }
+    client_close(&c);
+  }
+}
+
+/* a limit that is the largest count is met */
+TEST(the_largest_limit_truncates) {
+  client c = make_client("CartPole-v1", 1);
+  int64_t zero = 0;
+  c.options.max_episode_steps = INT32_MAX;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), 1);
+  c.pool->fleet.elapsed[0] = INT32_MAX - 2;
+  CHECK_EQ(client_step(&c, NULL, 1, &zero), 1);
+  CHECK_EQ(((uint8_t *)column(&c, "truncated"))[0], 0);
+  CHECK_EQ(client_step(&c, NULL, 1, &zero), 1);
+  CHECK_EQ(((uint8_t *)column(&c, "truncated"))[0], 1);
+  client_close(&c);
+}
+
+/* flags as C has them: anything but 0; the action says whether an episode ends */
+static int step_with_odd_flags(pp_env *env, const void *action, pp_result *result) {
+  (void)env;
+  result->reward[0] = 1;
+  result->terminated = *(const int64_t *)action ? 255 : 0;
+  result->truncated = *(const int64_t *)action ? 128 : 0;
+  return PP_OK;
+}
+
+static int step_many_with_odd_flags(void *shared, const pp_run *run) {
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) {
+    run->reward[i] = 1;
+    run->terminated[i] = ((const int64_t *)run->actions)[i] ? 2 : 0;
+    run->truncated[i] = ((const int64_t *)run->actions)[i] ? 128 : 0;
+  }
+  return PP_OK;
+}
+
+TEST(any_flag_but_zero_is_true) {
+  client c = make_client("CartPole-v1", 64);
+  pp_env_def odd = *c.def;
+  int64_t actions[64];
+  odd.step = step_with_odd_flags;
+  odd.step_many = step_many_with_odd_flags;
+  c.def = &odd;
+  for (int32_t i = 0; i < 64; i++) actions[i] = i % 2;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), 64);
+  // what ends in an even step is reset in the next one. At first one by one, then in runs
+  for (int32_t t = 0; t < 200; t++) {
+    CHECK_EQ(client_step(&c, NULL, 64, actions), 64);
+    for (int32_t i = 0; i < 64; i++) {
+      int32_t ends = i % 2 && t % 2 == 0;
+      CHECK_EQ(((uint8_t *)column(&c, "terminated"))[i], ends);
+      CHECK_EQ(((uint8_t *)column(&c, "truncated"))[i], ends);
+      CHECK_EQ(((int32_t *)column(&c, "elapsed_step"))[i], i % 2 ? ends : t + 1);
+    }
+  }
+  client_close(&c);
+}
+
 /* ------------------------------------------------------------------------------- threads -- */
 
 typedef struct helper {
@@ -414,6 +494,54 @@ TEST(close_ends_a_receive_of_another_thread) {
     CHECK_EQ(pp_pool_get_state(c.pool, 0, NULL, 0, &c.error), PP_ERR_CLOSED);
     client_close(&c);
   }
+}
+
+typedef struct closer {
+  pp_pool *pool;
+  _Atomic int32_t *is_stepping; /* 1: a step has begun that has not ended */
+  int32_t saw_end;
+} closer;
+
+static void *close_pool(void *arg) {
+  closer *me = arg;
+  pp_pool_close(me->pool);
+  me->saw_end = !atomic_load(me->is_stepping);
+  return NULL;
+}
+
+/* an environment whose step waits until two threads had time to begin closing */
+static _Atomic int32_t is_stepping;
+
+static int slow_step(pp_env *env, const void *action, pp_result *result) {
+  (void)env, (void)action, (void)result;
+  atomic_store(&is_stepping, 1);
+  usleep(100000);
+  atomic_store(&is_stepping, 0);
+  return PP_OK;
+}
+
+TEST(every_close_returns_after_the_threads_have_ended) {
+  client c = make_client("test/Fault-v0", 2);
+  pp_env_def slow = *c.def;
+  int64_t zeros[2] = {0};
+  pthread_t threads[2];
+  closer closers[2];
+  slow.step = slow_step;
+  c.def = &slow;
+  c.options.num_threads = 2;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), 2);
+  CHECK_EQ(pp_pool_send(c.pool, NULL, 2, zeros, PP_INT64, &c.error), PP_OK);
+  while (!atomic_load(&is_stepping)) usleep(100);
+  for (int32_t i = 0; i < 2; i++) {
+    closers[i] = (closer){.pool = c.pool, .is_stepping = &is_stepping};
+    REQUIRE(pthread_create(&threads[i], NULL, close_pool, &closers[i]) == 0);
+  }
+  for (int32_t i = 0; i < 2; i++) {
+    pthread_join(threads[i], NULL);
+    CHECK(closers[i].saw_end);
+  }
+  client_close(&c);
 }
 
 TEST(close_leaves_what_is_queued_and_in_flight) {
