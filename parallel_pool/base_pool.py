@@ -309,6 +309,8 @@ class BasePool:
         self.closed = True
         if hasattr(self, "_shut"):
             self._shut()
+            # another thread may have been first, and be waiting still
+            lib.pp_pool_close(self._handle)
 
     def __enter__(self) -> Self:
         return self

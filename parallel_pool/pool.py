@@ -100,7 +100,8 @@ class Pool(BasePool):
                 pool of one, which has a thread that goes on while the caller is away); 0 for the
                 cores this process may use, at most batch_size.
             thread_affinity_offset: 0 or more pins threads one to one, from this core of the
-                process's on; -1 leaves them free on their NUMA node.
+                process's on, each on its own NUMA node, whose part of the offset is in
+                proportion to its cores; -1 leaves them free on their node.
             autoreset: "next_step": the step after the end of an episode ignores its action and
                 resets; "same_step": the step that ends one returns the next one's first
                 observation, and the last one in the final columns; "disabled": the caller resets.

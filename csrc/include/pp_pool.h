@@ -24,7 +24,7 @@ typedef struct pp_pool_options {
   int32_t num_envs;
   int32_t batch_size;  /* num_envs: ordered, synchronous; fewer: first come, first served */
   int32_t num_threads; /* every thread that steps, the caller included; 0: what the machine has */
-  int32_t thread_affinity_offset; /* >= 0: pin threads one to one from this core on */
+  int32_t thread_affinity_offset; /* >= 0: pin workers one to one, each on the node of its lane */
   int32_t autoreset;              /* pp_autoreset */
   int32_t max_episode_steps;      /* -1: the definition's; 0: none */
   int32_t reward_dtype;           /* PP_FLOAT32 or PP_FLOAT64 */
@@ -87,7 +87,8 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
                    pp_pool **out, pp_error *error);
 
 /* ends the threads, each after the environment it is stepping; calls that wait return
- * PP_ERR_CLOSED, as do all later ones. Environments can't be stepped again */
+ * PP_ERR_CLOSED, as do all later ones. Environments can't be stepped again. Every call returns
+ * after the threads have ended, whichever of several began first */
 void pp_pool_close(pp_pool *pool);
 
 /* closes, then frees everything but batches. pool may be null; in a forked child it does nothing */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "idset.h"
 #include "layout.h"
 
 /* ------------------------------------------------------------------------------- Discrete -- */
@@ -163,9 +164,12 @@ int pp_action_store(pp_fleet *fleet, const int32_t *env_ids, int32_t count, cons
     bad = store(fleet, 0, actions, dtype, count);
     return bad < 0 ? PP_OK : refuse(fleet, (int32_t)(bad / elements), bad % elements, error);
   }
-  for (int32_t i = 0; i < count; i++) {
-    bad = store(fleet, env_ids[i], (const char *)actions + bytes * i, dtype, 1);
-    if (bad >= 0) return refuse(fleet, env_ids[i], bad, error);
+  for (int32_t i = 0, run; i < count; i += run) {
+    int32_t first = env_ids[i];
+    run = pp_ids_run(env_ids + i, count - i);
+    bad = store(fleet, first, (const char *)actions + bytes * i, dtype, run);
+    if (bad < 0) continue;
+    return refuse(fleet, first + (int32_t)(bad / elements), bad % elements, error);
   }
   return PP_OK;
 }

@@ -6,8 +6,8 @@
 #include "base/random.h"
 #include "error.h"
 
-int32_t pp_autoreset_limit(const pp_fleet *fleet) {
-  return fleet->max_episode_steps > 0 ? fleet->max_episode_steps : INT32_MAX;
+uint32_t pp_autoreset_limit(const pp_fleet *fleet) {
+  return fleet->max_episode_steps > 0 ? (uint32_t)fleet->max_episode_steps : UINT32_MAX;
 }
 
 void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status) {
@@ -52,9 +52,10 @@ static int step(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
   int status = fleet->def->step(&fleet->envs[env_id], pp_fleet_action(fleet, env_id), &result);
 
   if (status < 0) return status;
-  fleet->elapsed[env_id]++;
+  fleet->elapsed[env_id] = pp_autoreset_count(fleet->elapsed[env_id]);
   outcome->terminated = result.terminated != 0;
-  outcome->truncated = result.truncated || fleet->elapsed[env_id] >= pp_autoreset_limit(fleet);
+  outcome->truncated =
+      result.truncated || (uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet);
   outcome->discount = result.has_discount ? result.discount : (float)!result.terminated;
   for (int32_t p = 0; fleet->keeps_returns && p < fleet->num_players; p++) {
     returns[p] += outcome->reward[p];

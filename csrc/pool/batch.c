@@ -114,6 +114,12 @@ int pp_batch_is_complete(pp_batch *batch) {
          atomic_load_explicit(&batch->target, memory_order_seq_cst);
 }
 
+int64_t pp_ring_unclaimed(const pp_ring *ring) {
+  // relaxed: a hint
+  return (ring->received + 1) * ring->batch_size -
+         atomic_load_explicit(&ring->tickets, memory_order_relaxed);
+}
+
 int32_t pp_batch_missing(const pp_batch *batch) {
   // relaxed: a hint
   return atomic_load_explicit(&batch->target, memory_order_relaxed) -

@@ -69,6 +69,10 @@ pp_batch *pp_ring_close_locked(pp_ring *ring);
 /* 1: every row is there. Sequentially consistent, for the last look before going to sleep */
 int pp_batch_is_complete(pp_batch *batch);
 
+/* unordered: rows of the block that is received next which nobody has claimed, as of some moment
+ * ago; 0 or less: others are writing the last of them. For the caller */
+int64_t pp_ring_unclaimed(const pp_ring *ring);
+
 /* rows that are still to come, as of some moment ago */
 int32_t pp_batch_missing(const pp_batch *batch);
 

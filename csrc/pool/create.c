@@ -137,6 +137,7 @@ static pp_pool *make_pool(const pp_lane_ops *ops, const char *topology_root) {
   pool->caller = &pool->gate;
   pool->fork_generation = pp_os_fork_generation();
   pthread_mutex_init(&pool->lock, NULL);
+  pthread_mutex_init(&pool->closing, NULL);
   pp_gate_init(&pool->gate, 0);
   pp_topology_read(&pool->topology, topology_root);
   return pool;
@@ -213,7 +214,9 @@ void pp_pool_close(pp_pool *pool) {
   if (pool->fork_generation != pp_os_fork_generation()) return;
   atomic_store_explicit(&pool->is_closed, 1, memory_order_seq_cst);
   pp_gate_wake(pool->caller, INT32_MAX);
+  pthread_mutex_lock(&pool->closing);
   pool->ops.stop(pool);
+  pthread_mutex_unlock(&pool->closing);
 }
 
 void pp_pool_destroy(pp_pool *pool) {
@@ -230,6 +233,7 @@ void pp_pool_destroy(pp_pool *pool) {
   free(pool->step_ids);
   pp_fleet_fini(&pool->fleet);
   pthread_mutex_destroy(&pool->lock);
+  pthread_mutex_destroy(&pool->closing);
   free(pool);
 }
 

@@ -26,6 +26,7 @@ int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_
     // the caller takes from the first shard, if it helps
     worker->scratch.home = i + is_helped;
   }
+  if (pp_idset_init(&lane->named, first, end - first) < 0) return PP_ERR_MEMORY;
   return pp_queue_init(&lane->queue, first, end - first, num_threads);
 }
 
@@ -56,6 +57,7 @@ void pp_lane_fini(pp_lane *lane) {
   }
   free(lane->workers);
   lane->workers = NULL;
+  pp_idset_fini(&lane->named);
   pp_queue_fini(&lane->queue);
 }
 
@@ -64,8 +66,8 @@ static int is_lesson(const pp_lane *lane, int64_t nanoseconds, int32_t count, in
   return chunks % LESSON == 0 || !pp_grain_is_near(&lane->grain, nanoseconds, count);
 }
 
-int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch) {
-  int32_t count = pp_queue_take(&lane->queue, scratch->home, &lane->grain, scratch->entries);
+int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
+  int32_t count = pp_queue_take(&lane->queue, scratch->home, &lane->grain, most, scratch->entries);
   int64_t start, chunks = atomic_load_explicit(&scratch->chunks, memory_order_relaxed);
 
   if (!count) return 0;

@@ -4,13 +4,15 @@
 
 #include <pthread.h>
 
+#include "idset.h"
 #include "queue.h"
 #include "stepper.h"
 #include "topology.h"
 
 typedef struct pp_lane {
   pp_queue queue;
-  pp_gate gate; /* where idle workers sleep */
+  pp_idset named; /* the sender's, under the pool's lock: what a send names; empty between sends */
+  pp_gate gate;   /* where idle workers sleep */
   pp_grain grain;
   const pp_stepper *stepper;
   struct pp_worker *workers;
@@ -48,8 +50,9 @@ int pp_lane_start(pp_lane *lane);
 void pp_lane_stop(pp_lane *lane);
 void pp_lane_fini(pp_lane *lane);
 
-/* takes one chunk and steps it; returns how many environments that were, 0: the queue is empty */
-int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch);
+/* takes one chunk, of about most environments, and steps it; returns how many environments that
+ * were, 0: the queue is empty */
+int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most);
 
 /* wakes as many workers as this many queued environments are worth, spare of them excepted */
 void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare);

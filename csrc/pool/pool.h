@@ -44,6 +44,8 @@ struct pp_pool {
    * back, read by all calls; relaxed, as nothing is published with it and one call more does no
    * harm */
   _Atomic int32_t is_broken;
+  /* held by close, which waits for threads that never close: whoever closes meanwhile waits too */
+  pthread_mutex_t closing;
 
   /* Held by whoever sends or takes a batch; guards flying, in_flight, entries and the caller's
    * part of the ring. Workers never take it. */

@@ -45,17 +45,22 @@ void pp_queue_push_locked(pp_queue *queue, const pp_entry *entries, int32_t coun
   uint64_t pushes = atomic_load_explicit(&queue->pushes, memory_order_relaxed);
 
   atomic_store_explicit(&queue->length, length, memory_order_relaxed);
-  for (int32_t i = 0; i < count; i++) {
+  for (int32_t i = 0; i < count;) {
     pp_shard *shard = shard_of(queue, PP_ENTRY_ENV(entries[i]));
     uint64_t tail = atomic_load_explicit(&shard->tail, memory_order_relaxed);
-    atomic_store_explicit(&shard->entries[tail & shard->mask], entries[i], memory_order_relaxed);
-    atomic_store_explicit(&shard->tail, tail + 1, memory_order_release);
+    // consumers look at tail all the time: it is moved once for neighbours
+    do {
+      atomic_store_explicit(&shard->entries[tail & shard->mask], entries[i], memory_order_relaxed);
+      tail++;
+      i++;
+    } while (i < count && shard_of(queue, PP_ENTRY_ENV(entries[i])) == shard);
+    atomic_store_explicit(&shard->tail, tail, memory_order_release);
   }
   atomic_store_explicit(&queue->pushes, pushes + 1, memory_order_seq_cst);
 }
 
 static int32_t take_from(pp_shard *shard, int32_t length, int32_t is_shared, const pp_grain *grain,
-                         pp_entry *out) {
+                         int32_t most, pp_entry *out) {
   uint64_t head = atomic_load_explicit(&shard->head, memory_order_relaxed);
   for (;;) {
     // acquire: what the producer wrote before it moved tail
@@ -64,7 +69,8 @@ static int32_t take_from(pp_shard *shard, int32_t length, int32_t is_shared, con
     int32_t count;
 
     if (available <= 0) return 0;
-    count = pp_grain_chunk(grain, available * length, is_shared) / length;
+    count = pp_grain_chunk(grain, available * length, is_shared);
+    count = (count < most ? count : most) / length;
     if (count < 1) count = 1;
     for (int32_t i = 0; i < count; i++) {
       out[i] = atomic_load_explicit(&shard->entries[(head + (uint64_t)i) & shard->mask],
@@ -78,11 +84,12 @@ static int32_t take_from(pp_shard *shard, int32_t length, int32_t is_shared, con
   }
 }
 
-int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, pp_entry *out) {
+int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, int32_t most,
+                      pp_entry *out) {
   int32_t length = atomic_load_explicit(&queue->length, memory_order_relaxed);
   for (int32_t i = 0; i < queue->num_shards; i++) {
     pp_shard *shard = &queue->shards[(home + i) % queue->num_shards];
-    int32_t count = take_from(shard, length, queue->num_shards > 1, grain, out);
+    int32_t count = take_from(shard, length, queue->num_shards > 1, grain, most, out);
     if (count) return count;
   }
   return 0;

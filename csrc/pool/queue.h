@@ -60,9 +60,11 @@ void pp_queue_fini(pp_queue *queue);
  * no environment that is queued already. */
 void pp_queue_push_locked(pp_queue *queue, const pp_entry *entries, int32_t count, int32_t length);
 
-/* takes a chunk (at most PP_GRAIN_ROWS entries) into out, from shard home if it has any, else from
- * the next that has; returns its length, 0: all are empty */
-int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, pp_entry *out);
+/* takes a chunk (at most PP_GRAIN_ROWS entries, and of about most environments, yet at least one
+ * entry) into out, from shard home if it has any, else from the next that has; returns its length,
+ * 0: all are empty */
+int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, int32_t most,
+                      pp_entry *out);
 
 /* entries that wait in a shard, as of some moment ago */
 int64_t pp_queue_waiting(const pp_queue *queue, int32_t shard);

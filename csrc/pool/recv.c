@@ -19,22 +19,39 @@ static int is_closed(const pp_pool *pool) {
 /* Unordered, what the caller steps comes back to the same shard, which would never be empty, and
  * the others would wait for their threads however long those take to wake. So it looks at one other
  * each time and takes from where more is waiting; from its own if it can, whose environments are in
- * its core's caches. */
+ * its core's caches. To move those of cheap environments costs as much as to step them, so of those
+ * twice as many must be waiting. */
 static void choose_shard(pp_pool *pool) {
-  const pp_queue *queue = &pool->lanes[pool->home_lane].queue;
-  int32_t own = 0, other;
+  const pp_lane *lane = &pool->lanes[pool->home_lane];
+  const pp_queue *queue = &lane->queue;
+  int32_t own = 0, other, times = pp_grain_run(&lane->grain) > 1 ? 2 : 1;
   if (queue->num_shards == 1) return;
   pool->other_shard = pool->other_shard % (queue->num_shards - 1) + 1;
   other = pool->other_shard;
-  pool->scratch.home = pp_queue_waiting(queue, other) > pp_queue_waiting(queue, own) ? other : own;
+  pool->scratch.home =
+      pp_queue_waiting(queue, other) > times * pp_queue_waiting(queue, own) ? other : own;
 }
 
-/* steps one chunk, of the home lane first; 0: nothing is queued */
+/* Environments that the caller had better step before it waits, at least 1; 0: none. Ordered,
+ * nothing comes of waiting. Unordered, it does as the workers do while they have a row each to
+ * claim; after that the batch may be complete before its own step is, and there is a policy to
+ * run. For the same reason it takes no more than there are rows to claim. */
+static int32_t worth_helping(const pp_pool *pool) {
+  int64_t unclaimed;
+  if (pool->ring.is_ordered) return PP_GRAIN_ROWS;
+  unclaimed = pp_ring_unclaimed(&pool->ring);
+  if (!pool->is_helped || unclaimed < pool->num_workers) return 0;
+  return unclaimed < PP_GRAIN_ROWS ? (int32_t)unclaimed : PP_GRAIN_ROWS;
+}
+
+/* steps one chunk, of the home lane first; 0: nothing is queued, or it is not worth it */
 static int32_t help(pp_pool *pool) {
+  int32_t most = worth_helping(pool);
+  if (!most) return 0;
   if (!pool->ring.is_ordered) choose_shard(pool);
   for (int32_t i = 0; i < pool->num_lanes; i++) {
     pp_lane *lane = &pool->lanes[(pool->home_lane + i) % pool->num_lanes];
-    int32_t count = pp_lane_work(lane, &pool->scratch);
+    int32_t count = pp_lane_work(lane, &pool->scratch, most);
     if (count) return count;
   }
   return 0;
@@ -65,14 +82,6 @@ static int spin(pp_pool *pool, pp_batch *batch, int64_t end) {
   return 0;
 }
 
-/* Whether the caller had better step another chunk than wait. Ordered, nothing comes of waiting.
- * Unordered, it does as the workers do while they have a row each to finish; after that the batch
- * may be complete before its own step is, and there is a policy to run. */
-static int had_better_help(const pp_pool *pool, const pp_batch *batch) {
-  if (pool->ring.is_ordered) return 1;
-  return pool->is_helped && pp_batch_missing(batch) >= pool->num_workers;
-}
-
 /* 1: the batch is complete; 0: the slice of time is over. has_timeout: so is the user's, perhaps */
 static int wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, int32_t has_timeout) {
   // a step in the caller's own thread can't be left when time is up, but an ordered pool may have
@@ -82,7 +91,7 @@ static int wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, int32_t has_t
 
   if (is_complete(pool, batch)) return 1;
   start = pool->scratch.ended = pp_os_now();
-  while (may_help && had_better_help(pool, batch) && help(pool)) {
+  while (may_help && help(pool)) {
     if (is_complete(pool, batch)) return 1;
     if (is_closed(pool) || pool->scratch.ended - start > slice) return 0;
   }

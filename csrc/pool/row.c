@@ -124,13 +124,17 @@ static void put_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int3
   int32_t *restrict steps = pp_layout_at(layout, memory, layout->elapsed_step, row);
   int32_t *restrict elapsed = fleet->elapsed + env_id;
   uint8_t *restrict phase = fleet->phase + env_id;
-  int32_t limit = pp_autoreset_limit(fleet);
+  uint32_t limit = pp_autoreset_limit(fleet);
 
   for (int32_t i = 0; i < count; i++) {
-    steps[i] = ++elapsed[i];
+    steps[i] = elapsed[i] = pp_autoreset_count(elapsed[i]);
     ids[i] = env_id + i;
   }
-  for (int32_t i = 0; i < count; i++) truncated[i] |= steps[i] >= limit;
+  // a callback may set a flag to anything but 0; what follows counts on 1
+  for (int32_t i = 0; i < count; i++) terminated[i] = terminated[i] != 0;
+  for (int32_t i = 0; i < count; i++) {
+    truncated[i] = (truncated[i] != 0) | ((uint32_t)steps[i] >= limit);
+  }
   for (int32_t i = 0; i < count; i++) phase[i] = terminated[i] | truncated[i];
   put_rewards(layout, memory, row, count, rewards);
   if (fleet->keeps_returns) {

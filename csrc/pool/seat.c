@@ -15,6 +15,7 @@
 
 #include "../include/pp_seat.h"
 #include "arena.h"
+#include "autoreset.h"
 #include "board.h"
 #include "error.h"
 #include "os.h"
@@ -394,8 +395,9 @@ static void write_row(pp_seat *seat, int32_t turn) {
   char *memory = seat->board.base + shift->blocks[turn];
   int32_t env_id = shift->env_ids[turn], row = shift->rows[turn];
   int32_t kind = shift->kinds[turn], is_step = kind == PP_TURN_STEP || kind == PP_TURN_END;
-  int32_t elapsed = kind == PP_TURN_RESET ? 0 : pp_board_elapsed(&seat->board, env_id) + is_step;
+  int32_t elapsed = kind == PP_TURN_RESET ? 0 : pp_board_elapsed(&seat->board, env_id);
 
+  if (is_step) elapsed = pp_autoreset_count(elapsed);
   if (shift->failed[turn]) {
     pp_row_blank(layout, memory, row, env_id);
     return;

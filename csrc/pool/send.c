@@ -50,26 +50,40 @@ static int mark_all_locked(pp_pool *pool, pp_error *error) {
   return PP_OK;
 }
 
+/* marks the i-th environment named, or says why it can't be sent to */
+static int mark_one_locked(pp_pool *pool, const int32_t *env_ids, int32_t i, pp_error *error) {
+  int32_t id = env_ids[i], n = pool->fleet.num_envs;
+  if (id < 0 || id >= n) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d: choose 0 to %d", id, n - 1);
+  }
+  if (!pool->flying[id]) {
+    pool->flying[id] = 1;
+    return PP_OK;
+  }
+  // it may be here twice, or have been in flight before
+  for (int32_t j = 0; j < i; j++) {
+    if (env_ids[j] != id) continue;
+    return pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d is named twice: name it once", id);
+  }
+  return refuse_flying(id, error);
+}
+
 static int mark_some_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, pp_error *error) {
   int32_t n = pool->fleet.num_envs;
-  for (int32_t i = 0; i < count; i++) {
-    int32_t id = env_ids[i], status = PP_OK;
-    if (id < 0 || id >= n) {
-      status = pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d: choose 0 to %d", id, n - 1);
-    } else if (pool->flying[id]) {
-      // it may be here twice, or have been in flight before
-      status = refuse_flying(id, error);
-      for (int32_t j = 0; j < i; j++) {
-        if (env_ids[j] != id) continue;
-        status = pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d is named twice: name it once", id);
-      }
+  for (int32_t i = 0, run; i < count; i += run) {
+    int32_t first = env_ids[i];
+    run = pp_ids_run(env_ids + i, count - i);
+    if (first >= 0 && first <= n - run && !memchr(pool->flying + first, 1, (size_t)run)) {
+      memset(pool->flying + first, 1, (size_t)run);
+      continue;
     }
-    if (status < 0) {
-      pp_pool_add_locked(pool, i);
-      unmark_locked(pool, env_ids, i);
+    for (int32_t j = i; j < i + run; j++) {
+      int status = mark_one_locked(pool, env_ids, j, error);
+      if (status >= 0) continue;
+      pp_pool_add_locked(pool, j);
+      unmark_locked(pool, env_ids, j);
       return status;
     }
-    pool->flying[id] = 1;
   }
   pp_pool_add_locked(pool, count);
   return PP_OK;
@@ -98,10 +112,12 @@ static int check_phases_locked(pp_pool *pool, const int32_t *env_ids, int32_t co
 }
 
 static void ask_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t asked) {
-  if (!env_ids) {
-    memset(pool->fleet.asked, asked, (size_t)count);
-  } else {
-    for (int32_t i = 0; i < count; i++) pool->fleet.asked[env_ids[i]] = (uint8_t)asked;
+  for (int32_t i = 0, run; i < count; i += run) {
+    uint8_t *first = pool->fleet.asked + (env_ids ? env_ids[i] : 0), differs = 0;
+    run = env_ids ? pp_ids_run(env_ids + i, count - i) : count;
+    for (int32_t j = 0; j < run; j++) differs |= (uint8_t)(first[j] ^ asked);
+    // not written without need: other threads are reading what is asked of the neighbours
+    if (differs) memset(first, asked, (size_t)run);
   }
 }
 

@@ -12,7 +12,7 @@
 static int make_lanes(pp_pool *pool, int32_t offset) {
   pp_share shares[PP_MAX_NODES];
   int32_t count = pp_topology_deal(&pool->topology, pool->num_threads, shares);
-  int32_t here = pp_os_current_cpu(), threads = 0, first = 0, pinned = 0;
+  int32_t here = pp_os_current_cpu(), threads = 0, first = 0;
 
   if (count > pool->fleet.num_envs) count = pool->fleet.num_envs;
   pool->lanes = aligned_alloc(64, sizeof(*pool->lanes) * (size_t)count);
@@ -40,10 +40,10 @@ static int make_lanes(pp_pool *pool, int32_t offset) {
     if (status < 0) return status;
     lane->cores = pool->topology.cores;
     lane->node = shares[i].node;
-    for (int32_t w = 0; w < lane->num_workers; w++, pinned++) {
+    for (int32_t w = 0; w < lane->num_workers; w++) {
       pp_worker *worker = &lane->workers[w];
       if (offset >= 0) {
-        worker->cpus = &pool->topology.cpus[((int64_t)offset + pinned) % pool->topology.num_cpus];
+        worker->cpus = pp_topology_pin(&pool->topology, &shares[i], offset, w);
         worker->num_cpus = 1;
       } else if (count > 1) {
         worker->cpus = shares[i].cpus;
@@ -129,23 +129,44 @@ static void *alloc(pp_pool *pool) {
 
 /* ------------------------------------------------------------------------------- stepping -- */
 
+/* all environments of a lane, in runs; place: of the pool's first environment */
+static int32_t list_all(const pp_lane *lane, int32_t place, int32_t run, pp_entry *entries) {
+  int32_t listed = 0;
+  for (int32_t i = lane->first_env; i < lane->end_env; i += run) {
+    int32_t length = lane->end_env - i < run ? lane->end_env - i : run;
+    entries[listed++] = PP_ENTRY(place + i, i, length);
+  }
+  return listed;
+}
+
+/* those of the environments named that are the lane's, one by one in the order named */
+static int32_t list_named(const pp_lane *lane, const int32_t *env_ids, int32_t count, int32_t place,
+                          pp_entry *entries) {
+  int32_t listed = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (env_ids[i] < lane->first_env || env_ids[i] >= lane->end_env) continue;
+    entries[listed++] = PP_ENTRY(place + i, env_ids[i], 1);
+  }
+  return listed;
+}
+
 static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                          int32_t is_helping) {
   for (int32_t l = 0; l < pool->num_lanes; l++) {
     pp_lane *lane = &pool->lanes[l];
-    int32_t queued = 0, run = env_ids ? 1 : pp_grain_run(&lane->grain), envs = 0;
-    if (env_ids) {
-      for (int32_t i = 0; i < count; i++) {
-        if (env_ids[i] < lane->first_env || env_ids[i] >= lane->end_env) continue;
-        pool->entries[queued++] = PP_ENTRY(place + i, env_ids[i], 1);
-      }
-      envs = queued;
-    } else {
+    int32_t run = pp_grain_run(&lane->grain), queued, envs;
+    if (!env_ids) {
       envs = lane->end_env - lane->first_env;
-      for (int32_t i = lane->first_env; i < lane->end_env; i += run) {
-        int32_t length = lane->end_env - i < run ? lane->end_env - i : run;
-        pool->entries[queued++] = PP_ENTRY(place + i, i, length);
-      }
+      queued = list_all(lane, place, run, pool->entries);
+    } else if (pool->ring.is_ordered || run == 1) {
+      run = 1;
+      envs = queued = list_named(lane, env_ids, count, place, pool->entries);
+    } else {
+      // Unordered rows may come in any order, so cheap environments are stepped in runs. Named as
+      // they were received, the runs of several threads would lie one inside the other, and each
+      // time round they would become shorter.
+      envs = pp_idset_add(&lane->named, env_ids, count);
+      queued = pp_idset_take(&lane->named, run, pool->entries);
     }
     if (!queued) continue;
     pp_queue_push_locked(&lane->queue, pool->entries, queued, run);
@@ -164,7 +185,10 @@ static int32_t collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
     memset(pool->flying, 0, (size_t)rows);
   } else {
     const int32_t *ids = pp_layout_at(&pool->layout, batch->memory, pool->layout.env_id, 0);
-    for (int32_t i = 0; i < rows; i++) pool->flying[ids[i]] = 0;
+    for (int32_t i = 0, run; i < rows; i += run) {
+      run = pp_ids_run(ids + i, rows - i);
+      memset(pool->flying + ids[i], 0, (size_t)run);
+    }
   }
   if (failed) memcpy(pool->failed, batch->failed, sizeof(*pool->failed) * (size_t)failed);
   return failed;

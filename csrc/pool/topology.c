@@ -180,6 +180,12 @@ int32_t pp_topology_deal(const pp_topology *topology, int32_t num_threads, pp_sh
   return num_shares;
 }
 
+const int32_t *pp_topology_pin(const pp_topology *topology, const pp_share *share, int32_t offset,
+                               int32_t thread) {
+  int64_t first = (int64_t)offset * share->num_cpus / topology->num_cpus;
+  return &share->cpus[(first + thread) % share->num_cpus];
+}
+
 int32_t pp_usable_cores(const char *root) {
   pp_topology topology;
   pp_topology_read(&topology, root);

@@ -42,4 +42,10 @@ void pp_topology_read(pp_topology *topology, const char *root);
  * which must not be negative */
 int32_t pp_topology_deal(const pp_topology *topology, int32_t num_threads, pp_share *shares);
 
+/* The cpu, inside the topology, that a share's thread is pinned to, counted from 0: one after the
+ * other on the share's own node, from its part of the offset on. So two pools with offsets 0 and
+ * the first one's num_threads use different cpus of every node. Neither number may be negative */
+const int32_t *pp_topology_pin(const pp_topology *topology, const pp_share *share, int32_t offset,
+                               int32_t thread);
+
 #endif

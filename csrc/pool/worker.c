@@ -40,7 +40,7 @@ void *pp_worker_run(void *argument) {
   }
   while (!atomic_load_explicit(&lane->is_closing, memory_order_relaxed)) {
     uint64_t pushes = pp_queue_pushes(&lane->queue);
-    if (pp_lane_work(lane, &worker->scratch)) continue;
+    if (pp_lane_work(lane, &worker->scratch, PP_GRAIN_ROWS)) continue;
     worker->scratch.ended = 0;
     wait_for_work(lane, pushes);
   }

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/wait.h>
 
+#include "pool/pool.h"
 #include "pool_tests.h"
 
 /* ------------------------------------------------------------------------------ determinism -- */
@@ -143,6 +144,51 @@ TEST(a_slow_environment_finds_memory_given_after_it_was_sent) {
     if (!CHECK_EQ(pp_pool_send(c.pool, env_ids, 2, zeros, PP_INT64, &c.error), PP_OK)) break;
   }
   client_close(&c);
+}
+
+/* ------------------------------------------------------------------------- cheap, unordered -- */
+
+/* as good as random, the same each time */
+static void shuffle(int32_t *env_ids, int32_t count, int64_t round) {
+  for (int32_t i = count - 1; i > 0; i--) {
+    int32_t other = (int32_t)some_action(i, round, i + 1), kept = env_ids[i];
+    env_ids[i] = env_ids[other];
+    env_ids[other] = kept;
+  }
+}
+
+/* In whatever order environments are named, cheap ones are stepped in runs, and all of them equally
+ * often. A thread that is kept from its core may take steps for expensive, so not every batch is
+ * looked at alone. */
+TEST(cheap_unordered_environments_are_stepped_in_runs) {
+  enum { MANY = 256, BATCH = 128, ROUNDS = 400 };
+  for (int32_t threads = 1; threads <= 3; threads++) {
+    client c = make_client("CartPole-v1", MANY);
+    int64_t zeros[BATCH] = {0};
+    int32_t env_ids[BATCH], in_runs = 0, rows[MANY] = {0};
+    c.options.batch_size = BATCH;
+    c.options.num_threads = threads;
+    REQUIRE(client_open(&c));
+    CHECK_EQ(pp_pool_send_reset(c.pool, NULL, MANY, NULL, NULL, NULL, &c.error), PP_OK);
+    for (int32_t round = 0; round < ROUNDS; round++) {
+      int32_t runs = 0;
+      if (!CHECK_EQ(client_recv(&c), BATCH)) break;
+      memcpy(env_ids, column(&c, "env_id"), sizeof(env_ids));
+      for (int32_t r = 0; r < BATCH; r++) {
+        runs += r == 0 || env_ids[r] != env_ids[r - 1] + 1;
+        rows[env_ids[r]]++;
+      }
+      // shuffled ids would make runs of 1 and 2
+      in_runs += runs <= BATCH / 3;
+      shuffle(env_ids, BATCH, round);
+      if (!CHECK_EQ(pp_pool_send(c.pool, env_ids, BATCH, zeros, PP_INT64, &c.error), PP_OK)) break;
+    }
+#if !defined(__SANITIZE_THREAD__) /* which makes them expensive */
+    CHECK(in_runs > ROUNDS / 4);
+#endif
+    for (int32_t i = 0; i < MANY; i++) CHECK(rows[i] > ROUNDS * BATCH / MANY / 8);
+    client_close(&c);
+  }
 }
 
 /* ------------------------------------------------------------------------------- misuse -- */
@@ -320,6 +366,86 @@ TEST(a_time_limit_met_by_a_termination_reports_both) {
   client_close(&c);
 }
 
+/* without a limit an episode goes on for ever, though its steps are counted in 32 bits */
+TEST(no_limit_truncates_after_no_number_of_steps) {
+  static const char *const both[] = {"CartPole-v1", "test/Fault-v0"};
+  for (int32_t e = 0; e < 2; e++) {
+    client c = make_client(both[e], 8);
+    int64_t zeros[8] = {0};
+    c.options.max_episode_steps = 0;
+    c.options.extras = PP_WITH_STATISTICS;
+    REQUIRE(client_open(&c));
+    CHECK_EQ(client_reset(&c), 8);
+    for (int32_t i = 0; i < 8; i++) c.pool->fleet.elapsed[i] = INT32_MAX - 2;
+    for (int32_t t = 1; t <= 5; t++) {
+      CHECK_EQ(client_step(&c, NULL, 8, zeros), 8);
+      for (int32_t i = 0; i < 8; i++) {
+        CHECK_EQ(((uint8_t *)column(&c, "truncated"))[i], 0);
+        CHECK_EQ(((int32_t *)column(&c, "elapsed_step"))[i], INT32_MAX - (t < 2 ? 1 : 0));
+        CHECK_EQ(((int32_t *)column(&c, "episode_length"))[i], INT32_MAX - (t < 2 ? 1 : 0));
+      }
+    }
+    client_close(&c);
+  }
+}
+
+/* a limit that is the largest count is met */
+TEST(the_largest_limit_truncates) {
+  client c = make_client("CartPole-v1", 1);
+  int64_t zero = 0;
+  c.options.max_episode_steps = INT32_MAX;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), 1);
+  c.pool->fleet.elapsed[0] = INT32_MAX - 2;
+  CHECK_EQ(client_step(&c, NULL, 1, &zero), 1);
+  CHECK_EQ(((uint8_t *)column(&c, "truncated"))[0], 0);
+  CHECK_EQ(client_step(&c, NULL, 1, &zero), 1);
+  CHECK_EQ(((uint8_t *)column(&c, "truncated"))[0], 1);
+  client_close(&c);
+}
+
+/* flags as C has them: anything but 0; the action says whether an episode ends */
+static int step_with_odd_flags(pp_env *env, const void *action, pp_result *result) {
+  (void)env;
+  result->reward[0] = 1;
+  result->terminated = *(const int64_t *)action ? 255 : 0;
+  result->truncated = *(const int64_t *)action ? 128 : 0;
+  return PP_OK;
+}
+
+static int step_many_with_odd_flags(void *shared, const pp_run *run) {
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) {
+    run->reward[i] = 1;
+    run->terminated[i] = ((const int64_t *)run->actions)[i] ? 2 : 0;
+    run->truncated[i] = ((const int64_t *)run->actions)[i] ? 128 : 0;
+  }
+  return PP_OK;
+}
+
+TEST(any_flag_but_zero_is_true) {
+  client c = make_client("CartPole-v1", 64);
+  pp_env_def odd = *c.def;
+  int64_t actions[64];
+  odd.step = step_with_odd_flags;
+  odd.step_many = step_many_with_odd_flags;
+  c.def = &odd;
+  for (int32_t i = 0; i < 64; i++) actions[i] = i % 2;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), 64);
+  // what ends in an even step is reset in the next one. At first one by one, then in runs
+  for (int32_t t = 0; t < 200; t++) {
+    CHECK_EQ(client_step(&c, NULL, 64, actions), 64);
+    for (int32_t i = 0; i < 64; i++) {
+      int32_t ends = i % 2 && t % 2 == 0;
+      CHECK_EQ(((uint8_t *)column(&c, "terminated"))[i], ends);
+      CHECK_EQ(((uint8_t *)column(&c, "truncated"))[i], ends);
+      CHECK_EQ(((int32_t *)column(&c, "elapsed_step"))[i], i % 2 ? ends : t + 1);
+    }
+  }
+  client_close(&c);
+}
+
 /* ------------------------------------------------------------------------------- threads -- */
 
 typedef struct helper {
@@ -368,6 +494,54 @@ TEST(close_ends_a_receive_of_another_thread) {
     CHECK_EQ(pp_pool_get_state(c.pool, 0, NULL, 0, &c.error), PP_ERR_CLOSED);
     client_close(&c);
   }
+}
+
+typedef struct closer {
+  pp_pool *pool;
+  _Atomic int32_t *is_stepping; /* 1: a step has begun that has not ended */
+  int32_t saw_end;
+} closer;
+
+static void *close_pool(void *arg) {
+  closer *me = arg;
+  pp_pool_close(me->pool);
+  me->saw_end = !atomic_load(me->is_stepping);
+  return NULL;
+}
+
+/* an environment whose step waits until two threads had time to begin closing */
+static _Atomic int32_t is_stepping;
+
+static int slow_step(pp_env *env, const void *action, pp_result *result) {
+  (void)env, (void)action, (void)result;
+  atomic_store(&is_stepping, 1);
+  usleep(100000);
+  atomic_store(&is_stepping, 0);
+  return PP_OK;
+}
+
+TEST(every_close_returns_after_the_threads_have_ended) {
+  client c = make_client("test/Fault-v0", 2);
+  pp_env_def slow = *c.def;
+  int64_t zeros[2] = {0};
+  pthread_t threads[2];
+  closer closers[2];
+  slow.step = slow_step;
+  c.def = &slow;
+  c.options.num_threads = 2;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), 2);
+  CHECK_EQ(pp_pool_send(c.pool, NULL, 2, zeros, PP_INT64, &c.error), PP_OK);
+  while (!atomic_load(&is_stepping)) usleep(100);
+  for (int32_t i = 0; i < 2; i++) {
+    closers[i] = (closer){.pool = c.pool, .is_stepping = &is_stepping};
+    REQUIRE(pthread_create(&threads[i], NULL, close_pool, &closers[i]) == 0);
+  }
+  for (int32_t i = 0; i < 2; i++) {
+    pthread_join(threads[i], NULL);
+    CHECK(closers[i].saw_end);
+  }
+  client_close(&c);
 }
 
 TEST(close_leaves_what_is_queued_and_in_flight) {
@@ -491,6 +665,29 @@ TEST(threads_are_counted_as_they_are) {
   CHECK_EQ(stats.num_lanes, 3);
   CHECK_EQ(stats.num_threads, stats.num_workers + 1);
   client_close(&c);
+}
+
+TEST(pinned_workers_stay_on_the_node_of_their_lane) {
+  for (int32_t nodes = 1; nodes <= 4; nodes++) {
+    const char *root = make_machine(nodes);
+    client c = make_client("CartPole-v1", 64);
+    c.options.num_threads = 2 * nodes;
+    c.options.thread_affinity_offset = 0;
+    c.options.topology_root = root;
+    REQUIRE(client_open(&c));
+    end_machine(root, nodes);
+    CHECK_EQ(c.pool->num_lanes, nodes);
+    for (int32_t i = 0; i < nodes; i++) {
+      const pp_lane *lane = &c.pool->lanes[i];
+      CHECK_EQ(lane->num_workers, i == c.pool->home_lane ? 1 : 2);
+      for (int32_t w = 0; w < lane->num_workers; w++) {
+        CHECK_EQ(lane->workers[w].num_cpus, 1);
+        // two cores each, in the order of nodes
+        CHECK_EQ(lane->workers[w].cpus[0], 2 * lane->node + w);
+      }
+    }
+    client_close(&c);
+  }
 }
 
 TEST(any_affinity_offset_is_a_core) {

@@ -34,7 +34,7 @@ TEST(one_shard_gives_in_the_order_of_pushing_and_wraps_around) {
   pp_entry in[NUM_ENVS], out[MANY];
   int64_t pushed = 0, taken = 0;
   REQUIRE(pp_queue_init(&queue, FIRST, NUM_ENVS, 1) == PP_OK);
-  CHECK_EQ(pp_queue_take(&queue, 0, &grain, out), 0);
+  CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 0);
   // counts that have no common divisor with the room, so that chunks come to lie across its end
   for (int32_t round = 0; round < 500; round++) {
     int32_t count = 1 + round * 7 % NUM_ENVS;
@@ -46,12 +46,12 @@ TEST(one_shard_gives_in_the_order_of_pushing_and_wraps_around) {
     CHECK_EQ(pp_queue_pushes(&queue), (uint64_t)round + 1);
     set_cost(&grain, round % 3 ? 700 : 0);
     while (taken < pushed) {
-      int32_t n = pp_queue_take(&queue, 0, &grain, out);
+      int32_t n = pp_queue_take(&queue, 0, &grain, MANY, out);
       if (!CHECK(n > 0 && n <= pushed - taken)) break;
       for (int32_t i = 0; i < n; i++) CHECK_EQ(PP_ENTRY_PLACE(out[i]), taken + i);
       taken += n;
     }
-    CHECK_EQ(pp_queue_take(&queue, 0, &grain, out), 0);
+    CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 0);
   }
   pp_queue_fini(&queue);
 }
@@ -70,11 +70,11 @@ TEST(a_thread_takes_from_its_own_shard_then_from_the_next) {
     // an unknown cost: one at a time. Ids rise from the home shard's first, and go round once
     for (int32_t i = 0; i < NUM_ENVS; i++) {
       if (last == FIRST + NUM_ENVS - 1) last = FIRST - 1;
-      CHECK_EQ(pp_queue_take(&queue, home, &grain, out), 1);
+      CHECK_EQ(pp_queue_take(&queue, home, &grain, MANY, out), 1);
       CHECK_EQ(PP_ENTRY_ENV(out[0]), last + 1);
       last = PP_ENTRY_ENV(out[0]);
     }
-    CHECK_EQ(pp_queue_take(&queue, home, &grain, out), 0);
+    CHECK_EQ(pp_queue_take(&queue, home, &grain, MANY, out), 0);
   }
   pp_queue_fini(&queue);
 }
@@ -93,7 +93,7 @@ TEST(any_number_of_environments_and_shards_has_room_for_all) {
         for (int32_t i = 0; i < n; i++) in[i] = PP_ENTRY(i, FIRST + i, 1);
         pp_queue_push_locked(&queue, in, n, 1);
         while (left > 0) {
-          int32_t count = pp_queue_take(&queue, home, &grain, out);
+          int32_t count = pp_queue_take(&queue, home, &grain, MANY, out);
           if (!CHECK(count > 0)) break;
           for (int32_t i = 0; i < count; i++) seen[PP_ENTRY_ENV(out[i]) - FIRST]++;
           left -= count;
@@ -114,11 +114,16 @@ TEST(a_chunk_counts_environments_not_entries) {
   // 40 environments are worth the largest chunk: two entries of 16, and not 40 entries
   set_cost(&grain, PP_GRAIN_MOST / 40);
   pp_queue_push_locked(&queue, in, 8, 16);
-  CHECK_EQ(pp_queue_take(&queue, 0, &grain, out), 2);
+  CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 2);
   // however dear, one entry is taken whole
   set_cost(&grain, 100 * PP_GRAIN_MOST);
-  CHECK_EQ(pp_queue_take(&queue, 0, &grain, out), 1);
+  CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 1);
   CHECK_EQ(PP_ENTRY_ENV(out[0]), 32);
+  // who needs fewer is given fewer, in whole entries
+  set_cost(&grain, PP_GRAIN_MOST / 40);
+  CHECK_EQ(pp_queue_take(&queue, 0, &grain, 31, out), 1);
+  CHECK_EQ(pp_queue_take(&queue, 0, &grain, 1, out), 1);
+  CHECK_EQ(pp_queue_take(&queue, 0, &grain, 32, out), 2);
   pp_queue_fini(&queue);
 }
 
@@ -145,7 +150,7 @@ static void *take_all(void *arg) {
   crowd *all = me->all;
   pp_entry out[MANY];
   while (!atomic_load(&all->is_over)) {
-    int32_t count = pp_queue_take(&all->queue, me->home, &all->grain, out);
+    int32_t count = pp_queue_take(&all->queue, me->home, &all->grain, MANY, out);
     if (!count) sched_yield();
     for (int32_t i = 0; i < count; i++) {
       int32_t at = PP_ENTRY_ENV(out[i]) - FIRST;
@@ -219,7 +224,7 @@ static void *fight_for_all(void *arg) {
   int32_t count;
   for (int32_t bout = 0; bout < BOUTS; bout++) {
     pthread_barrier_wait(&me->all->bell);
-    while ((count = pp_queue_take(&me->all->queue, 0, &me->all->grain, out)) > 0) {
+    while ((count = pp_queue_take(&me->all->queue, 0, &me->all->grain, MANY, out)) > 0) {
       for (int32_t i = 0; i < count; i++) me->times[PP_ENTRY_ENV(out[i])]++;
     }
     pthread_barrier_wait(&me->all->bell);

@@ -391,6 +391,75 @@ TEST(deal_more_threads_than_cpus) {
   CHECK_TEXT(DEAL(INT32_MAX, 2, 2), "0: 1073741824, 10: 1073741823");
 }
 
+/* the cpus that the threads of a made-up machine are pinned to, as text: "node: cpu cpu, ..." */
+static const char *pins(int32_t num_threads, int32_t offset) {
+  static char text[1024];
+  pp_topology topology;
+  pp_share shares[PP_MAX_NODES];
+  char *at = text;
+  pp_topology_read(&topology, root);
+  int32_t count = pp_topology_deal(&topology, num_threads, shares);
+  for (int32_t i = 0; i < count; ++i) {
+    at += sprintf(at, "%s%d:", i ? ", " : "", shares[i].node);
+    for (int32_t t = 0; t < shares[i].num_threads; ++t) {
+      at += sprintf(at, " %d", *pp_topology_pin(&topology, &shares[i], offset, t));
+    }
+  }
+  return text;
+}
+
+/* a machine of nodes with these lists of cpus */
+static void begin_nodes(const char *affinity, const char *first, const char *second) {
+  REQUIRE(begin_machine());
+  put_affinity(affinity);
+  put_nodes("0-1");
+  put_node(0, first);
+  put_node(1, second);
+}
+
+TEST(pins_stay_on_the_node_of_their_lane) {
+  begin_nodes("0-3", "0-1", "2-3");
+  CHECK_TEXT(pins(4, 0), "0: 0 1, 1: 2 3");
+  CHECK_TEXT(pins(2, 0), "0: 0, 1: 2");
+  CHECK_TEXT(pins(2, 2), "0: 1, 1: 3");
+  CHECK_TEXT(pins(8, 0), "0: 0 1 0 1, 1: 2 3 2 3");
+  CHECK_TEXT(pins(4, INT32_MAX), "0: 1 0, 1: 3 2");
+
+  begin_nodes("0-7", "0-3", "4-7");
+  CHECK_TEXT(pins(4, 0), "0: 0 1, 1: 4 5");
+  CHECK_TEXT(pins(4, 4), "0: 2 3, 1: 6 7");
+  CHECK_TEXT(pins(8, 3), "0: 1 2 3 0, 1: 5 6 7 4");
+
+  // the cores of a node and their second threads
+  begin_nodes("0-7", "0-1,4-5", "2-3,6-7");
+  CHECK_TEXT(pins(4, 0), "0: 0 1, 1: 2 3");
+  CHECK_TEXT(pins(8, 0), "0: 0 1 4 5, 1: 2 3 6 7");
+
+  // nodes of different sizes, and a cpuset that leaves three cpus of one and one of the other
+  begin_nodes("0-7", "0-1", "2-7");
+  CHECK_TEXT(pins(4, 0), "0: 0, 1: 2 3 4");
+  CHECK_TEXT(pins(4, 4), "0: 1, 1: 5 6 7");
+  begin_nodes("1,5-7", "0-3", "4-7");
+  CHECK_TEXT(pins(4, 0), "0: 1, 1: 5 6 7");
+  CHECK_TEXT(pins(4, 2), "0: 1, 1: 6 7 5");
+
+  REQUIRE(begin_machine());
+  put_affinity("0-7");
+  put_nodes("0-3");
+  for (int n = 0; n < 4; ++n) {
+    char list[8];
+    snprintf(list, sizeof(list), "%d-%d", 2 * n, 2 * n + 1);
+    put_node(n, list);
+  }
+  CHECK_TEXT(pins(8, 0), "0: 0 1, 1: 2 3, 2: 4 5, 3: 6 7");
+  CHECK_TEXT(pins(4, 0), "0: 0, 1: 2, 2: 4, 3: 6");
+  CHECK_TEXT(pins(4, 4), "0: 1, 1: 3, 2: 5, 3: 7");
+
+  // one node: one to one, from the offset on
+  REQUIRE(begin_small_machine(4));
+  CHECK_TEXT(pins(4, 1), "0: 1 2 3 0");
+}
+
 TEST(deal_nothing) {
   CHECK_EQ(DEAL(0, 4, 4)[0], 0);
 }
