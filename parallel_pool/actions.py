@@ -60,7 +60,8 @@ def take_array(actions: Any) -> Any:
     Raises:
         TypeError: one can't be read from here, as a tensor on a GPU.
     """
-    if isinstance(actions, np.ndarray) or not hasattr(type(actions), "__array__"):
+    is_numpy = isinstance(actions, np.ndarray | np.generic)
+    if is_numpy or not hasattr(type(actions), "__array__"):
         return actions
     try:
         return np.asarray(actions)
@@ -74,7 +75,7 @@ def take_array(actions: Any) -> Any:
         ) from error
 
 
-def check_sequence(actions: Any, count: int) -> None:
+def check_sequence(actions: Any, count: int, name: str = "actions") -> None:
     """Refuses what has no order or no end.
 
     Raises:
@@ -91,7 +92,7 @@ def check_sequence(actions: Any, count: int) -> None:
     else:
         return
     shown = "None" if actions is None else described(actions)
-    raise TypeError(f"actions are {shown}, {why}: give an array or a list of {count} actions")
+    raise TypeError(f"{name} are {shown}, {why}: give an array or a list of {count} actions")
 
 
 def take_list(actions: Any, count: int) -> list[Any]:
@@ -155,7 +156,8 @@ class ActionReader:
         """
         actions = _plain_array(take_array(actions))
         if type(actions) is np.ndarray and actions.dtype != object:
-            return actions.dtype.newbyteorder("=")
+            dtype: DType = actions.dtype.newbyteorder("=")
+            return dtype
         single = take_list(actions, count)
         code = _common_code(single)
         if code is not None:
@@ -230,10 +232,10 @@ class ActionReader:
 
     def _read_list(self, actions: Any, shape: tuple[int, ...]) -> tuple[CData, int]:
         """Makes an array of a sequence of actions, each of which may have a dtype of its own."""
-        if isinstance(actions, np.ma.MaskedArray) and np.ma.is_masked(actions):
+        if isinstance(actions, np.ma.MaskedArray) and (masked := np.ma.getmaskarray(actions)).any():
             raise ValueError(
-                f"actions are a masked array, and {np.ma.count_masked(actions)} of its numbers are"
-                " masked: give actions.filled(value)"
+                f"actions are a masked array, {masked.sum()} of whose numbers are masked: give"
+                " actions.filled(value)"
             )
         single = take_list(actions, shape[0])
         code = _common_code(single)

@@ -227,8 +227,10 @@ int pp_action_store(pp_fleet *fleet, const int32_t *env_ids, int32_t count, cons
                     int32_t dtype, pp_error *error) {
   int64_t elements = fleet->action_elements;
   int64_t bytes = elements * pp_dtype_size(dtype), bad;
-  int status = check_dtype(fleet, dtype, error);
+  int status;
 
+  if (dtype == PP_ORDERED && fleet->is_remote) return PP_OK;
+  status = check_dtype(fleet, dtype, error);
   if (status < 0) return status;
   if (!actions) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "actions are null: give one for each environment");

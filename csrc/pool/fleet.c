@@ -123,6 +123,7 @@ int pp_fleet_init_remote(pp_fleet *fleet, const pp_config *config, const pp_pool
   fleet->action_elements = pp_field_elements(&config->action, config->num_players);
   fleet->action_bytes = fleet->action_elements * pp_dtype_size(config->action.dtype);
   fleet->common_dtype = config->action.dtype;
+  fleet->is_remote = 1;
   // all PP_RUNNING: workers know better, and check for themselves
   fleet->phase = calloc(n, sizeof(*fleet->phase));
   fleet->asked = calloc(n, sizeof(*fleet->asked));

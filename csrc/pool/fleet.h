@@ -23,6 +23,7 @@ typedef struct pp_fleet {
   pp_value *reset_options; /* of the last reset with options */
   int32_t num_envs;
   int32_t num_players;
+  int32_t is_remote; /* they live in worker processes */
   int32_t num_live; /* environments whose init succeeded */
   int32_t autoreset;
   int32_t max_episode_steps;

@@ -13,6 +13,7 @@ import numpy as np
 
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, new_error, raise_error
+from parallel_pool.actions import described
 from parallel_pool.errors import StateError
 from parallel_pool.workers import columns, messages, registered, spaces
 from parallel_pool.workers.messages import (
@@ -29,7 +30,6 @@ from parallel_pool.workers.messages import (
     Seating,
     Task,
 )
-from parallel_pool.workers.spaces import described
 from parallel_pool.workers.wire import Fragile
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ NAMES = {
 take = lib.pp_seat_take
 claim = lib.pp_seat_claim
 deliver = lib.pp_seat_deliver
+ASKED_STEP = lib.PP_ASKED_STEP
+STEPS = (lib.PP_ASKED_STEP, lib.PP_ASKED_ACTION)
 ndarray = np.ndarray
 
 
@@ -322,16 +324,20 @@ class Worker:
         i = self._env_ids[turn] - self._first
         phase = self._phases[i]
         order = action = None
+        asked = self._asked[turn]
         try:
-            if self._asked[turn] == lib.PP_ASKED_STEP:
+            if asked in STEPS:
                 if phase == RUNNING:
-                    action = self._order(turn) if self._actions is None else self._actions[i]
+                    if asked == ASKED_STEP and self._actions is not None:
+                        action = self._actions[i]
+                    else:
+                        action = self._order(turn)
                 elif phase == ENDED and self._is_disabled:
                     raise AssertionError(
                         f"environment {self._env_ids[turn]} has ended its episode or failed, and"
                         " autoreset is disabled: reset it first"
                     )
-            elif self._asked[turn] != lib.PP_ASKED_RESTART:
+            elif asked != lib.PP_ASKED_RESTART:
                 order = self._order(turn) or {}
                 if order == messages.KEEP:
                     self._keep(turn, i)
@@ -347,7 +353,7 @@ class Worker:
                 # who asks for a reset must hear of a restart too
                 seed = order.get("seed", self._seeds[i])
                 self._begin(turn, i, order, messages.restarted(seed) if phase == OWED else None)
-            elif phase == OWED or self._asked[turn] == lib.PP_ASKED_RESTART:
+            elif phase == OWED or asked == lib.PP_ASKED_RESTART:
                 self._tell_restart(turn, i)
             elif phase == ENDED:
                 self._begin(turn, i, {})
