@@ -237,6 +237,10 @@ class ActionReader:
                 f"actions are a masked array, {masked.sum()} of whose numbers are masked: give"
                 " actions.filled(value)"
             )
+        check_sequence(actions, shape[0])
+        if len(actions) != shape[0]:
+            seen = (len(actions), *(np.shape(actions[0]) if len(actions) else ()))
+            raise ValueError(f"actions have shape {seen}: {shape[0]} environments take {shape}")
         single = take_list(actions, shape[0])
         code = _common_code(single)
         if code is None:

@@ -715,7 +715,12 @@ def test_actions_arrive_as_the_caller_gave_them(
         (spaces.Discrete(9), {0: 1, 1: 2, 2: 3}, TypeError, "are a dict, .* which has no order"),
         (spaces.Discrete(9), itertools.count(), TypeError, "are a count, .* has no length"),
         (spaces.Discrete(9), {1: 2}.values(), TypeError, "a dict_values, .* which is no sequence"),
-        (spaces.Discrete(9), np.zeros(()), TypeError, "iteration over a 0-d array"),
+        (
+            spaces.Discrete(9),
+            np.zeros(()),
+            TypeError,
+            "Unable to iterate over",
+        ),
         (TREES["dict"], {"a": [0, 1, 2]}, ValueError, r"with keys \['a'\]: its space needs 'b'"),
         (TREES["dict"], [{}, {}, {}], TypeError, "actions is a list.* needs 'a'"),
         (TREES["dict"], {"a": [0, 1], "b": []}, ValueError, "does not take"),
@@ -817,7 +822,7 @@ def test_wrong_objects_are_refused() -> None:
     with pytest.raises(TypeError, match="do not fit"):
         batch_objects(mixed, [None])
     batched = batch_space(mixed, 2)
-    with pytest.raises(ValueError, match="KeyError: 'deep'"):
+    with pytest.raises(ValueError, match="its space needs 'deep' in it"):
         iterate_objects(batched, {"box": [[0, 0], [0, 0]]}, 2)
     with pytest.raises(ValueError, match=r"zip\(\)"):
         iterate_objects(batched, {"box": [[0, 0]], "deep": ([1, 2], {"text": ["a", "b"]})}, 2)

@@ -208,9 +208,9 @@ class ProcessPool(BasePool):
         self._record_bytes = 1 if self._packer is None else self._packer.record_bytes
         # arrays of this dtype and shape are the records of all environments as they are
         self._plain: tuple[np.dtype[Any] | None, tuple[int, ...]] = (None, ())
-        if self._packer is not None and not self._packer.leaves[0].path:
-            leaf = self._packer.leaves[0]
-            self._plain = leaf.dtype, (num_envs, *leaf.shape)
+        own = () if self._packer is None else self._packer.leaves
+        if len(own) == 1 and not own[0].path:
+            self._plain = own[0].dtype, (num_envs, *own[0].shape)
         # by number of environments, the space of their actions
         self._batch_spaces: dict[int, Any] = {}
 

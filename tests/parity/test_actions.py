@@ -60,7 +60,7 @@ FORMS: dict[str, Callable[[Array], Any]] = {
     "arrays": lambda array: rows(array, "f8"),
     "arrays of integers": lambda array: rows(array, "i8"),
     "arrays of several dtypes": lambda array: rows(array, "f4 f8 f2 i2"),
-    "arrays of integers first": lambda array: rows(array, "i8 f8 u1"),
+    "arrays of integers first": lambda array: rows(array, "i8 f8 i1"),
     "objects": lambda array: np.array([*rows(array, "f8"), None], object)[:-1],
     "strided": lambda array: np.repeat(array, 2, 0)[::2],
 }
