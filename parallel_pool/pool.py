@@ -155,7 +155,8 @@ class Pool(BasePool):
         values = self.spec.values.raw
         self._check(lib.pp_pool_create(definition.raw, values, raw_options, out, self._error))
         handle = ffi.gc(out[0], lib.pp_pool_destroy)
-        self._adopt(handle, batch_size, num_envs, ActionReader(self.spec))
+        self._actions = ActionReader(self.spec)
+        self._adopt(handle, batch_size, num_envs, self._actions)
 
         self.autoreset = autoreset
         self.max_episode_steps = definition.max_episode_steps if limit < 0 else limit or None
@@ -355,6 +356,13 @@ class Pool(BasePool):
         checked = self._one_id(env_id)
         target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))
         check(lib.pp_pool_expose(self._handle, checked, target, own_error.raw))
+
+    def action_dtypes(self, actions: Any) -> np.dtype[Any] | list[np.dtype[Any]]:
+        """Returns in which dtype NumPy computes with actions of all environments.
+
+        One for all, or one for each. Infos with `Field.follows` have it.
+        """
+        return self._actions.dtypes(actions, self.num_envs)
 
     def needs_reset(self, env_id: int) -> bool:
         """Says whether the next step of this environment resets it (or, disabled, is refused)."""

@@ -159,6 +159,7 @@ class Field:
         low, high: bounds of a Box, scalars or arrays of `shape`.
         n: of a Discrete space.
         nvec: of a MultiDiscrete space.
+        follows: of an info, how its dtype follows that of the action (`pp_follow`); 0: not at all.
     """
 
     name: str
@@ -173,6 +174,7 @@ class Field:
     high: float | npt.NDArray[np.float64]
     n: int
     nvec: npt.NDArray[np.int64] | None
+    follows: int = 0
 
     @staticmethod
     def read(raw: CData) -> Field:
@@ -205,6 +207,7 @@ class Field:
             nvec=np.array(ffi.unpack(raw.nvec, size), np.int64).reshape(shape)
             if raw.nvec
             else None,
+            follows=raw.follows,
         )
 
     def space(self) -> gymnasium.Space[Any]:

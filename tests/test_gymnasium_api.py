@@ -236,10 +236,10 @@ def test_wrong_seeds(cartpoles: PoolVectorEnv, seed: Any, kind: type[Exception])
         ([0, 1, -1], ValueError),
         ([0, 1], ValueError),
         ([0, 1, 0, 1], ValueError),
-        (1, ValueError),
+        (1, TypeError),
         (np.zeros((3, 1), np.int64), ValueError),
         ([0.0, 1.0, 0.0], TypeError),
-        ([True, False, True], TypeError),
+        (np.array([True, False, True]), TypeError),
         (None, (TypeError, ValueError)),
     ],
 )

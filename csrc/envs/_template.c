@@ -114,7 +114,9 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 }
 
 /* Advances by one action. The engine has zeroed the reward and the flags, has checked that the
- * action is in its space, and sees to the time limit. */
+ * action is in its space, and sees to the time limit. Whatever dtype the caller's action had, here
+ * it has the described one; where that must not be so, name the others in .action_dtypes, and look
+ * at env->action_dtype (envs/classic_control/pendulum.c does). */
 static int step(pp_env *env, const void *action, pp_result *result) {
   walk *it = env->state;
   const pp_value *chosen = env->options;

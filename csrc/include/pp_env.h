@@ -16,7 +16,7 @@
 /* ------------------------------------------------------------------------------- constants -- */
 
 enum {
-  PP_ENV_ABI = 1,
+  PP_ENV_ABI = 2,
   PP_MAX_NDIM = 4,    /* axes of one observation, action or info, rows and players not counted */
   PP_MAX_FIELDS = 32, /* observations and infos of one environment */
   PP_ERROR_TEXT = 256
@@ -39,6 +39,27 @@ enum pp_status {
 };
 
 enum pp_dtype { PP_BOOL, PP_UINT8, PP_INT32, PP_INT64, PP_FLOAT32, PP_FLOAT64, PP_NUM_DTYPES };
+
+/* what else a caller's actions may be; fields have no such dtype */
+enum pp_action_dtype {
+  PP_INT8 = PP_NUM_DTYPES,
+  PP_INT16,
+  PP_UINT16,
+  PP_UINT32,
+  PP_UINT64,
+  PP_FLOAT16,
+  PP_NUM_ACTION_DTYPES,
+  /* added to a dtype: Python's own numbers, which NumPy rounds to the dtype of what they meet */
+  PP_PYTHON = 16,
+  /* every dtype as bits of action_dtypes, without PP_PYTHON's */
+  PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1
+};
+
+/* infos whose dtype is that of arithmetic with the action */
+enum pp_follow {
+  PP_FOLLOW_FLOAT = 1, /* float16, float32 or float64; float64 after integers */
+  PP_FOLLOW_ALL = 2    /* the same, but int64 or uint64 after integers */
+};
 
 /* how a field appears as a Gymnasium space */
 enum pp_space { PP_BOX, PP_DISCRETE, PP_MULTI_DISCRETE, PP_MULTI_BINARY };
@@ -73,6 +94,7 @@ typedef struct pp_field {
   const double *highs;
   int64_t n;           /* Discrete: 0 .. n-1 */
   const int64_t *nvec; /* MultiDiscrete: one n for each element */
+  int32_t follows;     /* infos of PP_FLOAT64: pp_follow, 0: its dtype is always that */
 } pp_field;
 
 /* the value of one option; which member counts follows from the option's type */
@@ -115,12 +137,13 @@ typedef struct pp_seed {
 
 /* one environment as every callback sees it */
 typedef struct pp_env {
-  void *state;             /* state_size bytes, zeroed before init */
-  void *shared;            /* what configure made; read-only from then on */
-  const pp_value *options; /* one for each of the definition's options, defaults filled in */
-  pp_rng *rng;             /* Gymnasium's np_random of this environment */
-  const int32_t *elapsed;  /* steps taken in the running episode */
-  pp_error *error;         /* where a failing callback says why */
+  void *state;                 /* state_size bytes, zeroed before init */
+  void *shared;                /* what configure made; read-only from then on */
+  const pp_value *options;     /* one for each of the definition's options, defaults filled in */
+  pp_rng *rng;                 /* Gymnasium's np_random of this environment */
+  const int32_t *elapsed;      /* steps taken in the running episode */
+  const uint8_t *action_dtype; /* of the action that step gets: see action_dtypes below */
+  pp_error *error;             /* where a failing callback says why */
   int32_t id;
   int32_t max_episode_steps; /* 0: no limit */
 } pp_env;
@@ -151,6 +174,7 @@ typedef struct pp_run {
   uint8_t *truncated;  /* zeroed */
   void *const *fields; /* first row of each field; null where nobody wants it */
   int32_t count;
+  int32_t action_dtype; /* of all actions: see action_dtypes below */
 } pp_run;
 
 /* a picture: with pixels null, render only tells its size */
@@ -197,6 +221,12 @@ typedef struct pp_env_def {
   int32_t num_fields;
   const pp_field *fields; /* observations first, then infos */
   pp_field action;
+  /* Which dtypes of the caller's the callbacks know besides the action's own: bits 1 << pp_dtype,
+   * pp_action_dtype or PP_PYTHON. Of those a Box action comes as doubles of the caller's numbers
+   * (a Discrete one as int64, as ever), and action_dtype says what they were. All others, and with
+   * 0 all there are, become the action's own dtype first (integers: float64, if it is among these)
+   */
+  uint32_t action_dtypes;
 
   /* All callbacks return PP_OK or a negative status with error->text set. Those that take a pp_env
    * are called by one thread at a time for one environment, but by any thread. */

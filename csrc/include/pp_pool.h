@@ -8,6 +8,15 @@
 
 enum pp_autoreset { PP_NEXT_STEP, PP_SAME_STEP, PP_DISABLED };
 
+enum {
+  /* the dtype of actions that have several, or another one than pp_dtype: doubles, count x
+   * num_players rows, and after those the dtype of each of the count actions in a byte */
+  PP_MIXED = 64,
+  /* the same of environments in worker processes: each finds its action in the order that was left
+   * for it, and what actions points to is not read */
+  PP_ORDERED = 65
+};
+
 /* columns that the engine writes beside the environment's fields, when asked for */
 enum pp_extra {
   PP_WITH_STEP_TYPE = 1, /* int32: 0 first, 1 mid, 2 last row of an episode */

@@ -11,7 +11,8 @@ enum pp_asked {
   PP_ASKED_STEP = 0,
   PP_ASKED_RESET = 1,         /* of a worker: the order, if any, holds seed and options */
   PP_ASKED_RESET_OPTIONS = 2, /* with the pool's reset options; never asked of a worker */
-  PP_ASKED_RESTART = 3        /* the former worker died at a step of it: a row that says so */
+  PP_ASKED_RESTART = 3,       /* the former worker died at a step of it: a row that says so */
+  PP_ASKED_ACTION = 4         /* of a worker: a step, and the order holds its action */
 };
 
 /* what became of a turn */

@@ -94,11 +94,15 @@ static int is_integer(int32_t dtype) {
   return dtype == PP_UINT8 || dtype == PP_INT32 || dtype == PP_INT64;
 }
 
+static int is_discrete(const pp_field *action) {
+  return action->space == PP_DISCRETE || action->space == PP_MULTI_DISCRETE;
+}
+
 static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
   const pp_field *action = &fleet->config.action;
-  int fits = action->space == PP_DISCRETE || action->space == PP_MULTI_DISCRETE ? is_integer(dtype)
-             : is_float(action->dtype)                                          ? is_float(dtype)
-                                                                                : 0;
+  int fits = is_discrete(action)       ? is_integer(dtype) || dtype == PP_MIXED
+             : is_float(action->dtype) ? is_float(dtype) || dtype == PP_MIXED
+                                       : 0;
   // what has no conversion must come as it is
   if (fits || dtype == action->dtype) return PP_OK;
   return pp_error_set(error, PP_ERR_TYPE,
@@ -124,11 +128,41 @@ static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *e
           1);
 }
 
-/* stores the action of so many environments that lie side by side; returns the first bad element */
+/* ---------------------------------------------------------------------------------- dtypes -- */
+
+/* What callbacks are told of an action that came in this dtype: that, if they know it; else what it
+ * becomes. */
+static uint8_t told_dtype(const pp_fleet *fleet, int32_t dtype) {
+  const uint32_t known = fleet->def->action_dtypes;
+  const int32_t own = fleet->config.action.dtype, base = dtype & (PP_PYTHON - 1);
+  int32_t told = own;
+  if (base != own && (known >> base & 1)) {
+    told = base;
+  } else if (base != own && base != PP_FLOAT16 && is_float(own) && (known >> PP_FLOAT64 & 1)) {
+    told = PP_FLOAT64;
+  }
+  return (uint8_t)(told | (known >> PP_PYTHON & 1 ? dtype & PP_PYTHON : 0));
+}
+
+static void tell_dtype(pp_fleet *fleet, int32_t env_id, int32_t dtype) {
+  fleet->action_dtypes[env_id] = (uint8_t)dtype;
+}
+
+/* the same for all environments named; nearly always they have had this dtype before */
+static void tell_dtypes(pp_fleet *fleet, const int32_t *env_ids, int32_t count, int32_t dtype) {
+  if (dtype == fleet->common_dtype) return;
+  for (int32_t i = 0; i < count; i++) tell_dtype(fleet, env_ids ? env_ids[i] : i, dtype);
+  fleet->common_dtype = count == fleet->num_envs ? dtype : -1;
+}
+
+/* --------------------------------------------------------------------------------- storing -- */
+
+/* Stores the action of so many environments that lie side by side, whose callbacks have been told
+ * its dtype; returns the first bad element */
 static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int32_t dtype,
                      int64_t envs) {
   const pp_field *action = &fleet->config.action;
-  int64_t elements = pp_field_elements(action, fleet->num_players), rows, bad;
+  int64_t elements = fleet->action_elements, rows, bad;
   void *to = pp_fleet_action(fleet, first);
 
   if (action->space == PP_DISCRETE) {
@@ -145,21 +179,65 @@ static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int
     }
     return -1;
   }
-  if (is_float(action->dtype)) return store_box(to, action->dtype, from, dtype, elements * envs);
+  if (is_float(action->dtype)) {
+    int is_wide = fleet->wide && to != fleet->actions + fleet->action_bytes * first;
+    return store_box(to, is_wide ? PP_FLOAT64 : action->dtype, from, dtype, elements * envs);
+  }
   memcpy(to, from, (size_t)(fleet->action_bytes * envs));
   return -1;
 }
 
+/* one action that came as doubles, whatever dtype the caller's was; returns the first bad element
+ */
+static int64_t store_one(const pp_fleet *fleet, int32_t env_id, const double *from) {
+  const pp_field *action = &fleet->config.action;
+  int64_t width = pp_field_elements(action, 1);
+  int64_t *to = pp_fleet_action(fleet, env_id);
+
+  if (!is_discrete(action)) return store(fleet, env_id, from, PP_FLOAT64, 1);
+  for (int64_t i = 0; i < fleet->action_elements; i++) {
+    int64_t n = action->space == PP_DISCRETE ? action->n : action->nvec[i % width];
+    // what is in no space at all need only stay so
+    to[i] = from[i] > -0x1p53 && from[i] < 0x1p53 ? (int64_t)from[i] : INT64_MAX;
+    if ((uint64_t)to[i] >= (uint64_t)n) return i;
+  }
+  return -1;
+}
+
+static int store_mixed(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
+                       const double *actions, pp_error *error) {
+  int64_t elements = fleet->action_elements, bad;
+  const uint8_t *dtypes = (const uint8_t *)(actions + elements * count);
+
+  for (int32_t i = 0; i < count; i++) {
+    if ((dtypes[i] & ~PP_PYTHON) < PP_NUM_ACTION_DTYPES) continue;
+    return pp_error_set(error, PP_ERR_TYPE, "action %d has dtype %d: choose a pp_dtype", i,
+                        dtypes[i]);
+  }
+  fleet->common_dtype = -1;
+  for (int32_t i = 0; i < count; i++) {
+    int32_t env_id = env_ids ? env_ids[i] : i;
+    tell_dtype(fleet, env_id, told_dtype(fleet, dtypes[i]));
+    bad = store_one(fleet, env_id, actions + elements * i);
+    if (bad >= 0) return refuse(fleet, env_id, bad, error);
+  }
+  return PP_OK;
+}
+
 int pp_action_store(pp_fleet *fleet, const int32_t *env_ids, int32_t count, const void *actions,
                     int32_t dtype, pp_error *error) {
-  int64_t elements = pp_field_elements(&fleet->config.action, fleet->num_players);
+  int64_t elements = fleet->action_elements;
   int64_t bytes = elements * pp_dtype_size(dtype), bad;
-  int status = check_dtype(fleet, dtype, error);
+  int status;
 
+  if (dtype == PP_ORDERED && fleet->is_remote) return PP_OK;
+  status = check_dtype(fleet, dtype, error);
   if (status < 0) return status;
   if (!actions) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "actions are null: give one for each environment");
   }
+  if (dtype == PP_MIXED) return store_mixed(fleet, env_ids, count, actions, error);
+  tell_dtypes(fleet, env_ids, count, told_dtype(fleet, dtype));
   if (!env_ids) {
     bad = store(fleet, 0, actions, dtype, count);
     return bad < 0 ? PP_OK : refuse(fleet, (int32_t)(bad / elements), bad % elements, error);

@@ -12,9 +12,9 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
   uint8_t *terminated = pp_layout_at(layout, memory, layout->terminated, 0);
   pp_reset reset = {0};
   pp_result result = {.reward = rewards};
-  pp_run run = {fleet->states, fleet->stride,  actions,
-                rewards,       terminated,     pp_layout_at(layout, memory, layout->truncated, 0),
-                fields,        fleet->num_envs};
+  pp_run run = {fleet->states, fleet->stride,   actions,
+                rewards,       terminated,      pp_layout_at(layout, memory, layout->truncated, 0),
+                fields,        fleet->num_envs, fleet->config.action.dtype};
   int status;
 
   for (int32_t f = 0; f < layout->num_fields; f++) fields[f] = pp_layout_at(layout, memory, f, 0);

@@ -45,6 +45,10 @@ static void settle_locked(pp_pool *pool, int32_t env_id, int32_t how) {
                         memory_order_release);
 }
 
+static int is_step(int32_t asked) {
+  return asked == PP_ASKED_STEP || asked == PP_ASKED_ACTION;
+}
+
 /* leaves an environment to the worker that comes; the row that it has stays its own */
 static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t asked) {
   pp_board *board = &pool->remote->board;
@@ -99,7 +103,7 @@ int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled,
   for (int32_t i = own->first; i < own->first + own->count; i++) {
     if (!pool->flying[i]) continue;
     if (is_over(&pool->remote->board.desks[i]) && place_of(pool, i) >= 0) continue;
-    if (how != PP_BURY_FAIL && pool->fleet.asked[i] != PP_ASKED_STEP) {
+    if (how != PP_BURY_FAIL && !is_step(pool->fleet.asked[i])) {
       // as it was asked for, of the environment that comes: nothing of the dead one is in it
       requeue_locked(pool, lane, i, pool->fleet.asked[i]);
       continue;

@@ -27,6 +27,7 @@ double pp_fleet_bytes(const pp_fleet *fleet) {
 /* every array by calloc: pages that are never touched (errors, seeds) cost nothing */
 static int alloc_arrays(pp_fleet *fleet) {
   size_t n = (size_t)fleet->num_envs;
+  int has_wide = fleet->def->action_dtypes && fleet->config.action.space == PP_BOX;
   fleet->states_size = fleet->stride * n;
   fleet->states = pp_os_pages_alloc(fleet->states_size);
   fleet->envs = calloc(n, sizeof(*fleet->envs));
@@ -36,14 +37,17 @@ static int alloc_arrays(pp_fleet *fleet) {
   fleet->asked = calloc(n, sizeof(*fleet->asked));
   fleet->returns = calloc(n * (size_t)fleet->num_players, sizeof(*fleet->returns));
   fleet->actions = calloc(n, (size_t)fleet->action_bytes);
+  fleet->action_dtypes = calloc(n, sizeof(*fleet->action_dtypes));
+  if (has_wide) fleet->wide = calloc(n * (size_t)fleet->action_elements, sizeof(double));
   fleet->seeds = calloc(n, sizeof(*fleet->seeds));
   fleet->seed_sizes = calloc(n, sizeof(*fleet->seed_sizes));
   fleet->errors = calloc(n, sizeof(*fleet->errors));
   fleet->reset_options =
       calloc((size_t)fleet->def->num_reset_options + 1, sizeof(*fleet->reset_options));
   return fleet->states && fleet->envs && fleet->rngs && fleet->elapsed && fleet->phase &&
-         fleet->asked && fleet->returns && fleet->actions && fleet->seeds && fleet->seed_sizes &&
-         fleet->errors && fleet->reset_options;
+         fleet->asked && fleet->returns && fleet->actions && fleet->action_dtypes &&
+         (fleet->wide || !has_wide) && fleet->seeds && fleet->seed_sizes && fleet->errors &&
+         fleet->reset_options;
 }
 
 static int init_env(pp_fleet *fleet, int32_t i, pp_error *error) {
@@ -55,6 +59,7 @@ static int init_env(pp_fleet *fleet, int32_t i, pp_error *error) {
   env->options = fleet->options;
   env->rng = &fleet->rngs[i];
   env->elapsed = &fleet->elapsed[i];
+  env->action_dtype = &fleet->action_dtypes[i];
   env->error = &fleet->errors[i];
   env->id = i;
   env->max_episode_steps = fleet->max_episode_steps;
@@ -89,8 +94,8 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
     return status;
   }
   fleet->num_players = fleet->config.num_players;
-  fleet->action_bytes = pp_field_elements(&fleet->config.action, fleet->num_players) *
-                        pp_dtype_size(fleet->config.action.dtype);
+  fleet->action_elements = pp_field_elements(&fleet->config.action, fleet->num_players);
+  fleet->action_bytes = fleet->action_elements * pp_dtype_size(fleet->config.action.dtype);
   fleet->stride = state_stride(fleet->config.state_size);
   return PP_OK;
 }
@@ -107,6 +112,8 @@ int pp_fleet_make(pp_fleet *fleet, pp_error *error) {
                         "fewer",
                         num_envs, size);
   }
+  fleet->common_dtype = fleet->config.action.dtype;
+  memset(fleet->action_dtypes, fleet->common_dtype, (size_t)fleet->num_envs);
   for (; fleet->num_live < fleet->num_envs; fleet->num_live++) {
     status = init_env(fleet, fleet->num_live, error);
     if (status < 0) {
@@ -131,8 +138,10 @@ int pp_fleet_init_remote(pp_fleet *fleet, const pp_config *config, const pp_pool
   fleet->num_envs = options->num_envs;
   fleet->num_players = config->num_players;
   fleet->autoreset = options->autoreset;
-  fleet->action_bytes =
-      pp_field_elements(&config->action, config->num_players) * pp_dtype_size(config->action.dtype);
+  fleet->action_elements = pp_field_elements(&config->action, config->num_players);
+  fleet->action_bytes = fleet->action_elements * pp_dtype_size(config->action.dtype);
+  fleet->common_dtype = config->action.dtype;
+  fleet->is_remote = 1;
   // all PP_RUNNING: workers know better, and check for themselves
   fleet->phase = calloc(n, sizeof(*fleet->phase));
   fleet->asked = calloc(n, sizeof(*fleet->asked));
@@ -158,6 +167,8 @@ void pp_fleet_fini(pp_fleet *fleet) {
   free(fleet->asked);
   free(fleet->returns);
   free(fleet->actions);
+  free(fleet->wide);
+  free(fleet->action_dtypes);
   free(fleet->seeds);
   free(fleet->seed_sizes);
   free(fleet->errors);
@@ -184,5 +195,8 @@ void pp_fleet_seed(pp_fleet *fleet, int32_t env_id, const uint32_t *words, int32
 }
 
 void *pp_fleet_action(const pp_fleet *fleet, int32_t env_id) {
+  if (fleet->wide && fleet->action_dtypes[env_id] != fleet->config.action.dtype) {
+    return fleet->wide + fleet->action_elements * env_id;
+  }
   return fleet->actions + fleet->action_bytes * env_id;
 }

@@ -23,10 +23,12 @@ typedef struct pp_fleet {
   pp_value *reset_options; /* of the last reset with options */
   int32_t num_envs;
   int32_t num_players;
+  int32_t is_remote; /* they live in worker processes */
   int32_t num_live; /* environments whose init succeeded */
   int32_t autoreset;
   int32_t max_episode_steps;
-  int64_t action_bytes; /* of one environment, all players */
+  int64_t action_elements; /* of one environment, all players */
+  int64_t action_bytes;    /* the same in the action's own dtype */
 
   char *states;
   size_t stride;
@@ -37,7 +39,10 @@ typedef struct pp_fleet {
   uint8_t *asked;
   double *returns; /* num_players each, kept only if the layout shows them */
   int32_t keeps_returns;
-  char *actions;
+  char *actions;          /* of the action's own dtype, whatever the definition knows besides */
+  double *wide;           /* where a Box action of another dtype lies, null: there are none */
+  uint8_t *action_dtypes; /* of the action that an environment's next step takes */
+  int32_t common_dtype;   /* what all of these are, -1: they differ. Under the pool's lock */
   uint32_t (*seeds)[PP_SEED_WORDS];
   uint8_t *seed_sizes; /* words of the seed that the next reset takes, 0: none */
   pp_error *errors;

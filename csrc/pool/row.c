@@ -214,7 +214,8 @@ int32_t pp_row_write_run(pp_fleet *fleet, const pp_layout *layout, void *memory,
                 .terminated = pp_layout_at(layout, memory, layout->terminated, row),
                 .truncated = pp_layout_at(layout, memory, layout->truncated, row),
                 .fields = fields,
-                .count = count};
+                .count = count,
+                .action_dtype = fleet->action_dtypes[env_id]};
   int status;
 
   locate_fields(fleet, layout, memory, row, count, 0, 0, fields);

@@ -134,7 +134,7 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
     unmark_locked(pool, env_ids, count);
     return status;
   }
-  ask_locked(pool, env_ids, count, PP_ASKED_STEP);
+  ask_locked(pool, env_ids, count, dtype == PP_ORDERED ? PP_ASKED_ACTION : PP_ASKED_STEP);
   return pool->ring.is_ordered ? pp_ring_append_locked(&pool->ring, count) : 0;
 }
 

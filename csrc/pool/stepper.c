@@ -19,12 +19,14 @@ static void finish(const pp_stepper *stepper, pp_batch *batch, int32_t count) {
   if (pp_batch_finish(batch, count)) pp_gate_wake(stepper->caller, 1);
 }
 
-/* 1: none of these environments must go through the slow path, as resets that the caller asked for
- * and first episodes do */
+/* 1: none of these environments must go through the slow path, as resets that the caller asked for,
+ * first episodes and actions of several dtypes do */
 static int is_plain(const pp_fleet *fleet, int32_t env_id, int32_t count) {
+  const uint8_t dtype = fleet->action_dtypes[env_id];
   uint8_t any = 0;
   for (int32_t i = 0; i < count; i++) {
-    any |= fleet->asked[env_id + i] | (fleet->phase[env_id + i] & PP_FRESH);
+    any |= fleet->asked[env_id + i] | (fleet->phase[env_id + i] & PP_FRESH) |
+           (fleet->action_dtypes[env_id + i] ^ dtype);
   }
   return !any;
 }

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
     from parallel_pool.buffers import Array
+    from parallel_pool.compat.vector_infos import DTypes
     from parallel_pool.compat.vector_options import Spaces
 
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
@@ -391,16 +392,17 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         ended = terminated | truncated
         infos: dict[str, Any] = {}
         episodes = {} if self._fused is None else self._fused.step(batch)
+        dtypes = self.pool.action_dtypes(actions) if self._infos.follows else None
         restarted = self._ended
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             restarted = ended
             if ended.any():
-                infos = self._final(batch, ended)
+                infos = self._final(batch, ended, dtypes)
                 infos["final_info"].update(episodes)
                 episodes = {}
         elif self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self._ended = ended
-        infos.update(self._infos.of_step(batch, restarted))
+        infos.update(self._infos.of_step(batch, restarted, dtypes))
         infos.update(episodes)
         if self._renderer is not None:
             self._renderer.after_step(actions, restarted)
@@ -412,7 +414,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             return batch[0]
         return {key: batch[self._places[key]] for key in self._keys}
 
-    def _final(self, batch: Batch, ended: Array) -> dict[str, Any]:
+    def _final(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[str, Any]:
         """Returns what SAME_STEP adds for episodes that have ended."""
         final_obs = np.full(self.num_envs, None, object)
         for env_id in np.flatnonzero(ended).tolist():
@@ -424,7 +426,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         return {
             "final_obs": final_obs,
             "_final_obs": ended.copy(),
-            "final_info": self._infos.of_ends(batch, ended),
+            "final_info": self._infos.of_ends(batch, ended, dtypes),
             "_final_info": ended.copy(),
         }
 

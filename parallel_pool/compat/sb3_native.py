@@ -20,6 +20,7 @@ from parallel_pool.specs import Definition
 
 if TYPE_CHECKING:
     from parallel_pool.compat.sb3_backend import Options, Step
+    from parallel_pool.compat.vector_infos import DTypes
 
 
 class NotResetError(StateError, ResetNeeded):
@@ -85,6 +86,8 @@ class Native:
         self._failed: tuple[int, ...] = ()
         # the actions in flight, where somebody draws them
         self._actions: Any = None
+        # their dtypes, where infos follow them
+        self._dtypes: DTypes = None
 
     def _as_made(self, spec: EnvSpec, kwargs: dict[str, Any]) -> EnvSpec:
         """Returns the spec that an environment of `gymnasium.make` would have."""
@@ -159,6 +162,8 @@ class Native:
         if not self._was_reset:
             raise NotResetError("a step before reset(): call reset() first")
         self.pool.send(actions)
+        if self._infos.follows:
+            self._dtypes = self.pool.action_dtypes(actions)
         if self._renderer is not None:
             self._actions = np.array(actions)
 
@@ -176,16 +181,16 @@ class Native:
         """Returns a step's results with their infos."""
         terminated, truncated = batch[self._terminated], batch[self._truncated]
         dones = terminated | truncated
-        infos = self._infos.of_steps(batch, self.num_envs)
+        infos = self._infos.of_steps(batch, self.num_envs, self._dtypes)
         restarted = ids(dones) if dones.any() else []
         for env_id in restarted:
             in_time = bool(truncated[env_id]) and not terminated[env_id]
-            infos[env_id] = self._infos.of_end(batch, env_id, in_time)
+            infos[env_id] = self._infos.of_end(batch, env_id, in_time, self._dtypes)
             infos[env_id]["terminal_observation"] = self._terminal_observation(batch, env_id)
         if self._failed:
             # their step was a reset
             for env_id in self._failed:
-                infos[env_id] = self._infos.of_end(batch, env_id, False)
+                infos[env_id] = self._infos.of_end(batch, env_id, False, self._dtypes)
             restarted, self._failed = [*restarted, *self._failed], ()
         for env_id in restarted:
             self.reset_infos[env_id] = self._infos.of_reset(batch, env_id)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from gymnasium.spaces import Dict, Space, Tuple
-from gymnasium.vector.utils import concatenate, create_empty_array
 
 from parallel_pool.base_pool import show_batch
 from parallel_pool.compat import sb3_worker
@@ -108,7 +106,11 @@ class Process:
 
     def send(self, actions: Any) -> None:
         """Begins a step of all environments; the actions are copied."""
-        self.pool.send(_as_tree(self.action_space, actions) if self._is_tree else actions)
+        if self._is_tree:
+            # one for each environment, and not arrays of each part
+            self.pool.send_objects(actions)
+        else:
+            self.pool.send(actions)
 
     def receive(self) -> Step:
         """Ends the step that `send` began, and returns what came of it."""
@@ -251,17 +253,3 @@ def _check_identities(found: Sequence[tuple[int, int]]) -> None:
                 " one at every call, as lambda: gymnasium.make(id) does"
             )
         places[one] = i
-
-
-def _as_tree(space: Space[Any], actions: Any) -> Any:
-    """Puts together one action for each environment, of a space that has parts."""
-    try:
-        single = list(actions)
-        empty: Any = create_empty_array(space, n=len(single), fn=np.zeros)
-        return concatenate(space, single, empty)
-    except (LookupError, TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            f"actions are {actions!r}, which do not fit {space}: give a list with one action for"
-            f" each environment: {type(error).__name__}: {error}"
-        ) from error

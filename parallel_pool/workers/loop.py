@@ -14,6 +14,7 @@ import numpy as np
 
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, new_error, raise_error
+from parallel_pool.actions import described
 from parallel_pool.errors import StateError
 from parallel_pool.workers import (
     address_space,
@@ -37,7 +38,6 @@ from parallel_pool.workers.messages import (
     Seating,
     Task,
 )
-from parallel_pool.workers.spaces import described
 from parallel_pool.workers.wire import Fragile
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ NAMES = {
 take = lib.pp_seat_take
 claim = lib.pp_seat_claim
 deliver = lib.pp_seat_deliver
+ASKED_STEP = lib.PP_ASKED_STEP
+STEPS = (lib.PP_ASKED_STEP, lib.PP_ASKED_ACTION)
 ndarray = np.ndarray
 
 
@@ -354,21 +356,25 @@ class Worker:
         i = self._env_ids[turn] - self._first
         phase = self._phases[i]
         order = action = None
+        asked = self._asked[turn]
         try:
-            if self._asked[turn] == lib.PP_ASKED_STEP:
+            if asked in STEPS:
                 if phase == RUNNING:
-                    action = self._order(turn) if self._actions is None else self._actions[i]
+                    if asked == ASKED_STEP and self._actions is not None:
+                        action = self._actions[i]
+                    else:
+                        action = self._order(turn)
                 elif phase == ENDED and self._is_disabled:
                     raise AssertionError(
                         f"environment {self._env_ids[turn]} has ended its episode or failed, and"
                         " autoreset is disabled: reset it first"
                     )
-            elif self._asked[turn] != lib.PP_ASKED_RESTART:
-                asked = self._order(turn) or {}
-                if asked == messages.KEEP:
+            elif asked != lib.PP_ASKED_RESTART:
+                given = self._order(turn) or {}
+                if given == messages.KEEP:
                     self._keep(turn, i)
                     return
-                order = {**self._seating.reset_arguments, **asked}
+                order = {**self._seating.reset_arguments, **given}
         except BaseException as error:
             # not the environment's doing
             self._fail(turn, i, error, phase or ENDED)
@@ -380,7 +386,7 @@ class Worker:
                 # who asks for a reset must hear of a restart too
                 more = messages.restarted(self._seed(i, order)) if phase == OWED else None
                 self._begin(turn, i, order, more)
-            elif phase == OWED or self._asked[turn] == lib.PP_ASKED_RESTART:
+            elif phase == OWED or asked == lib.PP_ASKED_RESTART:
                 self._tell_restart(turn, i)
             elif phase == ENDED:
                 self._begin(turn, i, {})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool.workers.spaces import described
+from parallel_pool.actions import described
 
 if TYPE_CHECKING:
     from parallel_pool.workers.wire import Dumps

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.vector.utils import batch_space
 
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, raise_error, text
+from parallel_pool.actions import take_list
 from parallel_pool.arguments import MAX_ENVS, check_choice, check_count, check_sizes, shown
 from parallel_pool.base_pool import BasePool, check, own_error, seconds
 from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
@@ -51,6 +53,9 @@ MOST_YIELDED = MOST_WORKERS = 1 << 16
 START_TIMEOUT = 60.0
 # what records are to C
 UINT8 = lib.PP_UINT8
+NULL = ffi.NULL
+# in place of actions that were left as orders
+ORDERED = object()
 
 
 @dataclass
@@ -75,40 +80,16 @@ class Call:
 
 
 class RecordReader:
-    """Actions as records in the pool's memory."""
+    """Actions as records in the pool's memory, or as orders that were left already."""
 
-    def __init__(self, packer: spaces.ActionPacker) -> None:
-        self._packer = packer
-        self.shape: tuple[int, ...] = (packer.record_bytes,)
-        # arrays of this dtype, of actions of this shape, are records as they are
-        self._plain: tuple[np.dtype[Any] | None, tuple[int, ...]] = (None, ())
-        if len(packer.leaves) == 1 and not packer.leaves[0].path:
-            self._plain = packer.leaves[0].dtype, packer.leaves[0].shape
+    def __init__(self, record_bytes: int) -> None:
+        self.shape: tuple[int, ...] = (record_bytes,)
 
     def read(self, actions: Any, count: int) -> tuple[CData, int]:
-        """Returns records for C; raises TypeError or ValueError."""
-        dtype, shape = self._plain
-        if (
-            type(actions) is np.ndarray
-            and actions.dtype is dtype
-            and actions.shape == (count, *shape)
-        ):
-            # what loops pass; contextlib.suppress costs ten times as much
-            try:
-                return ffi.from_buffer(actions), UINT8
-            except ValueError:  # not contiguous
-                pass
-        return ffi.from_buffer(self._packer.pack(actions, count)), UINT8
-
-
-class NoReader:
-    """Actions that travel as orders: C gets a byte for each."""
-
-    shape: tuple[int, ...] = (1,)
-
-    def read(self, actions: Any, count: int) -> tuple[CData, int]:
-        """Returns a byte for each environment."""
-        return ffi.from_buffer(np.zeros((count, 1), np.uint8)), UINT8
+        """Returns what `ProcessPool` made of the actions, as C takes it."""
+        if actions is ORDERED:
+            return NULL, lib.PP_ORDERED
+        return ffi.from_buffer(actions), UINT8
 
 
 class ProcessPool(BasePool):
@@ -212,7 +193,7 @@ class ProcessPool(BasePool):
             self._read_spaces(n)
             handle = self._create(n, rows, mode, reward, restarts)
             types = [(leaf.dtype, leaf.shape) for leaf in self.leaves or ()]
-            self._adopt(handle, rows, n, self._make_reader(n), types)
+            self._adopt(handle, rows, n, RecordReader(self._record_bytes), types)
             self._crew = crew.Crew(
                 handle,
                 workers,
@@ -245,11 +226,16 @@ class ProcessPool(BasePool):
         self.leaves = None if found is None or len(found) > MAX_LEAVES else found
         self._packer: spaces.ActionPacker | None = None
         if spaces.leaves(self.single_action_space) is not None:
-            self._packer = spaces.ActionPacker(self.single_action_space, num_envs)
+            self._packer = spaces.ActionPacker(self.single_action_space)
         self.sends_objects = self._packer is None
-
-    def _make_reader(self, num_envs: int) -> RecordReader | NoReader:
-        return NoReader() if self._packer is None else RecordReader(self._packer)
+        self._record_bytes = 1 if self._packer is None else self._packer.record_bytes
+        # arrays of this dtype and shape are the records of all environments as they are
+        self._plain: tuple[np.dtype[Any] | None, tuple[int, ...]] = (None, ())
+        own = () if self._packer is None else self._packer.leaves
+        if len(own) == 1 and not own[0].path:
+            self._plain = own[0].dtype, (num_envs, *own[0].shape)
+        # by number of environments, the space of their actions
+        self._batch_spaces: dict[int, Any] = {}
 
     def _create(
         self, num_envs: int, rows: int, autoreset: int, reward: int, keeps_last: bool
@@ -263,7 +249,7 @@ class ProcessPool(BasePool):
             _describe_bytes(config.fields[i], names[-1], leaf.nbytes)
         config.num_fields = len(names)
         names.append(ffi.new("char[]", b"action"))
-        _describe_bytes(config.action, names[-1], self._packer.record_bytes if self._packer else 1)
+        _describe_bytes(config.action, names[-1], self._record_bytes)
         options = ffi.new("pp_pool_options *")
         options.num_envs = num_envs
         options.batch_size = rows
@@ -326,8 +312,12 @@ class ProcessPool(BasePool):
         """A step whose result is made by `show`, as `BasePool.step_shown`."""
         if self._crew.lost:
             self._check_workers(env_ids)
-        if self._packer is None:
-            self._order_actions(actions, env_ids)
+        shape = actions.shape if type(actions) is np.ndarray else None
+        dtype, plain_shape = self._plain
+        if shape != plain_shape or actions.dtype is not dtype or env_ids is not None:
+            actions = self._carry(actions, env_ids)
+        elif not actions.flags.c_contiguous:
+            actions = np.ascontiguousarray(actions)
         shown = super().step_shown(show, actions, env_ids, timeout)
         # asynchronous, some are in flight still
         if self._clock is not None:
@@ -343,9 +333,19 @@ class ProcessPool(BasePool):
         """
         if self._crew.lost:
             self._check_workers(env_ids)
-        if self._packer is None:
-            self._order_actions(actions, env_ids)
-        super().send(actions, env_ids)
+        super().send(self._carry(actions, env_ids), env_ids)
+        if self._clock is not None:
+            self._clock.stir()
+
+    def send_objects(self, single: Sequence[Any]) -> None:
+        """Queues one action for each environment, which gets it as the object that it is here.
+
+        Raises as `send` does.
+        """
+        if self._crew.lost:
+            self._check_workers(None)
+        self._leave(take_list(single, self.num_envs), None)
+        super().send(ORDERED)
         if self._clock is not None:
             self._clock.stir()
 
@@ -361,14 +361,36 @@ class ProcessPool(BasePool):
                     f"pool{cure}"
                 )
 
-    def _order_actions(self, actions: Any, env_ids: Any) -> None:
-        """Leaves actions that have no fixed size with the environments that they are for."""
-        ids = self._id_list(env_ids)
-        single = list(actions)
-        if len(single) != len(ids):
-            raise ValueError(f"{len(single)} actions: give one for each of {len(ids)} environments")
-        for env_id, action in zip(ids, single, strict=True):
-            self._order(env_id, self._dumps(action))
+    def _carry(self, actions: Any, env_ids: Any) -> Any:
+        """Returns the records of actions; of those that have none, leaves them as objects.
+
+        Raises:
+            TypeError, ValueError: they are no sequence of actions, or too many or too few.
+            StateError: an environment is in flight.
+        """
+        count = self.num_envs if env_ids is None else self._ids(env_ids)[0]
+        if self._packer is None:
+            single = take_list(actions, count)
+        else:
+            records = self._packer.pack(actions, count)
+            if records is not None:
+                return records
+            single = spaces.iterate_objects(self._batch_space(count), actions, count)
+        self._leave(single, env_ids)
+        return ORDERED
+
+    def _batch_space(self, count: int) -> Any:
+        """The space of the actions of so many environments."""
+        found = self._batch_spaces.get(count)
+        if found is None:
+            found = self._batch_spaces[count] = batch_space(self.single_action_space, count)
+        return found
+
+    def _leave(self, single: Sequence[Any], env_ids: Any) -> None:
+        """Leaves actions, one for each environment named, as orders."""
+        orders = [self._dumps(action) for action in single]
+        for env_id, order in zip(self._id_list(env_ids), orders, strict=True):
+            self._order(env_id, order)
 
     def _order(self, env_id: int, data: bytes) -> None:
         check(lib.pp_pool_order(self._handle, env_id, data, len(data), own_error.raw))

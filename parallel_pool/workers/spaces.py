@@ -14,6 +14,7 @@ import math
 import reprlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.error import CustomSpaceError
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
+
+from parallel_pool.actions import check_sequence, described, take_array
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
@@ -141,13 +144,6 @@ def _kind(error: Exception) -> type[TypeError] | type[ValueError]:
 
 def _shown(path: tuple[Any, ...]) -> str:
     return "".join(f"[{key!r}]" for key in path)
-
-
-def described(value: Any) -> str:
-    """What an error message says of a value: enough to find it, and never long."""
-    if isinstance(value, np.ndarray | np.generic):
-        return f"a {type(value).__name__} of dtype {value.dtype} and shape {value.shape}"
-    return f"a {type(value).__name__}, {reprlib.repr(value)}"
 
 
 def _take(value: Any, path: tuple[Any, ...], key: Any, what: str) -> Any:
@@ -407,104 +403,60 @@ class Record:
 
 
 class ActionPacker:
-    """Makes records of the actions that `VectorEnv.step` takes.
+    """Makes records of the actions that `VectorEnv.step` takes, where they are arrays of the space.
 
-    An environment gets what SyncVectorEnv would give it if the actions are arrays of the space's
-    own dtypes. It differs where they are not, for a record knows one dtype: lists of Python numbers
-    or of lists arrive as NumPy's scalars and arrays; floats of another width are rounded to the
-    space's, integers and bools become its dtype if they fit. Refused, though SyncVectorEnv hands it
-    on to the environment: floats for integers, integers that do not fit, None, and what does not
-    have the space's shape.
+    Whatever else they are, arrays of another dtype or shape, lists, objects, has no record, and an
+    environment gets what SyncVectorEnv would give it as an object: see `iterate_objects`.
 
     Attributes:
         leaves: of the space.
-        num: how many actions `pack` takes if it is not told.
         record_bytes: size of one environment's action.
     """
 
-    __slots__ = ("_record", "leaves", "num", "record_bytes")
+    __slots__ = ("_record", "leaves", "record_bytes")
 
-    def __init__(self, space: Space, num: int) -> None:
+    def __init__(self, space: Space) -> None:
         """Takes one environment's space; TypeError if it has no fixed size."""
         self._record = Record(space)
         self.leaves = self._record.leaves
-        self.num = num
         self.record_bytes = self._record.nbytes
 
-    def pack(self, actions: Any, count: int | None = None) -> Bytes:
-        """Returns the actions of num (or count) environments as uint8 (num, record_bytes).
+    def pack(self, actions: Any, count: int) -> Bytes | None:
+        """Returns the actions of count environments as uint8 (count, record_bytes).
 
-        Takes an array (num, *shape) or anything that yields num actions, and for a Dict or Tuple
-        a dict or tuple (anything with its keys) of those. A contiguous array of the right dtype is
-        not copied if it is all there is: the result is a view of it.
-
-        Raises:
-            ValueError: the number of actions, their shape, a key or an integer is wrong.
-            TypeError: the type or the dtype is wrong.
+        Takes an array (count, *shape) of the space's dtype, and for a Dict or Tuple a dict or tuple
+        of those; None for anything else. A contiguous array is not copied if it is all there is:
+        the result is a view of it.
         """
-        if count is None:
-            count = self.num
-        if len(self.leaves) == 1:
-            array = self._read(actions, self.leaves[0], count)
+        arrays = []
+        for leaf in self.leaves:
+            array = _find(actions, leaf.path)
+            if (
+                type(array) is not np.ndarray
+                or array.dtype != leaf.dtype
+                or array.shape != (count, *leaf.shape)
+            ):
+                return None
+            arrays.append(array)
+        if len(arrays) == 1:
+            array = np.ascontiguousarray(arrays[0])
             return np.ndarray((count, self.record_bytes), BYTE, array)
         records = np.empty((count, self.record_bytes), BYTE)
-        for leaf, array in zip(self.leaves, self._record.columns(records, count), strict=True):
-            array[...] = self._read(actions, leaf, count)
+        for array, part in zip(arrays, self._record.columns(records, count), strict=True):
+            part[...] = array
         return records
 
-    def _read(self, actions: Any, leaf: Leaf, count: int) -> Array:
-        """A leaf's actions as a contiguous array of its dtype and shape."""
-        for depth, key in enumerate(leaf.path):
-            actions = _take(actions, leaf.path[:depth], key, "actions")
-        if (
-            type(actions) is np.ndarray
-            and actions.dtype == leaf.dtype
-            and actions.shape == (count, *leaf.shape)
-            and actions.flags.c_contiguous
-        ):
-            return actions
-        array = _gather(actions, leaf)
-        if array.shape != (count, *leaf.shape):
-            raise ValueError(
-                f"actions{_shown(leaf.path)} have shape {array.shape}: "
-                f"{count} environments take {(count, *leaf.shape)}"
-            )
-        return _cast(array, leaf)
 
-
-def _gather(actions: Any, leaf: Leaf) -> Array:
-    """An array of whatever yields actions."""
-    try:
-        array = np.asarray(actions)
-        if array.dtype == object:
-            # an iterator, or an array of objects that may be arrays themselves
-            array = np.asarray(list(actions))
-    except (TypeError, ValueError) as error:
-        raise _kind(error)(
-            f"actions{_shown(leaf.path)} are {described(actions)}, which makes no array: give one "
-            f"of dtype {leaf.dtype}, one action of shape {leaf.shape} for each environment"
-        ) from error
-    return array
-
-
-def _cast(array: Array, leaf: Leaf) -> Array:
-    """A contiguous array of the leaf's dtype; TypeError or ValueError where values would change."""
-    dtype = leaf.dtype
-    if array.size and array.dtype.kind not in ("iubf" if dtype.kind == "f" else "iub"):
-        wanted = {"f": "numbers", "b": "bools"}.get(dtype.kind, "integers")
-        raise TypeError(
-            f"actions{_shown(leaf.path)} have dtype {array.dtype}: give {wanted}, the space's are "
-            f"{dtype}"
-        )
-    if array.size and dtype.kind != "f" and not np.can_cast(array.dtype, dtype):
-        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        for number in (int(array.min()), int(array.max())):
-            if not low <= number <= high:
-                raise ValueError(
-                    f"actions{_shown(leaf.path)} hold {number}: the space's dtype, {dtype}, goes "
-                    f"from {low} to {high}"
-                )
-    return np.ascontiguousarray(array, dtype)
+def _find(actions: Any, path: tuple[Any, ...]) -> Any:
+    """A leaf of a tree of dicts and tuples; None if they are something else."""
+    for key in path:
+        if type(actions) not in (dict, tuple):
+            return None
+        try:
+            actions = actions[key]
+        except (LookupError, TypeError):
+            return None
+    return actions
 
 
 class ActionUnpacker:
@@ -595,6 +547,9 @@ def batch_objects(space: Space, values: Sequence[Any]) -> Any:
 def iterate_objects(space: Space, actions: Any, num: int) -> list[Any]:
     """Returns the single actions that `SyncVectorEnv` takes out of its step's argument.
 
+    What has no order or no end is refused, though SyncVectorEnv takes it; and arrays of other
+    libraries, torch's tensors, become NumPy's.
+
     Args:
         space: of the batch, `VectorEnv.action_space`.
         actions: what `VectorEnv.step` got.
@@ -603,13 +558,32 @@ def iterate_objects(space: Space, actions: Any, num: int) -> list[Any]:
     Raises:
         TypeError, ValueError: the actions are none for that space, or not num.
     """
+    actions = _checked(space, actions, (), num)
     try:
-        single = list(iterate(space, actions))
+        # what tells a wrong length may have no end
+        single = list(islice(iterate(space, actions), num + 1))
     except (LookupError, TypeError, ValueError, CustomSpaceError) as error:
         raise _kind(error)(
             f"actions are {described(actions)}, which {space} does not take: "
             f"{type(error).__name__}: {error}"
         ) from error
     if len(single) != num:
-        raise ValueError(f"{len(single)} actions: give one for each of {num} environments")
-    return single
+        seen = f"more than {num}" if len(single) > num else f"{len(single)}"
+        raise ValueError(f"{seen} actions: give one for each of {num} environments")
+    return [take_array(action) for action in single]
+
+
+def _checked(space: Space, actions: Any, path: tuple[Any, ...], num: int) -> Any:
+    """Actions of which each part is a sequence, as far as Gymnasium goes into the parts."""
+    is_walked = isinstance(space, spaces.Dict) or (
+        isinstance(space, spaces.Tuple) and all(type(part) in iterate.registry for part in space)
+    )
+    if is_walked:
+        parts = [
+            (key, _checked(part, _take(actions, path, key, "actions"), (*path, key), num))
+            for key, part in _parts(space)
+        ]
+        return dict(parts) if isinstance(space, spaces.Dict) else tuple(part for _, part in parts)
+    actions = take_array(actions)
+    check_sequence(actions, num, f"actions{_shown(path)}")
+    return actions

@@ -14,9 +14,20 @@ static inline double clip(double value, double low, double high) {
   return value < low ? low : value > high ? high : value;
 }
 
+/* what action 0 minus 1 is: NumPy's unsigned integers wrap (uint64 is not in the space) */
+static inline double first_direction(int32_t dtype) {
+  switch (dtype) {
+    case PP_UINT8: return UINT8_MAX;
+    case PP_UINT16: return UINT16_MAX;
+    case PP_UINT32: return UINT32_MAX;
+    default: return -1;
+  }
+}
+
 /* one step; returns 1 at the goal */
-static inline uint8_t advance(car *it, const rules *shared, int64_t action) {
-  double push = (double)(action - 1) * FORCE + cos(3 * it->position) * (-GRAVITY);
+static inline uint8_t advance(car *it, const rules *shared, int64_t action, double first) {
+  double direction = action ? (double)(action - 1) : first;
+  double push = direction * FORCE + cos(3 * it->position) * (-GRAVITY);
   double velocity = clip(it->velocity + push, -MAX_SPEED, MAX_SPEED);
   double position = clip(it->position + velocity, MIN_POSITION, MAX_POSITION);
 
@@ -30,7 +41,8 @@ static inline uint8_t advance(car *it, const rules *shared, int64_t action) {
 /* ------------------------------------------------------------------------------- callbacks -- */
 
 static int step(pp_env *env, const void *action, pp_result *result) {
-  result->terminated = advance(env->state, env->shared, *(const int64_t *)action);
+  double first = first_direction(*env->action_dtype);
+  result->terminated = advance(env->state, env->shared, *(const int64_t *)action, first);
   result->reward[0] = -1;
   return PP_OK;
 }
@@ -38,9 +50,10 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 static int step_many(void *shared, const pp_run *run) {
   const int64_t *actions = run->actions;
   float *row = run->fields[0];
+  double first = first_direction(run->action_dtype);
   for (int32_t i = 0; i < run->count; i++) {
     car *it = (car *)(void *)(run->states + (size_t)i * run->state_stride);
-    run->terminated[i] = advance(it, shared, actions[i]);
+    run->terminated[i] = advance(it, shared, actions[i], first);
     run->reward[i] = -1;
     if (row) write_observation(it, row + 2 * i);
   }
@@ -57,6 +70,7 @@ const pp_env_def pp_env_mountain_car_v0 = {
     .max_episode_steps = 200,
     .state_size = sizeof(car),
     .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = 3},
+    .action_dtypes = 1 << PP_UINT8 | 1 << PP_UINT16 | 1 << PP_UINT32,
     .reset = reset,
     .step = step,
     .step_many = step_many,

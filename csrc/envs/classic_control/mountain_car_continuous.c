@@ -2,9 +2,12 @@
  *
  * Equals gymnasium 1.4.0 (envs/classic_control/continuous_mountain_car.py) bit for bit. That file
  * keeps its state in float64 after a reset and in float32 after a step, and NumPy 2 computes with
- * Python floats in the precision of the array (NEP 50): so the first step of an episode is wide,
- * all others are narrow, and a value clipped to a Python float is wide until it meets a float32.
+ * Python floats in the precision of what they meet (NEP 50): so the first step of an episode is
+ * wide, all others are as wide as the action, and a value clipped to a Python float is wide until
+ * it meets a float32.
  */
+#include "base/half.h"
+#include "base/square.h"
 #include "valley.h"
 
 #define MAX_ACTION 1.0
@@ -17,62 +20,69 @@ typedef struct narrowing_car {
   int64_t is_narrow;
 } narrowing_car;
 
+/* what NumPy and Python take a number for; narrow values are float32's or float16's */
+enum { NARROW, WIDE, PYTHON };
+
+typedef struct number {
+  double value;
+  int kind;
+} number;
+
 /* -------------------------------------------------------------------------------- dynamics -- */
 
-/* engine and slope together. An action inside the bounds is a float32 and makes the sum one; a
- * clipped one is a Python float, and so is the sum */
-static inline double push(float action, double slope) {
-  if (action > MAX_ACTION) return MAX_ACTION * POWER - slope;
-  if (action < -MAX_ACTION) return -MAX_ACTION * POWER - slope;
-  return action * (float)POWER - (float)slope;
+static inline number add(number a, number b) {
+  if (a.kind == WIDE || b.kind == WIDE) return (number){a.value + b.value, WIDE};
+  if (a.kind == PYTHON && b.kind == PYTHON) return (number){a.value + b.value, PYTHON};
+  return (number){(float)a.value + (float)b.value, NARROW};
 }
 
-/* the first step of an episode; returns 1 at the goal */
-static inline uint8_t advance_wide(narrowing_car *it, const rules *shared, float action) {
-  double velocity = it->car.velocity + push(action, GRAVITY * cos(3 * it->car.position));
-  if (velocity > MAX_SPEED) velocity = MAX_SPEED;
-  if (velocity < -MAX_SPEED) velocity = -MAX_SPEED;
-  double position = it->car.position + velocity;
-  if (position > MAX_POSITION) position = MAX_POSITION;
-  if (position < MIN_POSITION) position = MIN_POSITION;
-  if (position == MIN_POSITION && velocity < 0) velocity = 0;
-
-  it->car.position = (float)position;
-  it->car.velocity = (float)velocity;
-  it->is_narrow = 1;
-  return (position >= GOAL_POSITION) & (velocity >= shared->goal_velocity);
+/* a Python float as it is compared with a number */
+static inline double limit(number x, double python) {
+  return x.kind == NARROW ? (float)python : python;
 }
 
-/* every other step; returns 1 at the goal */
-static inline uint8_t advance_narrow(narrowing_car *it, const rules *shared, float action) {
-  float position = (float)it->car.position;
-  float velocity = (float)it->car.velocity;
-  velocity += (float)push(action, GRAVITY * cos(3 * position));
+static inline number clip(number x, double low, double high) {
+  if (x.value > limit(x, high)) return (number){high, PYTHON};
+  if (x.value < limit(x, low)) return (number){low, PYTHON};
+  return x;
+}
 
-  /* the goal's velocity is compared in float32 too, unless a Python float took the speed's place */
-  uint8_t is_fast = velocity >= (float)shared->goal_velocity;
-  if (velocity > (float)MAX_SPEED) {
-    velocity = (float)MAX_SPEED;
-    is_fast = MAX_SPEED >= shared->goal_velocity;
-  } else if (velocity < -(float)MAX_SPEED) {
-    velocity = -(float)MAX_SPEED;
-    is_fast = -MAX_SPEED >= shared->goal_velocity;
+/* engine and slope together; a clipped action is a Python float, and so is the sum */
+static inline number push(double action, int32_t dtype, double slope) {
+  if (action > MAX_ACTION) return (number){MAX_ACTION * POWER - slope, PYTHON};
+  if (action < -MAX_ACTION) return (number){-MAX_ACTION * POWER - slope, PYTHON};
+  if (dtype == PP_FLOAT32) {
+    return (number){(float)action * (float)POWER - (float)slope, NARROW};
   }
-  position += velocity;
-  if (position > (float)MAX_POSITION) position = (float)MAX_POSITION;
-  if (position < (float)MIN_POSITION) position = (float)MIN_POSITION;
-  if (position == (float)MIN_POSITION && velocity < 0) velocity = 0;
-
-  it->car.position = position;
-  it->car.velocity = velocity;
-  return (position >= (float)GOAL_POSITION) & is_fast;
+  if (dtype == PP_FLOAT16) {
+    double engine = pp_half_multiply(action, pp_half(POWER));
+    return (number){pp_half_add(engine, -pp_half(slope)), NARROW};
+  }
+  return (number){action * POWER - slope, dtype & PP_PYTHON ? PYTHON : WIDE};
 }
 
-static inline uint8_t advance(narrowing_car *it, const rules *shared, float action,
+/* one step from a state of this kind; returns 1 at the goal */
+static inline uint8_t advance_as(int kind, narrowing_car *it, const rules *shared, double action,
+                                 int32_t dtype) {
+  number position = {it->car.position, kind}, velocity = {it->car.velocity, kind};
+  double angle = kind == NARROW ? 3 * (float)position.value : 3 * position.value;
+  velocity = clip(add(velocity, push(action, dtype, GRAVITY * cos(angle))), -MAX_SPEED, MAX_SPEED);
+  position = clip(add(position, velocity), MIN_POSITION, MAX_POSITION);
+  if (position.value == limit(position, MIN_POSITION) && velocity.value < 0) velocity.value = 0;
+
+  it->car.position = (float)position.value;
+  it->car.velocity = (float)velocity.value;
+  it->is_narrow = 1;
+  return (position.value >= limit(position, GOAL_POSITION)) &
+         (velocity.value >= limit(velocity, shared->goal_velocity));
+}
+
+static inline uint8_t advance(narrowing_car *it, const rules *shared, double action, int32_t dtype,
                               double *reward) {
-  uint8_t terminated =
-      it->is_narrow ? advance_narrow(it, shared, action) : advance_wide(it, shared, action);
-  double effort = (double)action * action;
+  uint8_t terminated = it->is_narrow ? advance_as(NARROW, it, shared, action, dtype)
+                                     : advance_as(WIDE, it, shared, action, dtype);
+  /* the square of a float32 is exact */
+  double effort = dtype == PP_FLOAT32 ? action * action : pp_square(action);
   *reward = (terminated ? 100.0 : 0.0) - effort * 0.1;
   return terminated;
 }
@@ -86,17 +96,31 @@ static int reset_wide(pp_env *env, const pp_reset *how, pp_result *result) {
 }
 
 static int step(pp_env *env, const void *action, pp_result *result) {
-  result->terminated = advance(env->state, env->shared, *(const float *)action, result->reward);
+  int32_t dtype = *env->action_dtype;
+  double value = dtype == PP_FLOAT32 ? *(const float *)action : *(const double *)action;
+  result->terminated = advance(env->state, env->shared, value, dtype, result->reward);
   return PP_OK;
 }
 
-static int step_many(void *shared, const pp_run *run) {
-  const float *actions = run->actions;
+/* a run of actions of one dtype */
+static inline void step_run(const rules *shared, const pp_run *run, int32_t dtype) {
+  const float *floats = run->actions;
+  const double *doubles = run->actions;
   float *row = run->fields[0];
   for (int32_t i = 0; i < run->count; i++) {
     narrowing_car *it = (narrowing_car *)(void *)(run->states + (size_t)i * run->state_stride);
-    run->terminated[i] = advance(it, shared, actions[i], &run->reward[i]);
+    double action = dtype == PP_FLOAT32 ? floats[i] : doubles[i];
+    run->terminated[i] = advance(it, shared, action, dtype, &run->reward[i]);
     if (row) write_observation(&it->car, row + 2 * i);
+  }
+}
+
+static int step_many(void *shared, const pp_run *run) {
+  // the usual dtype as a constant, so that the compiler leaves out what is for the others
+  if (run->action_dtype == PP_FLOAT32) {
+    step_run(shared, run, PP_FLOAT32);
+  } else {
+    step_run(shared, run, run->action_dtype);
   }
   return PP_OK;
 }
@@ -116,6 +140,7 @@ const pp_env_def pp_env_mountain_car_continuous_v0 = {
                .shape = {1},
                .low = -MAX_ACTION,
                .high = MAX_ACTION},
+    .action_dtypes = 1 << PP_FLOAT16 | 1 << PP_FLOAT64 | 1 << PP_PYTHON,
     .reset = reset_wide,
     .step = step,
     .step_many = step_many,

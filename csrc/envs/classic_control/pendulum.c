@@ -1,13 +1,14 @@
 /* Pendulum-v1: swing a pendulum up, and keep it there, with a motor too weak to lift it.
  *
  * Equals gymnasium 1.4.0 (envs/classic_control/pendulum.py) bit for bit: float64 dynamics, the
- * torque in float32 (NumPy 2 keeps a float32 times a Python float in float32, NEP 50), squares by
- * the C library's pow as NumPy's `** 2` of a scalar.
+ * torque in the action's dtype (NumPy 2 keeps a float32 times a Python float in float32, NEP 50),
+ * squares by the C library's pow as NumPy's `** 2` of a scalar.
  */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/half.h"
 #include "base/random.h"
 #include "base/sincos.h"
 #include "base/square.h"
@@ -18,7 +19,7 @@
 #define PI 3.141592653589793
 
 #define MAX_SPEED 8.0
-#define MAX_TORQUE 2.0f
+#define MAX_TORQUE 2.0
 #define TIME_STEP 0.05
 
 /* ------------------------------------------------------------------------------------ data -- */
@@ -93,13 +94,41 @@ static inline double normalize(double theta) {
   return rest - PI;
 }
 
-/* one step; returns the reward */
-static inline double advance(pendulum *it, const rules *shared, float action) {
-  float torque = action < -MAX_TORQUE ? -MAX_TORQUE : action > MAX_TORQUE ? MAX_TORQUE : action;
-  double cost = pp_square(normalize(it->theta)) + 0.1 * pp_square(it->theta_dot) +
-                0.001f * pp_square_float(torque);
+/* what the motor does: an acceleration, and its part of the cost */
+typedef struct effort {
+  double acceleration;
+  double cost;
+} effort;
 
-  double theta_acc = shared->pull * it->sine + 3.0f * torque;
+static inline double clip_torque(double action) {
+  return action < -MAX_TORQUE ? -MAX_TORQUE : action > MAX_TORQUE ? MAX_TORQUE : action;
+}
+
+static inline effort push_float(float action) {
+  float torque = (float)clip_torque(action);
+  return (effort){3.0f * torque, 0.001f * pp_square_float(torque)};
+}
+
+static inline effort push_double(double action) {
+  double torque = clip_torque(action);
+  return (effort){3.0 * torque, 0.001 * pp_square(torque)};
+}
+
+static inline effort push_half(double action) {
+  double torque = clip_torque(action), square = pp_half(pp_square_float((float)torque));
+  return (effort){pp_half_multiply(3.0, torque), pp_half_multiply(pp_half(0.001), square)};
+}
+
+/* an action that is no float32: what else there is, integers for one, NumPy clips to float64 */
+static inline effort push_other(double action, int32_t dtype) {
+  return dtype == PP_FLOAT16 ? push_half(action) : push_double(action);
+}
+
+/* one step; returns the reward */
+static inline double advance(pendulum *it, const rules *shared, effort motor) {
+  double cost = pp_square(normalize(it->theta)) + 0.1 * pp_square(it->theta_dot) + motor.cost;
+
+  double theta_acc = shared->pull * it->sine + motor.acceleration;
   double theta_dot = it->theta_dot + theta_acc * TIME_STEP;
   if (theta_dot < -MAX_SPEED) theta_dot = -MAX_SPEED;
   if (theta_dot > MAX_SPEED) theta_dot = MAX_SPEED;
@@ -141,7 +170,10 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 }
 
 static int step(pp_env *env, const void *action, pp_result *result) {
-  result->reward[0] = advance(env->state, env->shared, *(const float *)action);
+  int32_t dtype = *env->action_dtype;
+  effort motor = dtype == PP_FLOAT32 ? push_float(*(const float *)action)
+                                     : push_other(*(const double *)action, dtype);
+  result->reward[0] = advance(env->state, env->shared, motor);
   return PP_OK;
 }
 
@@ -152,11 +184,14 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
 }
 
 static int step_many(void *shared, const pp_run *run) {
-  const float *actions = run->actions;
+  const float *floats = run->actions;
+  const double *doubles = run->actions;
   float *row = run->fields[0];
   for (int32_t i = 0; i < run->count; i++) {
     pendulum *it = (pendulum *)(void *)(run->states + (size_t)i * run->state_stride);
-    run->reward[i] = advance(it, shared, actions[i]);
+    effort motor = run->action_dtype == PP_FLOAT32 ? push_float(floats[i])
+                                                   : push_other(doubles[i], run->action_dtype);
+    run->reward[i] = advance(it, shared, motor);
     if (row) write_observation(it, row + 3 * i);
   }
   return PP_OK;
@@ -185,6 +220,7 @@ const pp_env_def pp_env_pendulum_v1 = {
                .shape = {1},
                .low = -MAX_TORQUE,
                .high = MAX_TORQUE},
+    .action_dtypes = 1 << PP_FLOAT16 | 1 << PP_FLOAT64,
     .configure = configure,
     .release = release,
     .reset = reset,

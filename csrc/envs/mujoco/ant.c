@@ -67,21 +67,26 @@ static const pp_option options_v5[] = {
 };
 
 /* v4 calls the cost of contacts reward_ctrl too, where it has one, and then in another dtype */
-#define INFOS_V4(ctrl_type)                                                                       \
-  MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64), MUJOCO_STEP_INFO("reward_ctrl", ctrl_type),     \
+#define INFOS_V4(reward_ctrl)                                                                     \
+  MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64), reward_ctrl,                                    \
       MUJOCO_STEP_INFO("reward_survive", PP_FLOAT64), MUJOCO_STEP_INFO("x_position", PP_FLOAT64), \
       MUJOCO_STEP_INFO("y_position", PP_FLOAT64),                                                 \
       MUJOCO_STEP_INFO("distance_from_origin", PP_FLOAT64),                                       \
       MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64), MUJOCO_STEP_INFO("y_velocity", PP_FLOAT64),     \
       MUJOCO_STEP_INFO("forward_reward", PP_FLOAT64)
 
-static const pp_field infos_v4[] = {INFOS_V4(PP_FLOAT32)};
-static const pp_field infos_v4_with_forces[] = {INFOS_V4(PP_FLOAT64)};
+static const pp_field infos_v4[] = {INFOS_V4(MUJOCO_FOLLOWING_INFO("reward_ctrl"))};
+static const pp_field infos_v4_with_forces[] = {
+    INFOS_V4(MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT64))};
 static const pp_field infos_v5[] = {
-    MUJOCO_INFO("x_position", PP_FLOAT64),           MUJOCO_INFO("y_position", PP_FLOAT64),
-    MUJOCO_INFO("distance_from_origin", PP_FLOAT64), MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
-    MUJOCO_STEP_INFO("y_velocity", PP_FLOAT64),      MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64),
-    MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT32),     MUJOCO_STEP_INFO("reward_contact", PP_FLOAT64),
+    MUJOCO_INFO("x_position", PP_FLOAT64),
+    MUJOCO_INFO("y_position", PP_FLOAT64),
+    MUJOCO_INFO("distance_from_origin", PP_FLOAT64),
+    MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
+    MUJOCO_STEP_INFO("y_velocity", PP_FLOAT64),
+    MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64),
+    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
+    MUJOCO_STEP_INFO("reward_contact", PP_FLOAT64),
     MUJOCO_STEP_INFO("reward_survive", PP_FLOAT64),
 };
 
@@ -202,7 +207,7 @@ static void finish_v4(mujoco_moment *moment) {
   const double *parameters = moment->shared->parameters;
   int terminates = parameters[TERMINATES] != 0, healthy = is_healthy(moment);
   double velocity[2], survive = (double)(healthy || terminates) * parameters[HEALTHY];
-  double costs = (double)mujoco_control_cost(moment, parameters[CONTROL]), reward_ctrl = -costs;
+  double costs = mujoco_control_cost(moment, parameters[CONTROL]), reward_ctrl = -costs;
 
   move(moment, velocity);
   double forward = velocity[0] * parameters[FORWARD];
@@ -228,7 +233,7 @@ static void finish_v5(mujoco_moment *moment) {
   const double *parameters = moment->shared->parameters, *qpos = moment->now->qpos;
   int healthy = is_healthy(moment);
   double velocity[2], survive = (double)healthy * parameters[HEALTHY];
-  double control = (double)mujoco_control_cost(moment, parameters[CONTROL]);
+  double control = mujoco_control_cost(moment, parameters[CONTROL]);
   double contact = contact_cost(moment);
 
   move(moment, velocity);

@@ -22,13 +22,13 @@ static const pp_field infos_v4[] = {
     MUJOCO_STEP_INFO("x_position", PP_FLOAT64),
     MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
     MUJOCO_STEP_INFO("reward_run", PP_FLOAT64),
-    MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT32),
+    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
 };
 static const pp_field infos_v5[] = {
     MUJOCO_INFO("x_position", PP_FLOAT64),
     MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
     MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64),
-    MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT32),
+    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
 };
 
 static int prepare(pp_config *config, mujoco_shared *shared) {
@@ -63,14 +63,14 @@ static void finish(mujoco_moment *moment) {
   double x = moment->now->qpos[0];
   double velocity = (x - moment->carry[0]) / shared->dt;
   double forward = parameters[FORWARD] * velocity;
-  float control = mujoco_control_cost(moment, parameters[CONTROL]);
+  double control = mujoco_control_cost(moment, parameters[CONTROL]);
 
   moment->carry[0] = x;
-  moment->reward = forward - (double)control;
+  moment->reward = forward - control;
   moment->infos[0] = x;
   moment->infos[1] = velocity;
   moment->infos[2] = forward;
-  moment->infos[3] = (double)-control;
+  moment->infos[3] = -control;
 }
 
 static const mujoco_task task_v4 = {.least_nq = 1,

@@ -1,6 +1,7 @@
 /* NumPy's arithmetic as Gymnasium's tasks use it, bit by bit (NumPy 1.26 to 2.4). */
 #include <math.h>
 
+#include "base/half.h"
 #include "task.h"
 
 /* Numbers up to 128: fewer than eight one after the other, else eight sums side by side, which are
@@ -28,14 +29,48 @@
 PAIRWISE_SUM(mujoco_sum, double)
 PAIRWISE_SUM(mujoco_sum_float, float)
 
-float mujoco_square_sum(const float *values, int32_t count) {
+/* in float32, of float32 or (before the sum is rounded) of float16 */
+static float square_sum_float(const double *values, int32_t count, int is_half) {
   float squares[128];
   if (count > 128) {
     int32_t half = count / 2 / 8 * 8;
-    return mujoco_square_sum(values, half) + mujoco_square_sum(values + half, count - half);
+    return square_sum_float(values, half, is_half) +
+           square_sum_float(values + half, count - half, is_half);
   }
-  for (int32_t i = 0; i < count; i++) squares[i] = values[i] * values[i];
+  for (int32_t i = 0; i < count; i++) squares[i] = (float)values[i] * (float)values[i];
+  for (int32_t i = 0; is_half && i < count; i++) squares[i] = (float)pp_half(squares[i]);
   return mujoco_sum_float(squares, count);
+}
+
+/* of one integer as the bits of an int64, for it wraps in its own dtype (that of a bool is int8) */
+static uint64_t square_integer(double value, int32_t dtype) {
+  uint64_t bits = dtype == PP_UINT64 ? (uint64_t)value : (uint64_t)(int64_t)value;
+  uint64_t square = bits * bits;
+  switch (dtype) {
+    case PP_BOOL:
+    case PP_INT8: return (uint64_t)(int8_t)square;
+    case PP_INT16: return (uint64_t)(int16_t)square;
+    case PP_INT32: return (uint64_t)(int32_t)square;
+    case PP_UINT8: return (uint8_t)square;
+    case PP_UINT16: return (uint16_t)square;
+    case PP_UINT32: return (uint32_t)square;
+    default: return square;
+  }
+}
+
+static double square_sum_integer(const double *values, int32_t count, int32_t dtype) {
+  uint64_t sum = 0;
+  for (int32_t i = 0; i < count; i++) sum += square_integer(values[i], dtype);
+  return dtype == PP_UINT64 ? (double)sum : (double)(int64_t)sum;
+}
+
+double mujoco_square_sum(const double *values, int32_t count, int32_t dtype) {
+  switch (dtype) {
+    case PP_FLOAT32: return square_sum_float(values, count, 0);
+    case PP_FLOAT16: return pp_half(square_sum_float(values, count, 1));
+    case PP_FLOAT64: return mujoco_clipped_square_sum(values, count, -HUGE_VAL, HUGE_VAL);
+    default: return square_sum_integer(values, count, dtype);
+  }
 }
 
 double mujoco_clipped_square_sum(const double *values, int32_t count, double low, double high) {

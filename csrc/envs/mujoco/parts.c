@@ -1,6 +1,7 @@
 /* What several MuJoCo tasks do alike. */
 #include <string.h>
 
+#include "base/half.h"
 #include "base/normal.h"
 #include "base/random.h"
 #include "task.h"
@@ -21,6 +22,33 @@ double *mujoco_observe_state(const mujoco_shared *shared, const mujoco_workspace
   return obs + positions + shared->nv;
 }
 
-float mujoco_control_cost(const mujoco_moment *moment, double weight) {
-  return (float)weight * mujoco_square_sum(moment->action, moment->shared->nu);
+static int is_unsigned(int32_t dtype) {
+  return dtype == PP_UINT8 || dtype == PP_UINT16 || dtype == PP_UINT32 || dtype == PP_UINT64;
+}
+
+static double square_sum(const mujoco_moment *moment) {
+  return mujoco_square_sum(moment->action, moment->shared->nu, moment->action_dtype);
+}
+
+/* a number of the action's dtype times a Python float */
+static double weigh(const mujoco_moment *moment, double weight, double number) {
+  switch (moment->action_dtype) {
+    case PP_FLOAT32: return (float)weight * (float)number;
+    case PP_FLOAT16: return pp_half_multiply(pp_half(weight), number);
+    default: return weight * number;
+  }
+}
+
+double mujoco_control_cost(const mujoco_moment *moment, double weight) {
+  return weigh(moment, weight, square_sum(moment));
+}
+
+double mujoco_control_reward(const mujoco_moment *moment, double weight) {
+  double sum = square_sum(moment);
+  if (is_unsigned(moment->action_dtype)) return (double)(0 - (uint64_t)sum) * weight;
+  return weigh(moment, weight, -sum);
+}
+
+double mujoco_whole_control_info(const mujoco_moment *moment) {
+  return -square_sum(moment);
 }

@@ -30,7 +30,7 @@ static const pp_option options_v5[] = {OPTIONS("pusher_v5.xml")};
 /* v4 tells them without their weights, and one less */
 static const pp_field infos[] = {
     MUJOCO_STEP_INFO("reward_dist", PP_FLOAT64),
-    MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT32),
+    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
     MUJOCO_STEP_INFO("reward_near", PP_FLOAT64),
 };
 
@@ -102,12 +102,12 @@ static void finish_v4(mujoco_moment *moment) {
   const mujoco_shared *shared = moment->shared;
   const double *parameters = shared->parameters;
   double near = -moment->carry[NEAR_BEFORE], distance = -moment->carry[DISTANCE_BEFORE];
-  float control = -mujoco_square_sum(moment->action, shared->nu);
+  double control = mujoco_control_reward(moment, 1);
 
   moment->reward = parameters[DISTANCE] * distance +
-                   (double)((float)parameters[CONTROL] * control) + parameters[NEAR] * near;
+                   mujoco_control_reward(moment, parameters[CONTROL]) + parameters[NEAR] * near;
   moment->infos[0] = distance;
-  moment->infos[1] = (double)control;
+  moment->infos[1] = control;
   remember(moment);
 }
 
@@ -116,11 +116,11 @@ static void finish_v5(mujoco_moment *moment) {
   const double *parameters = shared->parameters;
   double near = -distance_to(moment, TIPS) * parameters[NEAR];
   double distance = -distance_to(moment, GOAL) * parameters[DISTANCE];
-  float control = -mujoco_square_sum(moment->action, shared->nu) * (float)parameters[CONTROL];
+  double control = mujoco_control_reward(moment, parameters[CONTROL]);
 
-  moment->reward = distance + (double)control + near;
+  moment->reward = distance + control + near;
   moment->infos[0] = distance;
-  moment->infos[1] = (double)control;
+  moment->infos[1] = control;
   moment->infos[2] = near;
 }
 

@@ -26,7 +26,7 @@ static const pp_option options[] = {
 
 static const pp_field infos[] = {
     MUJOCO_STEP_INFO("reward_dist", PP_FLOAT64),
-    MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT32),
+    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
 };
 
 /* ------------------------------------------------------------------------------- prepare -- */
@@ -45,6 +45,8 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t axes) {
   shared->parameters[DISTANCE] = given[REWARD_DIST_WEIGHT].f;
   shared->parameters[CONTROL] = given[REWARD_CONTROL_WEIGHT].f;
   shared->parameters[AXES] = axes;
+  // v4 has no weight, and v5's is an integer unless somebody gives another
+  shared->has_whole_cost = shared->parameters[CONTROL] == 1;
   shared->obs_size = 8 + axes;
   for (int i = 0; i < NUM_BODIES && status >= 0; i++) {
     status = mujoco_find(config, shared, MUJOCO_BODY, names[i], &shared->ids[i]);
@@ -109,12 +111,11 @@ static void remember(mujoco_moment *moment) {
 static void pay(mujoco_moment *moment, double way) {
   const mujoco_shared *shared = moment->shared;
   double reward_dist = -way * shared->parameters[DISTANCE];
-  float reward_ctrl =
-      -mujoco_square_sum(moment->action, shared->nu) * (float)shared->parameters[CONTROL];
+  double reward_ctrl = mujoco_control_reward(moment, shared->parameters[CONTROL]);
 
-  moment->reward = reward_dist + (double)reward_ctrl;
+  moment->reward = reward_dist + reward_ctrl;
   moment->infos[0] = reward_dist;
-  moment->infos[1] = (double)reward_ctrl;
+  moment->infos[1] = shared->has_whole_cost ? mujoco_whole_control_info(moment) : reward_ctrl;
 }
 
 /* v4 pays for the distance before the step */

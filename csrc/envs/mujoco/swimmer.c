@@ -19,7 +19,7 @@ static const pp_option options[] = {
 
 static const pp_field infos_v4[] = {
     MUJOCO_STEP_INFO("reward_fwd", PP_FLOAT64),
-    MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT32),
+    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
     MUJOCO_STEP_INFO("x_position", PP_FLOAT64),
     MUJOCO_STEP_INFO("y_position", PP_FLOAT64),
     MUJOCO_STEP_INFO("distance_from_origin", PP_FLOAT64),
@@ -28,10 +28,13 @@ static const pp_field infos_v4[] = {
     MUJOCO_STEP_INFO("forward_reward", PP_FLOAT64),
 };
 static const pp_field infos_v5[] = {
-    MUJOCO_INFO("x_position", PP_FLOAT64),           MUJOCO_INFO("y_position", PP_FLOAT64),
-    MUJOCO_INFO("distance_from_origin", PP_FLOAT64), MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
-    MUJOCO_STEP_INFO("y_velocity", PP_FLOAT64),      MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64),
-    MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT32),
+    MUJOCO_INFO("x_position", PP_FLOAT64),
+    MUJOCO_INFO("y_position", PP_FLOAT64),
+    MUJOCO_INFO("distance_from_origin", PP_FLOAT64),
+    MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
+    MUJOCO_STEP_INFO("y_velocity", PP_FLOAT64),
+    MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64),
+    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
 };
 
 static int prepare(pp_config *config, mujoco_shared *shared) {
@@ -78,7 +81,7 @@ static void begin_v5(mujoco_moment *moment) {
 typedef struct outcome {
   double velocity[2];
   double forward;
-  float control;
+  double control;
 } outcome;
 
 static outcome settle(mujoco_moment *moment) {
@@ -89,14 +92,14 @@ static outcome settle(mujoco_moment *moment) {
   remember(moment);
   for (int i = 0; i < 2; i++) it.velocity[i] = (moment->carry[i] - before[i]) / shared->dt;
   it.forward = shared->parameters[FORWARD] * it.velocity[0];
-  moment->reward = it.forward - (double)it.control;
+  moment->reward = it.forward - it.control;
   return it;
 }
 
 static void finish_v4(mujoco_moment *moment) {
   outcome it = settle(moment);
   moment->infos[0] = it.forward;
-  moment->infos[1] = (double)-it.control;
+  moment->infos[1] = -it.control;
   tell_place(moment, moment->infos + 2);
   moment->infos[5] = it.velocity[0];
   moment->infos[6] = it.velocity[1];
@@ -109,7 +112,7 @@ static void finish_v5(mujoco_moment *moment) {
   moment->infos[3] = it.velocity[0];
   moment->infos[4] = it.velocity[1];
   moment->infos[5] = it.forward;
-  moment->infos[6] = (double)-it.control;
+  moment->infos[6] = -it.control;
 }
 
 static const mujoco_task task_v4 = {.least_nq = 2,

@@ -209,6 +209,7 @@ static void describe(pp_config *config, mujoco_shared *shared) {
     pp_field *info = &config->fields[1 + i];
     *info = shared->task->infos[i];
     if (info->ndim) info->shape[0] = shared->ntendon;
+    if (info->follows && shared->has_whole_cost) info->follows = PP_FOLLOW_ALL;
     shared->info_numbers += numbers_of(shared, info);
   }
   config->action = (pp_field){.name = "action",
@@ -300,7 +301,7 @@ typedef struct visit {
   pp_env *env;
   const mujoco_shared *shared;
   mujoco_workspace *in;
-  const float *action;
+  const void *action;
 } visit;
 
 static void simulate_reset(void *argument) {
@@ -334,7 +335,11 @@ static void simulate_step(void *argument) {
   const visit *it = argument;
   double *action = state_action(it->env);
 
-  for (int32_t i = 0; i < it->shared->nu; i++) action[i] = (double)it->action[i];
+  if (*it->env->action_dtype == PP_FLOAT32) {
+    for (int32_t i = 0; i < it->shared->nu; i++) action[i] = ((const float *)it->action)[i];
+  } else {
+    memcpy(action, it->action, sizeof(double) * (size_t)it->shared->nu);
+  }
   simulate(it, state_now(it->env), action);
 }
 
@@ -394,7 +399,8 @@ static mujoco_moment moment_of(const visit *it) {
                          .now = it->in,
                          .carry = state_carry(it->env),
                          .infos = infos,
-                         .action = it->action};
+                         .action = state_action(it->env),
+                         .action_dtype = *it->env->action_dtype};
 }
 
 int mujoco_reset(pp_env *env, const pp_reset *how, pp_result *result) {

@@ -36,6 +36,7 @@ typedef struct mujoco_shared {
   int32_t frame_skip;
   int32_t frame_stack;
   int32_t needs_constraint_forces; /* what mj_rnePostConstraint computes is read after a step */
+  int32_t has_whole_cost;          /* by prepare(): the squared action is told unweighted */
   int32_t fuses_dot; /* NumPy's dot of a few numbers uses fused multiply-add on this machine */
   double dt;         /* seconds of one environment step */
   const double *init_qpos;
@@ -57,7 +58,9 @@ typedef struct mujoco_moment {
   const mujoco_workspace *now; /* after mj_forward (reset) or mj_step */
   double *carry; /* what the task remembered when the last reset or step ended; it may write */
   double *infos; /* one after the other in the order of the task's info fields; all 0 */
-  const float *action;
+  const double *action;
+  int32_t
+      action_dtype; /* that the caller's action had: what follows it is computed as NumPy does */
   double reward;
   int32_t terminated;
 } mujoco_moment;
@@ -145,6 +148,9 @@ enum {
 
 /* an info of steps, and one of steps and resets */
 #define MUJOCO_STEP_INFO(id, type) {.name = id, .is_info = 1, .when = PP_ON_STEP, .dtype = type}
+/* one of the action's own dtype */
+#define MUJOCO_FOLLOWING_INFO(id)                                                                  \
+  {.name = id, .is_info = 1, .when = PP_ON_STEP, .dtype = PP_FLOAT64, .follows = PP_FOLLOW_FLOAT}
 #define MUJOCO_INFO(id, type) {.name = id, .is_info = 1, .when = PP_ALWAYS, .dtype = type}
 /* one of both that has a number for each tendon */
 #define MUJOCO_TENDON_INFO(id) \
@@ -152,9 +158,10 @@ enum {
 /* clang-format on */
 
 /* what all definitions have in common; the fields are described by mujoco_configure */
-#define MUJOCO_DEFINITION                                                                       \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "mujoco", .release = mujoco_release, \
-  .reset = mujoco_reset, .step = mujoco_step, .observe = mujoco_observe, .expose = mujoco_expose
+#define MUJOCO_DEFINITION                                                                         \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "mujoco", .release = mujoco_release,   \
+  .reset = mujoco_reset, .step = mujoco_step, .observe = mujoco_observe, .expose = mujoco_expose, \
+  .action_dtypes = PP_ALL_ACTION_DTYPES
 
 /* a table of options, a table of infos */
 #define MUJOCO_OPTIONS(table) .options = table, .num_options = sizeof(table) / sizeof(*(table))
@@ -175,8 +182,15 @@ void mujoco_add_normal(pp_rng *rng, double scale, double *values, int32_t count)
 double *mujoco_observe_state(const mujoco_shared *shared, const mujoco_workspace *now,
                              int32_t skipped, double *obs);
 
-/* weight * np.sum(np.square(action)), in float32 as Gymnasium has it */
-float mujoco_control_cost(const mujoco_moment *moment, double weight);
+/* weight * np.sum(np.square(action)), in the action's dtype; integers meet the weight in float64 */
+double mujoco_control_cost(const mujoco_moment *moment, double weight);
+
+/* -np.sum(np.square(action)) * weight; unsigned integers wrap */
+double mujoco_control_reward(const mujoco_moment *moment, double weight);
+
+/* the same without a weight as an info, which is an integer after integers: unsigned ones as the
+ * negative number that has their bits */
+double mujoco_whole_control_info(const mujoco_moment *moment);
 
 /* ----------------------------------------------------------------------------------- numpy -- */
 
@@ -184,8 +198,8 @@ float mujoco_control_cost(const mujoco_moment *moment, double weight);
 double mujoco_sum(const double *values, int32_t count);
 float mujoco_sum_float(const float *values, int32_t count);
 
-/* np.sum(np.square(action)), in float32 */
-float mujoco_square_sum(const float *values, int32_t count);
+/* np.sum(np.square(values)) of numbers that have this dtype (pp_dtype, pp_action_dtype) */
+double mujoco_square_sum(const double *values, int32_t count, int32_t dtype);
 
 /* np.sum(np.square(np.clip(values, low, high))) */
 double mujoco_clipped_square_sum(const double *values, int32_t count, double low, double high);

@@ -52,9 +52,9 @@ static const pp_field infos_v4[] = {
     MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
 };
 static const pp_field infos_v5[] = {
-    MUJOCO_INFO("x_position", PP_FLOAT64),       MUJOCO_INFO("z_distance_from_origin", PP_FLOAT64),
-    MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),  MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64),
-    MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT32), MUJOCO_STEP_INFO("reward_survive", PP_FLOAT64),
+    MUJOCO_INFO("x_position", PP_FLOAT64),      MUJOCO_INFO("z_distance_from_origin", PP_FLOAT64),
+    MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64), MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64),
+    MUJOCO_FOLLOWING_INFO("reward_ctrl"),       MUJOCO_STEP_INFO("reward_survive", PP_FLOAT64),
 };
 
 static inline int upright_prepare(pp_config *config, mujoco_shared *shared) {
@@ -122,9 +122,9 @@ static inline void upright_finish_v4(mujoco_moment *moment, int healthy) {
   double velocity = upright_move(moment);
   // the step that ends an episode is paid like a healthy one
   double survive = (double)(healthy || terminates) * parameters[HEALTHY];
-  float control = mujoco_control_cost(moment, parameters[CONTROL]);
+  double control = mujoco_control_cost(moment, parameters[CONTROL]);
 
-  moment->reward = parameters[FORWARD] * velocity + survive - (double)control;
+  moment->reward = parameters[FORWARD] * velocity + survive - control;
   moment->terminated = !healthy && terminates;
   moment->infos[0] = moment->now->qpos[0];
   moment->infos[1] = velocity;
@@ -134,15 +134,15 @@ static inline void upright_finish_v5(mujoco_moment *moment, int healthy) {
   const double *parameters = moment->shared->parameters, *qpos = moment->now->qpos;
   double velocity = upright_move(moment), forward = parameters[FORWARD] * velocity;
   double survive = (double)healthy * parameters[HEALTHY];
-  float control = mujoco_control_cost(moment, parameters[CONTROL]);
+  double control = mujoco_control_cost(moment, parameters[CONTROL]);
 
-  moment->reward = forward + survive - (double)control;
+  moment->reward = forward + survive - control;
   moment->terminated = !healthy && parameters[TERMINATES] != 0;
   moment->infos[0] = qpos[0];
   moment->infos[1] = qpos[1] - moment->shared->init_qpos[1];
   moment->infos[2] = velocity;
   moment->infos[3] = forward;
-  moment->infos[4] = (double)-control;
+  moment->infos[4] = -control;
   moment->infos[5] = survive;
 }
 
