@@ -43,9 +43,19 @@ def moment() -> dict[str, Any]:
     now = datetime.datetime.now(datetime.UTC)
     return {
         "time": now.isoformat(timespec="seconds"),
-        "commit": first_line("git", "-C", str(ROOT), "describe", "--always", "--dirty"),
+        "commit": commit(),
         "load": [round(load, 2) for load in os.getloadavg()],
     }
+
+
+def commit() -> str | None:
+    """Returns the commit that is measured, with "-dirty" if a file of it was changed; None outside
+    a checkout. Results of earlier scenes, which the run itself writes, are no change.
+    """
+    git = ("git", "-C", str(ROOT))
+    found = first_line(*git, "rev-parse", "--short", "HEAD")
+    changed = first_line(*git, "status", "--porcelain", "-uno", "--", ".", ":!*/results/*")
+    return f"{found}-dirty" if found and changed else found
 
 
 def name() -> str:

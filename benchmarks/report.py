@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,17 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ROLES = {"ours": "", "only": "", "same": "same", "best": "its best"}
+
+# Families of scenes, each with a picture of its own: a scene belongs to the first with a prefix of
+# its name.
+FAMILIES = {
+    "python": ("cartpole-python-", "image-", "exponential-", "workers-", "idle-"),
+    "classic-control": ("cartpole-", "engine-"),
+    "atari": ("pong-", "breakout-", "create-pong-"),
+    "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),
+}
+# more panels than this stand in two columns
+COLUMN = 8
 
 INK, QUIET, OURS, THEIRS = "#1f2933", "#7b8794", "#0b7285", "#adb5bd"
 
@@ -98,10 +110,19 @@ def markdown(outcomes: Iterable[Outcome], machine: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) -> list[Path]:
-    """Writes results.json, results.md and results.png; scenes measured before stay.
+def family(name: str) -> str:
+    """Returns the family of a scene."""
+    for each, prefixes in FAMILIES.items():
+        if name.startswith(prefixes):
+            return each
+    raise ValueError(f"scene {name!r} belongs to no family: add its prefix to report.FAMILIES")
 
-    Scenes of games are not in the picture: they have their own.
+
+def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) -> list[Path]:
+    """Writes results.json, results.md and a picture of each family that was measured.
+
+    Scenes that were measured before stay. Scenes of games are in no picture of a family: they have
+    their own.
 
     Returns:
         The files.
@@ -111,13 +132,14 @@ def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) ->
     merged.update({each.name: each for each in outcomes})
     everything = list(merged.values())
     data = {"machine": machine, "scenes": [each.to_json() for each in everything]}
-    files = [folder / f"results.{kind}" for kind in ("json", "md", "png")]
+    files = [folder / f"results.{kind}" for kind in ("json", "md")]
     files[0].write_text(json.dumps(data, indent=1) + "\n")
     files[1].write_text(markdown(everything, machine))
     speeds = [each for each in everything if not each.is_of_games]
-    if not speeds:
-        return files[:2]
-    plot(speeds, machine, files[2])
+    measured = {family(each.name) for each in outcomes if not each.is_of_games}
+    for name in sorted(measured):
+        files.append(folder / f"{name}.png")
+        plot([each for each in speeds if family(each.name) == name], machine, files[-1])
     return files
 
 
@@ -134,14 +156,24 @@ def plot(outcomes: Sequence[Outcome], machine: dict[str, Any], file: Path) -> No
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    heights = [0.9 + 0.34 * len(each.rows) for each in outcomes]
-    figure = Figure(figsize=(10, sum(heights) + 0.6), dpi=110, layout="constrained")
+    columns = 1 if len(outcomes) <= COLUMN else 2
+    lines = -(-len(outcomes) // columns)
+    rows = [max(len(each.rows) for each in outcomes[i::lines]) for i in range(lines)]
+    heights = [1.0 + 0.32 * each for each in rows]
+    figure = Figure(figsize=(10 * columns, sum(heights) + 0.6), dpi=90, layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(len(outcomes), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for ax, outcome in zip(axes, outcomes, strict=True):
+    panels = figure.subplots(lines, columns, squeeze=False, height_ratios=heights).T.ravel()
+    for ax, outcome in zip(panels, outcomes, strict=False):
         _draw(ax, outcome)
+    for ax in panels[len(outcomes) :]:
+        ax.set_axis_off()
     figure.suptitle(
-        f"{machine['cpu']}, {machine['cores']} cores", x=0.01, ha="left", color=QUIET, fontsize=10
+        f"{machine['cpu']}, {machine['cores']} cores. Medians with quartiles; 5x: parallel_pool is"
+        " 5 times faster",
+        x=0.01,
+        ha="left",
+        color=QUIET,
+        fontsize=10,
     )
     figure.savefig(file)
 
@@ -178,4 +210,5 @@ def _draw(ax: Any, outcome: Outcome) -> None:
     ax.spines["left"].set_color(QUIET)
     ax.tick_params(length=0)
     # the layout makes room for a title's height, not for its width
-    ax.set_title(f"{outcome.title}: {outcome.unit}", loc="left", fontsize=10, color=INK, wrap=True)
+    title = textwrap.fill(f"{outcome.title}: {outcome.unit}", 70)
+    ax.set_title(title, loc="left", fontsize=10, color=INK)

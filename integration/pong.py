@@ -25,9 +25,9 @@ import parallel_pool
 from integration import ppo
 
 NUM_ENVS = 16
-OPTIONS: dict[str, Any] = {"img_height": 42, "img_width": 42, "stack_num": 2}
+OPTIONS: dict[str, Any] = {"img_height": 42, "img_width": 42, "stack_num": 4}
 SETTINGS = ppo.Settings(
-    total_steps=3_000_000,
+    total_steps=4_000_000,
     rollout_steps=128,
     epochs=3,
     minibatches=8,

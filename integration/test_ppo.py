@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium.spaces import Discrete
 from gymnasium.vector import VectorEnv
 
 import parallel_pool
@@ -70,8 +71,8 @@ def test_resets_are_no_experience(face: str) -> None:
     """The step after an end has no reward, starts from the last state, and is left out."""
     envs = FACES[face]()
     torch.manual_seed(0)
-    training = ppo.Training(ppo.Agent((4,), 2))
-    rollout = ppo.Rollout(100, NUM_ENVS, envs.single_observation_space)
+    training = ppo.Training(ppo.Agent((4,), Discrete(2)))
+    rollout = ppo.Rollout(100, envs)
     ppo.Player(envs, seed=3).fill(rollout, training)
     envs.close()
     after_end = rollout.ended[:-1].bool()

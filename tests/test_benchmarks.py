@@ -1347,12 +1347,42 @@ def test_tables_label_frames_and_steps() -> None:
 
 
 def test_written_scenes_stay_until_they_are_measured_again(tmp_path: Path) -> None:
-    report.write(tmp_path, [outcome("a"), outcome("b")], MACHINE)
-    files = report.write(tmp_path, [outcome("b", rate=2000)], MACHINE)
-    assert [file.name for file in files] == ["results.json", "results.md", "results.png"]
+    report.write(tmp_path, [outcome("ant-1"), outcome("pong-1")], MACHINE)
+    (tmp_path / "mujoco.png").unlink()
+    files = report.write(tmp_path, [outcome("pong-1", rate=2000)], MACHINE)
+    # only the family that was measured is drawn
+    assert [file.name for file in files] == ["results.json", "results.md", "atari.png"]
     assert files[2].read_bytes().startswith(b"\x89PNG")
-    found = report.read(tmp_path)
-    assert [(each.name, each.rows[0].value.median) for each in found] == [("a", 1000), ("b", 2000)]
+    assert not (tmp_path / "mujoco.png").exists()
+    found = {each.name: each.rows[0].value.median for each in report.read(tmp_path)}
+    assert found == {"ant-1": 1000, "pong-1": 2000}
+
+
+def test_every_scene_belongs_to_a_family() -> None:
+    named = {name: report.family(name) for name in command.NAMES if not name.startswith("atari-57")}
+    assert set(named.values()) == set(report.FAMILIES)
+    assert named["cartpole-python-64"] == "python" and named["create-ant-256"] == "mujoco"
+    with pytest.raises(ValueError, match=r"'chess-1' belongs to no family: add its prefix"):
+        report.family("chess-1")
+
+
+def test_the_commit_is_dirty_only_if_what_is_measured_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results, source = tmp_path / "benchmarks" / "results" / "here" / "r.json", tmp_path / "a.c"
+    results.parent.mkdir(parents=True)
+    for file in (results, source):
+        file.write_text("before")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for words in (("init", "-q"), ("add", "."), (*identity, "commit", "-q", "-m", "first")):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    clean = machine.commit()
+    assert clean and not clean.endswith("-dirty")
+    results.write_text("a scene was measured")
+    assert machine.commit() == clean
+    source.write_text("after")
+    assert machine.commit() == f"{clean}-dirty"
 
 
 def test_machine_tells_what_matters() -> None:

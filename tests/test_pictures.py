@@ -66,7 +66,7 @@ def test_the_benchmarks_titles_end_within_the_picture(drawn: list[Figure], tmp_p
     longer.title = "a scene that is not easily said in so few words, " * 3 + "as others are"
     report.plot([*outcomes, longer], machine, tmp_path / "results.png")
     (figure,) = drawn
-    written = " ".join(text for text, _, _ in texts(figure))
+    written = " ".join(" ".join(text.split()) for text, _, _ in texts(figure))
     assert all(each.title in written for each in [*outcomes, longer])
     for text, left, right in texts(figure):
         assert left >= 0 and right <= 1, text
