@@ -22,14 +22,14 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     demo = commands.add_parser(
-        "demo", help="steps 64 Pongs and 1024 CartPoles beside Gymnasium (half a minute)"
+        "demo", help="steps CartPoles, Pongs and more beside the others (a minute)"
     )
     demo.add_argument(
         "--out",
-        type=Path,
-        default=Path("out/demo.png"),
-        metavar="FILE",
-        help="the picture (out/demo.png)",
+        type=picture,
+        default="out",
+        metavar="FOLDER",
+        help="for demo.png and mosaic.gif (out); or FILE.png, with mosaic.gif beside it",
     )
     demo.add_argument(
         "--seconds",
@@ -82,8 +82,25 @@ def count(text: str) -> int:
     return value
 
 
+def picture(text: str) -> Path:
+    """Reads where the demo's picture goes, a folder or a PNG."""
+    path = Path(text)
+    if path.suffix.lower() == ".png" and not path.is_dir():
+        return path
+    if path.suffix and not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r}: give a folder, or a file that ends in .png")
+    return path / "demo.png"
+
+
 def demo(out: Path, seconds: float) -> int:
     """Runs the demo; returns the exit status."""
+    try:
+        # before a minute of work
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"--out: no folder {out.parent}: {error}: choose another", file=sys.stderr)
+        return 1
+    print("loading Gymnasium, ale_py and matplotlib", flush=True)
     try:
         from parallel_pool.demo import run
     except ModuleNotFoundError as error:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image, ImageSequence
 
 from parallel_pool import __main__ as cli
+from parallel_pool.demo import speeds
+from parallel_pool.demo.film import _with_palette, film
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,6 +61,7 @@ sys.exit(main(["demo", "--out", sys.argv[1]]))
         ((), "required"),
         (("nonsense",), "choose from"),
         (("demo", "--fast"), "unrecognized arguments: --fast"),
+        (("demo", "--out", "x.jpg"), "'x.jpg': give a folder, or a file that ends in .png"),
         (("demo", "--seconds", "0"), "'0': give seconds above 0"),
         (("demo", "--seconds", "nan"), "'nan': give seconds above 0"),
         (("demo", "--seconds", "soon"), "'soon': give seconds above 0"),
@@ -112,17 +119,98 @@ def test_commands_import_nothing_heavy_before_they_run() -> None:
     assert not {"rich", "matplotlib", "gymnasium", "ale_py", "cv2"} & set(loaded)
 
 
+@pytest.mark.parametrize(
+    ("given", "picture"),
+    [("new", "new/demo.png"), ("there", "there/demo.png"), ("a/b.PNG", "a/b.PNG")],
+)
+def test_where_the_picture_of_the_demo_goes(
+    given: str, picture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    seen: list[Path] = []
+    monkeypatch.setattr("parallel_pool.demo.run", lambda out, seconds: seen.append(out) or 0)
+    assert cli.main(["demo", "--out", given]) == 0
+    assert seen == [Path(picture)]
+    assert (tmp_path / picture).parent.is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    assert cli.main(["demo", "--out", str(tmp_path / "file" / "out")]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"--out: no folder {tmp_path / 'file' / 'out'}: ")
+    assert err.endswith("choose another\n")
+
+
+def test_a_film_is_always_the_same_and_moves(tmp_path: Path) -> None:
+    games = ("Pong", "Breakout", "Seaquest")
+    for name in ("a.gif", "b.gif"):
+        still = film(tmp_path / name, games=games, seconds=0.4)
+        assert still.shape == (2 * 107 - 2, 2 * 82 - 2, 3)
+    assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
+    with Image.open(tmp_path / "a.gif") as image:
+        assert image.n_frames == 6
+        shown = [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
+    # all colours are the console's own
+    assert np.array_equal(shown[3], still)
+    places = [(slice(0, 105), slice(0, 80)), (slice(0, 105), slice(82, 162)), (slice(107, 212),)]
+    for place in places:
+        assert any((shown[0][place] != later[place]).any() for later in shown[1:])
+
+
+def test_more_colours_than_a_gif_has() -> None:
+    """Those left out are shown by the nearest that is kept."""
+    many = np.random.default_rng(0).integers(256, size=(40, 40, 3), dtype=np.uint8)
+    (numbers,), colours = _with_palette([many])
+    shown = np.frombuffer(colours, np.uint8).reshape(-1, 3)[numbers]
+    assert len(colours) <= 3 * 256
+    assert np.abs(shown.astype(int) - many).sum(axis=2).max() < 120
+
+
 @pytest.mark.slow
-def test_demo_shows_a_table_and_draws_a_picture(tmp_path: Path) -> None:
-    picture = tmp_path / "folder" / "demo.png"
-    done = run("demo", "--seconds", "0.01", "--out", str(picture), cwd=tmp_path)
+def test_demo_shows_tables_and_draws_a_picture_and_a_film(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    done = run("demo", "--seconds", "0.01", "--out", str(folder), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
-    assert f"picture: {picture}" in done.stdout
-    for words in ("CartPole-v1", "Pong-v5", "parallel_pool, sync", "frames/s", "batch 16  "):
+    lines = done.stdout.splitlines()
+    # progress from the first second, where there is no terminal
+    assert lines[0] == "loading Gymnasium, ale_py and matplotlib"
+    assert re.fullmatch(r"1 of \d+: 64 x CartPole-v1: parallel_pool, sync", lines[1])
+    assert lines[-2:] == [f"picture: {folder / 'demo.png'}", f"film: {folder / 'mosaic.gif'}"]
+    for words in ("64 x CartPole-v1, random", "16 x Pong-v5, random", "frames/s", "batch 16  "):
         assert words in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= max(80, len(f"picture: {picture}"))
-    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "Gymnasium's async sends every action to another process" in done.stdout
+    for module, name in (("mujoco", "MuJoCo"), ("envpool", "EnvPool")):
+        assert (f"{name} (pip install" in done.stdout) == (find_spec(module) is None)
+    assert max(map(len, lines[:-2])) <= 80
+    assert (folder / "demo.png").read_bytes().startswith(b"\x89PNG")
+    with Image.open(folder / "mosaic.gif") as image:
+        assert image.n_frames == 60
+    assert (folder / "mosaic.gif").stat().st_size < 4e6
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speeds, "find_spec", lambda name: None)
+    assert speeds.missing() == [
+        "MuJoCo (pip install 'parallel_pool[mujoco]')",
+        "EnvPool (pip install envpool)",
+    ]
+    names = {(each.task.title, each.name) for each in speeds.runners()}
+    assert {title for title, _ in names} == {"CartPole-v1", "Pong-v5"}
+    assert not [name for _, name in names if name.startswith("EnvPool")]
+
+
+def test_everybody_steps_as_many_environments() -> None:
+    for runner in speeds.runners():
+        if runner.name.endswith("async") and runner.name.startswith("Gymnasium"):
+            assert runner.runs_on == f"{runner.task.num_envs} processes"
+        elif runner.name == "Gymnasium, NumPy":
+            with speeds.made(runner) as stepping:
+                assert stepping.env.num_envs == stepping.num_envs == runner.task.num_envs
 
 
 def test_processes_of_the_demo_leave_ctrl_c_to_their_parent() -> None:

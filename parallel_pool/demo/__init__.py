@@ -1,4 +1,4 @@
-"""The demo: 64 Pongs and 1024 CartPoles beside Gymnasium, a table and a picture of the speeds."""
+"""The demo: everybody who steps many environments side by side, in tables, a picture and a film."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
@@ -13,15 +14,27 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from parallel_pool.demo import speeds
+from parallel_pool.demo.film import film
 from parallel_pool.demo.picture import draw
-from parallel_pool.demo.speeds import PONG, TASKS, Runner, Speed, Task
+from parallel_pool.demo.speeds import CART_POLE, SYNC, Runner, Speed, Task
 
-# environments whose screens are shown
-SHOWN = range(4)
+if TYPE_CHECKING:
+    from typing import Self
+
+# wrapped by the console
+WHY_ASYNC_IS_SLOWER = (
+    "Gymnasium's async sends every action to another process and waits for its answer. That takes"
+    " longer than a step of CartPole, so sync is the faster one here; where a step takes long, as"
+    " Pong's does, the processes are worth it on enough cores."
+)
 
 
-def run(out: Path, seconds: float) -> int:
-    """Measures everybody for so many seconds each, shows the table and writes the picture.
+def run(picture: Path, seconds: float) -> int:
+    """Measures everybody for so many seconds each, shows tables, and writes picture and film.
+
+    Args:
+        picture: a PNG; the film is beside it. Its folder is there.
+        seconds: for each.
 
     Returns:
         The exit status.
@@ -29,34 +42,62 @@ def run(out: Path, seconds: float) -> int:
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     console = Console()
-    everybody = speeds.runners()
+    screens = picture.with_name("mosaic.gif")
     found: list[Speed] = []
-    frames = None
-    columns = (TextColumn("{task.description:44}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("", total=len(everybody))
-        for i, runner in enumerate(everybody):
-            what = f"{runner.num_envs} x {runner.task.title}: {runner.name}"
-            progress.update(bar, description=what[:44], completed=i)
+    with Steps(console, speeds.runners()) as steps:
+        for runner in steps.runners:
+            steps.begin(f"{runner.task.num_envs} x {runner.task.title}: {runner.name}")
             with speeds.made(runner) as stepping:
-                rate = speeds.measure(
-                    stepping,
-                    seconds,
-                    lambda share, i=i: progress.update(bar, completed=i + share),  # type: ignore[misc]
-                )
-                if frames is None and runner.task is PONG:
-                    frames = speeds.pictures(stepping, SHOWN)
-            found.append(Speed(runner, rate))
-        progress.update(bar, description="done", completed=len(everybody))
-    for task in TASKS:
+                found.append(Speed(runner, speeds.measure(stepping, seconds, steps.tick)))
+        steps.begin("a film of 64 Atari games")
+        still = film(screens)
+    for task in dict.fromkeys(each.runner.task for each in found):
         console.print(table(task, [each for each in found if each.runner.task is task]))
-    draw(found, frames, out)
+        if task is CART_POLE:
+            console.print(WHY_ASYNC_IS_SLOWER + "\n")
+    draw(found, still, picture)
     console.print(
         "steps/s: environment steps of all together; x sync: times Gymnasium's sync.\n"
         "Measured once each: `make bench` compares with care."
     )
-    console.print(f"picture: {out}", soft_wrap=True)
+    if missing := speeds.missing():
+        console.print(f"not installed, so not shown: {', '.join(missing)}", highlight=False)
+    console.print(f"picture: {picture}\nfilm: {screens}", soft_wrap=True)
     return 0
+
+
+class Steps:
+    """What the demo is doing: a bar on a terminal, and else a line for each step."""
+
+    def __init__(self, console: Console, runners: Sequence[Runner]) -> None:
+        self.runners = runners
+        self._console = console
+        columns = (TextColumn("{task.description:44}"), BarColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=console, disable=not console.is_terminal)
+        # the film is one more
+        self._bar = self._progress.add_task("", total=len(runners) + 1)
+        self._begun = 0
+
+    def begin(self, what: str) -> None:
+        """The next one begins."""
+        self._progress.update(self._bar, description=what[:44], completed=self._begun)
+        self._begun += 1
+        if not self._console.is_terminal:
+            self._console.print(
+                f"{self._begun} of {len(self.runners) + 1}: {what}", highlight=False
+            )
+
+    def tick(self, share: float) -> None:
+        """So much of it is done."""
+        self._progress.update(self._bar, completed=self._begun - 1 + share)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.update(self._bar, description="done", completed=self._begun)
+        self._progress.stop()
 
 
 def short(value: float) -> str:
@@ -70,7 +111,7 @@ def short(value: float) -> str:
 def table(task: Task, found: Sequence[Speed]) -> Table:
     """Returns one task's table, with speeds beside Gymnasium's loop over single environments."""
     made = Table(
-        title=f"{task.title}, random actions",
+        title=f"{task.num_envs} x {task.title}, random actions",
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
@@ -78,18 +119,16 @@ def table(task: Task, found: Sequence[Speed]) -> Table:
         collapse_padding=True,
     )
     made.add_column("", no_wrap=True)
-    made.add_column("envs", justify="right", no_wrap=True)
     made.add_column("runs on", no_wrap=True)
     made.add_column("steps/s", justify="right", no_wrap=True)
     if task.frame_skip > 1:
         made.add_column("frames/s", justify="right", no_wrap=True)
-    # the loop over single environments is what most people run today
     made.add_column("x sync", justify="right", no_wrap=True)
-    base = next(each for each in found if each.runner.name == "Gymnasium, sync")
+    base = next(each for each in found if each.runner.name == SYNC)
     for each in found:
-        runner: Runner = each.runner
+        runner = each.runner
         rate = each.steps_per_second
-        cells = [runner.name, str(runner.num_envs), runner.runs_on, short(rate)]
+        cells = [runner.name, runner.runs_on, short(rate)]
         if task.frame_skip > 1:
             cells.append(short(rate * task.frame_skip))
         cells.append(f"{rate / base.steps_per_second:.3g}")

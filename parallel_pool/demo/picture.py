@@ -1,4 +1,4 @@
-"""The demo's picture: a few Pong frames above a chart of the speeds."""
+"""The demo's picture: a still of the film beside charts of the speeds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from parallel_pool.demo.speeds import TASKS, Speed, Task
+from parallel_pool.demo.speeds import Speed, Task
 
 INK, QUIET, PAPER = "#16202b", "#6b7785", "#ffffff"
 OURS, THEIRS = "#0b7285", "#c3cad1"
@@ -25,43 +25,35 @@ def in_words(value: float) -> str:
     return f"{value:.0f}"
 
 
-def draw(speeds: Sequence[Speed], frames: Any, file: Path) -> None:
+def draw(speeds: Sequence[Speed], still: Any, file: Path) -> None:
     """Writes the picture.
 
     Args:
         speeds: everybody's.
-        frames: uint8 (count, height, width, 3).
-        file: a PNG; its folder is made.
+        still: of the film, uint8 (height, width, 3).
+        file: a PNG; its folder is there.
     """
-    figure = Figure(figsize=(12, 8.6), dpi=120, facecolor=PAPER)
+    tasks = list(dict.fromkeys(each.runner.task for each in speeds))
+    figure = Figure(figsize=(14, 8.6), dpi=110, facecolor=PAPER)
     FigureCanvasAgg(figure)
-    figure.text(0.04, 0.955, "parallel_pool", fontsize=22, weight="bold", color=INK, va="center")
+    figure.text(0.03, 0.955, "parallel_pool", fontsize=22, weight="bold", color=INK, va="center")
     figure.text(
-        0.96,
+        0.97,
         0.955,
-        "64 Pongs and 1024 CartPoles, beside Gymnasium's own vector environments",
+        "everybody steps the same number of environments",
         fontsize=12,
         color=QUIET,
         va="center",
         ha="right",
     )
-    _draw_frames(figure, frames)
-    for task, bottom in zip(TASKS, (0.345, 0.045), strict=True):
-        ax = figure.add_axes((0.31, bottom, 0.65, 0.235))
+    ax = figure.add_axes((0.03, 0.03, 0.40, 0.88))
+    ax.imshow(still, interpolation="nearest")
+    ax.set_axis_off()
+    height = 0.88 / len(tasks)
+    for i, task in enumerate(tasks):
+        ax = figure.add_axes((0.57, 0.92 - (i + 1) * height + 0.01, 0.40, height - 0.06))
         _draw_speeds(ax, task, [each for each in speeds if each.runner.task is task])
-    file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, facecolor=PAPER)
-
-
-def _draw_frames(figure: Figure, frames: Any) -> None:
-    """Puts the frames side by side, as wide as a television showed them."""
-    count = len(frames)
-    gap, left, width = 0.012, 0.04, 0.92
-    each = (width - gap * (count - 1)) / count
-    for i, frame in enumerate(frames):
-        ax = figure.add_axes((left + i * (each + gap), 0.665, each, 0.24))
-        ax.imshow(frame, interpolation="nearest", aspect="auto")
-        ax.set_axis_off()
 
 
 def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
@@ -70,10 +62,8 @@ def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
     places = list(range(len(values)))
     colours = [OURS if each.runner.is_ours else THEIRS for each in speeds]
     ax.barh(places, values, color=colours, height=0.72)
-    labels = [
-        f"{each.runner.name}\n{each.runner.num_envs} envs, {each.runner.runs_on}" for each in speeds
-    ]
-    ax.set_yticks(places, labels, fontsize=9.5, color=INK, linespacing=1.3)
+    labels = [f"{each.runner.name}\n{each.runner.runs_on}" for each in speeds]
+    ax.set_yticks(places, labels, fontsize=8.5, color=INK, linespacing=1.2)
     ax.invert_yaxis()
     numbers = [
         ax.annotate(
@@ -93,10 +83,17 @@ def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
     ax.tick_params(length=0)
     ax.spines[["top", "right", "bottom"]].set_visible(False)
     ax.spines["left"].set_color(QUIET)
-    unit = "environment steps per second"
+    unit = "steps per second"
     if task.frame_skip > 1:
         unit += f" (1 step = {task.frame_skip} frames)"
-    ax.set_title(f"{task.title}: {unit}", loc="left", fontsize=12, color=INK, weight="bold", pad=8)
+    ax.set_title(
+        f"{task.num_envs} x {task.title}: {unit}",
+        loc="left",
+        fontsize=12,
+        color=INK,
+        weight="bold",
+        pad=8,
+    )
 
 
 def _end(number: Any, value: float) -> float:

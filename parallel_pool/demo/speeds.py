@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import ale_py
@@ -21,6 +24,8 @@ import parallel_pool
 from parallel_pool._native import ffi, lib
 
 FRAME_SKIP = 4
+# the loop over single environments, which is what most people run today
+SYNC = "Gymnasium, sync"
 # rows of actions drawn beforehand and played over and over
 ROWS = 64
 
@@ -35,16 +40,21 @@ class Task:
     batch_size: int
     num_actions: int
     frame_skip: int = 1
+    is_continuous: bool = False
 
     def actions(self, count: int) -> Iterator[Any]:
         """Returns rows of `count` uniform actions, the same for everybody, without end."""
-        drawn = np.random.default_rng(0).integers(self.num_actions, size=(ROWS, count))
-        return itertools.cycle(list(drawn))
+        generator = np.random.default_rng(0)
+        if self.is_continuous:
+            shape = (ROWS, count, self.num_actions)
+            return itertools.cycle(list(generator.uniform(-1, 1, size=shape).astype(np.float32)))
+        return itertools.cycle(list(generator.integers(self.num_actions, size=(ROWS, count))))
 
 
-CART_POLE = Task("CartPole-v1", "CartPole-v1", 1024, 256, 2)
-PONG = Task("Pong-v5", "Pong-v5", 64, 16, 6, FRAME_SKIP)
-TASKS = (CART_POLE, PONG)
+# as many environments for everybody: a process for each of more would not fit a small machine
+CART_POLE = Task("CartPole-v1", "CartPole-v1", 64, 16, 2)
+PONG = Task("Pong-v5", "Pong-v5", 16, 4, 6, FRAME_SKIP)
+ANT = Task("Ant-v5", "Ant-v5", 16, 4, 8, is_continuous=True)
 
 
 class Stepping:
@@ -81,14 +91,12 @@ class Runner:
 
     Attributes:
         name: of the API.
-        num_envs: how many environments it steps.
         runs_on: threads or processes.
         make: makes the environments, reset.
     """
 
     task: Task
     name: str
-    num_envs: int
     runs_on: str
     make: Callable[[], Stepping]
 
@@ -106,22 +114,45 @@ class Speed:
     steps_per_second: float
 
 
+# what is shown only where it is installed: module, how it is called, and what installs it
+EXTRAS = (
+    ("mujoco", "MuJoCo", "pip install 'parallel_pool[mujoco]'"),
+    ("envpool", "EnvPool", "pip install envpool"),
+)
+
+
+def missing() -> list[str]:
+    """Returns what is not shown because it is not installed, and what would install it."""
+    return [f"{name} ({cure})" for module, name, cure in EXTRAS if not find_spec(module)]
+
+
 def runners() -> list[Runner]:
-    """Returns everybody in the order of the table, ours first."""
+    """Returns everybody in the order of the tables, ours first."""
     cores: int = lib.pp_usable_cores(ffi.NULL)
+    tasks = (CART_POLE, PONG, ANT) if find_spec("mujoco") else (CART_POLE, PONG)
     found: list[Runner] = []
-    for task in TASKS:
+    for task in tasks:
+        batches = f"{threads(cores)}, batch {task.batch_size}"
         found += [
-            Runner(task, "parallel_pool, sync", task.num_envs, threads(cores), sync(task, cores)),
-            Runner(
-                task,
-                "parallel_pool, async",
-                task.num_envs,
-                f"{threads(cores)}, batch {task.batch_size}",
-                asynchronous(task, cores),
-            ),
+            Runner(task, "parallel_pool, sync", threads(cores), sync(task, cores)),
+            Runner(task, "parallel_pool, async", batches, asynchronous(task, cores, parallel_pool)),
         ]
-        found += gymnasium_cart_pole() if task is CART_POLE else gymnasium_pong()
+        if find_spec("envpool"):
+            envpool = importlib.import_module("envpool")
+            found.append(
+                Runner(task, "EnvPool, async", batches, asynchronous(task, cores, envpool))
+            )
+        if task is CART_POLE:
+            found.append(Runner(task, "Gymnasium, NumPy", "1 thread", reset(task, whole_arrays)))
+        if task is PONG and hasattr(ale_py, "AtariVectorEnv"):
+            make_env = partial(atari_vector_env, task, cores)
+            found.append(Runner(task, "AtariVectorEnv", threads(cores), reset(task, make_env)))
+        fns = [partial(one_env, task)] * task.num_envs
+        processes = f"{task.num_envs} processes"
+        found += [
+            Runner(task, SYNC, "1 thread", reset(task, partial(SyncVectorEnv, fns))),
+            Runner(task, "Gymnasium, async", processes, reset(task, partial(AsyncVectorEnv, fns))),
+        ]
     return found
 
 
@@ -142,11 +173,11 @@ def sync(task: Task, num_threads: int) -> Callable[[], Stepping]:
     return make
 
 
-def asynchronous(task: Task, num_threads: int) -> Callable[[], Stepping]:
-    """parallel_pool as EnvPool's programs use it: the first to finish go on."""
+def asynchronous(task: Task, num_threads: int, package: Any) -> Callable[[], Stepping]:
+    """parallel_pool or EnvPool as EnvPool's programs use it: the first to finish go on."""
 
     def make() -> Stepping:
-        env = parallel_pool.make(
+        env = package.make(
             task.env_id,
             env_type="gymnasium",
             num_envs=task.num_envs,
@@ -160,64 +191,24 @@ def asynchronous(task: Task, num_threads: int) -> Callable[[], Stepping]:
     return make
 
 
-def gymnasium_cart_pole() -> list[Runner]:
-    """Gymnasium's three ways to step many CartPoles, one of them written over whole arrays."""
-    task = CART_POLE
-
-    def one() -> Any:
-        return gymnasium.make("CartPole-v1")
-
-    def whole_arrays() -> Any:
-        return gymnasium.make_vec(
-            "CartPole-v1", task.num_envs, vectorization_mode="vector_entry_point"
-        )
-
-    # a process for each of 1024 would not fit into a small machine
-    few = 16
-    return [
-        Runner(
-            task,
-            "Gymnasium, NumPy",
-            task.num_envs,
-            "1 thread",
-            reset(task, task.num_envs, whole_arrays),
-        ),
-        Runner(
-            task,
-            "Gymnasium, sync",
-            task.num_envs,
-            "1 thread",
-            reset(task, task.num_envs, lambda: SyncVectorEnv([one] * task.num_envs)),
-        ),
-        Runner(
-            task,
-            "Gymnasium, async",
-            few,
-            f"{few} processes",
-            reset(task, few, lambda: AsyncVectorEnv([one] * few)),
-        ),
-    ]
+def one_env(task: Task) -> Any:
+    """Returns a single environment of Gymnasium's."""
+    return atari_env() if task is PONG else gymnasium.make(task.env_id)
 
 
-def gymnasium_pong() -> list[Runner]:
-    """Gymnasium's two ways to step Pong; few environments, because making each takes long."""
-    few = 8
-    return [
-        Runner(
-            PONG,
-            "Gymnasium, sync",
-            few,
-            "1 thread",
-            reset(PONG, few, lambda: SyncVectorEnv([atari_env] * few)),
-        ),
-        Runner(
-            PONG,
-            "Gymnasium, async",
-            few,
-            f"{few} processes",
-            reset(PONG, few, lambda: AsyncVectorEnv([atari_env] * few)),
-        ),
-    ]
+def whole_arrays() -> Any:
+    """Returns Gymnasium's CartPoles that are written over whole arrays."""
+    return gymnasium.make_vec(
+        CART_POLE.env_id, CART_POLE.num_envs, vectorization_mode="vector_entry_point"
+    )
+
+
+def atari_vector_env(task: Task, num_threads: int) -> Any:
+    """Returns ale_py's own vector environment, which shows what EnvPool's shows."""
+    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
+    return ale_py.AtariVectorEnv(
+        "pong", task.num_envs, num_threads=num_threads, max_num_frames_per_episode=108_000
+    )
 
 
 def atari_env(
@@ -236,14 +227,14 @@ def atari_env(
     return FrameStackObservation(env, 4)
 
 
-def reset(task: Task, num_envs: int, make_env: Callable[[], Any]) -> Callable[[], Stepping]:
+def reset(task: Task, make_env: Callable[[], Any]) -> Callable[[], Stepping]:
     """Returns a function that makes vector environments and resets them."""
 
     def make() -> Stepping:
         with deaf_children():
             env = make_env()
         env.reset(seed=1)
-        return Stepping(env, task.actions(num_envs), num_envs, num_envs)
+        return Stepping(env, task.actions(task.num_envs), task.num_envs, task.num_envs)
 
     return make
 
@@ -291,8 +282,3 @@ def measure(
         # looks at the clock twenty times a second
         times = max(1, min(2 * times, round(times * 0.05 / max(taken, 1e-6))))
     return total * stepping.count / spent
-
-
-def pictures(stepping: Stepping, env_ids: Sequence[int]) -> Any:
-    """Returns what environments of a synchronous pool show, uint8 (count, height, width, 3)."""
-    return stepping.env.pool.render(env_ids)
