@@ -49,8 +49,8 @@ typedef struct pp_shift {
 /* -------------------------------------------------------------------------------- the seat -- */
 
 /* Sits down to a lane: maps the pool's memory and the lane's spill. Copies of both descriptors are
- * kept where this process may have more files; if not, the second must stay open. reserve: what pp_pool_reserve says in the creator.
- * PP_ERR_ABI: that was built from another version than this */
+ * kept where this process may have more files; if not, the second must stay open. reserve: what
+ * pp_pool_reserve says in the creator. PP_ERR_ABI: that was built from another version than this */
 int pp_seat_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_seat **out,
                  pp_error *error);
 void pp_seat_close(pp_seat *seat);

@@ -71,7 +71,8 @@ static int64_t field_bytes(const pp_layout *layout) {
   return bytes;
 }
 
-/* each environment of a lane is queued once at most; a lane has as many as any other, or one more */
+/* each environment of a lane is queued once at most; a lane has as many as any other, or one more
+ */
 static uint64_t box_of(const pp_board_shape *shape) {
   uint64_t box = 16, most = (uint64_t)((shape->num_envs - 1) / shape->num_lanes + 1);
   while (box < most) box *= 2;
@@ -148,8 +149,8 @@ int pp_board_attach(pp_board *board, void *base, int64_t bytes) {
   layout = head->layout;
   if (shape.num_lanes < 1 || shape.num_lanes > shape.num_envs || shape.num_envs > PP_MAX_ENVS ||
       shape.batch_size < 1 || shape.reply_reserve < 1 || shape.reply_reserve > PP_SPILL_RESERVE ||
-      layout.num_fields < 0 || layout.count > PP_MAX_COLUMNS ||
-      head->size > bytes || head->size != pp_board_size(&shape, &layout)) {
+      layout.num_fields < 0 || layout.count > PP_MAX_COLUMNS || head->size > bytes ||
+      head->size != pp_board_size(&shape, &layout)) {
     return PP_ERR_ABI;
   }
   point(board, base, &shape, &layout);

@@ -108,7 +108,7 @@ typedef struct pp_board_shape {
   int32_t cores; /* of the whole process, for the decision to spin */
   int64_t action_bytes;
   int64_t reply_reserve; /* bytes of address space for the file that each worker replies in */
-  int32_t keeps_last; /* 1: what each environment showed last is kept apart, its fields too */
+  int32_t keeps_last;    /* 1: what each environment showed last is kept apart, its fields too */
 } pp_board_shape;
 
 /* what a worker must know before it can find anything else; what is not atomic never changes */

@@ -15,7 +15,7 @@
 /* ------------------------------------------------------------------------- making, ending -- */
 
 enum {
-  REPLY_SHARE = 4,      /* of the room there is, all files to reply in may take one in so many */
+  REPLY_SHARE = 4,       /* of the room there is, all files to reply in may take one in so many */
   LEAST_REPLIES = 65536, /* bytes of address space that each of them has, whatever the room */
   KEPT = 3               /* results that an ordinary caller keeps */
 };

@@ -34,10 +34,10 @@ typedef struct room {
 struct pp_seat {
   pp_board board;
   pp_spill spill;
-  pp_arena arena; /* as this process has it */
-  int32_t replies;      /* a copy of the spill's descriptor; -1: none */
-  int32_t memory;       /* a descriptor of the pool's memory, for children; -1: none */
-  dev_t device;         /* the file that it is, for environments may close what they did not open */
+  pp_arena arena;  /* as this process has it */
+  int32_t replies; /* a copy of the spill's descriptor; -1: none */
+  int32_t memory;  /* a descriptor of the pool's memory, for children; -1: none */
+  dev_t device;    /* the file that it is, for environments may close what they did not open */
   ino_t file;
   uint32_t fork_generation;
   struct pp_seat *next; /* of those that this process has */

@@ -199,7 +199,8 @@ __attribute__((unused)) static crew crew_open(int32_t num_envs, int32_t batch_si
                                  .autoreset = autoreset,
                                  .max_episode_steps = -1,
                                  .reward_dtype = PP_FLOAT64};
-  CHECK_EQ(pp_pool_create_remote(&config, &c->options, num_lanes, 1, NULL, &c->pool, &c->error), PP_OK);
+  CHECK_EQ(pp_pool_create_remote(&config, &c->options, num_lanes, 1, NULL, &c->pool, &c->error),
+           PP_OK);
   c->columns = pp_pool_columns(c->pool, &c->num_columns);
   c->size = pp_batch_size(c->pool);
   c->capacity = pp_pool_batches(c->pool);

@@ -292,7 +292,8 @@ static void check_config(int which, const char *word) {
     case 13: options.num_envs = 0; break;
     default: options.reward_dtype = PP_BOOL;
   }
-  CHECK_EQ(pp_pool_create_remote(&config, &options, lanes, 1, NULL, &pool, &error), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_remote(&config, &options, lanes, 1, NULL, &pool, &error),
+           PP_ERR_ARGUMENT);
   CHECK(!pool);
   CHECK(strstr(error.text, word) != NULL);
 }
@@ -321,8 +322,47 @@ TEST(nothing_is_made_of_nothing) {
   pp_pool_destroy(NULL);
 }
 
+/* no machine has so much */
+TEST(what_a_pool_lacks_memory_for_is_said) {
+  pp_config config = {.num_players = 1, .num_fields = 1};
+  pp_pool_options options = {.num_envs = 1 << 24, .batch_size = 1 << 24, .max_episode_steps = -1};
+  pp_pool *pool;
+  pp_error error;
+  options.reward_dtype = PP_FLOAT64;
+  options.thread_affinity_offset = -1;
+  config.fields[0] = (pp_field){.name = "obs", .dtype = PP_UINT8, .ndim = 1, .shape = {1 << 23}};
+  config.action = (pp_field){.name = "action", .dtype = PP_UINT8};
+  int64_t start = pp_os_now();
+  CHECK_EQ(pp_pool_create_remote(&config, &options, 4, 0, NULL, &pool, &error), PP_ERR_MEMORY);
+  CHECK(strstr(error.text, "num_envs=16777216 in 4 worker processes") != NULL);
+  // at once, for nothing was taken that could not suffice
+  CHECK(pp_os_now() - start < INT64_C(20) * 1000000000);
+}
+
 #ifndef __SANITIZE_ADDRESS__
 #ifndef __SANITIZE_THREAD__
+/* In a child, as the limit is the whole process's. */
+TEST(what_a_native_pool_lacks_memory_for_is_said) {
+  int how = -1;
+  pid_t child = fork();
+  if (child == 0) {
+    struct rlimit limit = {256 << 20, RLIM_INFINITY};
+    pp_pool_options options = {.num_envs = 1 << 24, .batch_size = 1 << 24, .max_episode_steps = -1};
+    pp_value value = {0};
+    pp_pool *pool;
+    pp_error error = {0};
+    options.reward_dtype = PP_FLOAT64;
+    options.thread_affinity_offset = -1;
+    setrlimit(RLIMIT_AS, &limit);
+    int status = pp_pool_create(find_env("CartPole-v1"), &value, &options, &pool, &error);
+    if (status != PP_ERR_MEMORY) _exit(1);
+    // not those of a fleet that is empty by then
+    _exit(strstr(error.text, "environments of ") && !strstr(error.text, " of 0 bytes") ? 0 : 2);
+  }
+  CHECK_EQ(waitpid(child, &how, 0), child);
+  CHECK_EQ(how, 0);
+}
+
 /* In a child, as the limit is the whole process's: wherever memory ends, it is an error. */
 TEST(a_pool_that_memory_does_not_suffice_for_is_not_made) {
   int how = -1;
