@@ -7,11 +7,12 @@
 
 /* chunks are cut so that one grab is worth the traffic it causes, yet the last one is short */
 enum {
-  PP_GRAIN_LEAST = 3000, /* ns of work in the smallest chunk */
-  PP_GRAIN_MOST = 20000, /* ns of work in the largest */
-  PP_GRAIN_WAKE = 10000, /* ns of work that are worth waking a thread for */
-  PP_GRAIN_ROWS = 256,   /* environments in the largest */
-  PP_GRAIN_RUN = 16      /* environments in the longest queue entry */
+  PP_GRAIN_LEAST = 3000,   /* ns of work in the smallest chunk */
+  PP_GRAIN_MOST = 20000,   /* ns of work in the largest */
+  PP_GRAIN_LATE = 1000000, /* ns after which a chunk is cut short, many times the most */
+  PP_GRAIN_WAKE = 10000,   /* ns of work that are worth waking a thread for */
+  PP_GRAIN_ROWS = 256,     /* environments in the largest */
+  PP_GRAIN_RUN = 16        /* environments in the longest queue entry */
 };
 
 typedef struct pp_grain {

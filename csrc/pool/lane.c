@@ -66,15 +66,46 @@ static int is_lesson(const pp_lane *lane, int64_t nanoseconds, int32_t count, in
   return chunks % LESSON == 0 || !pp_grain_is_near(&lane->grain, nanoseconds, count);
 }
 
+void pp_lane_leave(pp_lane *lane, pp_scratch *scratch, const pp_entry *entries, int32_t count,
+                   int32_t done) {
+  int32_t total = 0;
+  for (int32_t i = 0; i < count; i++) total += PP_ENTRY_LENGTH(entries[i]);
+  if (done == total) return;
+  pp_rest_open(scratch->rest, entries, count, done);
+  pp_queue_announce(&lane->queue);
+  pp_gate_wake(&lane->gate, total - done);
+}
+
+/* one environment of another thread's rest; returns how many */
+static int32_t take_rest(pp_lane *lane, pp_entry *out) {
+  for (int32_t i = 0; i < lane->num_workers; i++) {
+    if (pp_rest_take(lane->workers[i].scratch.rest, out)) return 1;
+  }
+  return 0;
+}
+
+/* Its own rest comes first: nothing else may be made a rest before that one is empty. And the
+ * caller's, which may be away for long while the queue never becomes empty. */
+static int32_t take(pp_lane *lane, pp_scratch *scratch, int32_t most) {
+  int32_t count;
+  if (pp_rest_take(scratch->rest, scratch->entries)) return 1;
+  if (lane->caller && pp_rest_take(lane->caller->rest, scratch->entries)) return 1;
+  count = pp_queue_take(&lane->queue, scratch->home, &lane->grain, most, scratch->entries);
+  return count ? count : take_rest(lane, scratch->entries);
+}
+
 int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
-  int32_t count = pp_queue_take(&lane->queue, scratch->home, &lane->grain, most, scratch->entries);
+  int32_t taken = take(lane, scratch, most), count;
   int64_t start, chunks = atomic_load_explicit(&scratch->chunks, memory_order_relaxed);
 
-  if (!count) return 0;
+  if (!taken) return 0;
   // the clock is dear: one look for each chunk
   start = scratch->ended ? scratch->ended : pp_os_now();
-  count = pp_stepper_run(lane->stepper, scratch->entries, count, scratch);
+  count = pp_stepper_run(lane->stepper, scratch->entries, taken, start + PP_GRAIN_LATE, scratch);
   scratch->ended = pp_os_now();
+  if (scratch->ended - start > PP_GRAIN_LATE) {
+    pp_lane_leave(lane, scratch, scratch->entries, taken, count);
+  }
   if (is_lesson(lane, scratch->ended - start, count, chunks)) {
     pp_grain_learn(&lane->grain, scratch->ended - start, count);
   }

@@ -16,6 +16,7 @@ typedef struct pp_lane {
   pp_grain grain;
   const pp_stepper *stepper;
   struct pp_worker *workers;
+  pp_scratch *caller;  /* of the caller, if it helps this lane first; else null */
   int32_t num_workers; /* with a room of their own */
   int32_t num_started; /* of them, running until the lane is stopped */
   int32_t num_threads; /* that take from the queue: the workers, and the caller if it helps */
@@ -53,6 +54,10 @@ void pp_lane_fini(pp_lane *lane);
 /* takes one chunk, of about most environments, and steps it; returns how many environments that
  * were, 0: the queue is empty */
 int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most);
+
+/* leaves what a thread has not done of a chunk to whoever comes first, and wakes workers for it */
+void pp_lane_leave(pp_lane *lane, pp_scratch *scratch, const pp_entry *entries, int32_t count,
+                   int32_t done);
 
 /* wakes as many workers as this many queued environments are worth, spare of them excepted */
 void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare);

@@ -14,6 +14,9 @@
 /* monotonic nanoseconds */
 int64_t pp_os_now(void);
 
+/* the same clock as of its last tick, some milliseconds ago at most: several times as quick */
+int64_t pp_os_now_roughly(void);
+
 /* -------------------------------------------------------------------------------- os_futex.c -- */
 
 /* sleeps while *word == expected, at most timeout nanoseconds (< 0: no limit). Returns PP_OK when

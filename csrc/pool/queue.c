@@ -41,9 +41,7 @@ void pp_queue_fini(pp_queue *queue) {
 }
 
 void pp_queue_push_locked(pp_queue *queue, const pp_entry *entries, int32_t count, int32_t length) {
-  // only producers move tails and pushes, and they hold the lock
-  uint64_t pushes = atomic_load_explicit(&queue->pushes, memory_order_relaxed);
-
+  // only producers move tails, and they hold the lock
   atomic_store_explicit(&queue->length, length, memory_order_relaxed);
   for (int32_t i = 0; i < count;) {
     pp_shard *shard = shard_of(queue, PP_ENTRY_ENV(entries[i]));
@@ -56,7 +54,11 @@ void pp_queue_push_locked(pp_queue *queue, const pp_entry *entries, int32_t coun
     } while (i < count && shard_of(queue, PP_ENTRY_ENV(entries[i])) == shard);
     atomic_store_explicit(&shard->tail, tail, memory_order_release);
   }
-  atomic_store_explicit(&queue->pushes, pushes + 1, memory_order_seq_cst);
+  pp_queue_announce(queue);
+}
+
+void pp_queue_announce(pp_queue *queue) {
+  atomic_fetch_add_explicit(&queue->pushes, 1, memory_order_seq_cst);
 }
 
 static int32_t take_from(pp_shard *shard, int32_t length, int32_t is_shared, const pp_grain *grain,

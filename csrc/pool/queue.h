@@ -43,8 +43,9 @@ typedef struct pp_queue {
   int32_t num_shards;
   int32_t first_env; /* environments first_env .. first_env+num_envs-1 may be queued */
   int32_t num_envs;
-  /* Moved by the producer after the tails, read by consumers before they look at the shards:
-   * whoever finds all shards empty sleeps until it moves. Sequentially consistent, so that a
+  /* Moved by the producer after the tails, and by whoever leaves a rest (rest.h) after that; read
+   * by consumers before they look at shards and rests: whoever finds all of them empty sleeps until
+   * it moves. Sequentially consistent, so that a
    * producer that then looks for sleepers can't miss one that went to sleep before it saw this move
    * (park.h). */
   _Alignas(64) _Atomic uint64_t pushes;
@@ -68,6 +69,9 @@ int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, int3
 
 /* entries that wait in a shard, as of some moment ago */
 int64_t pp_queue_waiting(const pp_queue *queue, int32_t shard);
+
+/* there is something to take outside the shards */
+void pp_queue_announce(pp_queue *queue);
 
 /* the number of pushes so far */
 uint64_t pp_queue_pushes(pp_queue *queue);

@@ -212,25 +212,41 @@ int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *erro
   return status;
 }
 
-/* steps accepted environments here and now, without queue or threads */
-static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
-  pp_grain *grain = &pool->lanes[0].grain;
-  // an environment may become dearer: look at the clock now and then
-  int32_t is_timed = (pool->inline_steps++ & 63) == 0;
-  int64_t start = is_timed ? pp_os_now() : 0;
+/* queues what an inline step has not come to: environments from the at-th named on */
+static void queue_left(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
+                       int32_t at) {
+  if (at == count) return;
+  // the room is free but for what was named
+  for (int32_t i = at; !env_ids && i < count; i++) pool->step_ids[i] = i;
+  pthread_mutex_lock(&pool->lock);
+  pool->ops.queue_locked(pool, pool->step_ids + at, count - at, place + at, 1);
+  pthread_mutex_unlock(&pool->lock);
+}
 
-  for (int32_t at = 0; at < count; at += PP_GRAIN_ROWS) {
-    int32_t chunk = count - at < PP_GRAIN_ROWS ? count - at : PP_GRAIN_ROWS, entries = 1;
-    if (env_ids) {
-      for (entries = 0; entries < chunk; entries++) {
-        pool->scratch.entries[entries] = PP_ENTRY(place + at + entries, env_ids[at + entries], 1);
-      }
-    } else {
-      pool->scratch.entries[0] = PP_ENTRY(place + at, at, chunk);
+/* Steps accepted environments here and now, without queue or threads; what turns out to take far
+ * longer than expected is left to all threads. */
+static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
+  pp_lane *lane = &pool->lanes[0];
+  pp_scratch *scratch = &pool->scratch;
+  // an environment may become dearer: look at the clock now and then
+  int32_t is_timed = (pool->inline_steps++ & 63) == 0, at = 0, done, entries;
+  int64_t start = is_timed ? pp_os_now() : 0, late = pp_os_now_roughly() + PP_GRAIN_LATE;
+
+  while (at < count) {
+    int32_t chunk = count - at < PP_GRAIN_ROWS ? count - at : PP_GRAIN_ROWS;
+    entries = env_ids ? chunk : 1;
+    for (int32_t i = 0; i < entries; i++) {
+      scratch->entries[i] =
+          env_ids ? PP_ENTRY(place + at + i, env_ids[at + i], 1) : PP_ENTRY(place + at, at, chunk);
     }
-    pp_stepper_run(&pool->stepper, pool->scratch.entries, entries, &pool->scratch);
+    done = pp_stepper_run(&pool->stepper, scratch->entries, entries, late, scratch);
+    at += chunk;
+    if (done == chunk) continue;
+    pp_lane_leave(lane, scratch, scratch->entries, entries, done);
+    queue_left(pool, env_ids, count, place, at);
+    return;
   }
-  if (is_timed) pp_grain_learn(grain, pp_os_now() - start, count);
+  if (is_timed) pp_grain_learn(&lane->grain, pp_os_now() - start, count);
 }
 
 /* a step returns what it sent, or, unordered, has enough to return something */

@@ -2,16 +2,24 @@
 #include "stepper.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "os.h"
 
 int pp_scratch_init(pp_scratch *scratch, int32_t num_players) {
   atomic_init(&scratch->chunks, 0);
   scratch->rewards = calloc((size_t)PP_GRAIN_ROWS * (size_t)num_players, sizeof(double));
-  return scratch->rewards ? PP_OK : PP_ERR_MEMORY;
+  scratch->rest = aligned_alloc(64, sizeof(*scratch->rest));
+  if (!scratch->rewards || !scratch->rest) return PP_ERR_MEMORY;
+  memset(scratch->rest, 0, sizeof(*scratch->rest));
+  return PP_OK;
 }
 
 void pp_scratch_fini(pp_scratch *scratch) {
   free(scratch->rewards);
+  free(scratch->rest);
   scratch->rewards = NULL;
+  scratch->rest = NULL;
 }
 
 /* the last row of a batch wakes the caller, if it sleeps */
@@ -85,19 +93,28 @@ static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t 
   return joined;
 }
 
+static int is_late(int64_t late) {
+  return pp_os_now_roughly() > late;
+}
+
 int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
-                       pp_scratch *scratch) {
+                       int64_t late, pp_scratch *scratch) {
   int has_runs = stepper->fleet->def->step_many != NULL;
   int32_t at = 0, stepped = 0;
 
   while (at < count) {
     int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length;
     at += join(stepper, entries + at, count - at, &length);
-    stepped += length;
     if (has_runs && length > 1 && is_plain(stepper->fleet, env_id, length)) {
       step_run(stepper, env_id, place, length, scratch);
+      stepped += length;
+      if (at < count && is_late(late)) return stepped;
     } else {
-      for (int32_t i = 0; i < length; i++) step_one(stepper, env_id + i, place + i);
+      for (int32_t i = 0; i < length; i++) {
+        step_one(stepper, env_id + i, place + i);
+        stepped++;
+        if (is_late(late)) return stepped;
+      }
     }
   }
   return stepped;

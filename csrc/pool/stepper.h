@@ -7,6 +7,7 @@
 #include "layout.h"
 #include "park.h"
 #include "queue.h"
+#include "rest.h"
 #include "row.h"
 
 /* what every thread of a pool needs to step; read-only but for what the members guard themselves */
@@ -21,6 +22,7 @@ typedef struct pp_stepper {
 typedef struct pp_scratch {
   int32_t home;  /* the shard of the lane's queue that this thread takes from first */
   int64_t ended; /* when the last chunk did, 0: the thread has done something else since */
+  pp_rest *rest; /* of a chunk that was cut short; the thread's own, but others may take of it */
   pp_entry entries[PP_GRAIN_ROWS];
   double *rewards; /* PP_GRAIN_ROWS x num_players */
   /* grabs so far; written by the thread alone, read by any for statistics, relaxed */
@@ -30,8 +32,10 @@ typedef struct pp_scratch {
 int pp_scratch_init(pp_scratch *scratch, int32_t num_players);
 void pp_scratch_fini(pp_scratch *scratch);
 
-/* steps the environments of a chunk and delivers their rows; returns how many they were */
+/* Steps the environments of a chunk in their order and delivers their rows; returns how many they
+ * were. Stops early when it is later than late (pp_os_now_roughly): a chunk is cut by an estimate,
+ * which may turn out to be wrong */
 int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
-                       pp_scratch *scratch);
+                       int64_t late, pp_scratch *scratch);
 
 #endif

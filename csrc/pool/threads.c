@@ -39,6 +39,7 @@ static int make_lanes(pp_pool *pool, int32_t offset) {
     pool->num_lanes = i + 1;
     if (status < 0) return status;
     lane->cores = pool->topology.cores;
+    if (is_home) lane->caller = &pool->scratch;
     lane->node = shares[i].node;
     for (int32_t w = 0; w < lane->num_workers; w++) {
       pp_worker *worker = &lane->workers[w];

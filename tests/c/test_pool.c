@@ -157,9 +157,9 @@ static void shuffle(int32_t *env_ids, int32_t count, int64_t round) {
   }
 }
 
-/* In whatever order environments are named, cheap ones are stepped in runs, and all of them equally
- * often. A thread that is kept from its core may take steps for expensive, so not every batch is
- * looked at alone. */
+/* In whatever order environments are named, cheap ones are stepped in runs, and by one thread all
+ * of them equally often: what several of them do follows from when each has a core. A thread that
+ * is kept from its core may take steps for expensive, so not every batch is looked at alone. */
 TEST(cheap_unordered_environments_are_stepped_in_runs) {
   enum { MANY = 256, BATCH = 128, ROUNDS = 400 };
   for (int32_t threads = 1; threads <= 3; threads++) {
@@ -186,7 +186,9 @@ TEST(cheap_unordered_environments_are_stepped_in_runs) {
 #if !defined(__SANITIZE_THREAD__) /* which makes them expensive */
     CHECK(in_runs > ROUNDS / 4);
 #endif
-    for (int32_t i = 0; i < MANY; i++) CHECK(rows[i] > ROUNDS * BATCH / MANY / 8);
+    for (int32_t i = 0; threads == 1 && i < MANY; i++) {
+      CHECK(rows[i] >= ROUNDS * BATCH / MANY - 2 && rows[i] <= ROUNDS * BATCH / MANY + 2);
+    }
     client_close(&c);
   }
 }
@@ -636,6 +638,7 @@ TEST(futex_calls_are_few) {
     CHECK_EQ(pp_pool_send_reset(c.pool, NULL, 64, NULL, NULL, NULL, &c.error), PP_OK);
     CHECK_EQ(client_recv(&c), c.options.batch_size);
     pp_pool_stats(c.pool, &before);
+    int64_t start = pp_os_now(), cuts;
     for (int32_t i = 0; i < ROUNDS; i++) {
       int32_t env_ids[64];
       memcpy(env_ids, column(&c, "env_id"), sizeof(int32_t) * (size_t)c.options.batch_size);
@@ -644,10 +647,12 @@ TEST(futex_calls_are_few) {
     }
     pp_pool_stats(c.pool, &after);
     CHECK_EQ(after.batches - before.batches, ROUNDS);
-    // a push is one wake call for all workers of the lane
-    CHECK(after.worker_wakes - before.worker_wakes <= ROUNDS);
+    // a push is one wake call for all workers of the lane, and so is a chunk that a thread without
+    // a core left to others after so long
+    cuts = c.options.num_threads * ((pp_os_now() - start) / PP_GRAIN_LATE);
+    CHECK(after.worker_wakes - before.worker_wakes <= ROUNDS + cuts);
     CHECK(after.caller_wakes - before.caller_wakes <= 2 * ROUNDS);
-    CHECK(after.worker_waits - before.worker_waits <= ROUNDS * after.num_workers + 4);
+    CHECK(after.worker_waits - before.worker_waits <= (ROUNDS + cuts) * after.num_workers + 4);
     CHECK_EQ(after.num_workers, 3);  // the caller is the fourth
     client_close(&c);
   }
