@@ -405,7 +405,7 @@ CHANGES = st.sampled_from(
 ).flatmap(lambda at: st.tuples(st.just(at), MEMBERS[at[0]][at[1]]))
 
 
-@settings(max_examples=150, deadline=None, database=None, derandomize=True)
+@settings(max_examples=60, deadline=None, database=None, derandomize=True)
 @given(st.lists(CHANGES, max_size=6))
 def test_any_members_are_taken_or_refused(changes: list[tuple[tuple[str, str], Any]]) -> None:
     """No definition whose pointers are good crashes the check; one that is taken is laid out."""

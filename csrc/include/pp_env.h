@@ -80,7 +80,7 @@ typedef struct pp_error {
 
 /* one observation, action or info of one environment (of one player, if per_player) */
 typedef struct pp_field {
-  const char *name; /* "obs" for a single observation, else its key */
+  const char *name; /* "obs" for a single observation, else its key; no column's of the engine */
   int32_t is_info;  /* 0: part of the observation (or the action); 1: info */
   int32_t when;     /* infos: pp_when */
   int32_t dtype;    /* pp_dtype */

@@ -330,6 +330,39 @@ TEST(broken_quota_is_none) {
   }
 }
 
+/* ---------------------------------------------------------------------------------- memory -- */
+
+TEST(memory_is_the_machines_with_its_swap) {
+  REQUIRE(begin_small_machine(2));
+  CHECK_EQ(pp_usable_memory(root), INT64_MAX);
+  put("proc/meminfo", "MemTotal:       1000 kB");
+  CHECK_EQ(pp_usable_memory(root), 1024000);
+  put("proc/meminfo", "MemTotal:       1000 kB\nMemFree: 5 kB\nSwapTotal:    24 kB");
+  CHECK_EQ(pp_usable_memory(root), 1048576);
+}
+
+TEST(memory_is_no_more_than_the_groups) {
+  REQUIRE(begin_small_machine(2));
+  put("proc/meminfo", "MemTotal:       1000 kB");
+  put("proc/self/cgroup", "0::/job/step");
+  put("sys/fs/cgroup/job/step/memory.max", "max");
+  CHECK_EQ(pp_usable_memory(root), 1024000);
+  put("sys/fs/cgroup/job/memory.max", "5000");
+  CHECK_EQ(pp_usable_memory(root), 5000);
+  put("proc/self/cgroup", "4:memory:/job\n2:cpu:/job");
+  put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712");
+  CHECK_EQ(pp_usable_memory(root), 1024000);
+  put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "7000");
+  CHECK_EQ(pp_usable_memory(root), 7000);
+  // the cpu controller has no say in it, nor memory in the cores
+  CHECK_EQ(pp_usable_cores(root), 2);
+}
+
+TEST(memory_of_the_real_machine) {
+  CHECK(pp_usable_memory(NULL) > 1 << 26);
+  CHECK_EQ(pp_usable_memory(NULL), pp_usable_memory("/"));
+}
+
 /* -------------------------------------------------------------------------------- the deal -- */
 
 /* a topology whose nodes 0, 10, 20, ... have these many cpus */

@@ -365,9 +365,9 @@ IDS: list[tuple[Any, type[Exception], str]] = [
     ([[0]], ValueError, r"env_ids have shape \(1, 1\): give one axis"),
     ([0.0], TypeError, "env_ids have dtype float64: give integers"),
     ([True, False], TypeError, "env_ids have dtype bool: give integers"),
-    (["0"], TypeError, "env_ids have dtype <U1: give integers"),
-    ([2**70], TypeError, "env_ids have dtype object: give integers"),
-    ({0}, TypeError, "env_ids have dtype object: give integers"),
+    (["0"], TypeError, "env_id='0' is a str: give an integer"),
+    ([2**70], ValueError, f"env_id {2**70}: choose 0 to 2"),
+    ({0}, TypeError, r"env_ids=\{0\} is a set: give an integer, or a list"),
 ]
 
 
