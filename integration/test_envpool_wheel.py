@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from integration import compare_envpool_api
+from integration import compare_envpool_api, compare_envpool_names
 from integration.compare_envpool_atari import DM_SETS, SETS, EnvPool, ParallelPool, compare
 
 STEPS = 400
@@ -38,3 +38,8 @@ def test_another_seed_shows() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_api_is_the_wheels(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare_envpool_api.main() == 0, capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_name_of_the_wheel_is_here_or_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare_envpool_names.main() == 0, capsys.readouterr().out

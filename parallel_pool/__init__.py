@@ -31,8 +31,16 @@ if TYPE_CHECKING:
         make_spec,
         register,
     )
+    from parallel_pool import python as python
+    from parallel_pool import registration as registration
     from parallel_pool.compat.make_vec import make_vec
     from parallel_pool.pictures import mosaic
+
+    # not listed in __all__: a star import must not ask for dm_env
+    from parallel_pool.python.protocol import DMEnvPool as DMEnvPool
+    from parallel_pool.python.protocol import EnvPool as EnvPool
+    from parallel_pool.python.protocol import EnvSpec as EnvSpec
+    from parallel_pool.python.protocol import GymnasiumEnvPool as GymnasiumEnvPool
 
 __all__ = [
     "ClosedError",
@@ -60,6 +68,10 @@ __all__ = [
 
 # Names whose modules are loaded at first use, which keeps importing this light.
 _LAZY = {
+    "DMEnvPool": "parallel_pool.python.protocol",
+    "EnvPool": "parallel_pool.python.protocol",
+    "EnvSpec": "parallel_pool.python.protocol",
+    "GymnasiumEnvPool": "parallel_pool.python.protocol",
     "list_all_envs": "parallel_pool.compat.envpool",
     "make": "parallel_pool.compat.envpool",
     "make_dm": "parallel_pool.compat.envpool",
@@ -71,11 +83,17 @@ _LAZY = {
     "register": "parallel_pool.compat.envpool",
 }
 
+# EnvPool's own modules, which programs find on the package
+_MODULES = ("python", "registration")
+
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
 
     value = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = value
