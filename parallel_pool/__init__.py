@@ -22,6 +22,8 @@ from parallel_pool.pool import Pool
 from parallel_pool.registry import load
 
 if TYPE_CHECKING:
+    from parallel_pool import python as python
+    from parallel_pool import registration as registration
     from parallel_pool.compat.envpool import (
         list_all_envs,
         make,
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
         make_spec,
         register,
     )
-    from parallel_pool import python as python
-    from parallel_pool import registration as registration
     from parallel_pool.compat.make_vec import make_vec
     from parallel_pool.pictures import mosaic
 
