@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import envpool
+import numpy as np
 import pytest
 
-from integration import compare_envpool_api
+import parallel_pool
+from integration import compare_envpool_api, compare_envpool_names
 from integration.compare_envpool_atari import DM_SETS, SETS, EnvPool, ParallelPool, compare
+from tests.test_envpool_programs import Statistics
 
 STEPS = 400
 
@@ -38,3 +44,24 @@ def test_another_seed_shows() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_api_is_the_wheels(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare_envpool_api.main() == 0, capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_name_of_the_wheel_is_here_or_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare_envpool_names.main() == 0, capsys.readouterr().out
+
+
+def test_a_program_with_a_wrapper_of_its_own_sees_the_same() -> None:
+    def play(package: Any) -> list[Any]:
+        options = {"num_envs": 3, "episodic_life": True, "reward_clip": True, "seed": 1}
+        envs = Statistics(package.make("Breakout-v5", env_type="gymnasium", **options))
+        random = np.random.default_rng(0)
+        seen = [envs.reset()[0]]
+        for _ in range(STEPS):
+            action = random.integers(envs.action_space.n, size=3).astype(np.int32)
+            observations, rewards, *flags, infos = envs.step(action)
+            seen += [observations, rewards, *flags, infos["lives"], infos["r"]]
+        return seen
+
+    theirs, ours = play(envpool), play(parallel_pool)
+    assert all(np.array_equal(a, b) for a, b in zip(theirs, ours, strict=True))

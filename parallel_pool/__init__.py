@@ -9,12 +9,15 @@ from parallel_pool._include import get_include
 from parallel_pool.compat import gymnasium_hook
 from parallel_pool.compat.after_import import after_import
 from parallel_pool.errors import (
+    BrokenPoolError,
+    BusyError,
     ClosedError,
     EnvError,
     ForkedError,
     MissingDependencyError,
     PoolError,
     PoolTimeoutError,
+    SlowWorkerWarning,
     StateError,
     UnprovenError,
     WorkerError,
@@ -24,6 +27,8 @@ from parallel_pool.pool import Pool
 from parallel_pool.registry import load
 
 if TYPE_CHECKING:
+    from parallel_pool import python as python
+    from parallel_pool import registration as registration
     from parallel_pool.compat.envpool import (
         list_all_envs,
         make,
@@ -38,12 +43,19 @@ if TYPE_CHECKING:
     from parallel_pool.compat.pettingzoo import PoolParallelEnv
     from parallel_pool.compat.sb3 import PoolVecEnv as PoolVecEnv
     from parallel_pool.pictures import mosaic
+    from parallel_pool.python.protocol import DMEnvPool as DMEnvPool
+    from parallel_pool.python.protocol import EnvPool as EnvPool
+    from parallel_pool.python.protocol import EnvSpec as EnvSpec
+    from parallel_pool.python.protocol import GymnasiumEnvPool as GymnasiumEnvPool
     from parallel_pool.workers.process_pool import ProcessPool
 
 __version__ = "0.1.0"
 
-# without PoolVecEnv, which needs a package that `import *` must not fail for
+# `import *` must not fail for a package that is not installed: PoolVecEnv needs one, and so do
+# the classes of EnvPool's API
 __all__ = [
+    "BrokenPoolError",
+    "BusyError",
     "ClosedError",
     "EnvError",
     "ForkedError",
@@ -55,6 +67,7 @@ __all__ = [
     "PoolTimeoutError",
     "PoolVectorEnv",
     "ProcessPool",
+    "SlowWorkerWarning",
     "StateError",
     "UnprovenError",
     "WorkerError",
@@ -77,6 +90,10 @@ _LAZY = {
     "PoolVecEnv": "parallel_pool.compat.sb3",
     "PoolVectorEnv": "parallel_pool.compat.gymnasium",
     "ProcessPool": "parallel_pool.workers.process_pool",
+    "DMEnvPool": "parallel_pool.python.protocol",
+    "EnvPool": "parallel_pool.python.protocol",
+    "EnvSpec": "parallel_pool.python.protocol",
+    "GymnasiumEnvPool": "parallel_pool.python.protocol",
     "list_all_envs": "parallel_pool.compat.envpool",
     "make": "parallel_pool.compat.envpool",
     "make_dm": "parallel_pool.compat.envpool",
@@ -88,11 +105,17 @@ _LAZY = {
     "register": "parallel_pool.compat.envpool",
 }
 
+# EnvPool's own modules, which programs find on the package
+_MODULES = ("python", "registration")
+
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
 
     value = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = value

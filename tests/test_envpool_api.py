@@ -161,6 +161,20 @@ def test_return_conventions() -> None:
         ({"env_type": "gym", "render_mode": "human"}, ValueError, "render_mode='human': choose"),
         ({"env_type": "gym", "sutton_barto_reward": 1}, TypeError, "sutton_barto_reward=1"),
         ({"env_type": "gymnasium", "gym_reset_return_info": False}, ValueError, "use make_gym"),
+        ({"env_type": []}, TypeError, r"env_type=\[\] is a list: give 'dm', 'gym'"),
+        ({"env_type": None}, TypeError, "env_type=None is a NoneType: give 'dm'"),
+        ({"env_type": "gym", "batch_size": ""}, TypeError, "batch_size='' is a str"),
+        ({"env_type": "gym", "batch_size": False}, TypeError, "batch_size=False is a bool"),
+        ({"env_type": "gym", "batch_size": 0.0}, TypeError, "batch_size=0.0 is a float"),
+        ({"env_type": "gym", "env_seed": 3}, TypeError, "env_seed=3 is a int: give a list"),
+        ({"env_type": "gym", "env_seed": "3"}, TypeError, "env_seed='3' is a str: give a list"),
+        ({"env_type": "gym", "seed": []}, ValueError, "0 seeds for 1 environments"),
+        ({"env_type": "gym", "seed": np.zeros((1, 2), int)}, ValueError, r"shape \(1, 2\)"),
+        ({"env_type": "gym", "seed": "x"}, TypeError, "seed='x' is a str: give an integer"),
+        ({"env_type": "gym", "reward_threshold": "a"}, TypeError, "reward_threshold='a' is a str"),
+        ({"env_type": "gym", "gym_reset_return_info": "no"}, TypeError, "info='no' is a str"),
+        ({"env_type": "gym", "render_env_id": 1}, ValueError, "render_env_id=1: choose 0 to 0"),
+        ({"env_type": "gym", "render_env_id": "a"}, TypeError, "render_env_id='a' is a str"),
     ],
 )
 def test_make_refuses(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -172,6 +186,15 @@ def test_make_refuses(arguments: dict[str, Any], error: type[Exception], message
 def test_unknown_task(function: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match="no environment 'CartPole-v9': did you mean CartPole-v"):
         function("CartPole-v9")
+
+
+@pytest.mark.parametrize("function", [make_gym, make_gymnasium, parallel_pool.make_dm, make_spec])
+@pytest.mark.parametrize("task_id", [3, None, [], {}, b"CartPole-v1"])
+def test_ids_are_strings(function: Callable[..., Any], task_id: Any) -> None:
+    with pytest.raises(TypeError, match=r"task_id=.* is a \w+: give a string"):
+        function(task_id)
+    with pytest.raises(TypeError, match=r"task_id=.* is a \w+: give a string"):
+        parallel_pool.register(task_id, path="nowhere.so", symbol="nothing")
 
 
 @pytest.mark.parametrize("option", ["stack_num", "noop_max", "img_height", "img_width"])
@@ -719,6 +742,16 @@ MISUSE: list[tuple[str, Callable[[Any], Any], type[Exception], str]] = [
     ("CartPole-v1", lambda p: p.recv(), StateError, "0 environments are in flight"),
     ("CartPole-v1", lambda p: p.recv(timeout=0), PoolTimeoutError, "within 0 s"),
     ("CartPole-v1", lambda p: p.render([3]), ValueError, "env_id 3"),
+    ("CartPole-v1", lambda p: p.render([]), ValueError, "no environment is named"),
+    ("CartPole-v1", lambda p: p.reset(options=3), TypeError, "options=3 is a int: give a dict"),
+    ("CartPole-v1", lambda p: p.reset(options=[1]), TypeError, "is a list: give a dict"),
+    ("CartPole-v1", lambda p: p.async_reset(options="low"), TypeError, "is a str: give a dict"),
+    ("CartPole-v1", lambda p: p.reset([0, "a"], seed=1), TypeError, "dtype <U21: give integers"),
+    ("CartPole-v1", lambda p: p.reset([[0, 1]], seed=1), ValueError, r"shape \(1, 2\): give one"),
+    ("CartPole-v1", lambda p: p.reset([0.0], seed=1), TypeError, "dtype float64"),
+    ("CartPole-v1", lambda p: p.reset(seed=np.zeros((3, 1), int)), ValueError, r"shape \(3, 1\)"),
+    ("CartPole-v1", lambda p: p.reset(seed={1, 2, 3}), TypeError, "is a set: give an integer"),
+    ("CartPole-v1", lambda p: p.reset(timeout=-1), ValueError, "timeout=-1: choose 0 or more"),
 ]
 
 
@@ -1100,6 +1133,14 @@ def test_actions_of_players() -> None:
         # some environments, named in an order of their own
         some = {"action": np.array([2, 0, 1, 1]), "env_id": [2, 0], "players.env_id": [0, 2, 0, 2]}
         assert equal(pool.step(some), other.step(np.array([0, 1, 2, 1]), [2, 0]))
+
+
+def test_owners_of_players_are_integers() -> None:
+    with make_gym("test/Duel-v0", num_envs=1) as pool:
+        pool.reset()
+        for owners in ("x", [0.5, 1]):
+            with pytest.raises(TypeError, match=r"players\.env_id has dtype .*: give integers"):
+                pool.step({"action": np.zeros(2, int), "players.env_id": owners})
 
 
 @pytest.mark.parametrize(

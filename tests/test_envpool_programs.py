@@ -253,3 +253,30 @@ def test_an_adapter_for_stable_baselines_is_taken() -> None:
     model.learn(128)
     assert model.num_timesteps == 128 and len(model.ep_info_buffer) > 0
     pool.close()
+
+
+def test_envpools_modules_are_found_under_the_alias() -> None:
+    script = """
+import sys
+import parallel_pool as envpool
+assert envpool.registration.make_gym is envpool.make_gym
+assert envpool.registration.list_all_envs() == envpool.list_all_envs()
+from parallel_pool.python.protocol import ArraySpec, EnvPool, EnvSpec
+assert envpool.python.protocol.EnvPool is EnvPool is envpool.EnvPool
+assert not {"gymnasium", "dm_env"} & sys.modules.keys()
+assert isinstance(envpool.make_spec("CartPole-v1"), envpool.EnvSpec)
+assert envpool.EnvSpec is EnvSpec
+assert isinstance(envpool.make_spec("CartPole-v1").state_array_spec["obs"], ArraySpec)
+from parallel_pool.registration import make_dm
+assert isinstance(envpool.make_gym("CartPole-v1"), envpool.GymnasiumEnvPool)
+assert isinstance(make_dm("CartPole-v1"), envpool.DMEnvPool)
+assert issubclass(envpool.DMEnvPool, EnvPool)
+try:
+    envpool.python.protocol.Nothing
+except AttributeError as error:
+    assert "no attribute 'Nothing'" in str(error)
+else:
+    raise SystemExit("found")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

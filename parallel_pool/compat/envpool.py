@@ -166,6 +166,7 @@ def register(task_id: str, *, path: str | os.PathLike[str], symbol: str, **defau
             against another ABI, or a default is out of its range.
         TypeError: a default is unknown or of the wrong type.
     """
+    _check_id(task_id)
     taken = registry.definitions().get(task_id)
     definition = registry.load(path, symbol)
     same = taken is None or taken.raw == definition.raw
@@ -177,6 +178,7 @@ def register(task_id: str, *, path: str | os.PathLike[str], symbol: str, **defau
 
 def _split(task_id: str, config: dict[str, Any]) -> tuple[EnvSpec, dict[str, Any]]:
     """Returns a task's spec, and the options that say how to draw it."""
+    _check_id(task_id)
     definition, defaults = _registered.get(task_id) or (registry.find(task_id), {})
     given = dict(config)
     render = {name: given.pop(name) for name in RENDER if name in given}
@@ -184,6 +186,11 @@ def _split(task_id: str, config: dict[str, Any]) -> tuple[EnvSpec, dict[str, Any
     if painters is not None:
         render["drawing"] = _take_drawing(given, painters.OPTIONS)
     return EnvSpec(task_id, definition, given, defaults), render
+
+
+def _check_id(task_id: Any) -> None:
+    if not isinstance(task_id, str):
+        raise TypeError(f"task_id={task_id!r} is a {type(task_id).__name__}: give a string")
 
 
 def _take_drawing(given: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:

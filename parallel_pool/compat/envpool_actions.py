@@ -49,6 +49,7 @@ def by_environment(
         actions of shape (count, num_players, ...), and the environments.
 
     Raises:
+        TypeError: owners are no integers.
         ValueError: an environment has too few or too many actions.
     """
     rows = np.asarray(action)
@@ -59,6 +60,8 @@ def by_environment(
         return rows, env_ids
 
     owners = np.asarray(owners)
+    if owners.dtype.kind not in "iu":
+        raise TypeError(f"players.env_id has dtype {owners.dtype}: give integers")
     if owners.ndim != 1 or rows.ndim < 1 or len(rows) != len(owners):
         raise ValueError(
             f"players.env_id has shape {owners.shape}, action {rows.shape}: give one owner per row"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from parallel_pool import registry
 from parallel_pool.base_pool import seconds
 from parallel_pool.compat import envpool_actions
 from parallel_pool.compat.envpool_rows import Rows
-from parallel_pool.compat.envpool_spec import show_config, spread_seeds
+from parallel_pool.compat.envpool_spec import is_list, show_config, spread_seeds
 from parallel_pool.errors import StateError
+from parallel_pool.pool import check_count
 
 if TYPE_CHECKING:
     from typing import NoReturn, Self
@@ -53,6 +55,7 @@ class EnvPool:
         """Makes the environments; has_steps adds dm_env's step types and discounts."""
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode={render_mode!r}: choose None or 'rgb_array'")
+        check_count("render_env_id", render_env_id, 0, spec.config.num_envs - 1)
         self._pool = spec.make_pool(step_type=has_steps, discount=has_steps)
         self._rows = Rows(self._pool)
         # what most pools are: their actions go to the core as they come
@@ -155,19 +158,24 @@ class EnvPool:
         self, env_id: Any, seed: Any, options: Mapping[str, Any] | None
     ) -> tuple[Any, Seed, dict[str, Any]]:
         """Returns whom a reset is for, each one's seed, and the environment's reset options."""
+        if not isinstance(options, (Mapping, NoneType)):
+            raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
         own = dict(options or {})
         mask = own.pop("reset_mask", None)
         if mask is not None:
             if env_id is not None:
                 raise TypeError("env_id and options['reset_mask'] both say whom: give one")
             env_id = self._masked_ids(mask)
-            if seed is not None and np.ndim(seed) > 0:
+            if is_list(seed):
                 # Gymnasium's list of seeds goes with the mask: one for every environment
                 every = spread_seeds(seed, self.all_env_ids.tolist())
                 seed = [every[i] for i in env_id] if every else None
         if seed is None:
             return env_id, None, own
         ids = self.all_env_ids if env_id is None else np.atleast_1d(np.asarray(env_id))
+        if ids.dtype.kind not in "iu" or ids.ndim != 1:
+            # the core says what is wrong with them
+            return env_id, None, own
         return env_id, self.spec.spread_seeds(seed, ids.tolist()), own
 
     def _masked_ids(self, mask: Any) -> Array:
@@ -216,6 +224,8 @@ class EnvPool:
                 installed.
         """
         ids = [self.render_env_id] if env_ids is None else env_ids
+        if np.size(ids) == 0:
+            raise ValueError("no environment is named: name 1 or more")
         definition = self._pool.definition
         view = {} if camera_id is None else {"camera_id": camera_id}
         if view and "camera_id" not in getattr(registry.painters(definition), "OPTIONS", ()):

@@ -147,16 +147,36 @@ class EnvSpec:
             limit = self.definition.max_episode_steps or NO_LIMIT
         chosen["max_episode_steps"] = check_count("max_episode_steps", limit, 1)
 
-        if chosen["seed"] is not None and np.ndim(chosen["seed"]) > 0:
-            chosen["seed"], chosen["env_seed"] = 0, chosen["seed"]
-        chosen["env_seed"] = list(chosen["env_seed"])
-        self.spread_seeds(chosen["env_seed"] or chosen["seed"], range(num_envs))
-
+        self._check_seeds(chosen, num_envs)
+        returns_info = chosen["gym_reset_return_info"]
+        if not isinstance(returns_info, (bool, np.bool_)):
+            kind = type(returns_info).__name__
+            raise TypeError(f"gym_reset_return_info={returns_info!r} is a {kind}: give a bool")
         if chosen["reward_threshold"] is None:
             chosen["reward_threshold"] = self.definition.reward_threshold
-        if chosen["reward_threshold"] is None:
+        threshold = chosen["reward_threshold"]
+        if threshold is None:
             del chosen["reward_threshold"]
+        elif isinstance(threshold, (bool, np.bool_)) or not isinstance(
+            threshold, (int, float, np.integer, np.floating)
+        ):
+            kind = type(threshold).__name__
+            raise TypeError(f"reward_threshold={threshold!r} is a {kind}: give a number or None")
         return chosen
+
+    def _check_seeds(self, chosen: dict[str, Any], num_envs: int) -> None:
+        """Makes one list of the seeds that are one for each environment, and checks them all."""
+        seed, each = chosen["seed"], chosen["env_seed"]
+        if is_list(seed):
+            self.spread_seeds(seed, range(num_envs))
+            chosen["seed"], each = 0, seed
+        if each is not None and not is_list(each):
+            raise TypeError(
+                f"env_seed={each!r} is a {type(each).__name__}: give a list with one seed for each"
+                " environment, or seed=..."
+            )
+        chosen["env_seed"] = [] if each is None else list(each)
+        self.spread_seeds(chosen["env_seed"] or chosen["seed"], range(num_envs))
 
     def spread_seeds(self, seed: Any, env_ids: Sequence[int]) -> list[int | None] | None:
         """Returns the seed of each environment as `spread_seeds` does, if the task takes them all.
@@ -314,12 +334,21 @@ def spread_seeds(seed: Any, env_ids: Sequence[int]) -> list[int | None] | None:
     """
     if seed is None:
         return None
-    if np.ndim(seed) == 0:
+    if not is_list(seed):
         return [_wrap(seed, env_id) for env_id in env_ids]
+    if np.ndim(seed) > 1:
+        raise ValueError(f"seeds have shape {np.shape(seed)}: give one axis")
     each = list(seed)
     if len(each) != len(env_ids):
         raise ValueError(f"{len(each)} seeds for {len(env_ids)} environments: give one for each")
     return [None if one is None else _wrap(one, 0) for one in each]
+
+
+def is_list(seed: Any) -> bool:
+    """Says whether seeds are one for each environment."""
+    if isinstance(seed, np.ndarray):
+        return seed.ndim > 0
+    return isinstance(seed, Sequence) and not isinstance(seed, (str, bytes))
 
 
 def _wrap(seed: Any, env_id: int) -> int:

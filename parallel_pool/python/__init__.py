@@ -1,0 +1,5 @@
+"""EnvPool's package of this name, for programs that take types from it."""
+
+from parallel_pool.python import protocol
+
+__all__ = ["protocol"]
