@@ -493,7 +493,7 @@ def test_get_attr_and_call() -> None:
             env.call(name)
     with pytest.raises(AttributeError, match=r"state lives in C.*g, spec"):
         env.get_attr("state")
-    with pytest.raises(AttributeError, match="no methods"):
+    with pytest.raises(AttributeError, match="no such method"):
         env.call("g", 1)
     with pytest.raises(AttributeError, match="seed them by"):
         env.np_random  # noqa: B018
@@ -504,7 +504,7 @@ def test_get_attr_and_call() -> None:
 def test_set_attr_says_why_not(cartpoles: PoolVectorEnv) -> None:
     with pytest.raises(AttributeError, match=r"give sutton_barto_reward=\.\.\. to make_vec"):
         cartpoles.set_attr("sutton_barto_reward", True)
-    with pytest.raises(AttributeError, match="state lives in C"):
+    with pytest.raises(AttributeError, match=r'fixed .*backend="process"'):
         cartpoles.set_attr("force_mag", [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="2 values for 3"):
         cartpoles.set_attr("sutton_barto_reward", [True, False])

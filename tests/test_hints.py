@@ -135,6 +135,12 @@ def test_a_lost_twin_is_told_once(name: str) -> None:
         make()
 
 
+@pytest.mark.parametrize("wrappers", ["abc", "", 3, [3], [None], ["TimeLimit"]], ids=str)
+def test_wrappers_that_are_none(wrappers: Any) -> None:
+    with pytest.raises(TypeError, match=r"wrappers.*: give .*functions of an environment"):
+        parallel_pool.make_vec("CartPole-v1", 2, wrappers=wrappers)
+
+
 @pytest.mark.usefixtures("unwarned")
 def test_the_line_of_gymnasiums_make_vec_is_the_callers() -> None:
     with pytest.warns(UserWarning, match="num_workers") as told:

@@ -81,8 +81,11 @@ def choose(
         gymnasium.error.UnregisteredEnv: there is no such id.
     """
     # not any iterable, for it is gone through several times
-    if not isinstance(wrappers, Sequence | None):
+    if isinstance(wrappers, str) or not isinstance(wrappers, Sequence | None):
         raise TypeError(f"wrappers={wrappers!r}: give a sequence of functions of an environment")
+    for each in wrappers or ():
+        if not callable(each):
+            raise TypeError(f"wrappers holds {each!r}: give functions of an environment")
     given = dict(vector_kwargs or {})
     if not isinstance(env, (str, EnvSpec)) and isinstance(env, Iterable):
         env_fns = _functions(env, wrappers)

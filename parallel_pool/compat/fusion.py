@@ -152,8 +152,9 @@ def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
         kind, given = wrapper, {}
     if not isinstance(kind, type):
         raise _Unknown(
-            f"the wrapper {_shown(wrapper)} is a function that could do anything (a class of gymnasium.wrappers,"
-            " and functools.partial of one with keyword arguments, can be recognised)"
+            f"the wrapper {_shown(wrapper)} is a function that could do anything (a class of"
+            " gymnasium.wrappers, and functools.partial of one with keyword arguments, can be"
+            " recognised)"
         )
     if kind not in READERS:
         raise _Unknown(f"{kind.__name__} {NOT_KNOWN}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy as copying
 from abc import ABCMeta
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -206,6 +207,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         self.num_envs = self.pool.num_envs
         self._set_spaces(vector.observation_mode)
         self._read_columns()
+        self._reference = native_attributes.Reference(
+            reference, {**kwargs, **self._drawing}, draws=self.render_mode is not None
+        )
         # None unless they have something to do at steps
         self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
         self._renderer = renderer.prepare(
@@ -487,10 +491,12 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Returns an attribute of every environment.
 
-        Those are the constructor's options (`g`, `sutton_barto_reward`, ...), spec, metadata,
-        render_mode, observation_space, action_space, reward_threshold and np_random_seed; with
-        RecordEpisodeStatistics also return_queue, length_queue, time_queue, episode_count,
-        episode_returns, episode_lengths and episode_start_time.
+        Those are the reference's public attributes that no step changes (`gravity`, `frame_skip`,
+        `init_qpos`, ...; copies, if they can be changed), the constructor's options (`g`,
+        `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
+        reward_threshold and np_random_seed; with RecordEpisodeStatistics also return_queue,
+        length_queue, time_queue, episode_count, episode_returns, episode_lengths and
+        episode_start_time.
 
         Raises:
             AttributeError: native environments have no such attribute.
@@ -500,7 +506,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         of_wrapper = None if self._fused is None else self._fused.attribute(name)
         if of_wrapper is not None:
             return of_wrapper
-        return (self._shared(name),) * self.num_envs
+        value = self._shared(name)
+        return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
 
     def _shared(self, name: str) -> Any:
         """Returns an attribute that is the same for all environments."""
@@ -513,8 +520,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             "action_space": self.single_action_space,
             "reward_threshold": self.pool.definition.reward_threshold,
         }
-        instead = "make Python environments: backend='process'"
-        return native_attributes.get(name, self.pool, known, instead)
+        return native_attributes.get(
+            name, self.pool, known, native_attributes.CURE, self._reference
+        )
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Returns an attribute as `get_attr` does, or what `render` returns.
@@ -527,9 +535,14 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             raise ValueError(f"call({name!r}): call {name} directly instead")
         if name == "render":
             return self.render()
+        if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
+            told = self._reference.call(name, args, kwargs)
+            return tuple([copying.deepcopy(told) for _ in range(self.num_envs)])
         values = self.get_attr(name)
         if args or kwargs:
-            raise AttributeError(f"{name}: native environments have no methods to call")
+            raise AttributeError(
+                f"{name}: native environments have no such method to call: {native_attributes.CURE}"
+            )
         return values
 
     def set_attr(self, name: str, values: Any) -> NoReturn:
@@ -543,16 +556,17 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             raise ValueError(
                 f"{len(values)} values for {self.num_envs} environments: give one for each"
             )
-        self._shared(name)
         raise AttributeError(
-            f"{name}: native environments are fixed when they are made: give {name}=... to make_vec"
-            " and make them anew"
+            f"{name}={values!r}: native environments are fixed when they are made: give {name}=..."
+            f" to make_vec if it is an option of theirs, or {native_attributes.CURE}"
         )
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends the threads and closes windows; what `close` calls. Keywords are ignored."""
         if self._renderer is not None:
             self._renderer.close()
+        if hasattr(self, "_reference"):
+            self._reference.close()
         if hasattr(self, "pool"):
             self.pool.close()
 

@@ -1,0 +1,147 @@
+"""Attributes of native environments against SyncVectorEnv's, over every id that has a reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Space
+
+import parallel_pool
+from parallel_pool import registry
+from parallel_pool.compat import ale_ids
+from tests.same import assert_same
+
+# enough for episodes to end in classic control, and for robots to fall
+STEPS = 60
+# ids that Gymnasium lists and can't make with this mujoco
+UNMADE = {
+    each
+    for each in gymnasium.registry
+    if each in registry.definitions() and each.endswith(("-v2", "-v3"))
+} | {"Pusher-v4"}
+ALE = ("ALE/Pong-v5", "ALE/Tetris-v5", "PongNoFrameskip-v4")
+IDS = [
+    *(
+        each.id
+        for each in registry.definitions().values()
+        if each.id in gymnasium.registry
+        and each.family in ("classic_control", "mujoco")
+        and each.id not in UNMADE
+    ),
+    *ALE,
+]
+# what is an object of Python's, or is told by the vector environment
+OTHER = {"unwrapped", "np_random", "spec", "metadata"}
+# what steps change or what only Python's environments have
+CHANGES = {
+    *("state", "steps_beyond_terminated", "last_u"),
+    *("data", "model", "mujoco_renderer", "goal", "contact_cost", "contact_forces"),
+    *("is_healthy", "healthy_reward", "terminated", "ale"),
+}
+
+
+def public(env: Any) -> list[str]:
+    names = [name for name in dir(env) if not name.startswith("_")]
+    return [name for name in names if hasattr(env, name) and not callable(getattr(env, name))]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_attributes_are_those_of_sync(env_id: str) -> None:
+    """Every public one is the same in value and type, at all times, or is refused with the cure."""
+    if env_id in ALE:
+        ale_ids.register(env_id)
+    theirs = gymnasium.make_vec(env_id, 2, vectorization_mode="sync")
+    ours = parallel_pool.make_vec(env_id, 2)
+    rng = np.random.default_rng(1)
+    theirs.action_space.seed(1)
+    read, refused = set(), set()
+    try:
+        for step in range(STEPS):
+            if step == 0 or rng.random() < 0.02:
+                seed = int(rng.integers(99))
+                theirs.reset(seed=seed), ours.reset(seed=seed)
+            action = theirs.action_space.sample()
+            theirs.step(action), ours.step(action)
+            if step % 20 != 19:
+                continue
+            for name in set(public(theirs.envs[0].unwrapped)) - OTHER:
+                try:
+                    actual = ours.get_attr(name)
+                except AttributeError as error:
+                    assert 'backend="process"' in str(error), name
+                    assert 'vectorization_mode="sync"' in str(error), name
+                    refused.add(name)
+                    continue
+                expected = theirs.get_attr(name)
+                assert list(map(type, actual)) == list(map(type, expected)), name
+                if isinstance(expected[0], Space):
+                    assert actual == expected, name
+                else:
+                    assert_same(actual, expected, name)
+                read.add(name)
+    finally:
+        theirs.close(), ours.close()
+    # whose resets write into it
+    own = {"init_qpos", "cylinder_pos"} if env_id == "Pusher-v5" else set()
+    assert refused <= CHANGES | own
+    assert not read & (CHANGES | own)
+    assert read
+
+
+def test_without_a_reference_the_options_are_told() -> None:
+    """Gymnasium refuses to make this one."""
+    ours = parallel_pool.make_vec("Pusher-v4", 2)
+    assert ours.get_attr("frame_skip") == (5, 5)
+    with pytest.raises(AttributeError, match='backend="process"'):
+        ours.get_attr("init_qpos")
+    ours.close()
+
+
+def test_what_can_be_changed_is_a_copy() -> None:
+    with pytest.MonkeyPatch.context():
+        ours = parallel_pool.make_vec("MountainCar-v0", 2)
+        first, second = ours.get_attr("low")
+        first[:] = 9
+        assert (second != 9).all()
+        assert (ours.get_attr("low")[0] != 9).all()
+        ours.close()
+
+
+def test_options_count() -> None:
+    ours = parallel_pool.make_vec("Pendulum-v1", 2, g=3.5)
+    assert ours.get_attr("g") == (3.5, 3.5)
+    ours.close()
+    ours = parallel_pool.make_vec("Ant-v5", 1, frame_skip=2, width=64)
+    assert ours.get_attr("frame_skip") == (2,)
+    assert ours.get_attr("dt") == (0.02,)
+    assert ours.get_attr("width") == (64,)
+    ours.close()
+
+
+def test_windows_are_not_told_where_pictures_are_drawn() -> None:
+    ours = parallel_pool.make_vec("CartPole-v1", 1, render_mode="rgb_array")
+    with pytest.raises(AttributeError, match='backend="process"'):
+        ours.get_attr("screen")
+    assert ours.get_attr("gravity") == (9.8,)
+    ours.close()
+
+
+@pytest.mark.parametrize("name", ["get_action_meanings", "get_keys_to_action"])
+def test_ale_tells_its_actions(name: str) -> None:
+    ale_ids.register("ALE/Pong-v5")
+    theirs = gymnasium.make_vec("ALE/Pong-v5", 2, vectorization_mode="sync")
+    ours = parallel_pool.make_vec("ALE/Pong-v5", 2)
+    assert ours.call(name) == theirs.call(name)
+    theirs.close(), ours.close()
+
+
+def test_set_attr_names_the_cure() -> None:
+    ours = parallel_pool.make_vec("CartPole-v1", 2)
+    for name in ("gravity", "nonsense"):
+        with pytest.raises(AttributeError, match=rf'{name}=20.*backend="process".*"sync"'):
+            ours.set_attr(name, 20)
+    assert ours.get_attr("gravity") == (9.8, 9.8)
+    ours.close()
