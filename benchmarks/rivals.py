@@ -106,6 +106,7 @@ class Contender:
         package: what must be installed.
         tunable: has threads and batches to choose.
         num_envs: it always has this many; 0 for the task's number.
+        num_threads: the same of threads.
         workers: processes that step a task; None where threads do, or the caller itself.
         parts: it always has batches of num_envs / parts, also where the task has others; 0 for the
             task's.
@@ -120,6 +121,7 @@ class Contender:
     package: str
     tunable: bool
     num_envs: int = 0
+    num_threads: int = 0
     workers: Callable[[Task], int] | None = None
     parts: int = 0
     needs: str = ""
@@ -129,6 +131,8 @@ class Contender:
         """Returns a scene's task as this one plays it."""
         if self.num_envs:
             task = replace(task, num_envs=self.num_envs)
+        if self.num_threads:
+            task = replace(task, num_threads=self.num_threads)
         return replace(task, batch_size=task.num_envs // self.parts) if self.parts else task
 
     @property
@@ -291,6 +295,12 @@ def gymnasium_face(task: Task) -> Player:
 @contender("parallel_pool.make, 16 envs", "ours", package="parallel_pool", num_envs=16)
 def envpool_face_16(task: Task) -> Player:
     """`parallel_pool.make` with few environments, for those who have many to compare with."""
+    return envpool_face.make(task)
+
+
+@contender("parallel_pool.make, 1 thread", "ours", package="parallel_pool", num_threads=1)
+def envpool_face_1_thread(task: Task) -> Player:
+    """`parallel_pool.make` with one thread, to see what the others gain."""
     return envpool_face.make(task)
 
 

@@ -16,6 +16,7 @@ from benchmarks.rivals import (
     ale,
     envpool,
     envpool_face,
+    envpool_face_1_thread,
     envpool_face_16,
     gymnasium_async,
     gymnasium_face,
@@ -26,6 +27,7 @@ from benchmarks.rivals import (
 
 ENVPOOL, NUMPY, ALE, MAKE = envpool.name, gymnasium_numpy.name, ale.name, gymnasium_loop.name
 SYNC, ASYNC, FEW = gymnasium_sync.name, gymnasium_async.name, envpool_face_16.name
+ONE_THREAD = envpool_face_1_thread.name
 
 BOTH_FACES = (envpool_face, gymnasium_face)
 
@@ -68,9 +70,26 @@ class Scene:
     mujoco: str = ""
 
 
-def cart_pole(num_envs: int, num_threads: int) -> Task:
-    """CartPole-v1, synchronous."""
-    return Task("CartPole-v1", num_envs, num_envs, num_threads, 2, max_episode_steps=500)
+def cart_pole(num_envs: int, num_threads: int, batch_size: int = 0) -> Task:
+    """CartPole-v1, synchronous without a batch_size."""
+    batch_size = batch_size or num_envs
+    return Task("CartPole-v1", num_envs, batch_size, num_threads, 2, max_episode_steps=500)
+
+
+def cart_pole_async(num_envs: int, batch_size: int) -> Scene:
+    """Cheap environments, asynchronous: what a second thread gains."""
+    return Scene(
+        name=f"cartpole-async-{num_envs}-{batch_size}",
+        title=f"CartPole-v1, {num_envs} envs, batch {batch_size}, 2 threads, async",
+        task=cart_pole(num_envs, 2, batch_size),
+        ours=(envpool_face,),
+        rivals=(envpool_face_1_thread, envpool),
+        bars={ONE_THREAD: 1.3},
+        notes=(
+            "with one thread the caller does not step, so two cores are at work there too: one on"
+            " the steps, one on recv and send",
+        ),
+    )
 
 
 WRAPPED = (
@@ -191,6 +210,8 @@ RACES = (
         rivals=(envpool, gymnasium_loop, gymnasium_sync, gymnasium_numpy),
         bars={ENVPOOL: 8, MAKE: 1.3},
     ),
+    cart_pole_async(1024, 512),
+    cart_pole_async(4096, 2048),
     Scene(
         name="pong-32-16",
         title="Pong-v5, 32 envs, batch 16, 2 threads, async",

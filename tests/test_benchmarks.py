@@ -365,6 +365,15 @@ def test_settings_are_threads_times_batches() -> None:
     ]
 
 
+def test_asynchronous_cart_poles_are_compared_with_one_thread() -> None:
+    scene = scenes.cart_pole_async(8, 4)
+    one = rivals.envpool_face_1_thread
+    assert scene.bars == {one.name: 1.3}
+    assert one.task(scene.task) == replace(scene.task, num_threads=1)
+    with race.playing(one, one.task(scene.task)) as player:
+        assert player.play(3) == 12
+
+
 @pytest.mark.parametrize("scene", scenes.RACES, ids=lambda scene: scene.name)
 def test_ours_play_every_scene(scene: scenes.Scene) -> None:
     for who in scene.ours:
