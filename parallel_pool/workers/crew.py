@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,10 @@ GRACE, NOTICE = 5.0, 1.0
 # shares of its limit after which a turn is looked at again, and seconds that are always short and
 # long enough for that
 LOOKS, SHORTEST, LONGEST = 4, 0.005, 1.0
+
+
+# a lane, the environment that is stepped there (-1: none), and the turns taken so far
+AtWork = tuple[int, int, int]
 
 
 class Crew:
@@ -353,14 +357,18 @@ class Crew:
         worker = self._workers[lane]
         return None if worker is None else worker.pid
 
-    def at_work(self) -> dict[Hashable, str]:
-        """Returns what workers are at, in words, by something that changes when it does."""
-        found: dict[Hashable, str] = {}
+    def at_work(self) -> list[AtWork]:
+        """Returns what workers are at; `describe` says it in words."""
+        found = []
         for lane in range(len(self._workers)):
             current, turns = self._turn_of(lane)
             if current >= 0 or lib.pp_pool_waiting_turns(self._handle, lane):
-                found[lane, current, turns] = self._describe(lane, current)
+                found.append((lane, current, turns))
         return found
+
+    def describe(self, at: AtWork) -> str:
+        """Says what a worker is at."""
+        return self._describe(*at[:2])
 
     def _turn_of(self, lane: int) -> tuple[int, int]:
         """Which environment a worker is stepping, -1 for none, and how many turns it has taken."""

@@ -71,10 +71,7 @@ def raise_accounts(
     if isinstance(account, str):
         raise EnvError(f"{what}: {account}{rest}", env_ids, batch)
     if account is None:
-        why = (
-            f"{what}, and its worker process could not say why: there is no shared memory, or its"
-            " files were closed or limited"
-        )
+        why = f"{what}, and there was no shared memory for its worker process to say why"
         raise MemoryError(why) from EnvError(f"{why}{rest}", env_ids, batch)
     raise_failure(account, what, env_ids, batch, rest)
 

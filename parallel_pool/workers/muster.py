@@ -54,13 +54,14 @@ class Share:
         return f"environments {ids[0]} to {ids[-1]}"
 
 
-def start(shares: Sequence[Share], method: str | None, limit: Limit) -> list[Worker]:
+def start(shares: Sequence[Share], method: str | None, limit: Limit | None = None) -> list[Worker]:
     """Starts a worker for each share; `hear_ready` waits for them.
 
     Raises:
         WorkerError: time is up.
         OSError, ValueError: as `launch.start`.
     """
+    limit = limit or Limit(None)
     names = [f"parallel_pool-{share.lane}" for share in shares]
     specs = [] if method == "fork" else registered.gather()
     tasks = [Task(list(share.env_fns), specs) for share in shares]

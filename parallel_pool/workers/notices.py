@@ -6,8 +6,11 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Collection, Hashable
+from typing import TypeVar
 
 from parallel_pool.errors import SlowWorkerWarning
+
+Key = TypeVar("Key", bound=Hashable)
 
 # seconds of waiting before the first, and at most between two of them; each comes after twice as
 # many as the one before
@@ -39,7 +42,7 @@ class Notices:
         self._ages: dict[Hashable, tuple[float, float]] = {}
         self._looked = 0.0
 
-    def look(self, keys: Collection[Hashable], describe: Callable[[Hashable], str]) -> None:
+    def look(self, keys: Collection[Key], describe: Callable[[Key], str]) -> None:
         """Called every second or more often while something is waited for.
 
         Args:

@@ -538,13 +538,12 @@ class ProcessPool(BasePool):
     def _tick(self) -> None:
         if self._clock is not None:
             self._clock.stir()
-        at_work = self._crew.at_work()
-        self._notices.look(at_work, at_work.__getitem__)
+        self._notices.look(self._crew.at_work(), self._crew.describe)
 
     def _note_unsettled(self) -> None:
         error = sys.exception()
         if isinstance(error, KeyboardInterrupt):
-            self._note_interrupt(error, list(self._crew.at_work().values()))
+            self._note_interrupt(error, [self._crew.describe(at) for at in self._crew.at_work()])
 
     def _note_interrupt(self, error: KeyboardInterrupt, awaited: list[str]) -> None:
         """Says what Ctrl-C has ended the wait for; what hangs there is given less time to end."""
