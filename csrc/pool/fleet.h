@@ -24,7 +24,7 @@ typedef struct pp_fleet {
   int32_t num_envs;
   int32_t num_players;
   int32_t is_remote; /* they live in worker processes */
-  int32_t num_live; /* environments whose init succeeded */
+  int32_t num_live;  /* environments whose init succeeded */
   int32_t autoreset;
   int32_t max_episode_steps;
   int64_t action_elements; /* of one environment, all players */

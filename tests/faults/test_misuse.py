@@ -103,7 +103,7 @@ SHAPES = [
     ("Pendulum-v1", np.zeros((2, 1), np.float32), r"shape \(2, 1\): 3 environments take \(3, 1\)"),
     ("Pendulum-v1", np.zeros((4, 1), np.float32), r"shape \(4, 1\): 3 environments take \(3, 1\)"),
     ("Pendulum-v1", np.zeros((3, 3), np.float32), r"shape \(3, 3\): 3 environments take \(3, 1\)"),
-    ("Pendulum-v1", [[0.5], [0.5, 1], [0.5]], r"make no array: give one action of shape \(1,\)"),
+    ("Pendulum-v1", [[0.5], [0.5, 1.0], [0.5]], r"make no array: give one action of shape \(1,\)"),
     ("Pendulum-v1", [[0.5], np.ones(2), [0.5]], r"actions\[1\] is a ndarray .* of shape \(2,\)"),
     ("Pong-v5", np.zeros(2, int), r"shape \(2,\): 3 environments take \(3,\)"),
 ]
