@@ -506,6 +506,22 @@ def test_indices_name_environments(indices: Any) -> None:
         assert found == expected
 
 
+@pytest.mark.parametrize(
+    "id, names",
+    [
+        ("CartPole-v1", ["gravity", "x_threshold", "kinematics_integrator"]),
+        ("Pendulum-v1", ["max_torque", "g"]),
+        ("Hopper-v5", ["frame_skip", "dt"]),
+    ],
+)
+def test_constants_of_the_reference_can_be_read(id: str, names: list[str]) -> None:
+    with pair(id, 3) as (theirs, ours):
+        for name in names:
+            assert ours.has_attr(name)
+            assert ours.get_attr(name) == theirs.get_attr(name), name
+            assert type(ours.get_attr(name)[0]) is type(theirs.get_attr(name)[0]), name
+
+
 def test_wrong_indices(cartpoles: PoolVecEnv) -> None:
     for indices in (3, -4, [0, 3]):
         with pytest.raises(IndexError, match="choose 0 to 2"):

@@ -77,6 +77,9 @@ class Native:
         self._spec = self._as_made(spec, {**kwargs, **self._drawing})
         self._read_pool()
         self.metadata = env_specs.metadata(definition, reference)
+        self._reference = native_attributes.Reference(
+            reference, {**kwargs, **self._drawing}, draws=self.render_mode is not None
+        )
         self._renderer = renderer.prepare(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
@@ -225,6 +228,7 @@ class Native:
         """Ends the threads and closes windows."""
         if self._renderer is not None:
             self._renderer.close()
+        self._reference.close()
         self.pool.close()
 
     # -------------------------------------------------------------------- one environment's --
@@ -242,12 +246,18 @@ class Native:
         if name == "np_random_seed":
             return [self.pool.seeds[env_id] for env_id in env_ids]
         instead = _instead(self.pool.definition.id)
-        value = native_attributes.get(name, self.pool, self._attributes(), instead)
-        return [value for _ in env_ids]
+        value = native_attributes.get(
+            name, self.pool, self._attributes(), instead, self._reference
+        )
+        return [copy.deepcopy(value) for _ in env_ids]
 
     def has_attr(self, name: str) -> bool:
         """Says whether they have it."""
-        return name == "np_random_seed" or name in self._attributes()
+        try:
+            self.get_attr(name, [0])
+        except AttributeError:
+            return False
+        return True
 
     def _attributes(self) -> dict[str, Any]:
         """Returns the attributes that are the same for all environments."""

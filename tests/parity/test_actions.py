@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -31,6 +32,12 @@ NUM_ENVS = 4
 FLOATS = ("f2", "f4", "f8", ">f4", ">f8")
 SIGNED = ("i1", "i2", "i4", "i8", ">i4")
 UNSIGNED = ("u1", "u2", "u4")
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gymnasium's own MuJoCo environments leave a MUJOCO_LOG.TXT where they are made."""
+    monkeypatch.chdir(tmp_path)
 
 
 def rows(array: Array, dtypes: str) -> list[Array]:

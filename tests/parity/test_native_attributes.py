@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -41,6 +42,12 @@ CHANGES = {
     *("data", "model", "mujoco_renderer", "goal", "contact_cost", "contact_forces"),
     *("is_healthy", "healthy_reward", "terminated", "ale"),
 }
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gymnasium's own MuJoCo environments leave a MUJOCO_LOG.TXT where they are made."""
+    monkeypatch.chdir(tmp_path)
 
 
 def public(env: Any) -> list[str]:
