@@ -69,7 +69,9 @@ class Option:
         """Reads a `pp_option`."""
         kind = KINDS[raw.type]
         default: OptionValue | None = None
-        if kind in ("bool", "int", "float"):
+        if raw.required:
+            pass
+        elif kind in ("bool", "int", "float"):
             default = {"bool": bool, "int": int, "float": float}[kind](raw.number)
         elif kind == "str":
             default = text(raw.text)
@@ -78,7 +80,7 @@ class Option:
         return Option(
             name=text(raw.name),
             kind=kind,
-            default=None if raw.required else default,
+            default=default,
             low=raw.low,
             high=raw.high,
             doc=text(raw.doc),

@@ -345,6 +345,13 @@ def test_sizes_that_configure_spoils(member: str, value: int, message: str) -> N
     assert created(maker)[0] == lib.PP_ERR_ARGUMENT
 
 
+def test_the_default_of_a_required_option_is_not_looked_at() -> None:
+    maker = Maker()
+    set_option(type=lib.PP_OPT_INT, number=math.nan, required=1)(maker)
+    assert status_of(maker) == (0, "")
+    assert Definition(maker.raw).options["depth"].default is None
+
+
 def test_every_built_in_definition_is_sound() -> None:
     error = new_error()
     for definition in registry.builtin().values():
@@ -405,7 +412,7 @@ CHANGES = st.sampled_from(
 ).flatmap(lambda at: st.tuples(st.just(at), MEMBERS[at[0]][at[1]]))
 
 
-@settings(max_examples=60, deadline=None, database=None, derandomize=True)
+@settings(max_examples=200, deadline=None, database=None, derandomize=True)
 @given(st.lists(CHANGES, max_size=6))
 def test_any_members_are_taken_or_refused(changes: list[tuple[tuple[str, str], Any]]) -> None:
     """No definition whose pointers are good crashes the check; one that is taken is laid out."""
@@ -420,6 +427,11 @@ def test_any_members_are_taken_or_refused(changes: list[tuple[tuple[str, str], A
     status, said = status_of(maker)
     assert (status, said) == (0, "") or (status == lib.PP_ERR_ARGUMENT and len(said) > 20)
     if status == 0:
-        spec = Definition(maker.raw).configure()
+        definition = Definition(maker.raw)
+        if any(option.default is None for option in definition.options.values()):
+            with pytest.raises(TypeError, match="needs the option"):
+                definition.configure()
+            return
+        spec = definition.configure()
         for field in spec.observations:
             assert field.dtype.itemsize * math.prod(field.shape) <= 2**32
