@@ -400,7 +400,7 @@ def test_wrong_environments_are_refused(env_fns: Any, error: Any, match: str) ->
     ("arguments", "error", "match"),
     [
         ({"env_fns": Relay}, TypeError, "give a list of functions"),
-        ({"env_fns": "relay_v0"}, TypeError, r"env_fns\[0\]='r' is a str"),
+        ({"env_fns": "relay_v0"}, TypeError, r"env_fns='relay_v0' is a str: give a list"),
         ({"num_workers": 3}, ValueError, "num_workers <= num_envs"),
         ({"autoreset_mode": "sometimes"}, ValueError, "'sometimes': choose"),
         ({"context": "thread"}, ValueError, "thread"),
@@ -510,3 +510,13 @@ def test_dead_worker_without_restart_is_an_error() -> None:
         envs.reset(seed=1)
         with pytest.raises(WorkerError, match="killed by SIGKILL while it stepped environment 1"):
             envs.step(sample(envs, np.random.default_rng(0)))
+
+
+def test_names_of_agents_and_ids_that_are_wrong() -> None:
+    with pytest.raises(TypeError, match="env_fns='knights' is a str: give a list of functions"):
+        PoolParallelEnv("knights")  # type: ignore[arg-type]
+    with PoolParallelEnv([Relay] * 2, num_workers=1) as envs:
+        for ask in (envs.observation_space, envs.action_space):
+            for agent in ("nobody", ["a"]):
+                with pytest.raises(KeyError, match=r"there is no agent .*: choose of "):
+                    ask(agent)
