@@ -647,9 +647,7 @@ def test_reset_drops_a_step_in_flight() -> None:
         compare_step(ours, theirs, np.ones(3, int), "after it")
 
 
-@pytest.mark.parametrize(
-    "actions", [[0, 1], [0, 1, 2, 0], [0.5, 0, 0], [[0], [0], [0]], ["a"] * 3, None, 7]
-)
+@pytest.mark.parametrize("actions", [[0, 1], [0, 1, 2, 0], {0, 1, 2}, "012", None, 7])
 def test_wrong_actions_step_nothing(actions: Any) -> None:
     with made(tellers(3)) as env:
         env.reset()
@@ -659,15 +657,41 @@ def test_wrong_actions_step_nothing(actions: Any) -> None:
         assert env.get_attr("count") == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    "actions", [[(0, 1)], [(0,)] * 3, [None] * 3, 7, [({}, [], "")] * 3], ids=str
-)
+@pytest.mark.parametrize("actions", [[(0, 1)], [(0,)] * 4, {0, 1, 2}, 7], ids=str)
 def test_wrong_actions_of_many_parts_step_nothing(actions: Any) -> None:
     with made(tellers(3, acts=SPACES["flat tuple"])) as env:
         env.reset()
         with pytest.raises((TypeError, ValueError), match="action"):
             env.step(actions)
         assert env.get_attr("count") == [0, 0, 0]
+
+
+class Echo(gymnasium.Env[Any, Any]):
+    """Tells what it was given."""
+
+    observation_space = spaces.Discrete(2)
+    action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        return 0, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        return 0, 0.0, False, False, {"given": f"{type(action).__name__} {action!r}"}
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [[0.5, 0, 1], [[0], [1], (2,)], ["a"] * 3, [None] * 3, np.array([[0.5], [1], [2]])],
+    ids=str,
+)
+def test_actions_of_other_kinds_reach_environments_as_dummy_vec_env_has_them(actions: Any) -> None:
+    with pair([Echo] * 3) as (theirs, ours):
+        theirs.reset()
+        ours.reset()
+        infos = ours.step(actions)[3]
+        assert [info["given"] for info in infos] == [
+            info["given"] for info in theirs.step(actions)[3]
+        ]
 
 
 @pytest.mark.parametrize("in_flight", [False, True])

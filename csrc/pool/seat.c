@@ -51,7 +51,7 @@ struct pp_seat {
 };
 
 /* a copy of a descriptor beyond those that programs close by their numbers, if there may be one */
-static int copy_of(int fd) {
+static int duplicate_of(int fd) {
   int copy = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
   return copy < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : copy;
 }
@@ -94,7 +94,7 @@ static void register_leave(void) {
 
 static void enlist(pp_seat *seat, int32_t memory) {
   struct stat file = {0};
-  seat->memory = copy_of(memory);
+  seat->memory = duplicate_of(memory);
   if (fstat(memory, &file) == 0) {
     seat->device = file.st_dev;
     seat->file = file.st_ino;
@@ -198,7 +198,7 @@ static int open_seat(pp_seat *seat, int32_t memory, int64_t reserve, int32_t spi
   status = alloc_shift(seat);
   find_unread(seat, &left, &left_end);
   if (status >= 0) {
-    seat->replies = copy_of(spill);
+    seat->replies = duplicate_of(spill);
     if (seat->replies >= 0) spill = seat->replies;
     status = pp_spill_init(&seat->spill, spill, seat->board.shape.reply_reserve, left, left_end);
   }

@@ -48,6 +48,9 @@ class Reference:
         if self._spec is not None and self._env is None:
             spec, self._spec = self._spec, None
             try:
+                # a spec of make_vec holds the vector environment's arguments, too
+                spec = copy.deepcopy(spec)
+                spec.kwargs = {}
                 made = gymnasium.make(spec, disable_env_checker=True, **self._options)
             except (ImportError, gymnasium.error.Error):
                 # Gymnasium no longer has it, or not for what is installed

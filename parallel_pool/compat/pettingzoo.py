@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import concatenate, create_empty_array
 
+from parallel_pool.actions import check_sequence
 from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
 from parallel_pool.compat.pettingzoo_env import LIVE, TERMINATED, TRUNCATED, JointEnv, empty
 from parallel_pool.compat.vector_options import VectorOptions
@@ -214,7 +215,7 @@ class PoolParallelEnv:
         found: dict[Any, Any] = {}
         for agent, lives in zip(self.possible_agents, self._live, strict=True):
             if agent in actions:
-                found[agent] = actions[agent]
+                found[agent] = self._counted(agent, actions[agent])
             elif lives.any():
                 raise ValueError(
                     f"no actions for agent {agent!r}, which lives in environment"
@@ -223,6 +224,21 @@ class PoolParallelEnv:
             else:
                 found[agent] = create_empty_array(self._action_spaces[agent], self.num_envs)
         return found
+
+    def _counted(self, agent: Any, actions: Any) -> Any:
+        """Returns actions of one agent, once there is one for each environment."""
+        if isinstance(actions, Mapping | tuple):
+            # of a Dict or Tuple space: an array for each part
+            return actions
+        name = f"actions[{agent!r}]"
+        if type(actions) is not np.ndarray:
+            check_sequence(actions, self.num_envs, name)
+        count = len(actions) if type(actions) is not np.ndarray or actions.ndim else 0
+        if count != self.num_envs:
+            raise ValueError(
+                f"{name} are {count} actions: give one for each of {self.num_envs} environments"
+            )
+        return actions
 
     def _by_agent(self, table: Array) -> ByAgent:
         return dict(zip(self.possible_agents, table, strict=True))

@@ -246,9 +246,7 @@ class Native:
         if name == "np_random_seed":
             return [self.pool.seeds[env_id] for env_id in env_ids]
         instead = _instead(self.pool.definition.id)
-        value = native_attributes.get(
-            name, self.pool, self._attributes(), instead, self._reference
-        )
+        value = native_attributes.get(name, self.pool, self._attributes(), instead, self._reference)
         return [copy.deepcopy(value) for _ in env_ids]
 
     def has_attr(self, name: str) -> bool:

@@ -480,7 +480,7 @@ def test_recv_with_a_timeout_waits_for_what_another_thread_sends(batch_size: int
         thread.join(600)
         expected = untouched.reset(np.arange(batch_size))
         order = np.argsort(received[0][[c.name for c in pool.columns].index("env_id")])
-        assert_same(tuple(array[order] for array in received[0]), expected, "received")
+        assert_same(tuple(array[order] for array in received[0]), tuple(expected), "received")
 
 
 def test_many_sends_without_recv() -> None:
