@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from gymnasium.spaces import Discrete
 from gymnasium.vector import VectorEnv
 
 import parallel_pool
-from integration import pong, ppo
+from integration import pong, ppo, training_time
 from integration.agents import LEARNED, WINDOW, best
 from integration.learning import PPO_NUM_ENVS as NUM_ENVS
 
@@ -83,6 +84,30 @@ def test_resets_are_no_experience(face: str) -> None:
     # what it starts from is out of bounds: Gymnasium ends an episode at 2.4 or 12 degrees
     last = rollout.observations[1:][after_end]
     assert ((last[:, 0].abs() > 2.4) | (last[:, 2].abs() > np.radians(12))).all()
+
+
+def test_training_takes_the_same_steps_over_each_vectoriser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program of the figure of training times, for two rollouts of each task."""
+    short = tuple(
+        replace(task, num_envs=4, settings=replace(task.settings, total_steps=8 * rollout))
+        for task in training_time.TASKS
+        for rollout in [task.settings.rollout_steps]
+    )
+    monkeypatch.setattr(training_time, "TASKS", short)
+    training_time.main(["--seeds", "1", "--out", str(tmp_path)])
+    result = json.loads((tmp_path / "training.json").read_text())
+    assert (tmp_path / "training.png").read_bytes().startswith(b"\x89PNG")
+    for task in short:
+        runs = result["tasks"][task.env_id]
+        assert set(runs) == set(training_time.PLAYERS)
+        for name, (run,) in runs.items():
+            assert [steps for _, steps, _ in run["curve"]] == [
+                4 * task.settings.rollout_steps,
+                8 * task.settings.rollout_steps,
+            ], name
+            assert not run["reached"]
 
 
 def test_pong_is_played_from_pixels(tmp_path: Path) -> None:

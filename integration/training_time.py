@@ -15,6 +15,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -115,7 +116,11 @@ def mode(name: str) -> Callable[[Task, int], Env]:
 
 PLAYERS: dict[str, Callable[[Task, int], Env]] = {
     "parallel_pool": mode("parallel_pool"),
-    "EnvPool": lambda task, seed: EnvPoolEnv(task.env_id, task.num_envs, seed),
+    **(
+        {"EnvPool": lambda task, seed: EnvPoolEnv(task.env_id, task.num_envs, seed)}
+        if find_spec("envpool")
+        else {}
+    ),
     "Gymnasium, sync": mode("sync"),
     "Gymnasium, async": mode("async"),
 }
@@ -125,23 +130,28 @@ def train(task: Task, make: Callable[[Task, int], Env], seed: int) -> dict[str, 
     """Trains once.
 
     Returns:
-        The curve: after each rollout seconds, environment steps, and mean return; and whether the
-        target was reached. Making the environments is not in the seconds.
+        The curve: after each rollout seconds, environment steps, and mean return (None before the
+        first episode has ended); and whether the target was reached. Making the environments is
+        not in the seconds.
     """
     envs = task.wrap(make(task, seed))
     settings = ppo.Settings(**{**asdict(task.settings), "seed": seed})
-    curve: list[tuple[float, int, float]] = []
+    curve: list[tuple[float, int, float | None]] = []
+
+    def is_reached(mean: float | None) -> bool:
+        return mean is not None and mean >= task.target
+
     start = time.monotonic()
 
     def tell(training: ppo.Training, steps: int) -> bool:
         recent = training.returns[-task.window :]
-        mean = float(np.mean(recent)) if recent else float("nan")
+        mean = float(np.mean(recent)) if recent else None
         curve.append((time.monotonic() - start, steps, mean))
-        return len(recent) == task.window and mean >= task.target
+        return is_reached(mean) and len(recent) == task.window
 
     ppo.train(envs, settings, tell)
     envs.close()
-    return {"curve": curve, "reached": curve[-1][2] >= task.target}
+    return {"curve": curve, "reached": is_reached(curve[-1][2])}
 
 
 def seconds(runs: Sequence[dict[str, Any]]) -> float | None:
@@ -162,9 +172,9 @@ def measure(task: Task, seeds: Sequence[int]) -> dict[str, list[dict[str, Any]]]
         for name, make in PLAYERS.items():
             runs[name].append(train(task, make, seed))
             took, steps, mean = runs[name][-1]["curve"][-1]
-            print(
-                f"{task.env_id} seed {seed} {name:18} {took:7.1f} s {steps:9,d} steps {mean:8.1f}"
-            )
+            reached = "no episode" if mean is None else f"{mean:8.1f}"
+            what = f"{task.env_id} seed {seed} {name:18}"
+            print(f"{what} {took:7.1f} s {steps:9,d} steps {reached}", flush=True)
         ours, sync = (
             [point[1:] for point in runs[name][-1]["curve"]]
             for name in ("parallel_pool", "Gymnasium, sync")
@@ -190,10 +200,13 @@ def draw(result: dict[str, Any], path: Path) -> None:
     for axes, task in zip(panels, TASKS, strict=True):
         runs = result["tasks"][task.env_id]
         for name, colour in COLOURS.items():
+            if name not in runs:
+                continue
             took = seconds(runs[name])
             label = f"{name}: " + ("not reached" if took is None else f"{took:.0f} s")
             for run in runs[name]:
-                times, _, returns = zip(*run["curve"], strict=True)
+                curve = [point for point in run["curve"] if point[2] is not None]
+                times, returns = [point[0] for point in curve], [point[2] for point in curve]
                 axes.plot(times, returns, color=colour, alpha=0.8, linewidth=1.2, label=label)
                 label = None
         axes.axhline(task.target, color="0.6", linestyle=":", linewidth=1)
