@@ -309,9 +309,18 @@ def test_failed_making_leaves_nothing_behind() -> None:
     # the address sanitizer keeps 256 MB of what was freed
     for _ in range(40):
         fail()
-    before = virtual_memory()
+
+    def highest() -> int:
+        # it gives some of them back every few rounds
+        seen = []
+        for _ in range(10):
+            fail()
+            seen.append(virtual_memory())
+        return max(seen)
+
+    before = highest()
     for _ in range(rounds):
         fail()
     # four bytes of each environment, left each time, would be as much
-    assert virtual_memory() - before < 4 * num_envs * rounds
+    assert highest() - before < 4 * num_envs * rounds
     assert set(os.listdir("/proc/self/task")) <= threads
