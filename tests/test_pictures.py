@@ -65,7 +65,7 @@ def test_the_benchmarks_titles_end_within_the_picture(drawn: list[Figure], tmp_p
     outcomes = [each for each in report.read(RESULTS) if not each.is_of_games]
     longer = Outcome.from_json(outcomes[0].to_json())
     longer.title = "a scene that is not easily said in so few words, " * 3 + "as others are"
-    report.plot([*outcomes, longer], machine, tmp_path / "results.png")
+    report.plot([*outcomes, longer], machine, tmp_path / "family.png")
     (figure,) = drawn
     written = " ".join(" ".join(text.split()) for text, _, _ in texts(figure))
     assert all(each.title in written for each in [*outcomes, longer])
