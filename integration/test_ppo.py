@@ -96,6 +96,8 @@ def test_training_takes_the_same_steps_over_each_vectoriser(
         for rollout in [task.settings.rollout_steps]
     )
     monkeypatch.setattr(training_time, "TASKS", short)
+    # where MuJoCo leaves a log
+    monkeypatch.chdir(tmp_path)
     training_time.main(["--seeds", "1", "--out", str(tmp_path)])
     result = json.loads((tmp_path / "training.json").read_text())
     assert (tmp_path / "training.png").read_bytes().startswith(b"\x89PNG")

@@ -357,7 +357,9 @@ TEST(what_a_native_pool_lacks_memory_for_is_said) {
     int status = pp_pool_create(find_env("CartPole-v1"), &value, &options, &pool, &error);
     if (status != PP_ERR_MEMORY) _exit(1);
     // not those of a fleet that is empty by then
-    _exit(strstr(error.text, "environments with states of ") && !strstr(error.text, " of 0 bytes") ? 0 : 2);
+    _exit(strstr(error.text, "environments with states of ") && !strstr(error.text, " of 0 bytes")
+              ? 0
+              : 2);
   }
   CHECK_EQ(waitpid(child, &how, 0), child);
   CHECK_EQ(how, 0);
