@@ -282,14 +282,18 @@ def test_too_few_descriptors(start: Start, method: str) -> None:
     assert caught.value.errno == errno.EMFILE
 
 
+# where a process begins
+STARTERS: dict[str, tuple[Any, str]] = {
+    "forkserver": (zygote.Zygote, "fork"),
+    "spawn": (child, "run_python"),
+    "fork": (child, "fork"),
+}
+
+
 @methods
 def test_too_many_processes(start: Start, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = itertools.count()
-    place, name = {
-        "forkserver": (zygote.Zygote, "fork"),
-        "spawn": (child, "run_python"),
-        "fork": (child, "fork"),
-    }[method]
+    place, name = STARTERS[method]
     begin = getattr(place, name)
 
     def limited(*args: Any, **options: Any) -> Any:
@@ -315,6 +319,34 @@ def test_ctrl_c_while_starting(start: Start, method: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(Wire, "pair", interrupted)
     with pytest.raises(KeyboardInterrupt):
         start(method, "echo", *range(5))
+
+
+@methods
+def test_a_process_that_ctrl_c_lost_ends(
+    method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It comes between a start and its entry in the books: nobody could end such a worker."""
+    place, name = STARTERS[method]
+    begin = getattr(place, name)
+    lost: list[Any] = []
+
+    def interrupted(*args: Any, **options: Any) -> Any:
+        lost.append(begin(*args, **options))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, name, interrupted)
+    begun = tmp_path / "begun"
+    task = f"(open({str(begun)!r}, 'w').close(), time.sleep(1e5))"
+    with pytest.raises(KeyboardInterrupt):
+        launch.start(method, f"{TARGETS}:evaluate", [task], name="lost")
+    if method == "forkserver":
+        _, pid, pidfd = lost[0]
+        wait_for(lambda: has_ended(pid))
+        os.close(pidfd)
+    else:
+        wait_for(lambda: has_ended(lost[0]))
+        os.waitpid(lost[0], 0)
+    assert not begun.exists()
 
 
 # ------------------------------------------------------------------------------- surroundings --

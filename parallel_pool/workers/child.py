@@ -183,14 +183,20 @@ def settle_signals() -> None:
 def run(wire: Wire, load: Load, dumps: Dumps) -> int:
     """Does a worker's work; returns its exit code.
 
-    From the first moment on it ends with its creator, whatever it is doing. What it raises, be it
-    in finding the target or in reading the argument, reaches the creator as ("failed", the
-    exception or None if it can't travel, traceback as text).
+    From the first moment on it ends with its creator, whatever it is doing. It begins when the
+    creator has it on its books: Ctrl-C may come between the start of a process and that, and
+    nobody would ever end one that was lost there. What it raises, be it in finding the target or
+    in reading the argument, reaches the creator as ("failed", the exception or None if it can't
+    travel, traceback as text).
     """
     pid = os.getpid()
     try:
         remains.lead()
         follow(wire.maker())
+        try:
+            wire.recv()
+        except EOFError:
+            return 0
         target, argument = load()
         target(wire, argument)
         strays.end_here(pid, "all")
@@ -268,18 +274,26 @@ def fork(body: Callable[[], NoReturn]) -> int:
         with contextlib.suppress(Exception):
             stream.flush()
     parent = os.getpid()
-    with blocked(set(signal.valid_signals())):
-        try:
-            pid = os.fork()
-            if not pid:
-                settle_signals()
-                atexit._clear()
-                _leave_family()
-                body()
-        finally:
-            # whatever happens, a child must not go on with the parent's work
-            if os.getpid() != parent:
-                os._exit(1)
+    pid = 0
+    try:
+        with blocked(set(signal.valid_signals())):
+            try:
+                pid = os.fork()
+                if not pid:
+                    settle_signals()
+                    atexit._clear()
+                    _leave_family()
+                    body()
+            finally:
+                # whatever happens, a child must not go on with the parent's work
+                if os.getpid() != parent:
+                    os._exit(1)
+    except BaseException:
+        # Ctrl-C was held up: nobody will hear of the child
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        raise
     return pid
 
 

@@ -299,6 +299,9 @@ def start(
         for begin in starts:
             with limit.hold(_starting):
                 workers.append(begin(limit))
+            # it waits for this, see `child.run`; whoever has ended is found later
+            with contextlib.suppress(EOFError):
+                workers[-1].wire.send("begin")
     except BaseException as error:
         for worker in workers:
             worker.kill()
