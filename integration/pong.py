@@ -2,8 +2,8 @@
 
     python -m integration.pong
 
-writes pong.json (each episode's return, and when it ended) and pong.png; after Ctrl-C, of what was
-learned until then. Pictures are 42 x 42, so that two cores are enough for the network; they have
+ends when the mean return has reached `GOAL`, and writes pong.json (each episode's return, and when
+it ended) and pong.png; after Ctrl-C, of what was learned until then. Pictures are 42 x 42, so that two cores are enough for the network; they have
 nothing else to do, for the environments take a small part of the time.
 """
 
@@ -27,7 +27,7 @@ from integration import ppo
 NUM_ENVS = 16
 OPTIONS: dict[str, Any] = {"img_height": 42, "img_width": 42, "stack_num": 4}
 SETTINGS = ppo.Settings(
-    total_steps=4_000_000,
+    total_steps=6_000_000,
     rollout_steps=128,
     epochs=3,
     minibatches=8,
@@ -37,8 +37,8 @@ SETTINGS = ppo.Settings(
     clip=0.2,
     entropy_weight=0.01,
 )
-# episodes of which the curve is the mean
-WINDOW = 64
+# episodes of which the curve is the mean, and the mean that ends the training
+WINDOW, GOAL = 64, 18.0
 
 
 def make() -> Any:
@@ -65,11 +65,13 @@ def draw(result: dict[str, Any], path: Path) -> None:
     millions = np.array(result["ends"]) * 4 / 1e6
     axes.plot(millions, result["returns"], ".", color="0.75", markersize=2, label="an episode")
     axes.plot(millions, smooth(result["returns"]), color="C0", label=f"mean of {WINDOW}")
+    axes.axhline(GOAL, color="0.5", linewidth=0.8, linestyle="--")
     axes.set(
         xlabel="millions of frames",
         ylabel="return",
         ylim=(-21.5, 21.5),
-        title=f"PPO learns Pong: {result['minutes']:.0f} minutes, network on {threads}",
+        title=f"PPO learns Pong (seed {result['settings']['seed']}): "
+        f"{60 * result['minutes']:,.0f} seconds, network on {threads}",
     )
     axes.grid(alpha=0.3)
     axes.legend(loc="upper left")
@@ -86,12 +88,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     start = time.monotonic()
     training: ppo.Training | None = None
 
-    def tell(so_far: ppo.Training, steps: int) -> None:
+    def tell(so_far: ppo.Training, steps: int) -> bool:
         nonlocal training
         training = so_far
         passed = time.monotonic() - start
         recent = np.mean(training.returns[-WINDOW:]) if training.returns else np.nan
         print(f"{steps:9,d} steps {passed:6.0f} s {recent:7.2f}", flush=True)
+        return len(training.returns) >= WINDOW and bool(recent >= GOAL)
 
     envs = make()
     with contextlib.suppress(KeyboardInterrupt):

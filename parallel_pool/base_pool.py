@@ -469,7 +469,7 @@ class BasePool:
         return self._deliver(rows)
 
     def _tick(self) -> None:
-        """Called every 100 ms or so while a batch is waited for."""
+        """Called every 50 ms or so while a batch is waited for."""
 
     def _note_unsettled(self) -> None:
         """Called when an exception leaves a wait that has not come to its end."""

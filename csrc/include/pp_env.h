@@ -251,7 +251,9 @@ typedef struct pp_env_def {
 
   /* step and observe for a run of environments; null: one by one. It draws no random numbers. Some
    * environments of the run may have ended their episode: what is computed for those is thrown away
-   * and a reset follows, so the callback need only survive it */
+   * and a reset follows, so the callback need only survive it. A call is for at most 256, and
+   * nothing interrupts it, not even Ctrl-C: leave step_many null where a step may take more than
+   * microseconds */
   int (*step_many)(void *shared, const pp_run *run);
 
   /* checks the reset options of a call against each other; null: ranges are enough */

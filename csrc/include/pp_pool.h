@@ -138,7 +138,7 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
                        const uint32_t *seed_words, const int32_t *seed_sizes,
                        const pp_value *options, pp_error *error);
 
-/* takes the next batch and gives fresh memory in its place. Returns its rows (> 0); 0 after 100 ms
+/* takes the next batch and gives fresh memory in its place. Returns its rows (> 0); 0 after 50 ms
  * or so, so that the caller can look after its signals and call again; or a negative status. With
  * PP_ERR_ENV the batch is taken all the same: pp_pool_failed tells its rows and what failed.
  * timeout in nanoseconds, < 0: none, and it is an error if too few environments are in flight; >=
@@ -256,7 +256,7 @@ const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count);
 /* asks a lane's worker something outside all stepping, one thing at a time */
 int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size, pp_error *error);
 
-/* waits for its answer: 1: here it is; 0 after timeout nanoseconds, 100 ms at most; or a status */
+/* waits for its answer: 1: here it is; 0 after timeout nanoseconds, 50 ms at most; or a status */
 int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void **bytes,
                        int64_t *size, pp_error *error);
 

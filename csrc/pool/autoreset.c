@@ -6,6 +6,11 @@
 #include "base/random.h"
 #include "error.h"
 
+enum {
+  DEAR = 100000,     /* ns of a reset that many steps do not come to */
+  SURPRISE = 5000000 /* ns, more than a coarse clock moves at once */
+};
+
 uint32_t pp_autoreset_limit(const pp_fleet *fleet) {
   return fleet->max_episode_steps > 0 ? (uint32_t)fleet->max_episode_steps : UINT32_MAX;
 }
@@ -76,6 +81,22 @@ void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) 
   outcome->status =
       outcome->is_reset ? begin_episode(fleet, env_id, asked) : step(fleet, env_id, outcome);
   if (outcome->status < 0) pp_autoreset_fail(fleet, env_id, outcome->status);
+}
+
+void pp_autoreset_learn(pp_fleet *fleet, int64_t nanoseconds) {
+  int64_t least = atomic_load_explicit(&fleet->reset_cost, memory_order_relaxed);
+  if (least && nanoseconds >= least) return;
+  atomic_store_explicit(&fleet->reset_cost, nanoseconds > 0 ? nanoseconds : 1,
+                        memory_order_relaxed);
+}
+
+void pp_autoreset_surprise(pp_fleet *fleet, int64_t nanoseconds, int32_t count) {
+  if (nanoseconds < SURPRISE) return;
+  atomic_store_explicit(&fleet->reset_cost, nanoseconds / count, memory_order_relaxed);
+}
+
+int pp_autoreset_is_dear(const pp_fleet *fleet) {
+  return atomic_load_explicit(&fleet->reset_cost, memory_order_relaxed) >= DEAR;
 }
 
 int pp_autoreset_again(pp_fleet *fleet, int32_t env_id) {

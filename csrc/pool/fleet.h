@@ -2,6 +2,8 @@
 #ifndef PP_POOL_FLEET_H
 #define PP_POOL_FLEET_H
 
+#include <stdatomic.h>
+
 #include "../include/pp_pool.h"
 #include "../include/pp_seat.h"
 
@@ -47,6 +49,11 @@ typedef struct pp_fleet {
   uint8_t *seed_sizes; /* words of the seed that the next reset takes, 0: none */
   pp_error *errors;
   size_t states_size; /* bytes of states */
+  /* ns that a reset takes at least, 0 while unknown; written and read by every thread, relaxed: an
+   * estimate (see pp_autoreset_learn) */
+  _Atomic int64_t reset_cost;
+  /* 1: step_many has taken long, and is not called. As above (see pp_stepper_judge) */
+  _Atomic int32_t doubts_runs;
 } pp_fleet;
 
 /* runs configure: what the environments will be, and nothing made yet */

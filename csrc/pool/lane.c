@@ -106,6 +106,7 @@ int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
   if (scratch->ended - start > PP_GRAIN_LATE) {
     pp_lane_leave(lane, scratch, scratch->entries, taken, count);
   }
+  pp_stepper_judge(lane->stepper, scratch, scratch->ended - start, count);
   if (is_lesson(lane, scratch->ended - start, count, chunks)) {
     pp_grain_learn(&lane->grain, scratch->ended - start, count);
   }

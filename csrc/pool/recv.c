@@ -6,7 +6,7 @@
 #include "pool.h"
 
 enum {
-  SLICE_NS = 100000000, /* how long the caller stays away from its signals */
+  SLICE_NS = 50000000, /* how long the caller stays away from its signals */
   INLINE_NS = 3000      /* work that is not worth another thread's attention */
 };
 
@@ -230,7 +230,8 @@ static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, in
   pp_scratch *scratch = &pool->scratch;
   // an environment may become dearer: look at the clock now and then
   int32_t is_timed = (pool->inline_steps++ & 63) == 0, at = 0, done, entries;
-  int64_t start = is_timed ? pp_os_now() : 0, late = pp_os_now_roughly() + PP_GRAIN_LATE;
+  int64_t start = is_timed ? pp_os_now() : 0, begun = pp_os_now_roughly();
+  int64_t late = begun + PP_GRAIN_LATE;
 
   while (at < count) {
     int32_t chunk = count - at < PP_GRAIN_ROWS ? count - at : PP_GRAIN_ROWS;
@@ -241,6 +242,7 @@ static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, in
     }
     done = pp_stepper_run(&pool->stepper, scratch->entries, entries, late, scratch);
     at += chunk;
+    pp_stepper_judge(&pool->stepper, scratch, pp_os_now_roughly() - begun, done);
     if (done == chunk) continue;
     pp_lane_leave(lane, scratch, scratch->entries, entries, done);
     queue_left(pool, env_ids, count, place, at);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "grain.h"
+#include "os.h"
 
 /* ------------------------------------------------------------------------------ fields -- */
 
@@ -143,13 +144,20 @@ static void put_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int3
   }
 }
 
+/* tells of resets in a run that have taken far longer than they did */
+static void look_at_resets(pp_fleet *fleet, int64_t start, int32_t count) {
+  if (count) pp_autoreset_surprise(fleet, pp_os_now_roughly() - start, count);
+}
+
 /* SAME_STEP: rows of a run whose episode ended, seldom any; returns how many failed to restart */
 static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                              int32_t env_id, int32_t count) {
-  int32_t failed = 0;
+  int32_t failed = 0, resets = 0;
+  int64_t start = pp_os_now_roughly();
   for (int32_t i = 0; i < count; i++) {
     int status;
     if (fleet->phase[env_id + i] != PP_ENDED) continue;
+    resets++;
     for (int32_t f = 0; f < layout->num_fields; f++) {
       memcpy(pp_layout_at(layout, memory, layout->final_fields + f, row + i),
              pp_layout_at(layout, memory, f, row + i), (size_t)layout->columns[f].row_bytes);
@@ -161,6 +169,7 @@ static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *mem
     pp_row_blank(layout, memory, row + i, env_id + i);
     failed++;
   }
+  look_at_resets(fleet, start, resets);
   return failed;
 }
 
@@ -184,11 +193,13 @@ static int32_t reset_ended(pp_fleet *fleet, const pp_layout *layout, void *memor
                            int32_t env_id, const int32_t *ended, int32_t count) {
   pp_outcome outcome;
   int32_t failed = 0;
+  int64_t start = count ? pp_os_now_roughly() : 0;
   for (int32_t i = 0; i < count; i++) {
     fleet->phase[env_id + ended[i]] = PP_ENDED;
     pp_autoreset_advance(fleet, env_id + ended[i], &outcome);
     failed += pp_row_write(fleet, layout, memory, row + ended[i], env_id + ended[i], &outcome) < 0;
   }
+  look_at_resets(fleet, start, count);
   return failed;
 }
 

@@ -6,6 +6,11 @@
 
 #include "os.h"
 
+enum {
+  LONG = 5000000, /* ns of a chunk, more than a coarse clock moves at once */
+  DEAR = 20000    /* ns of an environment, as much as a whole chunk should take */
+};
+
 int pp_scratch_init(pp_scratch *scratch, int32_t num_players) {
   atomic_init(&scratch->chunks, 0);
   scratch->rewards = calloc((size_t)PP_GRAIN_ROWS * (size_t)num_players, sizeof(double));
@@ -59,9 +64,17 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
   }
 }
 
+/* 1: of a definition with step_many, this may be a reset (pp_autoreset_learn) */
+static int may_reset(const pp_fleet *fleet, int32_t env_id) {
+  if (!fleet->def->step_many) return 0;
+  return fleet->asked[env_id] != PP_ASKED_STEP || fleet->phase[env_id] != PP_RUNNING ||
+         (fleet->autoreset == PP_SAME_STEP && pp_autoreset_is_dear(fleet));
+}
+
 /* steps one environment first and claims its row after that: the first to finish is the first in */
 static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
-  int32_t row, one = 1;
+  int32_t row, one = 1, is_timed = may_reset(stepper->fleet, env_id);
+  int64_t start = is_timed ? pp_os_now() : 0;
   pp_outcome outcome;
   pp_batch *batch;
 
@@ -71,7 +84,20 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   if (pp_row_write(stepper->fleet, stepper->layout, batch->memory, row, env_id, &outcome) < 0) {
     pp_batch_fail(batch, env_id);
   }
+  if (is_timed && (outcome.is_reset || outcome.terminated || outcome.truncated)) {
+    pp_autoreset_learn(stepper->fleet, pp_os_now() - start);
+  }
   finish(stepper, batch, 1);
+}
+
+/* Environments, from the first of a plain run on, that step_many may take at once: dear resets
+ * among them leave a run, or, where a step may bring one, there is none. */
+static int32_t stretch(const pp_fleet *fleet, int32_t env_id, int32_t count) {
+  const uint8_t *first = fleet->phase + env_id, *ended;
+  if (!pp_autoreset_is_dear(fleet)) return count;
+  if (fleet->autoreset == PP_SAME_STEP) return 0;
+  ended = memchr(first, PP_ENDED, (size_t)count);
+  return ended ? (int32_t)(ended - first) : count;
 }
 
 /* Joins entries that go on where the first one ends, up to PP_GRAIN_ROWS environments; returns how
@@ -97,20 +123,40 @@ static int is_late(int64_t late) {
   return pp_os_now_roughly() > late;
 }
 
+void pp_stepper_judge(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
+                      int32_t count) {
+  _Atomic int32_t *doubts = &stepper->fleet->doubts_runs;
+  // not written without need: every thread reads it
+  if (scratch->had_runs) {
+    if (nanoseconds > LONG) atomic_store_explicit(doubts, 1, memory_order_relaxed);
+  } else if (nanoseconds < (int64_t)DEAR * count &&
+             atomic_load_explicit(doubts, memory_order_relaxed)) {
+    atomic_store_explicit(doubts, 0, memory_order_relaxed);
+  }
+}
+
 int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                        int64_t late, pp_scratch *scratch) {
-  int has_runs = stepper->fleet->def->step_many != NULL;
+  int has_runs = stepper->fleet->def->step_many &&
+                 !atomic_load_explicit(&stepper->fleet->doubts_runs, memory_order_relaxed);
   int32_t at = 0, stepped = 0;
 
+  scratch->had_runs = 0;
+
   while (at < count) {
-    int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length;
+    int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length, part;
+    int is_run;
     at += join(stepper, entries + at, count - at, &length);
-    if (has_runs && length > 1 && is_plain(stepper->fleet, env_id, length)) {
-      step_run(stepper, env_id, place, length, scratch);
-      stepped += length;
-      if (at < count && is_late(late)) return stepped;
-    } else {
-      for (int32_t i = 0; i < length; i++) {
+    is_run = has_runs && length > 1 && is_plain(stepper->fleet, env_id, length);
+    for (int32_t i = 0; i < length; i += part) {
+      part = is_run ? stretch(stepper->fleet, env_id + i, length - i) : 0;
+      if (part > 1) {
+        step_run(stepper, env_id + i, place + i, part, scratch);
+        scratch->had_runs = 1;
+        stepped += part;
+        if ((at < count || i + part < length) && is_late(late)) return stepped;
+      } else {
+        part = 1;
         step_one(stepper, env_id + i, place + i);
         // the first and then every fourth, as a look costs a good part of the cheapest steps
         if ((stepped++ & 3) == 0 && is_late(late)) return stepped;

@@ -24,7 +24,8 @@ typedef struct pp_scratch {
   int64_t ended; /* when the last chunk did, 0: the thread has done something else since */
   pp_rest *rest; /* of a chunk that was cut short; the thread's own, but others may take of it */
   pp_entry entries[PP_GRAIN_ROWS];
-  double *rewards; /* PP_GRAIN_ROWS x num_players */
+  double *rewards;  /* PP_GRAIN_ROWS x num_players */
+  int32_t had_runs; /* step_many was called in the last chunk */
   /* grabs so far; written by the thread alone, read by any for statistics, relaxed */
   _Atomic int64_t chunks;
 } pp_scratch;
@@ -37,5 +38,10 @@ void pp_scratch_fini(pp_scratch *scratch);
  * which may turn out to be wrong */
 int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                        int64_t late, pp_scratch *scratch);
+
+/* A chunk of so many environments took so long. As nothing can cut a call of step_many, there is
+ * none after one that took far too long, until environments are seen to be cheap one by one. */
+void pp_stepper_judge(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
+                      int32_t count);
 
 #endif

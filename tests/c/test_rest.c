@@ -123,7 +123,7 @@ static void warm_up(client *c, int64_t *actions) {
   }
 }
 
-/* A call returns after a slice of 100 ms and a few environments; by the clock it may take as long
+/* A call returns after a slice of 50 ms and a few environments; by the clock it may take as long
  * as the machine is busy, but no more steps than go into that slice are its own. */
 TEST(a_call_is_late_by_a_few_environments_when_steps_become_expensive) {
   static int64_t zeros[MANY];
@@ -135,7 +135,7 @@ TEST(a_call_is_late_by_a_few_environments_when_steps_become_expensive) {
       atomic_store(&calls_of_main, 0);
       atomic_store(&is_slow, 1);
       int32_t rows = pp_pool_step(c.pool, NULL, num_envs, zeros, PP_INT64, c.fresh, &c.error);
-      CHECK(atomic_load(&calls_of_main) <= 100 / MILLISECONDS + 6);
+      CHECK(atomic_load(&calls_of_main) <= 50 / MILLISECONDS + 6);
       CHECK(num_envs == FEW || rows == 0);
       // what was left comes, every row of it
       atomic_store(&is_slow, 0);
@@ -165,7 +165,7 @@ TEST(an_unordered_receive_is_late_by_a_few_environments_too) {
   atomic_store(&is_slow, 1);
   CHECK_EQ(pp_pool_send(c.pool, env_ids, MANY / 2, zeros, PP_INT64, &c.error), PP_OK);
   rows = pp_pool_recv(c.pool, c.fresh, -1, &c.error);
-  CHECK(atomic_load(&calls_of_main) <= 100 / MILLISECONDS + 6);
+  CHECK(atomic_load(&calls_of_main) <= 50 / MILLISECONDS + 6);
   atomic_store(&is_slow, 0);
   CHECK_EQ(rows ? client_took(&c, rows) : client_recv(&c), MANY / 2);
   client_close(&c);
@@ -186,6 +186,112 @@ TEST(expensive_resets_among_cheap_steps_are_shared) {
     // exactly: a part for each; alone it would be all of them
     CHECK(atomic_load(&calls_of_main) <= 64 / threads + 16);
     CHECK_EQ(((int32_t *)column(&c, "elapsed_step"))[63], 0);
+    client_close(&c);
+  }
+}
+
+static int32_t longest_run;
+
+static int step_many_slowly(void *shared, const pp_run *run) {
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) run->reward[i] = 1;
+  if (!atomic_load(&is_slow)) return PP_OK;
+  if (run->count > longest_run) longest_run = run->count;
+  for (int32_t i = 0; i < run->count; i++) linger();
+  return PP_OK;
+}
+
+/* nothing cuts a run, but after one that took long there is no other */
+TEST(one_long_run_is_the_last) {
+  static int64_t zeros[64];
+  pp_env_def def;
+  client c = make_client("CartPole-v1", 64);
+  def = *c.def;
+  def.step = step_slowly;
+  def.step_many = step_many_slowly;
+  def.reset = reset_slowly;
+  c.def = &def;
+  c.options.num_threads = 1;
+  atomic_store(&is_slow, 0);
+  atomic_store(&slow_resets, 0);
+  longest_run = 0;
+  REQUIRE(client_open(&c));
+  warm_up(&c, zeros);
+  // a machine that was busy for a moment may have ended runs before
+  for (int32_t tries = 0; tries < 10 && longest_run < 2; tries++) {
+    atomic_store(&is_slow, 0);
+    for (int32_t i = 0; i < 10; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+    atomic_store(&is_slow, 1);
+    CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+  }
+  CHECK(longest_run > 1);
+  longest_run = 0;
+  for (int32_t i = 0; i < 3; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+  CHECK_EQ(longest_run, 0);
+  client_close(&c);
+}
+
+/* cheap enough for runs; the action ends the episode */
+static int step_till_told(pp_env *env, const void *action, pp_result *result) {
+  (void)env;
+  result->reward[0] = 1;
+  result->terminated = *(const int64_t *)action != 0;
+  return PP_OK;
+}
+
+static int step_many_till_told(void *shared, const pp_run *run) {
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) {
+    run->reward[i] = 1;
+    run->terminated[i] = ((const int64_t *)run->actions)[i] != 0;
+  }
+  return PP_OK;
+}
+
+/* ends all episodes, and resets them; returns the caller's resets */
+static int32_t end_all(client *c, const int64_t *ones, const int64_t *zeros) {
+  int32_t is_next = c->options.autoreset == PP_NEXT_STEP;
+  atomic_store(&calls_of_main, 0);
+  CHECK_EQ(client_step(c, NULL, 64, ones), 64);
+  for (int32_t i = 0; i < 64; i++) CHECK_EQ(((uint8_t *)column(c, "terminated"))[i], 1);
+  if (is_next) CHECK_EQ(client_step(c, NULL, 64, zeros), 64);
+  for (int32_t i = 0; is_next && i < 64; i++) {
+    CHECK_EQ(((int32_t *)column(c, "elapsed_step"))[i], 0);
+  }
+  return atomic_load(&calls_of_main);
+}
+
+/* In a run of step_many, too: as soon as it is known that resets are dear, from those that the
+ * caller asked for or from one run that took all of them. */
+TEST(expensive_resets_among_runs_are_shared) {
+  static int64_t zeros[64], ones[64];
+  for (int32_t i = 0; i < 64; i++) ones[i] = 1;
+  for (int32_t mode = 0; mode < 4; mode++) {
+    int32_t is_known = mode & 1;
+    client c = make_client("CartPole-v1", 64);
+    pp_env_def def = *c.def;
+    def.step = step_till_told;
+    def.step_many = step_many_till_told;
+    def.reset = reset_slowly;
+    c.def = &def;
+    c.options.num_threads = 4;
+    c.options.autoreset = mode & 2 ? PP_SAME_STEP : PP_NEXT_STEP;
+    atomic_store(&slow_resets, is_known);
+    main_thread = pthread_self();
+    REQUIRE(client_open(&c));
+    warm_up(&c, zeros);
+    atomic_store(&slow_resets, 1);
+    // where a busy machine has ended runs for a moment, there is nothing to learn from
+    for (int32_t tries = 0; tries < 10 && !pp_autoreset_is_dear(&c.pool->fleet); tries++) {
+      end_all(&c, ones, zeros);
+    }
+    for (int32_t i = 0; i < 200; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+    CHECK(end_all(&c, ones, zeros) <= 64 / 4 + 16);
+    CHECK(pp_autoreset_is_dear(&c.pool->fleet));
+    // and as soon as they are cheap they are known to be so
+    atomic_store(&slow_resets, 0);
+    end_all(&c, ones, zeros);
+    CHECK(!pp_autoreset_is_dear(&c.pool->fleet));
     client_close(&c);
   }
 }
