@@ -135,6 +135,12 @@ def test_a_lost_twin_is_told_once(name: str) -> None:
         make()
 
 
+@pytest.mark.parametrize("given", [3, "abc", [("num_threads", 2)], {"num_threads"}], ids=str)
+def test_vector_kwargs_are_a_dict(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"vector_kwargs=.* is a (int|str|list|set): give a dict"):
+        parallel_pool.make_vec("CartPole-v1", 2, vector_kwargs=given)
+
+
 @pytest.mark.parametrize("wrappers", ["abc", "", 3, [3], [None], ["TimeLimit"]], ids=str)
 def test_wrappers_that_are_none(wrappers: Any) -> None:
     with pytest.raises(TypeError, match=r"wrappers.*: give .*functions of an environment"):
