@@ -3,8 +3,9 @@
     python -m integration.pong
 
 ends when the mean return has reached `GOAL`, and writes pong.json (each episode's return, and when
-it ended) and pong.png; after Ctrl-C, of what was learned until then. Pictures are 42 x 42, so that two cores are enough for the network; they have
-nothing else to do, for the environments take a small part of the time.
+it ended) and pong.png; after Ctrl-C, of what was learned until then. Pictures are 42 x 42, so that
+two cores are enough for the network; they have nothing else to do, for the environments take a
+small part of the time.
 """
 
 from __future__ import annotations

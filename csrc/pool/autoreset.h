@@ -19,8 +19,8 @@ void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome);
 
 /* What a reset costs is known for definitions with step_many. A run of those resets all that have
  * ended before another thread can help, or the caller look at its signals; so environments whose
- * resets are dear are stepped in other ways. A reset was seen to take so many nanoseconds. The least
- * counts, for a thread may lose its core in the middle of one. */
+ * resets are dear are stepped in other ways. A reset was seen to take so many nanoseconds. The
+ * least counts, for a thread may lose its core in the middle of one. */
 void pp_autoreset_learn(pp_fleet *fleet, int64_t nanoseconds);
 
 /* so many resets took so long that they are dear from now on, whatever was learnt */

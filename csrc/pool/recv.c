@@ -7,7 +7,7 @@
 
 enum {
   SLICE_NS = 50000000, /* how long the caller stays away from its signals */
-  INLINE_NS = 3000      /* work that is not worth another thread's attention */
+  INLINE_NS = 3000     /* work that is not worth another thread's attention */
 };
 
 /* --------------------------------------------------------------------------------- waiting -- */

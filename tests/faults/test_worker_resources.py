@@ -14,6 +14,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -217,17 +218,20 @@ def test_a_fork_may_come_at_any_time() -> None:
             except BaseException as error:
                 trouble.append(error)
 
+        # one that is killed again and again before it has stepped is given up; the first rows after
+        # a death need not come from its successor
+        def has_gone_on(before: int) -> bool:
+            return bool(trouble) or steps > before + 3
+
         thread = threading.Thread(target=work)
         thread.start()
         for _ in range(10):
             worker = pool._crew._workers[0]
             if worker is not None:
                 worker.kill()
-            before = steps
+            goes_on = partial(has_gone_on, steps)
             in_child(pool.close)
-            # one that is killed again and again before it has stepped is given up; the first rows
-            # after a death need not come from its successor
-            wait_for(lambda: trouble or steps > before + 3)
+            wait_for(goes_on)
         is_over = True
         thread.join()
         assert trouble == []
