@@ -5,11 +5,9 @@
 
 #include "base/random.h"
 #include "error.h"
+#include "grain.h"
 
-enum {
-  DEAR = 100000,     /* ns of a reset that many steps do not come to */
-  SURPRISE = 5000000 /* ns, more than a coarse clock moves at once */
-};
+enum { DEAR = 100000 /* ns of a reset that is work enough for a thread by itself */ };
 
 uint32_t pp_autoreset_limit(const pp_fleet *fleet) {
   return fleet->max_episode_steps > 0 ? (uint32_t)fleet->max_episode_steps : UINT32_MAX;
@@ -91,7 +89,7 @@ void pp_autoreset_learn(pp_fleet *fleet, int64_t nanoseconds) {
 }
 
 void pp_autoreset_surprise(pp_fleet *fleet, int64_t nanoseconds, int32_t count) {
-  if (nanoseconds < SURPRISE) return;
+  if (nanoseconds < PP_GRAIN_LONG) return;
   atomic_store_explicit(&fleet->reset_cost, nanoseconds / count, memory_order_relaxed);
 }
 

@@ -17,16 +17,15 @@ typedef struct pp_outcome {
 /* steps or resets an environment as it was asked and as its phase demands */
 void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome);
 
-/* What a reset costs is known for definitions with step_many. A run of those resets all that have
- * ended before another thread can help, or the caller look at its signals; so environments whose
- * resets are dear are stepped in other ways. A reset was seen to take so many nanoseconds. The
- * least counts, for a thread may lose its core in the middle of one. */
+/* Learns the time of one reset. The shortest counts, because a thread may lose its core in the
+ * middle of a reset. Only definitions with step_many need it: nothing interrupts the resets of a
+ * run and no thread shares them, so environments with dear resets are kept out of runs. */
 void pp_autoreset_learn(pp_fleet *fleet, int64_t nanoseconds);
 
-/* so many resets took so long that they are dear from now on, whatever was learnt */
+/* Learns the time of all resets of one run. A long one replaces what was learnt before. */
 void pp_autoreset_surprise(pp_fleet *fleet, int64_t nanoseconds, int32_t count);
 
-/* 1: a reset is work enough for a thread by itself */
+/* 1: one reset is work enough for a thread */
 int pp_autoreset_is_dear(const pp_fleet *fleet);
 
 /* starts the next episode of an environment that has just ended one (SAME_STEP); returns a status

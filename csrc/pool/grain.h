@@ -10,6 +10,8 @@ enum {
   PP_GRAIN_LEAST = 3000,   /* ns of work in the smallest chunk */
   PP_GRAIN_MOST = 20000,   /* ns of work in the largest */
   PP_GRAIN_LATE = 1000000, /* ns after which a chunk is cut short, many times the most */
+  PP_GRAIN_LONG = 5000000, /* ns that no chunk of cheap work takes. A coarse clock may move as far
+                              at once; what it makes believe is soon unlearnt */
   PP_GRAIN_WAKE = 10000,   /* ns of work that are worth waking a thread for */
   PP_GRAIN_ROWS = 256,     /* environments in the largest */
   PP_GRAIN_RUN = 16        /* environments in the longest queue entry */

@@ -7,6 +7,9 @@
 #include "lane.h"
 #include "lane_ops.h"
 
+/* ns that a call which waits stays away from its caller's signals */
+enum { PP_SLICE_NS = 50000000 };
+
 struct pp_pool {
   pp_lane_ops ops; /* by value: the hot path has no more to load than if the pool knew its lanes */
   pp_fleet fleet;

@@ -6,8 +6,7 @@
 #include "pool.h"
 
 enum {
-  SLICE_NS = 50000000, /* how long the caller stays away from its signals */
-  INLINE_NS = 3000     /* work that is not worth another thread's attention */
+  INLINE_NS = 3000 /* work that is not worth another thread's attention */
 };
 
 /* --------------------------------------------------------------------------------- waiting -- */
@@ -191,7 +190,7 @@ static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, int32_t has_ti
 }
 
 int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error) {
-  int64_t slice = timeout >= 0 && timeout < SLICE_NS ? timeout : SLICE_NS;
+  int64_t slice = timeout >= 0 && timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS;
   int32_t status = enter(pool, fresh, error), in_flight;
 
   if (status < 0) return status;
@@ -299,7 +298,7 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
   pthread_mutex_unlock(&pool->lock);
   if (place >= 0) {
     if (is_inline) step_inline(pool, env_ids, count, place);
-    status = receive(pool, fresh, SLICE_NS, 0, error);
+    status = receive(pool, fresh, PP_SLICE_NS, 0, error);
   } else {
     status = place;
   }

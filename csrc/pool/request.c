@@ -77,7 +77,7 @@ static int32_t look(pp_pool *pool, int32_t lane, pp_error *error) {
 
 int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void **bytes,
                        int64_t *size, pp_error *error) {
-  const int64_t slice = 50000000;
+  const int64_t slice = PP_SLICE_NS;
   int status = pp_remote_check_lane(pool, lane, error);
   const pp_post *post;
   uint32_t epoch;

@@ -6,11 +6,6 @@
 
 #include "os.h"
 
-enum {
-  LONG = 5000000, /* ns of a chunk, more than a coarse clock moves at once */
-  DEAR = 20000    /* ns of an environment, as much as a whole chunk should take */
-};
-
 int pp_scratch_init(pp_scratch *scratch, int32_t num_players) {
   atomic_init(&scratch->chunks, 0);
   scratch->rewards = calloc((size_t)PP_GRAIN_ROWS * (size_t)num_players, sizeof(double));
@@ -64,7 +59,7 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
   }
 }
 
-/* 1: of a definition with step_many, this may be a reset (pp_autoreset_learn) */
+/* 1: this may be a reset whose time is of interest (pp_autoreset_learn) */
 static int may_reset(const pp_fleet *fleet, int32_t env_id) {
   if (!fleet->def->step_many) return 0;
   return fleet->asked[env_id] != PP_ASKED_STEP || fleet->phase[env_id] != PP_RUNNING ||
@@ -90,8 +85,8 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   finish(stepper, batch, 1);
 }
 
-/* Environments, from the first of a plain run on, that step_many may take at once: dear resets
- * among them leave a run, or, where a step may bring one, there is none. */
+/* How many environments step_many may take at once, from the first of a plain run on. Dear resets
+ * are kept out: the run ends before the next one, and where any step may bring one it is empty. */
 static int32_t stretch(const pp_fleet *fleet, int32_t env_id, int32_t count) {
   const uint8_t *first = fleet->phase + env_id, *ended;
   if (!pp_autoreset_is_dear(fleet)) return count;
@@ -128,8 +123,8 @@ void pp_stepper_judge(const pp_stepper *stepper, const pp_scratch *scratch, int6
   _Atomic int32_t *doubts = &stepper->fleet->doubts_runs;
   // not written without need: every thread reads it
   if (scratch->had_runs) {
-    if (nanoseconds > LONG) atomic_store_explicit(doubts, 1, memory_order_relaxed);
-  } else if (nanoseconds < (int64_t)DEAR * count &&
+    if (nanoseconds > PP_GRAIN_LONG) atomic_store_explicit(doubts, 1, memory_order_relaxed);
+  } else if (nanoseconds < (int64_t)PP_GRAIN_MOST * count &&
              atomic_load_explicit(doubts, memory_order_relaxed)) {
     atomic_store_explicit(doubts, 0, memory_order_relaxed);
   }
@@ -142,7 +137,6 @@ int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32
   int32_t at = 0, stepped = 0;
 
   scratch->had_runs = 0;
-
   while (at < count) {
     int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length, part;
     int is_run;

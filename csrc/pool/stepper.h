@@ -39,8 +39,8 @@ void pp_scratch_fini(pp_scratch *scratch);
 int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                        int64_t late, pp_scratch *scratch);
 
-/* A chunk of so many environments took so long. As nothing can cut a call of step_many, there is
- * none after one that took far too long, until environments are seen to be cheap one by one. */
+/* Learns from the time of a chunk whether step_many may be called. Nothing can interrupt a call, so
+ * after a long one environments are stepped one by one until they are seen to be cheap. */
 void pp_stepper_judge(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
                       int32_t count);
 

@@ -183,11 +183,10 @@ def settle_signals() -> None:
 def run(wire: Wire, load: Load, dumps: Dumps) -> int:
     """Does a worker's work; returns its exit code.
 
-    From the first moment on it ends with its creator, whatever it is doing. It begins when the
-    creator has it on its books: Ctrl-C may come between the start of a process and that, and
-    nobody would ever end one that was lost there. What it raises, be it in finding the target or
-    in reading the argument, reaches the creator as ("failed", the exception or None if it can't
-    travel, traceback as text).
+    From the first moment on it ends with its creator, whatever it is doing. It waits until the
+    creator holds a record of it: Ctrl-C may come before that, and nobody would ever end it. What it
+    raises reaches the creator as ("failed", exception, traceback as text), also when finding the
+    target or reading the argument fails; the exception is None if it can't travel.
     """
     pid = os.getpid()
     try:

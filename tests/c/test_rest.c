@@ -261,8 +261,8 @@ static int32_t end_all(client *c, const int64_t *ones, const int64_t *zeros) {
   return atomic_load(&calls_of_main);
 }
 
-/* In a run of step_many, too: as soon as it is known that resets are dear, from those that the
- * caller asked for or from one run that took all of them. */
+/* In a run of step_many, too, once resets are known to be dear. The engine learns that from resets
+ * that the caller asks for, or from one long run. */
 TEST(expensive_resets_among_runs_are_shared) {
   static int64_t zeros[64], ones[64];
   for (int32_t i = 0; i < 64; i++) ones[i] = 1;
