@@ -4,7 +4,7 @@
  * atari_games.py builds it as a library and calls it; each function that it calls is exported. */
 #include <stdlib.h>
 
-#include "envs/atari/console.h"
+#include "envs/atari/console/console.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

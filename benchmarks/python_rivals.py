@@ -43,7 +43,7 @@ def environments(task: Task) -> list[Callable[[], Any]]:
     "parallel_pool PoolVectorEnv",
     "ours",
     package="parallel_pool",
-    needs="parallel_pool.compat.gymnasium_process:ProcessVectorEnv",
+    needs="parallel_pool.compat.gymnasium.process_vector_env:ProcessVectorEnv",
     workers=two_workers,
 )
 def pool_vector_env(task: Task) -> Player:

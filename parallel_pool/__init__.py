@@ -29,7 +29,7 @@ from parallel_pool.registry import load
 if TYPE_CHECKING:
     from parallel_pool import python as python
     from parallel_pool import registration as registration
-    from parallel_pool.compat.envpool import (
+    from parallel_pool.compat.envpool.functions import (
         list_all_envs,
         make,
         make_dm,
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
         make_spec,
         register,
     )
-    from parallel_pool.compat.gymnasium import PoolVectorEnv
-    from parallel_pool.compat.make_vec import make_vec
-    from parallel_pool.compat.pettingzoo import PoolParallelEnv
-    from parallel_pool.compat.sb3 import PoolVecEnv as PoolVecEnv
+    from parallel_pool.compat.gymnasium.make_vec import make_vec
+    from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv
+    from parallel_pool.compat.pettingzoo.parallel_env import PoolParallelEnv
+    from parallel_pool.compat.sb3.vec_env import PoolVecEnv as PoolVecEnv
     from parallel_pool.pictures import mosaic
     from parallel_pool.python.protocol import DMEnvPool as DMEnvPool
     from parallel_pool.python.protocol import EnvPool as EnvPool
@@ -86,23 +86,23 @@ __all__ = [
 
 # Names whose modules are loaded at first use, which keeps importing this light.
 _LAZY = {
-    "PoolParallelEnv": "parallel_pool.compat.pettingzoo",
-    "PoolVecEnv": "parallel_pool.compat.sb3",
-    "PoolVectorEnv": "parallel_pool.compat.gymnasium",
+    "PoolParallelEnv": "parallel_pool.compat.pettingzoo.parallel_env",
+    "PoolVecEnv": "parallel_pool.compat.sb3.vec_env",
+    "PoolVectorEnv": "parallel_pool.compat.gymnasium.vector_env",
     "ProcessPool": "parallel_pool.workers.process_pool",
     "DMEnvPool": "parallel_pool.python.protocol",
     "EnvPool": "parallel_pool.python.protocol",
     "EnvSpec": "parallel_pool.python.protocol",
     "GymnasiumEnvPool": "parallel_pool.python.protocol",
-    "list_all_envs": "parallel_pool.compat.envpool",
-    "make": "parallel_pool.compat.envpool",
-    "make_dm": "parallel_pool.compat.envpool",
-    "make_gym": "parallel_pool.compat.envpool",
-    "make_gymnasium": "parallel_pool.compat.envpool",
-    "make_spec": "parallel_pool.compat.envpool",
-    "make_vec": "parallel_pool.compat.make_vec",
+    "list_all_envs": "parallel_pool.compat.envpool.functions",
+    "make": "parallel_pool.compat.envpool.functions",
+    "make_dm": "parallel_pool.compat.envpool.functions",
+    "make_gym": "parallel_pool.compat.envpool.functions",
+    "make_gymnasium": "parallel_pool.compat.envpool.functions",
+    "make_spec": "parallel_pool.compat.envpool.functions",
+    "make_vec": "parallel_pool.compat.gymnasium.make_vec",
     "mosaic": "parallel_pool.pictures",
-    "register": "parallel_pool.compat.envpool",
+    "register": "parallel_pool.compat.envpool.functions",
 }
 
 # EnvPool's own modules, which programs find on the package

@@ -218,7 +218,7 @@ class ActionReader:
         mixed = np.empty(size + count, np.uint8)
         mixed[:size].view(np.float64)[...] = array.reshape(-1)
         mixed[size:] = codes
-        return ffi.from_buffer(mixed), lib.PP_MIXED
+        return ffi.from_buffer(mixed), lib.PP_MIXED_DTYPES
 
     def _check_size(self, array: Array) -> None:
         """Refuses integers that a double can't hold; those of a discrete space are refused by C."""

@@ -425,7 +425,7 @@ class BasePool:
 
     def _taken(self) -> int:
         """What C returned for a batch that never came to the user, 0: there is none."""
-        return int(lib.pp_pool_taken(self._handle, self._ring.fresh))
+        return int(lib.pp_pool_last_result(self._handle, self._ring.fresh))
 
     def _lost_ids(self) -> list[int]:
         """The environments of such a batch."""

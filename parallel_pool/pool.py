@@ -313,7 +313,7 @@ class Pool(BasePool):
         """Draws the environments named (None: all): uint8 (count, height, width, 3), RGB.
 
         MuJoCo's are drawn in 480 x 480 by Gymnasium's camera; for others make a painter of one's
-        own: `parallel_pool.envs.mujoco_painter.Painter`.
+        own: `parallel_pool.envs.mujoco_renderer.Painter`.
 
         Raises:
             StateError: an environment is in flight, or draws no pictures; or it is MuJoCo's, and

@@ -1,6 +1,6 @@
 """EnvPool's module of this name: the functions that make pools."""
 
-from parallel_pool.compat.envpool import (
+from parallel_pool.compat.envpool.functions import (
     list_all_envs,
     make,
     make_dm,

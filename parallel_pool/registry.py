@@ -26,7 +26,7 @@ COMPLETERS = {
 
 # Families whose pictures are drawn in Python: the module with `Painter(pool, mode, **options)`, the
 # defaults of those `OPTIONS`, the `MODES`, and `render_fps(pool)`.
-PAINTERS = {"mujoco": "parallel_pool.envs.mujoco_painter"}
+PAINTERS = {"mujoco": "parallel_pool.envs.mujoco_renderer"}
 
 # ids that ale-py had before ALE/<Game>-v5, some of which it still has
 OLD_GAME = re.compile(

@@ -1,4 +1,4 @@
-"""Holds the arrows of docs/design.md: who may include, import and export what."""
+"""Holds the arrows of docs/internals/overview.md: who may include, import and export what."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
 import pytest
@@ -21,11 +21,11 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 # Where a heavy module may be imported, at the top of a file or inside a function.
 HEAVY = {
     "gymnasium": ("compat/", "envs/", "registry.py", "specs.py", "demo", "workers/"),
-    "torch": ("compat/sb3.py",),
+    "torch": ("compat/sb3/vec_env.py",),
     # its helpers are imported by workers, too, who would wait for torch
-    "stable_baselines3": ("compat/sb3.py",),
-    "pettingzoo": ("compat/pettingzoo.py", "envs/python"),
-    "dm_env": ("compat/dm_env.py", "envs/python"),
+    "stable_baselines3": ("compat/sb3/vec_env.py",),
+    "pettingzoo": ("compat/pettingzoo/parallel_env.py",),
+    "dm_env": ("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
     "mujoco": ("envs/mujoco",),
     "ale_py": ("envs/atari", "demo", "prove_atari/"),
     "cv2": ("demo",),
@@ -34,19 +34,14 @@ HEAVY = {
     "ray": (),
 }
 
-# The classes that users hold. Each belongs to one package's conventions and knows no other face;
-# the functions that make them (compat/envpool.py, ...) load the one that is asked for.
-FACES = (
-    "ale",
-    "gymnasium",
-    "gymnasium_process",
-    "envpool_gymnasium",
-    "dm_env",
-    "sb3",
-    "pettingzoo",
-)
-# but PettingZoo's conventions are Gymnasium's, with a dict of agents around each value
-STANDS_ON = {"pettingzoo": {"gymnasium_process"}}
+# The packages of compat, one for each API, and those that a package may use besides its own.
+APIS = {
+    "ale": set(),
+    "envpool": set(),
+    "gymnasium": set(),
+    "pettingzoo": {"gymnasium"},
+    "sb3": {"gymnasium"},
+}
 
 
 def name_of(path: Path) -> str:
@@ -67,19 +62,84 @@ def includes(path: Path) -> list[Path]:
     return found
 
 
+# Folders of csrc, and those that each of them stands on besides itself.
+ROOMS = {
+    "include": (),
+    "base": ("include/pp_env.h",),
+    "os": ("base", "include", "pool/error.h"),
+    "pool": ("os", "base", "include", "threads"),
+    "threads": ("pool", "os", "base", "include"),
+    "processes": ("pool", "os", "base", "include", "threads"),
+    "envs": ("base", "include/pp_env.h"),
+    "envs/atari/games": ("base", "include/pp_env.h"),
+    "envs/atari/console": ("envs/atari/games", "base", "include/pp_env.h"),
+    "envs/atari/picture": (
+        "envs/atari/console",
+        "envs/atari/games",
+        "envs/atari/isa.h",
+        "base",
+        "include/pp_env.h",
+    ),
+}
+
+
+def room_of(path: Path) -> str:
+    """The innermost folder of csrc that has a rule, a family of environments included."""
+    folders = [folder.as_posix() for folder in path.relative_to(CSRC).parents]
+    known = [folder for folder in folders if folder in ROOMS]
+    assert known, f"{name_of(path)} is in no room of docs/internals/overview.md"
+    return known[0]
+
+
 def may_include(path: Path) -> tuple[Path, ...]:
     """Files and folders that a C file may take its includes from."""
-    room = path.relative_to(CSRC).parts[0]
-    if room == "include":
-        return (CSRC / "include",)
-    if room == "base":
-        return (CSRC / "base", CSRC / "include" / "pp_env.h")
-    if room == "pool":
-        return (CSRC / "pool", CSRC / "base", CSRC / "include")
-    assert room == "envs", f"{name_of(path)} is in no room of docs/design.md"
-    family, *deeper = path.relative_to(CSRC / "envs").parts
-    own = [CSRC / "envs" / family] if deeper else []
-    return (*own, CSRC / "base", CSRC / "include" / "pp_env.h")
+    room = room_of(path)
+    own = [CSRC / room]
+    if room == "envs":
+        family = path.relative_to(CSRC / "envs").parts[0]
+        own = [CSRC / "envs" / family] if (CSRC / "envs" / family).is_dir() else []
+    if path == CSRC / "pool" / "create.c":
+        # the one place that knows both kinds of lanes
+        own += [CSRC / "threads" / "threads.h", CSRC / "processes" / "processes.h"]
+    return (*own, *(CSRC / place for place in ROOMS[room]))
+
+
+def circles(arrows: Mapping[Path, Iterable[Path]]) -> list[list[str]]:
+    """Groups of files each of which leads to every other one of its group."""
+    reached = {start: reach(start, arrows) for start in arrows}
+    groups = {
+        frozenset(other for other in reached[start] if start in reached.get(other, ()))
+        for start in arrows
+        if start in reached[start]
+    }
+    return sorted(sorted(name_of(path) for path in group) for group in groups)
+
+
+def reach(start: Path, arrows: Mapping[Path, Iterable[Path]]) -> set[Path]:
+    """Files that a file leads to, over any number of arrows; itself only over a circle."""
+    found: set[Path] = set()
+    waiting = [*arrows[start]]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += arrows.get(path, ())
+    return found
+
+
+def test_no_circle_of_includes() -> None:
+    assert circles({path: includes(path) for path in C_FILES}) == []
+
+
+def test_rules_speak_of_places_that_exist() -> None:
+    for room, places in ROOMS.items():
+        for place in (room, *places):
+            assert (CSRC / place).exists(), f"{place} is not there"
+    for homes in HEAVY.values():
+        for home in homes:
+            assert list(PACKAGE.glob(f"{home}*")), f"{home} is not there"
+    for package in APIS:
+        assert (PACKAGE / "compat" / package / "__init__.py").exists()
 
 
 @pytest.mark.parametrize("path", C_FILES, ids=name_of)
@@ -98,7 +158,7 @@ def test_c_file_opens_with_its_purpose(path: Path) -> None:
 @pytest.mark.parametrize("path", C_FILES, ids=name_of)
 def test_c_file_neither_prints_nor_ends_the_process(path: Path) -> None:
     code = without_comments(path.read_text())
-    if name_of(path) == "csrc/pool/os_process.c":
+    if name_of(path) == "csrc/os/process.c":
         # a worker ends with its creator: the one place for it, called by workers alone
         assert code.count("_exit(") == 1
         code = code.replace("_exit(", "")
@@ -205,22 +265,48 @@ def test_turns_know_no_kind_of_pool() -> None:
     assert {name.split(".")[1] for name in names} == known
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_no_face_loads_another(face: str) -> None:
-    """Neither by itself at any time, nor through the helpers that are loaded with it."""
-    loaded: set[str] = set()
-    waiting = [face]
-    while waiting:
-        module = waiting.pop()
-        path = PACKAGE / "compat" / f"{module}.py"
-        if module in loaded or not path.exists():
-            continue
-        loaded.add(module)
-        names = imports(path, in_functions=module == face)
-        prefix = "parallel_pool.compat."
-        waiting += [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
-    assert loaded & set(FACES) == {face} | STANDS_ON.get(face, set())
-    assert len(loaded) > 1
+def loads(path: Path, *, in_functions: bool = True) -> set[Path]:
+    """Files of the package that a file imports; not the packages that those lie in."""
+    found = set()
+    for name in imports(path, in_functions=in_functions):
+        place = ROOT.joinpath(*name.split("."))
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if file.exists():
+                found.add(file)
+    # `from package import module` names the package, too, which is loaded anyhow
+    return {file for file in found if not is_package_of_another(file, found)}
+
+
+def is_package_of_another(file: Path, others: Set[Path]) -> bool:
+    return file.name == "__init__.py" and any(
+        other != file and other.is_relative_to(file.parent) for other in others
+    )
+
+
+def test_no_circle_of_imports() -> None:
+    """Not even through imports inside functions."""
+    files = PYTHON_FILES
+    assert circles({path: loads(path) - {path} for path in files}) == []
+
+
+@pytest.mark.parametrize("package", APIS)
+def test_api_packages_load_no_other(package: str) -> None:
+    """Neither by themselves at any time, nor through the helpers that are loaded with them."""
+    compat = PACKAGE / "compat"
+    files = sorted((compat / package).glob("*.py"))
+    found = set().union(*(loads(path) for path in files))
+    for path in list(found):
+        if path.parent == compat:
+            found |= reach(path, {each: loads(each, in_functions=False) for each in PYTHON_FILES})
+    used = {path.parent.name for path in found if path.parent.parent == compat}
+    assert used - {package} <= APIS[package]
+
+
+@pytest.mark.parametrize("package", APIS)
+def test_api_packages_import_nothing_when_loaded(package: str) -> None:
+    """A worker process that loads one helper must not load what the API needs, torch for one."""
+    path = PACKAGE / "compat" / package / "__init__.py"
+    assert loads(path, in_functions=False) == {PACKAGE / "_lazy.py"}
 
 
 @pytest.mark.parametrize("path", PYTHON_FILES, ids=name_of)

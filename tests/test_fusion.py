@@ -30,9 +30,9 @@ from gymnasium.wrappers import (
 
 import parallel_pool
 from parallel_pool import registry
-from parallel_pool.compat import backends, env_specs, fusion
-from parallel_pool.compat.fusion import Chain, Limit, Refusal, Statistics, recognise
-from parallel_pool.compat.gymnasium import PoolVectorEnv
+from parallel_pool.compat import env_specs
+from parallel_pool.compat.gymnasium import PoolVectorEnv, backends, fusion
+from parallel_pool.compat.gymnasium.fusion import Chain, Limit, Refusal, Statistics, recognise
 from parallel_pool.errors import EnvError
 from tests.same import assert_same
 

@@ -21,6 +21,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import parallel_pool
 from parallel_pool.compat import gymnasium_hook as hook
+from parallel_pool.compat import gymnasium_ids
 from parallel_pool.compat.gymnasium import NotResetError, PoolVectorEnv
 from parallel_pool.errors import ClosedError, EnvError, MissingDependencyError, StateError
 from parallel_pool.pool import Pool
@@ -799,9 +800,9 @@ def test_every_native_id_is_registered() -> None:
     for native_id, definition in parallel_pool.registry.builtin().items():
         # what one face alone makes is no id of anybody's
         if native_id.startswith("_"):
-            assert hook.registered_id(native_id) not in gymnasium.registry
+            assert gymnasium_ids.registered_id(native_id) not in gymnasium.registry
             continue
-        spec = gymnasium.spec(hook.registered_id(native_id))
+        spec = gymnasium.spec(gymnasium_ids.registered_id(native_id))
         assert spec.max_episode_steps == definition.max_episode_steps
         assert spec.reward_threshold == definition.reward_threshold
         assert spec.entry_point is None

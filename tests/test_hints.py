@@ -16,8 +16,8 @@ from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 
 import parallel_pool
 from parallel_pool import registry
-from parallel_pool.compat import backends, notices
-from parallel_pool.compat.gymnasium import PoolVectorEnv
+from parallel_pool.compat import notices
+from parallel_pool.compat.gymnasium import PoolVectorEnv, backends
 
 # ------------------------------------------------------------------------------- unknown ids --
 

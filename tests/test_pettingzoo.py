@@ -19,7 +19,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.test import parallel_api_test
 
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
-from parallel_pool.compat.pettingzoo_env import JointEnv
+from parallel_pool.compat.pettingzoo.joint_env import JointEnv
 from parallel_pool.errors import StateError, WorkerError
 from tests.parallel_loop import Loop, sample
 from tests.same import assert_same

@@ -27,7 +27,7 @@ from gymnasium.error import (
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as vector_wrappers
 
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import EnvError, PoolError, PoolTimeoutError, StateError, WorkerError
 from tests.patience import has_ended, wait_for
 from tests.same import assert_same

@@ -22,8 +22,8 @@ from parallel_pool import prove_atari
 from parallel_pool.envs import atari, atari_proofs
 from parallel_pool.envs.atari_proofs import Proof
 from parallel_pool.prove_atari import game, match
-from parallel_pool.prove_atari.crew import Crew
 from parallel_pool.prove_atari.match import Outcome
+from parallel_pool.prove_atari.processes import Processes
 from parallel_pool.prove_atari.schedule import LONGEST, STYLES, Session, Style, parts, schedule
 from parallel_pool.prove_atari.sides import Frame
 from tests.programs import Done, Program
@@ -470,14 +470,14 @@ def test_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_crew_does_everything(jobs: int) -> None:
-    with Crew(jobs) as crew:
-        assert sorted(crew.do(abs, [-3, 1, -2])) == [1, 2, 3]
-        assert list(crew.do(abs, [])) == []
+    with Processes(jobs) as processes:
+        assert sorted(processes.do(abs, [-3, 1, -2])) == [1, 2, 3]
+        assert list(processes.do(abs, [])) == []
 
 
 def test_a_dead_process_is_told() -> None:
-    with Crew(2) as crew, pytest.raises(BrokenProcessPool):
-        list(crew.do(os._exit, [3]))
+    with Processes(2) as processes, pytest.raises(BrokenProcessPool):
+        list(processes.do(os._exit, [3]))
 
 
 def test_a_proof_whose_process_dies_names_what_it_missed(
@@ -497,10 +497,10 @@ def test_a_proof_whose_process_dies_names_what_it_missed(
     assert "before these were played: freeway, pong." in said.err
 
 
-# a crew whose creator is killed while both of its processes are at work
+# a processes whose creator is killed while both of its processes are at work
 ORPHANS = """
 import os, pathlib, signal, time
-from parallel_pool.prove_atari.crew import Crew
+from parallel_pool.prove_atari.processes import Processes
 
 def work(number):
     folder = pathlib.Path(os.environ["MEETING"])
@@ -512,14 +512,14 @@ def work(number):
     time.sleep(1e5)
 
 if __name__ == "__main__":
-    with Crew(2) as crew:
-        list(crew.do(work, [1, 2]))
+    with Processes(2) as processes:
+        list(processes.do(work, [1, 2]))
 """
 
 # an exception, as Ctrl-C is one, while all processes are busy
 MIDST = """
 import os, pathlib, time
-from parallel_pool.prove_atari.crew import Crew
+from parallel_pool.prove_atari.processes import Processes
 
 def work(path):
     if path is None:
@@ -531,8 +531,8 @@ if __name__ == "__main__":
     folder = pathlib.Path(os.environ["MEETING"])
     paths = [folder / "0", folder / "1"]
     try:
-        with Crew(2) as crew:
-            tasks = crew.do(work, [None, *paths])
+        with Processes(2) as processes:
+            tasks = processes.do(work, [None, *paths])
             next(tasks)
             while not all(path.exists() for path in paths):
                 time.sleep(0.01)

@@ -21,9 +21,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from parallel_pool._native import ffi
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.compat.process_rows import RowReader
-from parallel_pool.workers import columns, process_pool
+from parallel_pool.workers import info_columns, process_pool
 from parallel_pool.workers.messages import INFO, INFOS, Reply
 from parallel_pool.workers.process_pool import ProcessPool
 
@@ -145,7 +145,7 @@ def told_by(infos: list[dict[Any, Any]], lanes: int) -> dict[int, Reply]:
     cuts = [len(infos) * lane // lanes for lane in range(lanes + 1)]
     told: dict[int, Reply] = {}
     for a, b in itertools.pairwise(cuts):
-        shared, rest = columns.gather([(i, infos[i]) for i in range(a, b) if infos[i]])
+        shared, rest = info_columns.gather([(i, infos[i]) for i in range(a, b) if infos[i]])
         told.update((some.env_ids[0], {INFOS: some}) for some in shared)
         told.update((i, {INFO: info}) for i, info in rest)
     return cast(dict[int, Reply], pickle.loads(pickle.dumps(dict(sorted(told.items())), 5)))
@@ -193,7 +193,7 @@ def test_infos_are_put_together_as_by_sync_vector_env(
 @given(infos_of_all())
 @example([{"b": 1.0, "a": "", "c": 2.0}] * 2)
 def test_infos_of_each_environment_are_as_it_told_them(infos: list[dict[Any, Any]]) -> None:
-    shared, rest = columns.gather(list(enumerate(infos)))
+    shared, rest = info_columns.gather(list(enumerate(infos)))
     shared = pickle.loads(pickle.dumps(shared, 5))
     found = dict(rest)
     for some in shared:
@@ -233,7 +233,7 @@ NO_COLUMNS: list[Any] = [
 @pytest.mark.parametrize("value", COLUMNS, ids=repr)
 def test_what_travels_by_column(value: Any) -> None:
     info = {"first": 1, "value": value, "last": "text", "very last": 2}
-    (some,), rest = columns.gather([(3, info), (4, info), (7, info)])
+    (some,), rest = info_columns.gather([(3, info), (4, info), (7, info)])
     assert rest == []
     assert some.env_ids == [3, 4, 7]
     assert [key for key, _, _ in some.columns()] == ["first", "value", "last", "very last"]
@@ -243,17 +243,17 @@ def test_what_travels_by_column(value: Any) -> None:
 @pytest.mark.parametrize("value", NO_COLUMNS, ids=repr)
 def test_what_does_not(value: Any) -> None:
     told = [(i, {"value": value}) for i in range(3)]
-    assert columns.gather(told) == ([], told)
+    assert info_columns.gather(told) == ([], told)
 
 
 @pytest.mark.parametrize("info", [None, 3, ["a"], UserDict(a=1), {1: 1}, {"_a": 1}], ids=repr)
 def test_other_infos_do_not_either(info: Any) -> None:
     told = [(0, info), (1, info)]
-    assert columns.gather(told) == ([], told)
+    assert info_columns.gather(told) == ([], told)
 
 
 def test_arrays_of_each_environment_are_its_own() -> None:
-    (some,), _ = columns.gather([(i, {"a": np.zeros(2)}) for i in range(2)])
+    (some,), _ = info_columns.gather([(i, {"a": np.zeros(2)}) for i in range(2)])
     (_, one), (_, other) = some.dicts()
     one["a"][:] = 1
     assert not other["a"].any() and one["a"].base is None
@@ -262,7 +262,7 @@ def test_arrays_of_each_environment_are_its_own() -> None:
 @pytest.mark.parametrize("value", COLUMNS, ids=repr)
 def test_environments_that_died_are_left_out(value: Any) -> None:
     infos = {i: {"number": i, "value": value} for i in range(5)}
-    (some,), _ = columns.gather(list(infos.items()))
+    (some,), _ = info_columns.gather(list(infos.items()))
     assert some.without({7, 8}) is some
     left = some.without({1, 4, 9})
     assert bits(dict(left.dicts())) == bits({i: infos[i] for i in (0, 2, 3)})
@@ -377,7 +377,7 @@ def test_who_died_tells_nothing_but_that() -> None:
 
 
 def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    (some,), _ = columns.gather([(i, {"x": 0.5 * i}) for i in range(3)])
+    (some,), _ = info_columns.gather([(i, {"x": 0.5 * i}) for i in range(3)])
     restarted = {INFO: {"worker_restarted": True}}
     replied = ffi.new("int32_t[]", [0, 2])
 

@@ -28,10 +28,10 @@ from typing import Any
 
 import pytest
 
-from parallel_pool.workers import child, launch, watch, wire, zygote
+from parallel_pool.workers import bootstrap, connection, forkserver, launch, watch
+from parallel_pool.workers.connection import HEADER, Connection, wait
 from parallel_pool.workers.launch import METHODS, Worker
 from parallel_pool.workers.watch import Watcher
-from parallel_pool.workers.wire import HEADER, Wire, wait
 from tests import workers_targets
 from tests.patience import PATIENCE, has_ended, wait_for
 
@@ -65,7 +65,7 @@ def children(state: str = "") -> set[int]:
 
 
 def kinds() -> Counter[str]:
-    """How many of a kind are open: sockets of zygotes come and go."""
+    """How many of a kind are open: sockets of forkservers come and go."""
     return Counter(re.sub(r":\[\d+\]", "", place) for place in descriptors().values())
 
 
@@ -97,12 +97,12 @@ def descriptors() -> dict[str, str]:
 def start() -> Iterator[Start]:
     """`launch.start` of a function among the targets; workers end with the test, and leave nothing.
 
-    Zygotes outlive a test, so they do not count.
+    Forkservers outlive a test, so they do not count.
     """
-    zygote.current()
+    forkserver.current()
     # what other tests have left to the garbage collector must not go meanwhile
     gc.collect()
-    before = kinds(), children() - zygote._unreaped
+    before = kinds(), children() - forkserver._unreaped
     started = []
 
     def begin(method: str | None, function: str, *arguments: Any) -> list[Worker]:
@@ -113,8 +113,8 @@ def start() -> Iterator[Start]:
     yield begin
     while started:
         started.pop().close()
-    zygote.current()
-    assert (kinds(), children() - zygote._unreaped) == before
+    forkserver.current()
+    assert (kinds(), children() - forkserver._unreaped) == before
 
 
 # ---------------------------------------------------------------------------------- beginning --
@@ -123,7 +123,7 @@ def start() -> Iterator[Start]:
 @methods
 def test_a_worker_hears_and_answers(start: Start, method: str) -> None:
     workers = start(method, "echo", {"of": "first"}, "of second")
-    heard = [worker.wire.recv(PATIENCE)[0] for worker in workers]
+    heard = [worker.connection.recv(PATIENCE)[0] for worker in workers]
     assert heard == [
         ("hello", workers[0].pid, {"of": "first"}),
         ("hello", workers[1].pid, "of second"),
@@ -131,11 +131,11 @@ def test_a_worker_hears_and_answers(start: Start, method: str) -> None:
     assert len({os.getpid(), *(worker.pid for worker in workers)}) == 3
     assert [worker.name for worker in workers] == ["test-0", "test-1"]
     with open(os.devnull) as file:
-        workers[1].wire.send(bytes(5_000_000), [file.fileno(), file.fileno()], PATIENCE)
-    assert workers[1].wire.recv(PATIENCE)[0] == (bytes(5_000_000), [os.devnull] * 2)
+        workers[1].connection.send(bytes(5_000_000), [file.fileno(), file.fileno()], PATIENCE)
+    assert workers[1].connection.recv(PATIENCE)[0] == (bytes(5_000_000), [os.devnull] * 2)
     for worker in workers:
         assert worker.exitcode is None
-        worker.wire.close()
+        worker.connection.close()
     for worker in workers:
         assert worker.join(PATIENCE) and worker.exitcode == 0
 
@@ -144,7 +144,7 @@ def test_a_worker_hears_and_answers(start: Start, method: str) -> None:
 @pytest.mark.parametrize(("method", "many"), [("forkserver", 32), ("spawn", 6), ("fork", 32)])
 def test_many_at_once(start: Start, method: str, many: int) -> None:
     workers = start(method, "echo", *range(many))
-    assert [worker.wire.recv(PATIENCE)[0] for worker in workers] == [
+    assert [worker.connection.recv(PATIENCE)[0] for worker in workers] == [
         ("hello", worker.pid, index) for index, worker in enumerate(workers)
     ]
 
@@ -166,20 +166,20 @@ def test_many_at_once(start: Start, method: str, many: int) -> None:
 )
 def test_exit_code(start: Start, method: str, how: str, code: int) -> None:
     (worker,) = start(method, "end", how)
-    assert worker.wire.recv(PATIENCE)[0] == "here"
+    assert worker.connection.recv(PATIENCE)[0] == "here"
     assert not worker.join(0) and worker.exitcode is None
-    worker.wire.send("go")
+    worker.connection.send("go")
     assert worker.join(PATIENCE)
     assert worker.exitcode == code
     with pytest.raises(EOFError):
-        worker.wire.recv(PATIENCE)
+        worker.connection.recv(PATIENCE)
 
 
 @methods
 def test_kill(start: Start, method: str) -> None:
     killed, ended = start(method, "end", "sleep", "sleep")
     for worker in (killed, ended):
-        assert worker.wire.recv(PATIENCE)[0] == "here"
+        assert worker.connection.recv(PATIENCE)[0] == "here"
     killed.kill()
     ended.kill(signal.SIGTERM)
     assert killed.join(PATIENCE) and ended.join(PATIENCE)
@@ -194,10 +194,10 @@ def test_kill(start: Start, method: str) -> None:
 @methods
 def test_ctrl_c_is_ignored(start: Start, method: str) -> None:
     (worker,) = start(method, "echo", None)
-    worker.wire.recv(PATIENCE)
+    worker.connection.recv(PATIENCE)
     worker.kill(signal.SIGINT)
-    worker.wire.send("still there")
-    assert worker.wire.recv(PATIENCE)[0][0] == "still there"
+    worker.connection.send("still there")
+    assert worker.connection.recv(PATIENCE)[0][0] == "still there"
 
 
 # ------------------------------------------------------------------------------------ failing --
@@ -206,7 +206,7 @@ def test_ctrl_c_is_ignored(start: Start, method: str) -> None:
 @methods
 def test_what_the_target_raises_arrives(start: Start, method: str) -> None:
     (worker,) = start(method, "fail", "own")
-    told, error, traceback = worker.wire.recv(PATIENCE)[0]
+    told, error, traceback = worker.connection.recv(PATIENCE)[0]
     assert told == "failed"
     assert type(error) is workers_targets.OwnError and error.args == ("of my own", 7)
     assert 'raise OwnError("of my own", 7)' in traceback
@@ -217,7 +217,7 @@ def test_what_the_target_raises_arrives(start: Start, method: str) -> None:
 @pytest.mark.parametrize("how", ["unpicklable", "untold"])
 def test_what_cannot_travel_leaves_its_traceback(start: Start, method: str, how: str) -> None:
     (worker,) = start(method, "fail", how)
-    told, error, traceback = worker.wire.recv(PATIENCE)[0]
+    told, error, traceback = worker.connection.recv(PATIENCE)[0]
     assert (told, error) == ("failed", None)
     assert ("OwnError" if how == "unpicklable" else "Untold") in traceback
     assert worker.join(PATIENCE) and worker.exitcode == 1
@@ -234,7 +234,7 @@ def test_what_cannot_travel_leaves_its_traceback(start: Start, method: str, how:
 def test_target_that_cannot_be_imported(method: str, target: str, kind: type) -> None:
     (worker,) = launch.start(method, target, [None], name="test")
     try:
-        told, error, traceback = worker.wire.recv(PATIENCE)[0]
+        told, error, traceback = worker.connection.recv(PATIENCE)[0]
         assert told == "failed" and type(error) is kind
         assert "no_such" in str(error) and kind.__name__ in traceback
         assert worker.join(PATIENCE) and worker.exitcode == 1
@@ -245,7 +245,7 @@ def test_target_that_cannot_be_imported(method: str, target: str, kind: type) ->
 @pickling_methods
 def test_argument_that_cannot_be_read(start: Start, method: str) -> None:
     (worker,) = start(method, "echo", workers_targets.Poison())
-    told, error, _ = worker.wire.recv(PATIENCE)[0]
+    told, error, _ = worker.connection.recv(PATIENCE)[0]
     assert told == "failed" and type(error) is RuntimeError
     assert str(error) == "this argument cannot be read"
     assert worker.join(PATIENCE) and worker.exitcode == 1
@@ -258,7 +258,7 @@ def test_argument_that_cannot_be_pickled_starts_nothing(start: Start, method: st
     assert "worker 1 of 2" in caught.value.__notes__[0]
     # nothing is pickled under fork
     (worker,) = start("fork", "evaluate", "'alive'")
-    assert worker.wire.recv(PATIENCE)[0] == "alive"
+    assert worker.connection.recv(PATIENCE)[0] == "alive"
 
 
 def test_no_such_method() -> None:
@@ -284,9 +284,9 @@ def test_too_few_descriptors(start: Start, method: str) -> None:
 
 # where a process begins
 STARTERS: dict[str, tuple[Any, str]] = {
-    "forkserver": (zygote.Zygote, "fork"),
-    "spawn": (child, "run_python"),
-    "fork": (child, "fork"),
+    "forkserver": (forkserver.Forkserver, "fork"),
+    "spawn": (bootstrap, "run_python"),
+    "fork": (bootstrap, "fork"),
 }
 
 
@@ -309,14 +309,14 @@ def test_too_many_processes(start: Start, method: str, monkeypatch: pytest.Monke
 @methods
 def test_ctrl_c_while_starting(start: Start, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = itertools.count()
-    pair = Wire.pair
+    pair = Connection.pair
 
     def interrupted() -> Any:
         if next(calls) == 3:
             raise KeyboardInterrupt
         return pair()
 
-    monkeypatch.setattr(Wire, "pair", interrupted)
+    monkeypatch.setattr(Connection, "pair", interrupted)
     with pytest.raises(KeyboardInterrupt):
         start(method, "echo", *range(5))
 
@@ -356,7 +356,7 @@ def test_a_process_that_ctrl_c_lost_ends(
 def test_a_worker_lives_where_its_creator_does(
     start: Start, method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    start(method, "echo", "so that the zygote has seen the world as it was")
+    start(method, "echo", "so that the forkserver has seen the world as it was")
     monkeypatch.setenv("PARALLEL_POOL_TEST", "süß \udcff")
     monkeypatch.delenv("PATH")
     monkeypatch.chdir(tmp_path)
@@ -366,7 +366,7 @@ def test_a_worker_lives_where_its_creator_does(
     os.sched_setaffinity(0, {min(cores)})
     try:
         (worker,) = start(method, "evaluate", "surroundings()")
-        told = worker.wire.recv(PATIENCE)[0]
+        told = worker.connection.recv(PATIENCE)[0]
     finally:
         os.sched_setaffinity(0, cores)
     assert told["argv"] == ["program", "--option"]
@@ -382,16 +382,17 @@ def test_a_worker_lives_where_its_creator_does(
 
 @methods
 def test_a_worker_inherits_nothing_else(start: Start, method: str) -> None:
-    start(method, "echo", "whose wire the next one must not have")
+    start(method, "echo", "whose connection the next one must not have")
     (worker,) = start(method, "evaluate", "surroundings()")
-    told = worker.wire.recv(PATIENCE)[0]
+    told = worker.connection.recv(PATIENCE)[0]
     assert told["stdin"] == ""
     # a fork has what was open here before, too
     before = [place.partition(":")[0] for place in descriptors().values()]
     own = {kind: told["open"].count(kind) for kind in ("socket", "anon_inode", "/memfd")}
     # an anon_inode is the creator's pidfd
     if method == "fork":
-        # less the zygote's wire and its wire and pidfd, and those of the worker before
+        # less the forkserver's connection and its connection and pidfd, and those of the worker
+        # before
         own = {kind: own[kind] - before.count(kind) for kind in own}
         assert own == {"socket": 1 - 3, "anon_inode": 1 - 2, "/memfd": 0}
     else:
@@ -414,35 +415,35 @@ def test_a_worker_writes_where_its_creator_does(
 def test_start_from_another_thread(start: Start, method: str) -> None:
     with ThreadPoolExecutor(1) as executor:
         (worker,) = executor.submit(start, method, "echo", "thread").result(PATIENCE)
-    assert worker.wire.recv(PATIENCE)[0] == ("hello", worker.pid, "thread")
+    assert worker.connection.recv(PATIENCE)[0] == ("hello", worker.pid, "thread")
 
 
-def test_workers_of_a_zygote_draw_different_numbers(start: Start) -> None:
+def test_workers_of_a_forkserver_draw_different_numbers(start: Start) -> None:
     source = "__import__('numpy').random.random(), __import__('random').random()"
     workers = start("forkserver", "evaluate", *[source] * 4)
-    drawn = [number for worker in workers for number in worker.wire.recv(PATIENCE)[0]]
+    drawn = [number for worker in workers for number in worker.connection.recv(PATIENCE)[0]]
     assert len(set(drawn)) == 8
 
 
 def test_start_from_a_fork(start: Start) -> None:
-    """A forked child has a zygote of its own, and does not keep its parent's workers alive."""
+    """A forked child has a forkserver of its own, and does not keep its parent's workers alive."""
     workers = start("forkserver", "echo", 1, 2)
     watcher = Watcher()
     watcher.watch(workers[0], lambda worker: None)
-    pid, read, write = zygote.current().pid, *os.pipe()
+    pid, read, write = forkserver.current().pid, *os.pipe()
     forked = os.fork()
     if not forked:
         report = b"nothing"
         try:
-            assert all(worker.pidfd == worker.wire.fileno() == -1 for worker in workers)
+            assert all(worker.pidfd == worker.connection.fileno() == -1 for worker in workers)
             workers[0].close()
             assert "eventpoll" not in str(descriptors())
-            assert zygote.current().pid != pid
+            assert forkserver.current().pid != pid
             (own,) = launch.start(None, f"{TARGETS}:echo", ["own"], name="own")
             ended = threading.Event()
             watcher.watch(own, lambda worker: ended.set())
-            assert own.wire.recv(PATIENCE)[0][2] == "own"
-            own.wire.close()
+            assert own.connection.recv(PATIENCE)[0][2] == "own"
+            own.connection.close()
             assert ended.wait(PATIENCE) and own.exitcode == 0
             own.close()
             report = b"fine"
@@ -455,42 +456,42 @@ def test_start_from_a_fork(start: Start) -> None:
     with os.fdopen(read, "rb") as file:
         assert file.read().decode() == "fine"
     os.waitpid(forked, 0)
-    assert [worker.wire.recv(PATIENCE)[0][2] for worker in workers] == [1, 2]
+    assert [worker.connection.recv(PATIENCE)[0][2] for worker in workers] == [1, 2]
     watcher.close()
 
 
-# ------------------------------------------------------------------------------------- zygote --
+# ----------------------------------------------------------------------------------- forkserver --
 
 
-def test_a_dead_zygote_is_replaced(start: Start) -> None:
-    former = zygote.current()
+def test_a_dead_forkserver_is_replaced(start: Start) -> None:
+    former = forkserver.current()
     (worker,) = start("forkserver", "echo", 1)
     os.kill(former.pid, signal.SIGKILL)
-    assert worker.wire.recv(PATIENCE)[0][2] == 1
+    assert worker.connection.recv(PATIENCE)[0][2] == 1
     os.waitid(os.P_PID, former.pid, os.WEXITED | os.WNOWAIT)
     # its children live, only how they end is not known any more
-    worker.wire.send("alive")
-    assert worker.wire.recv(PATIENCE)[0][0] == "alive"
+    worker.connection.send("alive")
+    assert worker.connection.recv(PATIENCE)[0][0] == "alive"
     worker.kill()
     assert worker.join(PATIENCE) and worker.exitcode == 255
     (other,) = start("forkserver", "echo", 2)
-    assert other.wire.recv(PATIENCE)[0][2] == 2
-    assert zygote.current().pid != former.pid
+    assert other.connection.recv(PATIENCE)[0][2] == 2
+    assert forkserver.current().pid != former.pid
 
 
 def test_libraries_are_loaded_under_the_variables_of_the_day(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    former = zygote.current()
+    former = forkserver.current()
     (worker,) = start("forkserver", "echo", 1)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     (other,) = start("forkserver", "echo", 2)
-    assert zygote.current() is not former
+    assert forkserver.current() is not former
     monkeypatch.undo()
     # the former one lives for its child's sake
     for one in (worker, other):
-        one.wire.recv(PATIENCE)
-        one.wire.close()
+        one.connection.recv(PATIENCE)
+        one.connection.close()
         assert one.join(PATIENCE) and one.exitcode == 0
 
 
@@ -504,10 +505,10 @@ def test_without_pidfds(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         watcher = Watcher()
         for worker in workers:
             watcher.watch(worker, ended)
-            assert worker.wire.recv(PATIENCE)[0] == "here"
+            assert worker.connection.recv(PATIENCE)[0] == "here"
             # a message is no end
             assert not worker.join(0) and worker.exitcode is None
-            worker.wire.send("go")
+            worker.connection.send("go")
         workers[1].kill(signal.SIGTERM)
         codes = [-signal.SIGKILL, -signal.SIGTERM, 0]
         for worker, code in zip(workers, codes, strict=True):
@@ -529,7 +530,7 @@ def test_watcher_tells_of_each_end_once(start: Start, method: str) -> None:
     for worker in workers:
         watcher.watch(worker, ended)
     for worker, code in zip(workers, (0, 3, -signal.SIGKILL, -signal.SIGSEGV), strict=True):
-        worker.wire.send("go")
+        worker.connection.send("go")
         ended.wait_for(worker, code)
     # one that has ended before
     watcher.watch(workers[0], ended)
@@ -663,8 +664,8 @@ workers = launch.start(method, "tests.workers_targets:call", tasks, name="w")
 watcher = Watcher()
 for worker in workers:
     watcher.watch(worker, lambda worker: None)
-doubled = workers[0].wire.recv(60)[0]
-failed = workers[1].wire.recv(60)[0]
+doubled = workers[0].connection.recv(60)[0]
+failed = workers[1].connection.recv(60)[0]
 print(type(doubled) is Point, doubled.x, type(failed[1]) is OwnError, failed[1])
 """
 
@@ -703,8 +704,8 @@ from parallel_pool.workers import launch
 atexit.register(print, "handler")
 print("once", end=" ")
 (worker,) = launch.start(sys.argv[1], "tests.workers_targets:echo", [1], name="w")
-worker.wire.recv(60)
-worker.wire.close()
+worker.connection.recv(60)
+worker.connection.close()
 worker.join(60)
 print(worker.exitcode)
 worker.close()
@@ -716,11 +717,11 @@ worker.close()
 def test_all_end_with_a_killed_creator(method: str) -> None:
     script = """
 import os, sys, time
-from parallel_pool.workers import launch, zygote
+from parallel_pool.workers import forkserver, launch
 workers = launch.start(sys.argv[1], "tests.workers_targets:echo", range(3), name="w")
 for worker in workers:
-    worker.wire.recv(60)
-print(zygote.current().pid, *(worker.pid for worker in workers), flush=True)
+    worker.connection.recv(60)
+print(forkserver.current().pid, *(worker.pid for worker in workers), flush=True)
 time.sleep(600)
 """
     creator = subprocess.Popen(
@@ -744,18 +745,18 @@ time.sleep(600)
     creator.stdout.close()
 
 
-# ---------------------------------------------------------------------------------------- wire --
+# ----------------------------------------------------------------------------------- connection --
 
 
 @pytest.fixture
-def wires() -> Iterator[tuple[Wire, Wire]]:
-    ends = Wire.pair()
-    with Wire(ends[0]) as here, Wire(ends[1]) as there:
+def connections() -> Iterator[tuple[Connection, Connection]]:
+    ends = Connection.pair()
+    with Connection(ends[0]) as here, Connection(ends[1]) as there:
         yield here, there
 
 
-def test_wire_ends(wires: tuple[Wire, Wire]) -> None:
-    here, there = wires
+def test_wire_ends(connections: tuple[Connection, Connection]) -> None:
+    here, there = connections
     here.send("last")
     here.close()
     assert here.fileno() == -1
@@ -769,8 +770,8 @@ def test_wire_ends(wires: tuple[Wire, Wire]) -> None:
         here.recv(PATIENCE)
 
 
-def test_wire_is_late(wires: tuple[Wire, Wire]) -> None:
-    here, there = wires
+def test_wire_is_late(connections: tuple[Connection, Connection]) -> None:
+    here, there = connections
     with pytest.raises(TimeoutError):
         there.recv(0)
     # half a message is kept
@@ -791,8 +792,8 @@ def test_wire_is_late(wires: tuple[Wire, Wire]) -> None:
         here.send("more")
 
 
-def test_wire_carries_descriptors(wires: tuple[Wire, Wire]) -> None:
-    here, there = wires
+def test_wire_carries_descriptors(connections: tuple[Connection, Connection]) -> None:
+    here, there = connections
     here.send("many", [0] * 250)
     value, fds = there.recv(PATIENCE)
     assert (value, len(fds)) == ("many", 250)
@@ -816,8 +817,8 @@ def test_wire_carries_descriptors(wires: tuple[Wire, Wire]) -> None:
     assert there.recv(PATIENCE) == ("next", [])
 
 
-def test_wire_survives_what_cannot_be_read(wires: tuple[Wire, Wire]) -> None:
-    here, there = wires
+def test_wire_survives_what_cannot_be_read(connections: tuple[Connection, Connection]) -> None:
+    here, there = connections
     with pytest.raises(TypeError):
         here.send(threading.Lock())
     here.send(workers_targets.Poison(), [0])
@@ -837,17 +838,19 @@ class Interrupt(BaseException):
 
 
 def interrupted(function: Callable[[], Any], count: int) -> str | None:
-    """Calls a function and interrupts it before the count-th line in wire.py; returns that line,
-    None if it came to an end before."""
+    """Calls a function and interrupts it before the count-th line in connection.py.
+
+    Returns that line, None if the function came to an end before.
+    """
     left = itertools.count(count, -1)
     line = ""
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
         nonlocal line
-        if frame.f_code.co_filename != wire.__file__:
+        if frame.f_code.co_filename != connection.__file__:
             return None
         if event == "line" and next(left) == 0:
-            line = linecache.getline(wire.__file__, frame.f_lineno).strip()
+            line = linecache.getline(connection.__file__, frame.f_lineno).strip()
             raise Interrupt
         return trace
 
@@ -864,10 +867,10 @@ def interrupted(function: Callable[[], Any], count: int) -> str | None:
 
 def test_who_is_forked_for_an_interrupted_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     pids: list[int] = []
-    zygote.current()
-    recv = Wire.recv
+    forkserver.current()
+    recv = Connection.recv
 
-    def interrupted(self: Wire, timeout: float | None = None) -> Any:
+    def interrupted(self: Connection, timeout: float | None = None) -> Any:
         monkeypatch.undo()
         heard, fds = recv(self, timeout)
         for fd in fds:
@@ -875,7 +878,7 @@ def test_who_is_forked_for_an_interrupted_start_ends(monkeypatch: pytest.MonkeyP
         pids.append(heard[2])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Wire, "recv", interrupted)
+    monkeypatch.setattr(Connection, "recv", interrupted)
     with pytest.raises(KeyboardInterrupt):
         launch.start("forkserver", f"{TARGETS}:evaluate", ["time.sleep(1e5)"], name="sleeper")
     assert len(pids) == 1
@@ -883,10 +886,10 @@ def test_who_is_forked_for_an_interrupted_start_ends(monkeypatch: pytest.MonkeyP
 
 
 def test_a_wire_interrupted_in_recv_is_whole_or_broken() -> None:
-    """At whatever line: the message comes again, or the wire says that it can't be used."""
+    """At whatever line: the message comes again, or the connection says that it can't be used."""
     for count in itertools.count():
-        ends = Wire.pair()
-        with Wire(ends[0]) as here, Wire(ends[1]) as there:
+        ends = Connection.pair()
+        with Connection(ends[0]) as here, Connection(ends[1]) as there:
             here.send("first", [0])
             here.send("second")
             line = interrupted(partial(there.recv, PATIENCE), count)
@@ -908,13 +911,13 @@ def test_a_wire_interrupted_in_recv_is_whole_or_broken() -> None:
 def test_a_wire_interrupted_in_send_is_whole_or_broken(first: str) -> None:
     """At whatever line: all of the message is there, or nothing, and nothing is misread."""
 
-    def send(wire: Wire) -> None:
+    def send(connection: Connection) -> None:
         with contextlib.suppress(TimeoutError):
-            wire.send(first, timeout=0)
+            connection.send(first, timeout=0)
 
     for count in itertools.count():
-        ends = Wire.pair()
-        with Wire(ends[0]) as here, Wire(ends[1]) as there:
+        ends = Connection.pair()
+        with Connection(ends[0]) as here, Connection(ends[1]) as there:
             line = interrupted(partial(send, here), count)
             if line is None:
                 break

@@ -14,29 +14,29 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from parallel_pool.workers.wire import Wire
+from parallel_pool.workers.connection import Connection
 
 
-def echo(wire: Wire, argument: Any) -> None:
+def echo(connection: Connection, argument: Any) -> None:
     """Tells its process id and argument, then sends back whatever comes, descriptors as paths."""
-    wire.send(("hello", os.getpid(), argument))
+    connection.send(("hello", os.getpid(), argument))
     while True:
         try:
-            value, fds = wire.recv()
+            value, fds = connection.recv()
         except EOFError:
             return
-        wire.send((value, [os.readlink(f"/proc/self/fd/{fd}") for fd in fds]))
+        connection.send((value, [os.readlink(f"/proc/self/fd/{fd}") for fd in fds]))
 
 
-def evaluate(wire: Wire, source: str) -> None:
+def evaluate(connection: Connection, source: str) -> None:
     """Sends what an expression comes to, and ends when the creator has heard it."""
-    wire.send(eval(source, {**globals(), "wire": wire}))
+    connection.send(eval(source, {**globals(), "connection": connection}))
 
 
-def call(wire: Wire, task: Any) -> None:
+def call(connection: Connection, task: Any) -> None:
     """Sends what a function makes of an argument."""
     function, argument = task
-    wire.send(function(argument))
+    connection.send(function(argument))
 
 
 class Env(gymnasium.Env[Any, Any]):
@@ -67,7 +67,7 @@ class Untold(Exception):
         super().__init__("told by one word")
 
 
-def fail(wire: Wire, argument: str) -> None:
+def fail(connection: Connection, argument: str) -> None:
     if argument == "own":
         raise OwnError("of my own", 7)
     if argument == "unpicklable":
@@ -86,10 +86,10 @@ def crash(number: signal.Signals = signal.SIGSEGV) -> None:
     os.kill(os.getpid(), number)
 
 
-def end(wire: Wire, how: str) -> None:
+def end(connection: Connection, how: str) -> None:
     """Ends its process as it is told to."""
-    wire.send("here")
-    wire.recv()
+    connection.send("here")
+    connection.recv()
     if how == "return":
         return
     if how == "os._exit":

@@ -11,10 +11,10 @@ enum pp_autoreset { PP_NEXT_STEP, PP_SAME_STEP, PP_DISABLED };
 enum {
   /* the dtype of actions that have several, or another one than pp_dtype: doubles, count x
    * num_players rows, and after those the dtype of each of the count actions in a byte */
-  PP_MIXED = 64,
+  PP_MIXED_DTYPES = 64,
   /* the same of environments in worker processes: each finds its action in the order that was left
    * for it, and what actions points to is not read */
-  PP_ORDERED = 65
+  PP_ACTION_IN_PAYLOAD = 65
 };
 
 /* columns that the engine writes beside the environment's fields, when asked for */
@@ -151,7 +151,7 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
 
 /* what the receive or step that took this fresh memory returned, 0: none did. For a caller that an
  * exception kept from learning it; for the thread that receives */
-int32_t pp_pool_taken(const pp_pool *pool, const void *fresh);
+int32_t pp_pool_last_result(const pp_pool *pool, const void *fresh);
 
 /* after PP_ERR_ENV: how many rows the batch had, and the environments that failed in it */
 const int32_t *pp_pool_failed(const pp_pool *pool, int32_t *count, int32_t *rows);
@@ -202,36 +202,36 @@ int pp_pool_bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, i
 
 /* What becomes of environments in flight when their worker has died. With the latter two another
  * worker will come, and resets wait for it: it is asked for the same reset, with its order */
-enum pp_burial {
-  PP_BURY_FAIL,   /* they fail, and nothing can be sent to that lane any more */
-  PP_BURY_REPEAT, /* rows of steps repeat what was shown last, truncated */
-  PP_BURY_REQUEUE /* the worker that comes is asked to restart them: PP_ASKED_RESTART */
+enum pp_on_death {
+  PP_DEATH_FAIL,   /* they fail, and nothing can be sent to that lane any more */
+  PP_DEATH_REPEAT, /* rows of steps repeat what was shown last, truncated */
+  PP_DEATH_REQUEUE /* the worker that comes is asked to restart them: PP_COMMAND_RESTART */
 };
 
 /* bytes of address space that a pool with worker processes may take, 0: any number */
-typedef struct pp_room {
-  int64_t creator; /* in the process that makes it */
-  int64_t worker;  /* in each worker process */
-} pp_room;
+typedef struct pp_address_space {
+  int64_t parent; /* in the process that makes it */
+  int64_t worker; /* in each worker process */
+} pp_address_space;
 
 /* Makes a pool whose environments live in worker processes, num_lanes of them: the environments of
  * one lie side by side, as many as of any other. config says only how rows and actions look, of one
  * player; there are no extras and no limit of steps, and threads are not looked at. keeps_last:
- * PP_BURY_REPEAT and _REQUEUE are possible. room: null for any. The pool's calls are the same, but
+ * PP_DEATH_REPEAT and _REQUEUE are possible. room: null for any. The pool's calls are the same, but
  * for those that need the environments themselves: seeds, reset options, snapshots, pictures.
  *
  * Environments are anybody's code, which may write over all memory that its worker shares. It can
  * spoil rows by that, which fail where it is seen, and stop a pool, which says so for ever
  * (PP_ERR_BROKEN); it can't make the creator read or write where it must not, nor wait for what
  * can't come. */
-int pp_pool_create_remote(const pp_config *config, const pp_pool_options *options,
-                          int32_t num_lanes, int32_t keeps_last, const pp_room *room, pp_pool **out,
-                          pp_error *error);
+int pp_pool_create_processes(const pp_config *config, const pp_pool_options *options,
+                             int32_t num_lanes, int32_t keeps_last, const pp_address_space *room,
+                             pp_pool **out, pp_error *error);
 
 /* descriptors of the memory that workers open: the pool's, and the file that a lane replies in.
  * PP_ERR_STATE: there are no workers */
-int32_t pp_pool_memory(const pp_pool *pool);
-int32_t pp_pool_spill(const pp_pool *pool, int32_t lane);
+int32_t pp_pool_memory_fd(const pp_pool *pool);
+int32_t pp_pool_reply_fd(const pp_pool *pool, int32_t lane);
 
 /* bytes of address space that the pool's memory may grow to: as much must be mapped */
 int64_t pp_pool_reserve(const pp_pool *pool);
@@ -244,7 +244,8 @@ void pp_pool_lane_envs(const pp_pool *pool, int32_t lane, int32_t *first, int32_
 /* leaves bytes for the next turn of an environment that is not in flight, in place of others; size
  * 0: none. They are for that turn alone: received, or refused when it was sent, it takes them along
  */
-int pp_pool_order(pp_pool *pool, int32_t env_id, const void *bytes, int64_t size, pp_error *error);
+int pp_pool_set_payload(pp_pool *pool, int32_t env_id, const void *bytes, int64_t size,
+                        pp_error *error);
 
 /* what the worker left with the last turn of an environment, until it is sent to again; null: none.
  * size -1: the creator wrote the row, the worker having died */
@@ -261,26 +262,28 @@ int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void 
                        int64_t *size, pp_error *error);
 
 /* the environment that a lane's worker is stepping, -1: none */
-int32_t pp_pool_current(const pp_pool *pool, int32_t lane);
+int32_t pp_pool_current_env(const pp_pool *pool, int32_t lane);
 
-/* what an environment in flight was asked: PP_ASKED_STEP or PP_ASKED_RESET; -1: it is at rest */
-int32_t pp_pool_asked(pp_pool *pool, int32_t env_id);
+/* what an environment in flight was asked: PP_COMMAND_STEP or PP_COMMAND_RESET; -1: it is at rest
+ */
+int32_t pp_pool_command(pp_pool *pool, int32_t env_id);
 
 /* turns that a lane's worker has taken, environments in order of their turns: while neither this
- * nor pp_pool_current changes, it is stepping the same environment still */
+ * nor pp_pool_current_env changes, it is stepping the same environment still */
 int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane);
 
 /* Steps of an environment whose rows its workers have handed over, so resets and rows that repeat
  * others are none: for after a worker's death, to know whether it has brought anything */
-int64_t pp_pool_brought_steps(const pp_pool *pool, int32_t env_id);
+int64_t pp_pool_delivered_steps(const pp_pool *pool, int32_t env_id);
 
 /* turns that wait for a lane's worker to take them */
 int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane);
 
 /* After a worker's death (never before: its memory is written to): settles what it had in flight.
- * how: a pp_burial. Returns how many environments were told so, and lists them in settled, which
+ * how: a pp_on_death. Returns how many environments were told so, and lists them in settled, which
  * has room for all of the lane's; resets that wait for the next worker are not among them */
-int32_t pp_pool_bury(pp_pool *pool, int32_t lane, int32_t how, int32_t *settled, pp_error *error);
+int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *affected,
+                            pp_error *error);
 
 /* ----------------------------------------------------------------------------------- system -- */
 

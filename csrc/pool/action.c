@@ -100,8 +100,8 @@ static int is_discrete(const pp_field *action) {
 
 static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
   const pp_field *action = &fleet->config.action;
-  int fits = is_discrete(action)       ? is_integer(dtype) || dtype == PP_MIXED
-             : is_float(action->dtype) ? is_float(dtype) || dtype == PP_MIXED
+  int fits = is_discrete(action)       ? is_integer(dtype) || dtype == PP_MIXED_DTYPES
+             : is_float(action->dtype) ? is_float(dtype) || dtype == PP_MIXED_DTYPES
                                        : 0;
   // what has no conversion must come as it is
   if (fits || dtype == action->dtype) return PP_OK;
@@ -230,13 +230,13 @@ int pp_action_store(pp_fleet *fleet, const int32_t *env_ids, int32_t count, cons
   int64_t bytes = elements * pp_dtype_size(dtype), bad;
   int status;
 
-  if (dtype == PP_ORDERED && fleet->is_remote) return PP_OK;
+  if (dtype == PP_ACTION_IN_PAYLOAD && fleet->is_in_processes) return PP_OK;
   status = check_dtype(fleet, dtype, error);
   if (status < 0) return status;
   if (!actions) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "actions are null: give one for each environment");
   }
-  if (dtype == PP_MIXED) return store_mixed(fleet, env_ids, count, actions, error);
+  if (dtype == PP_MIXED_DTYPES) return store_mixed(fleet, env_ids, count, actions, error);
   tell_dtypes(fleet, env_ids, count, told_dtype(fleet, dtype));
   if (!env_ids) {
     bad = store(fleet, 0, actions, dtype, count);

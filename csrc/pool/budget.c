@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cgroup.h"
 #include "error.h"
-#include "sysfile.h"
+#include "os/cgroup.h"
+#include "os/sysfile.h"
 
 /* a line as "MemTotal:       24737380 kB" in bytes; 0: there is none */
 static int64_t read_kilobytes(const char *root, const char *prefix) {

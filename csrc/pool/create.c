@@ -5,10 +5,10 @@
 
 #include "budget.h"
 #include "error.h"
-#include "os.h"
+#include "os/os.h"
 #include "pool.h"
-#include "remote.h"
-#include "threads.h"
+#include "processes/processes.h"
+#include "threads/threads.h"
 
 /* --------------------------------------------------------------------------------- checks -- */
 
@@ -108,7 +108,7 @@ int pp_pool_check(const pp_pool *pool, pp_error *error) {
   return PP_OK;
 }
 
-int pp_pool_check_here(const pp_pool *pool, pp_error *error) {
+int pp_pool_check_local(const pp_pool *pool, pp_error *error) {
   return pool->ops.away ? pp_error_set(error, PP_ERR_STATE, "%s", pool->ops.away) : PP_OK;
 }
 
@@ -117,11 +117,12 @@ int pp_pool_check_here(const pp_pool *pool, pp_error *error) {
 static int make_books(pp_pool *pool, const pp_pool_options *options) {
   size_t n = (size_t)options->num_envs;
   pool->failed = calloc(n, sizeof(*pool->failed));
-  pool->flying = calloc(n, sizeof(*pool->flying));
+  pool->is_in_flight = calloc(n, sizeof(*pool->is_in_flight));
   pool->entries = calloc(n, sizeof(*pool->entries));
   pool->sent_ids = calloc(n, sizeof(*pool->sent_ids));
   pool->step_ids = calloc(n, sizeof(*pool->step_ids));
-  if (!pool->failed || !pool->flying || !pool->entries || !pool->sent_ids || !pool->step_ids) {
+  if (!pool->failed || !pool->is_in_flight || !pool->entries || !pool->sent_ids ||
+      !pool->step_ids) {
     return PP_ERR_MEMORY;
   }
   if (pp_scratch_init(&pool->scratch, pool->fleet.num_players) < 0) return PP_ERR_MEMORY;
@@ -177,19 +178,19 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
   return PP_OK;
 }
 
-int pp_pool_create_remote(const pp_config *config, const pp_pool_options *options,
-                          int32_t num_lanes, int32_t keeps_last, const pp_room *room, pp_pool **out,
-                          pp_error *error) {
-  const pp_room any = {0, 0};
+int pp_pool_create_processes(const pp_config *config, const pp_pool_options *options,
+                             int32_t num_lanes, int32_t keeps_last, const pp_address_space *room,
+                             pp_pool **out, pp_error *error) {
+  const pp_address_space any = {0, 0};
   int status = check_options(config, options, out, error);
   pp_pool *pool;
 
   if (status >= 0) status = check_config(config, options, num_lanes, error);
   if (status < 0) return status;
-  pool = make_pool(&pp_remote_ops, options->topology_root);
+  pool = make_pool(&pp_processes_ops, options->topology_root);
   if (!pool) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a pool");
   pool->num_threads = pool->num_workers = num_lanes;
-  status = pp_fleet_init_remote(&pool->fleet, config, options, error);
+  status = pp_fleet_init_processes(&pool->fleet, config, options, error);
   if (status >= 0) {
     status = pp_layout_init(&pool->layout, config, options, options->batch_size, error);
   }
@@ -198,7 +199,7 @@ int pp_pool_create_remote(const pp_config *config, const pp_pool_options *option
     status = pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d", options->num_envs);
   }
   if (status >= 0) {
-    status = pp_remote_init(pool, options, num_lanes, keeps_last, room ? room : &any, error);
+    status = pp_processes_init(pool, options, num_lanes, keeps_last, room ? room : &any, error);
   }
   if (status < 0) {
     pp_pool_destroy(pool);
@@ -227,7 +228,7 @@ void pp_pool_destroy(pp_pool *pool) {
   pp_ring_fini(&pool->ring);
   pp_scratch_fini(&pool->scratch);
   free(pool->failed);
-  free(pool->flying);
+  free(pool->is_in_flight);
   free(pool->entries);
   free(pool->sent_ids);
   free(pool->step_ids);

@@ -275,7 +275,7 @@ static int check_field(const subject *s, const pp_field *field, int32_t num_play
 /* a field's place beside the others */
 static int check_order(const subject *s, const pp_config *config, int32_t at) {
   const pp_field *field = &config->fields[at];
-  if (pp_layout_takes_name(field->name, field->is_info)) {
+  if (pp_layout_reserves_name(field->name, field->is_info)) {
     return refuse(s, "its name is a column's of the engine: choose another");
   }
   for (int32_t i = 0; i < at; i++) {

@@ -6,7 +6,7 @@
 
 #include "error.h"
 #include "layout.h"
-#include "os.h"
+#include "os/os.h"
 #include "registry.h"
 
 /* state blocks of small environments stay dense, others start on a cache line */
@@ -18,7 +18,7 @@ static size_t state_stride(size_t size) {
 
 double pp_fleet_bytes(const pp_fleet *fleet) {
   size_t books = sizeof(*fleet->envs) + sizeof(*fleet->rngs) + sizeof(*fleet->elapsed) +
-                 sizeof(*fleet->phase) + sizeof(*fleet->asked) +
+                 sizeof(*fleet->phase) + sizeof(*fleet->command) +
                  sizeof(*fleet->returns) * (size_t)fleet->num_players + sizeof(*fleet->seeds) +
                  sizeof(*fleet->seed_sizes);
   return ((double)fleet->stride + (double)fleet->action_bytes + (double)books) * fleet->num_envs;
@@ -34,7 +34,7 @@ static int alloc_arrays(pp_fleet *fleet) {
   fleet->rngs = calloc(n, sizeof(*fleet->rngs));
   fleet->elapsed = calloc(n, sizeof(*fleet->elapsed));
   fleet->phase = calloc(n, sizeof(*fleet->phase));
-  fleet->asked = calloc(n, sizeof(*fleet->asked));
+  fleet->command = calloc(n, sizeof(*fleet->command));
   fleet->returns = calloc(n * (size_t)fleet->num_players, sizeof(*fleet->returns));
   fleet->actions = calloc(n, (size_t)fleet->action_bytes);
   fleet->action_dtypes = calloc(n, sizeof(*fleet->action_dtypes));
@@ -45,7 +45,7 @@ static int alloc_arrays(pp_fleet *fleet) {
   fleet->reset_options =
       calloc((size_t)fleet->def->num_reset_options + 1, sizeof(*fleet->reset_options));
   return fleet->states && fleet->envs && fleet->rngs && fleet->elapsed && fleet->phase &&
-         fleet->asked && fleet->returns && fleet->actions && fleet->action_dtypes &&
+         fleet->command && fleet->returns && fleet->actions && fleet->action_dtypes &&
          (fleet->wide || !has_wide) && fleet->seeds && fleet->seed_sizes && fleet->errors &&
          fleet->reset_options;
 }
@@ -128,8 +128,8 @@ int pp_fleet_make(pp_fleet *fleet, pp_error *error) {
 static const pp_env_def remote_def = {
     .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "python", .family = "python"};
 
-int pp_fleet_init_remote(pp_fleet *fleet, const pp_config *config, const pp_pool_options *options,
-                         pp_error *error) {
+int pp_fleet_init_processes(pp_fleet *fleet, const pp_config *config,
+                            const pp_pool_options *options, pp_error *error) {
   size_t n = (size_t)options->num_envs;
 
   memset(fleet, 0, sizeof(*fleet));
@@ -141,12 +141,12 @@ int pp_fleet_init_remote(pp_fleet *fleet, const pp_config *config, const pp_pool
   fleet->action_elements = pp_field_elements(&config->action, config->num_players);
   fleet->action_bytes = fleet->action_elements * pp_dtype_size(config->action.dtype);
   fleet->common_dtype = config->action.dtype;
-  fleet->is_remote = 1;
+  fleet->is_in_processes = 1;
   // all PP_RUNNING: workers know better, and check for themselves
   fleet->phase = calloc(n, sizeof(*fleet->phase));
-  fleet->asked = calloc(n, sizeof(*fleet->asked));
+  fleet->command = calloc(n, sizeof(*fleet->command));
   fleet->errors = calloc(n, sizeof(*fleet->errors));
-  if (fleet->phase && fleet->asked && fleet->errors) return PP_OK;
+  if (fleet->phase && fleet->command && fleet->errors) return PP_OK;
   pp_fleet_fini(fleet);
   return pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d: choose fewer",
                       options->num_envs);
@@ -164,7 +164,7 @@ void pp_fleet_fini(pp_fleet *fleet) {
   free(fleet->rngs);
   free(fleet->elapsed);
   free(fleet->phase);
-  free(fleet->asked);
+  free(fleet->command);
   free(fleet->returns);
   free(fleet->actions);
   free(fleet->wide);

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "../include/pp_pool.h"
-#include "../include/pp_seat.h"
+#include "pp_worker.h"
 
 enum {
   PP_MAX_PLAYERS = 64,
@@ -25,8 +25,8 @@ typedef struct pp_fleet {
   pp_value *reset_options; /* of the last reset with options */
   int32_t num_envs;
   int32_t num_players;
-  int32_t is_remote; /* they live in worker processes */
-  int32_t num_live;  /* environments whose init succeeded */
+  int32_t is_in_processes; /* they live in worker processes */
+  int32_t num_live;        /* environments whose init succeeded */
   int32_t autoreset;
   int32_t max_episode_steps;
   int64_t action_elements; /* of one environment, all players */
@@ -38,7 +38,7 @@ typedef struct pp_fleet {
   pp_rng *rngs;
   int32_t *elapsed;
   uint8_t *phase;
-  uint8_t *asked;
+  uint8_t *command;
   double *returns; /* num_players each, kept only if the layout shows them */
   int32_t keeps_returns;
   char *actions;          /* of the action's own dtype, whatever the definition knows besides */
@@ -52,8 +52,8 @@ typedef struct pp_fleet {
   /* ns that a reset takes at least, 0 while unknown; written and read by every thread, relaxed: an
    * estimate (see pp_autoreset_learn) */
   _Atomic int64_t reset_cost;
-  /* 1: step_many has taken long, and is not called. As above (see pp_stepper_judge) */
-  _Atomic int32_t doubts_runs;
+  /* 1: step_many has taken long, and is not called. As above (see pp_stepper_learn) */
+  _Atomic int32_t avoids_runs;
 } pp_fleet;
 
 /* runs configure: what the environments will be, and nothing made yet */
@@ -67,8 +67,8 @@ double pp_fleet_bytes(const pp_fleet *fleet);
 int pp_fleet_make(pp_fleet *fleet, pp_error *error);
 
 /* the books alone, of environments that live in worker processes; actions is left null */
-int pp_fleet_init_remote(pp_fleet *fleet, const pp_config *config, const pp_pool_options *options,
-                         pp_error *error);
+int pp_fleet_init_processes(pp_fleet *fleet, const pp_config *config,
+                            const pp_pool_options *options, pp_error *error);
 
 void pp_fleet_fini(pp_fleet *fleet);
 

@@ -18,7 +18,7 @@ int64_t pp_field_elements(const pp_field *field, int32_t num_players) {
   return count;
 }
 
-int pp_layout_takes_name(const char *name, int32_t is_info) {
+int pp_layout_reserves_name(const char *name, int32_t is_info) {
   static const char *const taken[] = {
       "reward",    "terminated", "truncated",      "env_id",         "elapsed_step",
       "step_type", "discount",   "players.env_id", "episode_return", "episode_length"};

@@ -39,7 +39,7 @@ int64_t pp_field_elements(const pp_field *field, int32_t num_players);
 /* Whether the engine has a column of this name, so that no observation may have it, nor an info but
  * for "reward" and "terminated": EnvPool's Atari has infos called so, which are looked for among
  * infos alone. */
-int pp_layout_takes_name(const char *name, int32_t is_info);
+int pp_layout_reserves_name(const char *name, int32_t is_info);
 
 /* lays out batches of so many rows */
 int pp_layout_init(pp_layout *layout, const pp_config *config, const pp_pool_options *options,

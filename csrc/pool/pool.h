@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "lane.h"
 #include "lane_ops.h"
+#include "threads/lane.h"
 
 /* ns that a call which waits stays away from its caller's signals */
 enum { PP_SLICE_NS = 50000000 };
@@ -22,8 +22,9 @@ struct pp_pool {
   int32_t num_threads;
   int32_t num_workers; /* threads but for the caller */
   int32_t home_lane;   /* the one on whose node the pool was made: the caller helps there first */
-  struct pp_remote *remote; /* of lanes that are worker processes: remote.c's and its files' */
-  int32_t is_helped;        /* 1: the caller steps too, as one of num_threads */
+  struct pp_processes
+      *processes;    /* of lanes that are worker processes: remote.c's and its files' */
+  int32_t is_helped; /* 1: the caller steps too, as one of num_threads */
   uint32_t fork_generation;
   pp_gate *caller; /* where the caller sleeps: gate, or one that worker processes share */
   pp_gate gate;
@@ -33,7 +34,7 @@ struct pp_pool {
   int32_t *failed; /* of the last batch with failures */
   int32_t num_failed;
   int32_t failed_rows;
-  const void *last_fresh; /* memory that the last receive took, and what it returned */
+  const void *last_given; /* memory that the last receive took, and what it returned */
   int32_t last_result;
   int32_t *step_ids; /* room for the ids of one step */
   uint32_t inline_steps;
@@ -53,7 +54,7 @@ struct pp_pool {
   /* Held by whoever sends or takes a batch; guards flying, in_flight, entries and the caller's
    * part of the ring. Workers never take it. */
   pthread_mutex_t lock;
-  uint8_t *flying; /* 1: sent and not yet received */
+  uint8_t *is_in_flight; /* 1: sent and not yet received */
   /* how many of them; written under the lock, read without it where an answer may be stale.
    * Relaxed: under the lock nobody else writes, and without it nothing follows from the number */
   _Atomic int32_t in_flight;
@@ -79,21 +80,22 @@ static inline void pp_pool_add_locked(pp_pool *pool, int32_t change) {
 /* Copies ids into room for num_envs of them, so that a caller's thread that writes to its array
  * meanwhile can't get a bad one past the checks. Returns the copy, or ids if they are null or have
  * a count that will be refused. */
-const int32_t *pp_pool_keep_ids(const pp_pool *pool, int32_t *room, const int32_t *ids,
+const int32_t *pp_pool_copy_ids(const pp_pool *pool, int32_t *room, const int32_t *ids,
                                 int32_t count);
 
 /* PP_OK, or why no call can be served now */
 int pp_pool_check(const pp_pool *pool, pp_error *error);
 
 /* the same for calls that need the environments themselves */
-int pp_pool_check_here(const pp_pool *pool, pp_error *error);
+int pp_pool_check_local(const pp_pool *pool, pp_error *error);
 
 /* refuses an environment that can't be read or written now, because it is in flight or elsewhere */
-int pp_pool_check_rest_locked(const pp_pool *pool, int32_t env_id, pp_error *error);
+int pp_pool_check_idle_locked(const pp_pool *pool, int32_t env_id, pp_error *error);
 
 /* Says what an environment can't be ("saved") and why: what its callback said when it failed, once,
  * so that a later failure without a text does not repeat it. Returns status */
-int pp_pool_tell(pp_fleet *fleet, int32_t env_id, int status, const char *what, pp_error *error);
+int pp_pool_explain_failure(pp_fleet *fleet, int32_t env_id, int status, const char *what,
+                            pp_error *error);
 
 /* refuses memory that no batch of this pool can lie in */
 int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "error.h"
-#include "os.h"
+#include "os/os.h"
 #include "pool.h"
 
 enum {
@@ -150,7 +150,7 @@ static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error
   }
   batch = pp_ring_take_locked(&pool->ring, fresh);
   if (pool->ops.ready_locked) pool->ops.ready_locked(pool, batch);
-  pool->last_fresh = fresh;
+  pool->last_given = fresh;
   pool->last_result = failed ? PP_ERR_ENV : rows;
   add(&pool->env_steps, rows);
   add(&pool->batches, 1);
@@ -241,9 +241,9 @@ static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, in
     }
     done = pp_stepper_run(&pool->stepper, scratch->entries, entries, late, scratch);
     at += chunk;
-    pp_stepper_judge(&pool->stepper, scratch, pp_os_now_roughly() - begun, done);
+    pp_stepper_learn(&pool->stepper, scratch, pp_os_now_roughly() - begun, done);
     if (done == chunk) continue;
-    pp_lane_leave(lane, scratch, scratch->entries, entries, done);
+    pp_lane_share_leftover(lane, scratch, scratch->entries, entries, done);
     queue_left(pool, env_ids, count, place, at);
     return;
   }
@@ -283,7 +283,7 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
   int32_t status = enter(pool, fresh, error), place, is_inline;
 
   if (status < 0) return refuse_step(pool, env_ids, count, status);
-  env_ids = pp_pool_keep_ids(pool, pool->step_ids, env_ids, count);
+  env_ids = pp_pool_copy_ids(pool, pool->step_ids, env_ids, count);
   pthread_mutex_lock(&pool->lock);
   place = check_step_locked(pool, count, error);
   if (place >= 0) place = pp_pool_accept_locked(pool, env_ids, count, actions, dtype, error);
@@ -306,8 +306,8 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
   return status;
 }
 
-int32_t pp_pool_taken(const pp_pool *pool, const void *fresh) {
-  return fresh && fresh == pool->last_fresh ? pool->last_result : 0;
+int32_t pp_pool_last_result(const pp_pool *pool, const void *fresh) {
+  return fresh && fresh == pool->last_given ? pool->last_result : 0;
 }
 
 const int32_t *pp_pool_failed(const pp_pool *pool, int32_t *count, int32_t *rows) {
@@ -336,7 +336,7 @@ int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id) {
   int32_t status = check_question(pool, env_id);
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  status = pool->flying[env_id] ? PP_ERR_STATE : pp_fleet_needs_reset(&pool->fleet, env_id);
+  status = pool->is_in_flight[env_id] ? PP_ERR_STATE : pp_fleet_needs_reset(&pool->fleet, env_id);
   pthread_mutex_unlock(&pool->lock);
   return status;
 }

@@ -7,7 +7,7 @@
 
 #include "definition.h"
 #include "error.h"
-#include "os.h"
+#include "os/os.h"
 
 /* the end of a path, which tells more than its beginning where there is no room for all of it */
 static const char *end_of(const char *path) {

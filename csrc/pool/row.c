@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "grain.h"
-#include "os.h"
+#include "os/os.h"
+#include "threads/grain.h"
 
 /* ------------------------------------------------------------------------------ fields -- */
 
@@ -105,7 +105,7 @@ int pp_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t
   if (status >= 0) put_engine(fleet, layout, memory, row, env_id, outcome);
   if (status >= 0 && ended && fleet->autoreset == PP_SAME_STEP) {
     status = observe(fleet, layout, memory, row, env_id, layout->final_fields, 0);
-    if (status >= 0) status = pp_autoreset_again(fleet, env_id);
+    if (status >= 0) status = pp_autoreset_restart(fleet, env_id);
     if (status < 0) pp_autoreset_fail(fleet, env_id, status);
     is_reset = 1;
   }
@@ -128,7 +128,7 @@ static void put_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int3
   uint32_t limit = pp_autoreset_limit(fleet);
 
   for (int32_t i = 0; i < count; i++) {
-    steps[i] = elapsed[i] = pp_autoreset_count(elapsed[i]);
+    steps[i] = elapsed[i] = pp_autoreset_add_step(elapsed[i]);
     ids[i] = env_id + i;
   }
   // a callback may set a flag to anything but 0; what follows counts on 1
@@ -146,7 +146,7 @@ static void put_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int3
 
 /* tells of resets in a run that have taken far longer than they did */
 static void look_at_resets(pp_fleet *fleet, int64_t start, int32_t count) {
-  if (count) pp_autoreset_surprise(fleet, pp_os_now_roughly() - start, count);
+  if (count) pp_autoreset_learn_run(fleet, pp_os_now_roughly() - start, count);
 }
 
 /* SAME_STEP: rows of a run whose episode ended, seldom any; returns how many failed to restart */
@@ -163,7 +163,7 @@ static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *mem
       memcpy(pp_layout_at(layout, memory, layout->final_fields + f, row + i),
              pp_layout_at(layout, memory, f, row + i), (size_t)layout->columns[f].row_bytes);
     }
-    status = pp_autoreset_again(fleet, env_id + i);
+    status = pp_autoreset_restart(fleet, env_id + i);
     if (status >= 0) status = observe(fleet, layout, memory, row + i, env_id + i, 0, 1);
     if (status >= 0) continue;
     pp_autoreset_fail(fleet, env_id + i, status);

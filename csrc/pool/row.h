@@ -2,8 +2,8 @@
 #ifndef PP_POOL_ROW_H
 #define PP_POOL_ROW_H
 
-#include "autoreset.h"
 #include "layout.h"
+#include "threads/autoreset.h"
 
 /* Writes a whole row: the fields (through observe), the reward, flags and the rest; with SAME_STEP
  * an ended episode goes to the final columns and the next one is started. Returns a negative status

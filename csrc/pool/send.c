@@ -26,7 +26,7 @@ static int refuse_ended(const pp_pool *pool, int32_t env_id, pp_error *error) {
   return PP_ERR_STATE;
 }
 
-const int32_t *pp_pool_keep_ids(const pp_pool *pool, int32_t *room, const int32_t *ids,
+const int32_t *pp_pool_copy_ids(const pp_pool *pool, int32_t *room, const int32_t *ids,
                                 int32_t count) {
   if (!ids || count < 1 || count > pool->fleet.num_envs) return ids;
   return memcpy(room, ids, sizeof(*ids) * (size_t)count);
@@ -34,7 +34,7 @@ const int32_t *pp_pool_keep_ids(const pp_pool *pool, int32_t *room, const int32_
 
 /* takes back the marks of the first count environments */
 static void unmark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
-  for (int32_t i = 0; i < count; i++) pool->flying[env_ids ? env_ids[i] : i] = 0;
+  for (int32_t i = 0; i < count; i++) pool->is_in_flight[env_ids ? env_ids[i] : i] = 0;
   pp_pool_add_locked(pool, -count);
 }
 
@@ -42,10 +42,10 @@ static void unmark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) 
 static int mark_all_locked(pp_pool *pool, pp_error *error) {
   int32_t n = pool->fleet.num_envs;
   if (pp_pool_count(pool)) {
-    const uint8_t *flying = memchr(pool->flying, 1, (size_t)n);
-    return refuse_flying((int32_t)(flying - pool->flying), error);
+    const uint8_t *is_in_flight = memchr(pool->is_in_flight, 1, (size_t)n);
+    return refuse_flying((int32_t)(is_in_flight - pool->is_in_flight), error);
   }
-  memset(pool->flying, 1, (size_t)n);
+  memset(pool->is_in_flight, 1, (size_t)n);
   pp_pool_add_locked(pool, n);
   return PP_OK;
 }
@@ -56,8 +56,8 @@ static int mark_one_locked(pp_pool *pool, const int32_t *env_ids, int32_t i, pp_
   if (id < 0 || id >= n) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d: choose 0 to %d", id, n - 1);
   }
-  if (!pool->flying[id]) {
-    pool->flying[id] = 1;
+  if (!pool->is_in_flight[id]) {
+    pool->is_in_flight[id] = 1;
     return PP_OK;
   }
   // it may be here twice, or have been in flight before
@@ -73,8 +73,8 @@ static int mark_some_locked(pp_pool *pool, const int32_t *env_ids, int32_t count
   for (int32_t i = 0, run; i < count; i += run) {
     int32_t first = env_ids[i];
     run = pp_ids_run(env_ids + i, count - i);
-    if (first >= 0 && first <= n - run && !memchr(pool->flying + first, 1, (size_t)run)) {
-      memset(pool->flying + first, 1, (size_t)run);
+    if (first >= 0 && first <= n - run && !memchr(pool->is_in_flight + first, 1, (size_t)run)) {
+      memset(pool->is_in_flight + first, 1, (size_t)run);
       continue;
     }
     for (int32_t j = i; j < i + run; j++) {
@@ -111,13 +111,13 @@ static int check_phases_locked(pp_pool *pool, const int32_t *env_ids, int32_t co
   return PP_OK;
 }
 
-static void ask_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t asked) {
+static void ask_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t command) {
   for (int32_t i = 0, run; i < count; i += run) {
-    uint8_t *first = pool->fleet.asked + (env_ids ? env_ids[i] : 0), differs = 0;
+    uint8_t *first = pool->fleet.command + (env_ids ? env_ids[i] : 0), differs = 0;
     run = env_ids ? pp_ids_run(env_ids + i, count - i) : count;
-    for (int32_t j = 0; j < run; j++) differs |= (uint8_t)(first[j] ^ asked);
+    for (int32_t j = 0; j < run; j++) differs |= (uint8_t)(first[j] ^ command);
     // not written without need: other threads are reading what is asked of the neighbours
-    if (differs) memset(first, asked, (size_t)run);
+    if (differs) memset(first, command, (size_t)run);
   }
 }
 
@@ -134,7 +134,8 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
     unmark_locked(pool, env_ids, count);
     return status;
   }
-  ask_locked(pool, env_ids, count, dtype == PP_ORDERED ? PP_ASKED_ACTION : PP_ASKED_STEP);
+  ask_locked(pool, env_ids, count,
+             dtype == PP_ACTION_IN_PAYLOAD ? PP_COMMAND_ACTION : PP_COMMAND_STEP);
   return pool->ring.is_ordered ? pp_ring_append_locked(&pool->ring, count) : 0;
 }
 
@@ -179,7 +180,7 @@ int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const voi
   int32_t place = pp_pool_check(pool, error);
   if (place < 0) return place;
   pthread_mutex_lock(&pool->lock);
-  env_ids = pp_pool_keep_ids(pool, pool->sent_ids, env_ids, count);
+  env_ids = pp_pool_copy_ids(pool, pool->sent_ids, env_ids, count);
   place = pp_pool_accept_locked(pool, env_ids, count, actions, dtype, error);
   if (place >= 0) {
     pool->ops.queue_locked(pool, env_ids, count, place, 0);
@@ -211,7 +212,7 @@ static int store_seeds_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
 
 int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_error *error) {
   int status = pp_pool_check(pool, error);
-  if (status >= 0) status = pp_pool_check_here(pool, error);
+  if (status >= 0) status = pp_pool_check_local(pool, error);
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
   if (pp_pool_count(pool)) {
@@ -252,14 +253,14 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
                        const uint32_t *seed_words, const int32_t *seed_sizes,
                        const pp_value *options, pp_error *error) {
   int status = pp_pool_check(pool, error);
-  int32_t asked = options ? PP_ASKED_RESET_OPTIONS : PP_ASKED_RESET, place = 0;
+  int32_t command = options ? PP_COMMAND_RESET_OPTIONS : PP_COMMAND_RESET, place = 0;
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  env_ids = pp_pool_keep_ids(pool, pool->sent_ids, env_ids, count);
+  env_ids = pp_pool_copy_ids(pool, pool->sent_ids, env_ids, count);
   status = mark_locked(pool, env_ids, count, error);
   if (status >= 0) {
-    if (seed_words || options) status = pp_pool_check_here(pool, error);
+    if (seed_words || options) status = pp_pool_check_local(pool, error);
     if (status >= 0 && pool->ops.check_locked) {
       status = pool->ops.check_locked(pool, env_ids, count, error);
     }
@@ -270,7 +271,7 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
     if (status < 0) unmark_locked(pool, env_ids, count);
   }
   if (status >= 0) {
-    ask_locked(pool, env_ids, count, asked);
+    ask_locked(pool, env_ids, count, command);
     if (pool->ring.is_ordered) place = pp_ring_append_locked(&pool->ring, count);
     pool->ops.queue_locked(pool, env_ids, count, place, 0);
   } else {

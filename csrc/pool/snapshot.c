@@ -143,12 +143,12 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  status = pp_pool_check_rest_locked(pool, env_id, error);
+  status = pp_pool_check_idle_locked(pool, env_id, error);
   if (status >= 0) {
     own = own_room(fleet, env_id);
     room = (int64_t)(sizeof(snapshot_head) + returns_bytes(fleet)) + own;
     if (own < 0) {
-      status = pp_pool_tell(fleet, env_id, (int)own, "saved", error);
+      status = pp_pool_explain_failure(fleet, env_id, (int)own, "saved", error);
     } else if (!bytes) {
       status = room;
     } else if (size != room) {
@@ -232,7 +232,7 @@ static int load_all(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
     if (status < 0) {
       // half a state is none
       fleet->phase[env_ids[i]] = PP_FRESH;
-      return pp_pool_tell(fleet, env_ids[i], status, "restored", error);
+      return pp_pool_explain_failure(fleet, env_ids[i], status, "restored", error);
     }
   }
   return PP_OK;
@@ -251,7 +251,7 @@ int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
   // held throughout, so that nobody sends one of them between the checks and the loads
   pthread_mutex_lock(&pool->lock);
   for (int32_t i = 0; i < count && status >= 0; i++) {
-    status = pp_pool_check_rest_locked(pool, env_ids[i], error);
+    status = pp_pool_check_idle_locked(pool, env_ids[i], error);
     if (status >= 0) status = check_snapshot(fleet, env_ids[i], snapshots[i], sizes[i], error);
   }
   if (status >= 0) status = load_all(fleet, env_ids, count, snapshots, sizes, error);

@@ -14,7 +14,7 @@ from gymnasium.error import UnregisteredEnv
 from parallel_pool import registry
 from parallel_pool.arguments import check_limit
 from parallel_pool.compat import ale_ids, dependencies, renderer
-from parallel_pool.compat.gymnasium_hook import ENTRY_POINT, MODE, of_definition
+from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.specs import Definition
 

@@ -11,13 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool import registry
-from parallel_pool.specs import Definition
+from parallel_pool.compat.gymnasium_ids import MODE, of_definition, registered_id
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
-
-MODE = "parallel_pool"
-ENTRY_POINT = "parallel_pool.compat.entry_points:"
 
 # how our make_vec is told from Gymnasium's: it remembers it here
 ORIGINAL = "_parallel_pool_original"
@@ -47,29 +44,12 @@ def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         stored = getattr(id, "kwargs", {})
         if stored.get("vectorization_mode", vectorization_mode) != MODE:
             return original(id, num_envs, vectorization_mode, vector_kwargs, wrappers, **kwargs)
-        from parallel_pool.compat.make_vec import make_vec
+        from parallel_pool.compat.gymnasium.make_vec import make_vec
 
         return make_vec(id, num_envs, vector_kwargs=vector_kwargs, wrappers=wrappers, **kwargs)
 
     setattr(wrapped, ORIGINAL, original)
     return wrapped
-
-
-def of_definition(definition: Definition, env_id: str) -> EnvSpec:
-    """Returns a spec with which Gymnasium itself makes a pool of this definition."""
-    from gymnasium.envs.registration import EnvSpec
-
-    return EnvSpec(
-        id=env_id,
-        reward_threshold=definition.reward_threshold,
-        max_episode_steps=definition.max_episode_steps,
-        vector_entry_point=ENTRY_POINT + definition.id,
-    )
-
-
-def registered_id(native_id: str) -> str:
-    """Returns the id under which Gymnasium knows a native one; it allows a single slash."""
-    return f"parallel_pool/{native_id.replace('/', '.')}"
 
 
 def install() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.workers.columns import OBJECT, each
+from parallel_pool.workers.info_columns import OBJECT, each
 from parallel_pool.workers.messages import (
     FINAL_INFO,
     FINAL_OBSERVATION,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from parallel_pool.base_pool import Batch, Views
     from parallel_pool.buffers import Array
-    from parallel_pool.workers.columns import Columns
+    from parallel_pool.workers.info_columns import InfoColumns
     from parallel_pool.workers.messages import Reply
     from parallel_pool.workers.process_pool import ProcessPool
 
@@ -102,7 +102,7 @@ class RowReader:
         return batch_objects(self._space, last)
 
 
-def _add_columns(infos: Infos, columns: Columns, num_envs: int, add: AddInfo) -> Infos:
+def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo) -> Infos:
     """Does what adding the infos of one environment after the other does."""
     env_ids: Any = columns.env_ids
     if env_ids[-1] - env_ids[0] == len(env_ids) - 1:

@@ -26,9 +26,9 @@ from parallel_pool.envs import atari
 from parallel_pool.envs.atari_proofs import merge
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.prove_atari import game
-from parallel_pool.prove_atari.crew import Crew
 from parallel_pool.prove_atari.game import Verdict
 from parallel_pool.prove_atari.match import Outcome
+from parallel_pool.prove_atari.processes import Processes
 from parallel_pool.prove_atari.schedule import Session
 from parallel_pool.prove_atari.sides import ids
 
@@ -59,7 +59,10 @@ def run(
             atari.read_rom(rom)
         if table is not None:
             check_writable(table)
-        with Crew(jobs) as crew, closing(prove(crew, roms, frames, only, console)) as found:
+        with (
+            Processes(jobs) as processes,
+            closing(prove(processes, roms, frames, only, console)) as found,
+        ):
             for verdict in found:
                 verdicts.append(verdict)
                 if verdict.first:
@@ -113,7 +116,7 @@ def choose(given: Sequence[str]) -> list[str]:
 
 
 def prove(
-    crew: Crew, roms: Sequence[str], frames: int, only: int | None, console: Console
+    processes: Processes, roms: Sequence[str], frames: int, only: int | None, console: Console
 ) -> Generator[Verdict, None, None]:
     """Plays games, and yields what came of each as soon as all of its sessions are played."""
     columns = (
@@ -126,14 +129,14 @@ def prove(
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("settings of the games", total=len(roms))
         planned = {}
-        for sessions in crew.do(partial(game.sessions, frames=frames), roms):
+        for sessions in processes.do(partial(game.sessions, frames=frames), roms):
             planned[sessions[0].rom] = sessions
             progress.advance(bar)
         every = choose_sessions([each for rom in roms for each in planned[rom]], only)
         progress.reset(bar, total=sum(session.frames for session in every), description="frames")
         missing = Counter(session.rom for session in every)
         outcomes: dict[str, list[Outcome]] = {rom: [] for rom in missing}
-        for outcome in crew.do(game.play, every):
+        for outcome in processes.do(game.play, every):
             rom = outcome.session.rom
             outcomes[rom].append(outcome)
             missing[rom] -= 1

@@ -1,6 +1,6 @@
 """Launch: starts worker processes, and is what their creator holds of them.
 
-`start` runs a function in new processes, each at the other end of a `Wire`. Three methods:
+`start` runs a function in new processes, each at the other end of a `Connection`. Three methods:
 
 - "forkserver" (the default): a helper process, started at first use, has imported what workers need
   and forks them. As quick as fork and as safe as spawn.
@@ -34,10 +34,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn, Protocol
 
-from parallel_pool.workers import child, remains, zygote
-from parallel_pool.workers.limit import Limit
-from parallel_pool.workers.remains import Remains
-from parallel_pool.workers.wire import Dumps, Wire, by_reference, by_value, wait
+from parallel_pool.workers import bootstrap, forkserver, orphans
+from parallel_pool.workers.connection import Connection, Dumps, by_reference, by_value, wait
+from parallel_pool.workers.deadline import Deadline
+from parallel_pool.workers.orphans import Orphans
 
 METHODS = ("forkserver", "spawn", "fork")
 # seconds for a killed process to be gone
@@ -85,15 +85,18 @@ class Worker:
         name: what its process is called.
         pid: its process id.
         pidfd: a descriptor that becomes readable when the process has ended; -1 once closed. Where
-            the system has no pidfds, a copy of the wire's, which hangs up then: poll for `ENDED`.
-        wire: to talk to it.
+            the system has no pidfds, a copy of the connection's, which hangs up then: poll for
+            `ENDED`.
+        connection: to talk to it.
     """
 
-    def __init__(self, name: str, pid: int, pidfd: int, wire: Wire, parent: Parent) -> None:
+    def __init__(
+        self, name: str, pid: int, pidfd: int, connection: Connection, parent: Parent
+    ) -> None:
         self.name = name
         self.pid = pid
         self.pidfd = pidfd
-        self.wire = wire
+        self.connection = connection
         self._parent = parent
         self._exitcode: int | None = None
         # a signal's handler may end the worker, whatever this thread is about
@@ -147,7 +150,7 @@ class Worker:
         try:
             if not wait(pidfd, end, ENDED):
                 return False
-            # the hang-up of a wire comes a moment before the end of its process
+            # the hang-up of a connection comes a moment before the end of its process
             while self.exitcode is None and not HAS_PIDFD and self.pidfd >= 0:
                 if end is not None and time.monotonic() > end:
                     return False
@@ -160,14 +163,14 @@ class Worker:
         return True
 
     def close(self) -> None:
-        """Lets go of the wire and of the process, which is killed if it has not ended."""
+        """Lets go of the connection and of the process, which is killed if it has not ended."""
         self.kill()
         self.join(BURIAL)
         self.let_go()
 
     def let_go(self) -> None:
         """Closes descriptors, no more."""
-        self.wire.close()
+        self.connection.close()
         with self._lock:
             pidfd, self.pidfd = self.pidfd, -1
             is_last = pidfd >= 0 and not self._waiting
@@ -211,14 +214,14 @@ class OwnChild:
             ended = os.waitid(*self._who, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 return None
-            code = child.exitcode(ended)
+            code = bootstrap.exitcode(ended)
             if code:
-                _remains[self._pid] = Remains(self._pid)
+                _remains[self._pid] = Orphans(self._pid)
             os.waitid(*self._who, os.WEXITED | os.WNOHANG)
             if code:
                 _end_remains(self._pid)
         except ChildProcessError:
-            return zygote.UNKNOWN
+            return forkserver.UNKNOWN
         return code
 
     def kill(self, number: int) -> None:
@@ -226,7 +229,7 @@ class OwnChild:
 
 
 # by process id: what children of this process have left that died
-_remains: dict[int, Remains] = {}
+_remains: dict[int, Orphans] = {}
 
 
 def _end_remains(pid: int) -> None:
@@ -240,11 +243,11 @@ def _end_remains(pid: int) -> None:
         _wait_for(pid, left)
 
 
-def _wait_for(pid: int, left: Remains) -> None:
+def _wait_for(pid: int, left: Orphans) -> None:
     # what arrives here would not wake the main thread, and Ctrl-C would be late
-    with child.blocked(signal.valid_signals()):
+    with bootstrap.blocked(signal.valid_signals()):
         while not left.are_gone():
-            time.sleep(remains.LOOK)
+            time.sleep(orphans.LOOK)
     _remains.pop(pid, None)
 
 
@@ -264,15 +267,16 @@ def start(
     arguments: Sequence[Any],
     *,
     name: str | Sequence[str],
-    limit: Limit | None = None,
+    limit: Deadline | None = None,
 ) -> list[Worker]:
     """Starts a worker for each argument, all at once.
 
     Args:
         method: "forkserver", "spawn" or "fork"; None for forkserver.
-        target: "module:function", called with the worker's end of the wire and its argument. What
-            it raises comes as ("failed", exception or None, traceback) on the wire, be it raised by
-            the import of its module; the exit code is then 1.
+        target: "module:function", called with the worker's end of the connection and its argument.
+        What
+            it raises comes as ("failed", exception or None, traceback) on the connection, be it
+            raised by the import of its module; the exit code is then 1.
         arguments: one for each worker, anything that cloudpickle can pickle; with fork anything.
         name: of each worker, or of all, which are then numbered.
         limit: the time for it, None for any; what is only begun then is undone.
@@ -292,16 +296,16 @@ def start(
         raise ValueError(f"start method {method!r}: choose one of {', '.join(map(repr, METHODS))}")
     names = [f"{name}-{i}" for i in range(len(arguments))] if isinstance(name, str) else name
     _hold_streams()
-    limit = limit or Limit(None)
+    limit = limit or Deadline(None)
     starts = _STARTS[method](target, arguments, names)
     workers: list[Worker] = []
     try:
         for begin in starts:
             with limit.hold(_starting):
                 workers.append(begin(limit))
-            # it waits for this, see `child.run`; whoever has ended is found later
+            # it waits for this, see `bootstrap.run`; whoever has ended is found later
             with contextlib.suppress(EOFError):
-                workers[-1].wire.send("begin")
+                workers[-1].connection.send("begin")
     except BaseException as error:
         for worker in workers:
             worker.kill()
@@ -318,14 +322,14 @@ def start(
     return workers
 
 
-Starts = list[Callable[[Limit], Worker]]
+Starts = list[Callable[[Deadline], Worker]]
 
 
 def _hold_streams() -> None:
     """Gives a creator that was started without stdin, stdout or stderr empty ones, for good.
 
-    Else a wire or the pool's memory would get one of their numbers, and what an environment prints
-    would be written to it.
+    Else a connection or the pool's memory would get one of their numbers, and what an environment
+    prints would be written to it.
     """
     fd = os.open(os.devnull, os.O_RDWR)
     while fd <= 2:
@@ -339,7 +343,7 @@ def _packed(target: str, arguments: Sequence[Any]) -> list[bytes]:
     packed = []
     for index, argument in enumerate(arguments):
         try:
-            packed.append(child.pack(target, argument))
+            packed.append(bootstrap.pack(target, argument))
         except Exception as error:
             error.add_note(
                 f"while pickling what worker {index} of {len(arguments)} needs; the start method "
@@ -350,12 +354,14 @@ def _packed(target: str, arguments: Sequence[Any]) -> list[bytes]:
 
 
 def _starts_spawn(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
-    around = pickle.dumps(child.surroundings(is_whole=False), 5)
+    around = pickle.dumps(bootstrap.surroundings(is_whole=False), 5)
 
-    def begin(packed: bytes, name: str, limit: Limit) -> Worker:
-        here, there = Wire.pair()
-        with there, _closing_on_error(here), child.tell(around, packed) as told:
-            pid = child.run_python("parallel_pool.workers.child", told, there.fileno(), name)
+    def begin(packed: bytes, name: str, limit: Deadline) -> Worker:
+        here, there = Connection.pair()
+        with there, _closing_on_error(here), bootstrap.tell(around, packed) as told:
+            pid = bootstrap.run_python(
+                "parallel_pool.workers.bootstrap", told, there.fileno(), name
+            )
             return _own_child(pid, name, here, by_value)
 
     return [
@@ -365,16 +371,16 @@ def _starts_spawn(target: str, arguments: Sequence[Any], names: Sequence[str]) -
 
 
 def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
-    around = pickle.dumps(child.surroundings(is_whole=True), 5)
+    around = pickle.dumps(bootstrap.surroundings(is_whole=True), 5)
 
-    def begin(packed: bytes, name: str, limit: Limit) -> Worker:
-        here, there = Wire.pair()
-        with there, _closing_on_error(here), child.tell(around, packed) as told:
+    def begin(packed: bytes, name: str, limit: Deadline) -> Worker:
+        here, there = Connection.pair()
+        with there, _closing_on_error(here), bootstrap.tell(around, packed) as told:
             try:
-                forked = zygote.current(limit).fork(name, told, there.fileno(), limit)
-            except zygote.StoppedError:
+                forked = forkserver.current(limit).fork(name, told, there.fileno(), limit)
+            except forkserver.StoppedError:
                 # it was ended; the descriptors are here still
-                forked = zygote.current(limit).fork(name, told, there.fileno(), limit)
+                forked = forkserver.current(limit).fork(name, told, there.fileno(), limit)
             offspring, pid, pidfd = forked
             try:
                 if not HAS_PIDFD:
@@ -384,7 +390,7 @@ def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[st
                 if pidfd is None:
                     why = "the process that forks workers could give no pidfd"
                     raise OSError(errno.EMFILE, why)
-                return Worker(name, pid, pidfd, Wire(here, by_value), offspring)
+                return Worker(name, pid, pidfd, Connection(here, by_value), offspring)
             except BaseException:
                 offspring.kill(signal.SIGKILL)
                 raise
@@ -396,18 +402,20 @@ def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[st
 
 
 def _starts_fork(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
-    def begin(argument: Any, name: str, limit: Limit) -> Worker:
-        here, there = Wire.pair()
+    def begin(argument: Any, name: str, limit: Deadline) -> Worker:
+        here, there = Connection.pair()
 
         def body() -> NoReturn:
             here.close()
-            child.take_stdin_away()
-            child.name_process(name)
-            wire = Wire(there, by_reference)
-            child.leave(child.run(wire, lambda: (child.find(target), argument), by_reference))
+            bootstrap.take_stdin_away()
+            bootstrap.name_process(name)
+            connection = Connection(there, by_reference)
+            bootstrap.leave(
+                bootstrap.run(connection, lambda: (bootstrap.find(target), argument), by_reference)
+            )
 
         with there, _closing_on_error(here):
-            return _own_child(child.fork(body), name, here, by_reference)
+            return _own_child(bootstrap.fork(body), name, here, by_reference)
 
     return [partial(begin, argument, name) for argument, name in zip(arguments, names, strict=True)]
 
@@ -423,7 +431,7 @@ def _own_child(pid: int, name: str, here: socket.socket, dumps: Dumps) -> Worker
     """The worker that a child of this process is; nobody has waited for it yet."""
     try:
         pidfd = os.pidfd_open(pid) if HAS_PIDFD else os.dup(here.fileno())
-        return Worker(name, pid, pidfd, Wire(here, dumps), OwnChild(pid, pidfd))
+        return Worker(name, pid, pidfd, Connection(here, dumps), OwnChild(pid, pidfd))
     except BaseException:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool.actions import described
 
 if TYPE_CHECKING:
-    from parallel_pool.workers.wire import Dumps
+    from parallel_pool.workers.connection import Dumps
 
 # what a worker's reply to a turn may hold, by key; left out what there is none of
 INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
-# infos of several environments in the reply of the first of them: `Columns`
+# infos of several environments in the reply of the first of them: `InfoColumns`
 INFOS = 5
 Reply = dict[int, Any]
 # an order in place of a reset's arguments: nothing but to show what was shown last
@@ -32,7 +32,8 @@ class Task:
 
     Attributes:
         env_fns: make its environments.
-        specs: Gymnasium's registry, see `parallel_pool.workers.registered`; empty if the worker
+        specs: Gymnasium's registry, see `parallel_pool.workers.gymnasium_registry`; empty if the
+        worker
             has it.
     """
 
@@ -72,7 +73,7 @@ class Restart:
 
 
 @dataclass(frozen=True)
-class Seating:
+class Assignment:
     """What a worker needs to sit down to its lane.
 
     Attributes:
@@ -122,7 +123,7 @@ class Failure:
 
     @staticmethod
     def of(error: BaseException, dumps: Dumps) -> Failure:
-        """Describes an exception that was just caught, to go through a wire that pickles so."""
+        """Describes an exception that was just caught, for a connection that pickles so."""
         told = "".join(traceback.format_exception(error))
         try:
             pickled = dumps(error)

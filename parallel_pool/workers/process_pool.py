@@ -25,17 +25,17 @@ from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
 from parallel_pool.pool import AUTORESET, REWARDS
 from parallel_pool.workers import (
     address_space,
-    crew,
     failures,
     messages,
-    muster,
-    notices,
     spaces,
+    startup,
+    supervisor,
+    wait_warnings,
 )
+from parallel_pool.workers.deadline import Deadline
 from parallel_pool.workers.failures import MOST_TOLD, Account
-from parallel_pool.workers.limit import Limit
-from parallel_pool.workers.messages import FAILURE, INFO, INFOS, Failure, Reply, Seating
-from parallel_pool.workers.muster import Share
+from parallel_pool.workers.messages import FAILURE, INFO, INFOS, Assignment, Failure, Reply
+from parallel_pool.workers.startup import Share
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -88,7 +88,7 @@ class RecordReader:
     def read(self, actions: Any, count: int) -> tuple[CData, int]:
         """Returns what `ProcessPool` made of the actions, as C takes it."""
         if actions is ORDERED:
-            return NULL, lib.PP_ORDERED
+            return NULL, lib.PP_ACTION_IN_PAYLOAD
         return ffi.from_buffer(actions), UINT8
 
 
@@ -176,12 +176,12 @@ class ProcessPool(BasePool):
         n = num_envs
         cuts = [n * lane // self.num_workers for lane in range(self.num_workers + 1)]
         shares = [Share(lane, a, fns[a:b]) for lane, (a, b) in enumerate(itertools.pairwise(cuts))]
-        limit = Limit(self._start_timeout)
-        workers = muster.start(shares, start_method, limit)
+        limit = Deadline(self._start_timeout)
+        workers = startup.start(shares, start_method, limit)
         # as this process's objects reach its workers
-        self._dumps = workers[0].wire.dumps
+        self._dumps = workers[0].connection.dumps
         try:
-            self.descriptions = muster.hear_ready(workers, shares, limit)
+            self.descriptions = startup.hear_ready(workers, shares, limit)
             if check_spaces is not None:
                 check_spaces(self.descriptions)
             first = self.descriptions[0]
@@ -194,7 +194,7 @@ class ProcessPool(BasePool):
             handle = self._create(n, rows, mode, reward, restarts)
             types = [(leaf.dtype, leaf.shape) for leaf in self.leaves or ()]
             self._adopt(handle, rows, n, RecordReader(self._record_bytes), types)
-            self._crew = crew.Crew(
+            self._crew = supervisor.Supervisor(
                 handle,
                 workers,
                 shares,
@@ -207,16 +207,16 @@ class ProcessPool(BasePool):
                 limit=limit,
             )
             self._clock = self._crew.clock
-            self._notices = notices.Notices()
+            self._notices = wait_warnings.Notices()
             # `told` is asked after each batch, and a third of its time went into making this
             self._num_told = ffi.new("int32_t *")
             self._end = weakref.finalize(self, self._crew.drop)
-            # what runs at exit is the crew's
+            # what runs at exit is the supervisor's
             self._end.atexit = False
         except BaseException:
             if hasattr(self, "_crew"):
                 self._crew.close(grace=0.0)
-            muster.dismiss(workers)
+            startup.dismiss(workers)
             raise
 
     # -------------------------------------------------------------------------------- making --
@@ -258,7 +258,7 @@ class ProcessPool(BasePool):
         options.max_episode_steps = -1
         options.reward_dtype = reward
         out = ffi.new("pp_pool **")
-        status = lib.pp_pool_create_remote(
+        status = lib.pp_pool_create_processes(
             config, options, self.num_workers, keeps_last, self._room(), out, self._error
         )
         if status < 0:
@@ -270,14 +270,14 @@ class ProcessPool(BasePool):
     def _room(self) -> CData:
         """Returns how much address space the pool may take: half of what a limit leaves to this
         process, and to the worker that it leaves least."""
-        room = ffi.new("pp_room *")
+        room = ffi.new("pp_address_space *")
         here = address_space.left()
         there = [each.room for each in self.descriptions if each.room is not None]
         room.creator = 0 if here is None else max(1, here // 2)
         room.worker = max(1, min(there) // 2) if there else 0
         return room
 
-    def _seatings(self) -> list[Seating]:
+    def _seatings(self) -> list[Assignment]:
         raw = ffi.new("int32_t *")
         columns = lib.pp_pool_columns(self._handle, raw)
         places = [
@@ -285,7 +285,7 @@ class ProcessPool(BasePool):
             for i in range(raw[0])
             if columns[i].field >= 0
         ]
-        one = Seating(
+        one = Assignment(
             lane=0,
             reserve=lib.pp_pool_reserve(self._handle),
             rows=self.batch_size,
@@ -393,7 +393,7 @@ class ProcessPool(BasePool):
             self._order(env_id, order)
 
     def _order(self, env_id: int, data: bytes) -> None:
-        check(lib.pp_pool_order(self._handle, env_id, data, len(data), own_error.raw))
+        check(lib.pp_pool_set_payload(self._handle, env_id, data, len(data), own_error.raw))
 
     def send_reset(
         self,
@@ -472,7 +472,7 @@ class ProcessPool(BasePool):
     def told(self) -> dict[int, Reply]:
         """Returns the same as it came, for who can do without a dict for each environment.
 
-        A reply may then have the key INFOS alone: `Columns` that hold the infos of several
+        A reply may then have the key INFOS alone: `InfoColumns` that hold the infos of several
         environments, in the reply of the first of them.
         """
         count = self._num_told
@@ -548,7 +548,7 @@ class ProcessPool(BasePool):
     def _note_interrupt(self, error: KeyboardInterrupt, awaited: list[str]) -> None:
         """Says what Ctrl-C has ended the wait for; what hangs there is given less time to end."""
         if awaited:
-            error.add_note(f"while waiting for {notices.named(awaited)}")
+            error.add_note(f"while waiting for {wait_warnings.named(awaited)}")
         self._crew.note_interrupt()
 
     # -------------------------------------------------------------------------------- calls --
@@ -679,7 +679,7 @@ class ProcessPool(BasePool):
 
     # ----------------------------------------------------------------------------------- end --
 
-    def close(self, *, grace: float | None = crew.GRACE) -> None:
+    def close(self, *, grace: float | None = supervisor.GRACE) -> None:
         """Ends the workers, each after the environment it is stepping; arrays stay valid.
 
         Args:

@@ -1,6 +1,6 @@
-/* What any pp_os_exit_with must do; test_os.c holds pidfds to it, test_os_table.c the asking by
- * number that other systems use. Whoever includes it has HANGS, seconds after which a test that
- * hangs fails, and LIVES, milliseconds in which a process could end that should not. */
+/* What any pp_os_exit_with_process must do; test_os.c holds pidfds to it, test_os_table.c the
+ * asking by number that other systems use. Whoever includes it has HANGS, seconds after which a
+ * test that hangs fails, and LIVES, milliseconds in which a process could end that should not. */
 #ifndef PP_TESTS_FOLLOW_TESTS_H
 #define PP_TESTS_FOLLOW_TESTS_H
 
@@ -12,7 +12,7 @@
 
 #include "check.h"
 #include "include/pp_env.h"
-#include "pool/os.h"
+#include "os/os.h"
 
 static void never_come_back(void) {
   alarm(2 * HANGS);
@@ -24,7 +24,7 @@ static pid_t fork_follower(pid_t other, int said) {
   pid_t child = fork();
   if (child != 0) return child;
   atexit(never_come_back);  // it must end at once, whatever its program has left to do
-  char status = (char)pp_os_exit_with(other);
+  char status = (char)pp_os_exit_with_process(other);
   if (write(said, &status, 1) != 1) _exit(1);
   never_come_back();
   return 0;
@@ -97,7 +97,7 @@ TEST(process_ends_with_its_killed_parent) {
 static int answer_about(int64_t pid) {
   enum { SHIFT = 100 };  // an exit status has no sign
   pid_t child = fork();
-  if (child == 0) _exit(SHIFT + pp_os_exit_with(pid));
+  if (child == 0) _exit(SHIFT + pp_os_exit_with_process(pid));
   return await_end(child) - SHIFT;
 }
 

@@ -9,7 +9,7 @@
 
 #include "check.h"
 #include "include/pp_pool.h"
-#include "pool/os.h"
+#include "os/os.h"
 
 enum { MAX_OPTIONS = 32, MAX_BATCHES = 64, SECOND = 1000000000 };
 

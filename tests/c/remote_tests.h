@@ -7,15 +7,15 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "include/pp_seat.h"
 #include "pool_tests.h"
+#include "pp_worker.h"
 
 enum { MAX_ENVS = 24, MAX_LANES = 4, MAX_REPLY = 3000, NOT_LOST = -1 };
 
 /* what one environment is expected to show */
 typedef struct record {
   int32_t is_flying;
-  int32_t lost;     /* a pp_burial, or NOT_LOST: what became of the turn that is in flight */
+  int32_t lost;     /* a pp_on_death, or NOT_LOST: what became of the turn that is in flight */
   int64_t sends;    /* so far */
   int64_t action;   /* sent last */
   int32_t is_reset; /* what was sent last is one */
@@ -81,16 +81,16 @@ static int is_filled(const uint8_t *bytes, int64_t size, int64_t key) {
 /* a worker at its seat */
 typedef struct hand {
   const crew *crew;
-  pp_seat *seat;
+  pp_worker *worker;
   int64_t number;
   int64_t turns[MAX_ENVS];
   int32_t is_ended[MAX_ENVS];
 } hand;
 
 static void *place_of(const hand *h, int32_t turn, int32_t field) {
-  const pp_shift *shift = pp_seat_shift(h->seat);
+  const pp_turns *shift = pp_worker_turns(h->worker);
   const pp_column *column = &h->crew->c.columns[field];
-  return (char *)pp_seat_block(h->seat, shift->blocks[turn]) + column->offset +
+  return (char *)pp_worker_block(h->worker, shift->blocks[turn]) + column->offset +
          column->row_bytes * shift->rows[turn];
 }
 
@@ -98,46 +98,46 @@ static void *place_of(const hand *h, int32_t turn, int32_t field) {
 static void reply(hand *h, int32_t turn, int64_t action) {
   uint8_t bytes[MAX_REPLY];
   int64_t size;
-  const void *order = pp_seat_order(h->seat, turn, &size);
+  const void *order = pp_worker_payload(h->worker, turn, &size);
   if (!order) {
     size = reply_size(action);
     fill(bytes, size, action);
     order = bytes;
   }
-  if (size && pp_seat_reply(h->seat, turn, order, size, NULL) < 0) _exit(4);
+  if (size && pp_worker_reply(h->worker, turn, order, size, NULL) < 0) _exit(4);
 }
 
 /* what a worker says of an environment that died with another */
 static void tell_restart(hand *h, int32_t turn, int32_t i) {
-  pp_shift *shift = pp_seat_shift(h->seat);
-  pp_seat_claim(h->seat, turn);
-  pp_seat_recall(h->seat, turn, 0);
+  pp_turns *shift = pp_worker_turns(h->worker);
+  pp_worker_claim_row(h->worker, turn);
+  pp_worker_repeat_last(h->worker, turn, 0);
   shift->truncated[turn] = 1;
   shift->rewards[turn] = 0;
   h->is_ended[i] = 1;
 }
 
 static void take_turn(hand *h, int32_t turn) {
-  pp_shift *shift = pp_seat_shift(h->seat);
-  int32_t env_id = shift->env_ids[turn], i = env_id - pp_seat_first(h->seat);
+  pp_turns *shift = pp_worker_turns(h->worker);
+  int32_t env_id = shift->env_ids[turn], i = env_id - pp_worker_first_env(h->worker);
   int64_t bytes, action, *obs;
-  memcpy(&action, (char *)pp_seat_actions(h->seat, &bytes) + 8 * i, sizeof(action));
-  *pp_seat_current(h->seat) = env_id;
-  if (shift->asked[turn] == PP_ASKED_RESTART) {
+  memcpy(&action, (char *)pp_worker_actions(h->worker, &bytes) + 8 * i, sizeof(action));
+  *pp_worker_current_env(h->worker) = env_id;
+  if (shift->command[turn] == PP_COMMAND_RESTART) {
     tell_restart(h, turn, i);
     return;
   }
   h->turns[i]++;
   reply(h, turn, action);
-  pp_seat_claim(h->seat, turn);
+  pp_worker_claim_row(h->worker, turn);
   obs = place_of(h, turn, 0);
   obs[0] = env_id;
   obs[1] = *(int64_t *)place_of(h, turn, 1) = h->turns[i];
   obs[2] = action;
   obs[3] = h->number;
-  shift->failed[turn] = (uint8_t)is_bad(h->crew, action, shift->asked[turn] == PP_ASKED_RESET);
+  shift->failed[turn] = (uint8_t)is_bad(h->crew, action, shift->command[turn] == PP_COMMAND_RESET);
   shift->kinds[turn] =
-      h->is_ended[i] || shift->asked[turn] == PP_ASKED_RESET ? PP_TURN_RESET : PP_TURN_STEP;
+      h->is_ended[i] || shift->command[turn] == PP_COMMAND_RESET ? PP_TURN_RESET : PP_TURN_STEP;
   shift->rewards[turn] = (double)reward_of(action, h->turns[i]);
   shift->terminated[turn] = (uint8_t)is_end(h->turns[i]);
   h->is_ended[i] = shift->failed[turn] || shift->terminated[turn];
@@ -146,35 +146,35 @@ static void take_turn(hand *h, int32_t turn) {
 /* answers a request with its own bytes */
 static void answer(hand *h) {
   int64_t size;
-  const void *bytes = pp_seat_request(h->seat, &size);
-  if (bytes && pp_seat_answer(h->seat, bytes, size, NULL) < 0) _exit(4);
+  const void *bytes = pp_worker_request(h->worker, &size);
+  if (bytes && pp_worker_answer(h->worker, bytes, size, NULL) < 0) _exit(4);
 }
 
 /* works until the pool is closed */
-static void work(const crew *w, pp_seat *seat, int64_t number) {
-  hand h = {.crew = w, .seat = seat, .number = number};
+static void work(const crew *w, pp_worker *worker, int64_t number) {
+  hand h = {.crew = w, .worker = worker, .number = number};
   int32_t count;
   for (int32_t i = 0; i < MAX_ENVS; i++) h.is_ended[i] = 1;
-  while ((count = pp_seat_take(seat, SECOND)) >= 0) {
+  while ((count = pp_worker_take(worker, SECOND)) >= 0) {
     if (!count) answer(&h);
     for (int32_t first = 0; first < count; first += w->chunk) {
       int32_t some = count - first < w->chunk ? count - first : w->chunk;
       for (int32_t i = first; i < first + some; i++) take_turn(&h, i);
-      *pp_seat_current(seat) = -1;
-      pp_seat_deliver(seat, first, some);
+      *pp_worker_current_env(worker) = -1;
+      pp_worker_deliver(worker, first, some);
     }
   }
 }
 
 static void work_as_child(const crew *w, int32_t lane) {
   const pp_pool *pool = w->c.pool;
-  pp_seat *seat;
-  if (pp_seat_open(pp_pool_memory(pool), pp_pool_reserve(pool), pp_pool_spill(pool, lane), lane,
-                   &seat, NULL) < 0) {
+  pp_worker *worker;
+  if (pp_worker_open(pp_pool_memory_fd(pool), pp_pool_reserve(pool), pp_pool_reply_fd(pool, lane),
+                     lane, &worker, NULL) < 0) {
     _exit(3);
   }
-  work(w, seat, w->hired[lane]);
-  pp_seat_close(seat);
+  work(w, worker, w->hired[lane]);
+  pp_worker_close(worker);
   _exit(0);
 }
 
@@ -199,7 +199,7 @@ __attribute__((unused)) static crew crew_open(int32_t num_envs, int32_t batch_si
                                  .autoreset = autoreset,
                                  .max_episode_steps = -1,
                                  .reward_dtype = PP_FLOAT64};
-  CHECK_EQ(pp_pool_create_remote(&config, &c->options, num_lanes, 1, NULL, &c->pool, &c->error),
+  CHECK_EQ(pp_pool_create_processes(&config, &c->options, num_lanes, 1, NULL, &c->pool, &c->error),
            PP_OK);
   c->columns = pp_pool_columns(c->pool, &c->num_columns);
   c->size = pp_batch_size(c->pool);
@@ -274,7 +274,7 @@ static int64_t next_action(crew *w, int32_t env_id) {
 __attribute__((unused)) static void crew_order(crew *w, int32_t env_id, int64_t size) {
   uint8_t bytes[MAX_REPLY];
   fill(bytes, size, env_id + size);
-  CHECK_EQ(pp_pool_order(w->c.pool, env_id, bytes, size, &w->c.error), PP_OK);
+  CHECK_EQ(pp_pool_set_payload(w->c.pool, env_id, bytes, size, &w->c.error), PP_OK);
   w->envs[env_id].order = size;
 }
 
@@ -306,7 +306,7 @@ static void check_lost(crew *w, int32_t row, int32_t env_id, int32_t has_failed)
   const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
   const int64_t *mark = (int64_t *)column(&w->c, "mark") + row, zeros[4] = {0};
   int64_t size;
-  CHECK_EQ(has_failed, r->lost == PP_BURY_FAIL);
+  CHECK_EQ(has_failed, r->lost == PP_DEATH_FAIL);
   CHECK_EQ(((uint8_t *)column(&w->c, "truncated"))[row], !has_failed);
   CHECK_EQ(((uint8_t *)column(&w->c, "terminated"))[row], 0);
   CHECK(((double *)column(&w->c, "reward"))[row] == 0);
@@ -319,7 +319,7 @@ static void check_lost(crew *w, int32_t row, int32_t env_id, int32_t has_failed)
   }
   CHECK_EQ(*mark, obs[1]);
   pp_pool_reply(w->c.pool, env_id, &size);
-  CHECK_EQ(size, r->lost == PP_BURY_REQUEUE ? 0 : -1);
+  CHECK_EQ(size, r->lost == PP_DEATH_REQUEUE ? 0 : -1);
   r->order = 0;
   r->elapsed = ((int32_t *)column(&w->c, "elapsed_step"))[row];
   r->is_ended = 1;
@@ -426,7 +426,7 @@ __attribute__((unused)) static int32_t crew_bury(crew *w, int32_t lane, int32_t 
   CHECK_EQ(waitpid(w->pids[lane], &end, 0), w->pids[lane]);
   CHECK(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL);
   w->pids[lane] = 0;
-  count = pp_pool_bury(w->c.pool, lane, how, settled, &w->c.error);
+  count = pp_pool_worker_died(w->c.pool, lane, how, settled, &w->c.error);
   CHECK(count >= 0);
   pp_pool_lane_envs(w->c.pool, lane, &first, &num_envs);
   for (int32_t i = first; i < first + num_envs; i++) {

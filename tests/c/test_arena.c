@@ -15,8 +15,8 @@
 
 #include "check.h"
 #include "include/pp_env.h"
-#include "pool/arena.h"
-#include "pool/os.h"
+#include "os/os.h"
+#include "processes/arena.h"
 
 /* ---------------------------------------------------------------------- a system that fails -- */
 
@@ -146,9 +146,9 @@ TEST(shared_memory_is_given_back_and_taken_again) {
   CHECK_EQ(file_size(fd), 8 * page);
 
   at_fallocate = (struct fault){0, 1, ENOSPC};
-  CHECK_EQ(pp_os_shared_back(fd, page, 2 * page), PP_ERR_MEMORY);
+  CHECK_EQ(pp_os_shared_allocate(fd, page, 2 * page), PP_ERR_MEMORY);
   CHECK_EQ(file_memory(fd), 2 * page);
-  CHECK_EQ(pp_os_shared_back(fd, page, 2 * page), PP_OK);
+  CHECK_EQ(pp_os_shared_allocate(fd, page, 2 * page), PP_OK);
   CHECK_EQ(file_memory(fd), 4 * page);
   CHECK_EQ(memory[page - 1], 1);
   CHECK_EQ(memory[page], 0);
@@ -163,7 +163,7 @@ TEST(shared_memory_is_taken_again_as_a_whole_or_not) {
   REQUIRE(fd >= 0);
   CHECK_EQ(pp_os_shared_release(fd, 0, size), PP_OK);
   at_fallocate = (struct fault){2, 1, ENOMEM};
-  CHECK_EQ(pp_os_shared_back(fd, 0, size), PP_ERR_MEMORY);
+  CHECK_EQ(pp_os_shared_allocate(fd, 0, size), PP_ERR_MEMORY);
   CHECK_EQ(at_fallocate.fails, 0);
   CHECK_EQ(file_memory(fd), 0);
   close(fd);
@@ -456,15 +456,15 @@ TEST(arena_knows_what_can_be_a_block) {
   pp_arena arena;
   REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
   int64_t page = page_size(), block = pp_arena_alloc(&arena, 3 * page);
-  CHECK(pp_arena_has(&arena, block, 3 * page));
-  CHECK(pp_arena_has(&arena, block + 64, 3 * page - 64));
-  CHECK(!pp_arena_has(&arena, block + 64, 3 * page - 63));
-  CHECK(!pp_arena_has(&arena, block + 1, 10));
-  CHECK(!pp_arena_has(&arena, 0, 10));
-  CHECK(!pp_arena_has(&arena, -64, 10));
-  CHECK(!pp_arena_has(&arena, block, 0));
-  CHECK(!pp_arena_has(&arena, INT64_MAX / 64 * 64, 10));
-  CHECK(!pp_arena_has(&arena, block, INT64_MAX));
+  CHECK(pp_arena_contains(&arena, block, 3 * page));
+  CHECK(pp_arena_contains(&arena, block + 64, 3 * page - 64));
+  CHECK(!pp_arena_contains(&arena, block + 64, 3 * page - 63));
+  CHECK(!pp_arena_contains(&arena, block + 1, 10));
+  CHECK(!pp_arena_contains(&arena, 0, 10));
+  CHECK(!pp_arena_contains(&arena, -64, 10));
+  CHECK(!pp_arena_contains(&arena, block, 0));
+  CHECK(!pp_arena_contains(&arena, INT64_MAX / 64 * 64, 10));
+  CHECK(!pp_arena_contains(&arena, block, INT64_MAX));
   pp_arena_fini(&arena);
 }
 

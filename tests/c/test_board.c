@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "pool/board.h"
-#include "pool/os.h"
+#include "os/os.h"
+#include "processes/board.h"
 
 enum { MAX_ENVS = 32, MAX_LANES = 4, MAX_SLOTS = 40, MANY = INT32_MAX };
 
@@ -96,7 +96,7 @@ static int64_t *row_at(office *o, int32_t place) {
 }
 
 static int32_t state_of(const office *o, int32_t env_id) {
-  return atomic_load(&o->board.desks[env_id].state);
+  return atomic_load(&o->board.envs[env_id].state);
 }
 
 /* -------------------------------------------------------------------------------- tables -- */
@@ -114,9 +114,9 @@ static void list_tables(const office *o, table *tables) {
   int64_t envs = o->shape.num_envs, lanes = o->shape.num_lanes, slots = o->shape.capacity;
   int64_t rows = o->shape.is_ordered ? 0 : slots * o->shape.batch_size;
   const table all[NUM_TABLES] = {{b->head, (int64_t)sizeof(*b->head)},
-                                 {b->posts, lanes * (int64_t)sizeof(pp_post)},
+                                 {b->mailboxes, lanes * (int64_t)sizeof(pp_mailbox)},
                                  {b->entries, lanes * (int64_t)(b->box * 8)},
-                                 {b->desks, envs * (int64_t)sizeof(pp_desk)},
+                                 {b->envs, envs * (int64_t)sizeof(pp_board_env)},
                                  {b->slots, slots * (int64_t)sizeof(pp_slot)},
                                  {b->done, slots * lanes * 4},
                                  {b->rows, rows * 8},
@@ -152,7 +152,7 @@ TEST(tables_lie_apart_and_on_lines_of_their_own) {
   check_tables(100, 7, 1);
   check_tables(100, 3, 100);
   check_tables(1000, 1000, 1000);
-  CHECK_EQ(sizeof(pp_desk), 64);
+  CHECK_EQ(sizeof(pp_board_env), 64);
 }
 
 TEST(a_worker_finds_the_same_tables) {
@@ -194,7 +194,7 @@ TEST(lanes_share_environments_out_evenly) {
       office o = open_office(envs, lanes, envs, 0);
       int32_t next = 0, first, count;
       for (int32_t i = 0; i < lanes; i++) {
-        pp_board_share(&o.board, i, &first, &count);
+        pp_board_lane_envs(&o.board, i, &first, &count);
         CHECK_EQ(first, next);
         CHECK(count == envs / lanes || count == envs / lanes + 1);
         next += count;
@@ -220,14 +220,14 @@ TEST(entries_are_taken_in_their_order_across_the_end_of_the_box) {
   CHECK_EQ(o.board.box, 16);
   for (int32_t round = 0; round < 64; round++) {
     for (int32_t i = 0; i < 5; i++, pushed++) push_one(&o, 0, pushed % 7, pushed % 14);
-    CHECK_EQ(state_of(&o, (pushed - 1) % 7), PP_DESK_QUEUED);
+    CHECK_EQ(state_of(&o, (pushed - 1) % 7), PP_ENV_QUEUED);
     for (int32_t left = 5; left > 0;) {
       int32_t room = 1 + round % 3, count = pp_board_take(&o.board, 0, taken, room);
       CHECK_EQ(count, left < room ? left : room);
       for (int32_t i = 0; i < count; i++, seen++) {
         CHECK_EQ(PP_ENTRY_ENV(taken[i]), seen % 7);
         CHECK_EQ(PP_ENTRY_PLACE(taken[i]), seen % 14);
-        CHECK_EQ(state_of(&o, seen % 7), PP_DESK_RUNNING);
+        CHECK_EQ(state_of(&o, seen % 7), PP_ENV_RUNNING);
       }
       left -= count;
     }
@@ -238,36 +238,36 @@ TEST(entries_are_taken_in_their_order_across_the_end_of_the_box) {
 
 TEST(a_push_says_where_the_row_is_and_forgets_the_reply) {
   office o = open_office(4, 2, 4, 0);
-  o.board.desks[3].reply = (pp_message){64, 10};
+  o.board.envs[3].reply = (pp_message){64, 10};
   push_one(&o, 1, 3, 6);
-  CHECK_EQ(o.board.desks[3].place, 6);
-  CHECK_EQ(o.board.desks[3].reply.size, 0);
+  CHECK_EQ(o.board.envs[3].place, 6);
+  CHECK_EQ(o.board.envs[3].reply.size, 0);
   close_office(&o);
 }
 
 TEST(clearing_a_box_leaves_nothing_of_its_worker) {
   office o = open_office(4, 2, 4, 0);
-  pp_post *post = &o.board.posts[1];
+  pp_mailbox *mailbox = &o.board.mailboxes[1];
   pp_entry taken[4];
   push_one(&o, 1, 2, 0);
   push_one(&o, 1, 3, 1);
   CHECK_EQ(pp_board_take(&o.board, 1, taken, 1), 1);
-  atomic_store(&post->current, 2);
-  atomic_store(&post->request, 5);
-  atomic_store(&post->answered, 4);
-  post->reply = (pp_message){64, 10};
-  pp_gate_enter(&post->gate);
+  atomic_store(&mailbox->current, 2);
+  atomic_store(&mailbox->request, 5);
+  atomic_store(&mailbox->answered, 4);
+  mailbox->reply = (pp_message){64, 10};
+  pp_gate_enter(&mailbox->gate);
   pp_board_clear(&o.board, 1);
   CHECK_EQ(pp_board_take(&o.board, 1, taken, 4), 0);
-  CHECK_EQ(atomic_load(&post->current), -1);
-  CHECK_EQ(atomic_load(&post->answered), 5);
-  CHECK_EQ(atomic_load(&post->gate.sleepers), 0);
+  CHECK_EQ(atomic_load(&mailbox->current), -1);
+  CHECK_EQ(atomic_load(&mailbox->answered), 5);
+  CHECK_EQ(atomic_load(&mailbox->gate.sleepers), 0);
   // it may have been half written
-  CHECK(post->reply.size < 0);
+  CHECK(mailbox->reply.size < 0);
   // an answer that was complete stays
-  post->reply = (pp_message){64, 10};
+  mailbox->reply = (pp_message){64, 10};
   pp_board_clear(&o.board, 1);
-  CHECK_EQ(post->reply.size, 10);
+  CHECK_EQ(mailbox->reply.size, 10);
   close_office(&o);
 }
 
@@ -333,15 +333,15 @@ TEST(what_was_shown_last_is_kept_for_each_environment) {
   for (int64_t turn = 1; turn < 4; turn++) {
     for (int32_t i = 0; i < 4; i++) {
       fill_row(&o, i, 10 * turn + i);
-      pp_board_keep(&o.board, block_of(&o, i, &row), i, i, 5 * turn + i);
+      pp_board_save_last(&o.board, block_of(&o, i, &row), i, i, 5 * turn + i);
     }
     for (int32_t i = 0; i < 4; i++) {
       // into a row of the other block
       void *memory = block_of(&o, 7 - i, &row);
-      pp_board_recall(&o.board, memory, row, i, 0);
+      pp_board_repeat_last(&o.board, memory, row, i, 0);
       check_row(&o, 7 - i, 10 * turn + i, 0);
       CHECK_EQ(pp_board_elapsed(&o.board, i), 5 * turn + i);
-      pp_board_recall(&o.board, memory, row, 3 - i, 1);
+      pp_board_repeat_last(&o.board, memory, row, 3 - i, 1);
       check_row(&o, 7 - i, 10 * turn + 3 - i, 1);
       check_row(&o, 7 - i, 10 * turn + i, 0);
     }
@@ -371,10 +371,10 @@ TEST(a_worker_is_idle_when_it_says_so_after_it_was_asked) {
   pp_board_probe(&o.board, 0, 2, 1);
   CHECK(!pp_board_is_idle(&o.board, 0, 2));
   // who is asked to answer something has that left to do
-  atomic_fetch_add(&o.board.posts[0].request, 1);
+  atomic_fetch_add(&o.board.mailboxes[0].request, 1);
   CHECK_EQ(take_all(&o, 0), 0);
   CHECK(!pp_board_is_idle(&o.board, 0, 2));
-  atomic_fetch_add(&o.board.posts[0].answered, 1);
+  atomic_fetch_add(&o.board.mailboxes[0].answered, 1);
   CHECK_EQ(take_all(&o, 0), 0);
   CHECK(pp_board_is_idle(&o.board, 0, 2));
   close_office(&o);
@@ -390,7 +390,7 @@ static void *sleep_at_gate(void *arg) {
 /* That somebody sleeps may have been written over. */
 TEST(a_question_wakes_whoever_sleeps) {
   office o = open_office(1, 1, 1, 0);
-  pp_gate *gate = &o.board.posts[0].gate;
+  pp_gate *gate = &o.board.mailboxes[0].gate;
   pthread_t thread;
   struct timespec limit;
   pp_os_thread_start(&thread, sleep_at_gate, gate, "sleeper");
@@ -414,7 +414,7 @@ static void claim_blocks(office *o, int64_t blocks) {
       int64_t ticket = o->claimed * rows + row;
       int32_t env_id = (int32_t)(ticket % o->shape.num_envs);
       CHECK_EQ(pp_board_claim(&o->board, 0, env_id), ticket % places);
-      CHECK_EQ(o->board.desks[env_id].place, ticket % places);
+      CHECK_EQ(o->board.envs[env_id].place, ticket % places);
       CHECK_EQ(atomic_load(&o->board.head->first_free), ticket + 1);
     }
     prepare(o, o->claimed + o->shape.capacity);
@@ -468,9 +468,9 @@ TEST(a_claim_that_was_not_noted_is_found) {
     const int32_t notes[] = {-1, (place + 1) % places, places, INT32_MAX, INT32_MIN};
     CHECK_EQ(pp_board_claimed(&o.board, i), place);
     // as if it had died before, or somebody had written over it
-    atomic_store(&o.board.desks[i].state, PP_DESK_RUNNING);
+    atomic_store(&o.board.envs[i].state, PP_ENV_RUNNING);
     for (int n = 0; n < 5; n++) {
-      o.board.desks[i].place = notes[n];
+      o.board.envs[i].place = notes[n];
       CHECK_EQ(pp_board_claimed(&o.board, i), place);
     }
   }
@@ -483,7 +483,7 @@ TEST(a_row_is_seized_where_one_is_free) {
   begin_at(&o, 7);
   CHECK_EQ(o.shape.capacity, 3);
   CHECK_EQ(pp_board_claim(&o.board, 0, 0), 2);
-  CHECK_EQ(pp_board_seize(&o.board, 1, 7), 3);
+  CHECK_EQ(pp_board_claim_for(&o.board, 1, 7), 3);
   CHECK_EQ(pp_board_owner(&o.board, 7, 0), 0);
   CHECK_EQ(pp_board_owner(&o.board, 7, 1), 1);
   CHECK(pp_board_owner(&o.board, 8, 0) < 0);
@@ -492,7 +492,7 @@ TEST(a_row_is_seized_where_one_is_free) {
   // who comes after it finds the next one
   CHECK_EQ(pp_board_claim(&o.board, 0, 2), 4);
   for (int32_t i = 0; i < 6; i++) atomic_store(&o.board.rows[i], UINT64_MAX - (uint64_t)i);
-  CHECK_EQ(pp_board_seize(&o.board, 3, 7), -1);
+  CHECK_EQ(pp_board_claim_for(&o.board, 3, 7), -1);
   close_office(&o);
 }
 
@@ -509,9 +509,9 @@ typedef struct clerk {
 static void *serve(void *arg) {
   clerk *self = arg;
   office *o = self->office;
-  pp_post *post = &o->board.posts[self->lane];
+  pp_mailbox *mailbox = &o->board.mailboxes[self->lane];
   pp_entry taken[MAX_ENVS];
-  while (!atomic_load(&post->is_closing)) {
+  while (!atomic_load(&mailbox->is_closing)) {
     int32_t count = pp_board_take(&o->board, self->lane, taken, 1 + self->lane);
     if (!count) sched_yield();
     for (int32_t i = 0; i < count; i++) {
@@ -520,7 +520,7 @@ static void *serve(void *arg) {
       int64_t *row = row_at(o, place);
       row[0]++;
       row[1] = env_id;
-      atomic_store_explicit(&o->board.desks[env_id].state, PP_DESK_DONE, memory_order_release);
+      atomic_store_explicit(&o->board.envs[env_id].state, PP_ENV_DONE, memory_order_release);
       pp_board_count(&o->board, self->lane, place / o->shape.batch_size, 1);
     }
   }
@@ -529,7 +529,7 @@ static void *serve(void *arg) {
 
 static int32_t lane_of(const office *o, int32_t env_id) {
   for (int32_t lane = 0, first, count;; lane++) {
-    pp_board_share(&o->board, lane, &first, &count);
+    pp_board_lane_envs(&o->board, lane, &first, &count);
     if (env_id < first + count) return lane;
   }
 }
@@ -588,7 +588,7 @@ static void run_office(int32_t envs, int32_t lanes, int32_t batch_size, int64_t 
     prepare(&o, sequence + o.shape.capacity);
     send_all(&o, env_ids, batch_size, sequence + 1);
   }
-  for (int32_t i = 0; i < lanes; i++) atomic_store(&o.board.posts[i].is_closing, 1);
+  for (int32_t i = 0; i < lanes; i++) atomic_store(&o.board.mailboxes[i].is_closing, 1);
   for (int32_t i = 0; i < lanes; i++) pthread_join(clerks[i].thread, NULL);
   close_office(&o);
 }

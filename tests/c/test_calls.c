@@ -6,15 +6,15 @@
 #include <sys/resource.h>
 
 #include "pool/pool.h"
-#include "pool/remote.h"
+#include "processes/processes.h"
 #include "remote_tests.h"
 
 enum { NUM_ENVS = 4 };
 
 /* a pool of either kind, its environments at rest */
-static crew open_pool(int32_t is_remote) {
+static crew open_pool(int32_t is_in_processes) {
   crew w = {.num_lanes = 0};
-  if (is_remote) {
+  if (is_in_processes) {
     w = crew_open(NUM_ENVS, NUM_ENVS, 2, PP_NEXT_STEP);
     crew_hire_all(&w);
     crew_send(&w, NULL, NUM_ENVS, 1);
@@ -57,12 +57,12 @@ static void check_said(crew *w, int64_t status, int32_t expected) {
 
 /* ------------------------------------------------------------------------- any kind of pool -- */
 
-static void check_sends(int32_t is_remote) {
-  crew w = open_pool(is_remote);
+static void check_sends(int32_t is_in_processes) {
+  crew w = open_pool(is_in_processes);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;
   int64_t actions[NUM_ENVS + 1] = {0};
-  int32_t dtype = is_remote ? PP_UINT8 : PP_INT64, twice[2] = {1, 1}, own[1] = {1};
+  int32_t dtype = is_in_processes ? PP_UINT8 : PP_INT64, twice[2] = {1, 1}, own[1] = {1};
   void *fresh = w.c.fresh;
 
   for (int i = 0; i < 4; i++) {
@@ -95,8 +95,8 @@ TEST(wrong_sends_are_refused) {
   check_sends(1);
 }
 
-static void check_questions(int32_t is_remote) {
-  crew w = open_pool(is_remote);
+static void check_questions(int32_t is_in_processes) {
+  crew w = open_pool(is_in_processes);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;
   pp_image image = {0};
@@ -112,7 +112,7 @@ static void check_questions(int32_t is_remote) {
     REFUSED(pp_pool_render(pool, not_there[i], &image, error), PP_ERR_ARGUMENT);
     REFUSED(pp_pool_expose(pool, not_there[i], bytes, error), PP_ERR_ARGUMENT);
   }
-  int32_t own[1] = {1}, here = is_remote ? PP_ERR_STATE : PP_ERR_ARGUMENT;
+  int32_t own[1] = {1}, here = is_in_processes ? PP_ERR_STATE : PP_ERR_ARGUMENT;
   REFUSED(pp_pool_get_state(pool, 1, bytes, 8, error), here);
   REFUSED(pp_pool_set_state(pool, own, 1, snapshots, sizes, error), here);
   REFUSED(pp_pool_set_state(pool, NULL, 1, snapshots, sizes, error), PP_ERR_ARGUMENT);
@@ -127,7 +127,7 @@ static void check_questions(int32_t is_remote) {
   CHECK(pp_pool_columns(pool, NULL) != NULL);
   CHECK(pp_pool_config(pool) != NULL);
   CHECK(pp_pool_failed(pool, NULL, NULL) != NULL);
-  CHECK_EQ(pp_pool_taken(pool, NULL), 0);
+  CHECK_EQ(pp_pool_last_result(pool, NULL), 0);
   pp_pool_stats(pool, NULL);
   close_pool(&w);
 }
@@ -137,18 +137,18 @@ TEST(wrong_questions_are_refused) {
   check_questions(1);
 }
 
-static void check_seeds(int32_t is_remote) {
-  crew w = open_pool(is_remote);
+static void check_seeds(int32_t is_in_processes) {
+  crew w = open_pool(is_in_processes);
   const uint32_t words[NUM_ENVS] = {1, 2, 3, 4};
   const int32_t sizes[NUM_ENVS] = {1, 1, 1, 1}, wrong[NUM_ENVS] = {1, 1, -1, 99}, ids[2] = {0, 3};
   pp_error *error = &w.c.error;
   pp_value value = {0};
-  int32_t here = is_remote ? PP_ERR_STATE : PP_ERR_ARGUMENT;
+  int32_t here = is_in_processes ? PP_ERR_STATE : PP_ERR_ARGUMENT;
   REFUSED(pp_pool_seed(w.c.pool, words, NULL, error), here);
   REFUSED(pp_pool_seed(w.c.pool, words, wrong, error), here);
   REFUSED(pp_pool_send_reset(w.c.pool, ids, 2, words, NULL, NULL, error), here);
   REFUSED(pp_pool_send_reset(w.c.pool, ids, 2, words, wrong + 2, NULL, error), here);
-  if (is_remote) {
+  if (is_in_processes) {
     REFUSED(pp_pool_seed(w.c.pool, words, sizes, error), PP_ERR_STATE);
     REFUSED(pp_pool_seed(w.c.pool, NULL, sizes, error), PP_ERR_STATE);
     REFUSED(pp_pool_send_reset(w.c.pool, ids, 2, words, sizes, NULL, error), PP_ERR_STATE);
@@ -169,26 +169,27 @@ TEST(seeds_are_for_environments_of_this_process) {
 /* ------------------------------------------------------------------------ worker processes -- */
 
 /* lanes that are not there, or all of them, as there are none */
-static void check_lanes(crew *w, int32_t is_remote, int32_t lane) {
+static void check_lanes(crew *w, int32_t is_in_processes, int32_t lane) {
   pp_pool *pool = w->c.pool;
-  int32_t expected = is_remote ? PP_ERR_ARGUMENT : PP_ERR_STATE, first = 9, count = 9, settled[4];
+  int32_t expected = is_in_processes ? PP_ERR_ARGUMENT : PP_ERR_STATE, first = 9, count = 9,
+          affected[4];
   const void *bytes;
   int64_t size;
   check_said(w, pp_pool_request(pool, lane, "x", 1, &w->c.error), expected);
   check_said(w, pp_pool_answer(pool, lane, 0, &bytes, &size, &w->c.error), expected);
-  check_said(w, pp_pool_bury(pool, lane, PP_BURY_FAIL, settled, &w->c.error), expected);
-  CHECK(pp_pool_spill(pool, lane) < 0);
-  CHECK(pp_pool_current(pool, lane) < 0);
+  check_said(w, pp_pool_worker_died(pool, lane, PP_DEATH_FAIL, affected, &w->c.error), expected);
+  CHECK(pp_pool_reply_fd(pool, lane) < 0);
+  CHECK(pp_pool_current_env(pool, lane) < 0);
   CHECK(pp_pool_taken_turns(pool, lane) < 0);
   CHECK(pp_pool_waiting_turns(pool, lane) < 0);
   pp_pool_lane_envs(pool, lane, &first, &count);
   CHECK(first == 0 && count == 0);
 }
 
-static void check_messages(crew *w, int32_t is_remote, int32_t env_id) {
+static void check_messages(crew *w, int32_t is_in_processes, int32_t env_id) {
   int64_t size = 9;
-  check_said(w, pp_pool_order(w->c.pool, env_id, "x", 1, &w->c.error),
-             is_remote ? PP_ERR_ARGUMENT : PP_ERR_STATE);
+  check_said(w, pp_pool_set_payload(w->c.pool, env_id, "x", 1, &w->c.error),
+             is_in_processes ? PP_ERR_ARGUMENT : PP_ERR_STATE);
   CHECK(pp_pool_lane_of(w->c.pool, env_id) < 0);
   CHECK(!pp_pool_reply(w->c.pool, env_id, &size));
   CHECK_EQ(size, 0);
@@ -201,7 +202,7 @@ TEST(calls_about_workers_are_refused_where_there_are_none) {
     check_lanes(&w, 0, i);
     check_messages(&w, 0, i);
   }
-  CHECK(pp_pool_memory(w.c.pool) < 0);
+  CHECK(pp_pool_memory_fd(w.c.pool) < 0);
   CHECK(pp_pool_reserve(w.c.pool) < 0);
   CHECK(!pp_pool_replied(w.c.pool, &count) && count == 0);
   close_pool(&w);
@@ -211,19 +212,19 @@ TEST(wrong_calls_about_workers_are_refused) {
   crew w = open_pool(1);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;
-  int32_t settled[2];
+  int32_t affected[2];
   const void *bytes;
   int64_t size;
   for (int i = 0; i < 4; i++) {
     check_lanes(&w, 1, not_there[i]);
     check_messages(&w, 1, not_there[i]);
-    REFUSED(pp_pool_bury(pool, 0, not_there[i], settled, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_pool_worker_died(pool, 0, not_there[i], affected, error), PP_ERR_ARGUMENT);
   }
   check_lanes(&w, 1, 2);
-  REFUSED(pp_pool_bury(pool, 0, PP_BURY_FAIL, NULL, error), PP_ERR_ARGUMENT);
-  REFUSED(pp_pool_order(pool, 0, "x", -1, error), PP_ERR_ARGUMENT);
-  REFUSED(pp_pool_order(pool, 0, NULL, 1, error), PP_ERR_ARGUMENT);
-  REFUSED(pp_pool_order(pool, 0, "x", INT64_MAX, error), PP_ERR_MEMORY);
+  REFUSED(pp_pool_worker_died(pool, 0, PP_DEATH_FAIL, NULL, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_set_payload(pool, 0, "x", -1, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_set_payload(pool, 0, NULL, 1, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_pool_set_payload(pool, 0, "x", INT64_MAX, error), PP_ERR_MEMORY);
   REFUSED(pp_pool_request(pool, 0, "x", -1, error), PP_ERR_ARGUMENT);
   REFUSED(pp_pool_request(pool, 0, NULL, 1, error), PP_ERR_ARGUMENT);
   REFUSED(pp_pool_request(pool, 0, "x", INT64_MAX, error), PP_ERR_MEMORY);
@@ -239,14 +240,14 @@ TEST(wrong_calls_about_workers_are_refused) {
 TEST(memory_from_elsewhere_is_no_batch) {
   crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
   crew other = crew_open(2, 2, 1, PP_NEXT_STEP);
-  char *own = w.c.fresh, *base = w.c.pool->remote->arena->base;
+  char *own = w.c.fresh, *base = w.c.pool->processes->arena->base;
   char *const wrong[] = {malloc((size_t)w.c.size),
                          other.c.fresh,
                          own + 1,
                          base,
                          base - 64,
-                         base + w.c.pool->remote->arena->size - w.c.size + 64,
-                         base + w.c.pool->remote->arena->reserve,
+                         base + w.c.pool->processes->arena->size - w.c.size + 64,
+                         base + w.c.pool->processes->arena->reserve,
                          (char *)64};
   int64_t actions[2] = {0};
   for (int i = 0; i < 8; i++) {
@@ -292,7 +293,7 @@ static void check_config(int which, const char *word) {
     case 13: options.num_envs = 0; break;
     default: options.reward_dtype = PP_BOOL;
   }
-  CHECK_EQ(pp_pool_create_remote(&config, &options, lanes, 1, NULL, &pool, &error),
+  CHECK_EQ(pp_pool_create_processes(&config, &options, lanes, 1, NULL, &pool, &error),
            PP_ERR_ARGUMENT);
   CHECK(!pool);
   CHECK(strstr(error.text, word) != NULL);
@@ -313,9 +314,9 @@ TEST(nothing_is_made_of_nothing) {
   pp_pool *pool;
   pp_value value = {0};
   const pp_env_def *def = find_env("CartPole-v1");
-  CHECK_EQ(pp_pool_create_remote(NULL, &options, 1, 0, NULL, &pool, NULL), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_pool_create_remote(&config, NULL, 1, 0, NULL, &pool, NULL), PP_ERR_ARGUMENT);
-  CHECK_EQ(pp_pool_create_remote(&config, &options, 1, 0, NULL, NULL, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_processes(NULL, &options, 1, 0, NULL, &pool, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_processes(&config, NULL, 1, 0, NULL, &pool, NULL), PP_ERR_ARGUMENT);
+  CHECK_EQ(pp_pool_create_processes(&config, &options, 1, 0, NULL, NULL, NULL), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_create(NULL, &value, &options, &pool, NULL), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_create(def, &value, NULL, &pool, NULL), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_create(def, &value, &options, NULL, NULL), PP_ERR_ARGUMENT);
@@ -344,7 +345,7 @@ TEST(what_a_pool_lacks_memory_for_is_said) {
   config.fields[0] = (pp_field){.name = "obs", .dtype = PP_UINT8, .ndim = 1, .shape = {1 << 23}};
   config.action = (pp_field){.name = "action", .dtype = PP_UINT8};
   int64_t before = peak_memory();
-  CHECK_EQ(pp_pool_create_remote(&config, &options, 4, 0, NULL, &pool, &error), PP_ERR_MEMORY);
+  CHECK_EQ(pp_pool_create_processes(&config, &options, 4, 0, NULL, &pool, &error), PP_ERR_MEMORY);
   CHECK(strstr(error.text, "num_envs=16777216 needs ") != NULL);
   // nothing was taken that could not suffice
   CHECK(peak_memory() - before < 64 << 20);
@@ -390,7 +391,7 @@ TEST(a_pool_that_memory_does_not_suffice_for_is_not_made) {
       struct rlimit limit = {(rlim_t)room, RLIM_INFINITY};
       pp_pool *pool;
       setrlimit(RLIMIT_AS, &limit);
-      int status = pp_pool_create_remote(&config, &options, 4, 1, NULL, &pool, NULL);
+      int status = pp_pool_create_processes(&config, &options, 4, 1, NULL, &pool, NULL);
       if (status < 0 && (status != PP_ERR_MEMORY || pool)) _exit(1);
       refused += status < 0;
       pp_pool_destroy(pool);
@@ -409,39 +410,39 @@ TEST(seats_are_taken_in_pools_alone) {
   crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;
-  int32_t memory = pp_pool_memory(pool), spill = pp_pool_spill(pool, 1), pipes[2];
+  int32_t memory = pp_pool_memory_fd(pool), spill = pp_pool_reply_fd(pool, 1), pipes[2];
   int64_t reserve = pp_pool_reserve(pool);
-  pp_seat *seat = (pp_seat *)&w;
+  pp_worker *worker = (pp_worker *)&w;
   CHECK_EQ(pipe(pipes), 0);
   int read_only = open("/proc/self/exe", O_RDONLY);
   const int32_t files[] = {-1, 12345, pipes[0], pipes[1], read_only};
   for (int i = 0; i < 5; i++) {
-    REFUSED(pp_seat_open(files[i], reserve, spill, 1, &seat, error), PP_ERR_ARGUMENT);
-    CHECK(!seat);
-    REFUSED(pp_seat_open(memory, reserve, files[i], 1, &seat, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_worker_open(files[i], reserve, spill, 1, &worker, error), PP_ERR_ARGUMENT);
+    CHECK(!worker);
+    REFUSED(pp_worker_open(memory, reserve, files[i], 1, &worker, error), PP_ERR_ARGUMENT);
   }
   const int32_t lanes[] = {-1, 2, INT_MAX, INT_MIN};
   for (int i = 0; i < 4; i++) {
-    REFUSED(pp_seat_open(memory, reserve, spill, lanes[i], &seat, error), PP_ERR_ARGUMENT);
-    CHECK(!seat);
+    REFUSED(pp_worker_open(memory, reserve, spill, lanes[i], &worker, error), PP_ERR_ARGUMENT);
+    CHECK(!worker);
   }
   const int64_t reserves[] = {0, -1, 4096, INT64_MIN};
   for (int i = 0; i < 4; i++) {
-    REFUSED(pp_seat_open(memory, reserves[i], spill, 1, &seat, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_worker_open(memory, reserves[i], spill, 1, &worker, error), PP_ERR_ARGUMENT);
   }
-  REFUSED(pp_seat_open(memory, INT64_MAX, spill, 1, &seat, error), PP_ERR_MEMORY);
-  REFUSED(pp_seat_open(memory, reserve, spill, 1, NULL, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_worker_open(memory, INT64_MAX, spill, 1, &worker, error), PP_ERR_MEMORY);
+  REFUSED(pp_worker_open(memory, reserve, spill, 1, NULL, error), PP_ERR_ARGUMENT);
   // the other way round, or a pool of another version
   CHECK_EQ(ftruncate(spill, 8192), 0);
-  REFUSED(pp_seat_open(spill, reserve, memory, 1, &seat, error), PP_ERR_ABI);
+  REFUSED(pp_worker_open(spill, reserve, memory, 1, &worker, error), PP_ERR_ABI);
   CHECK(strstr(w.c.error.text, "build") || !w.c.error.text[0]);
-  pool->remote->board.head->magic ^= 1;
-  REFUSED(pp_seat_open(memory, reserve, spill, 1, &seat, error), PP_ERR_ABI);
-  CHECK(!seat);
-  pool->remote->board.head->magic ^= 1;
-  CHECK_EQ(pp_seat_open(memory, reserve, spill, 1, &seat, error), PP_OK);
-  pp_seat_close(seat);
-  pp_seat_close(NULL);
+  pool->processes->board.head->magic ^= 1;
+  REFUSED(pp_worker_open(memory, reserve, spill, 1, &worker, error), PP_ERR_ABI);
+  CHECK(!worker);
+  pool->processes->board.head->magic ^= 1;
+  CHECK_EQ(pp_worker_open(memory, reserve, spill, 1, &worker, error), PP_OK);
+  pp_worker_close(worker);
+  pp_worker_close(NULL);
   for (int i = 2; i < 5; i++) close(files[i]);
   crew_close(&w);
 }

@@ -1,7 +1,7 @@
 /* Grain: chunks are worth their traffic, leave something to others, and follow what was measured.
  */
 #include "check.h"
-#include "pool/grain.h"
+#include "threads/grain.h"
 
 static pp_grain of_cost(uint32_t nanoseconds) {
   pp_grain grain;

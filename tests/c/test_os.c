@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pool/park.h"
+#include "pool/gate.h"
 #include "wait_tests.h"
 
 #if defined(__linux__)

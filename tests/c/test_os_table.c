@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pool/os_futex.c"
-#include "pool/os_process.c"
-#include "pool/os_shared.c"
-#include "pool/park.h"
+#include "os/futex.c"
+#include "os/process.c"
+#include "os/shared_memory.c"
+#include "pool/gate.h"
 #include "wait_tests.h"
 
 static int32_t count_asleep(_Atomic uint32_t *word) {
@@ -220,7 +220,7 @@ TEST(shared_file_grows_while_it_is_mapped) {
 
   // nothing is given back, so there is nothing to take
   CHECK_EQ(pp_os_shared_release(fd, 0, page), PP_ERR_SYSTEM);
-  CHECK_EQ(pp_os_shared_back(fd, 0, page), PP_OK);
+  CHECK_EQ(pp_os_shared_allocate(fd, 0, page), PP_OK);
   CHECK_EQ(memory[0], 1);
   CHECK_EQ(pp_os_shared_grow(fd, size, INT64_MAX - 1), PP_ERR_MEMORY);
   CHECK_EQ(fstat(fd, &seen), 0);

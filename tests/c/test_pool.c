@@ -283,16 +283,16 @@ TEST(a_result_whose_return_was_lost_can_be_asked_for) {
   set_text(&c, "fail_on", "step");
   set_number(&c, "fail_env", 1);
   REQUIRE(client_open(&c));
-  CHECK_EQ(pp_pool_taken(c.pool, c.fresh), 0);
-  CHECK_EQ(pp_pool_taken(c.pool, NULL), 0);
+  CHECK_EQ(pp_pool_last_result(c.pool, c.fresh), 0);
+  CHECK_EQ(pp_pool_last_result(c.pool, NULL), 0);
   void *before = c.fresh;
   CHECK_EQ(client_reset(&c), 3);
-  CHECK_EQ(pp_pool_taken(c.pool, before), 3);
-  CHECK_EQ(pp_pool_taken(c.pool, c.fresh), 0);
+  CHECK_EQ(pp_pool_last_result(c.pool, before), 3);
+  CHECK_EQ(pp_pool_last_result(c.pool, c.fresh), 0);
   before = c.fresh;
   CHECK_EQ(client_step(&c, NULL, 3, zeros), PP_ERR_ENV);
-  CHECK_EQ(pp_pool_taken(c.pool, before), PP_ERR_ENV);
-  CHECK_EQ(pp_pool_taken(c.pool, c.fresh), 0);
+  CHECK_EQ(pp_pool_last_result(c.pool, before), PP_ERR_ENV);
+  CHECK_EQ(pp_pool_last_result(c.pool, c.fresh), 0);
   client_close(&c);
 }
 

@@ -7,7 +7,7 @@
 
 #include "check.h"
 #include "include/pp_env.h"
-#include "pool/queue.h"
+#include "threads/queue.h"
 
 enum { FIRST = 40, NUM_ENVS = 100, MANY = PP_GRAIN_ROWS };
 

@@ -9,8 +9,8 @@
 
 #include "check.h"
 #include "include/pp_pool.h"
-#include "pool/os.h"
-#include "pool/topology.h"
+#include "os/os.h"
+#include "os/topology.h"
 
 /* ------------------------------------------------------------------------ made-up machines -- */
 
@@ -386,7 +386,7 @@ static const char *deal(const int32_t *num_cpus, int32_t num_nodes, int32_t num_
   pp_share shares[PP_MAX_NODES];
   build(&topology, num_cpus, num_nodes);
   char *at = text;
-  int32_t count = pp_topology_deal(&topology, num_threads, shares);
+  int32_t count = pp_topology_assign(&topology, num_threads, shares);
   *at = '\0';
   for (int32_t i = 0; i < count; ++i) {
     at += sprintf(at, "%s%d: %d", i ? ", " : "", shares[i].node, shares[i].num_threads);
@@ -431,7 +431,7 @@ static const char *pins(int32_t num_threads, int32_t offset) {
   pp_share shares[PP_MAX_NODES];
   char *at = text;
   pp_topology_read(&topology, root);
-  int32_t count = pp_topology_deal(&topology, num_threads, shares);
+  int32_t count = pp_topology_assign(&topology, num_threads, shares);
   for (int32_t i = 0; i < count; ++i) {
     at += sprintf(at, "%s%d:", i ? ", " : "", shares[i].node);
     for (int32_t t = 0; t < shares[i].num_threads; ++t) {
@@ -503,7 +503,7 @@ TEST(deal_loses_no_thread) {
     pp_topology topology;
     pp_share shares[PP_MAX_NODES];
     build(&topology, num_cpus, 5);
-    int32_t count = pp_topology_deal(&topology, threads, shares), sum = 0;
+    int32_t count = pp_topology_assign(&topology, threads, shares), sum = 0;
     for (int32_t i = 0; i < count; ++i) {
       // nobody is more than one thread away from its exact part
       double part = (double)threads * shares[i].num_cpus / topology.num_cpus;

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "pool/pool.h"
-#include "pool/remote.h"
-#include "pool/seat.c"
+#include "processes/processes.h"
+#include "processes/worker.c"
 #include "remote_tests.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -24,21 +24,21 @@ typedef struct wild {
 
 static void open_wild(wild *x, int32_t num_envs, int32_t batch_size, int32_t num_lanes) {
   *x = (wild){.w = crew_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP)};
-  x->board = &x->w.c.pool->remote->board;
+  x->board = &x->w.c.pool->processes->board;
   for (int32_t i = 0; i < num_lanes; i++) {
     const pp_pool *pool = x->w.c.pool;
     hand *h = &x->hands[i];
     crew_expect(&x->w, i);
     *h = (hand){.crew = &x->w, .number = x->w.hired[i]};
     for (int32_t e = 0; e < MAX_ENVS; e++) h->is_ended[e] = 1;
-    CHECK_EQ(pp_seat_open(pp_pool_memory(pool), pp_pool_reserve(pool), pp_pool_spill(pool, i), i,
-                          &h->seat, NULL),
+    CHECK_EQ(pp_worker_open(pp_pool_memory_fd(pool), pp_pool_reserve(pool),
+                            pp_pool_reply_fd(pool, i), i, &h->worker, NULL),
              PP_OK);
   }
 }
 
 static void close_wild(wild *x) {
-  for (int32_t i = 0; i < x->w.num_lanes; i++) pp_seat_close(x->hands[i].seat);
+  for (int32_t i = 0; i < x->w.num_lanes; i++) pp_worker_close(x->hands[i].worker);
   pp_pool_close(x->w.c.pool);
   client_close(&x->w.c);
 }
@@ -46,10 +46,10 @@ static void close_wild(wild *x) {
 /* all workers take what waits for them, and hand it over */
 static void work_all(wild *x) {
   for (int32_t i = 0; i < x->w.num_lanes; i++) {
-    pp_seat *seat = x->hands[i].seat;
-    int32_t count = pp_seat_take(seat, 0);
+    pp_worker *worker = x->hands[i].worker;
+    int32_t count = pp_worker_take(worker, 0);
     for (int32_t turn = 0; turn < count; turn++) take_turn(&x->hands[i], turn);
-    if (count > 0) pp_seat_deliver(seat, 0, count);
+    if (count > 0) pp_worker_deliver(worker, 0, count);
   }
 }
 
@@ -61,7 +61,7 @@ static void send_and_work(wild *x) {
 
 /* what a worker does that wakes and finds nothing to do */
 static void be_idle(wild *x, int32_t lane) {
-  CHECK_EQ(pp_seat_take(x->hands[lane].seat, 0), 0);
+  CHECK_EQ(pp_worker_take(x->hands[lane].worker, 0), 0);
 }
 
 static int has_text(const char *text, const char *part) {
@@ -95,11 +95,19 @@ static void check_fails(wild *x, int32_t env_id, const char *why) {
 
 /* what no worker can have left in a spill of so many bytes */
 static int list_lies(int64_t bytes, pp_message *lies) {
-  const pp_message all[] = {
-      {0, bytes + 1},       {bytes, 1},     {bytes - 10, 11}, {-1, 10},
-      {INT64_MIN, 10},      {INT64_MAX, 1}, {0, INT64_MAX},   {INT64_MAX, INT64_MAX},
-      {0, INT64_MIN},       {0, -1},        {0, -2},          {0, (int64_t)PP_SPILL_RESERVE + 1},
-      {PP_SPILL_RESERVE, 1}};
+  const pp_message all[] = {{0, bytes + 1},
+                            {bytes, 1},
+                            {bytes - 10, 11},
+                            {-1, 10},
+                            {INT64_MIN, 10},
+                            {INT64_MAX, 1},
+                            {0, INT64_MAX},
+                            {INT64_MAX, INT64_MAX},
+                            {0, INT64_MIN},
+                            {0, -1},
+                            {0, -2},
+                            {0, (int64_t)PP_REPLY_HEAP_RESERVE + 1},
+                            {PP_REPLY_HEAP_RESERVE, 1}};
   memcpy(lies, all, sizeof(all));
   return sizeof(all) / sizeof(*all);
 }
@@ -111,17 +119,17 @@ TEST(replies_that_nobody_can_have_left_fail_their_environment) {
   crew_order(&x.w, 3, 1000);
   send_and_work(&x);
   CHECK_EQ(client_try(&x.w.c, 0), 4);
-  int64_t bytes = pp_os_shared_size(pp_pool_spill(x.w.c.pool, 1)), size;
+  int64_t bytes = pp_os_shared_size(pp_pool_reply_fd(x.w.c.pool, 1)), size;
   CHECK(bytes >= 1000);
   int count = list_lies(bytes, lies);
   for (int i = 0; i < count; i++) {
     send_and_work(&x);
-    x.board->desks[3].reply = lies[i];
+    x.board->envs[3].reply = lies[i];
     check_fails(&x, 3, "its reply lies outside");
   }
   // what is just within can be read
   send_and_work(&x);
-  x.board->desks[3].reply = (pp_message){bytes - 10, 10};
+  x.board->envs[3].reply = (pp_message){bytes - 10, 10};
   CHECK_EQ(client_try(&x.w.c, 0), 4);
   const char *reply = pp_pool_reply(x.w.c.pool, 3, &size);
   CHECK(size == 10 && reply && reply[9] == 0);
@@ -137,7 +145,7 @@ TEST(replies_can_t_be_changed_after_they_were_received) {
   send_and_work(&x);
   CHECK_EQ(client_try(&x.w.c, 0), 2);
   const void *reply = pp_pool_reply(x.w.c.pool, 1, &size);
-  x.board->desks[1].reply = (pp_message){INT64_C(1) << 40, INT64_C(1) << 40};
+  x.board->envs[1].reply = (pp_message){INT64_C(1) << 40, INT64_C(1) << 40};
   CHECK(pp_pool_reply(x.w.c.pool, 1, &again) == reply && size == 100 && again == 100);
   close_wild(&x);
 }
@@ -153,13 +161,13 @@ TEST(answers_that_nobody_can_have_left_are_an_error) {
   for (int i = 0; i < count; i++) {
     CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
     answer(&x.hands[0]);
-    if (i == 0) count = list_lies(pp_os_shared_size(pp_pool_spill(pool, 0)), lies);
-    x.board->posts[0].reply = lies[i];
+    if (i == 0) count = list_lies(pp_os_shared_size(pp_pool_reply_fd(pool, 0)), lies);
+    x.board->mailboxes[0].reply = lies[i];
     CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, &x.w.c.error), PP_ERR_STATE);
     CHECK(has_text(x.w.c.error.text, lies[i].size == -1 ? "died" : "outside of its memory"));
   }
   // where nothing lies does not matter
-  x.board->posts[0].reply = (pp_message){INT64_MAX, 0};
+  x.board->mailboxes[0].reply = (pp_message){INT64_MAX, 0};
   CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 1);
   CHECK_EQ(size, 0);
   CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
@@ -173,7 +181,7 @@ TEST(answers_that_nobody_can_have_left_are_an_error) {
 TEST(nobody_makes_shared_files_shorter) {
   wild x;
   open_wild(&x, 2, 2, 1);
-  const int32_t files[2] = {pp_pool_memory(x.w.c.pool), pp_pool_spill(x.w.c.pool, 0)};
+  const int32_t files[2] = {pp_pool_memory_fd(x.w.c.pool), pp_pool_reply_fd(x.w.c.pool, 0)};
   crew_order(&x.w, 1, 100);
   send_and_work(&x);
   for (int i = 0; i < 2; i++) {
@@ -218,12 +226,12 @@ TEST(rows_that_name_others_fail_their_environment) {
 }
 
 TEST(rows_that_were_counted_too_early_fail_their_environment) {
-  const int32_t states[] = {PP_DESK_IDLE, PP_DESK_QUEUED, PP_DESK_RUNNING, 5, 99, -1};
+  const int32_t states[] = {PP_ENV_IDLE, PP_ENV_QUEUED, PP_ENV_RUNNING, 5, 99, -1};
   wild x;
   open_wild(&x, 4, 4, 2);
   for (int i = 0; i < 6; i++) {
     send_and_work(&x);
-    atomic_store(&x.board->desks[2].state, states[i]);
+    atomic_store(&x.board->envs[2].state, states[i]);
     check_fails(&x, 2, "before its turn was over");
   }
   close_wild(&x);
@@ -325,10 +333,10 @@ TEST(an_answer_says_nothing_of_what_was_sent_after_it) {
   open_wild(&x, 2, 2, 1);
   pp_pool *pool = x.w.c.pool;
   CHECK_EQ(pp_pool_send(pool, &first, 1, &action, PP_UINT8, NULL), PP_OK);
-  CHECK_EQ(pp_seat_take(x.hands[0].seat, 0), 1);
+  CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 1);
   CHECK_EQ(client_try(&x.w.c, 0), 0);
   take_turn(&x.hands[0], 0);
-  pp_seat_deliver(x.hands[0].seat, 0, 1);
+  pp_worker_deliver(x.hands[0].worker, 0, 1);
   be_idle(&x, 0);
   CHECK_EQ(client_try(&x.w.c, 0), 1);
   // idle still, as it has not looked
@@ -342,15 +350,15 @@ TEST(an_answer_says_nothing_of_what_was_sent_after_it) {
 /* Nor is one alarmed by who is slow, dead, or about to be followed by another. */
 TEST(a_wait_goes_on_while_somebody_works) {
   for (int32_t batch_size = 2; batch_size <= 4; batch_size += 2) {
-    int32_t settled[4];
+    int32_t affected[4];
     wild x;
     open_wild(&x, 4, batch_size, 2);
     crew_send(&x.w, NULL, 4, 1);
-    CHECK_EQ(pp_seat_take(x.hands[1].seat, 0), 2);
+    CHECK_EQ(pp_worker_take(x.hands[1].worker, 0), 2);
     for (int i = 0; i < 5; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
     // resets wait for the next worker
-    CHECK_EQ(pp_pool_bury(x.w.c.pool, 0, PP_BURY_REPEAT, settled, NULL), 0);
-    CHECK_EQ(pp_pool_bury(x.w.c.pool, 1, PP_BURY_REPEAT, settled, NULL), 0);
+    CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 0, PP_DEATH_REPEAT, affected, NULL), 0);
+    CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 1, PP_DEATH_REPEAT, affected, NULL), 0);
     for (int i = 0; i < 5; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
     work_all(&x);
     for (int32_t rows = 0; rows < 4; rows += batch_size) {
@@ -366,7 +374,7 @@ TEST(turns_that_are_lost_stop_the_pool) {
   wild x;
   open_wild(&x, 4, 4, 2);
   crew_send(&x.w, NULL, 4, 0);
-  atomic_store(&x.board->posts[1].tail, 0);
+  atomic_store(&x.board->mailboxes[1].tail, 0);
   work_all(&x);
   CHECK_EQ(client_try(&x.w.c, 0), 0);
   be_idle(&x, 0);
@@ -379,7 +387,7 @@ TEST(turns_that_are_lost_stop_the_pool) {
 /* A worker that waits for a row which nobody will ready says so, asleep to all else. */
 static void *claim_on(void *arg) {
   hand *h = arg;
-  pp_seat_claim(h->seat, 0);
+  pp_worker_claim_row(h->worker, 0);
   return NULL;
 }
 
@@ -389,7 +397,7 @@ TEST(rows_that_are_never_ready_stop_the_pool) {
   int32_t status = 0;
   open_wild(&x, 4, 2, 1);
   crew_send(&x.w, NULL, 4, 0);
-  CHECK_EQ(pp_seat_take(x.hands[0].seat, 0), 4);
+  CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 4);
   for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], UINT64_C(0xfffffff0) << 32);
   pp_os_thread_start(&thread, claim_on, &x.hands[0], "claimer");
   for (int i = 0; i < 10000 && !status; i++) {
@@ -418,25 +426,25 @@ TEST(questions_that_nobody_answers_stop_the_pool) {
   CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 1);
   // as if it had been asked nothing
   CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
-  atomic_fetch_sub(&x.board->posts[0].request, 1);
+  atomic_fetch_sub(&x.board->mailboxes[0].request, 1);
   be_idle(&x, 0);
-  atomic_fetch_add(&x.board->posts[0].request, 1);
+  atomic_fetch_add(&x.board->mailboxes[0].request, 1);
   CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 0);
-  atomic_fetch_sub(&x.board->posts[0].request, 1);
+  atomic_fetch_sub(&x.board->mailboxes[0].request, 1);
   be_idle(&x, 0);
-  atomic_fetch_add(&x.board->posts[0].request, 1);
+  atomic_fetch_add(&x.board->mailboxes[0].request, 1);
   CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, &x.w.c.error), PP_ERR_BROKEN);
   check_broken(&x);
   close_wild(&x);
 }
 
 TEST(a_burial_without_rows_stops_the_pool) {
-  int32_t settled[4];
+  int32_t affected[4];
   wild x;
   open_wild(&x, 4, 2, 1);
   crew_send(&x.w, NULL, 4, 0);
   for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], UINT64_MAX - (uint64_t)i);
-  CHECK_EQ(pp_pool_bury(x.w.c.pool, 0, PP_BURY_REPEAT, settled, &x.w.c.error), 4);
+  CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 0, PP_DEATH_REPEAT, affected, &x.w.c.error), 4);
   CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_BROKEN);
   check_broken(&x);
   close_wild(&x);
@@ -447,16 +455,16 @@ TEST(notes_of_rows_are_not_believed) {
   const int32_t notes[] = {-1, 0, 1, 4, INT32_MAX, INT32_MIN};
   for (int i = 0; i < 6; i++) {
     for (int32_t batch_size = 2; batch_size <= 4; batch_size += 2) {
-      int32_t settled[4], ids[4], seen[4] = {0};
+      int32_t affected[4], ids[4], seen[4] = {0};
       wild x;
       open_wild(&x, 4, batch_size, 2);
       crew_send(&x.w, NULL, 4, 0);
       work_all(&x);
-      atomic_store(&x.board->desks[3].state, PP_DESK_RUNNING);
-      x.board->desks[3].place = notes[i];
-      x.board->desks[2].place = notes[i];
-      CHECK_EQ(pp_pool_bury(x.w.c.pool, 1, PP_BURY_REPEAT, settled, &x.w.c.error), 1);
-      CHECK_EQ(settled[0], 3);
+      atomic_store(&x.board->envs[3].state, PP_ENV_RUNNING);
+      x.board->envs[3].place = notes[i];
+      x.board->envs[2].place = notes[i];
+      CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 1, PP_DEATH_REPEAT, affected, &x.w.c.error), 1);
+      CHECK_EQ(affected[0], 3);
       for (int32_t rows = 0; rows < 4; rows += batch_size) {
         CHECK_EQ(client_try(&x.w.c, 0), batch_size);
         memcpy(ids, column(&x.w.c, "env_id"), sizeof(*ids) * (size_t)batch_size);
@@ -475,31 +483,31 @@ TEST(notes_of_rows_are_not_believed) {
 
 /* What a reset was asked with is the creator's own until another worker has it. */
 TEST(orders_of_resets_are_not_lost_to_the_dead) {
-  int32_t settled[2];
+  int32_t affected[2];
   int64_t size;
   wild x;
   open_wild(&x, 2, 2, 1);
   crew_order(&x.w, 1, 50);
   crew_send(&x.w, NULL, 2, 1);
-  CHECK_EQ(pp_seat_take(x.hands[0].seat, 0), 2);
-  x.board->desks[1].order = (pp_message){INT64_C(1) << 40, 7};
-  x.board->desks[1].asked = 99;
-  x.board->desks[1].place = 77;
-  CHECK_EQ(pp_pool_bury(x.w.c.pool, 0, PP_BURY_REPEAT, settled, NULL), 0);
-  CHECK_EQ(pp_seat_take(x.hands[0].seat, 0), 2);
-  const pp_shift *shift = pp_seat_shift(x.hands[0].seat);
+  CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 2);
+  x.board->envs[1].payload = (pp_message){INT64_C(1) << 40, 7};
+  x.board->envs[1].command = 99;
+  x.board->envs[1].place = 77;
+  CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 0, PP_DEATH_REPEAT, affected, NULL), 0);
+  CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 2);
+  const pp_turns *shift = pp_worker_turns(x.hands[0].worker);
   CHECK_EQ(shift->env_ids[1], 1);
-  CHECK_EQ(shift->asked[1], PP_ASKED_RESET);
+  CHECK_EQ(shift->command[1], PP_COMMAND_RESET);
   CHECK_EQ(shift->rows[1], 1);
-  const void *order = pp_seat_order(x.hands[0].seat, 1, &size);
-  CHECK(size == 50 && is_filled(order, size, 1 + 50));
+  const void *payload = pp_worker_payload(x.hands[0].worker, 1, &size);
+  CHECK(size == 50 && is_filled(payload, size, 1 + 50));
   close_wild(&x);
 }
 
 /* What each side has copies of is not looked at again. */
 TEST(the_head_of_the_board_may_be_lost) {
   wild x;
-  int32_t settled[2];
+  int32_t affected[2];
   open_wild(&x, 4, 4, 2);
   memset(x.board->head, 0xa5, offsetof(pp_board_head, caller));
   for (int32_t i = 0; i < 3; i++) {
@@ -507,8 +515,8 @@ TEST(the_head_of_the_board_may_be_lost) {
     CHECK_EQ(client_try(&x.w.c, 0), 4);
   }
   crew_send(&x.w, NULL, 4, 0);
-  CHECK_EQ(pp_pool_bury(x.w.c.pool, 0, PP_BURY_REPEAT, settled, NULL), 2);
-  CHECK_EQ(pp_pool_bury(x.w.c.pool, 1, PP_BURY_FAIL, settled, NULL), 2);
+  CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 0, PP_DEATH_REPEAT, affected, NULL), 2);
+  CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 1, PP_DEATH_FAIL, affected, NULL), 2);
   CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_ENV);
   close_wild(&x);
 }
@@ -538,15 +546,15 @@ static void spoil(wild *x, uint64_t *state) {
   }
   // desks and words of rows are few among all that
   for (int i = 0; i < 8; i++) {
-    pp_desk *desk = &x->board->desks[draw(state) % (uint64_t)x->board->shape.num_envs];
-    ((uint32_t *)desk)[draw(state) % (sizeof(*desk) / 4)] = some_word(state);
+    pp_board_env *env = &x->board->envs[draw(state) % (uint64_t)x->board->shape.num_envs];
+    ((uint32_t *)env)[draw(state) % (sizeof(*env) / 4)] = some_word(state);
   }
 }
 
 /* all that a creator may do with such a pool; it reads every reply to its end */
 static void use(wild *x, uint64_t *state) {
   pp_pool *pool = x->w.c.pool;
-  int32_t n = x->w.c.options.num_envs, settled[MAX_ENVS], ids[MAX_ENVS];
+  int32_t n = x->w.c.options.num_envs, affected[MAX_ENVS], ids[MAX_ENVS];
   int64_t actions[MAX_ENVS] = {0}, size;
   const void *bytes;
   pp_stats stats;
@@ -555,14 +563,14 @@ static void use(wild *x, uint64_t *state) {
     int32_t lane = (int32_t)(draw(state) % (uint64_t)x->w.num_lanes), count = 0;
     switch (draw(state) % 6) {
       case 0: client_try(&x->w.c, 0); break;
-      case 1: pp_pool_bury(pool, lane, (int32_t)(draw(state) % 3), settled, NULL); break;
+      case 1: pp_pool_worker_died(pool, lane, (int32_t)(draw(state) % 3), affected, NULL); break;
       case 2: pp_pool_request(pool, lane, "what", 4, NULL); break;
       case 3: pp_pool_answer(pool, lane, 0, &bytes, &size, NULL); break;
       case 4: pp_pool_stats(pool, &stats); break;
       default:
         for (int32_t e = 0; e < n; e++) {
           if (pp_pool_needs_reset(pool, e) != PP_ERR_STATE) ids[count++] = e;
-          if (draw(state) % 2) pp_pool_order(pool, e, "order", 5, NULL);
+          if (draw(state) % 2) pp_pool_set_payload(pool, e, "order", 5, NULL);
         }
         if (draw(state) % 2) {
           pp_pool_send_reset(pool, ids, count, NULL, NULL, NULL, NULL);
@@ -574,7 +582,7 @@ static void use(wild *x, uint64_t *state) {
       const uint8_t *reply = pp_pool_reply(pool, e, &size);
       for (int64_t b = 0; reply && b < size; b++) sum += reply[b];
     }
-    CHECK(pp_pool_current(pool, lane) < n);
+    CHECK(pp_pool_current_env(pool, lane) < n);
     CHECK(pp_pool_in_flight(pool) >= 0 && pp_pool_in_flight(pool) <= n);
   }
 }

@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "include/pp_env.h"
-#include "pool/os.h"
+#include "os/os.h"
 
 enum { WAIT_ROUNDS = 2000, NUM_SLEEPERS = 8 };
 

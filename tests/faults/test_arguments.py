@@ -17,7 +17,7 @@ from parallel_pool import seeds
 from parallel_pool._native import ffi, lib, new_error, text
 from parallel_pool.arguments import shown
 from parallel_pool.base_pool import BasePool
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.pool import Pool
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.same import assert_same

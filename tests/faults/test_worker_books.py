@@ -13,7 +13,7 @@ import pytest
 
 from parallel_pool._native import lib
 from parallel_pool.buffers import Array
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import BrokenPoolError, PoolTimeoutError
 from parallel_pool.workers.process_pool import ProcessPool
@@ -40,7 +40,7 @@ def _is_counted(before: Array, words: Array) -> bool:
 def miscount(pool: ProcessPool, path: Path, count: int) -> None:
     """Writes over the count of rows that are there, once a step that has begun is over."""
     until_stepping(pool, 0)
-    fd = lib.pp_pool_memory(pool._handle)
+    fd = lib.pp_pool_memory_fd(pool._handle)
     with mmap.mmap(fd, os.fstat(fd).st_size) as memory:
         words = np.frombuffer(memory, np.int32)
         before = words.copy()

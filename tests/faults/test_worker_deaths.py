@@ -24,7 +24,7 @@ from parallel_pool.errors import (
     StateError,
     WorkerError,
 )
-from parallel_pool.workers import crew
+from parallel_pool.workers import supervisor
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.test_interrupt import Interrupter
 from tests.faults.test_threads import Thread
@@ -186,7 +186,7 @@ def test_a_death_that_cannot_be_seen_to(monkeypatch: pytest.MonkeyPatch) -> None
         def refuse(_: int) -> int:
             raise MemoryError("no entropy")
 
-        monkeypatch.setattr(crew.seeds, "entropy", refuse)
+        monkeypatch.setattr(supervisor.seeds, "entropy", refuse)
         with pytest.raises(WorkerError, match="no other could be started: MemoryError: no entropy"):
             for _ in range(3):
                 pool.step(ACTIONS)
@@ -298,7 +298,7 @@ def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
         assert all_ended(pids)
 
 
-@pytest.mark.parametrize("held", ["crew", "worker", "watcher"])
+@pytest.mark.parametrize("held", ["supervisor", "worker", "watcher"])
 def test_a_signal_closes_the_pool_while_a_lock_is_held(held: str) -> None:
     """Whichever it has interrupted."""
     before = signal.getsignal(signal.SIGUSR1)
@@ -308,7 +308,7 @@ def test_a_signal_closes_the_pool_while_a_lock_is_held(held: str) -> None:
     pool.send(ACTIONS)
     own = pool._crew
     locks = {
-        "crew": own._lock,
+        "supervisor": own._lock,
         "worker": worker_of(pool, 1)._lock,
         "watcher": own._watcher._round._lock,
     }

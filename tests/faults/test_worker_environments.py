@@ -15,7 +15,7 @@ import pytest
 
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import EnvError, StateError, WorkerError
-from parallel_pool.workers import loop
+from parallel_pool.workers import worker
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
     ACTIONS,
@@ -322,7 +322,7 @@ def test_no_memory_for_an_answer() -> None:
 def scribble() -> None:
     """Has the worker say what nobody can read; raises, so that it says something."""
     for it in gc.get_objects():
-        if isinstance(it, loop.Worker):
+        if isinstance(it, worker.Worker):
             it._dumps = lambda value: b"not a pickle"
     raise ValueError("of its own")
 
@@ -339,9 +339,9 @@ def test_what_the_worker_says_cannot_be_read() -> None:
 def spoil() -> None:
     """Writes over rows that are done, as C code gone wild may."""
     for it in gc.get_objects():
-        if isinstance(it, loop.Worker):
+        if isinstance(it, worker.Worker):
             size = it._seating.size
-            ffi.buffer(lib.pp_seat_block(it._seat, it._blocks[0]), size)[:] = b"\xff" * size
+            ffi.buffer(lib.pp_worker_block(it._seat, it._blocks[0]), size)[:] = b"\xff" * size
 
 
 def test_a_worker_that_writes_where_it_must_not() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import WorkerError
 from parallel_pool.workers.process_pool import MOST_WORKERS, MOST_YIELDED, ProcessPool

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from parallel_pool.workers import launch, zygote
+from parallel_pool.workers import forkserver, launch
 from tests.patience import PATIENCE
 from tests.programs import Program
 from tests.test_workers_launch import methods
@@ -149,7 +149,7 @@ print("end")
 
 def test_the_vector_environment(program: Start) -> None:
     script = """
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 
 envs = ProcessVectorEnv(fns, num_workers=2)
 envs.reset(seed=1)
@@ -240,24 +240,24 @@ def bother(pids: Callable[[], list[int]], begin: Callable[[], Any]) -> Any:
 def test_from_a_workers_first_moment_on(method: str) -> None:
     workers = launch.start(method, "tests.workers_targets:echo", [1, 2], name="w")
     pids = [worker.pid for worker in workers]
-    heard = bother(lambda: pids, lambda: [worker.wire.recv(PATIENCE) for worker in workers])
+    heard = bother(lambda: pids, lambda: [worker.connection.recv(PATIENCE) for worker in workers])
     assert [value[2] for value, _ in heard] == [1, 2]
     for worker in workers:
         worker.close()
 
 
-def test_from_the_zygotes_first_moment_on() -> None:
-    zygote.retire()
-    made = zygote.current()
+def test_from_the_forkservers_first_moment_on() -> None:
+    forkserver.retire()
+    made = forkserver.current()
 
     def begin() -> Any:
         (worker,) = launch.start("forkserver", "tests.workers_targets:echo", [1], name="w")
-        heard = worker.wire.recv(PATIENCE)
+        heard = worker.connection.recv(PATIENCE)
         worker.close()
         return heard[0][2]
 
     assert bother(lambda: [made.pid], begin) == 1
-    assert zygote.current() is made and not made.is_dead
+    assert forkserver.current() is made and not made.is_dead
 
 
 # --------------------------------------------------------------------------- other signals --

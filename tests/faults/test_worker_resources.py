@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import ForkedError, PoolError, StateError, WorkerError
-from parallel_pool.workers import zygote
+from parallel_pool.workers import forkserver
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.test_fork import in_child
 from tests.patience import PATIENCE, limited, wait_for
@@ -56,7 +56,7 @@ def owned() -> Any:
     threads = [thread.name for thread in threading.enumerate()]
     return (
         kinds(),
-        children() - {zygote.current().pid},
+        children() - {forkserver.current().pid},
         # Python remembers a dead thread that it has not made until another has its number
         Counter(name for name in threads if not name.startswith("Dummy")),
         [line for line in maps if "memfd:" in line],
@@ -65,7 +65,7 @@ def owned() -> Any:
 
 def assert_gives_all_back(work: Callable[[], Any]) -> None:
     """What is owned after some work, and when nothing that it made is held, is what was before."""
-    own = {zygote.current().pid}
+    own = {forkserver.current().pid}
     # what earlier tests left, in cycles or still ending, must not go meanwhile
     gc.collect()
     end = time.monotonic() + 1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from parallel_pool.errors import StateError, WorkerError
-from parallel_pool.workers import crew
+from parallel_pool.workers import supervisor
 from parallel_pool.workers.messages import FINAL_INFO, INFO, TRIES
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
@@ -432,7 +432,7 @@ def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_: Any, **__: Any) -> Any:
             raise OSError(11, "too many processes")
 
-        monkeypatch.setattr(crew.muster.launch, "start", refuse)
+        monkeypatch.setattr(supervisor.muster.launch, "start", refuse)
         kill(pool, 1)
         assert f"{TRIES} restarts" in lost_said(pool)
         with pytest.raises(StateError, match="too many processes"):
@@ -451,7 +451,7 @@ def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(_: Any) -> Any:
             raise RuntimeError("can't start new thread")
 
-        monkeypatch.setattr(crew.threading.Thread, "start", refuse)
+        monkeypatch.setattr(supervisor.threading.Thread, "start", refuse)
         kill(pool, 1)
         assert "no other could be started: RuntimeError: can't start new thread" in lost_said(pool)
         monkeypatch.undo()

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import EnvError
 from parallel_pool.workers.messages import FINAL_INFO, INFO, OBSERVATION, TRIES
 from parallel_pool.workers.process_pool import ProcessPool
@@ -681,7 +681,7 @@ PROGRAM = """
 import sys
 import gymnasium
 import numpy as np
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.workers.process_pool import ProcessPool
 
 
@@ -743,7 +743,7 @@ print("all is well")
 CHILD = """
 import multiprocessing, sys
 import gymnasium
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 
 
 class Point:

@@ -16,7 +16,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from parallel_pool.compat.gymnasium_process import ProcessVectorEnv
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import EnvError, WorkerError
 from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.process_pool import ProcessPool
@@ -31,12 +31,12 @@ quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
 @pytest.fixture(autouse=True)
 def nobody_is_left() -> Iterator[None]:
     """A test that hangs fails, and so does one that leaves a process."""
-    from parallel_pool.workers import zygote
+    from parallel_pool.workers import forkserver
 
-    before = children() - {zygote.current().pid}
+    before = children() - {forkserver.current().pid}
     with limited():
         yield
-        wait_for(lambda: children() - {zygote.current().pid} <= before)
+        wait_for(lambda: children() - {forkserver.current().pid} <= before)
 
 
 def cartpole() -> Any:

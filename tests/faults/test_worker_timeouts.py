@@ -22,7 +22,7 @@ from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
-from parallel_pool.workers import crew
+from parallel_pool.workers import supervisor
 from parallel_pool.workers.messages import INFO, TRIES
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
@@ -161,7 +161,7 @@ def test_time_in_which_all_were_stopped_does_not_count(
     """As by Ctrl-Z: when it goes on, hours have passed, and no environment is to blame."""
     gate = tmp_path / "gate"
     fake = FakeTime()
-    monkeypatch.setattr(crew, "time", fake)
+    monkeypatch.setattr(supervisor, "time", fake)
     with pool_of(WaitFor(gate), timeout=10.0) as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
@@ -187,13 +187,13 @@ def test_without_a_timeout_there_is_no_clock() -> None:
 
 def test_the_clock_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float | None] = []
-    look = crew.Crew._look
+    look = supervisor.Supervisor._look
 
-    def counted(self: crew.Crew) -> float | None:
+    def counted(self: supervisor.Supervisor) -> float | None:
         looks.append(look(self))
         return looks[-1]
 
-    monkeypatch.setattr(crew.Crew, "_look", counted)
+    monkeypatch.setattr(supervisor.Supervisor, "_look", counted)
     with pool_of(timeout=0.02) as pool:
         for _ in range(3):
             pool.reset(seed=0)

@@ -131,7 +131,7 @@ def kill(pool: ProcessPool, lane: int) -> None:
 def until_stepping(pool: ProcessPool, env_id: int) -> None:
     """Waits until a worker steps this environment."""
     lane = lib.pp_pool_lane_of(pool._handle, env_id)
-    wait_for(lambda: lib.pp_pool_current(pool._handle, lane) == env_id)
+    wait_for(lambda: lib.pp_pool_current_env(pool._handle, lane) == env_id)
 
 
 def until_restarted(pool: ProcessPool) -> None:

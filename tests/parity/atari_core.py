@@ -26,11 +26,8 @@ SOURCES = ROOT / "csrc" / "envs" / "atari"
 FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
 BUILDS = ("base", "v3", "v4")
 
-# the core's C files, of all the family's
-NOUNS = (
-    *("cartridge", "console", "dpc", "game", "instruction", "machine", "mapper", "tia"),
-    "title",
-)
+# the core is the console and the games' rules
+FOLDERS = ("console", "games")
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
 
@@ -42,12 +39,12 @@ def build(extra_flags: tuple[str, ...] = ()) -> Path:
     """
     compiler = os.environ.get("CC") or shutil.which("gcc") or "cc"
     units = [
-        *(path for noun in NOUNS for path in sorted(SOURCES.glob(f"{noun}*.c"))),
-        *sorted((SOURCES / "games").glob("*.c")),
+        *(path for folder in FOLDERS for path in sorted((SOURCES / folder).glob("*.c"))),
         ROOT / "csrc" / "base" / "mt19937.c",
     ]
     digest = hashlib.sha256(" ".join([compiler, *FLAGS, *extra_flags]).encode())
-    for path in [*units, *sorted(SOURCES.glob("*.h")), *sorted(SOURCES.glob("*.inl"))]:
+    included = [path for path in sorted(SOURCES.rglob("*")) if path.suffix in (".h", ".inl")]
+    for path in [*units, *included]:
         digest.update(path.read_bytes())
     folder = Path(tempfile.gettempdir()) / f"parallel-pool-atari-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)

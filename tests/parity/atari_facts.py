@@ -1,6 +1,6 @@
 """Facts of every Atari game, asked of ale-py: actions, modes, difficulties, and how a game starts.
 
-python -m tests.parity.atari_facts --write      # into csrc/envs/atari/games.inl
+python -m tests.parity.atari_facts --write      # into csrc/envs/atari/games/table.inl
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ale_py import ALEInterface
 
 from tests.parity import atari_core, atari_roms, atari_rules
 
-TABLE = atari_core.SOURCES / "games.inl"
+TABLE = atari_core.SOURCES / "games" / "table.inl"
 COLUMNS = 100
 
 
@@ -198,13 +198,13 @@ def row(name: str) -> str:
 
 
 def table() -> str:
-    """Return games.inl."""
+    """Return table.inl."""
     ruled = set(atari_rules.names())
     games = atari_roms.names()
     externs = [f"extern const pp_rule pp_rule_{name};" for name in games if name in ruled]
     return "\n".join(
         [
-            "// games.inl: a row for every game that ale-py can play. Included by game.c.",
+            "// table.inl: a row for every game that ale-py can play. Included by games.c.",
             "//",
             "// Written by `python -m tests.parity.atari_facts --write`: change that, not this.",
             "// clang-format off",

@@ -62,7 +62,8 @@ class Rule(ctypes.Structure):
 
 def names() -> list[str]:
     """Returns the games that have a rule."""
-    return sorted(path.stem for path in GAMES.glob("*.c"))
+    tables = {"games", "title"}
+    return sorted(path.stem for path in GAMES.glob("*.c") if path.stem not in tables)
 
 
 @functools.cache

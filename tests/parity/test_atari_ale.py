@@ -29,7 +29,8 @@ from gymnasium.wrappers import (
 )
 
 from parallel_pool import registry
-from parallel_pool.compat import ale_ids, backends, notices
+from parallel_pool.compat import ale_ids, notices
+from parallel_pool.compat.gymnasium import backends
 from parallel_pool.envs import atari
 from parallel_pool.pool import Pool
 from tests.pairs import pair

@@ -71,14 +71,14 @@ def test_builds_are_identical(library: core.Library, build: str) -> None:
 
 def compiled_for(build: str) -> set[str]:
     """The processor's features that a build makes use of."""
-    source = (core.ROOT / f"csrc/envs/atari/tia_{build}.c").read_text()
+    source = (core.ROOT / f"csrc/envs/atari/console/tia_{build}.c").read_text()
     (found,) = re.findall(r'#pragma GCC target\("(.*)"\)', source)
     return set(found.split(","))
 
 
 def test_builds_run_only_where_all_they_need_is_there() -> None:
     """A processor that lacks one of the features ends the interpreter."""
-    source = (core.ROOT / "csrc/envs/atari/cartridge.c").read_text()
+    source = (core.ROOT / "csrc/envs/atari/console/cartridge.c").read_text()
     asked = set(re.findall(r'__builtin_cpu_supports\("(\w+)"\)', source))
     # what compilers can't ask for comes with BMI
     assert asked == (compiled_for("v3") | compiled_for("v4")) - {"lzcnt"}

@@ -1,4 +1,4 @@
-"""Atari frames: csrc/envs/atari/screen.c and resize.c against OpenCV, NumPy and ALE, bit for bit.
+"""Atari frames: csrc/envs/atari/picture against OpenCV, NumPy and ALE, bit for bit.
 
 The C files are compiled here into a library of their own, so each instruction set can be called by
 name; what a machine lacks is lowered to what it has.
@@ -23,7 +23,10 @@ from ale_py import roms
 from numpy.typing import NDArray
 
 ATARI = Path(__file__).resolve().parents[2] / "csrc" / "envs" / "atari"
-SOURCES = ("isa.c", "resize.c", "resize_plan.c", "screen.c", "palette.c")
+SOURCES = (
+    "isa.c",
+    *(f"picture/{name}.c" for name in ("palette", "resize", "resize_plan", "screen")),
+)
 FLAGS = "-std=c11 -O2 -ffp-contract=off -fPIC -shared -Wall -Wextra -Werror"
 ISAS = {"generic": 0, "avx2": 1, "avx512": 2}
 WIDTH = 160

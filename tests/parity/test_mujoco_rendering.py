@@ -25,7 +25,7 @@ from gymnasium.vector import VectorEnv
 
 import parallel_pool
 from parallel_pool import MissingDependencyError, Pool, PoolError, StateError, registry
-from parallel_pool.envs.mujoco_painter import MODES, Painter, model_of
+from parallel_pool.envs.mujoco_renderer import MODES, Painter, model_of
 from tests.same import assert_same
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]

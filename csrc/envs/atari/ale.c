@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "ale_hall.h"
+#include "ale_options.h"
 #include "base/random.h"
-#include "cabinet.h"
-#include "film.h"
+#include "frame_count.h"
+#include "picture/preprocessing.h"
+#include "picture/screen.h"
 #include "pp_env.h"
-#include "screen.h"
 
 // ---------------------------------------------------------------------------------- data
 
@@ -250,5 +250,5 @@ static int configure(pp_config *config) {
    .state_size = sizeof(play)},
 
 const pp_env_def pp_env_ale[104] = {
-#include "tasks.inl"
+#include "games/tasks.inl"
 };

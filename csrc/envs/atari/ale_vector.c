@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arcade.h"
+#include "api_common.h"
 #include "base/mt19937.h"
-#include "cabinet.h"
-#include "film.h"
+#include "frame_count.h"
+#include "picture/preprocessing.h"
+#include "picture/screen.h"
 #include "pp_env.h"
-#include "screen.h"
 
 // ----------------------------------------------------------------------------- constants
 

@@ -1,6 +1,6 @@
 // adventure.c: one point for the chalice in the yellow castle; a dragon ends the game; the one life
 // is never counted down.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int won = ram[57] == 18;

@@ -1,5 +1,5 @@
 // air_raid.c: six digits in BCD; the lives left underflow when the last is lost.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[40], ram[41], ram[42]));

@@ -1,5 +1,5 @@
 // alien.c: each digit of the score is eight times itself, ten pictures below the blank one.
-#include "../rule.h"
+#include "rule.h"
 
 static int32_t digit(uint8_t byte) {
   return byte == 128 ? 0 : byte >> 3;

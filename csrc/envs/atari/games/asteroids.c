@@ -1,5 +1,5 @@
 // asteroids.c: four digits of tens in BCD, which wrap around; lives are a high nibble.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[61], ram[62]) * 10);

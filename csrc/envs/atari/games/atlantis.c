@@ -1,5 +1,5 @@
 // atlantis.c: hundreds in BCD; the buildings left underflow when the last is lost.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[33], ram[35], ram[34]) * 100);

@@ -1,5 +1,5 @@
 // backgammon.c: signed counts of men per place; all fifteen borne off win or lose one point.
-#include "../rule.h"
+#include "rule.h"
 
 // the places, ram[0..27], hold the men, those of one's own below zero; one in the hand is nowhere
 enum { PLACES = 28, MEN = 15 };

@@ -1,5 +1,5 @@
 // bank_heist.c: six digits in BCD; the last life is over once a flag of its own says so.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[88], ram[89], ram[90]));

@@ -1,5 +1,5 @@
 // basic_math.c: two digits in BCD, one life; a byte is set once all problems have been asked.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[4]));

@@ -1,5 +1,5 @@
 // battle_zone.c: thousands, a digit in each nibble, in which ten is a blank.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_digits4(0, ram[30] >> 4, ram[30], ram[29] >> 4) * 1000);

@@ -1,5 +1,5 @@
 // beam_rider.c: six digits in BCD; the byte of spare lives blinks while one is being lost.
-#include "../rule.h"
+#include "rule.h"
 
 static void reset(pp_score *s) {
   s->lives = 3;

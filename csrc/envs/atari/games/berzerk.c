@@ -1,5 +1,5 @@
 // berzerk.c: six digits in BCD; the spare lives underflow when the last is lost.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[93], ram[94], ram[95]));

@@ -1,5 +1,5 @@
 // blackjack.c: the player's chips, four digits in BCD; a thousand of them break the bank; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[6], ram[9]));

@@ -1,5 +1,5 @@
 // bowling.c: four digits in BCD, seventeen half frames, no lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[38], ram[33]));

@@ -1,5 +1,5 @@
 // boxing.c: a BCD byte per boxer, which is 0xc0 at the hundredth hit; a clock in BCD; no lives.
-#include "../rule.h"
+#include "rule.h"
 
 static int32_t hits(uint8_t byte) {
   return byte == 0xc0 ? 100 : pp_bcd(byte);

@@ -1,5 +1,5 @@
 // breakout.c: three digits in BCD; no lives are no end before the first ball has been seen.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, (ram[76] & 15) * 100 + pp_bcd(ram[77]));

@@ -1,6 +1,6 @@
 // casino.c: the player's money, four digits in BCD; a bit and a byte say that it has been won or
 // lost; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t last = s->reward;

@@ -1,5 +1,5 @@
 // centipede.c: six digits in BCD, of which only gains count; spare lives are three bits.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[116], ram[117], ram[118]));

@@ -1,5 +1,5 @@
 // chopper_command.c: four digits of hundreds in BCD; lives in a nibble.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[108], ram[110]) * 100);

@@ -1,6 +1,6 @@
 // crazy_climber.c: four digits from the hundreds on, a byte each, of which only gains count; lives
 // plain.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, ram[5] * 100000 + ram[4] * 10000 + ram[3] * 1000 + ram[2] * 100);

@@ -1,5 +1,5 @@
 // crossbow.c: six digits in BCD; a byte of its own value says that the game is over.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[11], ram[12], ram[13]));

@@ -1,6 +1,6 @@
 // darkchambers.c: four digits of tens in BCD; without strength the game is over, as it is when the
 // score or another count falls, which it does on a new game only; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t before = s->score;

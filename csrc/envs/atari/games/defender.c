@@ -1,5 +1,5 @@
 // defender.c: six digits, each a nibble of its own in which ten is a blank.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t high = pp_digits4(ram[33], ram[32], ram[31], ram[30]);

@@ -1,6 +1,6 @@
 // demon_attack.c: six digits in BCD, with a pattern before a game has begun; without spare lives a
 // byte's own value says that it is over.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int idle = ram[1] == 0xab && ram[3] == 0xcd && ram[5] == 0xea;

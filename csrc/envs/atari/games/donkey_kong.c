@@ -1,6 +1,6 @@
 // donkey_kong.c: four digits of hundreds in BCD; without lives, a countdown of the third kind says
 // that it is over.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[7], ram[8]) * 100);

@@ -1,6 +1,6 @@
 // double_dunk.c: a BCD byte per team; with 24 or more of them a game is over as soon
 // as it waits at a certain place of its program, whose address is on the stack.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t mine = pp_bcd(ram[118]), theirs = pp_bcd(ram[119]);

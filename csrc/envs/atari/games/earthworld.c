@@ -1,5 +1,5 @@
 // earthworld.c: the clues found are counted in BCD, up to ten; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[39]));

@@ -1,6 +1,6 @@
 // elevator_action.c: six digits in BCD; a plain count of lives, none of them an end while a byte is
 // zero.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[7], ram[8], ram[9]));

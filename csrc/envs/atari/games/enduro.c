@@ -1,6 +1,6 @@
 // enduro.c: counts the cars still to be overtaken today, in BCD: 200 on day one, 300 later; no
 // lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t day = ram[45], left = pp_bcd4(ram[44], ram[43]);

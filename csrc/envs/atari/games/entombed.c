@@ -1,5 +1,5 @@
 // entombed.c: the depth reached is a plain number; two bits are cleared when it is over; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, ram[99]);

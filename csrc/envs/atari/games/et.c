@@ -1,5 +1,5 @@
 // et.c: six digits in BCD; a signed count of spare lives, and a byte that says that it is over.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[95], ram[96], ram[97]));

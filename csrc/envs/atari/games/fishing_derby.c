@@ -1,5 +1,5 @@
 // fishing_derby.c: a BCD byte per angler, up to 99; no lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[61]) - pp_bcd(ram[62]));

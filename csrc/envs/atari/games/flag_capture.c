@@ -1,5 +1,5 @@
 // flag_capture.c: two digits in BCD; seconds count down; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[106]));

@@ -1,5 +1,5 @@
 // freeway.c: crossings in BCD, of which any gain is worth one; no lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[103]));

@@ -1,5 +1,5 @@
 // frogger.c: four digits in BCD; the lives left underflow when the last is lost.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[76], ram[78]));

@@ -1,5 +1,5 @@
 // frostbite.c: six digits in BCD; without spare lives, a bit says that it is over.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[72], ram[73], ram[74]));

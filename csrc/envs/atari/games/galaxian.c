@@ -1,5 +1,5 @@
 // galaxian.c: six digits in BCD, which wrap around; a bit says that the game is over.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[44], ram[45], ram[46]));

@@ -1,5 +1,5 @@
 // gopher.c: six digits in BCD; one bit for each of three carrots.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[48], ram[49], ram[50]));

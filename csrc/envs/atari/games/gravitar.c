@@ -1,6 +1,6 @@
 // gravitar.c: six digits in BCD; a byte of its own value says that the game is over, zero there
 // that it has not begun.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[7], ram[8], ram[9]));

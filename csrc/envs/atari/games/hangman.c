@@ -1,6 +1,6 @@
 // hangman.c: words guessed and missed in BCD, whose difference ends the game, and so does a clock
 // of idle frames that starts anew; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[107]) - pp_bcd(ram[108]));

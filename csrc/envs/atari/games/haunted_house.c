@@ -1,6 +1,6 @@
 // haunted_house.c: the matches used are counted in BCD, and each costs a point; a plain count of
 // lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   s->reward = s->started && pp_bcd(ram[2]) != s->notes[0] ? -1 : 0;

@@ -1,5 +1,5 @@
 // hero.c: six digits in BCD; a plain count of lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[55], ram[56], ram[57]));

@@ -1,5 +1,5 @@
 // human_cannonball.c: hits in BCD; seven hits or seven misses end the game; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[54]));

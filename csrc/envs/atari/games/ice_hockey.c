@@ -1,5 +1,5 @@
 // ice_hockey.c: a BCD byte per team, of which one goal a frame counts; a clock; no lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[10]) - pp_bcd(ram[11]));

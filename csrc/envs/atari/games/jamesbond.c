@@ -1,5 +1,5 @@
 // jamesbond.c: six digits in BCD; without spare lives a byte's own value says that it is over.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[94], ram[93], ram[92]));

@@ -1,5 +1,5 @@
 // journey_escape.c: six digits in BCD; no lives; the end is two zeros.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[16], ram[17], ram[18]));

@@ -1,5 +1,5 @@
 // kangaroo.c: four digits of hundreds in BCD; one life more than counted, and the end below zero.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[39], ram[40]) * 100);

@@ -1,5 +1,5 @@
 // keystone_kapers.c: four digits in BCD; a plain count of lives; a byte tells of the end.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[27], ram[28]));

@@ -1,5 +1,5 @@
 // king_kong.c: four digits in BCD; a plain count of lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[2], ram[3]));

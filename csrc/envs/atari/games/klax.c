@@ -1,6 +1,6 @@
 // klax.c: six digits of score, the drops and how many of them are allowed: all in the cartridge's
 // own RAM; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[182], ram[181], ram[180]));

@@ -1,5 +1,5 @@
 // koolaid.c: four digits of hundreds in BCD; no lives; an end flag.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[0], ram[1]) * 100);

@@ -1,5 +1,5 @@
 // krull.c: six digits in BCD; one life more than counted; two bytes tell that the last one is over.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[28], ram[29], ram[30]));

@@ -1,5 +1,5 @@
 // kung_fu_master.c: six digits in BCD; one life more than counted, and the end below zero.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[24], ram[25], ram[26]));

@@ -1,5 +1,5 @@
 // laser_gates.c: six digits in BCD; no lives; the end is a zero.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[0], ram[1], ram[2]));

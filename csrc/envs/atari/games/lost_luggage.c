@@ -1,5 +1,5 @@
 // lost_luggage.c: six digits in BCD; a plain count of lives; the end is a screen.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[20], ram[21], ram[22]));

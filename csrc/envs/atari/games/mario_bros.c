@@ -1,5 +1,5 @@
 // mario_bros.c: four digits of hundreds in BCD; a plain count of lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[9], ram[10]) * 100);

@@ -1,6 +1,6 @@
 // miniature_golf.c: a reward when a hole is done, its par less the strokes it took; both are read
 // off the display, which shows a par until the first stroke and all strokes from then on.
-#include "../rule.h"
+#include "rule.h"
 
 enum { HOLE, PAR, SHOWN, STROKES_HIGH, STROKES_LOW };
 

@@ -1,6 +1,6 @@
 // montezuma_revenge.c: six digits in BCD; one life more than counted; the last one ends with a
 // flag.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[19], ram[20], ram[21]));

@@ -1,5 +1,5 @@
 // mr_do.c: four digits of tens in BCD; a plain count of lives; an end flag.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[3], ram[2]) * 10);

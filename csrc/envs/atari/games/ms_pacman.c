@@ -1,5 +1,5 @@
 // ms_pacman.c: six digits in BCD; one life more than counted; the last one ends with an animation.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[122], ram[121], ram[120]));

@@ -1,5 +1,5 @@
 // name_this_game.c: six digits in BCD; lives are three bits.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[68], ram[69], ram[70]));

@@ -1,6 +1,6 @@
 // othello.c: a BCD byte of discs per player; one life, until for fifty frames and one more nobody
 // is to move.
-#include "../rule.h"
+#include "rule.h"
 
 enum { PATIENCE = 51 };
 

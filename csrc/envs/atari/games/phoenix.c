@@ -1,5 +1,5 @@
 // phoenix.c: six digits: the upper four in BCD, and tens in a high nibble; an end flag.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[73], ram[72]) * 100 + (ram[71] >> 4) * 10);

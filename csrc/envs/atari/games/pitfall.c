@@ -1,5 +1,5 @@
 // pitfall.c: six digits in BCD; lives are a picture in a high nibble.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[85], ram[86], ram[87]));

@@ -1,5 +1,5 @@
 // pitfall2.c: six digits in BCD; one life; it never ends.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[71], ram[72], ram[73]));

@@ -1,5 +1,5 @@
 // pong.c: two plain numbers; a game ends at 21; no lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t left = ram[13], right = ram[14];

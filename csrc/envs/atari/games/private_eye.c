@@ -1,5 +1,5 @@
 // private_eye.c: six digits in BCD; no lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[72], ram[73], ram[74]));

@@ -1,6 +1,6 @@
 // qbert.c: six digits in BCD, which pay nothing at the end; a byte that counts down with the lives,
 // past zero to minus two.
-#include "../rule.h"
+#include "rule.h"
 
 static void reset(pp_score *s) {
   s->lives = 4;

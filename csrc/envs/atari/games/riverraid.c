@@ -1,5 +1,5 @@
 // riverraid.c: score and lives are pictures of digits, eight bytes apart; no picture is a zero.
-#include "../rule.h"
+#include "rule.h"
 
 enum { BLANK = 88, LAST_LIFE = 89 };
 

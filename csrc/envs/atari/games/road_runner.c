@@ -1,6 +1,6 @@
 // road_runner.c: four digits of hundreds, a nibble each, in which ten is a blank; one life more
 // than counted, the last of which ends with either of two flags.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_digits4(ram[76], ram[75], ram[74], ram[73]) * 100);

@@ -1,5 +1,5 @@
 // robotank.c: a dozen of tanks and those beyond it in two bytes; one life more than counted.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, ram[54] * 12 + ram[53]);

@@ -1,5 +1,5 @@
 // seaquest.c: six digits in BCD; one life more than counted; an end flag.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[56], ram[57], ram[58]));

@@ -1,5 +1,5 @@
 // skiing.c: hundredths of a second, which count against the player; no lives.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, -(ram[104] * 6000 + pp_bcd4(ram[105], ram[106])));

@@ -1,5 +1,5 @@
 // solaris.c: six digits of tens in BCD; lives are a low nibble.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[94], ram[93], ram[92]) * 10);

@@ -1,5 +1,5 @@
 // space_invaders.c: four digits in BCD, which wrap around; the end is a bit or the last life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[102], ram[104]));

@@ -1,5 +1,5 @@
 // space_war.c: a BCD byte of hits, ten of which win; a clock; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[39]));

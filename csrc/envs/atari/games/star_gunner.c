@@ -1,6 +1,6 @@
 // star_gunner.c: four digits of hundreds, a nibble each, in which ten is a blank; lives are counted
 // from the moment when the first of six is gone.
-#include "../rule.h"
+#include "rule.h"
 
 static void reset(pp_score *s) {
   s->lives = 5;

@@ -1,6 +1,6 @@
 // superman.c: no score: a finished game pays the seconds that are left of a hundred minutes; one
 // life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t seconds = pp_bcd(ram[99]) * 60 + pp_bcd(ram[98]);

@@ -1,5 +1,5 @@
 // surround.c: a BCD byte per player; ten wins, in either notation.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[119]) - pp_bcd(ram[118]));

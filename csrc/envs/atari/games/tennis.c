@@ -1,5 +1,5 @@
 // tennis.c: points and games as plain numbers; a reward is a game's, or, without one, the points'.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t mine = ram[71], theirs = ram[72];

@@ -1,5 +1,5 @@
 // tetris.c: four digits in BCD, of which only growth is a reward; no lives; the end is a bit.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[114], ram[113]));

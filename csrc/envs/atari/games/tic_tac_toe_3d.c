@@ -1,6 +1,6 @@
 // tic_tac_toe_3d.c: a game is over as soon as it waits at a certain place of its program, whose
 // address is on the stack; a byte then names the winner, 8 is the player; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   s->over = ram[126] == 16 && ram[127] == 243;

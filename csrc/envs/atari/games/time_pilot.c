@@ -1,6 +1,6 @@
 // time_pilot.c: four digits of hundreds in BCD; one life more than counted, read while a nibble
 // says that a game runs; an end flag.
-#include "../rule.h"
+#include "rule.h"
 
 static void reset(pp_score *s) {
   s->lives = 5;

@@ -1,5 +1,5 @@
 // trondead.c: six digits in BCD; a count of the lives that are lost.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[61], ram[62], ram[63]));

@@ -1,5 +1,5 @@
 // tutankham.c: four digits in BCD; lives are two bits of a byte that is zero at the end.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[26], ram[28]));

@@ -1,5 +1,5 @@
 // up_n_down.c: six digits in BCD; one life more than counted, the last of which ends with a count.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[0], ram[1], ram[2]));

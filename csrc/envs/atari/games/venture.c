@@ -1,6 +1,6 @@
 // venture.c: four digits of hundreds in BCD; one life more than counted; a bit and a count end the
 // last.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[71], ram[72]) * 100);

@@ -1,5 +1,5 @@
 // video_checkers.c: a game is over when a side has neither man nor king left; one life.
-#include "../rule.h"
+#include "rule.h"
 
 enum { MAN = 0x10, KING = 0x20, THEIRS = 0x80 };
 

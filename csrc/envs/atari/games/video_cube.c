@@ -1,6 +1,6 @@
 // video_cube.c: the reward is by how many more of the six faces are of one colour, all six end the
 // game; it is lost when the moves leave their byte; one life.
-#include "../rule.h"
+#include "rule.h"
 
 enum { FACES = 6, CELLS = 9 };
 

@@ -1,5 +1,5 @@
 // video_pinball.c: six digits in BCD; a count of balls, one more for a bit; the end is a bit.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[52], ram[50], ram[48]));

@@ -1,6 +1,6 @@
 // wizard_of_wor.c: four digits of hundreds in BCD, modulo 8000; lives are not read while a bit is
 // set.
-#include "../rule.h"
+#include "rule.h"
 
 static void reset(pp_score *s) {
   s->lives = 3;

@@ -1,5 +1,5 @@
 // word_zapper.c: misses are a signed number; two bytes tell of the end; one life.
-#include "../rule.h"
+#include "rule.h"
 
 static void reset(pp_score *s) {
   s->lives = 1;

@@ -1,5 +1,5 @@
 // yars_revenge.c: six digits in BCD; lives are a high nibble.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[96], ram[97], ram[98]));

@@ -1,5 +1,5 @@
 // zaxxon.c: four digits of hundreds in BCD; lives are three bits.
-#include "../rule.h"
+#include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd4(ram[104], ram[105]) * 100);

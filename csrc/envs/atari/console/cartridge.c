@@ -1,0 +1,194 @@
+// cartridge.c: reads a ROM into the form that the interpreter runs.
+#include "cartridge.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../games/games.h"
+#include "../games/title.h"
+#include "machine.h"
+
+// is this a load of INTIM, followed by a branch back to it while it is not zero?
+static void find_wait(pp_instruction *program, uint16_t *single, int at) {
+  static const uint16_t plain[3] = {PP_LDA_RTM, PP_LDX_RTM, PP_LDY_RTM};
+  static const uint16_t waiting[3] = {PP_LDA_RTW, PP_LDX_RTW, PP_LDY_RTW};
+  bool near = single[at + 3] == PP_BNE_BNR, far = single[at + 3] == PP_BNE_BFR;
+  if (!(near || far) || program[at + 3].operand != (uint16_t)-3) return;
+  for (int i = 0; i < 3; ++i) {
+    if (single[at] != plain[i]) continue;
+    single[at] = waiting[i];
+    program[at].mask = near ? 7 : 8;
+  }
+}
+
+// is part of this instruction more than memory?
+static bool is_special(const pp_code_image *image, int at, int length) {
+  for (int i = 0; i < length; ++i) {
+    if (pp_code_image_is_special(image, (unsigned)(image->home + at + i))) return true;
+  }
+  return false;
+}
+
+static void decode_image(const void *const *handler, const pp_code_image *image,
+                         pp_instruction *program) {
+  uint16_t single[PP_BANK_BYTES];
+  uint8_t length[PP_BANK_BYTES];
+  const int size = image->size;
+  for (int at = 0; at < size; ++at) {
+    uint8_t bytes[3] = {0, 0, 0};
+    for (int i = 0; i < 3 && at + i < size; ++i) bytes[i] = image->rom[at + i];
+    pp_decoded d = pp_instruction_decode(bytes, (uint16_t)(image->home + at), image);
+    // an instruction cut off by the image's end has operand bytes from elsewhere
+    if (at + d.length > size || is_special(image, at, d.length)) {
+      d = (pp_decoded){.handler = PP_OUT_IMP, .length = 1};
+    }
+    program[at] = (pp_instruction){NULL, d.operand, d.mask, d.low};
+    single[at] = d.handler;
+    length[at] = d.length;
+  }
+  for (int at = 0; at + 5 <= size; ++at) find_wait(program, single, at);
+
+  // every address may be jumped to, so sequences begin anywhere
+  for (int at = 0; at < size; ++at) {
+    uint16_t ahead[4];
+    int count = 0, used;
+    for (int next = at; count < 4 && next < size; next += length[next]) {
+      ahead[count++] = single[next];
+    }
+    program[at].handler = handler[pp_instruction_sequence(ahead, count, &used)];
+  }
+}
+
+static void leave_out(const void *const *handler, pp_instruction *program, int count) {
+  for (int i = 0; i < count; ++i) {
+    program[i] = (pp_instruction){handler[PP_OUT_IMP], 0, 0, 0};
+  }
+}
+
+// one source, compiled for several processors
+typedef struct build {
+  const char *name;
+  pp_tia_drawer *draw;
+} build;
+
+// best first
+static const build builds[] = {
+#ifdef PP_BUILDS_X86
+    {"v4", pp_tia_draw_v4},
+    {"v3", pp_tia_draw_v3},
+#endif
+    {"base", pp_tia_draw_base},
+};
+enum { BUILD_COUNT = sizeof builds / sizeof builds[0] };
+
+// Whatever a build is compiled for is asked for: a virtual machine may hide any of it. Not all
+// compilers can ask for LZCNT, which every processor with BMI has.
+static bool processor_can_run(const build *b) {
+#ifdef PP_BUILDS_X86
+  bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+            __builtin_cpu_supports("fma");
+  if (strcmp(b->name, "v4") == 0) {
+    return v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  }
+  if (strcmp(b->name, "v3") == 0) {
+    return v3;
+  }
+#endif
+  return strcmp(b->name, "base") == 0;
+}
+
+int pp_cartridge_use_build(pp_cartridge *c, const char *name) {
+  for (int i = 0; i < BUILD_COUNT; ++i) {
+    if (strcmp(builds[i].name, name) != 0 || !processor_can_run(&builds[i])) continue;
+    c->draw = c->counting->draw = builds[i].draw;
+    return 0;
+  }
+  return PP_ERR_ATARI_BUILD;
+}
+
+static void use_best_build(pp_cartridge *c) {
+  for (int i = 0; i < BUILD_COUNT; ++i) {
+    if (!processor_can_run(&builds[i])) continue;
+    c->draw = builds[i].draw;
+    return;
+  }
+}
+
+// addresses that the banked processor looks at twice, counted from xFC0
+static uint32_t special_range(const pp_cartridge *c) {
+  if (c->mapper == PP_MAPPER_NONE || c->mapper == PP_MAPPER_FE) return 0;
+  if (c->mapper == PP_MAPPER_DPC) return 0x40 + 0x80;
+  return c->has_ram ? 0x40 + 2 * PP_MAPPER_RAM : 0x40;
+}
+
+static pp_cartridge *make(const pp_cartridge *like, size_t instructions) {
+  pp_cartridge *c = malloc(sizeof *c + instructions * sizeof c->program[0]);
+  if (c) memcpy(c, like, sizeof *c);
+  return c;
+}
+
+static int decode(const pp_cartridge *like, pp_cartridge **out) {
+  pp_code_image images[PP_MAPPER_IMAGES];
+  int count = pp_mapper_images(like, images), size = images[0].size;
+  pp_cartridge *c = make(like, (size_t)count * (size_t)(size + 3));
+  pp_cartridge *counting = make(like, PP_BANK_BYTES + 3);
+  if (!c || !counting) {
+    free(c);
+    free(counting);
+    return PP_ERR_ATARI_MEMORY;
+  }
+  for (int i = 0; i < count; ++i) {
+    // the images' bytes are copied together with the cartridge
+    images[i].rom = c->rom + (images[i].rom - like->rom);
+    pp_instruction *program = c->program + i * (size + 3);
+    decode_image(c->handler, &images[i], program);
+    leave_out(c->handler, program + size, 3);
+  }
+  leave_out(c->handler, counting->program, PP_BANK_BYTES + 3);
+  counting->counts = 1;
+  c->counting = counting;
+  *out = c;
+  return 0;
+}
+
+int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out) {
+  *out = NULL;
+  bool has_ram;
+  int mapper = pp_mapper_detect(rom, size, &has_ram);
+  if (mapper < 0) return PP_ERR_ATARI_SIZE;
+  const pp_title *title = pp_title_find(game);
+  if (title == NULL) return PP_ERR_ATARI_GAME;
+  const pp_game *rules = pp_game_find(game);
+  pp_cartridge *c = calloc(1, sizeof *c);
+  if (c == NULL) return PP_ERR_ATARI_MEMORY;
+
+  // a 2 KB ROM appears twice
+  memcpy(c->rom, rom, size);
+  if (size == 2048) memcpy(c->rom + size, rom, size);
+  c->mapper = (uint8_t)mapper;
+  c->has_ram = has_ram;
+  c->special = special_range(c);
+  c->title = title;
+  c->game = rules ? rules : &pp_game_bare;
+  c->lines = title->lines ? title->lines : 210;
+  c->first_line = title->first_line ? title->first_line : 34;
+  c->last_line = title->pal ? PP_LAST_LINE_PAL : PP_LAST_LINE_NTSC;
+  c->run = mapper == PP_MAPPER_NONE ? pp_processor_plain : pp_processor_banked;
+  c->handler = c->run(NULL, NULL, NULL);
+  use_best_build(c);
+  int status = decode(c, out);
+  free(c);
+  return status;
+}
+
+void pp_cartridge_drop_rules(pp_cartridge *c) {
+  c->game = &pp_game_bare;
+}
+
+void pp_cartridge_destroy(pp_cartridge *cartridge) {
+  if (cartridge) free(cartridge->counting);
+  free(cartridge);
+}

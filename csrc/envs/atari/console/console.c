@@ -1,0 +1,357 @@
+// console.c: power-up, reset, controls, and which frames get pixels.
+#include "console.h"
+
+#include <string.h>
+
+#include "../games/title.h"
+
+enum {
+  SYSTEM_SEED = 4753849,
+  PADDLE_STEP = 23000,
+  PADDLE_MIN = 27450,
+  PADDLE_MAX = 790196,
+  RESET_SWITCH = 1,
+  SELECT_SWITCH = 2,
+  RIGHT_ACTION = 3,
+  DOWN_ACTION = 5,
+  UP_FIRE_ACTION = 10,
+  LONGEST_CHOICE = 30000,  // frames; where every action sticks, no mode is ever chosen
+};
+
+// what the eighteen actions do: bits up, down, left, right, fire
+enum { UP = 1, DOWN = 2, LEFT = 4, RIGHT = 8, FIRE = 16 };
+static const uint8_t action_parts[18] = {
+    0,
+    FIRE,
+    UP,
+    RIGHT,
+    LEFT,
+    DOWN,
+    UP | RIGHT,
+    UP | LEFT,
+    DOWN | RIGHT,
+    DOWN | LEFT,
+    UP | FIRE,
+    RIGHT | FIRE,
+    LEFT | FIRE,
+    DOWN | FIRE,
+    UP | RIGHT | FIRE,
+    UP | LEFT | FIRE,
+    DOWN | RIGHT | FIRE,
+    DOWN | LEFT | FIRE,
+};
+
+// ---------------------------------------------------------------------------- frames
+
+// run a frame; without pixels if they are not wanted and no later screen needs them
+static void run_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
+  const int full = cart->lines * PP_LINE_PIXELS;
+  if (c->machine.partial) {
+    // the frame goes on in the screen that it began in
+    pp_machine_frame(&c->machine, cart, c->screen[c->shown]);
+    return;
+  }
+  int s = c->shown ^= 1;
+  uint8_t *screen = c->screen[s];
+
+  // a frame shorter than the screen leaves older rows standing, so such frames are always drawn
+  pp_machine start = c->machine;
+  int covered = pp_machine_frame(&c->machine, cart, draw || c->brief ? screen : NULL);
+  bool drawn = draw || c->brief;
+  if (covered < full && (!drawn || c->missing[s])) {
+    if (c->missing[s]) pp_machine_frame(&c->undrawn[s], cart, screen);
+    c->machine = start;
+    pp_machine_frame(&c->machine, cart, screen);
+    drawn = true;
+  }
+  if (!drawn) c->undrawn[s] = start;
+  c->missing[s] = !drawn;
+  c->brief = covered < full;
+}
+
+// ---------------------------------------------------------------------------- controls
+
+// the capacitor's time constant, as ALE rounds it
+static void set_paddle(pp_machine *m, int paddle, int resistance) {
+  m->paddle[paddle] = (uint32_t)resistance;
+  m->charge[paddle] = (uint32_t)(1.6 * resistance * 0.01e-6 * 1.19e6);
+}
+
+static int paddle_max(const pp_cartridge *cart) {
+  return cart->title->paddle_max ? cart->title->paddle_max : PADDLE_MAX;
+}
+
+static void move_paddle(pp_machine *m, const pp_cartridge *cart, int paddle, int change) {
+  int to = (int)m->paddle[paddle] + change;
+  if (to < PADDLE_MIN) to = PADDLE_MIN;
+  if (to > paddle_max(cart)) to = paddle_max(cart);
+  set_paddle(m, paddle, to);
+}
+
+// turn an action into the state of the controllers' pins; strength: of a paddle's turn, 0 to 1
+static void set_controls(pp_console *c, const pp_cartridge *cart, int action, float strength) {
+  pp_machine *m = &c->machine;
+  unsigned parts = action_parts[action];
+  m->port_a = 0xff;
+  m->trigger[0] = m->trigger[1] = 0x80;
+  bool swapped = cart->title->swapped;
+  if (cart->title->paddles) {
+    int paddle = swapped ? 1 : 0;
+    int step = (int)(PADDLE_STEP * strength);
+    if (parts & RIGHT) move_paddle(m, cart, paddle, -step);
+    if (parts & LEFT) move_paddle(m, cart, paddle, step);
+    if (parts & FIRE) m->port_a &= (uint8_t)(paddle ? ~0x40u : ~0x80u);
+    return;
+  }
+  // the parts are in the order of a port's pins, and the left port has the upper four
+  m->port_a &= (uint8_t)~((parts & 15) << (swapped ? 0 : 4));
+  if (parts & FIRE) m->trigger[swapped] = 0;
+}
+
+// let the game's rule see what a frame has left in memory
+static void keep_score(pp_console *c, const pp_cartridge *cart) {
+  const pp_rule *rule = cart->game->rule;
+  if (rule == NULL) return;
+  if (!cart->has_ram) {
+    rule->step(&c->score, c->machine.ram);
+    return;
+  }
+  uint8_t memory[sizeof c->machine.ram + PP_MAPPER_RAM];
+  memcpy(memory, c->machine.ram, sizeof c->machine.ram);
+  memcpy(memory + sizeof c->machine.ram, c->machine.banks.ram, PP_MAPPER_RAM);
+  rule->step(&c->score, memory);
+}
+
+void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsigned pressed,
+                     int frames) {
+  for (int i = 0; i < frames; ++i) {
+    set_controls(c, cart, action, 1);
+    c->machine.port_b = (uint8_t)(c->switches & ~pressed);
+    run_frame(c, cart, false);
+    keep_score(c, cart);
+  }
+  c->machine.port_b = c->switches;
+}
+
+// ---------------------------------------------------------------------------- reset
+
+// the timer holds a chance value after power-up
+static void draw_timer(pp_console *c) {
+  c->machine.timer = (uint8_t)(25 + pp_mt19937_next(&c->system_random) % 75);
+  c->machine.timer_shift = 6;
+}
+
+// RAM keeps what it held, that of the cartridge does not
+void pp_console_power(pp_console *c, const pp_cartridge *cart) {
+  pp_machine *m = &c->machine;
+  pp_machine before = *m;
+  memset(m, 0, sizeof *m);
+  memcpy(m->ram, before.ram, sizeof m->ram);
+  draw_timer(c);
+  for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; ++i) {
+    m->banks.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
+  }
+  m->last_line = (uint16_t)cart->last_line;
+  m->sp = 0xff;
+  m->nz = 1;
+  pp_banks_reset(&m->banks, cart);
+  m->pc = pp_banks_vector(&m->banks, cart);
+  m->vsync_end = UINT32_MAX;
+  m->tia.no_comb = cart->title->no_comb;
+  m->tia.stale = (1u << PP_OBJECTS) - 1;
+  // behind a joystick's pins no capacitor is ever charged
+  for (int i = 0; i < 4; ++i) m->charge[i] = PP_NEVER;
+  int middle = (paddle_max(cart) - PADDLE_MIN) / 2 + PADDLE_MIN;
+  for (int i = 0; i < cart->title->paddles; ++i) set_paddle(m, i, i < 2 ? middle : 0);
+  c->held_action = 0;
+  c->held_strength = 1;
+  c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);
+}
+
+static void start_score(pp_console *c, const pp_cartridge *cart) {
+  const pp_rule *rule = cart->game->rule;
+  memset(&c->score, 0, sizeof c->score);
+  if (rule && rule->reset) rule->reset(&c->score);
+}
+
+// ALE counts these frames as played, but draws nothing for them
+static void wait_for_mode(pp_console *c, const pp_cartridge *cart, int frames) {
+  pp_console_idle(c, cart, 0, 0, frames);
+  c->waited = (uint16_t)(c->waited + frames);
+}
+
+// frames of RESET, after which no action sticks
+static void press_reset(pp_console *c, const pp_cartridge *cart, int frames) {
+  pp_console_idle(c, cart, 0, RESET_SWITCH, frames);
+  c->held_action = 0;
+}
+
+static void press_select(pp_console *c, const pp_cartridge *cart) {
+  const pp_game *game = cart->game;
+  int longer = game->mode_chance ? (int)(pp_mt19937_next(&c->action_random) % 256) : 0;
+  pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames + longer);
+  wait_for_mode(c, cart, 1);
+  if (!game->mode_chance) return;
+  (void)pp_mt19937_next(&c->action_random);
+  (void)pp_mt19937_next(&c->action_random);
+  wait_for_mode(c, cart, 1);
+}
+
+// an action that is played like the player's own: the one before it may stick
+static void play_for_mode(pp_console *c, const pp_cartridge *cart, int action) {
+  pp_console_wait(c, action, 1);
+  pp_console_idle(c, cart, c->held_action, 0, 1);
+  ++c->waited;
+}
+
+// a byte of memory, the cartridge's own behind the console's
+static const uint8_t *memory_at(const pp_console *c, int byte) {
+  const int own = sizeof c->machine.ram;
+  return byte < own ? &c->machine.ram[byte] : &c->machine.banks.ram[byte - own];
+}
+
+// let go of the stick after each push, until the byte's bits are as wanted
+static void push_until(pp_console *c, const pp_cartridge *cart, int action, const uint8_t *byte,
+                       unsigned bits, unsigned wanted) {
+  while ((*byte & bits) != wanted && c->waited < LONGEST_CHOICE) {
+    play_for_mode(c, cart, action);
+    play_for_mode(c, cart, 0);
+  }
+}
+
+static void select_in_menu(pp_console *c, const pp_cartridge *cart) {
+  const pp_game *game = cart->game;
+  press_select(c, cart);
+  for (int i = 0; i < PP_MENU_SWITCHES; ++i) {
+    unsigned bit = game->menu_bits[i];
+    push_until(c, cart, DOWN_ACTION, memory_at(c, game->mode_byte), 0xff, PP_MENU_FIRST + i);
+    push_until(c, cart, RIGHT_ACTION, memory_at(c, 0), bit, c->mode >> i & 1 ? bit : 0);
+  }
+}
+
+static void select_cube(pp_console *c, const pp_cartridge *cart) {
+  int cube = c->mode / 100, wanted = cube / 10 << 4 | cube % 10;
+  const uint8_t *byte = memory_at(c, cart->game->cube_byte);
+  while (*byte != wanted && c->waited < LONGEST_CHOICE) play_for_mode(c, cart, RIGHT_ACTION);
+}
+
+static void select_by_presses(pp_console *c, const pp_cartridge *cart) {
+  const pp_game *game = cart->game;
+  int at = pp_game_mode(game, c->mode);
+  int wanted = game->mode_values ? game->mode_values[at] : c->mode;
+  const uint8_t *byte = memory_at(c, game->mode_byte);
+  for (int i = 0; i < game->mode_wait; ++i) play_for_mode(c, cart, 0);
+  // a program that has no such mode would never get there
+  for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
+    press_select(c, cart);
+  }
+}
+
+static void select_mode(pp_console *c, const pp_cartridge *cart) {
+  const pp_game *game = cart->game;
+  if (game->menu_bits) {
+    select_in_menu(c, cart);
+  } else if (game->mode_byte >= 0) {
+    select_by_presses(c, cart);
+  }
+  press_reset(c, cart, game->soft);
+  if (game->cube_byte && c->mode >= 100) select_cube(c, cart);
+  if (game->menu_bits) {
+    play_for_mode(c, cart, UP_FIRE_ACTION);
+    play_for_mode(c, cart, 0);
+  }
+}
+
+void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
+  pp_console_power(c, cart);
+  pp_console_idle(c, cart, 0, 0, 60);
+  press_reset(c, cart, 4);
+  start_score(c, cart);
+  c->waited = 0;
+  select_mode(c, cart);
+  press_reset(c, cart, 4);
+  // these are played past the generator of sticky actions
+  for (const pp_opening *o = cart->game->start; o && o->frames; ++o) {
+    unsigned pressed = o->action == PP_OPENING_RESET ? RESET_SWITCH : 0;
+    pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
+  }
+}
+
+size_t pp_console_size(void) {
+  return sizeof(pp_console);
+}
+
+void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_seed, float sticky) {
+  memset(c, 0, sizeof *c);
+  pp_mt19937_seed(&c->system_random, SYSTEM_SEED);
+  pp_mt19937_seed(&c->action_random, random_seed);
+  c->sticky = sticky;
+  c->mode = cart->game->modes[0];
+
+  // RAM holds chance values when the console is made; the program first runs for sixty frames, none
+  // longer than NTSC's, in which ALE finds out the television standard; what it leaves in RAM stays
+  for (int i = 0; i < 128; ++i) c->machine.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
+  draw_timer(c);
+  pp_console_power(c, cart);
+  c->machine.last_line = PP_LAST_LINE_NTSC;
+  pp_console_idle(c, cart, 0, 0, 60);
+  pp_console_power(c, cart);
+  pp_console_reset_game(c, cart);
+}
+
+// ---------------------------------------------------------------------------- settings
+
+int pp_console_set_mode(pp_console *c, const pp_cartridge *cart, int mode) {
+  if (pp_game_mode(cart->game, mode) < 0) return PP_ERR_ATARI_MODE;
+  c->mode = (uint16_t)mode;
+  return 0;
+}
+
+int pp_console_set_difficulty(pp_console *c, const pp_cartridge *cart, int difficulty) {
+  bool exists = 0 <= difficulty && difficulty < 8 && cart->game->difficulties >> difficulty & 1;
+  if (!exists) return PP_ERR_ATARI_DIFFICULTY;
+  c->difficulty = (uint8_t)difficulty;
+  return 0;
+}
+
+// ---------------------------------------------------------------------------- play
+
+void pp_console_wait(pp_console *c, int action, float strength) {
+  // ALE draws for both players in every frame, even if no action can stick
+  uint32_t word = pp_mt19937_next(&c->action_random);
+  (void)pp_mt19937_next(&c->action_random);
+  if (word * 0x1p-32 < (double)c->sticky) return;
+  c->held_action = (uint8_t)action;
+  c->held_strength = strength;
+}
+
+int pp_console_act_by(pp_console *c, const pp_cartridge *cart, int action, float strength,
+                      int draw) {
+  pp_console_wait(c, action, strength);
+  if (c->score.over) return 0;
+  set_controls(c, cart, c->held_action, c->held_strength);
+  c->machine.port_b = c->switches;
+  run_frame(c, cart, draw != 0);
+  keep_score(c, cart);
+  return c->score.reward;
+}
+
+int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, int draw) {
+  return pp_console_act_by(c, cart, action, 1, draw);
+}
+
+int pp_console_game_over(const pp_console *c) {
+  return c->score.over;
+}
+
+int pp_console_lives(const pp_console *c) {
+  return c->score.lives;
+}
+
+const uint8_t *pp_console_ram(const pp_console *c) {
+  return c->machine.ram;
+}
+
+const uint8_t *pp_console_screen(const pp_console *c) {
+  return c->screen[c->shown];
+}

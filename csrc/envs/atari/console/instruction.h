@@ -1,0 +1,108 @@
+// instruction.h: the predecoded form of a 6507 instruction.
+#ifndef PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_
+#define PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// clang-format off: the lists below are tables
+// A handler is an operation together with where its operand lies. Modes start with what they do:
+// R reads, W writes, M modifies, B branches. The decoder resolves as much as the address allows:
+//   RIM immediate   RRA zero page in RAM   RTI zero page in the TIA   RCO absolute in ROM: a constant
+//   RIN a TIA register other than the collisions   RPY (zp),Y with the pointer in RAM
+//   RTM absolute INTIM   RTW INTIM in a loop that waits for zero   RAB any other absolute
+//   RZX zp,X   RZY zp,Y   RLX/RLY abs,X/Y inside ROM
+//   RAX/RAY any other abs,X/Y   RIX (zp,X)   RIY (zp),Y
+//   WRA RAM   WTR a TIA register without side effects   WTI any other TIA register   WSY WSYNC
+//   WG0/WG1 GRP0/GRP1   WNO no effect   WAB absolute   WZX WZY WAX WAY WIX WIY as for reads
+//   MRA RAM   MAB absolute or zero page   MZX MAX MAY MIX MIY
+//   BNR taken inside the page   BFR taken into another page   BAB target outside the ROM image
+#define PP_READ_MODES(X, op)                                                                       \
+  X(op, RIM) X(op, RRA) X(op, RTI) X(op, RCO) X(op, RTM) X(op, RAB) X(op, RZX) X(op, RZY)          \
+  X(op, RLX) X(op, RLY) X(op, RAX) X(op, RAY) X(op, RIX) X(op, RIY) X(op, RIN) X(op, RPY)
+#define PP_WRITE_MODES(X, op)                                                                      \
+  X(op, WRA) X(op, WTR) X(op, WTI) X(op, WSY) X(op, WNO) X(op, WAB) X(op, WZX) X(op, WZY)          \
+  X(op, WAX) X(op, WAY) X(op, WIX) X(op, WIY) X(op, WG0) X(op, WG1)
+#define PP_MODIFY_MODES(X, op)                                                                     \
+  X(op, MRA) X(op, MAB) X(op, MZX) X(op, MAX) X(op, MAY) X(op, MIX) X(op, MIY)
+#define PP_BRANCH_MODES(X, op) X(op, BNR) X(op, BFR) X(op, BAB)
+
+#define PP_HANDLERS(X)                                                                             \
+  PP_READ_MODES(X, LDA) PP_READ_MODES(X, LDX) PP_READ_MODES(X, LDY) PP_READ_MODES(X, ADC)          \
+  PP_READ_MODES(X, SBC) PP_READ_MODES(X, AND) PP_READ_MODES(X, ORA) PP_READ_MODES(X, EOR)          \
+  PP_READ_MODES(X, CMP) PP_READ_MODES(X, CPX) PP_READ_MODES(X, CPY) PP_READ_MODES(X, BIT)          \
+  X(LDA, RTW) X(LDX, RTW) X(LDY, RTW) PP_READ_MODES(X, LAX) PP_READ_MODES(X, NOP) X(ANC, RIM) X(ALR, RIM) X(ARR, RIM) X(SBX, RIM)      \
+  PP_WRITE_MODES(X, STA) PP_WRITE_MODES(X, STX) PP_WRITE_MODES(X, STY) PP_WRITE_MODES(X, SAX)      \
+  PP_MODIFY_MODES(X, ASL) PP_MODIFY_MODES(X, LSR) PP_MODIFY_MODES(X, ROL)                          \
+  PP_MODIFY_MODES(X, ROR) PP_MODIFY_MODES(X, INC) PP_MODIFY_MODES(X, DEC)                          \
+  PP_MODIFY_MODES(X, SLO) PP_MODIFY_MODES(X, RLA) PP_MODIFY_MODES(X, SRE)                          \
+  PP_MODIFY_MODES(X, RRA) PP_MODIFY_MODES(X, DCP) PP_MODIFY_MODES(X, ISB)                          \
+  X(ASL, IMP) X(LSR, IMP) X(ROL, IMP) X(ROR, IMP) X(TAX, IMP) X(TXA, IMP) X(TAY, IMP)              \
+  X(TYA, IMP) X(TSX, IMP) X(TXS, IMP) X(INX, IMP) X(INY, IMP) X(DEX, IMP) X(DEY, IMP)              \
+  X(CLC, IMP) X(SEC, IMP) X(CLD, IMP) X(SED, IMP) X(CLI, IMP) X(SEI, IMP) X(CLV, IMP)              \
+  X(NOP, IMP) X(PHA, STK) X(PHP, STK) X(PLA, STK) X(PLP, STK) X(JSR, STK) X(RTS, STK)              \
+  X(RTI, STK) X(BRK, STK) X(JMP, ABS) X(JMP, FAR) X(JMP, IND) X(JAM, IMP) X(OUT, IMP)              \
+  PP_BRANCH_MODES(X, BPL) PP_BRANCH_MODES(X, BMI) PP_BRANCH_MODES(X, BVC) PP_BRANCH_MODES(X, BVS)  \
+  PP_BRANCH_MODES(X, BCC) PP_BRANCH_MODES(X, BCS) PP_BRANCH_MODES(X, BNE) PP_BRANCH_MODES(X, BEQ)
+
+// clang-format on
+
+// Frequent sequences have a handler of their own, which saves the jumps in between.
+#include "superinstructions.inl"
+
+#define PP_HANDLER_ENUM(op, mode) PP_##op##_##mode,
+#define PP_PAIR_ENUM(a, am, b, bm) PP_##a##_##am##_##b##_##bm,
+#define PP_TRIPLE_ENUM(a, am, b, bm, c, cm) PP_##a##_##am##_##b##_##bm##_##c##_##cm,
+#define PP_QUADRUPLE_ENUM(a, am, b, bm, c, cm, d, dm) \
+  PP_##a##_##am##_##b##_##bm##_##c##_##cm##_##d##_##dm,
+enum {
+  PP_HANDLERS(PP_HANDLER_ENUM) PP_HANDLER_SINGLES,
+  PP_BEFORE_SEQUENCES = PP_HANDLER_SINGLES - 1,
+  PP_PAIRS(PP_PAIR_ENUM) PP_TRIPLES(PP_TRIPLE_ENUM) PP_QUADRUPLES(PP_QUADRUPLE_ENUM)
+      PP_HANDLER_COUNT
+};
+
+// what the interpreter runs, one for every address of the cartridge
+typedef struct pp_instruction {
+  const void *handler;  // the address to jump to
+  uint16_t operand;     // an address, a constant, or a branch's distance in bytes
+  uint8_t mask;         // WTR: the bits of the register that exist; JMP: the target's high nibble;
+                        // RTW: cycles of a pass
+  uint8_t low;          // low byte of the operand as fetched: it stays on the data bus
+} pp_instruction;
+
+// an instruction before the interpreter's addresses are known
+typedef struct pp_decoded {
+  uint16_t handler;  // PP_<operation>_<mode>
+  uint16_t operand;
+  uint8_t mask;
+  uint8_t low;
+  uint8_t length;  // in bytes
+} pp_decoded;
+
+// where in memory a program's bytes are known to lie
+typedef struct pp_code_image {
+  const uint8_t *rom;  // null: the bytes around are not known
+  uint16_t home;       // the address of the first one
+  uint16_t size;       // a power of two; 0 without a rom
+  uint16_t select;     // the address lines that decide, with A12, that this image is seen
+  uint16_t low, high;  // offsets below `low` and from `high` on are more than memory
+} pp_code_image;
+
+// does reading this address do more than return a byte of the image?
+bool pp_code_image_is_special(const pp_code_image *image, unsigned address);
+
+// decode the three bytes found at address pc
+pp_decoded pp_instruction_decode(const uint8_t bytes[3], uint16_t pc, const pp_code_image *image);
+
+// bytes of the instruction that begins with this one
+uint8_t pp_instruction_length(uint8_t first);
+
+// the handler of the longest sequence that begins these `count` single handlers; *used is its
+// length in instructions, 1 if there is none
+uint16_t pp_instruction_sequence(const uint16_t *handlers, int count, int *used);
+
+// bits that exist of each TIA register that a write merely sets; 0: the write does more than that
+extern const uint8_t pp_register_bits[64];
+
+#endif  // PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_

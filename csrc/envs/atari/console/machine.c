@@ -1,0 +1,55 @@
+// machine.c: runs frames on cartridges of 2 and 4 KB, which show all of their program at once.
+#define PP_PROCESSOR pp_processor_plain
+#define CARTRIDGE_VIEW
+#define PROGRAM cart->program
+#define ENTER(pc)                        \
+  {                                      \
+    base = (pc) & 0xf000;                \
+    ip = cart->program + ((pc) & 0xfff); \
+  }
+#define STAY(high) base = (unsigned)(high) << 8;
+#define READ_CARTRIDGE(at, bus) value = cart->rom[(at) & 0xfff];
+#define WRITE_CARTRIDGE(at, byte)
+#define FIXED_ROM cart->rom
+#define ALONE(op, at)
+#include "../games/title.h"
+#include "processor.inl"
+
+// count cycles from the start of the line in which the next frame starts
+static void rebase(pp_machine *m) {
+  uint32_t base = m->cycle - m->cycle % PP_LINE_CYCLES;
+  m->cycle -= base;
+  m->timer_set -= base;
+  m->timer_reset -= base;
+  m->dump_start -= base;
+  m->banks.dpc.cycle -= base;
+  if (m->vsync_end != UINT32_MAX) m->vsync_end = m->vsync_end > base ? m->vsync_end - base : 0;
+}
+
+// a PAL television shows no colours after a frame with an odd number of lines
+static void lose_color(pp_tia *t, unsigned odd) {
+  t->gray = (uint8_t)odd;
+  for (int i = 0; i < 4; ++i) t->color[i] = (uint8_t)((t->color[i] & 0xfe) | odd);
+}
+
+int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
+  const pp_picture p = {screen, cart->first_line * PP_LINE_CLOCKS,
+                        (cart->first_line + cart->lines) * PP_LINE_CLOCKS};
+  pp_tia *t = &m->tia;
+  const bool goes_on = m->partial;
+  if (!goes_on) {
+    t->line_start = p.first;
+    t->cut = 0;
+    t->drawn = 0;
+    t->moved = -PP_LINE_CLOCKS;
+    t->changed = 1;
+  }
+  time_paddles(m, goes_on ? 0 : m->cycle);
+  // most frames end long before ALE's limit of instructions; the others run once more, counted
+  if (goes_on || cart->run(m, cart, &p)) cart->run(m, cart->counting, &p);
+  if (!m->partial) {
+    if (cart->title->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);
+    rebase(m);
+  }
+  return (t->line_start - p.first) / PP_LINE_CLOCKS * PP_LINE_PIXELS + t->drawn;
+}

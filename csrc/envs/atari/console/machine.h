@@ -1,0 +1,122 @@
+// machine.h: the state of the hardware: processor, RAM and timer, television chip, controllers.
+#ifndef PP_ENVS_ATARI_CONSOLE_MACHINE_H_
+#define PP_ENVS_ATARI_CONSOLE_MACHINE_H_
+
+#include <stdint.h>
+
+#include "cartridge.h"
+#include "mapper.h"
+
+// the television chip draws 228 clocks per line, 68 of them before the first pixel, three per cycle
+enum {
+  PP_LINE_CYCLES = 76,
+  PP_LINE_CLOCKS = 228,
+  PP_BLANK_CLOCKS = 68,
+  PP_LINE_PIXELS = 160,
+  PP_LINES_MAX = 250,
+  PP_SCREEN_BYTES = PP_LINES_MAX * PP_LINE_PIXELS,
+};
+
+// the movable objects, then the playfield; players are 0 and 2, their missiles 1 and 3
+enum { PP_PLAYER0, PP_MISSILE0, PP_PLAYER1, PP_MISSILE1, PP_BALL, PP_PLAYFIELD, PP_OBJECTS };
+
+// a cycle that never comes
+#define PP_NEVER UINT32_MAX
+
+// one bit per pixel of a line, the leftmost pixel lowest; those past the line are zero
+typedef struct pp_mask {
+  uint64_t word[4];
+} pp_mask;
+
+// the television chip as it draws: the writes up to `clock` have been carried out
+typedef struct pp_tia {
+  pp_mask now[PP_OBJECTS];   // pixels of each object for the registers as they are
+  pp_mask done[PP_OBJECTS];  // pixels of this line up to from[], where registers changed midway
+  int16_t from[PP_OBJECTS];
+  int16_t drawn;       // pixels of this line already coloured and checked for collisions
+  int32_t line_start;  // first clock of the line being drawn, counted from the frame's start
+  uint16_t collision;  // bits 2r and 2r+1 are bits 6 and 7 of collision register r
+  uint8_t stale;       // one bit per object: now[] must be made anew
+  uint8_t shown;       // one bit per object: now[] has a pixel
+  uint8_t changed;     // this line does not simply repeat the line above it
+  uint8_t cut;         // one bit per object: done[] has pixels
+  uint8_t comb;        // this line's first eight pixels are blanked by HMOVE
+  uint8_t next_comb;   // the next line's are
+  uint8_t rare;        // this line leaves something to the next one
+  uint8_t vblank;
+  uint8_t no_comb;   // the cartridge's: HMOVE blanks nothing
+  uint8_t gray;      // 1: PAL without colours in this frame; an odd colour is its even one in gray
+  uint8_t color[4];  // player 0, player 1, playfield and ball, background
+  uint8_t nusiz[2], grp[2], old_grp[2], reflect[2], delay[2], hide_first[2];
+  uint8_t enam[2], enabl, old_enabl, delay_ball, locked[2];
+  uint8_t ctrlpf, pf[3];
+  uint8_t mirrored;  // the right half of the playfield
+  uint8_t position[5], motion[5];
+  uint8_t starring;  // HMOVE never stops moving missile 0: a field of stars
+  uint8_t star;      // counts its lines, modulo 4
+  int32_t moved;     // clock of the last HMOVE
+} pp_tia;
+
+// everything a frame starts from; plain data, so a copy is a snapshot
+typedef struct pp_machine {
+  uint8_t ram[128];
+
+  // processor; nz holds the result that last set the flags: N is bit 7 or 15, Z is a low byte of 0
+  uint16_t pc, nz;
+  uint8_t a, x, y, sp, carry, overflow, decimal, interrupt;
+
+  // cycles are counted from the start of the line in which the frame started
+  uint32_t cycle, timer_set, timer_reset, dump_start, vsync_end;
+  uint8_t timer, timer_shift, timer_read;
+
+  // what the program last wrote to each TIA register, to drop writes that change nothing
+  uint8_t written[64];
+  uint8_t old_grp[2];  // GRP0 and GRP1 as they were when the other one was last written
+  uint8_t old_enabl;
+  uint8_t ended;    // the program has switched vertical sync off
+  uint8_t partial;  // the last frame has not ended, but used up ALE's limit of instructions
+  uint8_t dumped;   // paddle capacitors are held at ground
+
+  uint16_t last_line;  // a write to the television chip past this line ends the frame
+
+  // controllers: port A and B pins, triggers (0x80: up), paddle resistances in ohm
+  uint8_t port_a, port_b, trigger[2];
+  uint32_t paddle[4];
+  uint32_t
+      charge[4];  // cycles until the capacitor behind a paddle is charged; a joystick's: PP_NEVER
+  uint32_t ready[4];  // the cycle of this frame after which it is
+
+  pp_tia tia;
+  pp_banks banks;
+} pp_machine;
+
+// where a frame's pixels go
+typedef struct pp_picture {
+  uint8_t *screen;      // null: no pixels wanted
+  int32_t first, last;  // clocks of the screen's first line, and of the first line after it
+} pp_picture;
+
+// Carry out the register writes of log..end-1, and draw up to this cycle of the frame. A log entry
+// is cycle << 16 | register << 8 | value. One source, compiled for several processors.
+typedef void pp_tia_drawer(pp_tia *tia, const pp_picture *picture, const uint32_t *log,
+                           const uint32_t *end, uint32_t cycle);
+pp_tia_drawer pp_tia_draw_base;
+#if defined(__x86_64__) && defined(__GNUC__)
+#define PP_BUILDS_X86
+pp_tia_drawer pp_tia_draw_v3;
+pp_tia_drawer pp_tia_draw_v4;
+#endif
+
+// run one frame; screen (nullable: no pixels wanted) has cartridge->lines rows of 160 bytes; return
+// the number of its pixels that the frame covered
+int pp_machine_frame(pp_machine *machine, const pp_cartridge *cartridge, uint8_t *screen);
+
+// Run until the frame ends, and return null. With a null machine, or if the frame is too long for a
+// cartridge that does not count instructions, nothing is done and the handlers' addresses come
+// back.
+typedef const void *const *pp_processor(pp_machine *machine, const pp_cartridge *cartridge,
+                                        const pp_picture *picture);
+pp_processor pp_processor_plain;   // for PP_MAPPER_NONE
+pp_processor pp_processor_banked;  // for all other mappers
+
+#endif  // PP_ENVS_ATARI_CONSOLE_MACHINE_H_

@@ -1,0 +1,402 @@
+// envpool.c: the environments <Game>-v5: Atari 2600 games as EnvPool 1.2.5 presents them.
+//
+// Each returns the bits of EnvPool's environment of the same name and options for the same seed:
+// frame skip, no-op starts, FIRE on reset, life-loss episodes, pooling, resize and stack. The rules
+// were found by running EnvPool; tests/reference/envpool_atari.py states them in Python.
+//
+// It differs from EnvPool in two points. An episode that ends on the very step of its time limit
+// reports both terminated and truncated, and a time limit alone leaves the discount at 1.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api_common.h"
+#include "base/mt19937.h"
+#include "console/console.h"
+#include "picture/frame_stack.h"
+#include "picture/screen.h"
+#include "pp_env.h"
+
+// ----------------------------------------------------------------------------- constants
+
+enum {
+  SEEN_ROWS = 210,  // EnvPool cuts the bottom off taller screens
+  MAX_STACK = 64,
+  MAX_COUNT = 100000,  // of frames in one step, and of no-ops in a reset
+  MAX_EPISODE_STEPS = 27000,
+};
+
+// what EnvPool calls seed -1; ALE would take the seed from the clock
+#define SEED_OF_THE_CLOCK UINT32_MAX
+
+enum {
+  STACK_NUM,
+  FRAME_SKIP,
+  NOOP_MAX,
+  ZERO_DISCOUNT,
+  EPISODIC_LIFE,
+  REWARD_CLIP,
+  USE_FIRE_RESET,
+  IMG_HEIGHT,
+  IMG_WIDTH,
+  MODE,
+  DIFFICULTY,
+  FULL_ACTION_SPACE,
+  STICKY,
+  USE_AREA,
+  GRAY_SCALE,
+  ROM,
+  NUM_OPTIONS
+};
+
+enum { OBS, LIVES, RAW_REWARD, GAME_OVER, RAM, NUM_FIELDS };
+
+static const pp_option options[NUM_OPTIONS] = {
+    [STACK_NUM] = {.name = "stack_num",
+                   .type = PP_OPT_INT,
+                   .number = 4,
+                   .low = 1,
+                   .high = MAX_STACK,
+                   .doc = "frames in one observation, oldest first"},
+    [FRAME_SKIP] = {.name = "frame_skip",
+                    .type = PP_OPT_INT,
+                    .number = 4,
+                    .low = 0,
+                    .high = MAX_COUNT,
+                    .doc = "frames of the game in one step; the last two are pooled"},
+    [NOOP_MAX] = {.name = "noop_max",
+                  .type = PP_OPT_INT,
+                  .number = 30,
+                  .low = 1,
+                  .high = MAX_COUNT,
+                  .doc = "most no-op frames that a reset may begin with"},
+    [ZERO_DISCOUNT] = {.name = "zero_discount_on_life_loss",
+                       .type = PP_OPT_BOOL,
+                       .doc = "discount 0 on a step that changes the number of lives"},
+    [EPISODIC_LIFE] = {.name = "episodic_life",
+                       .type = PP_OPT_BOOL,
+                       .doc = "a lost life ends the episode; the next one continues the game"},
+    [REWARD_CLIP] = {.name = "reward_clip",
+                     .type = PP_OPT_BOOL,
+                     .doc = "reward -1, 0 or 1; the info keeps the game's own"},
+    [USE_FIRE_RESET] = {.name = "use_fire_reset",
+                        .type = PP_OPT_BOOL,
+                        .number = 1,
+                        .doc = "press FIRE at the end of a reset, if the game has it"},
+    [IMG_HEIGHT] = {.name = "img_height",
+                    .type = PP_OPT_INT,
+                    .number = 84,
+                    .low = 1,
+                    .high = PP_RESIZE_MAX_SIDE,
+                    .doc = "rows of a frame"},
+    [IMG_WIDTH] = {.name = "img_width",
+                   .type = PP_OPT_INT,
+                   .number = 84,
+                   .low = 1,
+                   .high = PP_RESIZE_MAX_SIDE,
+                   .doc = "columns of a frame"},
+    [MODE] = {.name = "mode",
+              .type = PP_OPT_INT,
+              .number = -1,
+              .low = -1,
+              .high = UINT16_MAX,
+              .doc = "the game's mode; -1: its first"},
+    [DIFFICULTY] = {.name = "difficulty",
+                    .type = PP_OPT_INT,
+                    .number = -1,
+                    .low = -1,
+                    .high = UINT8_MAX,
+                    .doc = "the game's difficulty; -1: 0"},
+    [FULL_ACTION_SPACE] = {.name = "full_action_space",
+                           .type = PP_OPT_BOOL,
+                           .doc = "all that a joystick can do instead of what the game uses"},
+    [STICKY] = {.name = "repeat_action_probability",
+                .type = PP_OPT_FLOAT,
+                .number = 0,
+                .low = 0,
+                .high = 1,
+                .doc = "probability that a frame repeats the previous action"},
+    [USE_AREA] = {.name = "use_inter_area_resize",
+                  .type = PP_OPT_BOOL,
+                  .number = 1,
+                  .doc = "resize as OpenCV's INTER_AREA does, else as its INTER_LINEAR"},
+    [GRAY_SCALE] = {.name = "gray_scale",
+                    .type = PP_OPT_BOOL,
+                    .number = 1,
+                    .doc = "one plane of luminance per frame, else red, green and blue planes"},
+    [ROM] = {.name = "rom",
+             .type = PP_OPT_BYTES,
+             .doc = "the game's program; Python takes it from ale-py where it is not given"},
+};
+
+// configure fills in what depends on options
+static const pp_field fields[NUM_FIELDS] = {
+    [OBS] = {.name = "obs", .dtype = PP_UINT8, .ndim = 3, .low = 0, .high = 255},
+    [LIVES] = {.name = "lives", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+    // of the whole step and never clipped
+    [RAW_REWARD] = {.name = "reward", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
+    // the game is over, not merely a life lost
+    [GAME_OVER] = {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
+    [RAM] = {.name = "ram",
+             .is_info = 1,
+             .when = PP_ALWAYS,
+             .dtype = PP_UINT8,
+             .ndim = 1,
+             .shape = {128},
+             .high = 255},
+};
+
+// ---------------------------------------------------------------------------------- data
+
+// what all environments of a pool share
+typedef struct shared_data {
+  pp_arcade arcade;
+  pp_screen *screen;
+  int32_t stack_num, frame_skip;
+  uint32_t noop_max;
+  uint8_t fires, episodic_life, zero_discount, clips;
+} shared_data;
+
+// plain data, stack_num frames long: a ring of which `oldest` is the first frame of an observation
+typedef struct play {
+  pp_console console;
+  pp_mt19937 noop_random;
+  int32_t lives;   // after the last step or reset
+  int32_t reward;  // of the last step
+  int32_t oldest;
+  uint8_t has_power;  // the console was switched on
+  uint8_t is_fresh;   // and nothing was played since
+  uint8_t frames[];
+} play;
+
+static pp_stack stack_of(const shared_data *shared, play *self) {
+  return (pp_stack){self->frames, &self->oldest, shared->stack_num, shared->screen->frame_bytes};
+}
+
+// ------------------------------------------------------------------------------- console
+
+// switches the console on, as EnvPool's constructor does
+static void power_up(const shared_data *shared, play *self, uint32_t seed) {
+  pp_arcade_load(&shared->arcade, &self->console, seed);
+  pp_mt19937_seed(&self->noop_random, seed);
+  self->has_power = 1;
+  self->is_fresh = 1;
+}
+
+// ---------------------------------------------------------------------------------- stack
+
+// Replaces the oldest frame by one of the last screen, pooled with the one before (nullable).
+static void push_frame(const shared_data *shared, play *self, const uint8_t *before) {
+  const uint8_t *last = pp_console_draw(&self->console, shared->arcade.cartridge);
+  pp_screen_frame(shared->screen, last, before, pp_stack_push(stack_of(shared, self)));
+}
+
+// ------------------------------------------------------------------------------- episodes
+
+static int begins_new_game(const pp_env *env, const pp_reset *how) {
+  const shared_data *shared = env->shared;
+  const play *self = env->state;
+  int limit_reached = env->max_episode_steps > 0 && *env->elapsed >= env->max_episode_steps;
+  return how->forced || self->is_fresh || !shared->episodic_life || limit_reached ||
+         pp_console_game_over(&self->console);
+}
+
+// Plays the no-ops and FIRE of a reset; returns 1 if the game ended meanwhile and began anew.
+static int play_opening(const shared_data *shared, play *self, uint32_t noops) {
+  pp_console *console = &self->console;
+  int restarted = 0;
+  for (uint32_t i = 0; i < noops; i++) {
+    pp_console_act(console, shared->arcade.cartridge, PP_NOOP, i + 1 == noops && !shared->fires);
+    if (pp_console_game_over(console)) {
+      pp_console_reset_game(console, shared->arcade.cartridge);
+      restarted = 1;
+    }
+  }
+  if (shared->fires) {
+    pp_console_act(console, shared->arcade.cartridge, PP_FIRE, 1);
+  }
+  return restarted;
+}
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  const shared_data *shared = env->shared;
+  play *self = env->state;
+  if (!self->has_power) {
+    power_up(shared, self, 0);
+  }
+  int new_game = begins_new_game(env, how);
+  // the draw comes first whatever happens, and FIRE counts as one of the frames
+  uint32_t noops = pp_mt19937_below(&self->noop_random, shared->noop_max) + 1 - shared->fires;
+  if (new_game) {
+    pp_console_reset_game(&self->console, shared->arcade.cartridge);
+  }
+  // a game that ends in the no-ops keeps the count of steps, but not the old frames
+  result->continues = !new_game;
+  new_game |= play_opening(shared, self, noops);
+  push_frame(shared, self, NULL);
+  for (int32_t i = 1; new_game && i < shared->stack_num; i++) {
+    pp_stack_push_again(stack_of(shared, self));
+  }
+  self->lives = pp_console_lives(&self->console);
+  self->reward = 0;
+  self->is_fresh = 0;
+  return PP_OK;
+}
+
+// Plays the frames of a step, sums up their rewards and takes the picture; returns 1 if the game is
+// over.
+static int play_frames(const shared_data *shared, play *self, int button) {
+  const pp_cartridge *cartridge = shared->arcade.cartridge;
+  pp_console *console = &self->console;
+  uint8_t kept[PP_SCREEN_BYTES];
+  const uint8_t *before = NULL;
+  int32_t left = shared->frame_skip;
+  int over = 0;
+
+  // only the last two frames are looked at
+  self->reward = 0;
+  while (left > 0 && !over) {
+    self->reward += pp_console_act(console, cartridge, button, left <= 2);
+    over = pp_console_game_over(console);
+    left--;
+    if (left == 1 && pp_console_goes_on(console)) {
+      before = memcpy(kept, pp_console_draw(console, cartridge), sizeof kept);
+    }
+  }
+  if (!before) before = pp_console_screen_before(console);
+
+  // a game that ends early shows its last frame alone, or none at all if it ended before the last
+  // two; no frame at all repeats the picture as well
+  if (left > 1 || shared->frame_skip == 0) {
+    pp_stack_push_again(stack_of(shared, self));
+  } else {
+    push_frame(shared, self, left == 0 && shared->frame_skip > 1 ? before : NULL);
+  }
+  return over;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  const shared_data *shared = env->shared;
+  play *self = env->state;
+  int32_t lives_before = self->lives;
+  int over = play_frames(shared, self, shared->arcade.actions[*(const int64_t *)action]);
+  self->lives = pp_console_lives(&self->console);
+  int lost_life = 0 < self->lives && self->lives < lives_before;
+  result->terminated = over || (shared->episodic_life && lost_life);
+  result->reward[0] =
+      shared->clips ? (self->reward > 0) - (self->reward < 0) : (double)self->reward;
+  result->has_discount = shared->zero_discount;
+  result->discount = !result->terminated && self->lives == lives_before;
+  return PP_OK;
+}
+
+// ------------------------------------------------------------------------------- callbacks
+
+static int seed(pp_env *env, const pp_seed *words) {
+  // a longer seed is fresh entropy; the console's generators take 32 bits of it
+  if (words->num_words == 1 && words->words[0] == SEED_OF_THE_CLOCK) {
+    snprintf(env->error->text, sizeof env->error->text,
+             "seed -1 (4294967295) would make ALE take its seed from the clock: choose another");
+    return PP_ERR_ARGUMENT;
+  }
+  power_up(env->shared, env->state, words->words[0]);
+  return PP_OK;
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  const shared_data *shared = env->shared;
+  play *self = env->state;
+  if (rows[OBS]) pp_stack_copy(stack_of(shared, self), rows[OBS]);
+  if (rows[LIVES]) *(int32_t *)rows[LIVES] = self->lives;
+  if (rows[RAW_REWARD]) *(float *)rows[RAW_REWARD] = (float)self->reward;
+  if (rows[GAME_OVER]) *(int32_t *)rows[GAME_OVER] = pp_console_game_over(&self->console);
+  if (rows[RAM]) memcpy(rows[RAM], pp_console_ram(&self->console), 128);
+  return PP_OK;
+}
+
+static int render(pp_env *env, pp_image *image) {
+  const shared_data *shared = env->shared;
+  play *self = env->state;
+  return pp_arcade_render(&shared->arcade, &self->console, image);
+}
+
+// --------------------------------------------------------------------------- configuration
+
+static void release(void *memory) {
+  shared_data *shared = memory;
+  pp_arcade_fini(&shared->arcade);
+  pp_screen_destroy(shared->screen);
+  free(shared);
+}
+
+static int make_arcade(pp_config *config, shared_data *shared) {
+  const pp_value *values = config->options;
+  const pp_arcade_options chosen = {
+      .rom = &values[ROM],
+      .mode = values[MODE].i,
+      .difficulty = values[DIFFICULTY].i,
+      .sticky = values[STICKY].f,
+      .full_action_space = values[FULL_ACTION_SPACE].i,
+  };
+  return pp_arcade_init(&shared->arcade, config, config->variant, &chosen);
+}
+
+static int make_screen(const pp_value *values, shared_data *shared) {
+  const pp_screen_options screen = {
+      .rows = SEEN_ROWS,
+      .height = (int)values[IMG_HEIGHT].i,
+      .width = (int)values[IMG_WIDTH].i,
+      .gray = values[GRAY_SCALE].i != 0,
+      .area = values[USE_AREA].i != 0,
+  };
+  return pp_arcade_make_screen(&shared->arcade, screen, &shared->screen);
+}
+
+static void describe(pp_config *config, const shared_data *shared) {
+  pp_field *obs = &config->fields[OBS];
+  obs->shape[0] = (int64_t)shared->stack_num * shared->screen->planes;
+  obs->shape[1] = config->options[IMG_HEIGHT].i;
+  obs->shape[2] = config->options[IMG_WIDTH].i;
+  config->action.n = shared->arcade.num_actions;
+  config->state_size = sizeof(play) + shared->screen->frame_bytes * (size_t)shared->stack_num;
+}
+
+static int configure(pp_config *config) {
+  const pp_value *values = config->options;
+  shared_data *shared = calloc(1, sizeof *shared);
+  if (!shared) return PP_ERR_MEMORY;
+  int status = make_arcade(config, shared);
+  if (status >= 0) status = make_screen(values, shared);
+  if (status < 0) {
+    release(shared);
+    return status;
+  }
+  shared->stack_num = (int32_t)values[STACK_NUM].i;
+  shared->frame_skip = (int32_t)values[FRAME_SKIP].i;
+  shared->noop_max = (uint32_t)values[NOOP_MAX].i;
+  shared->episodic_life = values[EPISODIC_LIFE].i != 0;
+  shared->zero_discount = values[ZERO_DISCOUNT].i != 0;
+  shared->clips = values[REWARD_CLIP].i != 0;
+  shared->fires = values[USE_FIRE_RESET].i && pp_arcade_has_action(&shared->arcade, PP_FIRE);
+  describe(config, shared);
+  config->shared = shared;
+  return PP_OK;
+}
+
+// ------------------------------------------------------------------------------ definitions
+
+// everything but the names is the same for all games
+#define TASK(game, envpool, ale)                \
+  {PP_ARCADE_DEF(options, NUM_OPTIONS),         \
+   .id = envpool "-v5",                         \
+   .family = "atari",                           \
+   .variant = #game,                            \
+   .reference = "envpool 1.2.5 " envpool "-v5", \
+   .max_episode_steps = MAX_EPISODE_STEPS,      \
+   .state_size = sizeof(play)},
+
+const pp_env_def pp_env_atari_v5[104] = {
+#include "games/tasks.inl"
+};

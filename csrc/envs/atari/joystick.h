@@ -1,0 +1,20 @@
+// joystick.h: what a player does at the controls in one step of an environment.
+#ifndef PP_ENVS_ATARI_JOYSTICK_H_
+#define PP_ENVS_ATARI_JOYSTICK_H_
+
+enum {
+  PP_NOOP = 0,
+  PP_FIRE = 1,
+  PP_ACTIONS = 18,  // of ALE's joystick
+};
+
+typedef struct pp_move {
+  int action;      // of ALE's list
+  float strength;  // how far a paddle turns, 1: its usual step
+} pp_move;
+
+// what ALE makes of a stick: its radius and angle, and how far FIRE is pressed, where what is
+// beyond the threshold counts
+pp_move pp_move_of_stick(const float stick[3], float threshold);
+
+#endif  // PP_ENVS_ATARI_JOYSTICK_H_

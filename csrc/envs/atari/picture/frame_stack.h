@@ -1,0 +1,44 @@
+// frame_stack.h: the last frames of an environment, in a ring that begins with the oldest of them.
+#ifndef PP_ENVS_ATARI_PICTURE_FRAME_STACK_H_
+#define PP_ENVS_ATARI_PICTURE_FRAME_STACK_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// a view of such a ring, which lies in a state that knows no pointers
+typedef struct pp_stack {
+  uint8_t *frames;  // count of them, each of frame_bytes
+  int32_t *oldest;
+  int32_t count;
+  size_t frame_bytes;
+} pp_stack;
+
+static inline uint8_t *pp_stack_oldest(pp_stack stack) {
+  return stack.frames + stack.frame_bytes * (size_t)*stack.oldest;
+}
+
+// the frame to write, in the place of the oldest
+static inline uint8_t *pp_stack_push(pp_stack stack) {
+  uint8_t *frame = pp_stack_oldest(stack);
+  *stack.oldest = (*stack.oldest + 1) % stack.count;
+  return frame;
+}
+
+// replaces the oldest frame by the newest
+static inline void pp_stack_push_again(pp_stack stack) {
+  int32_t newest = (*stack.oldest + stack.count - 1) % stack.count;
+  const uint8_t *last = stack.frames + stack.frame_bytes * (size_t)newest;
+  uint8_t *frame = pp_stack_push(stack);
+  if (frame != last) memcpy(frame, last, stack.frame_bytes);
+}
+
+// writes all frames, the oldest first
+static inline void pp_stack_copy(pp_stack stack, uint8_t *row) {
+  const size_t newer = stack.frame_bytes * (size_t)*stack.oldest;
+  const size_t older = stack.frame_bytes * (size_t)stack.count - newer;
+  memcpy(row, stack.frames + newer, older);
+  memcpy(row + older, stack.frames, newer);
+}
+
+#endif  // PP_ENVS_ATARI_PICTURE_FRAME_STACK_H_

@@ -1,0 +1,12 @@
+// palette.h: the RGB value of each colour index that a console's screen can hold.
+#ifndef PP_ENVS_ATARI_PICTURE_PALETTE_H_
+#define PP_ENVS_ATARI_PICTURE_PALETTE_H_
+
+#include <stdint.h>
+
+// red, green, blue by colour index; a screen holds even indices only, and each odd entry repeats
+// the even one before it, so that any byte may be looked up
+extern const uint8_t pp_palette_ntsc[256][3];
+extern const uint8_t pp_palette_pal[256][3];
+
+#endif  // PP_ENVS_ATARI_PICTURE_PALETTE_H_

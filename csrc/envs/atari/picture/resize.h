@@ -1,0 +1,74 @@
+// resize.h: scales one 8-bit picture with the bits of OpenCV's INTER_AREA and INTER_LINEAR.
+//
+// A plan holds every table of one pair of sizes. It is made once per option set, is read-only from
+// then on, and may be shared by all threads; applying it allocates nothing.
+#ifndef PP_ENVS_ATARI_PICTURE_RESIZE_H_
+#define PP_ENVS_ATARI_PICTURE_RESIZE_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../isa.h"
+
+enum {
+  PP_RESIZE_MAX_SOURCE = 256,  // largest side of a source picture
+  PP_RESIZE_MAX_SIDE = 2048,   // largest side of an output picture
+  PP_RESIZE_GROUP_TAPS = 8,    // most taps that the vector variants take
+};
+
+// The arithmetic that one pair of sizes needs; OpenCV chooses it from the two scale factors.
+typedef enum pp_resize_kind {
+  PP_RESIZE_COPY,    // equal sizes
+  PP_RESIZE_MEAN,    // both factors are whole numbers: the mean of a block
+  PP_RESIZE_AREA,    // shrinking: float32 sums weighted by covered area
+  PP_RESIZE_LINEAR,  // two taps per axis in 11-bit fixed point
+} pp_resize_kind;
+
+// For each output position of an axis: the source positions it reads, and their weights.
+typedef struct pp_resize_axis {
+  int src;
+  int dst;
+  int taps;         // row length of the tables below
+  uint16_t *count;  // [dst] taps in use; the rest of a table row is clamped and weighs nothing
+  uint16_t *index;  // [dst][taps]
+  float *weight;    // [dst][taps], PP_RESIZE_AREA only
+  int32_t *coef;    // [dst][taps], PP_RESIZE_LINEAR only: weight times 2048
+} pp_resize_axis;
+
+// How the vector variants find the taps of 16 neighbouring outputs: load 64 bytes of the source
+// row, permute 32-bit words so that each 128-bit lane holds the pixels of its four outputs, then
+// shuffle bytes inside the lanes. Taps that an output lacks read zero and weigh zero, which
+// leaves the bits of a sum alone.
+typedef struct pp_resize_group {
+  int column;            // first output; the last group is moved left to end with the row
+  int source;            // first byte loaded
+  uint32_t permute[16];  // words
+} pp_resize_group;
+
+typedef struct pp_resize {
+  pp_resize_kind kind;
+  pp_isa isa;
+  pp_resize_axis x;
+  pp_resize_axis y;
+  int16_t *alike;  // [y.dst] nearest output row above with the same number and weights, or -1
+
+  int groups;              // 0 where 16 outputs reach over more than 64 bytes
+  pp_resize_group *group;  // [groups]
+  uint8_t *group_shuffle;  // [groups][x.taps][16][4] byte moves that zero-extend a tap to 32 bits
+  float *group_weight;     // [groups][x.taps][16]
+} pp_resize;
+
+// Makes the plan for src_h x src_w -> dst_h x dst_w; `area` chooses INTER_AREA over INTER_LINEAR,
+// and `isa` is lowered to what the machine has. Returns NULL when a side is outside its range or
+// memory is short. Destroy with pp_resize_destroy.
+pp_resize *pp_resize_create(int src_h, int src_w, int dst_h, int dst_w, bool area, pp_isa isa);
+
+// Frees a plan; NULL is allowed.
+void pp_resize_destroy(pp_resize *plan);
+
+// Scales `src` (src_h rows of src_w bytes) into `dst` (dst_h rows of dst_w bytes, no padding).
+// run[y] is the first row of the stretch of identical rows that row y belongs to, and only that
+// row's pixels are read; repeated rows are then computed once. NULL means "nothing known".
+void pp_resize_apply(const pp_resize *plan, const uint8_t *src, const uint8_t *run, uint8_t *dst);
+
+#endif  // PP_ENVS_ATARI_PICTURE_RESIZE_H_

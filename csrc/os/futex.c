@@ -1,0 +1,210 @@
+/* Sleeping until a word changes: futexes on Linux, a table of sleepers elsewhere.
+ *
+ * The table knows the threads of one process. Words that processes share are polled instead where
+ * there are no futexes: right but slower, and whoever sleeps there wakes a thousand times a second.
+ * Both are plain POSIX, so that their test (tests/c/test_os_table.c) runs on Linux too; it asks
+ * for them by PP_OS_TABLE.
+ */
+#define _GNU_SOURCE
+#define _DARWIN_C_SOURCE
+
+#include <errno.h>
+#include <time.h>
+
+#include "os.h"
+#include "pp_env.h"
+
+static struct timespec timespec_of(int64_t nanoseconds) {
+  struct timespec time;
+  time.tv_sec = (time_t)(nanoseconds / 1000000000);
+  time.tv_nsec = (long)(nanoseconds % 1000000000);
+  return time;
+}
+
+#if defined(__linux__) && !defined(PP_OS_TABLE)
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int futex_wait(int operation, _Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
+  struct timespec limit = timespec_of(timeout < 0 ? 0 : timeout);
+  struct timespec *limit_or_none = timeout < 0 ? NULL : &limit;
+  if (syscall(SYS_futex, word, operation, expected, limit_or_none, NULL, 0) == 0) return PP_OK;
+  // EAGAIN: the word had changed already. Whatever a sandbox may answer beside ETIMEDOUT and EINTR,
+  // PP_AGAIN sends the caller back to where it can be interrupted
+  return errno == EAGAIN ? PP_OK : PP_AGAIN;
+}
+
+static void futex_wake(int operation, _Atomic uint32_t *word, int32_t count) {
+  if (count <= 0) return;  // the kernel would take 0 for 1
+  syscall(SYS_futex, word, operation, count, NULL, NULL, 0);
+}
+
+int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
+  return futex_wait(FUTEX_WAIT_PRIVATE, word, expected, timeout);
+}
+
+void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
+  futex_wake(FUTEX_WAKE_PRIVATE, word, count);
+}
+
+// a private futex is named by its address, a shared one by the page of memory behind it
+
+int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
+  return futex_wait(FUTEX_WAIT, word, expected, timeout);
+}
+
+void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count) {
+  futex_wake(FUTEX_WAKE, word, count);
+}
+
+#else
+
+enum {
+  NUM_BUCKETS = 64,
+  // nanoseconds between two looks at a shared word: twice as many each time
+  FIRST_NAP = 50000,
+  LONGEST_NAP = 1000000
+};
+
+/* one thread asleep; lives on its stack, under its bucket's lock */
+typedef struct sleeper {
+  struct sleeper *next;
+  const void *word;
+  int is_woken;
+  pthread_cond_t woken;
+} sleeper;
+
+/* the sleepers of all words that hash to the same place, longest asleep first */
+typedef struct bucket {
+  pthread_mutex_t lock;
+  sleeper *first;
+} bucket;
+
+static bucket buckets[NUM_BUCKETS];
+static pthread_once_t buckets_once = PTHREAD_ONCE_INIT;
+
+static void init_buckets(void) {
+  for (int i = 0; i < NUM_BUCKETS; ++i) pthread_mutex_init(&buckets[i].lock, NULL);
+}
+
+static bucket *bucket_of(const void *word) {
+  pthread_once(&buckets_once, init_buckets);
+  // multiplying by the golden ratio spreads neighbours; the top 6 bits choose among 64 buckets
+  return &buckets[((uint64_t)(uintptr_t)word * 0x9e3779b97f4a7c15u) >> 58];
+}
+
+static void append_locked(bucket *b, sleeper *self) {
+  sleeper **link = &b->first;
+  while (*link) link = &(*link)->next;
+  *link = self;
+}
+
+static void remove_locked(bucket *b, const sleeper *self) {
+  sleeper **link = &b->first;
+  while (*link != self) link = &(*link)->next;
+  *link = self->next;
+}
+
+static void cond_init(pthread_cond_t *cond) {
+#ifdef __APPLE__
+  pthread_cond_init(cond, NULL);
+#else
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(cond, &attributes);
+  pthread_condattr_destroy(&attributes);
+#endif
+}
+
+/* sleeps until a signal or the deadline on pp_os_now's clock (< 0: none); 0 unless it has passed */
+static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t deadline) {
+  if (deadline < 0) return pthread_cond_wait(cond, lock);
+#ifdef __APPLE__
+  int64_t left = deadline - pp_os_now();
+  struct timespec limit = timespec_of(left < 0 ? 0 : left);
+  return pthread_cond_timedwait_relative_np(cond, lock, &limit);
+#else
+  struct timespec limit = timespec_of(deadline);
+  return pthread_cond_timedwait(cond, lock, &limit);
+#endif
+}
+
+/* far timeouts are as good as none, and must not overflow */
+static int64_t deadline_of(int64_t timeout) {
+  int64_t now = pp_os_now();
+  return timeout < 0 || timeout > INT64_MAX - now ? -1 : now + timeout;
+}
+
+int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
+  bucket *b = bucket_of(word);
+  sleeper self = {.word = word};
+  int64_t deadline = deadline_of(timeout);
+
+  // the lock makes "compare, then sleep" one step for pp_os_wake, which takes it too
+  pthread_mutex_lock(&b->lock);
+  if (atomic_load(word) != expected) {
+    pthread_mutex_unlock(&b->lock);
+    return PP_OK;
+  }
+  cond_init(&self.woken);
+  append_locked(b, &self);
+  int failed = 0;
+  while (!self.is_woken && !failed) failed = cond_wait(&self.woken, &b->lock, deadline);
+  if (!self.is_woken) remove_locked(b, &self);
+  pthread_mutex_unlock(&b->lock);
+  pthread_cond_destroy(&self.woken);
+  return self.is_woken ? PP_OK : PP_AGAIN;
+}
+
+void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
+  bucket *b = bucket_of(word);
+  pthread_mutex_lock(&b->lock);
+  sleeper **link = &b->first;
+  while (*link && count > 0) {
+    sleeper *one = *link;
+    if (one->word != word) {
+      link = &one->next;
+      continue;
+    }
+    *link = one->next;
+    one->is_woken = 1;
+    --count;
+    // under the lock: once it is released, the sleeper may be gone from its stack
+    pthread_cond_signal(&one->woken);
+  }
+  pthread_mutex_unlock(&b->lock);
+}
+
+int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
+  int64_t deadline = deadline_of(timeout), nap = FIRST_NAP;
+  while (atomic_load(word) == expected) {
+    int64_t left = deadline < 0 ? nap : deadline - pp_os_now();
+    if (left <= 0) return PP_AGAIN;
+    struct timespec time = timespec_of(left < nap ? left : nap);
+    if (nanosleep(&time, NULL) != 0) return PP_AGAIN;  // a signal
+    if (nap < LONGEST_NAP) nap *= 2;
+  }
+  return PP_OK;
+}
+
+void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count) {
+  // sleepers look by themselves
+  (void)word;
+  (void)count;
+}
+
+#endif
+
+void pp_os_relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  // yield does nothing on most cores; isb waits about as long as pause does
+  __asm__ volatile("isb");
+#else
+  atomic_signal_fence(memory_order_seq_cst);
+#endif
+}

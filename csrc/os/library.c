@@ -1,0 +1,96 @@
+/* Shared libraries: whether a file can be given to dlopen, which maps what it is given. */
+#define _GNU_SOURCE
+#define _DARWIN_C_SOURCE
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os.h"
+#include "pool/error.h"
+
+#if defined(__linux__)
+
+#include <elf.h>
+#include <link.h>
+
+/* ELF of this machine's kind; what is of another kind dlopen refuses by itself */
+static int is_native(const ElfW(Ehdr) * head) {
+  const uint16_t one = 1;
+  const int data = *(const uint8_t *)&one ? ELFDATA2LSB : ELFDATA2MSB;
+  const int class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+  return memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 && head->e_ident[EI_CLASS] == class &&
+         head->e_ident[EI_DATA] == data && head->e_phentsize == sizeof(ElfW(Phdr));
+}
+
+/* Segments are mapped from the file and then touched, which beyond its end is SIGBUS: compares
+ * them with its size. Returns how many bytes the file should have, as far as it is readable. */
+static uint64_t needed_size(int fd, uint64_t size) {
+  ElfW(Ehdr) head;
+  if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || !is_native(&head)) return 0;
+  uint64_t needed = 0;
+  for (uint64_t i = 0; i < head.e_phnum; i++) {
+    ElfW(Phdr) part;
+    uint64_t at = (uint64_t)head.e_phoff + i * sizeof(part);
+    if (at < head.e_phoff || at > size) return UINT64_MAX;
+    if (pread(fd, &part, sizeof(part), (off_t)at) != (ssize_t)sizeof(part)) {
+      return at + sizeof(part);
+    }
+    uint64_t end = (uint64_t)part.p_offset + part.p_filesz;
+    if (end < part.p_offset) return UINT64_MAX;
+    if (part.p_filesz && end > needed) needed = end;
+  }
+  return needed;
+}
+
+#else
+
+static uint64_t needed_size(int fd, uint64_t size) {
+  (void)fd;
+  (void)size;
+  return 0;
+}
+
+#endif
+
+static int check_file(int fd, const char *shown, pp_error *error) {
+  struct stat info;
+  if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "%s is no ordinary file: give a shared library",
+                        shown);
+  }
+  uint64_t size = (uint64_t)info.st_size, needed = needed_size(fd, size);
+  if (size >= needed) return PP_OK;
+  return pp_error_set(error, PP_ERR_ARGUMENT,
+                      "%s is cut off: it has %llu bytes, and its segments end at %llu: build or "
+                      "copy it anew",
+                      shown, (unsigned long long)size, (unsigned long long)needed);
+}
+
+int pp_os_library_check(const char *path, const char *shown, pp_error *error) {
+  // without waiting for whoever writes to a pipe
+  int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), status;
+  if (fd < 0) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "%s can't be opened: %s: give a shared library that is there", shown,
+                        strerror(errno));
+  }
+  status = check_file(fd, shown, error);
+  close(fd);
+  return status;
+}
+
+int64_t pp_os_symbol_size(const void *address) {
+#if defined(__GLIBC__)
+  const ElfW(Sym) *symbol = NULL;
+  Dl_info info;
+  if (!dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol) return -1;
+  return (symbol->st_info & 0xf) == STT_OBJECT ? (int64_t)symbol->st_size : 0;
+#else
+  (void)address;
+  return -1;
+#endif
+}

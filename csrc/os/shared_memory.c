@@ -1,0 +1,232 @@
+/* Memory that processes share: a file without a name, mapped once and grown while it is mapped.
+ *
+ * A page that the file has no memory for is noticed only when it is touched, and then by SIGBUS. So
+ * all pages are allocated before anybody is told of them: what fails is this call.
+ */
+#define _GNU_SOURCE
+#define _DARWIN_C_SOURCE
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
+
+#include "os.h"
+#include "pp_env.h"
+
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
+
+enum {
+  CHUNK = 4 << 20,  // bytes allocated in one call
+  MAX_PATH = 1024,
+  MAX_TRIES = 100  // names of files that others have already
+};
+
+static int status_of(int failed) {
+  switch (failed) {
+    case 0: return PP_OK;
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return PP_ERR_MEMORY;
+    default: return PP_ERR_SYSTEM;
+  }
+}
+
+/* -------------------------------------------------------------------------------- creating -- */
+
+/* macOS has shm_open too, but lets nobody resize what it makes, nor map more than its size.
+ * PP_OS_FILE asks for this on Linux (tests/c/test_os_table.c) */
+static int open_file(void) {
+  static _Atomic uint32_t files;
+  const char *folder = getenv("TMPDIR");
+  char path[MAX_PATH];
+  for (int tries = 0; tries < MAX_TRIES; ++tries) {
+    unsigned number = atomic_fetch_add_explicit(&files, 1, memory_order_relaxed);
+    int length = snprintf(path, sizeof(path), "%s/parallel_pool-%ld-%u",
+                          folder && *folder ? folder : "/tmp", (long)getpid(), number);
+    if (length < 0 || length >= MAX_PATH) {
+      errno = ENAMETOOLONG;
+      return -1;
+    }
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0) unlink(path);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+#if defined(SYS_memfd_create) && !defined(PP_OS_FILE)
+
+static int open_memory(const char *name) {
+  // MFD_CLOEXEC and MFD_ALLOW_SEALING, MFD_NOEXEC_SEAL
+  const unsigned flags = 1 | 2, not_executable = 8;
+  long fd = syscall(SYS_memfd_create, name, flags | not_executable);
+  // older kernels don't know the last one, newer ones may insist on it
+  if (fd < 0 && errno == EINVAL) fd = syscall(SYS_memfd_create, name, flags);
+  return (int)fd;
+}
+
+int pp_os_shared_seal(int fd) {
+  const int add_seals = 1033, seal = 1, shrink = 2;  // F_ADD_SEALS, F_SEAL_SEAL, F_SEAL_SHRINK
+  return fcntl(fd, add_seals, seal | shrink) ? PP_ERR_SYSTEM : PP_OK;
+}
+
+#else
+
+static int open_memory(const char *name) {
+  (void)name;
+  return -1;
+}
+
+int pp_os_shared_seal(int fd) {
+  (void)fd;
+  return PP_ERR_SYSTEM;
+}
+
+#endif
+
+int pp_os_shared_create(int64_t size, const char *name) {
+  int fd = open_memory(name);
+  if (fd < 0) fd = open_file();
+  if (fd < 0) return status_of(errno);
+  int status = pp_os_shared_grow(fd, 0, size);
+  if (status == PP_OK) return fd;
+  close(fd);
+  return status;
+}
+
+/* --------------------------------------------------------------------------------- growing -- */
+
+#if defined(__linux__) && !defined(PP_OS_FILE)
+
+static int allocate_chunk(int fd, int64_t offset, int64_t size) {
+  return fallocate(fd, 0, offset, size) == 0 ? 0 : errno;
+}
+
+#elif defined(__APPLE__)
+
+/* nothing there allocates what lies inside of a file, so it is written */
+static int allocate_chunk(int fd, int64_t offset, int64_t size) {
+  static const char zeros[4096];
+  while (size > 0) {
+    ssize_t written = pwrite(fd, zeros, size < 4096 ? (size_t)size : 4096, offset);
+    if (written < 0) return errno;
+    offset += written;
+    size -= written;
+  }
+  return 0;
+}
+
+#else
+
+static int allocate_chunk(int fd, int64_t offset, int64_t size) {
+  return posix_fallocate(fd, offset, size);
+}
+
+#endif
+
+/* 0 or what failed, as errno has it */
+static int allocate(int fd, int64_t offset, int64_t size) {
+  int64_t end = offset + size;
+  while (offset < end) {
+    // a signal undoes the whole call: small ones get done however often a profiler's timer fires
+    int64_t chunk = end - offset < CHUNK ? end - offset : CHUNK;
+    int failed = allocate_chunk(fd, offset, chunk);
+    if (failed == EINTR) continue;
+    if (failed) return failed;
+    offset += chunk;
+  }
+  return 0;
+}
+
+static int set_size(int fd, int64_t size) {
+  int failed;
+  do {
+    failed = ftruncate(fd, size) ? errno : 0;
+  } while (failed == EINTR);
+  return failed;
+}
+
+int64_t pp_os_shared_size(int fd) {
+  struct stat file;
+  int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) != O_RDWR) return -1;
+  return fstat(fd, &file) || !S_ISREG(file.st_mode) ? -1 : (int64_t)file.st_size;
+}
+
+int pp_os_shared_grow(int fd, int64_t old_size, int64_t new_size) {
+  // a sealed file may have kept the size of an attempt that failed
+  int failed = pp_os_shared_size(fd) < new_size ? set_size(fd, new_size) : 0;
+  if (!failed) failed = allocate(fd, old_size, new_size - old_size);
+  if (failed && set_size(fd, old_size)) pp_os_shared_release(fd, old_size, new_size - old_size);
+  return status_of(failed);
+}
+
+/* --------------------------------------------------------------------------------- mapping -- */
+
+void *pp_os_shared_map(int fd, int64_t reserve) {
+  int flags = MAP_SHARED | MAP_NORESERVE;
+  void *memory = mmap(NULL, (size_t)reserve, PROT_READ | PROT_WRITE, flags, fd, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+void pp_os_shared_unmap(void *memory, int64_t reserve) {
+  if (memory) munmap(memory, (size_t)reserve);
+}
+
+void pp_os_shared_detach(void *memory, int64_t reserve, int fd) {
+  int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+  if (mmap(memory, (size_t)reserve, PROT_READ | PROT_WRITE, flags, fd, 0) != MAP_FAILED) return;
+  mprotect(memory, (size_t)reserve, PROT_READ);
+}
+
+/* ------------------------------------------------------------------------------ giving back -- */
+
+#if defined(__linux__) && !defined(PP_OS_FILE)
+
+static int punch(int fd, int64_t offset, int64_t size) {
+  int failed;
+  do {
+    failed = fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size) ? errno : 0;
+  } while (failed == EINTR);
+  return failed;
+}
+
+int pp_os_shared_release(int fd, int64_t offset, int64_t size) {
+  return punch(fd, offset, size) ? PP_ERR_SYSTEM : PP_OK;
+}
+
+int pp_os_shared_allocate(int fd, int64_t offset, int64_t size) {
+  int failed = allocate(fd, offset, size);
+  if (failed) punch(fd, offset, size);
+  return status_of(failed);
+}
+
+#else
+
+int pp_os_shared_release(int fd, int64_t offset, int64_t size) {
+  (void)fd;
+  (void)offset;
+  (void)size;
+  return PP_ERR_SYSTEM;
+}
+
+int pp_os_shared_allocate(int fd, int64_t offset, int64_t size) {
+  // it was never given away
+  (void)fd;
+  (void)offset;
+  (void)size;
+  return PP_OK;
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* Parking: how threads and worker processes wait for work or results, first spinning a little,
+ * then asleep. */
+#include "gate.h"
+
+#include <pthread.h>
+
+#include "os/os.h"
+
+// atomics that took a lock would take it in one process only
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "gates can't be shared");
+
+/* written by workers as they sleep and wake, read by all that want to spin; relaxed: a stale count
+ * costs some microseconds of spinning, nothing else depends on it */
+static _Atomic int32_t awake_workers;
+static pthread_once_t forget_once = PTHREAD_ONCE_INIT;
+
+/* a forked child has none of its parent's workers */
+static void forget_workers(void) {
+  atomic_store_explicit(&awake_workers, 0, memory_order_relaxed);
+}
+
+/* without it a child would spin less than it might: nothing to fail for */
+static void register_forget(void) {
+  pthread_atfork(NULL, NULL, forget_workers);
+}
+
+void pp_gate_init(pp_gate *gate, int32_t is_shared) {
+  atomic_init(&gate->epoch, 0);
+  atomic_init(&gate->sleepers, 0);
+  atomic_init(&gate->waits, 0);
+  atomic_init(&gate->wakes, 0);
+  gate->is_shared = is_shared;
+}
+
+uint32_t pp_gate_enter(pp_gate *gate) {
+  uint32_t epoch = atomic_load_explicit(&gate->epoch, memory_order_acquire);
+  atomic_fetch_add_explicit(&gate->sleepers, 1, memory_order_seq_cst);
+  return epoch;
+}
+
+void pp_gate_sleep(pp_gate *gate, uint32_t epoch, int64_t timeout) {
+  atomic_fetch_add_explicit(&gate->waits, 1, memory_order_relaxed);
+  if (gate->is_shared) {
+    pp_os_wait_shared(&gate->epoch, epoch, timeout);
+  } else {
+    pp_os_wait(&gate->epoch, epoch, timeout);
+  }
+}
+
+void pp_gate_leave(pp_gate *gate) {
+  atomic_fetch_sub_explicit(&gate->sleepers, 1, memory_order_relaxed);
+}
+
+void pp_gate_forget(pp_gate *gate, int32_t count) {
+  atomic_fetch_sub_explicit(&gate->sleepers, count, memory_order_relaxed);
+}
+
+void pp_gate_wake(pp_gate *gate, int32_t count) {
+  if (atomic_load_explicit(&gate->sleepers, memory_order_seq_cst) <= 0) return;
+  atomic_fetch_add_explicit(&gate->epoch, 1, memory_order_release);
+  atomic_fetch_add_explicit(&gate->wakes, 1, memory_order_relaxed);
+  if (gate->is_shared) {
+    pp_os_wake_shared(&gate->epoch, count);
+  } else {
+    pp_os_wake(&gate->epoch, count);
+  }
+}
+
+void pp_spin_awake(int32_t change) {
+  pthread_once(&forget_once, register_forget);
+  atomic_fetch_add_explicit(&awake_workers, change, memory_order_relaxed);
+}
+
+int pp_spin_allowed(int32_t cores) {
+  return atomic_load_explicit(&awake_workers, memory_order_relaxed) + 1 <= cores;
+}

@@ -1,0 +1,88 @@
+/* Sights: how an environment looks while it is at rest. */
+#include "error.h"
+#include "pool.h"
+
+int pp_pool_check_idle_locked(const pp_pool *pool, int32_t env_id, pp_error *error) {
+  if (env_id < 0 || env_id >= pool->fleet.num_envs) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d: choose 0 to %d", env_id,
+                        pool->fleet.num_envs - 1);
+  }
+  if (pool->is_in_flight[env_id]) {
+    return pp_error_set(error, PP_ERR_STATE,
+                        "environment %d is in flight: receive its result first", env_id);
+  }
+  return pp_pool_check_local(pool, error);
+}
+
+int pp_pool_explain_failure(pp_fleet *fleet, int32_t env_id, int status, const char *what,
+                            pp_error *error) {
+  char *text = fleet->errors[env_id].text;
+  pp_error_set(error, status, "environment %d can't be %s: %s", env_id, what, text);
+  text[0] = '\0';
+  return status;
+}
+
+/* an environment between its first reset and a failure has something to show */
+static int check_sight_locked(const pp_pool *pool, int32_t env_id, pp_error *error) {
+  int status = pp_pool_check_idle_locked(pool, env_id, error);
+  if (status < 0 || pool->fleet.phase[env_id] != PP_FRESH) return status;
+  return pp_error_set(error, PP_ERR_STATE,
+                      "environment %d is not reset: there is nothing to see before it is", env_id);
+}
+
+int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  pp_fleet *fleet = &pool->fleet;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  status = check_sight_locked(pool, env_id, error);
+  if (status >= 0 && !fields) {
+    status = pp_error_set(error, PP_ERR_ARGUMENT, "fields are null: give one address for each");
+  } else if (status >= 0) {
+    status = fleet->def->observe(&fleet->envs[env_id], fields, 0);
+    if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "observed", error);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+int pp_pool_render(pp_pool *pool, int32_t env_id, pp_image *image, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  pp_fleet *fleet = &pool->fleet;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  status = pp_pool_check_idle_locked(pool, env_id, error);
+  if (status >= 0 && !fleet->def->render) {
+    status = pp_error_set(error, PP_ERR_STATE, "%s draws no pictures", fleet->def->id);
+  } else if (status >= 0 && !image) {
+    status = pp_error_set(error, PP_ERR_ARGUMENT, "image is null: give the address of a pp_image");
+  } else if (status >= 0) {
+    status = fleet->def->render(&fleet->envs[env_id], image);
+    if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "drawn", error);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  pp_fleet *fleet = &pool->fleet;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  status = check_sight_locked(pool, env_id, error);
+  if (status >= 0 && !target) {
+    status = pp_error_set(error, PP_ERR_ARGUMENT, "address 0: give the address of an object");
+  } else if (status >= 0 && !fleet->def->expose) {
+    status =
+        pp_error_set(error, PP_ERR_STATE,
+                     "%s keeps its simulation to itself: use observe or get_state", fleet->def->id);
+  } else if (status >= 0) {
+    status = fleet->def->expose(&fleet->envs[env_id], target);
+    if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "exposed", error);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}

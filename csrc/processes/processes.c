@@ -1,0 +1,483 @@
+/* Remote: the creator's side of a pool whose lanes are worker processes. */
+#include "processes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/os.h"
+#include "pool/error.h"
+#include "reply_heap.h"
+#include "shared_arena.h"
+
+/* ------------------------------------------------------------------------- making, ending -- */
+
+enum {
+  REPLY_SHARE = 4,       /* of the room there is, all files to reply in may take one in so many */
+  LEAST_REPLIES = 65536, /* bytes of address space that each of them has, whatever the room */
+  KEPT = 3               /* results that an ordinary caller keeps */
+};
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* shares out address space: for each file to reply in, and for the arena (0: any) */
+static void share_room(const pp_address_space *room, int32_t num_lanes, int64_t *replies,
+                       int64_t *reserve) {
+  *replies = PP_REPLY_HEAP_RESERVE;
+  *reserve = 0;
+  if (room->parent) *replies = least(*replies, room->parent / REPLY_SHARE / num_lanes);
+  if (room->worker) *replies = least(*replies, room->worker / REPLY_SHARE);
+  *replies = *replies / LEAST_REPLIES * LEAST_REPLIES;
+  if (*replies < LEAST_REPLIES) *replies = LEAST_REPLIES;
+
+  if (room->parent) *reserve = room->parent - *replies * num_lanes;
+  if (room->worker) {
+    int64_t there = room->worker - *replies;
+    *reserve = room->parent ? least(*reserve, there) : there;
+  }
+  // too little is found out by the arena
+  if ((room->parent || room->worker) && *reserve < 1) *reserve = 1;
+}
+
+static int open_lanes(pp_processes *processes) {
+  int64_t reserve = processes->board.shape.reply_reserve;
+  for (int32_t i = 0; i < processes->num_lanes; i++) {
+    processes->lanes[i].reply_fd = -1;
+    processes->lanes[i].probed_at = -1;
+  }
+  for (int32_t i = 0; i < processes->num_lanes; i++) {
+    pp_process_lane *lane = &processes->lanes[i];
+    pp_board_lane_envs(&processes->board, i, &lane->first, &lane->count);
+    lane->reply_fd = pp_os_shared_create(0, "parallel_pool replies");
+    if (lane->reply_fd < 0) return lane->reply_fd;
+    // where that can't be, a worker that makes its file shorter takes its creator along
+    pp_os_shared_seal(lane->reply_fd);
+    lane->replies = pp_os_shared_map(lane->reply_fd, reserve);
+    if (!lane->replies) return PP_ERR_MEMORY;
+  }
+  return PP_OK;
+}
+
+static int alloc_books(pp_processes *processes, const pp_board_shape *shape) {
+  size_t envs = (size_t)shape->num_envs, lanes = (size_t)shape->num_lanes;
+  size_t slots = (size_t)shape->capacity, rows = (size_t)shape->batch_size;
+  processes->lanes = calloc(lanes, sizeof(*processes->lanes));
+  processes->envs = calloc(envs, sizeof(*processes->envs));
+  processes->owners = calloc(slots * rows, sizeof(*processes->owners));
+  processes->is_queued = calloc(lanes, sizeof(*processes->is_queued));
+  processes->counts = calloc(slots, sizeof(*processes->counts));
+  processes->taken = calloc(rows, sizeof(*processes->taken));
+  processes->replied = calloc(envs, sizeof(*processes->replied));
+  return processes->lanes && processes->envs && processes->owners && processes->is_queued &&
+                 processes->counts && processes->taken && processes->replied
+             ? PP_OK
+             : PP_ERR_MEMORY;
+}
+
+/* 1: an arena that may grow so far can hold the board and the results of an ordinary loop */
+static int has_room(const pp_pool *pool, int64_t board, int64_t reserve) {
+  // those that the ring holds, the fresh one, and what the caller keeps
+  int64_t blocks = pool->ring.capacity + 1 + KEPT;
+  return reserve > board && (reserve - board) / blocks >= pool->layout.size;
+}
+
+int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
+                      int32_t keeps_last, const pp_address_space *room, pp_error *error) {
+  pp_board_shape shape = {.num_envs = options->num_envs,
+                          .num_lanes = num_lanes,
+                          .batch_size = options->batch_size,
+                          .capacity = pool->ring.capacity,
+                          .is_ordered = pool->ring.is_ordered,
+                          .cores = pool->topology.cores,
+                          .action_bytes = pool->fleet.action_bytes,
+                          .keeps_last = keeps_last};
+  pp_processes *processes = pool->processes = calloc(1, sizeof(*processes));
+  int status = processes ? alloc_books(processes, &shape) : PP_ERR_MEMORY;
+  int64_t reserve, size = pp_board_size(&shape, &pool->layout);
+  share_room(room, num_lanes, &shape.reply_reserve, &reserve);
+
+  // before memory is taken that can't suffice, which takes time in which nobody hears signals
+  if (status >= 0 && !has_room(pool, size, reserve ? reserve : pp_arena_max_reserve())) {
+    status = PP_ERR_MEMORY;
+  }
+  if (status >= 0) {
+    processes->arena = pp_shared_arena_create(size, reserve, &status);
+  }
+  if (status >= 0) {
+    pp_os_shared_seal(processes->arena->fd);
+    pp_board_init(&processes->board, processes->arena->base, &shape, &pool->layout);
+    processes->num_lanes = num_lanes;
+    pool->caller = &processes->board.head->caller;
+    pool->fleet.actions = processes->board.actions;
+    status = open_lanes(processes);
+  }
+  if (status >= 0 && !has_room(pool, size, processes->arena->reserve)) status = PP_ERR_MEMORY;
+  if (status >= 0) return PP_OK;
+  return pp_error_set(error, status,
+                      "no shared memory for num_envs=%d in %d worker processes (tables of %lld "
+                      "bytes, results of %lld each): choose fewer of them, or raise the limits of "
+                      "memory (ulimit -v) and files (ulimit -n)",
+                      options->num_envs, num_lanes, (long long)size, (long long)pool->layout.size);
+}
+
+static void stop(pp_pool *pool) {
+  pp_processes *processes = pool->processes;
+  for (int32_t i = 0; processes && i < processes->num_lanes; i++) {
+    atomic_store_explicit(&processes->board.mailboxes[i].is_closing, 1, memory_order_seq_cst);
+    pp_board_wake(&processes->board, i);
+  }
+}
+
+static void fini(pp_pool *pool) {
+  pp_processes *processes = pool->processes;
+  if (!processes) return;
+  for (int32_t i = 0; i < processes->num_lanes; i++) {
+    if (processes->lanes[i].replies) {
+      pp_os_shared_unmap(processes->lanes[i].replies, processes->board.shape.reply_reserve);
+    }
+    if (processes->lanes[i].reply_fd >= 0) close(processes->lanes[i].reply_fd);
+  }
+  // the arena's, not the fleet's
+  pool->fleet.actions = NULL;
+  pool->caller = &pool->gate;
+  if (processes->arena) pp_shared_arena_release(processes->arena);
+  free(processes->lanes);
+  free(processes->envs);
+  free(processes->owners);
+  free(processes->is_queued);
+  free(processes->counts);
+  free(processes->taken);
+  free(processes->replied);
+  free(processes);
+  pool->processes = NULL;
+}
+
+/* --------------------------------------------------------------------------------- blocks -- */
+
+static void *alloc(pp_pool *pool) {
+  return pp_shared_arena_alloc(pool->processes->arena, pool->layout.size);
+}
+
+static int is_fit(const pp_pool *pool, const void *memory) {
+  pp_arena *arena = pool->processes->arena;
+  return pp_arena_contains(arena, (const char *)memory - arena->base, pool->layout.size);
+}
+
+int32_t pp_processes_slot_of(const pp_pool *pool, const pp_batch *batch) {
+  return (int32_t)(batch - pool->ring.batches);
+}
+
+static void ready_locked(pp_pool *pool, const pp_batch *batch) {
+  pp_board *board = &pool->processes->board;
+  pp_board_prepare(board, pool->ring.offered - 1, (char *)batch->memory - board->base);
+}
+
+static void close_locked(pp_pool *pool, const pp_batch *batch) {
+  // INT32_MAX while nothing was sent
+  pp_board_close(&pool->processes->board, pp_processes_slot_of(pool, batch),
+                 atomic_load_explicit(&batch->target, memory_order_relaxed));
+}
+
+/* --------------------------------------------------------------------------------- checks -- */
+
+static int check_processes(const pp_pool *pool, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  if (status < 0 || pool->processes) return status;
+  return pp_error_set(error, PP_ERR_STATE,
+                      "this pool has no worker processes: its environments are stepped by threads");
+}
+
+int pp_processes_check_lane(const pp_pool *pool, int32_t lane, pp_error *error) {
+  int status = check_processes(pool, error);
+  if (status < 0 || (lane >= 0 && lane < pool->processes->num_lanes)) return status;
+  return pp_error_set(error, PP_ERR_ARGUMENT, "lane %d: choose 0 to %d", lane,
+                      pool->processes->num_lanes - 1);
+}
+
+int pp_processes_check_env(const pp_pool *pool, int32_t env_id, pp_error *error) {
+  int status = check_processes(pool, error);
+  if (status < 0 || (env_id >= 0 && env_id < pool->fleet.num_envs)) return status;
+  return pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d: choose 0 to %d", env_id,
+                      pool->fleet.num_envs - 1);
+}
+
+/* what pp_board_lane_envs gives each lane, the other way round */
+int32_t pp_processes_lane_of(const pp_pool *pool, int32_t env_id) {
+  const pp_processes *processes = pool->processes;
+  int32_t lane = (int32_t)((int64_t)env_id * processes->num_lanes / pool->fleet.num_envs);
+  while (env_id >= processes->lanes[lane].first + processes->lanes[lane].count) lane++;
+  return lane;
+}
+
+int32_t pp_pool_lane_of(const pp_pool *pool, int32_t env_id) {
+  if (!pool->processes) return PP_ERR_STATE;
+  if (env_id < 0 || env_id >= pool->fleet.num_envs) return PP_ERR_ARGUMENT;
+  return pp_processes_lane_of(pool, env_id);
+}
+
+static int check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t count,
+                        pp_error *error) {
+  const pp_processes *processes = pool->processes;
+  int32_t dead = 0;
+  for (int32_t i = 0; i < processes->num_lanes; i++) dead += processes->lanes[i].is_dead;
+  for (int32_t i = 0; dead && i < count; i++) {
+    int32_t env_id = env_ids ? env_ids[i] : i;
+    if (!processes->lanes[pp_processes_lane_of(pool, env_id)].is_dead) continue;
+    pp_error_set(error, PP_ERR_STATE,
+                 "the worker process of environment %d has died: make a new pool, or make it with "
+                 "on_error='restart'",
+                 env_id);
+    if (error) error->env_id = env_id;
+    return PP_ERR_STATE;
+  }
+  return PP_OK;
+}
+
+/* --------------------------------------------------------------------------------- orders -- */
+
+int pp_processes_write_message(pp_pool *pool, pp_message *message, const void *bytes, int64_t size,
+                               pp_error *error) {
+  pp_arena *arena = pool->processes->arena;
+  int64_t offset;
+
+  if (size < 0 || (size && !bytes)) {
+    return pp_error_set(error, PP_ERR_ARGUMENT, "%lld bytes at address %p: give bytes",
+                        (long long)size, bytes);
+  }
+  if (message->size) pp_arena_free(arena, message->offset, message->size);
+  *message = (pp_message){0, 0};
+  if (!size) return PP_OK;
+  offset = pp_arena_alloc(arena, size);
+  if (offset < 0) {
+    return pp_error_set(error, (int)offset, "no shared memory for a message of %lld bytes",
+                        (long long)size);
+  }
+  memcpy(pp_arena_at(arena, offset), bytes, (size_t)size);
+  *message = (pp_message){offset, size};
+  return PP_OK;
+}
+
+int pp_pool_set_payload(pp_pool *pool, int32_t env_id, const void *bytes, int64_t size,
+                        pp_error *error) {
+  int status = pp_processes_check_env(pool, env_id, error);
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  if (pool->is_in_flight[env_id]) {
+    status = pp_error_set(error, PP_ERR_STATE,
+                          "environment %d is already in flight: receive its result before sending "
+                          "to it again",
+                          env_id);
+  } else {
+    status = pp_processes_write_message(pool, &pool->processes->envs[env_id].payload, bytes, size,
+                                        error);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
+  int32_t n = pool->fleet.num_envs;
+  // a count that can't be says nothing of how many ids there are to look at
+  int32_t is_named = env_ids && count > 0 && count <= n;
+  for (int32_t i = 0; i < (is_named ? count : n); i++) {
+    int32_t env_id = is_named ? env_ids[i] : i;
+    // one that is in flight has its order from another send
+    if (env_id < 0 || env_id >= n || pool->is_in_flight[env_id]) continue;
+    pp_processes_write_message(pool, &pool->processes->envs[env_id].payload, NULL, 0, NULL);
+  }
+}
+
+/* --------------------------------------------------------------------------------- sending -- */
+
+/* The system puts who is woken on the core that it slept on, if that is idle, else nearby, where it
+ * may meet another and stay with it. So those of the caller's own core come last: by then the other
+ * cores are busy, and the caller is about to leave its own. */
+static void wake_queued(pp_board *board, int32_t num_lanes, const uint8_t *is_queued) {
+  int32_t here = atomic_load_explicit(&board->head->sent_from, memory_order_relaxed);
+  for (int32_t is_late = 0; is_late < 2; is_late++) {
+    for (int32_t l = 0; l < num_lanes; l++) {
+      int32_t cpu = atomic_load_explicit(&board->mailboxes[l].cpu, memory_order_relaxed);
+      if (is_queued[l] && (cpu == here) == is_late) pp_board_wake(board, l);
+    }
+  }
+}
+
+/* records that an environment is sent for a row of the ring, -1: it will claim one; returns its
+ * entry */
+static pp_entry send_one(pp_pool *pool, int32_t env_id, int32_t place) {
+  pp_processes *processes = pool->processes;
+  pp_process_env *env = &processes->envs[env_id];
+  pp_board_env *shared = &processes->board.envs[env_id];
+  env->place = place;
+  env->is_written_by_parent = 0;
+  env->reply = (pp_message){0, 0};
+  if (place >= 0) processes->owners[place] = env_id;
+  shared->command = pool->fleet.command[env_id];
+  shared->payload = env->payload;
+  return PP_ENTRY(place, env_id, 1);
+}
+
+void pp_processes_push_locked(pp_pool *pool, int32_t lane, const pp_entry *entries, int32_t count) {
+  pp_processes *processes = pool->processes;
+  processes->lanes[lane].num_sent++;
+  pp_board_push(&processes->board, lane, entries, count);
+}
+
+static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
+                         int32_t is_helping) {
+  pp_processes *processes = pool->processes;
+  (void)is_helping;
+  pp_board_note_send(&processes->board);
+  for (int32_t l = 0; l < processes->num_lanes; l++) {
+    const pp_process_lane *lane = &processes->lanes[l];
+    int32_t end = lane->first + lane->count, queued = 0;
+    int32_t from = env_ids ? 0 : lane->first, to = env_ids ? count : end;
+    for (int32_t i = from; i < to; i++) {
+      int32_t env_id = env_ids ? env_ids[i] : i;
+      if (env_id < lane->first || env_id >= end) continue;
+      pool->entries[queued++] = send_one(pool, env_id, pool->ring.is_ordered ? place + i : -1);
+    }
+    processes->is_queued[l] = queued > 0;
+    if (queued) pp_processes_push_locked(pool, l, pool->entries, queued);
+  }
+  wake_queued(&processes->board, processes->num_lanes, processes->is_queued);
+}
+
+/* ------------------------------------------------------------------------------- questions -- */
+
+static int32_t cores(const pp_pool *pool) {
+  // worker processes that are awake have theirs
+  return pool->topology.cores - pp_board_awake(&pool->processes->board);
+}
+
+static void stats(const pp_pool *pool, pp_stats *out) {
+  const pp_processes *processes = pool->processes;
+  // unsigned: nobody knows what may stand there
+  uint64_t waits = 0, wakes = 0;
+  for (int32_t i = 0; i < processes->num_lanes; i++) {
+    const pp_mailbox *mailbox = &processes->board.mailboxes[i];
+    waits += (uint64_t)atomic_load_explicit(&mailbox->gate.waits, memory_order_relaxed);
+    wakes += (uint64_t)atomic_load_explicit(&mailbox->gate.wakes, memory_order_relaxed);
+  }
+  out->worker_waits = (int64_t)waits;
+  out->worker_wakes = (int64_t)wakes;
+  out->num_lanes = out->num_workers = processes->num_lanes;
+}
+
+int32_t pp_pool_memory_fd(const pp_pool *pool) {
+  return pool->processes ? pool->processes->arena->fd : PP_ERR_STATE;
+}
+
+int64_t pp_pool_reserve(const pp_pool *pool) {
+  return pool->processes ? pool->processes->arena->reserve : PP_ERR_STATE;
+}
+
+static int has_lane(const pp_pool *pool, int32_t lane) {
+  return pool->processes && lane >= 0 && lane < pool->processes->num_lanes;
+}
+
+int32_t pp_pool_reply_fd(const pp_pool *pool, int32_t lane) {
+  return has_lane(pool, lane) ? pool->processes->lanes[lane].reply_fd : PP_ERR_ARGUMENT;
+}
+
+void pp_pool_lane_envs(const pp_pool *pool, int32_t lane, int32_t *first, int32_t *count) {
+  if (first) *first = has_lane(pool, lane) ? pool->processes->lanes[lane].first : 0;
+  if (count) *count = has_lane(pool, lane) ? pool->processes->lanes[lane].count : 0;
+}
+
+int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane) {
+  if (!has_lane(pool, lane)) return PP_ERR_ARGUMENT;
+  return (int64_t)atomic_load_explicit(&pool->processes->board.mailboxes[lane].head,
+                                       memory_order_relaxed);
+}
+
+int64_t pp_pool_delivered_steps(const pp_pool *pool, int32_t env_id) {
+  if (!pool->processes || env_id < 0 || env_id >= pool->fleet.num_envs) return PP_ERR_ARGUMENT;
+  return pool->processes->board.envs[env_id].steps;
+}
+
+int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane) {
+  const pp_mailbox *mailbox;
+  uint64_t head, waiting;
+  if (!has_lane(pool, lane)) return PP_ERR_ARGUMENT;
+  mailbox = &pool->processes->board.mailboxes[lane];
+  // relaxed, and head first: a hint
+  head = atomic_load_explicit(&mailbox->head, memory_order_relaxed);
+  waiting = atomic_load_explicit(&mailbox->tail, memory_order_relaxed) - head;
+  return waiting < (uint64_t)pool->processes->lanes[lane].count
+             ? (int64_t)waiting
+             : pool->processes->lanes[lane].count;
+}
+
+int32_t pp_pool_current_env(const pp_pool *pool, int32_t lane) {
+  const pp_process_lane *own;
+  int32_t current;
+  if (!has_lane(pool, lane)) return PP_ERR_ARGUMENT;
+  own = &pool->processes->lanes[lane];
+  current =
+      atomic_load_explicit(&pool->processes->board.mailboxes[lane].current, memory_order_relaxed);
+  return current >= own->first && current < own->first + own->count ? current : -1;
+}
+
+int32_t pp_pool_command(pp_pool *pool, int32_t env_id) {
+  int32_t command = -1;
+  if (pp_processes_check_env(pool, env_id, NULL) < 0) return command;
+  pthread_mutex_lock(&pool->lock);
+  if (pool->is_in_flight[env_id]) command = pool->fleet.command[env_id];
+  pthread_mutex_unlock(&pool->lock);
+  return command;
+}
+
+/* ------------------------------------------------------------------------------ being idle -- */
+
+int pp_processes_is_idle_locked(pp_pool *pool, int32_t lane) {
+  pp_process_lane *own = &pool->processes->lanes[lane];
+  int is_new = own->probed_at != own->num_sent;
+  if (own->is_dead) return 1;
+  if (is_new) {
+    own->probed_at = own->num_sent;
+    own->probe++;
+  } else if (pp_board_is_idle(&pool->processes->board, lane, own->probe)) {
+    return 1;
+  }
+  // again each time: it may have been about to sleep
+  pp_board_probe(&pool->processes->board, lane, own->probe, is_new);
+  return 0;
+}
+
+int pp_processes_break(pp_pool *pool, pp_error *error, const char *format, ...) {
+  char found[PP_ERROR_TEXT / 2];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(found, sizeof(found), format, arguments);
+  va_end(arguments);
+  atomic_store_explicit(&pool->is_broken, 1, memory_order_relaxed);
+  return pp_error_set(error, PP_ERR_BROKEN,
+                      "a worker process has written over the pool's books (%s): close this pool "
+                      "and make a new one",
+                      found);
+}
+
+static const char away[] =
+    "environments in worker processes keep their state, generators and options to themselves: "
+    "leave an order with a reset, or ask their worker";
+
+const pp_lane_ops pp_processes_ops = {.away = away,
+                                      .check_locked = check_locked,
+                                      .refuse_locked = refuse_locked,
+                                      .queue_locked = queue_locked,
+                                      .alloc = alloc,
+                                      .is_fit = is_fit,
+                                      .ready_locked = ready_locked,
+                                      .close_locked = close_locked,
+                                      .is_complete = pp_processes_is_complete,
+                                      .look = pp_processes_check_progress,
+                                      .collect_locked = pp_processes_collect_locked,
+                                      .cores = cores,
+                                      .stats = stats,
+                                      .stop = stop,
+                                      .fini = fini};

@@ -1,0 +1,473 @@
+/* Seat: a worker process's side of its lane, from the turns it takes to the rows it hands over.
+ *
+ * Environments may fork, and a child that goes on with its parent's work would write into the rows
+ * that the parent writes. So the memory becomes the child's own as soon as it is there (one that
+ * does something else is not disturbed by that), and every call here refuses to serve it.
+ */
+#define _GNU_SOURCE
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arena.h"
+#include "board.h"
+#include "os/os.h"
+#include "pool/error.h"
+#include "pool/row.h"
+#include "pp_worker.h"
+#include "reply_heap.h"
+#include "threads/autoreset.h"
+#include "worker_wait.h"
+
+enum { HIGH_FD = 512 };
+
+/* where a worker has left the bytes of an environment's last reply */
+typedef struct reply_block {
+  int64_t offset;
+  int64_t size; /* 0: nowhere */
+} reply_block;
+
+struct pp_worker {
+  pp_board board;
+  pp_reply_heap reply_heap;
+  pp_arena arena;  /* as this process has it */
+  int32_t replies; /* a copy of the spill's descriptor; -1: none */
+  int32_t memory;  /* a descriptor of the pool's memory, for children; -1: none */
+  dev_t device;    /* the file that it is, for environments may close what they did not open */
+  ino_t file;
+  uint32_t fork_generation;
+  struct pp_worker *next; /* of those that this process has */
+  int32_t lane;
+  int32_t first; /* the lane's environments */
+  int32_t count;
+  pp_wait_history history;
+  pp_entry *entries;
+  reply_block *reply_blocks; /* one for each environment, and one for answers */
+  pp_turns shift;
+};
+
+/* a copy of a descriptor beyond those that programs close by their numbers, if there may be one */
+static int duplicate_of(int fd) {
+  int copy = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+  return copy < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : copy;
+}
+
+/* ---------------------------------------------------------------------------------- forks -- */
+
+static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t leave_once = PTHREAD_ONCE_INIT;
+static pp_worker *workers; /* guarded by the lock */
+
+static int is_forked(const pp_worker *worker) {
+  return worker->fork_generation != pp_os_fork_generation();
+}
+
+/* the descriptor of the seat's memory, -1: it is closed, or another file's by now */
+static int memory_of(const pp_worker *worker) {
+  struct stat file;
+  if (worker->memory < 0 || fstat(worker->memory, &file)) return -1;
+  return file.st_dev == worker->device && file.st_ino == worker->file ? worker->memory : -1;
+}
+
+static void hold_seats(void) {
+  pthread_mutex_lock(&workers_lock);
+}
+
+static void let_go_of_seats(void) {
+  pthread_mutex_unlock(&workers_lock);
+}
+
+static void leave_seats(void) {
+  for (const pp_worker *worker = workers; worker; worker = worker->next) {
+    pp_os_shared_detach(worker->arena.base, worker->arena.reserve, memory_of(worker));
+  }
+  let_go_of_seats();
+}
+
+static void register_leave(void) {
+  pthread_atfork(hold_seats, let_go_of_seats, leave_seats);
+}
+
+static void enlist(pp_worker *worker, int32_t memory) {
+  struct stat file = {0};
+  worker->memory = duplicate_of(memory);
+  if (fstat(memory, &file) == 0) {
+    worker->device = file.st_dev;
+    worker->file = file.st_ino;
+  }
+  pthread_once(&leave_once, register_leave);
+  hold_seats();
+  worker->next = workers;
+  workers = worker;
+  let_go_of_seats();
+}
+
+static void strike_off(pp_worker *worker) {
+  hold_seats();
+  for (pp_worker **link = &workers; *link; link = &(*link)->next) {
+    if (*link != worker) continue;
+    *link = worker->next;
+    break;
+  }
+  let_go_of_seats();
+  if (memory_of(worker) >= 0) close(worker->memory);
+}
+
+/* ---------------------------------------------------------------------------- open, close -- */
+
+static int alloc_shift(pp_worker *worker) {
+  size_t n = (size_t)worker->count;
+  pp_turns *shift = &worker->shift;
+  worker->entries = calloc(n, sizeof(*worker->entries));
+  worker->reply_blocks = calloc(n + 1, sizeof(*worker->reply_blocks));
+  shift->env_ids = calloc(n, sizeof(*shift->env_ids));
+  shift->command = calloc(n, sizeof(*shift->command));
+  shift->rows = calloc(n, sizeof(*shift->rows));
+  shift->blocks = calloc(n, sizeof(*shift->blocks));
+  shift->rewards = calloc(n, sizeof(*shift->rewards));
+  shift->terminated = calloc(n, 1);
+  shift->truncated = calloc(n, 1);
+  shift->kinds = calloc(n, 1);
+  shift->failed = calloc(n, 1);
+  return worker->entries && worker->reply_blocks && shift->env_ids && shift->command &&
+                 shift->rows && shift->blocks && shift->rewards && shift->terminated &&
+                 shift->truncated && shift->kinds && shift->failed
+             ? PP_OK
+             : PP_ERR_MEMORY;
+}
+
+/* where the replies lie that a dead predecessor left and perhaps nobody has read yet */
+static void find_unread(const pp_worker *worker, int64_t *left, int64_t *left_end) {
+  int64_t reserve = worker->board.shape.reply_reserve;
+  *left = *left_end = 0;
+  for (int32_t i = 0; i <= worker->count; i++) {
+    const pp_message *reply = i < worker->count ? &worker->board.envs[worker->first + i].reply
+                                                : &worker->board.mailboxes[worker->lane].reply;
+    int64_t end;
+    // what can't be read need not be kept
+    if (reply->size <= 0 || reply->size > reserve || reply->offset < 0 ||
+        reply->offset > reserve - reply->size) {
+      continue;
+    }
+    end = reply->offset + pp_reply_heap_block_size(reply->size);
+    if (!*left_end || reply->offset < *left) *left = reply->offset;
+    if (end > *left_end) *left_end = end;
+  }
+}
+
+/* maps the pool's memory and finds the lane in it */
+static int open_board(pp_worker *worker, int32_t memory, int64_t reserve, pp_error *error) {
+  int64_t bytes = pp_os_shared_size(memory);
+  int status;
+  if (bytes < 1 || reserve < bytes) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "memory=%d is no pool's memory, or reserve=%lld is less than its %lld "
+                        "bytes: give what pp_pool_memory_fd and pp_pool_reserve say",
+                        memory, (long long)reserve, (long long)bytes);
+  }
+  status = pp_arena_attach(&worker->arena, memory, reserve);
+  if (status < 0) {
+    return pp_error_set(error, status, "can't map %lld bytes of a pool's memory",
+                        (long long)reserve);
+  }
+  status = pp_board_attach(&worker->board, worker->arena.base, bytes);
+  if (status < 0) {
+    return pp_error_set(error, status,
+                        "the pool was made by another build of parallel_pool than this worker "
+                        "process runs: let both import the same one");
+  }
+  if (worker->lane >= 0 && worker->lane < worker->board.shape.num_lanes) return PP_OK;
+  return pp_error_set(error, PP_ERR_ARGUMENT, "lane=%d: choose 0 to %d", worker->lane,
+                      worker->board.shape.num_lanes - 1);
+}
+
+static int open_seat(pp_worker *worker, int32_t memory, int64_t reserve, int32_t spill,
+                     pp_error *error) {
+  int status = open_board(worker, memory, reserve, error);
+  int64_t left, left_end;
+  if (status < 0) return status;
+  if (pp_os_shared_size(spill) < 0) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "spill=%d is no file to reply in: give what pp_pool_reply_fd says", spill);
+  }
+  pp_board_lane_envs(&worker->board, worker->lane, &worker->first, &worker->count);
+  status = alloc_shift(worker);
+  find_unread(worker, &left, &left_end);
+  if (status >= 0) {
+    worker->replies = duplicate_of(spill);
+    if (worker->replies >= 0) spill = worker->replies;
+    status = pp_reply_heap_init(&worker->reply_heap, spill, worker->board.shape.reply_reserve, left,
+                                left_end);
+  }
+  return status < 0 ? pp_error_set(error, status, "no memory for a worker") : PP_OK;
+}
+
+int pp_worker_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_worker **out,
+                   pp_error *error) {
+  pp_worker *worker;
+  int status;
+
+  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "nowhere to put a seat: out is null");
+  *out = NULL;
+  worker = calloc(1, sizeof(*worker));
+  if (!worker) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a worker");
+  worker->lane = lane;
+  worker->memory = worker->replies = -1;
+  worker->fork_generation = pp_os_fork_generation();
+  status = open_seat(worker, memory, reserve, spill, error);
+  if (status < 0) {
+    pp_worker_close(worker);
+    return status;
+  }
+  atomic_store_explicit(&worker->board.mailboxes[lane].is_awake, 1, memory_order_relaxed);
+  enlist(worker, memory);
+  *out = worker;
+  return PP_OK;
+}
+
+void pp_worker_close(pp_worker *worker) {
+  pp_turns *shift;
+  if (!worker) return;
+  shift = &worker->shift;
+  strike_off(worker);
+  if (worker->reply_heap.base) pp_reply_heap_fini(&worker->reply_heap);
+  if (worker->replies >= 0) close(worker->replies);
+  pp_arena_fini(&worker->arena);
+  free(worker->entries);
+  free(worker->reply_blocks);
+  free(shift->env_ids);
+  free(shift->command);
+  free(shift->rows);
+  free(shift->blocks);
+  free(shift->rewards);
+  free(shift->terminated);
+  free(shift->truncated);
+  free(shift->kinds);
+  free(shift->failed);
+  free(worker);
+}
+
+int pp_worker_exit_with(int64_t pid) {
+  return pp_os_exit_with_process(pid);
+}
+
+/* ------------------------------------------------------------------------------ questions -- */
+
+int32_t pp_worker_first_env(const pp_worker *worker) {
+  return worker->first;
+}
+
+int32_t pp_worker_num_envs(const pp_worker *worker) {
+  return worker->count;
+}
+
+int32_t pp_worker_is_ordered(const pp_worker *worker) {
+  return worker->board.shape.is_ordered;
+}
+
+pp_turns *pp_worker_turns(pp_worker *worker) {
+  return &worker->shift;
+}
+
+void *pp_worker_actions(pp_worker *worker, int64_t *record_bytes) {
+  *record_bytes = worker->board.shape.action_bytes;
+  return worker->board.actions + *record_bytes * worker->first;
+}
+
+int32_t *pp_worker_current_env(pp_worker *worker) {
+  // Python writes to it as to any memory; one aligned word, read only as a hint
+  return (int32_t *)&worker->board.mailboxes[worker->lane].current;
+}
+
+void *pp_worker_block(pp_worker *worker, int64_t offset) {
+  return worker->board.base + offset;
+}
+
+/* --------------------------------------------------------------------------------- taking -- */
+
+/* where a turn's row is */
+static void locate(pp_worker *worker, int32_t turn, int32_t place) {
+  const pp_board_shape *shape = &worker->board.shape;
+  int32_t slot = place / shape->batch_size;
+  worker->shift.rows[turn] = place - slot * shape->batch_size;
+  worker->shift.blocks[turn] = worker->board.slots[slot].memory;
+}
+
+/* a plain step of everybody in order: what the short loop is for */
+static int is_whole(const pp_worker *worker, int32_t count) {
+  const pp_turns *shift = &worker->shift;
+  if (count != worker->count || !worker->board.shape.is_ordered) return 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (shift->env_ids[i] != worker->first + i || shift->command[i] != PP_COMMAND_STEP ||
+        shift->blocks[i] != shift->blocks[0] || shift->rows[i] != shift->rows[0] + i) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
+  pp_mailbox *mailbox = &worker->board.mailboxes[worker->lane];
+  pp_turns *shift = &worker->shift;
+
+  if (is_forked(worker)) return PP_ERR_FORKED;
+  pp_worker_wait(&worker->history, &worker->board, worker->lane, timeout);
+  if (pp_mailbox_is_closing(mailbox)) return PP_ERR_CLOSED;
+  shift->count = pp_board_take(&worker->board, worker->lane, worker->entries, worker->count);
+  for (int32_t i = 0; i < shift->count; i++) {
+    shift->env_ids[i] = PP_ENTRY_ENV(worker->entries[i]);
+    shift->command[i] = worker->board.envs[shift->env_ids[i]].command;
+    if (worker->board.shape.is_ordered) locate(worker, i, PP_ENTRY_PLACE(worker->entries[i]));
+  }
+  shift->is_whole = is_whole(worker, shift->count);
+  return shift->count;
+}
+
+void pp_worker_claim_row(pp_worker *worker, int32_t turn) {
+  const pp_turns *shift = &worker->shift;
+  int32_t place = worker->board.envs[shift->env_ids[turn]].place;
+
+  if (worker->board.shape.is_ordered || is_forked(worker)) return;
+  // it may have one by now, or from a former worker that died with it
+  if (place < 0) place = pp_board_claim(&worker->board, worker->lane, shift->env_ids[turn]);
+  locate(worker, turn, place);
+}
+
+int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn) {
+  return worker->board.envs[worker->shift.env_ids[turn]].steps;
+}
+
+void pp_worker_repeat_last(pp_worker *worker, int32_t turn, int32_t is_final) {
+  const pp_turns *shift = &worker->shift;
+  pp_board_repeat_last(&worker->board, worker->board.base + shift->blocks[turn], shift->rows[turn],
+                       shift->env_ids[turn], is_final);
+}
+
+const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size) {
+  const pp_message *payload = &worker->board.envs[worker->shift.env_ids[turn]].payload;
+  *size = payload->size;
+  return payload->size ? worker->board.base + payload->offset : NULL;
+}
+
+/* ------------------------------------------------------------------------------ delivering -- */
+
+/* puts bytes into a room that is large enough, the old one if it is */
+static int put(pp_worker *worker, reply_block *in, const void *bytes, int64_t size,
+               pp_message *reply, pp_error *error) {
+  if (is_forked(worker)) {
+    return pp_error_set(error, PP_ERR_FORKED, "a child of a worker process has nothing to say");
+  }
+  if (!size) {
+    *reply = (pp_message){0, 0};
+    return PP_OK;
+  }
+  if (!in->size || pp_reply_heap_block_size(in->size) != pp_reply_heap_block_size(size)) {
+    int64_t offset;
+    if (in->size) pp_reply_heap_free(&worker->reply_heap, in->offset, in->size);
+    in->size = 0;
+    offset = pp_reply_heap_alloc(&worker->reply_heap, size);
+    if (offset < 0) {
+      return pp_error_set(error, (int)offset, "no shared memory for a message of %lld bytes",
+                          (long long)size);
+    }
+    in->offset = offset;
+  }
+  in->size = size;
+  memcpy(worker->reply_heap.base + in->offset, bytes, (size_t)size);
+  PP_TEST_DIE(put);
+  *reply = (pp_message){in->offset, size};
+  return PP_OK;
+}
+
+int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t size,
+                    pp_error *error) {
+  int32_t env_id = worker->shift.env_ids[turn];
+  return put(worker, &worker->reply_blocks[env_id - worker->first], bytes, size,
+             &worker->board.envs[env_id].reply, error);
+}
+
+/* writes what is the engine's of one row, and keeps what it shows if anybody wants that */
+static void write_row(pp_worker *worker, int32_t turn) {
+  pp_turns *shift = &worker->shift;
+  const pp_layout *layout = &worker->board.layout;
+  char *memory = worker->board.base + shift->blocks[turn];
+  int32_t env_id = shift->env_ids[turn], row = shift->rows[turn];
+  int32_t kind = shift->kinds[turn], is_step = kind == PP_TURN_STEP || kind == PP_TURN_END;
+  int32_t elapsed = kind == PP_TURN_RESET ? 0 : pp_board_elapsed(&worker->board, env_id);
+
+  if (is_step) elapsed = pp_autoreset_add_step(elapsed);
+  if (shift->failed[turn]) {
+    pp_row_blank(layout, memory, row, env_id);
+    return;
+  }
+  if (layout->columns[layout->reward].dtype == PP_FLOAT64) {
+    *(double *)pp_layout_at(layout, memory, layout->reward, row) = shift->rewards[turn];
+  } else {
+    *(float *)pp_layout_at(layout, memory, layout->reward, row) = (float)shift->rewards[turn];
+  }
+  *(uint8_t *)pp_layout_at(layout, memory, layout->terminated, row) = shift->terminated[turn];
+  *(uint8_t *)pp_layout_at(layout, memory, layout->truncated, row) = shift->truncated[turn];
+  *(int32_t *)pp_layout_at(layout, memory, layout->env_id, row) = env_id;
+  *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) = elapsed;
+  worker->board.envs[env_id].steps += is_step;
+  // what is shown of an episode that has just begun
+  if (kind == PP_TURN_END || kind == PP_TURN_CUT) elapsed = 0;
+  pp_board_save_last(&worker->board, memory, row, env_id, elapsed);
+}
+
+void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
+  pp_turns *shift = &worker->shift;
+  int32_t rows = 0;
+
+  if (is_forked(worker)) return;
+  for (int32_t i = first; i < first + count; i++) {
+    pp_board_env *env = &worker->board.envs[shift->env_ids[i]];
+    int32_t slot = env->place / worker->board.shape.batch_size;
+    write_row(worker, i);
+    PP_TEST_DIE(written);
+    rows++;
+    // release: the row is written
+    atomic_store_explicit(&env->state, shift->failed[i] ? PP_ENV_FAILED : PP_ENV_DONE,
+                          memory_order_release);
+    PP_TEST_DIE(done);
+    // those of one block are counted at once
+    if (i + 1 == first + count ||
+        worker->board.envs[shift->env_ids[i + 1]].place / worker->board.shape.batch_size != slot) {
+      pp_board_count(&worker->board, worker->lane, slot, rows);
+      rows = 0;
+    }
+  }
+  memset(shift->terminated + first, 0, (size_t)count);
+  memset(shift->truncated + first, 0, (size_t)count);
+  memset(shift->kinds + first, 0, (size_t)count);
+  memset(shift->failed + first, 0, (size_t)count);
+}
+
+/* ------------------------------------------------------------------------------- requests -- */
+
+const void *pp_worker_request(pp_worker *worker, int64_t *size) {
+  pp_mailbox *mailbox = &worker->board.mailboxes[worker->lane];
+  *size = 0;
+  if (!pp_mailbox_has_request(mailbox)) return NULL;
+  *size = mailbox->payload.size;
+  return worker->board.base + mailbox->payload.offset;
+}
+
+int pp_worker_answer(pp_worker *worker, const void *bytes, int64_t size, pp_error *error) {
+  pp_mailbox *mailbox = &worker->board.mailboxes[worker->lane];
+  int status =
+      put(worker, &worker->reply_blocks[worker->count], bytes, size, &mailbox->reply, error);
+  if (status < 0) return status;
+  PP_TEST_DIE(replied);
+  // publishes the reply
+  atomic_store_explicit(&mailbox->answered,
+                        atomic_load_explicit(&mailbox->request, memory_order_relaxed),
+                        memory_order_seq_cst);
+  PP_TEST_DIE(answered);
+  pp_board_wake_caller(&worker->board);
+  return PP_OK;
+}

@@ -1,0 +1,102 @@
+/* Autoreset: what one environment does next, a step or a new episode, and what it came to. */
+#include "autoreset.h"
+
+#include <string.h>
+
+#include "base/random.h"
+#include "grain.h"
+#include "pool/error.h"
+
+enum { DEAR = 100000 /* ns of a reset that is work enough for a thread by itself */ };
+
+uint32_t pp_autoreset_limit(const pp_fleet *fleet) {
+  return fleet->max_episode_steps > 0 ? (uint32_t)fleet->max_episode_steps : UINT32_MAX;
+}
+
+void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status) {
+  pp_error *error = &fleet->errors[env_id];
+  if (!error->text[0]) pp_error_set(error, status, "no reason given");
+  error->code = status;
+  error->env_id = env_id;
+  fleet->phase[env_id] = PP_FRESH;
+}
+
+/* a pending seed goes to the generator first, then to the environment itself */
+static int take_seed(pp_fleet *fleet, int32_t env_id) {
+  pp_seed seed = {fleet->seeds[env_id], fleet->seed_sizes[env_id]};
+  if (!seed.num_words) return PP_OK;
+  fleet->seed_sizes[env_id] = 0;
+  pp_rng_seed(&fleet->rngs[env_id], seed.words, seed.num_words);
+  return fleet->def->seed ? fleet->def->seed(&fleet->envs[env_id], &seed) : PP_OK;
+}
+
+/* asked: a pp_command; anything but a plain step means that the caller wants this reset */
+static int begin_episode(pp_fleet *fleet, int32_t env_id, int32_t command) {
+  double reward[PP_MAX_PLAYERS];
+  pp_result result = {.reward = reward};
+  pp_reset reset = {.forced = command != PP_COMMAND_STEP,
+                    .options = command == PP_COMMAND_RESET_OPTIONS ? fleet->reset_options : NULL};
+  int status = take_seed(fleet, env_id);
+
+  if (status >= 0) status = fleet->def->reset(&fleet->envs[env_id], &reset, &result);
+  if (status < 0) return status;
+  if (!result.continues) {
+    fleet->elapsed[env_id] = 0;
+    memset(fleet->returns + (size_t)env_id * (size_t)fleet->num_players, 0,
+           sizeof(double) * (size_t)fleet->num_players);
+  }
+  fleet->phase[env_id] = PP_RUNNING;
+  return PP_OK;
+}
+
+static int step(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
+  pp_result result = {.reward = outcome->reward, .discount = 1};
+  double *returns = fleet->returns + (size_t)env_id * (size_t)fleet->num_players;
+  int status = fleet->def->step(&fleet->envs[env_id], pp_fleet_action(fleet, env_id), &result);
+
+  if (status < 0) return status;
+  fleet->elapsed[env_id] = pp_autoreset_add_step(fleet->elapsed[env_id]);
+  outcome->terminated = result.terminated != 0;
+  outcome->truncated =
+      result.truncated || (uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet);
+  outcome->discount = result.has_discount ? result.discount : (float)!result.terminated;
+  for (int32_t p = 0; fleet->keeps_returns && p < fleet->num_players; p++) {
+    returns[p] += outcome->reward[p];
+  }
+  fleet->phase[env_id] = outcome->terminated || outcome->truncated ? PP_ENDED : PP_RUNNING;
+  return PP_OK;
+}
+
+void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
+  int32_t command = fleet->command[env_id];
+
+  memset(outcome->reward, 0, sizeof(double) * (size_t)fleet->num_players);
+  outcome->discount = 1;
+  outcome->terminated = outcome->truncated = 0;
+  outcome->is_reset = command != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING;
+  // whoever failed is reset next, so that others need not be looked at
+  if (outcome->is_reset) fleet->errors[env_id].text[0] = '\0';
+  outcome->status =
+      outcome->is_reset ? begin_episode(fleet, env_id, command) : step(fleet, env_id, outcome);
+  if (outcome->status < 0) pp_autoreset_fail(fleet, env_id, outcome->status);
+}
+
+void pp_autoreset_learn(pp_fleet *fleet, int64_t nanoseconds) {
+  int64_t least = atomic_load_explicit(&fleet->reset_cost, memory_order_relaxed);
+  if (least && nanoseconds >= least) return;
+  atomic_store_explicit(&fleet->reset_cost, nanoseconds > 0 ? nanoseconds : 1,
+                        memory_order_relaxed);
+}
+
+void pp_autoreset_learn_run(pp_fleet *fleet, int64_t nanoseconds, int32_t count) {
+  if (nanoseconds < PP_GRAIN_LONG) return;
+  atomic_store_explicit(&fleet->reset_cost, nanoseconds / count, memory_order_relaxed);
+}
+
+int pp_autoreset_is_expensive(const pp_fleet *fleet) {
+  return atomic_load_explicit(&fleet->reset_cost, memory_order_relaxed) >= DEAR;
+}
+
+int pp_autoreset_restart(pp_fleet *fleet, int32_t env_id) {
+  return begin_episode(fleet, env_id, PP_COMMAND_STEP);
+}

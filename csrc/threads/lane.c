@@ -1,0 +1,122 @@
+/* Lane: an action queue, the environments it owns and the threads that serve it. */
+#include "lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/os.h"
+
+enum { LESSON = 8 };
+
+int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
+                 int32_t num_threads, int32_t is_helped) {
+  memset(lane, 0, sizeof(*lane));
+  lane->stepper = stepper;
+  lane->first_env = first;
+  lane->end_env = end;
+  pp_gate_init(&lane->gate, 0);
+  lane->num_threads = num_threads;
+  lane->workers = calloc((size_t)num_threads, sizeof(*lane->workers));
+  if (!lane->workers) return PP_ERR_MEMORY;
+  lane->num_workers = num_threads - is_helped;
+  for (int32_t i = 0; i < lane->num_workers; i++) {
+    pp_thread *worker = &lane->workers[i];
+    worker->lane = lane;
+    if (pp_scratch_init(&worker->scratch, stepper->fleet->num_players) < 0) return PP_ERR_MEMORY;
+    // the caller takes from the first shard, if it helps
+    worker->scratch.home = i + is_helped;
+  }
+  if (pp_idset_init(&lane->named, first, end - first) < 0) return PP_ERR_MEMORY;
+  return pp_queue_init(&lane->queue, first, end - first, num_threads);
+}
+
+int pp_lane_start(pp_lane *lane) {
+  for (; lane->num_started < lane->num_workers; lane->num_started++) {
+    pp_thread *worker = &lane->workers[lane->num_started];
+    int status;
+    // counted here, not by the thread: it may be long in coming, and must not be missed meanwhile
+    pp_spin_awake(1);
+    status = pp_os_thread_start(&worker->thread, pp_thread_run, worker, "pp-worker");
+    if (status < 0) {
+      pp_spin_awake(-1);
+      return status;
+    }
+  }
+  return PP_OK;
+}
+
+void pp_lane_stop(pp_lane *lane) {
+  if (atomic_exchange_explicit(&lane->is_closing, 1, memory_order_seq_cst)) return;
+  pp_gate_wake(&lane->gate, INT32_MAX);
+  for (int32_t i = 0; i < lane->num_started; i++) pthread_join(lane->workers[i].thread, NULL);
+}
+
+void pp_lane_fini(pp_lane *lane) {
+  for (int32_t i = 0; lane->workers && i < lane->num_workers; i++) {
+    pp_scratch_fini(&lane->workers[i].scratch);
+  }
+  free(lane->workers);
+  lane->workers = NULL;
+  pp_idset_fini(&lane->named);
+  pp_queue_fini(&lane->queue);
+}
+
+/* 1: the cost needs another look, or this is one of the chunks that keep it exact */
+static int is_lesson(const pp_lane *lane, int64_t nanoseconds, int32_t count, int64_t chunks) {
+  return chunks % LESSON == 0 || !pp_grain_is_near(&lane->grain, nanoseconds, count);
+}
+
+void pp_lane_share_leftover(pp_lane *lane, pp_scratch *scratch, const pp_entry *entries,
+                            int32_t count, int32_t done) {
+  int32_t total = 0;
+  for (int32_t i = 0; i < count; i++) total += PP_ENTRY_LENGTH(entries[i]);
+  if (done == total) return;
+  pp_leftover_open(scratch->leftover, entries, count, done);
+  pp_queue_announce(&lane->queue);
+  pp_gate_wake(&lane->gate, total - done);
+}
+
+/* one environment of another thread's rest; returns how many */
+static int32_t take_rest(pp_lane *lane, pp_entry *out) {
+  for (int32_t i = 0; i < lane->num_workers; i++) {
+    if (pp_leftover_take(lane->workers[i].scratch.leftover, out)) return 1;
+  }
+  return 0;
+}
+
+/* Its own rest comes first: nothing else may be made a rest before that one is empty. And the
+ * caller's, which may be away for long while the queue never becomes empty. */
+static int32_t take(pp_lane *lane, pp_scratch *scratch, int32_t most) {
+  int32_t count;
+  if (pp_leftover_take(scratch->leftover, scratch->entries)) return 1;
+  if (lane->caller && pp_leftover_take(lane->caller->leftover, scratch->entries)) return 1;
+  count = pp_queue_take(&lane->queue, scratch->home, &lane->grain, most, scratch->entries);
+  return count ? count : take_rest(lane, scratch->entries);
+}
+
+int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
+  int32_t taken = take(lane, scratch, most), count;
+  int64_t start, chunks = atomic_load_explicit(&scratch->chunks, memory_order_relaxed);
+
+  if (!taken) return 0;
+  // the clock is dear: one look for each chunk
+  start = scratch->ended ? scratch->ended : pp_os_now();
+  count = pp_stepper_run(lane->stepper, scratch->entries, taken, start + PP_GRAIN_LATE, scratch);
+  scratch->ended = pp_os_now();
+  if (scratch->ended - start > PP_GRAIN_LATE) {
+    pp_lane_share_leftover(lane, scratch, scratch->entries, taken, count);
+  }
+  pp_stepper_learn(lane->stepper, scratch, scratch->ended - start, count);
+  if (is_lesson(lane, scratch->ended - start, count, chunks)) {
+    pp_grain_learn(&lane->grain, scratch->ended - start, count);
+  }
+  // one writer: no need for a locked addition
+  atomic_store_explicit(&scratch->chunks, chunks + 1, memory_order_relaxed);
+  return count;
+}
+
+void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare) {
+  int64_t wanted = pp_grain_threads(&lane->grain, queued) - spare;
+  if (wanted > lane->num_workers) wanted = lane->num_workers;
+  if (wanted > 0) pp_gate_wake(&lane->gate, (int32_t)wanted);
+}

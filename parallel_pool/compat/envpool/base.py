@@ -1,0 +1,286 @@
+"""What EnvPool's pools have in common, whichever API they show: sending, resetting, closing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool import registry
+from parallel_pool.base_pool import seconds
+from parallel_pool.compat.envpool import actions
+from parallel_pool.compat.envpool.rows import Rows
+from parallel_pool.compat.envpool.spec import is_list, show_config, spread_seeds
+from parallel_pool.errors import StateError
+from parallel_pool.pool import check_count
+
+if TYPE_CHECKING:
+    from typing import NoReturn, Self
+
+    from parallel_pool.buffers import Array
+    from parallel_pool.compat.envpool.spec import EnvSpec
+    from parallel_pool.pool import Batch
+    from parallel_pool.seeds import Seed
+
+
+class EnvPool:
+    """A pool as EnvPool's users know it; see its two faces for what it returns.
+
+    Attributes:
+        spec: the task and its options.
+        config: the options by name.
+        all_env_ids: 0 to num_envs - 1, int32.
+        is_async: whether batch_size < num_envs.
+        render_mode, render_env_id: as given to `make`.
+        closed: whether `close` was called.
+    """
+
+    spec: Any
+    render_mode: str | None
+    # until there is something to close
+    closed: bool = True
+
+    def __init__(
+        self,
+        spec: EnvSpec,
+        *,
+        render_mode: str | None = None,
+        render_env_id: int = 0,
+        drawing: Mapping[str, Any] | None = None,
+        has_steps: bool = False,
+    ) -> None:
+        """Makes the environments; has_steps adds dm_env's step types and discounts."""
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode={render_mode!r}: choose None or 'rgb_array'")
+        check_count("render_env_id", render_env_id, 0, spec.config.num_envs - 1)
+        self._pool = spec.make_pool(step_type=has_steps, discount=has_steps)
+        self._rows = Rows(self._pool)
+        # what most pools are: their actions go to the core as they come
+        self._is_plain = not self._pool.is_async and spec.num_players == 1
+        self._has_players = spec.num_players > 1
+        self.spec = spec
+        self.config: dict[str, Any] = spec.config._asdict()
+        self.all_env_ids = np.arange(self._pool.num_envs, dtype=np.int32)
+        self.is_async = self._pool.is_async
+        self.render_mode = render_mode
+        self.render_env_id = render_env_id
+        self._drawing = dict(drawing or {})
+        # made for the first picture, or now so that its options are checked
+        self._painter: Any = self._make_painter() if self._drawing else None
+        self.closed = False
+
+    # ------------------------------------------------------------------------------- sending --
+
+    def send(self, action: Any, env_id: Any = None) -> None:
+        """Queues one action for each environment named; all of them or none.
+
+        Args:
+            action: shape (count, *action shape), any integer dtype for Discrete actions; or a dict
+                with "action", "env_id" and "players.env_id". With several players one row for each.
+            env_id: shape (count,), integers; None for all environments.
+
+        Raises:
+            TypeError, ValueError: an action or an env_id is wrong.
+            StateError: an environment is in flight already.
+        """
+        if self._has_players or type(action) is not np.ndarray:
+            action, env_id = self._arrange(action, env_id)
+        self._pool.send(action, env_id)
+
+    def async_reset(
+        self,
+        env_id: Any = None,
+        *,
+        seed: Seed = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Queues resets of the environments named (None: all); `recv` returns their results.
+
+        Args:
+            env_id, seed, options: as for `reset`.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            StateError: an environment is in flight, as after a first `async_reset`.
+        """
+        env_id, seeds, options = self._reset_arguments(env_id, seed, options)
+        self._pool.send_reset(env_id, seed=seeds, options=options)
+
+    def _arrange(self, action: Any, env_id: Any) -> tuple[Any, Any]:
+        """Returns actions and their environments as the core takes them."""
+        action, env_id, owners = actions.unpack(action, env_id)
+        if self.spec.num_players > 1 and self._pool.spec.action.per_player:
+            return actions.by_environment(
+                action, env_id, owners, self._pool.num_envs, self.spec.num_players
+            )
+        return action, env_id
+
+    def _arrange_step(self, action: Any, env_id: Any) -> tuple[Any, Any]:
+        action, env_id = self._arrange(action, env_id)
+        if env_id is None and self.is_async:
+            raise TypeError(
+                f"step() of an asynchronous pool (batch_size={self._pool.batch_size},"
+                f" num_envs={self._pool.num_envs}) needs env_id: give info['env_id'] of the"
+                " results that the actions answer"
+            )
+        return action, env_id
+
+    # ----------------------------------------------------------------------------- resetting --
+
+    def _reset(
+        self,
+        env_id: Any,
+        seed: Seed,
+        options: Mapping[str, Any] | None,
+        timeout: float | None,
+    ) -> Batch:
+        env_id, seeds, options = self._reset_arguments(env_id, seed, options)
+        timeout = seconds(timeout)
+        if timeout is None and env_id is not None and self.is_async:
+            self._check_fills_batch(np.size(env_id))
+        self._pool.send_reset(env_id, seed=seeds, options=options)
+        return self._pool.recv(timeout=timeout)
+
+    def _check_fills_batch(self, count: int) -> None:
+        """Refuses a reset of so few environments that no batch would come of it."""
+        ready = self._pool.in_flight + count
+        if ready < self._pool.batch_size and not self.closed:
+            raise StateError(
+                f"reset() of {count} environments would leave {ready} in flight, a batch needs"
+                f" {self._pool.batch_size}: name more environments, or call async_reset(env_id),"
+                " send() to others, and then recv()"
+            )
+
+    def _reset_arguments(
+        self, env_id: Any, seed: Any, options: Mapping[str, Any] | None
+    ) -> tuple[Any, Seed, dict[str, Any]]:
+        """Returns whom a reset is for, each one's seed, and the environment's reset options."""
+        if not isinstance(options, (Mapping, NoneType)):
+            raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
+        own = dict(options or {})
+        mask = own.pop("reset_mask", None)
+        if mask is not None:
+            if env_id is not None:
+                raise TypeError("env_id and options['reset_mask'] both say whom: give one")
+            env_id = self._masked_ids(mask)
+            if is_list(seed):
+                # Gymnasium's list of seeds goes with the mask: one for every environment
+                every = spread_seeds(seed, self.all_env_ids.tolist())
+                seed = [every[i] for i in env_id] if every else None
+        if seed is None:
+            return env_id, None, own
+        ids = self.all_env_ids if env_id is None else np.atleast_1d(np.asarray(env_id))
+        if ids.dtype.kind not in "iu" or ids.ndim != 1:
+            # the core says what is wrong with them
+            return env_id, None, own
+        return env_id, self.spec.spread_seeds(seed, ids.tolist()), own
+
+    def _masked_ids(self, mask: Any) -> Array:
+        mask = np.asarray(mask)
+        shape = (self._pool.num_envs,)
+        if mask.dtype != np.bool_:
+            raise TypeError(f"reset_mask has dtype {mask.dtype}: give bool")
+        if mask.shape != shape or not mask.any():
+            raise ValueError(f"reset_mask={mask}: give shape {shape} with at least one True")
+        return np.flatnonzero(mask).astype(np.int32)
+
+    def seed(self, seed: Any = None) -> None:
+        """Changes nothing and warns, as EnvPool's does; seeds are for `make` and `reset`."""
+        warnings.warn(
+            f"seed({seed!r}) changes nothing, as in EnvPool: give the seed to make(..., seed=...),"
+            " or to reset(seed=...)",
+            stacklevel=2,
+        )
+
+    # --------------------------------------------------------------------------------- else --
+
+    def xla(self) -> NoReturn:
+        """EnvPool's functions for jitted JAX programs are not there.
+
+        Raises:
+            NotImplementedError: always; it is a RuntimeError, as EnvPool's without JAX is.
+        """
+        raise NotImplementedError(
+            "xla() is not there: call step(), or send() and recv(), outside of jitted functions"
+        )
+
+    def render(self, env_ids: Any = None, camera_id: int | None = None) -> Array:
+        """Draws environments: uint8 (count, height, width, 3), RGB.
+
+        What has no pictures of its own is drawn by the Gymnasium environment it equals.
+
+        Args:
+            env_ids: which; None for the one that `render_env_id` names.
+            camera_id: where there are cameras (MuJoCo): another one than the pool's.
+
+        Raises:
+            ValueError: an env_id or camera_id is wrong, or there are no cameras.
+            StateError: an environment is in flight, or draws no pictures; or it is MuJoCo's, and
+                was never reset.
+            MissingDependencyError: Gymnasium draws with pygame, or MuJoCo with OpenGL, which is not
+                installed.
+        """
+        ids = [self.render_env_id] if env_ids is None else env_ids
+        if np.size(ids) == 0:
+            raise ValueError("no environment is named: name 1 or more")
+        definition = self._pool.definition
+        view = {} if camera_id is None else {"camera_id": camera_id}
+        if view and "camera_id" not in getattr(registry.painters(definition), "OPTIONS", ()):
+            raise ValueError(f"camera_id={camera_id!r}: {self.spec.id} has no cameras")
+        if definition.can_render:
+            return self._pool.render(ids)
+        if self._painter is None:
+            self._painter = self._make_painter()
+        return np.stack([self._painter.paint(i, None, **view) for i in np.atleast_1d(ids).tolist()])
+
+    def _make_painter(self) -> Any:
+        import gymnasium
+
+        from parallel_pool.compat import renderer
+
+        reference = gymnasium.registry.get(self._pool.definition.id)
+        return renderer.make_painter(self._pool, reference, options=self._drawing)
+
+    def get_state(self, env_id: Any = None) -> list[bytes]:
+        """Returns one snapshot for each environment named (None: all); see `Pool.get_state`."""
+        return self._pool.get_state(env_id)
+
+    def set_state(self, states: list[bytes], env_id: Any = None) -> None:
+        """Puts snapshots into the environments named (None: all); see `Pool.set_state`."""
+        self._pool.set_state(states, env_id)
+
+    def clone(self, env_id: int, env_ids: Any) -> None:
+        """Makes the environments named equal to this one; see `Pool.clone`."""
+        self._pool.clone(env_id, env_ids)
+
+    def close(self, **kwargs: Any) -> None:
+        """Ends the threads; later calls raise `ClosedError`, arrays stay valid.
+
+        Args:
+            kwargs: taken because Gymnasium's `close` takes them; nothing is done with them.
+        """
+        self.closed = True
+        self._pool.close()
+        if self._painter is not None:
+            self._painter.close()
+
+    def __len__(self) -> int:
+        return self._pool.num_envs
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a pool holds threads and cannot be pickled or copied: make a new one")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.spec.id}, {show_config(self.config)})"
+
+    # gymnasium.Env has another
+    __str__ = __repr__

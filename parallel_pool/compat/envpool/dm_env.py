@@ -1,0 +1,163 @@
+"""EnvPool's pool by dm_env's conventions: batched time steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import dm_env  # type: ignore[import-untyped]
+import numpy as np
+from dm_env import specs
+
+from parallel_pool.compat.envpool.base import EnvPool
+from parallel_pool.compat.envpool.dm_specs import Structure
+from parallel_pool.compat.envpool.fields import nest
+from parallel_pool.errors import EnvError
+
+if TYPE_CHECKING:
+    from parallel_pool.compat.envpool.spec import EnvSpec
+    from parallel_pool.pool import Batch
+    from parallel_pool.seeds import Seed
+
+
+class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
+    """Many environments behind `reset`, `step`, `send` and `recv`, as a `dm_env.Environment`.
+
+    Every result is a `dm_env.TimeStep` of arrays, one row for each environment: step_type, int32
+    (0 first, 1 mid, 2 last); reward and discount, float32; observation, a namedtuple `State` of
+    env_id, players and the environment's own observations and infos. With several players per
+    environment rewards, discounts and what each player has are one row for each player, and
+    `observation.players.env_id` tells whose it is. Episodes restart by themselves: the step after
+    a last one ignores its action and is a first one. The discount is 0 when an episode terminates
+    and 1 when only its time is up.
+    """
+
+    def __init__(
+        self,
+        spec: EnvSpec,
+        *,
+        render_mode: str | None = None,
+        render_env_id: int = 0,
+        drawing: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Makes the environments; `make_dm` calls it.
+
+        Args:
+            spec: the task and its options.
+            render_mode: None or "rgb_array".
+            render_env_id: the environment that `render` draws.
+            drawing: what pictures are to be like, where the task's have options.
+        """
+        super().__init__(
+            spec,
+            render_mode=render_mode,
+            render_env_id=render_env_id,
+            drawing=drawing,
+            has_steps=True,
+        )
+        self._num_players = spec.num_players
+        self._state = Structure("State", nest(self._rows.names))
+
+    def step(
+        self, action: Any, env_id: Any = None, *, timeout: float | None = None
+    ) -> dm_env.TimeStep:
+        """Sends actions and receives the next results.
+
+        Args:
+            action, env_id: as for `send`.
+            timeout: seconds.
+
+        Raises:
+            TypeError, ValueError: an action or an env_id is wrong, or an asynchronous pool was
+                given no env_id; nothing was sent.
+            StateError: an environment is in flight, or results of an earlier call are pending.
+            EnvError: environments failed; `batch` of the error holds what would be returned.
+            PoolTimeoutError: not done in time; `recv` returns the results.
+        """
+        if not self._is_plain or isinstance(action, dict):
+            action, env_id = self._arrange_step(action, env_id)
+        try:
+            return self._result(self._pool.step(action, env_id, timeout=timeout))
+        except EnvError as error:
+            error.batch = self._result(error.batch)
+            raise
+
+    def recv(
+        self, reset: bool = False, return_info: bool = True, *, timeout: float | None = None
+    ) -> dm_env.TimeStep:
+        """Receives the next results: in an asynchronous pool of the first `batch_size` to finish.
+
+        Args:
+            reset, return_info: taken because EnvPool's `recv` takes them; a time step is the same.
+            timeout: seconds; with it, also waits for what another thread is going to send.
+
+        Raises:
+            StateError: too few environments are in flight.
+            EnvError: environments failed; `batch` of the error holds what would be returned.
+            PoolTimeoutError: nothing came in time; nothing is lost.
+        """
+        try:
+            return self._result(self._pool.recv(timeout=timeout))
+        except EnvError as error:
+            error.batch = self._result(error.batch)
+            raise
+
+    def reset(
+        self,
+        env_id: Any = None,
+        *,
+        seed: Seed = None,
+        options: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> dm_env.TimeStep:
+        """Resets the environments named (None: all) and returns their first time steps.
+
+        An asynchronous pool returns the first `batch_size` that are ready, `recv` the others.
+
+        Args:
+            env_id: shape (count,), integers.
+            seed: environment i gets seed + i; or one for each named. None keeps the generators.
+            options: {"reset_mask": bool (num_envs,)} names environments as env_id does; all else
+                are the environment's own reset options.
+            timeout: seconds.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            StateError: an environment is in flight, or an asynchronous pool would have fewer in
+                flight than a batch needs.
+            EnvError: environments failed; `batch` of the error holds what would be returned.
+            PoolTimeoutError: not done in time; `recv` returns the results.
+        """
+        try:
+            return self._result(self._reset(env_id, seed, options, timeout))
+        except EnvError as error:
+            error.batch = self._result(error.batch)
+            raise
+
+    def _result(self, batch: Batch) -> Any:
+        rows = self._rows
+        discount = batch[rows.discount]
+        if self._num_players > 1:
+            batch = rows.flatten(batch)
+            discount = np.repeat(discount, self._num_players)
+        return dm_env.TimeStep(
+            batch[rows.step_type], batch[rows.reward], discount, self._state.fill(batch)
+        )
+
+    # --------------------------------------------------------------------------------- specs --
+
+    def observation_spec(self) -> Any:
+        """Returns the specs of one environment, a namedtuple as observations are."""
+        return self.spec.observation_spec()
+
+    def action_spec(self) -> specs.Array:
+        """Returns the spec of one environment's (one player's) action."""
+        return self.spec.action_spec()
+
+    def reward_spec(self) -> specs.Array:
+        """Returns the spec of one environment's (one player's) reward."""
+        return specs.Array((), np.float32, name="reward")
+
+    def discount_spec(self) -> specs.BoundedArray:
+        """Returns the spec of one environment's (one player's) discount."""
+        return specs.BoundedArray((), np.float32, 0.0, 1.0, name="discount")

@@ -1,0 +1,64 @@
+"""dm_env specs of one environment's observations, actions and infos."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool.compat.envpool.fields import bounds, field_name, nest
+from parallel_pool.compat.envpool.records import record_type
+from parallel_pool.errors import MissingDependencyError
+
+try:
+    from dm_env import specs  # type: ignore[import-untyped]
+except ImportError as error:
+    raise MissingDependencyError(
+        "dm_env time steps need dm-env: pip install 'parallel_pool[dm]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from parallel_pool.specs import Field
+
+
+class Structure:
+    """A namedtuple, or several in one another, whose leaves are taken from a sequence."""
+
+    def __init__(self, name: str, tree: Mapping[str, Any]) -> None:
+        """Makes the types.
+
+        Args:
+            name: of the outer type.
+            tree: names to places in the sequence, or to trees of their own.
+        """
+        self._type = record_type(name, tuple(re.sub(r"\W", "_", key) for key in tree))
+        self._parts = [
+            Structure(key, part) if isinstance(part, Mapping) else part
+            for key, part in tree.items()
+        ]
+
+    def fill(self, leaves: Sequence[Any]) -> Any:
+        """Returns the namedtuple with these leaves."""
+        return self._type(
+            *[leaves[part] if type(part) is int else part.fill(leaves) for part in self._parts]
+        )
+
+
+def observation_spec(fields: Sequence[Field], num_players: int) -> Any:
+    """Returns the specs of one environment's env_id, players and fields as a `State`."""
+    env_id = specs.Array((), np.int32, name="env_id")
+    leaves = {"env_id": env_id, "players.env_id": env_id}
+    leaves.update({field_name(field, num_players): array_spec(field) for field in fields})
+    tree = nest({name: place for place, name in enumerate(leaves)})
+    return Structure("State", tree).fill(list(leaves.values()))
+
+
+def array_spec(field: Field) -> specs.Array:
+    """Returns the spec of one environment's (one player's) observation, action or info."""
+    name = re.sub(r"\W", "_", field.name)
+    if field.space_kind == "discrete":
+        return specs.DiscreteArray(field.n, field.dtype, name)
+    low, high = bounds(field)
+    return specs.BoundedArray(field.shape, field.dtype, low, high, name)

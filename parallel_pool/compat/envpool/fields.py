@@ -1,0 +1,49 @@
+"""What EnvPool calls a field, and the bounds it states for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from parallel_pool.specs import Field
+
+
+def nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns {"a.b": x} as {"a": {"b": x}}."""
+    tree: dict[str, Any] = {}
+    for name, value in flat.items():
+        *path, last = name.split(".")
+        branch = tree
+        for step in path:
+            branch = branch.setdefault(step, {})
+        branch[last] = value
+    return tree
+
+
+def field_name(field: Field, num_players: int) -> str:
+    """Returns a field's name; an info that each of several players has is under "players"."""
+    is_players = field.is_info and field.per_player and num_players > 1
+    return f"players.{field.name}" if is_players else field.name
+
+
+def bounds(field: Field) -> tuple[Any, Any]:
+    """Returns the inclusive bounds of a field's elements, those of its dtype if it has none."""
+    if field.space_kind == "discrete":
+        return 0, field.n - 1
+    if field.space_kind == "multi_discrete":
+        assert field.nvec is not None
+        return 0, field.nvec - 1
+    if field.space_kind == "multi_binary":
+        return 0, 1
+    # low == high == 0 of an info are bounds nobody stated
+    if not field.is_info or np.any(field.low) or np.any(field.high):
+        return field.low, field.high
+    if field.dtype.kind == "f":
+        return -math.inf, math.inf
+    if field.dtype.kind == "b":
+        return False, True
+    return np.iinfo(field.dtype).min, np.iinfo(field.dtype).max

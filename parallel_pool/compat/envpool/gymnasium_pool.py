@@ -1,0 +1,174 @@
+"""EnvPool's pool by Gymnasium's conventions: observations, rewards, two flags and infos."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import gymnasium
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from parallel_pool.compat import sb3_refusal
+from parallel_pool.compat.after_import import after_import
+from parallel_pool.compat.envpool.base import EnvPool
+from parallel_pool.compat.envpool.rows import Step
+from parallel_pool.errors import EnvError
+
+if TYPE_CHECKING:
+    from parallel_pool.compat.envpool.spec import EnvSpec
+    from parallel_pool.pool import Batch
+    from parallel_pool.seeds import Seed
+
+
+class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any]):  # type: ignore[misc]
+    """Many environments behind `reset`, `step`, `send` and `recv`.
+
+    It is a `gymnasium.vector.VectorEnv`, and, as EnvPool's pools are, a `gymnasium.Env`, so that
+    wrappers derived from `gymnasium.Wrapper` take it.
+
+    A row of every array is one environment (of rewards, observations and infos per player: one
+    player, see `info["players"]["env_id"]`). Spaces describe one environment. Episodes restart by
+    themselves: the step after the last of an episode ignores its action, and returns the first
+    observation of the next with reward 0. The first step without a reset is a reset.
+
+    Attributes:
+        num_envs, observation_space, action_space, single_observation_space, single_action_space,
+            is_vector_env: may be assigned, as wrappers and training scripts do.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": ["rgb_array"],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        spec: EnvSpec,
+        *,
+        returns_info: bool = True,
+        render_mode: str | None = None,
+        render_env_id: int = 0,
+        drawing: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Makes the environments; `make_gym` and `make_gymnasium` call it.
+
+        Args:
+            spec: the task and its options.
+            returns_info: whether `reset` returns infos beside observations.
+            render_mode: None or "rgb_array".
+            render_env_id: the environment that `render` draws.
+            drawing: what pictures are to be like, where the task's have options.
+        """
+        super().__init__(
+            spec, render_mode=render_mode, render_env_id=render_env_id, drawing=drawing
+        )
+        self._returns_info = returns_info
+        self.num_envs = len(self)
+        self.observation_space = self.single_observation_space = spec.observation_space
+        self.action_space = self.single_action_space = spec.action_space
+        self.is_vector_env = True
+
+    def step(  # type: ignore[override]
+        self, action: Any, env_id: Any = None, *, timeout: float | None = None
+    ) -> Step:
+        """Sends actions and receives the next results.
+
+        Args:
+            action, env_id: as for `send`.
+            timeout: seconds.
+
+        Returns:
+            observations; rewards, float32; terminated and truncated, bool; infos.
+
+        Raises:
+            TypeError, ValueError: an action or an env_id is wrong, or an asynchronous pool was
+                given no env_id; nothing was sent.
+            StateError: an environment is in flight, or results of an earlier call are pending.
+            EnvError: environments failed; `batch` of the error holds what would be returned.
+            PoolTimeoutError: not done in time; `recv` returns the results.
+        """
+        if not self._is_plain or isinstance(action, dict):
+            action, env_id = self._arrange_step(action, env_id)
+        try:
+            step: Step = self._pool.step_shown(self._rows.show, action, env_id, timeout)
+            return step
+        except EnvError as error:
+            error.batch = self._rows.results(error.batch)
+            raise
+
+    def recv(
+        self,
+        reset: bool = False,
+        return_info: bool | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> Any:
+        """Receives the next results: in an asynchronous pool of the first `batch_size` to finish.
+
+        Args:
+            reset: returns what `reset` returns instead of what `step` does.
+            return_info: with reset, whether infos come along; None: as `reset` does it.
+            timeout: seconds; with it, also waits for what another thread is going to send.
+
+        Raises:
+            StateError: too few environments are in flight.
+            EnvError: environments failed; `batch` of the error holds what would be returned.
+            PoolTimeoutError: nothing came in time; nothing is lost.
+        """
+        try:
+            if not reset:
+                return self._pool.recv_shown(self._rows.show, timeout)
+            batch = self._pool.recv(timeout=timeout)
+        except EnvError as error:
+            error.batch = self._received(error.batch, reset, return_info)
+            raise
+        return self._received(batch, reset, return_info)
+
+    def reset(
+        self,
+        env_id: Any = None,
+        *,
+        seed: Seed = None,
+        options: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Any:
+        """Resets the environments named (None: all) and returns their first observations.
+
+        An asynchronous pool returns the first `batch_size` that are ready, `recv` the others.
+
+        Args:
+            env_id: shape (count,), integers.
+            seed: environment i gets seed + i; or one for each named. None keeps the generators.
+            options: {"reset_mask": bool (num_envs,)} names environments as env_id does; all else
+                are the environment's own reset options.
+            timeout: seconds.
+
+        Returns:
+            observations and infos of the environments named only; from `make_gym` without
+            `gym_reset_return_info=True` observations alone.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            StateError: an environment is in flight, or an asynchronous pool would have fewer in
+                flight than a batch needs.
+            EnvError: environments failed; `batch` of the error holds what would be returned.
+            PoolTimeoutError: not done in time; `recv(reset=True)` returns the results.
+        """
+        try:
+            batch = self._reset(env_id, seed, options, timeout)
+        except EnvError as error:
+            error.batch = self._reset_result(error.batch)
+            raise
+        return self._reset_result(batch)
+
+    def _received(self, batch: Batch, reset: bool, return_info: bool | None) -> Any:
+        return self._reset_result(batch, return_info) if reset else self._rows.results(batch)
+
+    def _reset_result(self, batch: Batch, with_info: bool | None = None) -> Any:
+        observation, _, _, _, info = self._rows.results(batch)
+        with_info = self._returns_info if with_info is None else with_info
+        return (observation, info) if with_info else observation
+
+
+# an Env of many rows would be taken for one environment
+after_import(sb3_refusal.MODULE, lambda: sb3_refusal.install(GymnasiumEnvPool))

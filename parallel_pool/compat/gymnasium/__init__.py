@@ -1,0 +1,27 @@
+"""Gymnasium's vector API: PoolVectorEnv, make_vec, and what stands behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parallel_pool._lazy import lazy
+
+if TYPE_CHECKING:
+    from parallel_pool.compat.gymnasium.make_vec import make_vec as make_vec
+    from parallel_pool.compat.gymnasium.process_vector_env import (
+        ProcessVectorEnv as ProcessVectorEnv,
+    )
+    from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv as PoolVectorEnv
+    from parallel_pool.compat.vector_errors import NotResetError as NotResetError
+    from parallel_pool.compat.vector_errors import PendingCallError as PendingCallError
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "NotResetError": "parallel_pool.compat.vector_errors",
+        "PendingCallError": "parallel_pool.compat.vector_errors",
+        "PoolVectorEnv": f"{__name__}.vector_env",
+        "ProcessVectorEnv": f"{__name__}.process_vector_env",
+        "make_vec": f"{__name__}.make_vec",
+    },
+)

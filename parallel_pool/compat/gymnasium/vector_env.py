@@ -1,0 +1,579 @@
+"""PoolVectorEnv: a pool as a Gymnasium vector environment, by Gymnasium's own conventions."""
+
+from __future__ import annotations
+
+import contextlib
+import copy as copying
+from abc import ABCMeta
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+from gymnasium import logger
+from gymnasium.spaces import Dict, Space
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_differing_spaces, batch_space
+
+from parallel_pool import seeds
+from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
+from parallel_pool.compat.gymnasium import backends, reset_mask
+from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
+from parallel_pool.compat.gymnasium.infos import VectorInfos
+from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
+from parallel_pool.compat.vector_options import DEFAULTS, VectorOptions
+from parallel_pool.errors import EnvError, StateError
+from parallel_pool.pool import Batch, Pool, Views
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from gymnasium.envs.registration import EnvSpec
+
+    from parallel_pool.buffers import Array
+    from parallel_pool.compat.gymnasium.infos import DTypes
+    from parallel_pool.compat.vector_options import Spaces
+
+    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+
+
+def show_plain(views: Views) -> Step:
+    """A step's result where there is one observation and no infos, from what makes its arrays."""
+    observation, reward, terminated, truncated = views[:4]
+    return observation(), reward(), terminated(), truncated(), {}
+
+
+class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta):
+    """Many environments as a `gymnasium.vector.VectorEnv`.
+
+    For the same seed and actions it returns what `gymnasium.vector.SyncVectorEnv` returns over the
+    reference's environments: the same arrays, dtypes and infos. Arrays are never shared with the
+    environments: they may be kept and written to.
+
+    These here are native. Where no native environments exist for what is asked, the call
+    `PoolVectorEnv(...)` returns one in worker processes instead, which counts as an instance of
+    this class, too.
+
+    Attributes:
+        backend: "native" or "process".
+        backend_reason: why it is that one; a sentence.
+        num_envs: environments, n below.
+        single_observation_space, single_action_space: of one environment.
+        observation_space, action_space: of all: the same with an axis of n in front.
+        autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
+        metadata: a copy of the reference's.
+        spec: with which `gymnasium.make_vec(spec)` makes another one like this.
+        render_mode: None, or how `render` draws.
+        pool: the `parallel_pool.Pool` underneath, for snapshots and statistics.
+    """
+
+    backend = backends.NATIVE
+    backend_reason: str
+    # from __new__ to __init__
+    _choice: backends.Choice | None = None
+    # not there if __init__ fails halfway, and close() is called all the same
+    _renderer: renderer.Renderer | None = None
+
+    def __new__(
+        cls,
+        env: Any = None,
+        num_envs: int | None = None,
+        *rest: Any,
+        env_fns: Any = None,
+        wrappers: Any = None,
+        **given: Any,
+    ) -> Self:
+        """Returns an object for __init__ to fill, or a vector environment in worker processes."""
+        self = super().__new__(cls)
+        env = _either(env, env_fns)
+        # not of classes made from this one, nor of copies and pickles, which give nothing
+        if cls is not PoolVectorEnv or env is None:
+            return self
+        choice = _choose(env, wrappers, given)
+        if choice.backend == backends.PROCESS:
+            if rest:
+                raise TypeError(f"{rest[0]!r} by position: give all but env and num_envs by name")
+            made = backends.make_processes(choice, num_envs, wrappers, given)
+            PoolVectorEnv.register(type(made))
+            # by inheritance it is none of these, so that Python will not call __init__
+            return cast("Self", made)
+        self._choice = choice
+        return self
+
+    def __init__(
+        self,
+        env: str | EnvSpec | Sequence[Callable[[], Any]] | None = None,
+        num_envs: int | None = None,
+        *,
+        env_fns: Sequence[Callable[[], Any]] | None = None,
+        wrappers: Sequence[Callable[[Any], Any]] | None = None,
+        backend: str = backends.AUTO,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
+        num_threads: int = 0,
+        thread_affinity_offset: int = -1,
+        copy: bool = True,
+        observation_mode: Spaces = "same",
+        **options: Any,
+    ) -> None:
+        """Makes the environments.
+
+        Args:
+            env: an id ("CartPole-v1") or an EnvSpec; what the spec of a vector environment says
+                holds, as in make_vec. Or functions, each of which makes a Python environment.
+            num_envs: environments; None for 1.
+            env_fns: the functions by Gymnasium's name, in place of env.
+            wrappers: around each environment, the innermost first. Native environments do these
+                themselves: TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
+                ClipReward, TransformReward with a functools.partial of numpy.clip, and around Atari
+                games AtariPreprocessing and FrameStackObservation; each given as the class, or as a
+                functools.partial of it with keyword arguments.
+            backend: "native", "process" (worker processes, for all that is not native), or "auto":
+                native where that gives what is asked for.
+            autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
+                resets; SAME_STEP: the step that ends an episode returns the first observation of
+                the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
+            max_episode_steps: time limit; None for the spec's own, -1 for none.
+            render_mode: "rgb_array"; where Gymnasium's window draws also "human", for MuJoCo
+                "depth_array" and "rgbd_tuple"; each but "human" with "_list" behind it for all
+                frames since the last call.
+            num_threads: every thread that steps, the caller's included; 0 for the cores this
+                process may use.
+            thread_affinity_offset: 0 or more pins threads to cores from this one on.
+            copy: taken for SyncVectorEnv's sake; results are the caller's own either way.
+            observation_mode: "same" or "different" (which are one here), or a tuple of a batched
+                and a single observation space to show instead of the environments' own.
+            options: the environment's constructor options, and those of its pictures (MuJoCo's
+                width, height, camera_id, camera_name, default_camera_config, max_geom and
+                visual_options).
+
+        Raises:
+            TypeError: env is nothing of the kind; an option is unknown or of a wrong type.
+            ValueError: the backend can't do it; a value is outside its range.
+            MissingDependencyError: the environment needs something that is not installed.
+        """
+        choice, self._choice = self._choice, None
+        choice = choice or _choose(_either(env, env_fns), wrappers, {"backend": backend, **options})
+        spec, definition = choice.spec, choice.definition
+        if spec is None or definition is None:
+            raise TypeError(
+                f"{choice.reason}, and {type(self).__name__} is made from PoolVectorEnv, which is"
+                " native: call PoolVectorEnv itself"
+            )
+        self.backend_reason = choice.reason
+        kwargs = {**spec.kwargs, **options}
+        # a spec may hold these two among the options of its environments
+        if max_episode_steps is not None:
+            kwargs["max_episode_steps"] = max_episode_steps
+        if render_mode is not None:
+            kwargs["render_mode"] = render_mode
+        vector = VectorOptions(
+            autoreset_mode, num_threads, thread_affinity_offset, copy, observation_mode, backend
+        )
+        vector = replace(vector, **choice.vector_kwargs or {})
+        wrappers = wrappers if choice.wrappers is None else choice.wrappers
+        self.num_envs = choice.num_envs or (1 if num_envs is None else num_envs)
+        self.spec = env_specs.describe(spec, self.num_envs, kwargs, vector.given(), wrappers)
+
+        self.autoreset_mode = vector.mode()
+        limit = env_specs.time_limit(kwargs.pop("max_episode_steps", None), spec.max_episode_steps)
+        self.render_mode = kwargs.pop("render_mode", None)
+        # there is nothing to check: actions and options are checked always
+        kwargs.pop("disable_env_checker", None)
+        reference = env_specs.reference_of(spec, definition)
+        self._set_metadata(
+            env_specs.metadata(definition, reference), renderer.modes(definition, reference)
+        )
+        self._drawing = {
+            name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
+        }
+        self.pool = Pool(
+            definition,
+            self.num_envs,
+            num_threads=vector.num_threads,
+            thread_affinity_offset=vector.thread_affinity_offset,
+            autoreset=self.autoreset_mode.name.lower(),
+            max_episode_steps=choice.chain.limit(limit) or 0,
+            reward_dtype="float64",
+            options={**kwargs, **choice.chain.options},
+        )
+        self.num_envs = self.pool.num_envs
+        self._set_spaces(vector.observation_mode)
+        self._read_columns()
+        self._reference = native_attributes.Reference(
+            reference, {**kwargs, **self._drawing}, draws=self.render_mode is not None
+        )
+        # None unless they have something to do at steps
+        self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
+        self._renderer = renderer.prepare(
+            self.pool, reference, self.render_mode, self._drawing, self.metadata
+        )
+        self._was_reset = False
+        self._ended = np.zeros(self.num_envs, np.bool_)
+        # The pool's own step for environments that need nothing beyond the arrays it returns, from
+        # the first reset on. (A method of this object here would be a cycle: threads of an object
+        # that is dropped without close() would wait for the garbage collector.)
+        self._plain_step: Callable[..., Any] | None = None
+
+    def _set_metadata(self, metadata: dict[str, Any], drawn: list[str]) -> None:
+        """Takes the reference's metadata and checks the render mode against what is drawn."""
+        self.metadata = {**metadata, "autoreset_mode": self.autoreset_mode}
+        known = [*drawn, *(f"{mode}_list" for mode in drawn if mode != "human")]
+        renderer.check_mode(self.render_mode, known)
+        # as Gymnasium's RenderCollection does
+        if self.render_mode is not None and self.render_mode.endswith("_list"):
+            self.metadata["render_modes"] = [*metadata["render_modes"], self.render_mode]
+
+    def _set_spaces(self, observation_mode: Spaces) -> None:
+        self.single_action_space = self.pool.spec.action_space()
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        single = self.pool.spec.observation_space()
+        if observation_mode == "same":
+            self.single_observation_space = single
+            self.observation_space = batch_space(single, self.num_envs)
+        elif observation_mode == "different":
+            self.single_observation_space = single
+            self.observation_space = batch_differing_spaces([single] * self.num_envs)
+        elif (
+            isinstance(observation_mode, tuple)
+            and len(observation_mode) == 2
+            and all(isinstance(space, Space) for space in observation_mode)
+        ):
+            self.observation_space, self.single_observation_space = observation_mode
+        else:
+            raise ValueError(
+                f"observation_mode={observation_mode!r}: choose 'same', 'different' or a tuple of"
+                " a batched and a single space"
+            )
+
+    def _read_columns(self) -> None:
+        """Learns where a batch has what; places are indices into it."""
+        columns = self.pool.columns
+        self._infos = VectorInfos(self.pool.spec, columns)
+        engine = {c.name: i for i, c in enumerate(columns) if c.field < 0}
+        self._reward, self._terminated, self._truncated = (
+            engine[name] for name in ("reward", "terminated", "truncated")
+        )
+        observations = self.pool.spec.observations
+        self._places = {c.name: i for i, c in enumerate(columns[: len(observations)])}
+        first = next((i for i, c in enumerate(columns) if c.is_final), 0)
+        self._final_places = {name: first + i for name, i in self._places.items()}
+        space = self.pool.spec.observation_space()
+        # in the order of the space; None for a single array
+        self._keys = tuple(space.spaces) if isinstance(space, Dict) else None
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def reset(
+        self,
+        *,
+        seed: seeds.Seed = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Starts new episodes.
+
+        Args:
+            seed: int: environment i gets seed + i; a sequence of n ints or Nones: one for each;
+                None: the generators go on. NumPy's integers and any size will do.
+            options: the environments' reset options, and "reset_mask" (taken out of the dict): a
+                bool array (n,) of the environments to reset; the others stay as they are.
+
+        Returns:
+            Observations of all environments: an array (n, *shape), or a dict of them; those not
+            reset show what they showed last. Infos of those that are reset.
+
+        Raises:
+            TypeError: a seed or the mask has a wrong type.
+            ValueError: a seed is negative, the mask has a wrong shape or names nobody, an option is
+                outside its range.
+            NotResetError: environments outside the mask were never reset.
+            EnvError: environments failed.
+        """
+        each = seeds.spread(seed, self.num_envs)
+        mask = reset_mask.take(options, self.num_envs, self._was_reset)
+        self._drop_results()
+        if mask is None:
+            mask = np.ones(self.num_envs, np.bool_)
+            batch = self.pool.reset(seed=seed, options=options)
+            observations = self._observations(batch)
+        else:
+            env_ids = np.flatnonzero(mask).astype(np.int32)
+            chosen = None if seed is None else [each[env_id] for env_id in env_ids]
+            batch = self.pool.reset(env_ids, seed=chosen, options=options)
+            observations = self._observations(self.pool.observe())
+        infos = self._infos.of_reset(batch, mask)
+        if self.pool.definition.family == ale_ids.FAMILY:
+            infos.update(ale_ids.seeds_info(each, mask))
+        self._ended[mask] = False
+        if self._fused is not None:
+            self._fused.begin(mask)
+        if not self._was_reset:
+            self._was_reset = True
+            self._plain_step = self.pool.step_shown if self._is_plain() else None
+        if self._renderer is not None:
+            self._renderer.after_reset(mask)
+        return observations, infos
+
+    def step(self, actions: Any) -> Step:
+        """Steps every environment, or resets it, as the autoreset mode has it.
+
+        Args:
+            actions: (n, *action shape), an array or list; integers for discrete spaces.
+
+        Returns:
+            Observations (n, *shape) or a dict of such arrays; rewards float64 (n,); terminations
+            and truncations bool (n,); infos: for each key an array (n, ...) and a bool mask
+            "_key" of who has it; with SAME_STEP also "final_obs", an object array of what ended
+            episodes showed last, and "final_info".
+
+        Raises:
+            TypeError, ValueError: actions are wrong; nothing was stepped.
+            NotResetError: before the first reset, or with DISABLED after an episode's end.
+            PendingCallError: the step before was interrupted: reset.
+            EnvError: environments failed.
+        """
+        if self._plain_step is not None:
+            try:
+                step: Step = self._plain_step(show_plain, actions)
+            except StateError as error:
+                self._check_pending(error)
+                raise
+            return step
+        return self._dress(self._guarded_step(actions), actions)
+
+    def _is_plain(self) -> bool:
+        return (
+            self._infos.is_empty
+            and self._keys is None
+            and self._fused is None
+            and self._renderer is None
+            and self.autoreset_mode is AutoresetMode.NEXT_STEP
+        )
+
+    def _guarded_step(self, actions: Any) -> Batch:
+        """A step that keeps track of failures and names the cure where a reset is needed."""
+        if not self._was_reset:
+            raise NotResetError("step() before reset(): call reset() first")
+        try:
+            return self.pool.step(actions)
+        except EnvError as error:
+            # failed environments start again at the next step
+            self._ended = error.batch[self._terminated] | error.batch[self._truncated]
+            self._ended[list(error.env_ids)] = True
+            if self._fused is not None:
+                self._fused.step(error.batch)
+            raise
+        except StateError as error:
+            self._check_pending(error)
+            waits = self.pool.in_flight == 0 and type(error) is StateError
+            if waits and self.autoreset_mode is AutoresetMode.DISABLED:
+                raise NotResetError(
+                    f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
+                ) from None
+            raise
+
+    def _check_pending(self, error: StateError) -> None:
+        """Names the cure if a step was refused because one before it was interrupted."""
+        # others say more: closed, forked, another thread is stepping
+        if type(error) is StateError and self.pool.in_flight:
+            raise PendingCallError(
+                f"step() after one that was interrupted, whose results of {self.pool.in_flight}"
+                " environments were not received: call reset(), which drops them and begins new"
+                " episodes",
+                "step",
+            ) from None
+
+    def _dress(self, batch: Batch, actions: Any) -> Step:
+        """Returns a step's results with its infos."""
+        terminated, truncated = batch[self._terminated], batch[self._truncated]
+        ended = terminated | truncated
+        infos: dict[str, Any] = {}
+        episodes = {} if self._fused is None else self._fused.step(batch)
+        dtypes = self.pool.action_dtypes(actions) if self._infos.follows else None
+        restarted = self._ended
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            restarted = ended
+            if ended.any():
+                infos = self._final(batch, ended, dtypes)
+                infos["final_info"].update(episodes)
+                episodes = {}
+        elif self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            self._ended = ended
+        infos.update(self._infos.of_step(batch, restarted, dtypes))
+        infos.update(episodes)
+        if self._renderer is not None:
+            self._renderer.after_step(actions, restarted)
+        return self._observations(batch), batch[self._reward], terminated, truncated, infos
+
+    def _observations(self, batch: Batch) -> Any:
+        """Takes the observations out of a batch, or out of what Pool.observe returns."""
+        if self._keys is None:
+            return batch[0]
+        return {key: batch[self._places[key]] for key in self._keys}
+
+    def _final(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[str, Any]:
+        """Returns what SAME_STEP adds for episodes that have ended."""
+        final_obs = np.full(self.num_envs, None, object)
+        for env_id in np.flatnonzero(ended).tolist():
+            parts = {name: batch[i][env_id].copy() for name, i in self._final_places.items()}
+            if self._keys is None:
+                (final_obs[env_id],) = parts.values()
+            else:
+                final_obs[env_id] = {key: parts[key] for key in self._keys}
+        return {
+            "final_obs": final_obs,
+            "_final_obs": ended.copy(),
+            "final_info": self._infos.of_ends(batch, ended, dtypes),
+            "_final_info": ended.copy(),
+        }
+
+    def _drop_results(self) -> None:
+        """Receives and forgets what a step left behind that was interrupted, by Ctrl-C say."""
+        while self.pool.in_flight:
+            with contextlib.suppress(EnvError):
+                batch = self.pool.recv()
+                # not of a reset of some environments, which leaves nothing to remember
+                if len(batch[self._reward]) == self.num_envs:
+                    self._remember(batch)
+
+    def _remember(self, batch: Batch) -> None:
+        """Remembers of a step's results what later ones depend on."""
+        if self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            self._ended = batch[self._terminated] | batch[self._truncated]
+        if self._fused is not None:
+            self._fused.step(batch)
+
+    # ------------------------------------------------------------------------------ pictures --
+
+    def render(self) -> tuple[Any, ...]:
+        """Draws every environment.
+
+        Returns:
+            n pictures, uint8 (height, width, 3); with "rgb_array_list" n lists of them, with
+            "human" or without a render mode n Nones.
+
+        Raises:
+            NotResetError: before the first reset.
+            MissingDependencyError: drawing needs a package that is not installed.
+        """
+        if not self._was_reset:
+            raise NotResetError("render() before reset(): call reset() first")
+        if self._renderer is None:
+            logger.warn(
+                "render() without a render mode draws nothing: give one when making the"
+                ' environments, as in make_vec(..., render_mode="rgb_array")'
+            )
+            return (None,) * self.num_envs
+        return self._renderer.render()
+
+    # ---------------------------------------------------------------------------- attributes --
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seeds that the environments' generators were made from."""
+        return tuple(self.pool.seeds)
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> NoReturn:  # type: ignore[override]
+        """Not there: the generators live in C."""
+        raise AttributeError(
+            "np_random: native environments keep their generators in C: seed them by"
+            " reset(seed=...), and keep their state by env.pool.get_state()"
+        )
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Returns an attribute of every environment.
+
+        Those are the reference's public attributes that no step changes (`gravity`, `frame_skip`,
+        `init_qpos`, ...; copies, if they can be changed), the constructor's options (`g`,
+        `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
+        reward_threshold and np_random_seed; with RecordEpisodeStatistics also return_queue,
+        length_queue, time_queue, episode_count, episode_returns, episode_lengths and
+        episode_start_time.
+
+        Raises:
+            AttributeError: native environments have no such attribute.
+        """
+        if name == "np_random_seed":
+            return self.np_random_seed
+        of_wrapper = None if self._fused is None else self._fused.attribute(name)
+        if of_wrapper is not None:
+            return of_wrapper
+        value = self._shared(name)
+        return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
+
+    def _shared(self, name: str) -> Any:
+        """Returns an attribute that is the same for all environments."""
+        known = {
+            **native_attributes.of_options(self.pool, self._drawing),
+            "spec": self.spec,
+            "metadata": {k: v for k, v in self.metadata.items() if k != "autoreset_mode"},
+            "render_mode": self.render_mode,
+            "observation_space": self.single_observation_space,
+            "action_space": self.single_action_space,
+            "reward_threshold": self.pool.definition.reward_threshold,
+        }
+        return native_attributes.get(
+            name, self.pool, known, native_attributes.CURE, self._reference
+        )
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Returns an attribute as `get_attr` does, or what `render` returns.
+
+        Raises:
+            ValueError: the name is reset, step or close: call these directly.
+            AttributeError: native environments have no such attribute, or it can't be called.
+        """
+        if name in ("reset", "step", "close"):
+            raise ValueError(f"call({name!r}): call {name} directly instead")
+        if name == "render":
+            return self.render()
+        if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
+            told = self._reference.call(name, args, kwargs)
+            return tuple([copying.deepcopy(told) for _ in range(self.num_envs)])
+        values = self.get_attr(name)
+        if args or kwargs:
+            raise AttributeError(
+                f"{name}: native environments have no such method to call: {native_attributes.CURE}"
+            )
+        return values
+
+    def set_attr(self, name: str, values: Any) -> NoReturn:
+        """Refuses: what native environments are is fixed when they are made.
+
+        Raises:
+            ValueError: values is a list or tuple of a wrong length.
+            AttributeError: always otherwise, with what to do instead.
+        """
+        if isinstance(values, (list, tuple)) and len(values) != self.num_envs:
+            raise ValueError(
+                f"{len(values)} values for {self.num_envs} environments: give one for each"
+            )
+        raise AttributeError(
+            f"{name}={values!r}: native environments are fixed when they are made: give {name}=..."
+            f" to make_vec if it is an option of theirs, or {native_attributes.CURE}"
+        )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Ends the threads and closes windows; what `close` calls. Keywords are ignored."""
+        if self._renderer is not None:
+            self._renderer.close()
+        if hasattr(self, "_reference"):
+            self._reference.close()
+        if hasattr(self, "pool"):
+            self.pool.close()
+
+
+def _either(env: Any, env_fns: Any) -> Any:
+    """Returns what the environments are made of, which has two names."""
+    if env is not None and env_fns is not None:
+        raise TypeError("env and env_fns are both given: give one of them")
+    return env if env_fns is None else env_fns
+
+
+def _choose(env: Any, wrappers: Any, given: dict[str, Any]) -> backends.Choice:
+    """Returns the backend for PoolVectorEnv's arguments."""
+    vector = {name: value for name, value in given.items() if name in DEFAULTS}
+    options = {name: value for name, value in given.items() if name not in DEFAULTS}
+    return backends.choose(env, wrappers, vector, options)

@@ -1,0 +1,17 @@
+"""Stable-Baselines3's vector API: PoolVecEnv."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parallel_pool._lazy import lazy
+
+if TYPE_CHECKING:
+    from parallel_pool.compat.sb3.vec_env import PoolVecEnv as PoolVecEnv
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "PoolVecEnv": f"{__name__}.vec_env",
+    },
+)

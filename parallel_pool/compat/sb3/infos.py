@@ -1,0 +1,111 @@
+"""Infos as Stable-Baselines3 takes them: one dict for each environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parallel_pool.actions import cast_info, info_dtype
+from parallel_pool.buffers import Array, Column
+from parallel_pool.compat.gymnasium.infos import DTypes
+from parallel_pool.pool import Batch
+from parallel_pool.specs import Definition, Field, Spec
+
+TRUNCATED = "TimeLimit.truncated"
+
+# Gymnasium's infos are NumPy's numbers where they are floats, and Python's where they are integers
+# or bools. These are the floats of Python among them.
+PYTHON_FLOATS: Mapping[str, tuple[str, ...]] = {
+    "Ant-v3": ("reward_survive",),
+    "Ant-v4": ("reward_survive",),
+    "Hopper-v5": ("reward_survive",),
+    "Humanoid-v3": ("reward_alive",),
+    "Humanoid-v4": ("reward_alive",),
+    "InvertedDoublePendulum-v5": ("reward_survive",),
+}
+
+
+class Info(NamedTuple):
+    """One info, and where a batch has it."""
+
+    name: str
+    place: int
+    is_python: bool
+    follows: int
+
+    def all(self, batch: Batch, dtypes: DTypes) -> list[Any]:
+        """Returns the values of all rows; an array among them shares no memory with the batch."""
+        rows = batch[self.place]
+        if self.follows and isinstance(dtypes, np.dtype):
+            rows = cast_info(rows, info_dtype(dtypes, self.follows))
+        elif self.follows and dtypes is not None:
+            return [self.one(batch, i, dtypes) for i in range(len(rows))]
+        if self.is_python:
+            values: list[Any] = rows.tolist()
+            return values
+        return list(rows) if rows.ndim == 1 else [row.copy() for row in rows]
+
+    def one(self, batch: Batch, env_id: int, dtypes: DTypes) -> Any:
+        """Returns the value of one row."""
+        if self.follows and dtypes is not None:
+            dtype = dtypes if isinstance(dtypes, np.dtype) else dtypes[env_id]
+            row = batch[self.place][env_id : env_id + 1]
+            return cast_info(row, info_dtype(dtype, self.follows))[0]
+        value = batch[self.place][env_id]
+        if self.is_python:
+            return value.item()
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+
+class RowInfos:
+    """What a batch of a pool with autoreset="same_step" tells of each environment.
+
+    Attributes:
+        follows: there are infos whose dtype follows that of the action.
+    """
+
+    def __init__(self, definition: Definition, spec: Spec, columns: Sequence[Column]) -> None:
+        floats = PYTHON_FLOATS.get(definition.id, ())
+
+        def is_python(field: Field) -> bool:
+            return not field.shape and (field.dtype.kind in "iub" or field.name in floats)
+
+        found = [
+            (Info(column.name, place, is_python(field), field.follows), field, column.is_final)
+            for place, column in enumerate(columns)
+            if column.field >= 0 and (field := spec.fields[column.field]).is_info
+        ]
+        self._steps = [info for info, field, is_final in found if field.on_step and not is_final]
+        self._ends = [info for info, field, is_final in found if field.on_step and is_final]
+        self._resets = [info for info, field, is_final in found if field.on_reset and not is_final]
+        self.follows = any(info.follows for info in self._steps)
+        self._names = (*(info.name for info in self._steps), TRUNCATED)
+
+    def of_steps(self, batch: Batch, num_envs: int, dtypes: DTypes = None) -> list[dict[str, Any]]:
+        """Returns the infos of steps that ended no episode; dtypes: of their actions."""
+        if not self._steps:
+            return [{TRUNCATED: False} for _ in range(num_envs)]
+        values = [info.all(batch, dtypes) for info in self._steps]
+        values.append([False] * num_envs)
+        names = self._names
+        return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def of_end(
+        self, batch: Batch, env_id: int, is_truncated: bool, dtypes: DTypes = None
+    ) -> dict[str, Any]:
+        """Returns the infos of the step that ended an environment's episode."""
+        infos = {info.name: info.one(batch, env_id, dtypes) for info in self._ends}
+        infos[TRUNCATED] = is_truncated
+        return infos
+
+    def of_reset(self, batch: Batch, env_id: int) -> dict[str, Any]:
+        """Returns the infos of the reset whose observation an environment's row shows."""
+        return {info.name: info.one(batch, env_id, None) for info in self._resets}
+
+
+def ids(mask: Array) -> list[int]:
+    """Returns the environments of a mask."""
+    found: list[int] = np.flatnonzero(mask).tolist()
+    return found

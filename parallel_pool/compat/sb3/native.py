@@ -1,0 +1,312 @@
+"""Native environments behind Stable-Baselines3's vector environment."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Dict
+
+from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
+from parallel_pool.compat.sb3.infos import RowInfos, ids
+from parallel_pool.errors import EnvError, StateError
+from parallel_pool.pool import Batch, Pool, check_count
+from parallel_pool.specs import Definition
+
+if TYPE_CHECKING:
+    from parallel_pool.compat.gymnasium.infos import DTypes
+    from parallel_pool.compat.sb3.backend import Options, Step
+
+
+class NotResetError(StateError, ResetNeeded):
+    """A step or a picture before the first reset; Gymnasium's own environments raise the second."""
+
+
+class Native:
+    """A pool, with what Stable-Baselines3 asks of its environments.
+
+    Attributes:
+        pool: the `parallel_pool.Pool` underneath.
+        num_envs: environments, n below.
+        observation_space, action_space: of one environment.
+        metadata: a copy of the reference's.
+        render_mode: None, or how pictures are drawn.
+        reset_infos: for each environment the infos of its last reset; changed in place.
+    """
+
+    # not there if __init__ fails halfway
+    _renderer: renderer.Renderer | None = None
+
+    def __init__(
+        self,
+        spec: EnvSpec,
+        definition: Definition,
+        n_envs: int,
+        *,
+        max_episode_steps: int | None,
+        render_mode: str | None,
+        num_threads: int,
+        thread_affinity_offset: int,
+        options: Mapping[str, Any],
+    ) -> None:
+        """Makes the environments of a spec's definition; for the rest see `PoolVecEnv`."""
+        kwargs = {**spec.kwargs, **options}
+        stored_mode = kwargs.pop("render_mode", None)
+        self.render_mode: str | None = stored_mode if render_mode is None else render_mode
+        reference = env_specs.reference_of(spec, definition)
+        renderer.check_mode(self.render_mode, renderer.modes(definition, reference))
+        self._drawing = {
+            name: kwargs.pop(name) for name in renderer.defaults(definition) if name in kwargs
+        }
+        self.num_envs = check_count("n_envs", n_envs, 1)
+        self.pool = Pool(
+            definition,
+            self.num_envs,
+            num_threads=num_threads,
+            thread_affinity_offset=thread_affinity_offset,
+            autoreset="same_step",
+            max_episode_steps=env_specs.time_limit(max_episode_steps, spec.max_episode_steps),
+            reward_dtype="float32",
+            options=kwargs,
+        )
+        self._spec = self._as_made(spec, {**kwargs, **self._drawing})
+        self._read_pool()
+        self.metadata = env_specs.metadata(definition, reference)
+        self._reference = native_attributes.Reference(
+            reference, {**kwargs, **self._drawing}, draws=self.render_mode is not None
+        )
+        self._renderer = renderer.prepare(
+            self.pool, reference, self.render_mode, self._drawing, self.metadata
+        )
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        self._was_reset = False
+        # environments that failed: each starts a new episode at its next step
+        self._failed: tuple[int, ...] = ()
+        # the actions in flight, where somebody draws them
+        self._actions: Any = None
+        # their dtypes, where infos follow them
+        self._dtypes: DTypes = None
+
+    def _as_made(self, spec: EnvSpec, kwargs: dict[str, Any]) -> EnvSpec:
+        """Returns the spec that an environment of `gymnasium.make` would have."""
+        made = copy.deepcopy(spec)
+        made.kwargs = kwargs
+        if self.render_mode is not None:
+            made.kwargs["render_mode"] = self.render_mode
+        made.max_episode_steps = self.pool.max_episode_steps
+        return made
+
+    def _read_pool(self) -> None:
+        """Learns the spaces and where a batch has what; places are indices into it."""
+        spec, columns = self.pool.spec, self.pool.columns
+        if spec.num_players != 1:
+            raise ValueError(
+                f"{self.pool.definition.id} has {spec.num_players} players: Stable-Baselines3 knows"
+                " one reward for each environment; use parallel_pool.make"
+            )
+        self.observation_space: gymnasium.Space[Any] = spec.observation_space()
+        self.action_space: gymnasium.Space[Any] = spec.action_space()
+        self._infos = RowInfos(self.pool.definition, spec, columns)
+        engine = {column.name: i for i, column in enumerate(columns) if column.field < 0}
+        self._reward, self._terminated, self._truncated = (
+            engine[name] for name in ("reward", "terminated", "truncated")
+        )
+        names = [field.name for field in spec.observations]
+        self._last = next(i for i, column in enumerate(columns) if column.is_final)
+        # in the order of the space; empty for a single array
+        space = self.observation_space
+        keys = list(space.spaces) if isinstance(space, Dict) else []
+        self._places = {key: names.index(key) for key in keys}
+        self._last_places = {key: self._last + place for key, place in self._places.items()}
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
+        """Starts new episodes everywhere and returns the observations.
+
+        A step in flight is finished, and its results dropped.
+
+        Args:
+            seeds: one for each environment, None for none.
+            options: for all environments, or a list with those of each; {} for none.
+        """
+        self._drop_results()
+        try:
+            batch = self._reset(seeds, options)
+        except EnvError as error:
+            self._failed = error.env_ids
+            error.batch = self._observations(error.batch)
+            raise
+        self._was_reset, self._failed = True, ()
+        self.reset_infos[:] = [self._infos.of_reset(batch, i) for i in range(self.num_envs)]
+        if self.pool.definition.family == ale_ids.FAMILY:
+            for infos, seed in zip(self.reset_infos, seeds, strict=True):
+                infos.update({} if seed is None else {"seeds": ale_ids.seeds_of(seed)})
+        if self._renderer is not None:
+            self._renderer.after_reset(np.ones(self.num_envs, np.bool_))
+        return self._observations(batch)
+
+    def _reset(self, seeds: Sequence[int | None], options: Options) -> Batch:
+        if not isinstance(options, list):
+            return self.pool.reset(seed=seeds, options=options or None)
+        batches = [
+            self.pool.reset([env_id], seed=[seed], options=own or None)
+            for env_id, (seed, own) in enumerate(zip(seeds, options, strict=True))
+        ]
+        return tuple(np.concatenate(parts) for parts in zip(*batches, strict=True))
+
+    def send(self, actions: Any) -> None:
+        """Begins a step of all environments; the actions are copied."""
+        if not self._was_reset:
+            raise NotResetError("a step before reset(): call reset() first")
+        self.pool.send(actions)
+        if self._infos.follows:
+            self._dtypes = self.pool.action_dtypes(actions)
+        if self._renderer is not None:
+            self._actions = np.array(actions)
+
+    def receive(self) -> Step:
+        """Ends the step that `send` began, and returns what came of it."""
+        try:
+            batch = self.pool.recv()
+        except EnvError as error:
+            error.batch = self._dress(error.batch)
+            self._failed = error.env_ids
+            raise
+        return self._dress(batch)
+
+    def _dress(self, batch: Batch) -> Step:
+        """Returns a step's results with their infos."""
+        terminated, truncated = batch[self._terminated], batch[self._truncated]
+        dones = terminated | truncated
+        infos = self._infos.of_steps(batch, self.num_envs, self._dtypes)
+        restarted = ids(dones) if dones.any() else []
+        for env_id in restarted:
+            in_time = bool(truncated[env_id]) and not terminated[env_id]
+            infos[env_id] = self._infos.of_end(batch, env_id, in_time, self._dtypes)
+            infos[env_id]["terminal_observation"] = self._terminal_observation(batch, env_id)
+        if self._failed:
+            # their step was a reset
+            for env_id in self._failed:
+                infos[env_id] = self._infos.of_end(batch, env_id, False, self._dtypes)
+            restarted, self._failed = [*restarted, *self._failed], ()
+        for env_id in restarted:
+            self.reset_infos[env_id] = self._infos.of_reset(batch, env_id)
+        if self._renderer is not None:
+            mask = np.zeros(self.num_envs, np.bool_)
+            mask[restarted] = True
+            self._renderer.after_step(self._actions, mask)
+        return self._observations(batch), batch[self._reward], dones, infos
+
+    def _observations(self, batch: Batch) -> Any:
+        """Takes the observations out of a batch."""
+        if not self._places:
+            return batch[0]
+        return {key: batch[place] for key, place in self._places.items()}
+
+    def _terminal_observation(self, batch: Batch, env_id: int) -> Any:
+        """Returns what an environment showed last, in memory of its own."""
+        if not self._places:
+            return batch[self._last][env_id].copy()
+        return {key: batch[place][env_id].copy() for key, place in self._last_places.items()}
+
+    def _drop_results(self) -> None:
+        """Receives and forgets what is in flight."""
+        while self.pool.in_flight:
+            self._failed = ()
+            try:
+                self.pool.recv()
+            except EnvError as error:
+                self._failed = error.env_ids
+
+    def close(self) -> None:
+        """Ends the threads and closes windows."""
+        if self._renderer is not None:
+            self._renderer.close()
+        self._reference.close()
+        self.pool.close()
+
+    # -------------------------------------------------------------------- one environment's --
+
+    def render(self) -> tuple[Any, ...]:
+        """Draws every environment; without a render mode Nones, as Gymnasium's return."""
+        if not self._was_reset:
+            raise NotResetError("a picture before reset(): call reset() first")
+        if self._renderer is None:
+            return (None,) * self.num_envs
+        return self._renderer.render()
+
+    def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
+        """Returns an attribute of each environment named, or raises AttributeError."""
+        if name == "np_random_seed":
+            return [self.pool.seeds[env_id] for env_id in env_ids]
+        instead = _instead(self.pool.definition.id)
+        value = native_attributes.get(name, self.pool, self._attributes(), instead, self._reference)
+        return [copy.deepcopy(value) for _ in env_ids]
+
+    def has_attr(self, name: str) -> bool:
+        """Says whether they have it."""
+        try:
+            self.get_attr(name, [0])
+        except AttributeError:
+            return False
+        return True
+
+    def _attributes(self) -> dict[str, Any]:
+        """Returns the attributes that are the same for all environments."""
+        limit = self.pool.max_episode_steps
+        return {
+            **native_attributes.of_options(self.pool, self._drawing),
+            **({} if limit is None else {"_max_episode_steps": limit}),
+            "spec": self._spec,
+            "metadata": self.metadata,
+            "render_mode": self.render_mode,
+            "observation_space": self.observation_space,
+            "action_space": self.action_space,
+        }
+
+    def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> NoReturn:
+        """Refuses: what native environments are is fixed when they are made."""
+        raise AttributeError(
+            f"{name}: native environments are fixed when they are made: give {name}=... to"
+            f" PoolVecEnv if it is an option of theirs, or {_instead(self.pool.definition.id)}"
+        )
+
+    def call(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
+    ) -> list[Any]:
+        """Returns pictures of the environments named: there is no method but `render`."""
+        if name == "render" and not args and not kwargs:
+            pictures = self.render()
+            return [pictures[env_id] for env_id in env_ids]
+        if name in ("reset", "step", "close"):
+            raise AttributeError(f"{name}: call {name}() of the vector environment instead")
+        raise AttributeError(
+            f"{name}({', '.join(map(repr, args))}): {self.pool.definition.id} is native and has no"
+            f" methods in Python but render(); {_instead(self.pool.definition.id)}"
+        )
+
+    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
+        """Says whether environments of `gymnasium.make`, which these equal, have the wrapper."""
+        wrappers = gymnasium.wrappers
+        chain: list[type[Any]] = []
+        if not self._spec.disable_env_checker:
+            chain.append(wrappers.PassiveEnvChecker)
+        if self._spec.order_enforce:
+            chain.append(wrappers.OrderEnforcing)
+        if self._spec.max_episode_steps is not None:
+            chain.append(wrappers.TimeLimit)
+        return [any(issubclass(each, wrapper_class) for each in chain) for _ in env_ids]
+
+
+def _instead(env_id: str) -> str:
+    """Returns what to do where native environments can't."""
+    return (
+        f"make Python environments by functions: PoolVecEnv([lambda: gymnasium.make({env_id!r})]"
+        " * n)"
+    )

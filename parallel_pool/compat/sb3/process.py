@@ -1,0 +1,255 @@
+"""Python environments in worker processes behind Stable-Baselines3's vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gymnasium.spaces import Dict, Space, Tuple
+
+from parallel_pool.base_pool import show_batch
+from parallel_pool.compat.process_rows import RowReader
+from parallel_pool.compat.sb3 import in_worker
+from parallel_pool.compat.sb3.infos import TRUNCATED, ids
+from parallel_pool.errors import EnvError
+from parallel_pool.workers import spaces
+from parallel_pool.workers.messages import FINAL_INFO, INFO
+from parallel_pool.workers.process_pool import ProcessPool, listed
+
+if TYPE_CHECKING:
+    from parallel_pool.compat.process_rows import Shown
+    from parallel_pool.compat.sb3.backend import Options, Step
+    from parallel_pool.workers.messages import Description, Reply
+
+# what environments that were made anew say in infos
+RESTARTED = ("worker_restarted", "restart_seed")
+
+
+class Process:
+    """A pool of worker processes, with what Stable-Baselines3 asks of environments.
+
+    Attributes:
+        pool: the `ProcessPool` underneath.
+        num_envs: environments, n below.
+        observation_space, action_space: of one environment.
+        metadata: of the first.
+        reset_infos: for each environment the infos of its last reset; changed in place.
+    """
+
+    def __init__(
+        self,
+        env_fns: Iterable[Callable[[], Any]],
+        *,
+        num_workers: int | None,
+        start_method: str | None,
+        timeout: float | None,
+        start_timeout: float | None,
+        on_error: str,
+    ) -> None:
+        """Makes the environments; for arguments and errors see `PoolVecEnv`."""
+        self.pool = pool = ProcessPool(
+            # what is no function the pool refuses
+            [in_worker.Maker(fn) if callable(fn) else fn for fn in listed(env_fns)],
+            num_workers=num_workers,
+            autoreset="same_step",
+            reward_dtype="float32",
+            start_method=start_method,
+            timeout=timeout,
+            start_timeout=start_timeout,
+            on_error=on_error,
+            check_spaces=_check_spaces,
+        )
+        self.num_envs = pool.num_envs
+        self.observation_space: Space[Any] = pool.single_observation_space
+        self.action_space: Space[Any] = pool.single_action_space
+        self.metadata = pool.metadata
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        # environments that failed: each starts a new episode at its next step
+        self._failed: tuple[int, ...] = ()
+        self._rows = RowReader(pool, self.observation_space)
+        self._is_tree = isinstance(self.action_space, (Dict, Tuple)) and not pool.sends_objects
+        try:
+            _check_identities(pool.apply(in_worker.identity))
+        except BaseException:
+            pool.close()
+            raise
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
+        """Starts new episodes everywhere and returns the observations.
+
+        A step in flight is finished, and its results dropped.
+
+        Args:
+            seeds: one for each environment, None for none.
+            options: for all environments, or a list with those of each; {} for none.
+        """
+        self._drop_results()
+        self._send_reset(seeds, options)
+        try:
+            shown: Shown = self.pool.recv_shown(self._rows.show)
+        except Exception as error:
+            self._note_failure(error, lambda shown: self._observations(shown, self.pool.replies()))
+            raise
+        replies = self.pool.replies()
+        self._failed = ()
+        self.reset_infos[:] = [replies.get(i, {}).get(INFO, {}) for i in range(self.num_envs)]
+        return self._observations(shown, replies)
+
+    def _send_reset(self, seeds: Sequence[int | None], options: Options) -> None:
+        if not isinstance(options, list):
+            self.pool.send_reset(seed=seeds, options=options or None)
+            return
+        for env_id, (seed, own) in enumerate(zip(seeds, options, strict=True)):
+            self.pool.send_reset([env_id], seed=[seed], options=own or None)
+
+    def send(self, actions: Any) -> None:
+        """Begins a step of all environments; the actions are copied."""
+        if self._is_tree:
+            # one for each environment, and not arrays of each part
+            self.pool.send_objects(actions)
+        else:
+            self.pool.send(actions)
+
+    def receive(self) -> Step:
+        """Ends the step that `send` began, and returns what came of it."""
+        try:
+            shown: Shown = self.pool.recv_shown(self._rows.show)
+        except Exception as error:
+            self._note_failure(error, self._dress)
+            raise
+        return self._dress(shown)
+
+    def _dress(self, shown: Shown) -> Step:
+        """Returns a step's results with what environments told beside their rows."""
+        _, rewards, terminated, truncated, _ = shown
+        dones = terminated | truncated
+        replies = self.pool.replies()
+        infos: list[dict[str, Any]] = [{TRUNCATED: False} for _ in range(self.num_envs)]
+        if replies or self._failed:
+            self._tell(infos, shown, ids(dones), replies)
+        return self._observations(shown, replies), rewards, dones, infos
+
+    def _tell(
+        self,
+        infos: list[dict[str, Any]],
+        shown: Shown,
+        ended: Sequence[int],
+        replies: Mapping[int, Reply],
+    ) -> None:
+        """Puts the environments' own infos in place of ours."""
+        failed, self._failed = self._failed, ()
+        for i in failed:
+            # its step was a reset
+            self.reset_infos[i] = replies.get(i, {}).get(INFO, {})
+        others = {*ended, *failed}
+        for i, reply in replies.items():
+            if INFO in reply and i not in others:
+                infos[i] = info = reply[INFO]
+                info[TRUNCATED] = False
+        for i in ended:
+            infos[i] = self._end(shown, i, replies.get(i, {}))
+
+    def _end(self, shown: Shown, i: int, reply: Reply) -> dict[str, Any]:
+        """Returns the infos of the step that ended an environment's episode."""
+        _, _, terminated, truncated, _ = shown
+        info: dict[str, Any] = reply.get(FINAL_INFO, {})
+        info[TRUNCATED] = bool(truncated[i]) and not terminated[i]
+        info["terminal_observation"] = self._rows.final_observation(i, reply, shown)
+        self.reset_infos[i] = reset_info = reply.get(INFO, {})
+        for name in RESTARTED:
+            if name in reset_info:
+                info[name] = reset_info[name]
+        return info
+
+    def _observations(self, shown: Shown, replies: Mapping[int, Reply]) -> Any:
+        """Returns the observations of all environments."""
+        return self._rows.batch(replies) if self._rows.has_objects else shown[0]
+
+    def _note_failure(self, error: Exception, dress: Callable[[Shown], Any]) -> None:
+        """Learns from an exception who failed, and dresses the results that it carries."""
+        failure = error if isinstance(error, EnvError) else error.__cause__
+        if isinstance(failure, EnvError) and failure.batch:
+            failure.batch = dress(show_batch(self._rows.show, failure.batch))
+            self._failed = failure.env_ids
+
+    def _drop_results(self) -> None:
+        """Receives and forgets what is in flight; who fails in it is about to be reset anyway."""
+        while before := self.pool.in_flight:
+            try:
+                self.pool.recv()
+            except Exception:
+                # nothing came: the pool is closed, or another thread is receiving
+                if self.pool.in_flight == before:
+                    raise
+
+    def close(self) -> None:
+        """Ends the worker processes."""
+        self.pool.close()
+
+    # -------------------------------------------------------------------- one environment's --
+
+    def render(self) -> list[Any]:
+        """Draws every environment."""
+        return self.pool.call("render")
+
+    def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
+        """Returns an attribute of each environment named, of its outermost wrapper that has it."""
+        return self.pool.get_attr(name, env_ids) if env_ids else []
+
+    def has_attr(self, name: str) -> bool:
+        """Says whether all environments have it."""
+        return all(self.pool.apply(in_worker.HasAttribute(name)))
+
+    def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
+        """Sets an attribute of each environment named, of its outermost wrapper."""
+        self._apply(in_worker.SetAttribute(name, value), env_ids)
+
+    def call(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
+    ) -> list[Any]:
+        """Returns what a method of each environment named returns."""
+        return self._apply(in_worker.CallMethod(name, tuple(args), dict(kwargs)), env_ids)
+
+    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
+        """Says of each environment named whether it has a wrapper of this class."""
+        asked = in_worker.IsWrapped(wrapper_class.__module__, wrapper_class.__qualname__)
+        return self._apply(asked, env_ids)
+
+    def _apply(self, function: Callable[[Any], Any], env_ids: Sequence[int]) -> list[Any]:
+        return self.pool.apply(function, env_ids) if env_ids else []
+
+
+def _check_spaces(described: Sequence[Description]) -> None:
+    """Refuses environments whose observations or actions lie otherwise than the first one's.
+
+    Other bounds are none of our business: Stable-Baselines3 goes by the first environment's, too.
+    """
+    for kind in ("observation", "action"):
+        found = [space for each in described for space in getattr(each, f"{kind}_spaces")]
+        wanted = _layout(found[0])
+        for i, space in enumerate(found):
+            if _layout(space) != wanted:
+                raise ValueError(
+                    f"environment {i} has the {kind} space {space}, and environment 0 {found[0]}:"
+                    " give environments whose spaces have the same shapes and dtypes"
+                )
+
+
+def _layout(space: Space[Any]) -> set[spaces.Leaf] | None:
+    """Returns the arrays of a space, in whatever order; None if it has no fixed size."""
+    found = spaces.leaves(space)
+    return None if found is None else set(found)
+
+
+def _check_identities(found: Sequence[tuple[int, int]]) -> None:
+    """Refuses the same environment twice."""
+    places: dict[tuple[int, int], int] = {}
+    for i, one in enumerate(found):
+        if one in places:
+            raise ValueError(
+                f"env_fns[{places[one]}] and env_fns[{i}] return the same environment: make a new"
+                " one at every call, as lambda: gymnasium.make(id) does"
+            )
+        places[one] = i

@@ -1,0 +1,456 @@
+"""PoolVecEnv: a pool as a Stable-Baselines3 vector environment."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from parallel_pool import seeds
+from parallel_pool.compat.gymnasium import backends
+from parallel_pool.compat.sb3.native import Native
+from parallel_pool.compat.sb3.process import Process
+from parallel_pool.errors import MissingDependencyError, StateError
+from parallel_pool.pool import MAX_ENVS, check_count
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv
+except ImportError as error:
+    raise MissingDependencyError(
+        "PoolVecEnv needs Stable-Baselines3: pip install 'parallel_pool[sb3]'"
+    ) from error
+
+if TYPE_CHECKING:
+    import gymnasium
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
+
+    from parallel_pool.compat.gymnasium.backends import Choice
+    from parallel_pool.compat.sb3.backend import Backend, Step
+
+# arguments that are for one kind of environments only, and what is as good as not giving them
+NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
+OF_THREADS = ("num_threads", "thread_affinity_offset")
+# what to do with those of the other kind
+IN_FUNCTIONS = "functions make whole environments: give it to gymnasium.make in them"
+FOR_FUNCTIONS = {
+    "n_envs": "each function makes one environment: give as many functions, and leave n_envs out",
+    "num_threads": "num_workers=... says how many processes step Python environments",
+    "thread_affinity_offset": "it is for threads, and Python environments are stepped by processes",
+    "max_episode_steps": IN_FUNCTIONS,
+    "render_mode": IN_FUNCTIONS,
+}
+
+
+class PoolVecEnv(VecEnv):
+    """Many environments as a `stable_baselines3.common.vec_env.VecEnv`.
+
+    PoolVecEnv("CartPole-v1", 8) makes native environments. PoolVecEnv("FrozenLake-v1", 8), as there
+    is no native one, and PoolVecEnv(env_fns), which takes what `DummyVecEnv` and `SubprocVecEnv`
+    take, make Python environments in worker processes, a few in each. All return for the same seeds
+    and actions what `DummyVecEnv` returns over the same environments of Python: the same arrays,
+    dtypes and infos. Arrays are never shared with the environments: they may be kept and written
+    to.
+
+    Attributes:
+        num_envs: environments, n below.
+        observation_space, action_space: of one environment.
+        metadata: a copy of the environment's.
+        render_mode: None, or how `render` draws.
+        reset_infos: for each environment the infos of its last reset.
+        pool: the `parallel_pool.Pool` or `ProcessPool` underneath, for snapshots and statistics.
+        backend, backend_reason: what steps the environments, "native" or "process", and why.
+    """
+
+    def __init__(
+        self,
+        env: str | EnvSpec | Iterable[Callable[[], Any]] | None = None,
+        n_envs: int | str | None = None,
+        *,
+        env_fns: Iterable[Callable[[], Any]] | None = None,
+        start_method: str | None = None,
+        num_workers: int | None = None,
+        timeout: float | None = None,
+        start_timeout: float | None = None,
+        on_error: str = "raise",
+        seed: int | None = None,
+        max_episode_steps: int | None = None,
+        render_mode: str | None = None,
+        num_threads: int = 0,
+        thread_affinity_offset: int = -1,
+        **options: Any,
+    ) -> None:
+        """Makes the environments.
+
+        Args:
+            env: an id ("CartPole-v1") or an EnvSpec, of a native environment or any that
+                `gymnasium.make` takes, which then runs in worker processes; or functions, each of
+                which makes one Python environment. Functions travel by cloudpickle.
+            n_envs: for an id or spec: environments, 1 if not given. After functions
+                `start_method` may stand here, as in SubprocVecEnv.
+            env_fns: the functions, by the name that DummyVecEnv and SubprocVecEnv give them.
+            seed: as for `make_vec_env`: the first reset seeds environment i with seed + i, and the
+                action space is seeded too. None: fresh entropy.
+
+            Of Python environments only:
+            start_method: how processes start: "forkserver", "spawn" or "fork"; None for the first.
+            num_workers: processes; None for the cores this process may use. Each has as many
+                environments as any other.
+            timeout: seconds that one environment's step or reset may take; then its worker is
+                killed. None for no limit.
+            start_timeout: seconds until a worker's environments must be made, at the beginning or
+                again; None for no limit without a timeout, and a minute or more with one.
+            on_error: "raise", or "restart": environments that raised, or whose worker died, are
+                made anew with fresh seeds. Their episode counts as truncated, with reward 0 and
+                what was shown last as "terminal_observation"; infos say "worker_restarted" and
+                "restart_seed".
+
+            Of ids and specs only:
+            max_episode_steps: time limit; None for the spec's own, -1 for none.
+            render_mode: "rgb_array"; where Gymnasium's window draws also "human", for MuJoCo
+                "depth_array" and "rgbd_tuple".
+            options: the environment's constructor options, and those of its pictures.
+
+            Of native environments only:
+            num_threads: every thread that steps, the caller's included; 0 for the cores this
+                process may use.
+            thread_affinity_offset: 0 or more pins threads to cores from this one on.
+
+        Raises:
+            TypeError: an argument is unknown, of a wrong type, or of the other kind only.
+            ValueError: a value is outside its range; an environment has several players; functions
+                return the same environment twice, or such as differ in their spaces.
+            gymnasium.error.UnregisteredEnv: nobody knows the id.
+            MissingDependencyError: the environment needs something that is not installed.
+            WorkerError: a worker process died, or can't be started.
+            Exception: what a function raised.
+        """
+        of_processes = {
+            "start_method": start_method,
+            "num_workers": num_workers,
+            "timeout": timeout,
+            "start_timeout": start_timeout,
+            "on_error": on_error,
+        }
+        of_threads = {
+            "max_episode_steps": max_episode_steps,
+            "render_mode": render_mode,
+            "num_threads": num_threads,
+            "thread_affinity_offset": thread_affinity_offset,
+        }
+        if env_fns is not None:
+            if env is not None:
+                raise TypeError(f"env={env!r} and env_fns={env_fns!r}: give one of the two")
+            env = env_fns
+        self._backend: Backend
+        if isinstance(env, (str, EnvSpec)):
+            self._backend, choice = _by_id(env, n_envs, of_threads, of_processes, options)
+            self.backend, self.backend_reason = choice.backend, choice.reason
+        else:
+            self._backend = _process(env, n_envs, of_threads, of_processes, options)
+            self.backend = backends.PROCESS
+            self.backend_reason = "the environments are made by functions"
+        try:
+            self._adopt()
+            if seed is not None:
+                self.seed(seed)
+                self.action_space.seed(int(seed))
+        except BaseException:
+            self._backend.close()
+            raise
+
+    def _adopt(self) -> None:
+        """Becomes what the environments of the backend are."""
+        backend = self._backend
+        super().__init__(backend.num_envs, backend.observation_space, backend.action_space)
+        # as DummyVecEnv has it; VecEnv's own knows render modes alone
+        self.metadata = backend.metadata
+        self.reset_infos = backend.reset_infos
+
+    @property
+    def pool(self) -> Any:
+        """The `parallel_pool.Pool` or `ProcessPool` underneath."""
+        return self._backend.pool
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def reset(self) -> Any:
+        """Starts new episodes, with the seeds and options given for this one reset.
+
+        A step in flight is finished first, and its results are dropped.
+
+        Returns:
+            Observations: an array (n, *shape), or a dict or tuple of them. Infos are in
+            `reset_infos`.
+
+        Raises:
+            TypeError, ValueError: a seed or an option is wrong; nothing was reset, unless
+                environments were given options of their own: then those before it were.
+            EnvError: native environments failed.
+            WorkerError: a worker process died.
+            Exception: what a Python environment raised.
+        """
+        options = self._options
+        # after set_options with one dict for all that is in the list n times
+        is_one = all(each is options[0] for each in options) or not any(options)
+        observations = self._backend.reset(self._seeds, options[0] if is_one else list(options))
+        self._reset_seeds()
+        self._reset_options()
+        return observations
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seeds environment i with seed + i (None: fresh entropy) at the next reset.
+
+        Returns:
+            The environments' seeds.
+
+        Raises:
+            TypeError, ValueError: seed is no integer >= 0; nothing changed.
+        """
+        if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
+            raise TypeError(
+                f"seed={seed!r} is a {type(seed).__name__}: give one integer, and environment i"
+                " gets seed + i"
+            )
+        return super().seed(None if seed is None else seeds.check(seed))
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Gives the environments options for the next reset: one dict for all, or one for each.
+
+        Raises:
+            TypeError, ValueError: they are no dicts, or not one for each; nothing changed.
+        """
+        if not isinstance(options, (Mapping, NoneType)):
+            if not isinstance(options, (list, tuple)):
+                raise TypeError(
+                    f"options={options!r} is a {type(options).__name__}: give a dict, or a list of"
+                    " one for each environment"
+                )
+            if len(options) != self.num_envs:
+                raise ValueError(
+                    f"options for {len(options)} of {self.num_envs} environments: give each its"
+                    " dict, or one for all"
+                )
+            for i, each in enumerate(options):
+                if not isinstance(each, Mapping):
+                    raise TypeError(
+                        f"options[{i}]={each!r} is a {type(each).__name__}: give a dict"
+                    )
+        super().set_options(options)
+
+    def step_async(self, actions: Any) -> None:
+        """Begins a step, which goes on while the caller does something else.
+
+        Args:
+            actions: (n, *action shape), an array or list; copied, so it may be changed at once.
+
+        Raises:
+            TypeError, ValueError: actions are wrong; nothing was stepped.
+            StateError: native ones before the first reset, or a step is in flight.
+        """
+        try:
+            self._backend.send(actions)
+        except StateError as error:
+            if self.pool.in_flight and not self.pool.closed:
+                error.add_note("A step is under way: call step_wait() for its results, or reset().")
+            raise
+
+    def step_wait(self) -> Step:
+        """Ends the step that `step_async` began.
+
+        Returns:
+            Observations (n, *shape) or a dict or tuple of such arrays, of the next episode where
+            one ended; rewards float32 (n,); dones bool (n,); infos, a list of n dicts, each with
+            "TimeLimit.truncated" (an episode was cut off, and did not end by itself) and, where one
+            ended, "terminal_observation".
+
+        Raises:
+            StateError: no step was begun.
+            EnvError: native environments failed; its `batch` is what would have been returned, and
+                a failed environment starts a new episode at its next step.
+            WorkerError: a worker process died.
+            Exception: what a Python environment raised, with such an EnvError as its cause.
+        """
+        try:
+            return self._backend.receive()
+        except StateError as error:
+            if not self.pool.in_flight and not self.pool.closed:
+                error.add_note("No step is under way: call step_async(actions) first.")
+            raise
+
+    def close(self) -> None:
+        """Ends what steps the environments and closes windows; arrays stay valid."""
+        self._backend.close()
+
+    # ----------------------------------------------------------------- the environments' own --
+
+    def get_images(self) -> Sequence[Any]:
+        """Draws every environment: n pictures, uint8 (height, width, 3).
+
+        With a render mode other than "rgb_array" it warns and returns Nones.
+
+        Raises:
+            NotResetError: before the first reset.
+            MissingDependencyError: drawing needs a package that is not installed.
+        """
+        if self.render_mode != "rgb_array":
+            warnings.warn(
+                f'render_mode={self.render_mode!r} gives no images: choose "rgb_array" when making'
+                " the environments",
+                stacklevel=2,
+            )
+            return [None] * self.num_envs
+        return list(self._backend.render())
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Says whether all environments have an attribute, which need not be picklable."""
+        return self._backend.has_attr(attr_name)
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """Returns an attribute of each environment named (None: all).
+
+        Of Python environments that is a copy. Native ones have their constructor's options (`g`,
+        `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
+        np_random_seed and, with a time limit, _max_episode_steps.
+
+        Raises:
+            AttributeError: they have no such attribute.
+            IndexError: there is no such environment.
+        """
+        return self._backend.get_attr(attr_name, self._env_ids(indices))
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Sets an attribute of the outermost wrapper of each environment named (None: all).
+
+        Raises:
+            AttributeError: the environments are native, which are fixed when they are made.
+            IndexError: there is no such environment.
+        """
+        self._backend.set_attr(attr_name, value, self._env_ids(indices))
+
+    def env_method(
+        self,
+        method_name: str,
+        *method_args: Any,
+        indices: VecEnvIndices = None,
+        **method_kwargs: Any,
+    ) -> list[Any]:
+        """Returns what a method of each environment named (None: all) returns.
+
+        Raises:
+            AttributeError: there is no such method; native environments have `render` alone.
+            IndexError: there is no such environment.
+            Exception: what a method raised.
+        """
+        env_ids = self._env_ids(indices)
+        return self._backend.call(method_name, method_args, method_kwargs, env_ids)
+
+    def env_is_wrapped(
+        self,
+        wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]],
+        indices: VecEnvIndices = None,
+    ) -> list[bool]:
+        """Says of each environment named (None: all) whether it is in such a wrapper.
+
+        Native environments are in those that `gymnasium.make` puts around the ones they equal.
+
+        Raises:
+            TypeError: wrapper_class is no class.
+            IndexError: there is no such environment.
+        """
+        if not isinstance(wrapper_class, type):
+            raise TypeError(f"wrapper_class={wrapper_class!r}: give a class, such as Monitor")
+        return self._backend.is_wrapped(wrapper_class, self._env_ids(indices))
+
+    def _env_ids(self, indices: VecEnvIndices) -> list[int]:
+        """Returns the environments that indices name; negative ones count from the end."""
+        known = range(self.num_envs)
+        try:
+            found = [indices] if isinstance(indices, np.integer) else self._get_indices(indices)
+            return [known[_index(each)] for each in found]
+        except (IndexError, TypeError) as error:
+            raise type(error)(
+                f"indices={indices!r}: choose 0 to {self.num_envs - 1}, a list of such, or None for"
+                " all"
+            ) from None
+
+
+def _index(value: Any) -> int:
+    """Returns an integer; raises TypeError for anything else, a mask's bools among them."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError
+    return operator.index(value)
+
+
+def _by_id(
+    env: str | EnvSpec,
+    n_envs: Any,
+    of_threads: dict[str, Any],
+    of_processes: dict[str, Any],
+    options: dict[str, Any],
+) -> tuple[Backend, Choice]:
+    """Makes what an id or a spec stands for: native environments where there are such."""
+    given = {name: of_threads[name] for name in ("max_episode_steps", "render_mode")}
+    given = {name: value for name, value in given.items() if value is not None} | options
+    choice = backends.choose(env, options=given)
+    spec = choice.spec
+    assert spec is not None
+    if choice.num_envs or choice.vector_kwargs or choice.wrappers:
+        raise ValueError(
+            f"the spec of {spec.id} is of a vector environment: give that of a single one, as"
+            " gymnasium.spec(id) returns"
+        )
+    if choice.chain.names:
+        # PoolVectorEnv has native environments do these; Stable-Baselines3's infos say other things
+        why = f"the spec of {spec.id} adds {', '.join(choice.chain.names)}"
+        choice = replace(choice, backend=backends.PROCESS, reason=why)
+    count = check_count("n_envs", 1 if n_envs is None else n_envs, 1, MAX_ENVS)
+    if choice.backend == backends.PROCESS:
+        for name in _given({name: of_threads[name] for name in OF_THREADS}):
+            raise TypeError(
+                f"{name}={of_threads[name]!r} is for native environments, but {choice.reason}:"
+                f" {FOR_FUNCTIONS[name]}"
+            )
+        maker = backends.python_env(choice, {**spec.kwargs, **given}, ())
+        return Process([maker] * count, **of_processes), choice
+    for name in _given(of_processes):
+        raise TypeError(
+            f"{name}={of_processes[name]!r}: {choice.reason}, and needs no processes: leave it"
+            f" out, or give [lambda: gymnasium.make({spec.id!r})] * n"
+        )
+    assert choice.definition is not None
+    return Native(spec, choice.definition, count, options=options, **of_threads), choice
+
+
+def _process(
+    env: Any,
+    n_envs: Any,
+    of_threads: dict[str, Any],
+    of_processes: dict[str, Any],
+    options: dict[str, Any],
+) -> Process:
+    """Makes Python environments in worker processes."""
+    if not isinstance(env, Iterable):
+        raise TypeError(
+            f"env={env!r} is a {type(env).__name__}: give the id or the EnvSpec of a native"
+            " environment, or a list of functions that make Python environments"
+        )
+    if isinstance(n_envs, str) and of_processes["start_method"] is None:
+        of_processes["start_method"], n_envs = n_envs, None
+    given = {"n_envs": n_envs, **of_threads}
+    for name in _given(given):
+        raise TypeError(f"{name}={given[name]!r}: {FOR_FUNCTIONS[name]}")
+    for name, value in options.items():
+        known = ", ".join([*of_processes, "seed"])
+        raise TypeError(f"{name}={value!r}: {IN_FUNCTIONS}; PoolVecEnv itself knows {known}")
+    return Process(env, **of_processes)
+
+
+def _given(values: Mapping[str, Any]) -> list[str]:
+    """Returns the names of those that the caller gave."""
+    return [name for name, value in values.items() if value != NOT_GIVEN.get(name)]

@@ -1,0 +1,152 @@
+"""Columns: infos of many environments as one array for each key, in place of a dict for each."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence, Set
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from parallel_pool.buffers import Array
+
+    Column: TypeAlias = Array | list[Any]
+    Block: TypeAlias = tuple[int, list[int], Sequence[Column]]
+
+Info = dict[str, Any]
+
+# what the values of a column are: Python's numbers, NumPy's, arrays, or anything else
+PLAIN, NUMBER, ARRAY, OBJECT = range(4)
+
+PLAINS = {bool, int, float}
+# by pickle they are of the same type again
+NUMBERS = {np.dtype(char).type for char in "bBhHiIlLefdFD"}
+# nobody changes them
+OBJECTS = {str, type(None), np.bool_}
+
+
+class InfoColumns(NamedTuple):
+    """Infos of some environments that have the same keys, with values of the same types.
+
+    Attributes:
+        env_ids: ascending.
+        keys: in their order.
+        blocks: columns of one kind, PLAIN to OBJECT, of which each column is an array
+            (environments, ...), of OBJECT a list; and which keys they belong to, by index.
+    """
+
+    env_ids: list[int]
+    keys: list[str]
+    blocks: list[Block]
+
+    def columns(self) -> list[tuple[str, int, Column]]:
+        """Returns the keys in their order, each with its column's kind and its column."""
+        found = [
+            (place, kind, column)
+            for kind, places, values in self.blocks
+            for place, column in zip(places, values, strict=True)
+        ]
+        found.sort(key=_first)
+        return [(self.keys[place], kind, column) for place, kind, column in found]
+
+    def without(self, others: Set[int]) -> InfoColumns:
+        """Returns these columns, or others without those environments."""
+        if others.isdisjoint(self.env_ids):
+            return self
+        places = [place for place, env_id in enumerate(self.env_ids) if env_id not in others]
+        blocks: list[Block] = [
+            (kind, keys, [_some(column, places) for column in values])
+            for kind, keys, values in self.blocks
+        ]
+        return InfoColumns([self.env_ids[place] for place in places], self.keys, blocks)
+
+    def dicts(self) -> Iterator[tuple[int, Info]]:
+        """Yields each environment and its infos, as they were."""
+        columns = [each(kind, column) for _, kind, column in self.columns()]
+        for env_id, row in zip(self.env_ids, zip(*columns, strict=True), strict=True):
+            yield env_id, dict(zip(self.keys, row, strict=True))
+
+
+_first = operator.itemgetter(0)
+
+
+def _some(column: Column, places: list[int]) -> Column:
+    return [column[i] for i in places] if isinstance(column, list) else column[places]
+
+
+def each(kind: int, column: Column) -> list[Any]:
+    """Returns the values of a column as they were."""
+    if isinstance(column, list):
+        return column
+    if kind == PLAIN:
+        plain: list[Any] = column.tolist()
+        return plain
+    return [row.copy() for row in column] if kind == ARRAY else list(column)
+
+
+def gather(told: Sequence[tuple[int, Any]]) -> tuple[list[InfoColumns], list[tuple[int, Any]]]:
+    """Makes columns of infos.
+
+    Args:
+        told: environments, ascending, and their infos.
+
+    Returns:
+        InfoColumns, and the infos of those for whom there is nobody like them, or of which no
+        columns can be made.
+    """
+    groups: dict[Any, list[tuple[int, Any]]] = {}
+    for one in told:
+        info = one[1]
+        alike = (*info, *map(type, info.values())) if info and type(info) is dict else None
+        groups.setdefault(alike, []).append(one)
+    found, rest = [], []
+    for alike, members in groups.items():
+        columns = _columns(members) if alike is not None and len(members) > 1 else None
+        if columns is None:
+            rest += members
+        else:
+            found.append(columns)
+    return found, rest
+
+
+def _columns(members: list[tuple[int, Info]]) -> InfoColumns | None:
+    env_ids, infos = zip(*members, strict=True)
+    keys = list(infos[0])
+    for key in keys:
+        # Gymnasium treats one name in its own way, and puts masks where others would be
+        if type(key) is not str or key == "final_obs" or key.startswith("_"):
+            return None
+    values = list(zip(*[info.values() for info in infos], strict=True))
+    places: dict[type, list[int]] = {}
+    for place, column in enumerate(values):
+        places.setdefault(type(column[0]), []).append(place)
+    blocks = []
+    for kind, own in places.items():
+        block = _block(kind, [values[place] for place in own])
+        if block is None:
+            return None
+        blocks.append((block[0], own, block[1]))
+    return InfoColumns(list(env_ids), keys, blocks)
+
+
+def _block(kind: type, values: list[tuple[Any, ...]]) -> tuple[int, Sequence[Column]] | None:
+    """Returns values of one type as columns; None if they must stay by themselves."""
+    if kind in PLAINS or kind in NUMBERS:
+        try:
+            numbers: Any = np.array(values, kind)
+        except OverflowError:  # an integer of Python's that is none of NumPy's
+            return None
+        return PLAIN if kind in PLAINS else NUMBER, numbers
+    if kind in OBJECTS:
+        return OBJECT, [list(column) for column in values]
+    if kind is np.ndarray and all(map(_can_stack, values)):
+        return ARRAY, [np.stack(column) for column in values]
+    return None
+
+
+def _can_stack(arrays: tuple[Array, ...]) -> bool:
+    dtype, shape = arrays[0].dtype, arrays[0].shape
+    if dtype.kind not in "biufc" or not dtype.isnative or not shape:
+        return False
+    return all(array.dtype == dtype and array.shape == shape for array in arrays)

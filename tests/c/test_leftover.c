@@ -1,0 +1,297 @@
+/* Rests: what a chunk leaves is taken once, and nobody is kept long by environments that become
+ * expensive. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+
+#include "pool/pool.h"
+#include "pool_tests.h"
+
+TEST(a_rest_gives_single_environments_in_order) {
+  static pp_leftover leftover;
+  pp_entry entries[3] = {PP_ENTRY(100, 7, 3), PP_ENTRY(200, 50, 1), PP_ENTRY(300, 90, 256)}, out;
+  CHECK_EQ(pp_leftover_take(&leftover, &out), 0);
+  for (int32_t done = 0; done <= 260; done += 20) {
+    pp_leftover_open(&leftover, entries, 3, done);
+    for (int32_t at = done; at < 260; at++) {
+      int32_t id = at < 3 ? 7 + at : at < 4 ? 50 : 90 + at - 4;
+      int32_t place = at < 3 ? 100 + at : at < 4 ? 200 : 300 + at - 4;
+      if (!CHECK_EQ(pp_leftover_take(&leftover, &out), 1)) break;
+      CHECK_EQ(out, PP_ENTRY(place, id, 1));
+    }
+    CHECK_EQ(pp_leftover_take(&leftover, &out), 0);
+  }
+}
+
+enum { THIEVES = 3, OPENINGS = 3000, LEFT = 64 };
+
+typedef struct robbery {
+  pp_leftover leftover;
+  _Atomic int32_t times[LEFT], taken, is_over;
+  int64_t payload[LEFT]; /* not atomic: handed over with the environment */
+} robbery;
+
+static void rob(robbery *all) {
+  pp_entry out;
+  while (pp_leftover_take(&all->leftover, &out)) {
+    int32_t id = PP_ENTRY_ENV(out);
+    CHECK_EQ(all->payload[id], PP_ENTRY_PLACE(out));
+    all->payload[id] = -1;
+    atomic_fetch_add(&all->times[id], 1);
+    atomic_fetch_add(&all->taken, 1);
+  }
+}
+
+static void *rob_until_over(void *arg) {
+  robbery *all = arg;
+  while (!atomic_load(&all->is_over)) {
+    rob(all);
+    sched_yield();
+  }
+  return NULL;
+}
+
+TEST(every_environment_of_a_rest_is_taken_once_by_four_threads) {
+  static robbery all;
+  pthread_t threads[THIEVES];
+  for (int32_t i = 0; i < THIEVES; i++) {
+    REQUIRE(pthread_create(&threads[i], NULL, rob_until_over, &all) == 0);
+  }
+  for (int32_t round = 0; round < OPENINGS; round++) {
+    // other entries each time, so that an old look at them would be seen
+    int32_t first = 1 + round % (LEFT - 1);
+    pp_entry entries[2] = {PP_ENTRY(round, 0, first), PP_ENTRY(round + first, first, LEFT - first)};
+    for (int32_t i = 0; i < LEFT; i++) all.payload[i] = round + i;
+    atomic_store(&all.taken, 0);
+    pp_leftover_open(&all.leftover, entries, 2, 0);
+    rob(&all);
+    while (atomic_load(&all.taken) < LEFT) sched_yield();
+  }
+  atomic_store(&all.is_over, 1);
+  for (int32_t i = 0; i < THIEVES; i++) pthread_join(threads[i], NULL);
+  for (int32_t i = 0; i < LEFT; i++) CHECK_EQ(atomic_load(&all.times[i]), OPENINGS);
+}
+
+/* --------------------------------------------------------------------------- whole pools -- */
+
+/* an environment whose steps or resets begin to take MILLISECONDS when told to */
+enum { MILLISECONDS = 5, MANY = 1024, FEW = 40 };
+
+static _Atomic int32_t is_slow, slow_resets;
+static _Atomic int32_t calls_of_main;
+static pthread_t main_thread;
+
+static void linger(void) {
+  if (pthread_equal(pthread_self(), main_thread)) atomic_fetch_add(&calls_of_main, 1);
+  usleep(MILLISECONDS * 1000);
+}
+
+static int step_slowly(pp_env *env, const void *action, pp_result *result) {
+  (void)env, (void)action;
+  result->reward[0] = 1;
+  if (atomic_load(&is_slow)) linger();
+  return PP_OK;
+}
+
+static int reset_slowly(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)env, (void)how, (void)result;
+  if (atomic_load(&slow_resets)) linger();
+  return PP_OK;
+}
+
+static client open_slow(pp_env_def *def, int32_t num_envs, int32_t batch_size, int32_t threads) {
+  client c = make_client("test/Fault-v0", num_envs);
+  *def = *c.def;
+  def->step = step_slowly;
+  def->reset = reset_slowly;
+  c.def = def;
+  c.options.batch_size = batch_size;
+  c.options.num_threads = threads;
+  c.options.max_episode_steps = 300;
+  atomic_store(&is_slow, 0);
+  atomic_store(&slow_resets, 0);
+  main_thread = pthread_self();
+  CHECK(client_open(&c));
+  return c;
+}
+
+/* steps until the engine takes steps for cheap */
+static void warm_up(client *c, int64_t *actions) {
+  CHECK_EQ(client_reset(c), c->options.num_envs);
+  for (int32_t i = 0; i < 200; i++) {
+    CHECK_EQ(client_step(c, NULL, c->options.num_envs, actions), c->options.num_envs);
+  }
+}
+
+/* A call returns after a slice of 50 ms and a few environments; by the clock it may take as long
+ * as the machine is busy, but no more steps than go into that slice are its own. */
+TEST(a_call_is_late_by_a_few_environments_when_steps_become_expensive) {
+  static int64_t zeros[MANY];
+  for (int32_t num_envs = FEW; num_envs <= MANY; num_envs += MANY - FEW) {
+    for (int32_t threads = 1; threads <= 2; threads++) {
+      pp_env_def def;
+      client c = open_slow(&def, num_envs, num_envs, threads);
+      warm_up(&c, zeros);
+      atomic_store(&calls_of_main, 0);
+      atomic_store(&is_slow, 1);
+      int32_t rows = pp_pool_step(c.pool, NULL, num_envs, zeros, PP_INT64, c.fresh, &c.error);
+      CHECK(atomic_load(&calls_of_main) <= 50 / MILLISECONDS + 6);
+      CHECK(num_envs == FEW || rows == 0);
+      // what was left comes, every row of it
+      atomic_store(&is_slow, 0);
+      CHECK_EQ(rows ? client_took(&c, rows) : client_recv(&c), num_envs);
+      for (int32_t i = 0; i < num_envs; i++) CHECK_EQ(((int32_t *)column(&c, "env_id"))[i], i);
+      CHECK_EQ(client_step(&c, NULL, num_envs, zeros), num_envs);
+      client_close(&c);
+    }
+  }
+}
+
+TEST(an_unordered_receive_is_late_by_a_few_environments_too) {
+  static int64_t zeros[MANY];
+  static int32_t env_ids[MANY];
+  pp_env_def def;
+  client c = open_slow(&def, MANY, MANY / 2, 2);
+  int32_t rows;
+  CHECK_EQ(pp_pool_send_reset(c.pool, NULL, MANY, NULL, NULL, NULL, &c.error), PP_OK);
+  for (int32_t i = 0; i < 200; i++) {
+    CHECK_EQ(client_recv(&c), MANY / 2);
+    memcpy(env_ids, column(&c, "env_id"), sizeof(*env_ids) * MANY / 2);
+    CHECK_EQ(pp_pool_send(c.pool, env_ids, MANY / 2, zeros, PP_INT64, &c.error), PP_OK);
+  }
+  CHECK_EQ(client_recv(&c), MANY / 2);
+  memcpy(env_ids, column(&c, "env_id"), sizeof(*env_ids) * MANY / 2);
+  atomic_store(&calls_of_main, 0);
+  atomic_store(&is_slow, 1);
+  CHECK_EQ(pp_pool_send(c.pool, env_ids, MANY / 2, zeros, PP_INT64, &c.error), PP_OK);
+  rows = pp_pool_recv(c.pool, c.fresh, -1, &c.error);
+  CHECK(atomic_load(&calls_of_main) <= 50 / MILLISECONDS + 6);
+  atomic_store(&is_slow, 0);
+  CHECK_EQ(rows ? client_took(&c, rows) : client_recv(&c), MANY / 2);
+  client_close(&c);
+}
+
+/* Steps are cheap, and all episodes end at once: their resets, each expensive, are for all threads,
+ * not for the one that took them for a step's worth of work. */
+TEST(expensive_resets_among_cheap_steps_are_shared) {
+  static int64_t zeros[64];
+  for (int32_t threads = 2; threads <= 4; threads += 2) {
+    pp_env_def def;
+    client c = open_slow(&def, 64, 64, threads);
+    warm_up(&c, zeros);
+    for (int32_t i = 200; i < 300; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+    atomic_store(&calls_of_main, 0);
+    atomic_store(&slow_resets, 1);
+    CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+    // exactly: a part for each; alone it would be all of them
+    CHECK(atomic_load(&calls_of_main) <= 64 / threads + 16);
+    CHECK_EQ(((int32_t *)column(&c, "elapsed_step"))[63], 0);
+    client_close(&c);
+  }
+}
+
+static int32_t longest_run;
+
+static int step_many_slowly(void *shared, const pp_run *run) {
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) run->reward[i] = 1;
+  if (!atomic_load(&is_slow)) return PP_OK;
+  if (run->count > longest_run) longest_run = run->count;
+  for (int32_t i = 0; i < run->count; i++) linger();
+  return PP_OK;
+}
+
+/* nothing cuts a run, but after one that took long there is no other */
+TEST(one_long_run_is_the_last) {
+  static int64_t zeros[64];
+  pp_env_def def;
+  client c = make_client("CartPole-v1", 64);
+  def = *c.def;
+  def.step = step_slowly;
+  def.step_many = step_many_slowly;
+  def.reset = reset_slowly;
+  c.def = &def;
+  c.options.num_threads = 1;
+  atomic_store(&is_slow, 0);
+  atomic_store(&slow_resets, 0);
+  longest_run = 0;
+  REQUIRE(client_open(&c));
+  warm_up(&c, zeros);
+  // a machine that was busy for a moment may have ended runs before
+  for (int32_t tries = 0; tries < 10 && longest_run < 2; tries++) {
+    atomic_store(&is_slow, 0);
+    for (int32_t i = 0; i < 10; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+    atomic_store(&is_slow, 1);
+    CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+  }
+  CHECK(longest_run > 1);
+  longest_run = 0;
+  for (int32_t i = 0; i < 3; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+  CHECK_EQ(longest_run, 0);
+  client_close(&c);
+}
+
+/* cheap enough for runs; the action ends the episode */
+static int step_till_told(pp_env *env, const void *action, pp_result *result) {
+  (void)env;
+  result->reward[0] = 1;
+  result->terminated = *(const int64_t *)action != 0;
+  return PP_OK;
+}
+
+static int step_many_till_told(void *shared, const pp_run *run) {
+  (void)shared;
+  for (int32_t i = 0; i < run->count; i++) {
+    run->reward[i] = 1;
+    run->terminated[i] = ((const int64_t *)run->actions)[i] != 0;
+  }
+  return PP_OK;
+}
+
+/* ends all episodes, and resets them; returns the caller's resets */
+static int32_t end_all(client *c, const int64_t *ones, const int64_t *zeros) {
+  int32_t is_next = c->options.autoreset == PP_NEXT_STEP;
+  atomic_store(&calls_of_main, 0);
+  CHECK_EQ(client_step(c, NULL, 64, ones), 64);
+  for (int32_t i = 0; i < 64; i++) CHECK_EQ(((uint8_t *)column(c, "terminated"))[i], 1);
+  if (is_next) CHECK_EQ(client_step(c, NULL, 64, zeros), 64);
+  for (int32_t i = 0; is_next && i < 64; i++) {
+    CHECK_EQ(((int32_t *)column(c, "elapsed_step"))[i], 0);
+  }
+  return atomic_load(&calls_of_main);
+}
+
+/* In a run of step_many, too, once resets are known to be dear. The engine learns that from resets
+ * that the caller asks for, or from one long run. */
+TEST(expensive_resets_among_runs_are_shared) {
+  static int64_t zeros[64], ones[64];
+  for (int32_t i = 0; i < 64; i++) ones[i] = 1;
+  for (int32_t mode = 0; mode < 4; mode++) {
+    int32_t is_known = mode & 1;
+    client c = make_client("CartPole-v1", 64);
+    pp_env_def def = *c.def;
+    def.step = step_till_told;
+    def.step_many = step_many_till_told;
+    def.reset = reset_slowly;
+    c.def = &def;
+    c.options.num_threads = 4;
+    c.options.autoreset = mode & 2 ? PP_SAME_STEP : PP_NEXT_STEP;
+    atomic_store(&slow_resets, is_known);
+    main_thread = pthread_self();
+    REQUIRE(client_open(&c));
+    warm_up(&c, zeros);
+    atomic_store(&slow_resets, 1);
+    // where a busy machine has ended runs for a moment, there is nothing to learn from
+    for (int32_t tries = 0; tries < 10 && !pp_autoreset_is_expensive(&c.pool->fleet); tries++) {
+      end_all(&c, ones, zeros);
+    }
+    for (int32_t i = 0; i < 200; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
+    CHECK(end_all(&c, ones, zeros) <= 64 / 4 + 16);
+    CHECK(pp_autoreset_is_expensive(&c.pool->fleet));
+    // and as soon as they are cheap they are known to be so
+    atomic_store(&slow_resets, 0);
+    end_all(&c, ones, zeros);
+    CHECK(!pp_autoreset_is_expensive(&c.pool->fleet));
+    client_close(&c);
+  }
+}

@@ -1,0 +1,202 @@
+/* The vigil: who may spin, and how a wait ends. Workers are threads or nobody here: what others do
+ * is what stands on the board. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "processes/worker_wait.c"
+
+enum { LANES = 3 };
+
+static const int64_t SECOND = 1000000000;
+
+/* what should end and does not is killed */
+__attribute__((constructor)) static void limit_time(void) {
+  alarm(60);
+}
+
+/* this thread stays on one core from here on: returns its number */
+static int32_t stay(void) {
+  int32_t here = pp_os_current_cpu();
+  CHECK_EQ(pp_os_thread_bind(&here, 1), PP_OK);
+  return here;
+}
+
+/* three lanes of one environment each, this many cores, nobody awake */
+static pp_board make_board(int32_t cores) {
+  pp_board_shape shape = {.num_envs = LANES,
+                          .num_lanes = LANES,
+                          .batch_size = LANES,
+                          .capacity = 2,
+                          .is_ordered = 1,
+                          .cores = cores,
+                          .reply_reserve = 1 << 20};
+  pp_config config = {.num_players = 1, .num_fields = 1};
+  pp_pool_options options = {.reward_dtype = PP_FLOAT64};
+  pp_layout layout;
+  pp_board board;
+  config.fields[0] = (pp_field){.name = "obs", .dtype = PP_INT64};
+  CHECK_EQ(pp_layout_init(&layout, &config, &options, LANES, NULL), PP_OK);
+  size_t size = (size_t)(pp_board_size(&shape, &layout) + 63) / 64 * 64;
+  void *memory = aligned_alloc(64, size);
+  memset(memory, 0, size);
+  pp_board_init(&board, memory, &shape, &layout);
+  return board;
+}
+
+static void push(pp_board *board, int32_t lane) {
+  pp_entry entry = PP_ENTRY(lane, lane, 1);
+  pp_board_push(board, lane, &entry, 1);
+}
+
+static void take(pp_board *board, int32_t lane) {
+  pp_entry entry;
+  CHECK_EQ(pp_board_take(board, lane, &entry, 1), 1);
+}
+
+/* whether a worker may spin while so many are awake, and the caller has sent from this core or not
+ */
+static int spins(int32_t cores, int32_t awake, int32_t is_callers, int32_t vain) {
+  pp_board board = make_board(cores);
+  pp_wait_history history = {.vain = vain};
+  int is_allowed;
+  for (int32_t i = 0; i < awake; i++) board.mailboxes[i].is_awake = 1;
+  board.head->sent_from = is_callers ? stay() : stay() + 1;
+  is_allowed = may_spin(&history, &board);
+  free(board.base);
+  return is_allowed;
+}
+
+TEST(spinning_takes_no_core_from_anybody) {
+  for (int32_t vain = 0; vain <= MOST_VAIN; vain++) {
+    for (int32_t is_callers = 0; is_callers < 2; is_callers++) {
+      // one is left, whatever the system does with the caller
+      CHECK(spins(3, 1, is_callers, vain));
+      CHECK(spins(4, 2, is_callers, vain));
+      // more are awake than there are cores
+      CHECK(!spins(1, 2, is_callers, vain));
+      CHECK(!spins(2, 3, is_callers, vain));
+    }
+    // the caller has a core if this one is not where it goes on, or if another makes room for it
+    for (int32_t awake = 1; awake < 3; awake++) {
+      CHECK_EQ(spins(2, awake, 0, vain), vain < MOST_VAIN);
+      CHECK(!spins(2, awake, 1, vain));
+    }
+    CHECK_EQ(spins(3, 3, 0, vain), vain < MOST_VAIN);
+    CHECK(!spins(3, 3, 1, vain));
+  }
+}
+
+TEST(a_worker_is_awaited_that_has_not_begun) {
+  pp_board board = make_board(2);
+  CHECK(!is_awaited(&board, 0));
+  push(&board, 0);
+  CHECK(!is_awaited(&board, 0));
+  CHECK(is_awaited(&board, 1));
+  push(&board, 2);
+  take(&board, 0);
+  CHECK(is_awaited(&board, 1));
+  CHECK(!is_awaited(&board, 2));
+  free(board.base);
+}
+
+TEST(a_wait_ends_when_there_is_a_reason_or_time_is_up) {
+  pp_board board = make_board(1);
+  pp_wait_history history = {0};
+  int64_t start = pp_os_now();
+  pp_worker_wait(&history, &board, 0, 3000000);
+  CHECK(pp_os_now() - start >= 3000000);
+  CHECK(!pp_mailbox_has_any(&board.mailboxes[0]));
+  push(&board, 0);
+  pp_worker_wait(&history, &board, 0, 100 * SECOND);
+  take(&board, 0);
+  board.mailboxes[0].request = 1;
+  pp_worker_wait(&history, &board, 0, 100 * SECOND);
+  CHECK(pp_mailbox_has_request(&board.mailboxes[0]) && !pp_mailbox_is_closing(&board.mailboxes[0]));
+  board.mailboxes[0].answered = 1;
+  board.mailboxes[0].is_closing = 1;
+  pp_worker_wait(&history, &board, 0, 100 * SECOND);
+  CHECK(pp_mailbox_is_closing(&board.mailboxes[0]) && !pp_mailbox_has_turns(&board.mailboxes[0]));
+  // nothing of this was a wait for a send
+  CHECK_EQ(history.vain, 0);
+  CHECK_EQ(pp_mailbox_has_any(&board.mailboxes[1]), 0);
+  free(board.base);
+}
+
+/* sends to a lane once its worker sleeps, as if at that time */
+typedef struct sender {
+  pp_board *board;
+  int64_t sent_at;
+} sender;
+
+static void *send_to_sleeper(void *arg) {
+  sender *self = arg;
+  while (!self->board->mailboxes[0].gate.waits) pp_os_yield();
+  pp_board_note_send(self->board);
+  CHECK(self->board->head->sent_at <= pp_os_now());
+  if (self->sent_at) self->board->head->sent_at = self->sent_at;
+  push(self->board, 0);
+  pp_board_wake(self->board, 0);
+  return NULL;
+}
+
+/* a wait on one core, where nobody spins, until a send of that time, 0: now */
+static void wait_for_send(pp_board *board, pp_wait_history *history, int64_t sent_at) {
+  sender self = {board, sent_at};
+  pthread_t thread;
+  board->mailboxes[0].gate.waits = 0;
+  CHECK_EQ(pthread_create(&thread, NULL, send_to_sleeper, &self), 0);
+  pp_worker_wait(history, board, 0, 50 * SECOND);
+  pthread_join(thread, NULL);
+  take(board, 0);
+}
+
+TEST(waits_longer_than_a_spin_are_counted_up_to_two) {
+  pp_board board = make_board(1);
+  pp_wait_history history = {0};
+  for (int i = 1; i < 5; i++) {
+    wait_for_send(&board, &history, pp_os_now() + 100 * SECOND);
+    CHECK_EQ(history.vain, i < MOST_VAIN ? i : MOST_VAIN);
+  }
+  wait_for_send(&board, &history, 1);
+  CHECK_EQ(history.vain, 0);
+  // whatever stands there
+  wait_for_send(&board, &history, INT64_MIN);
+  wait_for_send(&board, &history, INT64_MAX);
+  wait_for_send(&board, &history, 0);
+  CHECK_EQ(board.mailboxes[0].gate.waits, 1);
+  free(board.base);
+}
+
+/* somebody who waits where the caller does */
+static void *sleep_as_caller(void *arg) {
+  pp_gate *gate = arg;
+  uint32_t epoch = pp_gate_enter(gate);
+  pp_gate_sleep(gate, epoch, 50 * SECOND);
+  pp_gate_leave(gate);
+  return NULL;
+}
+
+/* whether a worker that goes to sleep wakes the caller, of two that are awake on two cores */
+static int wakes_caller(int32_t is_callers) {
+  pp_board board = make_board(2);
+  int64_t wakes;
+  pthread_t thread;
+  board.mailboxes[0].is_awake = board.mailboxes[1].is_awake = 1;
+  board.head->sent_from = is_callers ? stay() : stay() + 1;
+  CHECK_EQ(pthread_create(&thread, NULL, sleep_as_caller, &board.head->caller), 0);
+  while (!board.head->caller.waits) pp_os_yield();
+  sleep_for_reason(&board, 0, 1);
+  wakes = board.head->caller.wakes;
+  pp_board_wake_caller(&board);
+  pthread_join(thread, NULL);
+  free(board.base);
+  return wakes > 0;
+}
+
+TEST(who_gives_up_the_callers_core_wakes_it) {
+  CHECK(wakes_caller(1));
+  CHECK(!wakes_caller(0));
+}

@@ -1,0 +1,183 @@
+"""What hangs is named while it is waited for, and Ctrl-C and closing say what they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from parallel_pool.errors import PoolTimeoutError, SlowWorkerWarning, WorkerError
+from parallel_pool.workers import supervisor, wait_warnings
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.toys import ACTIONS, Counting, pool_of, sleep_for_ever, until_stepping, worker_of
+from tests.programs import Program
+
+pytestmark = pytest.mark.usefixtures("alarm")
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first notice comes after a moment."""
+    monkeypatch.setattr(wait_warnings, "FIRST", 0.3)
+
+
+def waited_for(wait: Callable[[], Any], error: type[Exception] = PoolTimeoutError) -> str:
+    """What is said while something waits in vain."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with pytest.raises(error):
+            wait()
+    assert seen and all(each.category is SlowWorkerWarning for each in seen)
+    # it points to the code that waits
+    assert seen[0].filename == __file__
+    return str(seen[0].message)
+
+
+def test_one_that_hangs_in_step(soon: None) -> None:
+    with pool_of(sleep_for_ever, 1) as pool:
+        pool.reset(seed=0)
+        pid = worker_of(pool, 1).pid
+        text = waited_for(lambda: pool.step(ACTIONS, timeout=1.0))
+        assert f"environment 2 in step (worker process {pid})" in text
+        assert "waiting for 0 s for" in text and "timeout=" in text and "SlowWorkerWarning" in text
+        assert "environment 2 in step" in waited_for(lambda: pool.recv(timeout=1.5))
+        with pytest.warns(SlowWorkerWarning, match="to be killed in .* environment 2 in step"):
+            pool.close(grace=1.2)
+
+
+def test_several_that_hang_in_reset(soon: None) -> None:
+    fns = [lambda: Counting(sleep_for_ever, 1, "reset")] * 12
+    with ProcessPool(fns, num_workers=12, start_method="fork") as pool:
+        pool.send_reset(seed=0)
+        for env_id in range(12):
+            until_stepping(pool, env_id)
+        text = waited_for(lambda: pool.recv(timeout=1.0))
+        assert "environment 0 in reset" in text and "; and 4 more:" in text
+        pool.close(grace=0.0)
+
+
+def test_one_that_hangs_in_a_call(soon: None) -> None:
+    with pool_of() as pool:
+        pool.reset(seed=0)
+        pool.set_attr("render", [sleep_for_ever], [3])
+        call = pool.send_call("render", env_ids=[3])
+        text = waited_for(lambda: pool.recv_call(call, 1.0))
+        assert f"call render of environments [3] (worker process {worker_of(pool, 1).pid})" in text
+        pool.close(grace=0.0)
+
+
+def test_one_that_hangs_while_it_is_made(soon: None) -> None:
+    def make() -> ProcessPool:
+        fns = [Counting, sleep_for_ever]
+        return ProcessPool(fns, num_workers=2, start_method="fork", start_timeout=1.5)
+
+    assert "environment 1 to be made (worker process" in waited_for(make, WorkerError)
+
+
+def test_one_that_does_not_take_up_its_turns(soon: None) -> None:
+    with pool_of() as pool:
+        pool.reset(seed=0)
+        pid = worker_of(pool, 0).pid
+        os.kill(pid, signal.SIGSTOP)
+        text = waited_for(lambda: pool.step(ACTIONS, timeout=1.0))
+        assert f"worker process {pid} to take up its turns" in text
+        os.kill(pid, signal.SIGCONT)
+        pool.recv()
+
+
+def test_nothing_is_said_of_one_that_is_slow_again_and_again(soon: None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pool_of(lambda: time.sleep(0.15), 1, "reset") as pool:
+            for _ in range(3):
+                pool.reset(seed=0)
+                pool.set_attr("resets", [0] * 4)
+
+
+def test_a_notice_that_is_an_error_loses_nothing(soon: None) -> None:
+    with pool_of(lambda: time.sleep(1), 1) as pool:
+        pool.reset(seed=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(SlowWorkerWarning):
+                pool.step(ACTIONS)
+        assert len(pool.recv()[0]) == 4
+
+
+def test_notices_come_ever_more_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(wait_warnings.time, "monotonic", lambda: now)
+    own, said = wait_warnings.Notices(), []
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for second in range(9000):
+            own.look(["one"], str)
+            if seen:
+                said.append(second)
+                seen.clear()
+            now += 1.0
+        assert said == [30, 60, 120, 240, 480, 960, 1920, 3720, 5520, 7320]
+        # time between two looks is not waiting; what is over begins anew
+        own.look([], str)
+        for _ in range(29):
+            own.look(["one"], str)
+            now += 1000.0
+        assert not seen
+    assert wait_warnings.named(["a", "b"]) == "a; b"
+
+
+# ---------------------------------------------------------------------------------------- Ctrl-C --
+
+HANGS = """
+
+class Hangs(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(0, 1, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(1, np.float32), {}
+    def step(self, action):
+        come("hangs")
+        time.sleep(1e6)
+"""
+
+SCRIPTS = {
+    "at exit": """
+pool = ProcessPool([Hangs], start_method="fork")
+pool.reset()
+pool.step([0])
+""",
+    "with": """
+with ProcessPool([Hangs], start_method="fork") as pool:
+    pool.reset()
+    pool.step([0])
+""",
+    "vector": """
+from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
+env = ProcessVectorEnv([Hangs], context="fork")
+try:
+    env.reset()
+    env.step([0])
+finally:
+    env.close()
+""",
+}
+
+
+@pytest.mark.parametrize("how", SCRIPTS)
+def test_ctrl_c_says_what_it_ends_and_soon(program: Callable[..., Program], how: str) -> None:
+    running = program(HANGS + SCRIPTS[how])
+    running.meet("hangs")
+    began = time.monotonic()
+    running.process.send_signal(signal.SIGINT)
+    done = running.end()
+    # five seconds at the least, before
+    assert time.monotonic() - began < supervisor.GRACE
+    assert done.code in (1, 130, -signal.SIGINT)
+    assert "KeyboardInterrupt" in done.err
+    assert "while waiting for environment 0 in step (worker process" in done.err
+    assert "killed after 1 s: environment 0 in step (worker process" in done.err
