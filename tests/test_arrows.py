@@ -66,10 +66,10 @@ def includes(path: Path) -> list[Path]:
 ROOMS = {
     "include": (),
     "base": ("include/pp_env.h",),
-    "os": ("base", "include", "pool/error.h"),
-    "pool": ("os", "base", "include", "threads"),
+    "os": ("base", "include"),
+    "pool": ("os", "base", "include"),
     "threads": ("pool", "os", "base", "include"),
-    "processes": ("pool", "os", "base", "include", "threads"),
+    "processes": ("pool", "os", "base", "include"),
     "envs": ("base", "include/pp_env.h"),
     "envs/atari/games": ("base", "include/pp_env.h"),
     "envs/atari/console": ("envs/atari/games", "base", "include/pp_env.h"),

@@ -17,6 +17,15 @@ enum {
   PP_ACTION_IN_PAYLOAD = 65
 };
 
+/* what an environment must do next */
+enum pp_command {
+  PP_COMMAND_STEP = 0,
+  PP_COMMAND_RESET = 1, /* in a worker process the payload, if any, holds seed and options */
+  PP_COMMAND_RESET_OPTIONS = 2, /* with the pool's reset options; not in worker processes */
+  PP_COMMAND_RESTART = 3,       /* its worker died during its step: reset, and a row that says so */
+  PP_COMMAND_ACTION = 4         /* in a worker process: a step, whose action is in the payload */
+};
+
 /* columns that the engine writes beside the environment's fields, when asked for */
 enum pp_extra {
   PP_WITH_STEP_TYPE = 1, /* int32: 0 first, 1 mid, 2 last row of an episode */

@@ -6,15 +6,6 @@
 
 /* ------------------------------------------------------------------------------- constants -- */
 
-/* what an environment is asked to do next */
-enum pp_command {
-  PP_COMMAND_STEP = 0,
-  PP_COMMAND_RESET = 1,         /* of a worker: the order, if any, holds seed and options */
-  PP_COMMAND_RESET_OPTIONS = 2, /* with the pool's reset options; never asked of a worker */
-  PP_COMMAND_RESTART = 3,       /* the former worker died at a step of it: a row that says so */
-  PP_COMMAND_ACTION = 4         /* of a worker: a step, and the order holds its action */
-};
-
 /* what became of a turn */
 enum pp_turn_kind {
   PP_TURN_STEP = 0,

@@ -5,12 +5,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os.h"
-#include "pool/error.h"
+#include "pp_env.h"
 
 #if defined(__linux__)
 
@@ -56,29 +57,29 @@ static uint64_t needed_size(int fd, uint64_t size) {
 
 #endif
 
-static int check_file(int fd, const char *shown, pp_error *error) {
+static int check_file(int fd, const char *shown, char *reason, size_t bytes) {
   struct stat info;
   if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s is no ordinary file: give a shared library",
-                        shown);
+    snprintf(reason, bytes, "%s is no ordinary file: give a shared library", shown);
+    return PP_ERR_ARGUMENT;
   }
   uint64_t size = (uint64_t)info.st_size, needed = needed_size(fd, size);
   if (size >= needed) return PP_OK;
-  return pp_error_set(error, PP_ERR_ARGUMENT,
-                      "%s is cut off: it has %llu bytes, and its segments end at %llu: build or "
-                      "copy it anew",
-                      shown, (unsigned long long)size, (unsigned long long)needed);
+  snprintf(reason, bytes,
+           "%s is cut off: it has %llu bytes, and its segments end at %llu: build or copy it anew",
+           shown, (unsigned long long)size, (unsigned long long)needed);
+  return PP_ERR_ARGUMENT;
 }
 
-int pp_os_library_check(const char *path, const char *shown, pp_error *error) {
-  // without waiting for whoever writes to a pipe
+int pp_os_library_check(const char *path, const char *shown, char *reason, size_t bytes) {
+  // O_NONBLOCK: a pipe without a writer must not block
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), status;
   if (fd < 0) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "%s can't be opened: %s: give a shared library that is there", shown,
-                        strerror(errno));
+    snprintf(reason, bytes, "%s can't be opened: %s: give a shared library that is there", shown,
+             strerror(errno));
+    return PP_ERR_ARGUMENT;
   }
-  status = check_file(fd, shown, error);
+  status = check_file(fd, shown, reason, bytes);
   close(fd);
   return status;
 }

@@ -9,7 +9,8 @@
 
 #include "pp_env.h"
 
-/* -------------------------------------------------------------------------------- os_clock.c -- */
+/* ------------------------------------------------------------------------------------ clock.c --
+ */
 
 /* monotonic nanoseconds */
 int64_t pp_os_now(void);
@@ -17,7 +18,8 @@ int64_t pp_os_now(void);
 /* the same clock as of its last tick, some milliseconds ago at most: several times as quick */
 int64_t pp_os_now_roughly(void);
 
-/* -------------------------------------------------------------------------------- os_futex.c -- */
+/* ------------------------------------------------------------------------------------ futex.c --
+ */
 
 /* sleeps while *word == expected, at most timeout nanoseconds (< 0: no limit). Returns PP_OK when
  * woken or when the word differs (spurious returns included), PP_AGAIN on timeout or a signal */
@@ -35,7 +37,8 @@ void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count);
 /* tells the core that this is a spin loop */
 void pp_os_relax(void);
 
-/* ------------------------------------------------------------------------------- os_thread.c -- */
+/* ----------------------------------------------------------------------------------- thread.c --
+ */
 
 /* starts a thread with every signal blocked; name has at most 15 characters */
 int pp_os_thread_start(pthread_t *thread, void *(*run)(void *), void *arg, const char *name);
@@ -53,21 +56,24 @@ void pp_os_yield(void);
 /* the core this thread runs on, -1 when unknown */
 int32_t pp_os_current_cpu(void);
 
-/* --------------------------------------------------------------------------------- os_fork.c -- */
+/* ------------------------------------------------------------------------------------- fork.c --
+ */
 
 /* counts forks: a child sees another value than its parent did */
 uint32_t pp_os_fork_generation(void);
 
-/* ------------------------------------------------------------------------------ os_library.c -- */
+/* --------------------------------------------------------------------------------- library.c -- */
 
-/* Refuses what dlopen would hang on or crash on: what is no ordinary file, and a library whose
- * segments end behind the file's end. shown: the path as messages have it */
-int pp_os_library_check(const char *path, const char *shown, pp_error *error);
+/* Refuses a file on which dlopen would hang or crash: one that is no ordinary file, or a library
+ * whose segments end behind the file's end. Returns PP_ERR_ARGUMENT, and writes the reason into so
+ * many bytes. shown: the path as messages have it */
+int pp_os_library_check(const char *path, const char *shown, char *reason, size_t bytes);
 
 /* bytes of the data that a library has at this address, 0: it is no data, -1: unknown */
 int64_t pp_os_symbol_size(const void *address);
 
-/* ------------------------------------------------------------------------------- os_memory.c -- */
+/* ----------------------------------------------------------------------------------- memory.c --
+ */
 
 /* zeroed private pages; null when there is no memory */
 void *pp_os_pages_alloc(size_t size);
@@ -77,7 +83,8 @@ void pp_os_pages_free(void *memory, size_t size);
  * PP_ERR_SYSTEM when refused or unknown here */
 int pp_os_pages_bind(void *memory, size_t size, const int32_t *nodes, int32_t count);
 
-/* ------------------------------------------------------------------------------- os_shared.c -- */
+/* ---------------------------------------------------------------------------- shared_memory.c --
+ */
 
 /* memory that processes share: a file without a name, zeroed and closed by exec. Its descriptor, or
  * PP_ERR_MEMORY, PP_ERR_SYSTEM. name is what system tools show */
@@ -112,7 +119,8 @@ int pp_os_shared_release(int fd, int64_t offset, int64_t size);
 /* gets memory again for what was released; PP_ERR_MEMORY: it stays released */
 int pp_os_shared_allocate(int fd, int64_t offset, int64_t size);
 
-/* ------------------------------------------------------------------------------ os_process.c -- */
+/* ---------------------------------------------------------------------------------- process.c --
+ */
 
 /* ends this process, at once and with status 0, when another one has ended; a thread of its own
  * waits for that. PP_ERR_SYSTEM when the other has ended already or nothing can wait for it, and

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "pp_pool.h"
 #include "sysfile.h"
 
 /* ------------------------------------------------------------------------------------ sets -- */
@@ -184,10 +183,4 @@ const int32_t *pp_topology_pin(const pp_topology *topology, const pp_share *shar
                                int32_t thread) {
   int64_t first = (int64_t)offset * share->num_cpus / topology->num_cpus;
   return &share->cpus[(first + thread) % share->num_cpus];
-}
-
-int32_t pp_usable_cores(const char *root) {
-  pp_topology topology;
-  pp_topology_read(&topology, root);
-  return topology.cores;
 }

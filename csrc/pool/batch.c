@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/pp_env.h"
+#include "pp_env.h"
 
 static void prepare(pp_ring *ring, pp_batch *batch, void *memory) {
   batch->memory = memory;

@@ -2,7 +2,7 @@
 #ifndef PP_POOL_DEFINITION_H
 #define PP_POOL_DEFINITION_H
 
-#include "../include/pp_pool.h"
+#include "pp_pool.h"
 
 /* a configuration as the definition has it, before configure; the definition must be sound */
 void pp_definition_read(const pp_env_def *def, pp_config *config);

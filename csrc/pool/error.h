@@ -2,7 +2,7 @@
 #ifndef PP_POOL_ERROR_H
 #define PP_POOL_ERROR_H
 
-#include "../include/pp_pool.h"
+#include "pp_pool.h"
 
 /* fills in error (null is fine) and returns status, so that `return pp_error_set(...)` reads well
  */

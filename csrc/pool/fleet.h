@@ -4,8 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "../include/pp_pool.h"
-#include "pp_worker.h"
+#include "pp_pool.h"
 
 enum {
   PP_MAX_PLAYERS = 64,

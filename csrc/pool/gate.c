@@ -1,5 +1,5 @@
-/* Parking: how threads and worker processes wait for work or results, first spinning a little,
- * then asleep. */
+/* Gate: how threads and worker processes wait for work or results. They spin a little, then sleep.
+ */
 #include "gate.h"
 
 #include <pthread.h>
@@ -66,11 +66,22 @@ void pp_gate_wake(pp_gate *gate, int32_t count) {
   }
 }
 
+bool pp_spin(bool (*may_spin)(void *), bool (*is_done)(void *), void *context, int64_t end) {
+  while (may_spin(context)) {
+    for (int32_t i = 0; i < 32; i++) {
+      if (is_done(context)) return true;
+      pp_os_relax();
+    }
+    if (pp_os_now() >= end) break;
+  }
+  return false;
+}
+
 void pp_spin_awake(int32_t change) {
   pthread_once(&forget_once, register_forget);
   atomic_fetch_add_explicit(&awake_workers, change, memory_order_relaxed);
 }
 
-int pp_spin_allowed(int32_t cores) {
+bool pp_spin_allowed(int32_t cores) {
   return atomic_load_explicit(&awake_workers, memory_order_relaxed) + 1 <= cores;
 }

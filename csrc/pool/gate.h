@@ -1,9 +1,10 @@
-/* Parking: how threads and worker processes wait for work or results, first spinning a little,
- * then asleep. */
+/* Gate: how threads and worker processes wait for work or results. They spin a little, then sleep.
+ */
 #ifndef PP_POOL_GATE_H
 #define PP_POOL_GATE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A gate is where threads sleep until something changes.
@@ -47,14 +48,18 @@ void pp_gate_wake(pp_gate *gate, int32_t count);
 
 /* ------------------------------------------------------------------------------- spinning -- */
 
-/* how long a thread spins before it sleeps: several times the cost of being woken */
+/* how long a thread spins before it sleeps: several times what it costs to be woken */
 enum { PP_SPIN_NS = 200000 };
 
-/* worker threads of all pools in this process that are awake; kept by the workers themselves */
+/* Spins until is_done(context), as long as may_spin(context), and until the time end (pp_os_now) at
+ * most. Returns whether it is done. */
+bool pp_spin(bool (*may_spin)(void *), bool (*is_done)(void *), void *context, int64_t end);
+
+/* changes the number of awake worker threads, of all pools in this process; workers call it */
 void pp_spin_awake(int32_t change);
 
-/* 1: spinning takes no core away from anybody: the awake workers and one thread of the user's fit
- * into the cores */
-int pp_spin_allowed(int32_t cores);
+/* whether spinning takes no core from another thread: the awake workers and one thread of the
+ * user's fit into so many cores */
+bool pp_spin_allowed(int32_t cores);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/pp_env.h"
+#include "pp_env.h"
 
 enum { BITS = 64 };
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "threads/queue.h"
+#include "entry.h"
 
 /* how many of these ids, at least 1, follow one after another: 7 8 9 */
 int32_t pp_ids_run(const int32_t *ids, int32_t count);

@@ -2,7 +2,7 @@
 #ifndef PP_POOL_LAYOUT_H
 #define PP_POOL_LAYOUT_H
 
-#include "../include/pp_pool.h"
+#include "pp_pool.h"
 
 enum {
   PP_MAX_COLUMNS = 2 * PP_MAX_FIELDS + 10,

@@ -43,11 +43,12 @@ static int check_symbol(const char *shown, const char *symbol, const void *addre
 
 int pp_env_open(const char *path, const char *symbol, const pp_env_def **out, pp_error *error) {
   const char *shown = end_of(path);
-  int status = pp_os_library_check(path, shown, error);
+  char refusal[PP_ERROR_TEXT];
+  int status = pp_os_library_check(path, shown, refusal, sizeof(refusal));
   const pp_env_def *def;
   void *library;
 
-  if (status < 0) return status;
+  if (status < 0) return pp_error_set(error, status, "%s", refusal);
   // the library stays open: pools point into it for as long as they like
   library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!library) {

@@ -2,7 +2,7 @@
 #ifndef PP_POOL_REGISTRY_H
 #define PP_POOL_REGISTRY_H
 
-#include "../include/pp_pool.h"
+#include "pp_pool.h"
 
 /* makes value the option's default */
 void pp_value_default(pp_value *value, const pp_option *option);

@@ -11,9 +11,9 @@
 #ifndef PP_PROCESSES_BOARD_H
 #define PP_PROCESSES_BOARD_H
 
+#include "pool/entry.h"
 #include "pool/gate.h"
 #include "pool/layout.h"
-#include "threads/queue.h"
 
 /* Between two writes of the books, where a worker may be killed: tests/c/test_burial.c ends it
  * there. */

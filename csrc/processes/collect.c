@@ -7,7 +7,7 @@
 
 /* --------------------------------------------------------------------------------- waiting -- */
 
-int pp_processes_is_complete(const pp_pool *pool, pp_batch *batch) {
+bool pp_processes_is_complete(const pp_pool *pool, pp_batch *batch) {
   // the target is the creator's own copy, which whoever waits has set: relaxed
   return pp_board_done(&pool->processes->board, pp_processes_slot_of(pool, batch)) ==
          atomic_load_explicit(&batch->target, memory_order_relaxed);

@@ -162,7 +162,7 @@ static void *alloc(pp_pool *pool) {
   return pp_shared_arena_alloc(pool->processes->arena, pool->layout.size);
 }
 
-static int is_fit(const pp_pool *pool, const void *memory) {
+static bool is_block(const pp_pool *pool, const void *memory) {
   pp_arena *arena = pool->processes->arena;
   return pp_arena_contains(arena, (const char *)memory - arena->base, pool->layout.size);
 }
@@ -171,7 +171,7 @@ int32_t pp_processes_slot_of(const pp_pool *pool, const pp_batch *batch) {
   return (int32_t)(batch - pool->ring.batches);
 }
 
-static void ready_locked(pp_pool *pool, const pp_batch *batch) {
+static void open_locked(pp_pool *pool, const pp_batch *batch) {
   pp_board *board = &pool->processes->board;
   pp_board_prepare(board, pool->ring.offered - 1, (char *)batch->memory - board->base);
 }
@@ -328,9 +328,9 @@ void pp_processes_push_locked(pp_pool *pool, int32_t lane, const pp_entry *entri
 }
 
 static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
-                         int32_t is_helping) {
+                         bool caller_helps) {
   pp_processes *processes = pool->processes;
-  (void)is_helping;
+  (void)caller_helps;
   pp_board_note_send(&processes->board);
   for (int32_t l = 0; l < processes->num_lanes; l++) {
     const pp_process_lane *lane = &processes->lanes[l];
@@ -345,6 +345,34 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
     if (queued) pp_processes_push_locked(pool, l, pool->entries, queued);
   }
   wake_queued(&processes->board, processes->num_lanes, processes->is_queued);
+}
+
+/* The caller has no environments to step, and nothing to estimate from. */
+
+static bool is_inline(const pp_pool *pool, int32_t count) {
+  (void)pool;
+  (void)count;
+  return false;
+}
+
+/* never called, as no step is inline */
+static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
+  (void)pool;
+  (void)env_ids;
+  (void)count;
+  (void)place;
+}
+
+static bool help(pp_pool *pool, int64_t *now) {
+  (void)pool;
+  (void)now;
+  return false;
+}
+
+static bool is_far(const pp_pool *pool, const pp_batch *batch) {
+  (void)pool;
+  (void)batch;
+  return false;
 }
 
 /* ------------------------------------------------------------------------------- questions -- */
@@ -462,20 +490,24 @@ int pp_processes_break(pp_pool *pool, pp_error *error, const char *format, ...) 
                       found);
 }
 
-static const char away[] =
+static const char not_local[] =
     "environments in worker processes keep their state, generators and options to themselves: "
-    "leave an order with a reset, or ask their worker";
+    "send a payload with a reset, or a request to their worker";
 
-const pp_lane_ops pp_processes_ops = {.away = away,
+const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .check_locked = check_locked,
                                       .refuse_locked = refuse_locked,
                                       .queue_locked = queue_locked,
+                                      .is_inline = is_inline,
+                                      .step_inline = step_inline,
                                       .alloc = alloc,
-                                      .is_fit = is_fit,
-                                      .ready_locked = ready_locked,
+                                      .is_block = is_block,
+                                      .open_locked = open_locked,
                                       .close_locked = close_locked,
                                       .is_complete = pp_processes_is_complete,
-                                      .look = pp_processes_check_progress,
+                                      .is_far = is_far,
+                                      .help = help,
+                                      .check_progress = pp_processes_check_progress,
                                       .collect_locked = pp_processes_collect_locked,
                                       .cores = cores,
                                       .stats = stats,

@@ -1,4 +1,4 @@
-/* Holding: an arena that lives until its pool and all batches that lie in it are done with. */
+/* Shared arena: an arena that lives as long as its pool or any block in it. */
 #ifndef PP_PROCESSES_SHARED_ARENA_H
 #define PP_PROCESSES_SHARED_ARENA_H
 
@@ -8,7 +8,7 @@
  * says why */
 pp_arena *pp_shared_arena_create(int64_t first_size, int64_t reserve, int *status);
 
-/* the pool is done with it */
+/* the pool needs it no longer */
 void pp_shared_arena_release(pp_arena *arena);
 
 /* a block for a batch, null: no memory. pp_batch_free gives it back */

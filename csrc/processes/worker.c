@@ -20,7 +20,6 @@
 #include "pool/row.h"
 #include "pp_worker.h"
 #include "reply_heap.h"
-#include "threads/autoreset.h"
 #include "worker_wait.h"
 
 enum { HIGH_FD = 512 };
@@ -47,7 +46,7 @@ struct pp_worker {
   pp_wait_history history;
   pp_entry *entries;
   reply_block *reply_blocks; /* one for each environment, and one for answers */
-  pp_turns shift;
+  pp_turns turns;
 };
 
 /* a copy of a descriptor beyond those that programs close by their numbers, if there may be one */
@@ -121,21 +120,21 @@ static void strike_off(pp_worker *worker) {
 
 static int alloc_shift(pp_worker *worker) {
   size_t n = (size_t)worker->count;
-  pp_turns *shift = &worker->shift;
+  pp_turns *turns = &worker->turns;
   worker->entries = calloc(n, sizeof(*worker->entries));
   worker->reply_blocks = calloc(n + 1, sizeof(*worker->reply_blocks));
-  shift->env_ids = calloc(n, sizeof(*shift->env_ids));
-  shift->command = calloc(n, sizeof(*shift->command));
-  shift->rows = calloc(n, sizeof(*shift->rows));
-  shift->blocks = calloc(n, sizeof(*shift->blocks));
-  shift->rewards = calloc(n, sizeof(*shift->rewards));
-  shift->terminated = calloc(n, 1);
-  shift->truncated = calloc(n, 1);
-  shift->kinds = calloc(n, 1);
-  shift->failed = calloc(n, 1);
-  return worker->entries && worker->reply_blocks && shift->env_ids && shift->command &&
-                 shift->rows && shift->blocks && shift->rewards && shift->terminated &&
-                 shift->truncated && shift->kinds && shift->failed
+  turns->env_ids = calloc(n, sizeof(*turns->env_ids));
+  turns->command = calloc(n, sizeof(*turns->command));
+  turns->rows = calloc(n, sizeof(*turns->rows));
+  turns->blocks = calloc(n, sizeof(*turns->blocks));
+  turns->rewards = calloc(n, sizeof(*turns->rewards));
+  turns->terminated = calloc(n, 1);
+  turns->truncated = calloc(n, 1);
+  turns->kinds = calloc(n, 1);
+  turns->failed = calloc(n, 1);
+  return worker->entries && worker->reply_blocks && turns->env_ids && turns->command &&
+                 turns->rows && turns->blocks && turns->rewards && turns->terminated &&
+                 turns->truncated && turns->kinds && turns->failed
              ? PP_OK
              : PP_ERR_MEMORY;
 }
@@ -230,24 +229,24 @@ int pp_worker_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane,
 }
 
 void pp_worker_close(pp_worker *worker) {
-  pp_turns *shift;
+  pp_turns *turns;
   if (!worker) return;
-  shift = &worker->shift;
+  turns = &worker->turns;
   strike_off(worker);
   if (worker->reply_heap.base) pp_reply_heap_fini(&worker->reply_heap);
   if (worker->replies >= 0) close(worker->replies);
   pp_arena_fini(&worker->arena);
   free(worker->entries);
   free(worker->reply_blocks);
-  free(shift->env_ids);
-  free(shift->command);
-  free(shift->rows);
-  free(shift->blocks);
-  free(shift->rewards);
-  free(shift->terminated);
-  free(shift->truncated);
-  free(shift->kinds);
-  free(shift->failed);
+  free(turns->env_ids);
+  free(turns->command);
+  free(turns->rows);
+  free(turns->blocks);
+  free(turns->rewards);
+  free(turns->terminated);
+  free(turns->truncated);
+  free(turns->kinds);
+  free(turns->failed);
   free(worker);
 }
 
@@ -270,7 +269,7 @@ int32_t pp_worker_is_ordered(const pp_worker *worker) {
 }
 
 pp_turns *pp_worker_turns(pp_worker *worker) {
-  return &worker->shift;
+  return &worker->turns;
 }
 
 void *pp_worker_actions(pp_worker *worker, int64_t *record_bytes) {
@@ -293,17 +292,17 @@ void *pp_worker_block(pp_worker *worker, int64_t offset) {
 static void locate(pp_worker *worker, int32_t turn, int32_t place) {
   const pp_board_shape *shape = &worker->board.shape;
   int32_t slot = place / shape->batch_size;
-  worker->shift.rows[turn] = place - slot * shape->batch_size;
-  worker->shift.blocks[turn] = worker->board.slots[slot].memory;
+  worker->turns.rows[turn] = place - slot * shape->batch_size;
+  worker->turns.blocks[turn] = worker->board.slots[slot].memory;
 }
 
 /* a plain step of everybody in order: what the short loop is for */
 static int is_whole(const pp_worker *worker, int32_t count) {
-  const pp_turns *shift = &worker->shift;
+  const pp_turns *turns = &worker->turns;
   if (count != worker->count || !worker->board.shape.is_ordered) return 0;
   for (int32_t i = 0; i < count; i++) {
-    if (shift->env_ids[i] != worker->first + i || shift->command[i] != PP_COMMAND_STEP ||
-        shift->blocks[i] != shift->blocks[0] || shift->rows[i] != shift->rows[0] + i) {
+    if (turns->env_ids[i] != worker->first + i || turns->command[i] != PP_COMMAND_STEP ||
+        turns->blocks[i] != turns->blocks[0] || turns->rows[i] != turns->rows[0] + i) {
       return 0;
     }
   }
@@ -312,43 +311,43 @@ static int is_whole(const pp_worker *worker, int32_t count) {
 
 int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
   pp_mailbox *mailbox = &worker->board.mailboxes[worker->lane];
-  pp_turns *shift = &worker->shift;
+  pp_turns *turns = &worker->turns;
 
   if (is_forked(worker)) return PP_ERR_FORKED;
   pp_worker_wait(&worker->history, &worker->board, worker->lane, timeout);
   if (pp_mailbox_is_closing(mailbox)) return PP_ERR_CLOSED;
-  shift->count = pp_board_take(&worker->board, worker->lane, worker->entries, worker->count);
-  for (int32_t i = 0; i < shift->count; i++) {
-    shift->env_ids[i] = PP_ENTRY_ENV(worker->entries[i]);
-    shift->command[i] = worker->board.envs[shift->env_ids[i]].command;
+  turns->count = pp_board_take(&worker->board, worker->lane, worker->entries, worker->count);
+  for (int32_t i = 0; i < turns->count; i++) {
+    turns->env_ids[i] = PP_ENTRY_ENV(worker->entries[i]);
+    turns->command[i] = worker->board.envs[turns->env_ids[i]].command;
     if (worker->board.shape.is_ordered) locate(worker, i, PP_ENTRY_PLACE(worker->entries[i]));
   }
-  shift->is_whole = is_whole(worker, shift->count);
-  return shift->count;
+  turns->is_whole = is_whole(worker, turns->count);
+  return turns->count;
 }
 
 void pp_worker_claim_row(pp_worker *worker, int32_t turn) {
-  const pp_turns *shift = &worker->shift;
-  int32_t place = worker->board.envs[shift->env_ids[turn]].place;
+  const pp_turns *turns = &worker->turns;
+  int32_t place = worker->board.envs[turns->env_ids[turn]].place;
 
   if (worker->board.shape.is_ordered || is_forked(worker)) return;
   // it may have one by now, or from a former worker that died with it
-  if (place < 0) place = pp_board_claim(&worker->board, worker->lane, shift->env_ids[turn]);
+  if (place < 0) place = pp_board_claim(&worker->board, worker->lane, turns->env_ids[turn]);
   locate(worker, turn, place);
 }
 
 int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn) {
-  return worker->board.envs[worker->shift.env_ids[turn]].steps;
+  return worker->board.envs[worker->turns.env_ids[turn]].steps;
 }
 
 void pp_worker_repeat_last(pp_worker *worker, int32_t turn, int32_t is_final) {
-  const pp_turns *shift = &worker->shift;
-  pp_board_repeat_last(&worker->board, worker->board.base + shift->blocks[turn], shift->rows[turn],
-                       shift->env_ids[turn], is_final);
+  const pp_turns *turns = &worker->turns;
+  pp_board_repeat_last(&worker->board, worker->board.base + turns->blocks[turn], turns->rows[turn],
+                       turns->env_ids[turn], is_final);
 }
 
 const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size) {
-  const pp_message *payload = &worker->board.envs[worker->shift.env_ids[turn]].payload;
+  const pp_message *payload = &worker->board.envs[worker->turns.env_ids[turn]].payload;
   *size = payload->size;
   return payload->size ? worker->board.base + payload->offset : NULL;
 }
@@ -385,66 +384,61 @@ static int put(pp_worker *worker, reply_block *in, const void *bytes, int64_t si
 
 int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t size,
                     pp_error *error) {
-  int32_t env_id = worker->shift.env_ids[turn];
+  int32_t env_id = worker->turns.env_ids[turn];
   return put(worker, &worker->reply_blocks[env_id - worker->first], bytes, size,
              &worker->board.envs[env_id].reply, error);
 }
 
 /* writes what is the engine's of one row, and keeps what it shows if anybody wants that */
 static void write_row(pp_worker *worker, int32_t turn) {
-  pp_turns *shift = &worker->shift;
+  pp_turns *turns = &worker->turns;
   const pp_layout *layout = &worker->board.layout;
-  char *memory = worker->board.base + shift->blocks[turn];
-  int32_t env_id = shift->env_ids[turn], row = shift->rows[turn];
-  int32_t kind = shift->kinds[turn], is_step = kind == PP_TURN_STEP || kind == PP_TURN_END;
+  char *memory = worker->board.base + turns->blocks[turn];
+  int32_t env_id = turns->env_ids[turn], row = turns->rows[turn];
+  int32_t kind = turns->kinds[turn], is_step = kind == PP_TURN_STEP || kind == PP_TURN_END;
   int32_t elapsed = kind == PP_TURN_RESET ? 0 : pp_board_elapsed(&worker->board, env_id);
+  pp_row values;
 
-  if (is_step) elapsed = pp_autoreset_add_step(elapsed);
-  if (shift->failed[turn]) {
+  if (is_step) elapsed = pp_row_next_elapsed(elapsed);
+  if (turns->failed[turn]) {
     pp_row_blank(layout, memory, row, env_id);
     return;
   }
-  if (layout->columns[layout->reward].dtype == PP_FLOAT64) {
-    *(double *)pp_layout_at(layout, memory, layout->reward, row) = shift->rewards[turn];
-  } else {
-    *(float *)pp_layout_at(layout, memory, layout->reward, row) = (float)shift->rewards[turn];
-  }
-  *(uint8_t *)pp_layout_at(layout, memory, layout->terminated, row) = shift->terminated[turn];
-  *(uint8_t *)pp_layout_at(layout, memory, layout->truncated, row) = shift->truncated[turn];
-  *(int32_t *)pp_layout_at(layout, memory, layout->env_id, row) = env_id;
-  *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) = elapsed;
+  values = (pp_row){env_id, elapsed, &turns->rewards[turn], turns->terminated[turn],
+                    turns->truncated[turn]};
+  pp_row_put(layout, memory, row, &values);
   worker->board.envs[env_id].steps += is_step;
-  // what is shown of an episode that has just begun
+  // saved is the first state of an episode that has just begun
   if (kind == PP_TURN_END || kind == PP_TURN_CUT) elapsed = 0;
   pp_board_save_last(&worker->board, memory, row, env_id, elapsed);
 }
 
 void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
-  pp_turns *shift = &worker->shift;
+  pp_turns *turns = &worker->turns;
   int32_t rows = 0;
 
   if (is_forked(worker)) return;
   for (int32_t i = first; i < first + count; i++) {
-    pp_board_env *env = &worker->board.envs[shift->env_ids[i]];
+    pp_board_env *env = &worker->board.envs[turns->env_ids[i]];
     int32_t slot = env->place / worker->board.shape.batch_size;
     write_row(worker, i);
     PP_TEST_DIE(written);
     rows++;
     // release: the row is written
-    atomic_store_explicit(&env->state, shift->failed[i] ? PP_ENV_FAILED : PP_ENV_DONE,
+    atomic_store_explicit(&env->state, turns->failed[i] ? PP_ENV_FAILED : PP_ENV_DONE,
                           memory_order_release);
     PP_TEST_DIE(done);
     // those of one block are counted at once
     if (i + 1 == first + count ||
-        worker->board.envs[shift->env_ids[i + 1]].place / worker->board.shape.batch_size != slot) {
+        worker->board.envs[turns->env_ids[i + 1]].place / worker->board.shape.batch_size != slot) {
       pp_board_count(&worker->board, worker->lane, slot, rows);
       rows = 0;
     }
   }
-  memset(shift->terminated + first, 0, (size_t)count);
-  memset(shift->truncated + first, 0, (size_t)count);
-  memset(shift->kinds + first, 0, (size_t)count);
-  memset(shift->failed + first, 0, (size_t)count);
+  memset(turns->terminated + first, 0, (size_t)count);
+  memset(turns->truncated + first, 0, (size_t)count);
+  memset(turns->kinds + first, 0, (size_t)count);
+  memset(turns->failed + first, 0, (size_t)count);
 }
 
 /* ------------------------------------------------------------------------------- requests -- */

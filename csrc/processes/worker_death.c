@@ -21,7 +21,10 @@ static void write_row_locked(pp_pool *pool, int32_t env_id, int32_t how) {
   pp_processes *processes = pool->processes;
   const pp_layout *layout = &pool->layout;
   pp_board_env *env = &processes->board.envs[env_id];
+  const double no_reward[PP_MAX_PLAYERS] = {0};
   int32_t place = place_of(pool, env_id), row;
+  pp_row values = {env_id, pp_board_elapsed(&processes->board, env_id), no_reward,
+                   .truncated = true};
   char *memory;
 
   if (place < 0) place = pp_board_claim_for(&processes->board, env_id, pool->ring.received);
@@ -36,9 +39,7 @@ static void write_row_locked(pp_pool *pool, int32_t env_id, int32_t how) {
   if (how == PP_DEATH_REPEAT) {
     pp_board_repeat_last(&processes->board, memory, row, env_id, 0);
     if (layout->final_fields >= 0) pp_board_repeat_last(&processes->board, memory, row, env_id, 1);
-    *(uint8_t *)pp_layout_at(layout, memory, layout->truncated, row) = 1;
-    *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) =
-        pp_board_elapsed(&processes->board, env_id);
+    pp_row_put(layout, memory, row, &values);
   }
   // release: the row is written
   atomic_store_explicit(&env->state, how == PP_DEATH_REPEAT ? PP_ENV_DONE : PP_ENV_FAILED,

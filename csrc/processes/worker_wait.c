@@ -6,7 +6,7 @@
 #include "os/topology.h"
 
 /* so many waits in a row that were longer than a spin, and the next one is taken to be, too */
-enum { MOST_VAIN = 2 };
+enum { MOST_LONG_WAITS = 2 };
 
 /* cores that are left when all awake workers and the caller have theirs */
 static int32_t spare_cores(const pp_board *board) {
@@ -27,26 +27,29 @@ static int is_awaited(const pp_board *board, int32_t lane) {
   return 0;
 }
 
-/* Nobody is kept from a core: there is one to spare, even if the system wakes the caller anywhere;
- * or else all others that are awake have theirs, and the caller goes on where another worker makes
- * room for it. */
-static int may_spin(const pp_wait_history *history, const pp_board *board) {
-  int32_t spare = spare_cores(board);
-  if (spare > 0) return 1;
-  return spare >= -1 && history->vain < MOST_VAIN && !is_callers_core(board);
+typedef struct waiter {
+  const pp_wait_history *history;
+  const pp_board *board;
+  int32_t lane;
+} waiter;
+
+/* Whether a spin takes no core from another thread. Either a core is free, even if the system wakes
+ * the caller on any of them; or all others that are awake have a core, and another worker makes
+ * room for the caller. */
+static bool may_spin(void *context) {
+  const waiter *it = context;
+  int32_t spare = spare_cores(it->board);
+  if (spare <= 0 &&
+      (spare < -1 || it->history->long_waits >= MOST_LONG_WAITS || is_callers_core(it->board))) {
+    return false;
+  }
+  if (is_awaited(it->board, it->lane)) pp_os_yield();
+  return true;
 }
 
-/* 1: a reason came while spinning */
-static int spin(const pp_wait_history *history, const pp_board *board, int32_t lane, int64_t end) {
-  while (may_spin(history, board)) {
-    if (is_awaited(board, lane)) pp_os_yield();
-    for (int32_t i = 0; i < 32; i++) {
-      if (pp_mailbox_has_any(&board->mailboxes[lane])) return 1;
-      pp_os_relax();
-    }
-    if (pp_os_now() >= end) break;
-  }
-  return 0;
+static bool has_reason(void *context) {
+  const waiter *it = context;
+  return pp_mailbox_has_any(&it->board->mailboxes[it->lane]);
 }
 
 /* The system wakes workers where they slept. Two that once met on a core would stay there, one
@@ -86,20 +89,21 @@ static void sleep_for_reason(pp_board *board, int32_t lane, int64_t timeout) {
 
 void pp_worker_wait(pp_wait_history *history, pp_board *board, int32_t lane, int64_t timeout) {
   const pp_mailbox *mailbox = &board->mailboxes[lane];
+  waiter it = {history, board, lane};
   int64_t start;
   uint64_t sent;
 
   if (pp_mailbox_has_any(mailbox)) return;
   start = pp_os_now();
-  if (!spin(history, board, lane, start + (timeout < PP_SPIN_NS ? timeout : PP_SPIN_NS))) {
+  if (!pp_spin(may_spin, has_reason, &it, start + (timeout < PP_SPIN_NS ? timeout : PP_SPIN_NS))) {
     sleep_for_reason(board, lane, timeout);
   }
   if (!pp_mailbox_has_turns(mailbox)) return;
   sent = (uint64_t)atomic_load_explicit(&board->head->sent_at, memory_order_relaxed);
   // unsigned: nobody knows what may stand there
   if ((int64_t)(sent - (uint64_t)start) <= PP_SPIN_NS) {
-    history->vain = 0;
-  } else if (history->vain < MOST_VAIN) {
-    history->vain++;
+    history->long_waits = 0;
+  } else if (history->long_waits < MOST_LONG_WAITS) {
+    history->long_waits++;
   }
 }

@@ -6,7 +6,7 @@
 #include "board.h"
 
 typedef struct pp_wait_history {
-  int32_t vain; /* waits in a row that were longer than a spin */
+  int32_t long_waits; /* in a row, each longer than a spin */
 } pp_wait_history;
 
 /* Returns when the lane has something to do, or after timeout ns, or for no reason. */

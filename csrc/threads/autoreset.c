@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "grain.h"
 #include "pool/error.h"
+#include "pool/row.h"
 
 enum { DEAR = 100000 /* ns of a reset that is work enough for a thread by itself */ };
 
@@ -55,7 +56,7 @@ static int step(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
   int status = fleet->def->step(&fleet->envs[env_id], pp_fleet_action(fleet, env_id), &result);
 
   if (status < 0) return status;
-  fleet->elapsed[env_id] = pp_autoreset_add_step(fleet->elapsed[env_id]);
+  fleet->elapsed[env_id] = pp_row_next_elapsed(fleet->elapsed[env_id]);
   outcome->terminated = result.terminated != 0;
   outcome->truncated =
       result.truncated || (uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet);

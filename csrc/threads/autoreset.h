@@ -35,11 +35,6 @@ int pp_autoreset_restart(pp_fleet *fleet, int32_t env_id);
 /* steps after which an episode is truncated, more than elapsed can be for none */
 uint32_t pp_autoreset_limit(const pp_fleet *fleet);
 
-/* steps of an episode after one more; those beyond what a column can show are not counted */
-static inline int32_t pp_autoreset_add_step(int32_t elapsed) {
-  return elapsed + (elapsed < INT32_MAX);
-}
-
 /* after a callback failed: nothing is known of the environment but that it must be reset */
 void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status);
 

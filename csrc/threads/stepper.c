@@ -47,8 +47,8 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
     pp_batch *batch;
     if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &part);
     batch = pp_ring_at(stepper->ring, place, &row);
-    failed = pp_row_write_run(stepper->fleet, stepper->layout, batch->memory, row, env_id, part,
-                              scratch->rewards);
+    failed = pp_step_rows(stepper->fleet, stepper->layout, batch->memory, row, env_id, part,
+                          scratch->rewards);
     for (int32_t i = 0; failed && i < part; i++) {
       if (stepper->fleet->phase[env_id + i] == PP_FRESH) pp_batch_fail(batch, env_id + i);
     }
@@ -76,7 +76,8 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   pp_autoreset_advance(stepper->fleet, env_id, &outcome);
   if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &one);
   batch = pp_ring_at(stepper->ring, place, &row);
-  if (pp_row_write(stepper->fleet, stepper->layout, batch->memory, row, env_id, &outcome) < 0) {
+  if (pp_step_row_write(stepper->fleet, stepper->layout, batch->memory, row, env_id, &outcome) <
+      0) {
     pp_batch_fail(batch, env_id);
   }
   if (is_timed && (outcome.is_reset || outcome.terminated || outcome.truncated)) {

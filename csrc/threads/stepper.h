@@ -7,8 +7,8 @@
 #include "pool/batch.h"
 #include "pool/gate.h"
 #include "pool/layout.h"
-#include "pool/row.h"
 #include "queue.h"
+#include "step_rows.h"
 
 /* what every thread of a pool needs to step; read-only but for what the members guard themselves */
 typedef struct pp_stepper {

@@ -2,7 +2,23 @@
 #ifndef PP_THREADS_THREADS_H
 #define PP_THREADS_THREADS_H
 
+#include "lane.h"
 #include "pool/pool.h"
+
+typedef struct pp_threads {
+  pp_stepper stepper; /* read by all workers */
+  pp_lane *lanes;
+  int32_t num_lanes;
+  int32_t num_workers; /* threads but for the caller */
+  int32_t home_lane;   /* on the node where the pool was made: the caller helps there first */
+  bool caller_steps;   /* the caller steps, too, as one of num_threads */
+
+  /* The caller's own: used by the thread that has set pool->receiving. On a cache line of its own,
+   * as the caller writes it while workers read what is above. */
+  _Alignas(64) pp_scratch scratch;
+  uint32_t inline_steps; /* steps done without the queues */
+  int32_t other_shard;   /* of the home lane's queue: the one that the caller looked at last */
+} pp_threads;
 
 extern const pp_lane_ops pp_threads_ops;
 

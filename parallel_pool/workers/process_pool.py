@@ -273,7 +273,7 @@ class ProcessPool(BasePool):
         room = ffi.new("pp_address_space *")
         here = address_space.left()
         there = [each.room for each in self.descriptions if each.room is not None]
-        room.creator = 0 if here is None else max(1, here // 2)
+        room.parent = 0 if here is None else max(1, here // 2)
         room.worker = max(1, min(there) // 2) if there else 0
         return room
 

@@ -207,7 +207,7 @@ class Worker:
         count: int = lib.pp_worker_num_envs(seat)
         self._shift = shift = lib.pp_worker_turns(seat)
         self._env_ids = view(shift.env_ids, count, 4, "i")
-        self._asked = view(shift.asked, count, 4, "i")
+        self._asked = view(shift.command, count, 4, "i")
         self._rows = view(shift.rows, count, 4, "i")
         self._blocks = view(shift.blocks, count, 8, "q")
         self._rewards: Any = view(shift.rewards, count, 8, "d")

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "pool/pool.h"
 #include "pool_tests.h"
+#include "threads/threads.h"
 
 TEST(a_rest_gives_single_environments_in_order) {
   static pp_leftover leftover;

@@ -4,8 +4,8 @@
 #include <sched.h>
 #include <sys/wait.h>
 
-#include "pool/pool.h"
 #include "pool_tests.h"
+#include "threads/threads.h"
 
 /* ------------------------------------------------------------------------------ determinism -- */
 
@@ -681,10 +681,10 @@ TEST(pinned_workers_stay_on_the_node_of_their_lane) {
     c.options.topology_root = root;
     REQUIRE(client_open(&c));
     end_machine(root, nodes);
-    CHECK_EQ(c.pool->num_lanes, nodes);
+    CHECK_EQ(c.pool->threads->num_lanes, nodes);
     for (int32_t i = 0; i < nodes; i++) {
-      const pp_lane *lane = &c.pool->lanes[i];
-      CHECK_EQ(lane->num_workers, i == c.pool->home_lane ? 1 : 2);
+      const pp_lane *lane = &c.pool->threads->lanes[i];
+      CHECK_EQ(lane->num_workers, i == c.pool->threads->home_lane ? 1 : 2);
       for (int32_t w = 0; w < lane->num_workers; w++) {
         CHECK_EQ(lane->workers[w].num_cpus, 1);
         // two cores each, in the order of nodes
