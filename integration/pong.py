@@ -3,7 +3,7 @@
     python -m integration.pong
 
 ends when the mean return has reached `GOAL`, and writes pong.json (each episode's return, and when
-it ended) and pong.png; after Ctrl-C, of what was learned until then. Pictures are 42 x 42, so that
+it ended) and pong.png; after Ctrl-C, of what was learned until then. Pictures are 64 x 64, so that
 two cores are enough for the network; they have nothing else to do, for the environments take a
 small part of the time.
 """
@@ -26,16 +26,16 @@ import parallel_pool
 from integration import ppo
 
 NUM_ENVS = 16
-OPTIONS: dict[str, Any] = {"img_height": 42, "img_width": 42, "stack_num": 4}
+OPTIONS: dict[str, Any] = {"img_height": 64, "img_width": 64, "stack_num": 4}
 SETTINGS = ppo.Settings(
-    total_steps=6_000_000,
+    total_steps=8_000_000,
     rollout_steps=128,
-    epochs=3,
+    epochs=4,
     minibatches=8,
-    learning_rate=5e-4,
+    learning_rate=4e-4,
     gamma=0.99,
     gae_lambda=0.95,
-    clip=0.2,
+    clip=0.1,
     entropy_weight=0.01,
 )
 # episodes of which the curve is the mean, and the mean that ends the training

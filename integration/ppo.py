@@ -111,10 +111,10 @@ class Scaled(nn.Module):
 
 
 def eyes(shape: tuple[int, ...]) -> nn.Module:
-    """Two convolutions and a layer over them; for pictures of 42 x 42 or so."""
+    """Two convolutions and a layer over them; for pictures of 64 x 64 or so."""
     planes = shape[0]
     layers: list[nn.Module] = [Scaled()]
-    for outputs, size, stride in ((16, 6, 3), (32, 4, 2)):
+    for outputs, size, stride in ((16, 8, 4), (32, 4, 2)):
         layers += [scaled(nn.Conv2d(planes, outputs, size, stride), 2**0.5), nn.ReLU()]
         planes = outputs
     layers.append(nn.Flatten())
