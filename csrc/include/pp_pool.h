@@ -201,12 +201,6 @@ int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error)
 
 void pp_pool_stats(pp_pool *pool, pp_stats *stats);
 
-/* calls the environment's callbacks in a plain loop over all environments, without queues, batches
- * or threads: the measure of what the engine adds. Goes round through num_actions sets of actions,
- * one for each environment, of the action's own dtype */
-int pp_pool_bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, int64_t rounds,
-                      pp_error *error);
-
 /* ------------------------------------------------------------------------ worker processes -- */
 
 /* What becomes of environments in flight when their worker has died. With the latter two another

@@ -1,11 +1,15 @@
-/* Bare loop: an environment's callbacks without the engine, the measure of what the engine adds. */
+/* Bare loop: an environment's callbacks without the engine, to measure what the engine adds.
+ *
+ * It reads the pool's inside, as it steps the pool's own environments. */
+#include "bare_loop.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "pool.h"
+#include "pool/error.h"
+#include "pool/pool.h"
 
-/* one round over all environments: step_many where there is one, and a reset where one ended */
+/* Steps all environments once, then resets those whose episode ended. */
 static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *actions, void *memory,
                       double *rewards) {
   void *fields[PP_MAX_FIELDS];
@@ -31,21 +35,17 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
   return status;
 }
 
-int pp_pool_bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, int64_t rounds,
-                      pp_error *error) {
+int bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, int64_t rounds,
+              pp_error *error) {
   int status = pp_pool_check(pool, error);
   double *rewards;
   void *memory;
 
-  if (status >= 0 && (!actions || num_actions < 1)) {
-    status =
-        pp_error_set(error, PP_ERR_ARGUMENT, "%d sets of actions: give 1 or more", num_actions);
-  }
   if (status < 0) return status;
   if (!pool->fleet.def->step_many || !pool->ring.is_ordered || pp_pool_count(pool)) {
-    return pp_error_set(
-        error, PP_ERR_STATE,
-        "the bare loop is for ordered pools at rest of environments with step_many");
+    return pp_error_set(error, PP_ERR_STATE,
+                        "the bare loop needs an ordered pool with nothing in flight, of "
+                        "environments with step_many");
   }
   memory = pp_batch_alloc(pool);
   rewards = calloc((size_t)pool->fleet.num_envs * (size_t)pool->fleet.num_players, sizeof(double));
@@ -55,7 +55,7 @@ int pp_pool_bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, i
         (const char *)actions + i % num_actions * pool->fleet.action_bytes * pool->fleet.num_envs;
     status = bare_round(&pool->fleet, &pool->layout, now, memory, rewards);
   }
-  // the engine knows nothing of these steps
+  // the engine has not seen these steps, so every environment starts with a reset
   memset(pool->fleet.phase, PP_FRESH, (size_t)pool->fleet.num_envs);
   free(rewards);
   pp_batch_free(memory, pool->layout.size);
