@@ -22,8 +22,7 @@ from benchmarks import (
     scenes,
 )
 from benchmarks.outcome import Outcome
-from parallel_pool.__main__ import main as command_line
-from parallel_pool.__main__ import missing
+from parallel_pool._command import missing, until_interrupted
 
 FAMILIES = ("envpool", "gymnasium", "ale", "bare", *python_scenes.FAMILIES)
 RACES = (*scenes.RACES, *python_scenes.RACES)
@@ -174,5 +173,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    # with its Ctrl-C
-    sys.exit(command_line(["bench", *sys.argv[1:]]))
+    sys.exit(until_interrupted(main))

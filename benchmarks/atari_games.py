@@ -141,8 +141,7 @@ def library() -> ctypes.CDLL:
     import build_ffi
 
     atari = build_ffi.CSRC / "envs" / "atari"
-    own = [*sorted(atari.glob("*.c")), *sorted((atari / "games").glob("*.c"))]
-    loaded = load(SOURCE, [build_ffi.CSRC / "base" / "mt19937.c", *own])
+    loaded = load(SOURCE, [build_ffi.CSRC / "base" / "mt19937.c", *sorted(atari.rglob("*.c"))])
     loaded.frames_create.restype = ctypes.c_void_p
     loaded.frames_play.restype = ctypes.c_int64
     return loaded

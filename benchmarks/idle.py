@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import redirect_stdout
 
-from benchmarks import python_rivals, race, remote, tree
+from benchmarks import player_proxy, python_rivals, race, tree
 from benchmarks.outcome import Bar, Outcome, Row
 from benchmarks.rivals import CONTENDERS, Contender, Task
 from benchmarks.rounds import Spread
@@ -35,7 +35,7 @@ SECONDS, BAR_MS = 2.0, 1.0
 
 def child(who: str, seconds: float) -> float:
     """Makes a pool in this process; returns milliseconds of CPU time that it took while idle."""
-    make = remote.MAKERS.get(who) or CONTENDERS[who].make
+    make = player_proxy.MAKERS.get(who) or CONTENDERS[who].make
     player = make(CONTENDERS[who].task(TASK))
     player.play(race.WARM_UP)
     try:
@@ -63,7 +63,7 @@ def in_child(who: Contender, seconds: float) -> float:
             text=True,
             check=True,
             cwd=directory,
-            env=remote.environment(who.folder),
+            env=player_proxy.environment(who.folder),
         )
     told: float = json.loads(done.stdout.splitlines()[-1])
     return told

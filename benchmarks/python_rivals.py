@@ -1,7 +1,7 @@
-"""Who plays the scenes on worker processes: ours, the plain loop, and other vectorisers.
+"""The players of the scenes on worker processes: ours, the plain loop, and other vectorisers.
 
-Those of Stable-Baselines3, Tianshou and PufferLib play in a process of their own (`remote`), so
-that neither their packages nor their start methods touch the others.
+Those of Stable-Baselines3, Tianshou and PufferLib play in a process of their own (player_proxy.py),
+so that neither their packages nor their start methods affect the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import python_envs, tree
-from benchmarks.remote import remote
+from benchmarks.player_proxy import in_own_process
 from benchmarks.rivals import Looping, Stepping, Task, contender, one_each
 from benchmarks.rounds import Player
 
@@ -156,7 +156,7 @@ def play_part(make: Callable[[], Player], wire: Connection) -> None:
         wire.send(player.play(wire.recv()))
 
 
-@remote("plain Python loops, all cores at once", "gymnasium", package="gymnasium", parts=1)
+@in_own_process("plain Python loops, all cores at once", "gymnasium", package="gymnasium", parts=1)
 def plain_loops(task: Task) -> Player:
     """As many plain loops as workers, which share the environments and wait for nobody but at the
     end: what processes on this machine can do at most, at this very time."""
@@ -184,7 +184,7 @@ def async_started(task: Task) -> Player:
     return Stepping(env, task.actions(np.int64), task.num_envs, children)
 
 
-@remote("SB3 SubprocVecEnv", "sb3", package="stable-baselines3", workers=one_each, parts=1)
+@in_own_process("SB3 SubprocVecEnv", "sb3", package="stable-baselines3", workers=one_each, parts=1)
 def subproc_vec_env(task: Task) -> Player:
     """Stable-Baselines3's, with its defaults: forkserver, pipes, a process for each environment."""
     # imports torch once, not once in each worker: 64 of them would take minutes to start
@@ -203,7 +203,7 @@ def subproc_started(task: Task) -> Player:
     return Stepping(env, task.actions(np.int64), task.num_envs, children)
 
 
-@remote(
+@in_own_process(
     "Tianshou ShmemVectorEnv", "tianshou", package="tianshou", folder=TIANSHOU, workers=one_each
 )
 def shmem_vector_env(task: Task) -> Player:
@@ -281,7 +281,7 @@ def puffer(task: Task, num_workers: int) -> Player:
     return SteppingPuffer(env, task.actions(np.int32), task.batch_size, children)
 
 
-@remote(
+@in_own_process(
     "PufferLib Multiprocessing, 1 worker",
     "pufferlib",
     package="pufferlib",
@@ -294,7 +294,7 @@ def puffer_1(task: Task) -> Player:
     return puffer(task, 1)
 
 
-@remote(
+@in_own_process(
     "PufferLib Multiprocessing",
     "pufferlib",
     package="pufferlib",
@@ -307,7 +307,7 @@ def puffer_2(task: Task) -> Player:
     return puffer(task, task.num_threads)
 
 
-@remote(
+@in_own_process(
     "PufferLib Multiprocessing, async",
     "pufferlib",
     package="pufferlib",
@@ -320,7 +320,7 @@ def puffer_halves(task: Task) -> Player:
     return puffer(task, task.num_threads)
 
 
-@remote(
+@in_own_process(
     "plain Python loop, Gymnasium 0.29",
     "pufferlib",
     package="pufferlib",

@@ -27,11 +27,12 @@ from benchmarks import (
     machine,
     mujoco_bare,
     pinned,
+    player_process,
+    player_proxy,
     python_envs,
     python_rivals,
     python_scenes,
     race,
-    remote,
     report,
     rivals,
     rounds,
@@ -792,8 +793,8 @@ def test_rivals_play_in_processes_of_their_own(who: Contender, no_work: None) ->
 
 
 def test_a_process_that_cannot_play_says_so(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RuntimeError, match="nobody ended in its own process"):
-        remote.Remote("nobody", TASK)
+    with pytest.raises(RuntimeError, match="the process of nobody ended"):
+        player_proxy.PlayerProxy("nobody", TASK)
     assert "KeyError: 'nobody'" in capfd.readouterr().err
 
 
@@ -810,13 +811,13 @@ def state_of(pid: int, wanted: str) -> str:
 def test_processes_run_only_when_they_may() -> None:
     with subprocess.Popen(["sleep", "1000"]) as process:
         try:
-            with remote.running([process.pid]):
+            with player_process.running([process.pid]):
                 assert state_of(process.pid, "S") == "S"
             assert state_of(process.pid, "T") == "T"
         finally:
             process.kill()
     # and are not missed when they have gone
-    remote.signal_all([process.pid], signal.SIGCONT)
+    player_process.signal_all([process.pid], signal.SIGCONT)
 
 
 def test_a_process_pool_is_idle_between_plays() -> None:

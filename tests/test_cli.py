@@ -16,6 +16,7 @@ import pytest
 from PIL import Image, ImageSequence
 
 from parallel_pool import __main__ as cli
+from parallel_pool import _command
 from parallel_pool.demo import speeds
 from parallel_pool.demo.film import _with_palette, film
 
@@ -236,6 +237,6 @@ def test_interrupted_demo_ends_without_a_traceback(tmp_path: Path) -> None:
         start_new_session=True,
     ) as process:
         _, err = process.communicate(timeout=250)
-    assert process.returncode == cli.INTERRUPTED == 128 + signal.SIGINT
+    assert process.returncode == _command.INTERRUPTED == 128 + signal.SIGINT
     assert err == "interrupted\n"
     assert not (tmp_path / "demo.png").exists()

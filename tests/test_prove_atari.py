@@ -19,6 +19,7 @@ import pytest
 
 from parallel_pool import __main__ as cli
 from parallel_pool import prove_atari
+from parallel_pool._command import INTERRUPTED
 from parallel_pool.envs import atari, atari_proofs
 from parallel_pool.envs.atari_proofs import Proof
 from parallel_pool.prove_atari import game, match
@@ -294,8 +295,8 @@ def test_a_difference_fails_and_is_found_again(
         (("--session", "2"), "--session 2: name the one game"),
         (("pong", "freeway", "--session", "2"), "--session 2: name the one game"),
         (("pong", "--session", "99"), "there is no session 99: choose 1 to 14"),
-        (("pong", "--write", "--frames", "19999"), "--write: a proof has all sessions of 20000"),
-        (("pong", "--write", "--session", "1"), "--write: a proof has all sessions"),
+        (("pong", "--write", "--frames", "19999"), "--write: needs all sessions, of 20000"),
+        (("pong", "--write", "--session", "1"), "--write: needs all sessions"),
         (("pong", "--fast"), "unrecognized arguments: --fast"),
     ],
 )
@@ -380,7 +381,7 @@ def test_an_interrupted_proof_keeps_whole_games(
         return play(each)
 
     monkeypatch.setattr(game, "play", interrupted)
-    assert prove("breakout", "pong", "freeway", "--write") == cli.INTERRUPTED
+    assert prove("breakout", "pong", "freeway", "--write") == INTERRUPTED
     assert capsys.readouterr().err == "interrupted\n"
     found = atari_proofs.read(table)
     assert list(found) == ["alien", "breakout", "pong"]
@@ -577,5 +578,5 @@ def test_processes_end_in_the_middle_of_their_tasks(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     done = run(INTERRUPT, tmp_path)
-    assert done.code == cli.INTERRUPTED
+    assert done.code == INTERRUPTED
     assert done.err == "interrupted\n"
