@@ -28,8 +28,8 @@ BUILD = ROOT / "build"
 BIN = Path(sys.executable).parent
 CC = os.environ.get("CC", "gcc")
 
-# One pytest worker for each core of the CI machine; more gain nothing there. Each worker starts with
-# half of the tests and steals from the other when it is done. So the tests of one file stay
+# One pytest worker for each core of the CI machine; more gain nothing there. Each worker starts
+# with half of the tests and steals from the other when it is done. So the tests of one file stay
 # together, and what they share is made once.
 WORKERS = ("-n", "2", "--dist", "worksteal")
 

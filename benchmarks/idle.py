@@ -1,7 +1,7 @@
-"""What pools of worker processes cost while nobody steps them: CPU time of all processes.
+"""Measures the CPU time of all processes of a worker pool that is idle.
 
-Every measurement is a child process of its own: `python -m benchmarks.idle WHO SECONDS` makes a
-pool, steps it for a while, and sleeps.
+Each measurement runs in a new process: `python -m benchmarks.idle WHO SECONDS` makes a pool, steps
+it for a while, and sleeps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.rivals import CONTENDERS, Contender, Task
 from benchmarks.rounds import Spread
 
 NAME = "idle-workers"
-TITLE = "CPU time of 16 CartPole-v1 in worker processes that nobody steps for 2 s"
+TITLE = "CPU time of 16 CartPole-v1 in worker processes that are idle for 2 s"
 OURS = python_rivals.pool_vector_env
 RIVALS = (
     python_rivals.async_vector_env,
@@ -34,7 +34,7 @@ SECONDS, BAR_MS = 2.0, 1.0
 
 
 def child(who: str, seconds: float) -> float:
-    """Makes a pool in this process; returns milliseconds of CPU time that it took while idle."""
+    """Makes a pool in this process; returns the milliseconds of CPU time that it uses idle."""
     make = player_proxy.MAKERS.get(who) or CONTENDERS[who].make
     player = make(CONTENDERS[who].task(TASK))
     player.play(race.WARM_UP)
@@ -45,7 +45,7 @@ def child(who: str, seconds: float) -> float:
 
 
 def idle_ms(seconds: float) -> float:
-    """Sleeps; returns milliseconds of CPU time that this process and its descendants took."""
+    """Sleeps; returns the milliseconds of CPU time of this process and its descendants."""
     pids = [os.getpid(), *tree.descendants(os.getpid())]
     before = tree.cpu_of(pids)
     time.sleep(seconds)
@@ -65,8 +65,8 @@ def in_child(who: Contender, seconds: float) -> float:
             cwd=directory,
             env=player_proxy.environment(who.folder),
         )
-    told: float = json.loads(done.stdout.splitlines()[-1])
-    return told
+    result: float = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def run(
@@ -75,7 +75,7 @@ def run(
     *,
     tick: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
-    """Measures everybody, in interleaved rounds."""
+    """Measures all contenders in interleaved rounds."""
     wanted = [who for who in (OURS, *RIVALS) if who.family in {"ours", *families}]
     everybody = [who for who in wanted if race.is_there(who)]
     took: dict[str, list[float]] = {who.name: [] for who in everybody}
@@ -91,7 +91,7 @@ def run(
 
 
 def row(who: Contender, took: list[float]) -> Row:
-    """Sums up one of them."""
+    """Returns the row of one contender."""
     role = "ours" if who is OURS else "only"
     setting = race.Entry(who, who.task(TASK), role).setting
     return Row(who.name, setting, role, Spread.of(took), samples=took)

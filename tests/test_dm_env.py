@@ -64,7 +64,7 @@ def test_time_steps_fit_their_specs(env_id: str) -> None:
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "Pong-v5"])
-def test_same_numbers_as_the_gymnasium_face(env_id: str) -> None:
+def test_same_numbers_as_the_gymnasium_api(env_id: str) -> None:
     config: dict[str, Any] = {"num_envs": 3, "seed": 2}
     with make_dm(env_id, **config) as pool, make_gymnasium(env_id, **config) as other:
         ours, (obs, _) = pool.reset(), other.reset()

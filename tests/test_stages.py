@@ -68,7 +68,10 @@ def test_a_failed_run_names_its_tests_and_their_errors(
     printed = last_lines(stages, capsys, run_of(stages, monkeypatch, FAILING.format(number=1)))
     lines = printed.splitlines()
     assert lines[0].startswith("failed: exit status 1: ")
-    assert lines[1:3] == ["FAILED test_sample::test_bad[0]", "FAILED test_sample::test_without_fixture"]
+    assert lines[1:3] == [
+        "FAILED test_sample::test_bad[0]",
+        "FAILED test_sample::test_without_fixture",
+    ]
     assert lines[3:6] == [
         "-- 1:",
         "  test_sample.py:5: AssertionError",
@@ -121,7 +124,8 @@ def test_a_run_shows_its_slowest_tests_and_the_time(
     stage = run_of(stages, monkeypatch, SLOW)
     assert stages.main([stage.__name__]) == 0
     printed = capfd.readouterr().out
-    assert re.search(r"slowest 10 durations =*\n0\.\d+s call +test_sample\.py::test_slow\n", printed)
+    slowest = r"slowest 10 durations =*\n0\.\d+s call +test_sample\.py::test_slow\n"
+    assert re.search(slowest, printed)
     assert "test_quick" not in printed
     assert re.search(r"== sample \d+ s: \d+ s in all\n2 passed, 0 failed\n$", printed)
 

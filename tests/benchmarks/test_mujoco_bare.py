@@ -40,7 +40,7 @@ def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> N
         bare.play(1)
         ends += int((terminated | truncated).sum())
         for i in range(num_envs):
-            qpos, _ = bare.look(i)
+            qpos, _ = bare.state(i)
             assert (obs[i, : len(qpos) - hidden] == qpos[hidden:]).all()
     bare.close()
     env.close()

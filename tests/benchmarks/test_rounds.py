@@ -14,12 +14,6 @@ from benchmarks.rounds import Sample, Spread
 from tests.benchmarks.made_up import Made, Watch
 
 
-def test_a_sample_divides() -> None:
-    sample = Sample(steps=1000, seconds=2.0, cpu_seconds=3.0)
-    assert sample.rate == 500
-    assert sample.cpu_us == 3000
-
-
 def test_ratio_is_the_median_of_each_rounds_ratio() -> None:
     ours = [Sample(s, 1.0, 1.0) for s in (100, 400, 300)]
     theirs = [Sample(s, 1.0, 2.0) for s in (50, 100, 100)]

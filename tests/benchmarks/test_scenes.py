@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks import __main__ as command
 from benchmarks import (
     race,
     rivals,
@@ -13,16 +14,21 @@ from benchmarks import (
 )
 
 
-def test_scenes_have_names_of_their_own_and_bars_for_those_who_play() -> None:
-    assert len({scene.name for scene in scenes.RACES}) == len(scenes.RACES)
-    for scene in scenes.RACES:
-        assert {*scene.bars, *scene.cpu_bars} <= {who.name for who in scene.rivals}
-        assert all(who.family == "ours" for who in scene.ours)
+def test_names_are_unique() -> None:
+    assert len(command.NAMES) == len(set(command.NAMES))
+
+
+def test_bars_are_against_players() -> None:
+    for scene in command.RACES:
+        bars = {*scene.bars, *scene.cpu_bars, *scene.shares, *scene.own_loops}
+        assert bars <= {who.name for who in scene.rivals}, scene.name
+        assert all(who.family == "ours" for who in scene.ours), scene.name
+        assert {who.family for who in scene.rivals} <= {"ours", *command.FAMILIES}, scene.name
 
 
 def test_asynchronous_cart_poles_are_compared_with_one_thread() -> None:
     scene = scenes.cart_pole_async(8, 4)
-    one = rivals.envpool_face_1_thread
+    one = rivals.envpool_api_1_thread
     assert scene.bars == {one.name: 1.3}
     assert one.task(scene.task) == replace(scene.task, num_threads=1)
     with race.playing(one, one.task(scene.task)) as player:

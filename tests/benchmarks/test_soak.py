@@ -120,8 +120,8 @@ SPOILED: dict[str, tuple[object, str]] = {
     "another's action": (lambda pool, result: misheard(result), "does not follow"),
     "another's reward": (lambda pool, result: changed(result, 1, 0, 999.0), "does not follow"),
     "an end of nothing": (lambda pool, result: changed(result, 2, 0, True), "does not follow"),
-    "another's info": (lambda pool, result: in_infos(result, "total", -5), "another's info"),
-    "another's words": (lambda pool, result: in_infos(result, "said", "?", 1), "another's info"),
+    "another's info": (lambda pool, result: in_infos(result, "total", -5), "has a wrong info"),
+    "another's words": (lambda pool, result: in_infos(result, "said", "?", 1), "has a wrong info"),
     "a restart of nothing": (
         lambda pool, result: in_infos(result, "_worker_restarted", True),
         "does not follow",
@@ -152,7 +152,7 @@ def torn(result: list[object]) -> list[object]:
 
 
 def misheard(result: list[object]) -> list[object]:
-    result[0]["count"][1, counting.HEARD] += 1
+    result[0]["count"][1, counting.ACTION] += 1
     return result
 
 
@@ -193,7 +193,7 @@ def test_a_soak_finds_a_step_that_no_row_told_of() -> None:
     pool.envs[1].step(0)
     ledger.close(*(rivals.np.array(pool.get_attr(name)) for name in ("life", "total")))
     assert ledger.num_wrong == 1
-    assert ledger.wrong[0].startswith("environment 1 has counted otherwise")
+    assert ledger.wrong[0].startswith("environment 1 has other counts")
 
 
 def test_a_restart_must_be_told() -> None:

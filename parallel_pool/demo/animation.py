@@ -1,4 +1,4 @@
-"""The demo's film: many Atari games side by side, an animated GIF."""
+"""The demo's animation: an animated GIF of many Atari games side by side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parallel_pool._native import ffi, lib
 from parallel_pool.buffers import Array
 from parallel_pool.pictures import mosaic
 
-# all of them have screens of 210 x 160
+# All these games have screens of 210 x 160.
 NAMES = """
 Alien Amidar Assault Asterix Asteroids Atlantis BankHeist BattleZone BeamRider Berzerk Bowling
 Boxing Breakout Centipede ChopperCommand CrazyClimber Defender DemonAttack DonkeyKong DoubleDunk
@@ -27,34 +27,36 @@ Solaris SpaceInvaders StarGunner Superman Tennis TimePilot Turmoil Tutankham UpN
 VideoPinball WizardOfWor YarsRevenge Zaxxon
 """
 GAMES = tuple(NAMES.split())
-# a step is four frames of a sixtieth of a second each; a GIF counts hundredths
+# A step is four frames of 1/60 s each; a GIF counts in hundredths of a second.
 STEPS_PER_SECOND = 15
 DELAY = 70
-# how far into a game the film begins, in steps
+# Range of the step of a game at which the animation begins.
 STARTS = (60, 400)
-# an action is held for so many steps, at least and at most, for single ones move little
+# Range of the steps for which an action is held: a single step moves little.
 HELD = (1, 8)
 
 
-def film(
+def animate(
     file: Path, *, games: Sequence[str] = GAMES, seconds: float = 4.0, shrink: int = 2
 ) -> Array:
-    """Plays games with random actions and writes what they show; always the same film.
+    """Plays games with random actions and writes an animation of them, always the same one.
 
     Args:
-        file: an animated GIF; its folder is there.
+        file: the GIF to write; its folder must exist.
         games: names as in "<Game>-v5".
-        seconds: that it plays.
-        shrink: one of so many pixels is kept of both axes: 2 makes 64 games 654 x 854 pixels.
+        seconds: duration of the animation.
+        shrink: keeps one of so many pixels on both axes; with 2, 64 games take 654 x 854 pixels.
 
     Returns:
-        A picture from the middle of it, uint8 (height, width, 3).
+        The picture from the middle, uint8 (height, width, 3).
     """
     count = max(1, round(seconds * STEPS_PER_SECOND))
-    with ThreadPoolExecutor(lib.pp_usable_cores(ffi.NULL)) as crew:
-        films = list(crew.map(lambda at: _play(games[at], at, count, shrink), range(len(games))))
+    with ThreadPoolExecutor(lib.pp_usable_cores(ffi.NULL)) as executor:
+        games_screens = list(
+            executor.map(lambda at: _play(games[at], at, count, shrink), range(len(games)))
+        )
     columns = math.ceil(math.sqrt(len(games)))
-    whole = [mosaic(screens, columns=columns) for screens in zip(*films, strict=True)]
+    whole = [mosaic(screens, columns=columns) for screens in zip(*played, strict=True)]
     pictures, colours = _with_palette(whole)
     images = [Image.fromarray(picture) for picture in pictures]
     for image in images:
@@ -66,7 +68,7 @@ def film(
 
 
 def _play(game: str, seed: int, count: int, shrink: int) -> list[Array]:
-    """Returns so many screens of a game, from a moment somewhere in its first half minute."""
+    """Returns `count` screens of a game, starting at a random step within STARTS."""
     drawn = np.random.default_rng(seed)
     start = int(drawn.integers(*STARTS))
     screens: list[Array] = []
@@ -85,16 +87,16 @@ def _play(game: str, seed: int, count: int, shrink: int) -> list[Array]:
 
 
 def _with_palette(pictures: Sequence[Array]) -> tuple[list[Array], bytes]:
-    """Returns pictures as numbers of colours, and the colours, 256 at most, as bytes of RGB.
+    """Returns the pictures as colour indices, and the at most 256 colours as RGB bytes.
 
-    The console has 128 colours, so nothing is lost unless its European ones are among them.
+    The console has 128 colours, so none is lost unless PAL's are among them as well.
     """
     codes = [picture.astype(np.int32) @ (1 << 16, 1 << 8, 1) for picture in pictures]
     is_there = np.zeros(1 << 24, np.bool_)
     for code in codes:
         is_there[code] = True
     found = np.flatnonzero(is_there)
-    # the nearest of those kept stands for each of the others
+    # each colour that is left out is replaced by the nearest one that is kept
     kept = found[:: -(-len(found) // 256)]
     rgb = np.stack([kept >> 16, kept >> 8 & 255, kept & 255], axis=1)
     own = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=1)
