@@ -92,16 +92,16 @@ def missing() -> Iterator[tuple[str, str]]:
 
 
 def main() -> int:
-    # without its programs, of what it says in text
+    # the words in code style on the page, without its programs
     page = re.sub(r"^```.*?^```", "", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
     named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", page))))
     absent = list(missing())
-    unsaid = [(where, name) for where, name in absent if name not in named]
-    unsaid += [("the page", name) for name in OWN_WAY if name not in named]
-    for where, name in unsaid:
+    unnamed = [(where, name) for where, name in absent if name not in named]
+    unnamed += [("the page", name) for name in OWN_WAY if name not in named]
+    for where, name in unnamed:
         print(f"{where}: {name} is neither here nor on {PAGE.name}")
-    print(f"{len(absent)} names are not here, {len(absent) - len(unsaid)} of them on the page")
-    return int(bool(unsaid))
+    print(f"{len(absent)} names are not here, {len(absent) - len(unnamed)} of them on the page")
+    return int(bool(unnamed))
 
 
 if __name__ == "__main__":

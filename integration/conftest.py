@@ -12,8 +12,8 @@ WHEEL = "test_envpool_wheel.py"
 
 collect_ignore = [] if importlib.util.find_spec("envpool") else [WHEEL]
 
-# torch reads both when it is imported. The first makes waiting threads leave the core to other tests;
-# the second makes MKL's results independent of where a matrix lies in memory.
+# torch reads both when it is imported. With the first, waiting threads leave the core to other
+# tests; with the second, MKL's results don't depend on where a matrix lies in memory.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("MKL_CBWR", "AUTO")
 

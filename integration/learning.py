@@ -1,4 +1,4 @@
-"""Measures how well agents learn CartPole with many seeds, to choose a threshold for training tests.
+"""Measures how well agents learn CartPole with many seeds: the threshold of training tests.
 
     python -m integration.learning
 

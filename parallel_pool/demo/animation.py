@@ -52,9 +52,8 @@ def animate(
     """
     count = max(1, round(seconds * STEPS_PER_SECOND))
     with ThreadPoolExecutor(lib.pp_usable_cores(ffi.NULL)) as executor:
-        games_screens = list(
-            executor.map(lambda at: _play(games[at], at, count, shrink), range(len(games)))
-        )
+        every = executor.map(lambda at: _play(games[at], at, count, shrink), range(len(games)))
+        played = list(every)
     columns = math.ceil(math.sqrt(len(games)))
     whole = [mosaic(screens, columns=columns) for screens in zip(*played, strict=True)]
     pictures, colours = _with_palette(whole)
