@@ -13,9 +13,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection
-from contextlib import redirect_stdout
 
 from benchmarks import player_proxy, python_rivals, race, tree
+from benchmarks.json_lines import only_json
 from benchmarks.outcome import Bar, Outcome, Row
 from benchmarks.rivals import CONTENDERS, Contender, Task
 from benchmarks.rounds import Spread
@@ -98,7 +98,5 @@ def row(who: Contender, took: list[float]) -> Row:
 
 
 if __name__ == "__main__":
-    out = sys.stdout
-    with redirect_stdout(sys.stderr):
-        milliseconds = child(sys.argv[1], float(sys.argv[2]))
-    print(json.dumps(milliseconds), file=out)
+    with only_json() as send:
+        send(child(sys.argv[1], float(sys.argv[2])))

@@ -1,5 +1,5 @@
-/* The upper limit of MuJoCo pools: a loop over mj_step with as many threads, the same resets and the
- * same actions as a pool, but without observations, rewards, infos, queues or batches.
+/* The upper limit of MuJoCo pools: a loop over mj_step with as many threads, the same resets and
+ * the same actions as a pool, but without observations, rewards, infos, queues or batches.
  *
  * mujoco_bare.py builds it as a library and calls its exported functions. */
 #include <pthread.h>
@@ -148,7 +148,8 @@ static void *run(void *argument) {
   return NULL;
 }
 
-/* ---------------------------------------------------------------------------- create and destroy -- */
+/* ---------------------------------------------------------------------------- create and destroy
+ * -- */
 
 static double *field_of(const simulation *in, int64_t place) {
   double *field;
@@ -234,8 +235,8 @@ EXPORT void bare_destroy(bare *it) {
   free(it);
 }
 
-/* Returns null on failure, with the reason in text (PP_ERROR_TEXT bytes). What the setting points to
- * must outlive the loop. */
+/* Returns null on failure, with the reason in text (PP_ERROR_TEXT bytes). What the setting points
+ * to must outlive the loop. */
 EXPORT bare *bare_create(const setting *set, char *text) {
   pp_error error = {.text = "no memory"};
   bare *it = calloc(1, sizeof(*it));

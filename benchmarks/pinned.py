@@ -12,12 +12,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Collection
-from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import race
+from benchmarks.json_lines import only_json
 from benchmarks.outcome import Bar, Outcome
 
 if TYPE_CHECKING:
@@ -97,7 +97,5 @@ def main(name: str, families: str, effort: str, send: Callable[[dict[str, Any]],
 
 
 if __name__ == "__main__":
-    out = sys.stdout
-    # whatever else is printed must not come between the lines of JSON
-    with redirect_stdout(sys.stderr):
-        main(*sys.argv[1:], send=lambda data: print(json.dumps(data), file=out, flush=True))
+    with only_json() as send:
+        main(*sys.argv[1:], send=send)

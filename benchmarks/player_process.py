@@ -11,13 +11,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from benchmarks import (
     player_proxy,
     python_rivals,  # noqa: F401  it fills MAKERS
 )
+from benchmarks.json_lines import only_json
 from benchmarks.rivals import Task
 
 
@@ -55,7 +56,5 @@ def serve(name: str, task: str, send: Callable[[dict[str, Any]], None]) -> None:
 
 
 if __name__ == "__main__":
-    out = sys.stdout
-    # whatever else is printed must not come between the lines of JSON
-    with redirect_stdout(sys.stderr):
-        serve(*sys.argv[1:], send=lambda data: print(json.dumps(data), file=out, flush=True))
+    with only_json() as send:
+        serve(*sys.argv[1:], send=send)

@@ -258,6 +258,11 @@ class SteppingPuffer(Stepping):
         return batches * self._num_envs
 
 
+in_pufferlib = functools.partial(
+    in_own_process, family="pufferlib", package="pufferlib", folder=PUFFERLIB
+)
+
+
 def puffer(task: Task, num_workers: int) -> Player:
     """PufferLib's `vector.make` with its Multiprocessing backend."""
     from pufferlib import vector
@@ -283,52 +288,25 @@ def puffer(task: Task, num_workers: int) -> Player:
     return SteppingPuffer(env, task.actions(np.int32), task.batch_size, children)
 
 
-@in_own_process(
-    "PufferLib Multiprocessing, 1 worker",
-    "pufferlib",
-    package="pufferlib",
-    folder=PUFFERLIB,
-    workers=lambda task: 1,
-    parts=1,
-)
+@in_pufferlib("PufferLib Multiprocessing, 1 worker", workers=lambda task: 1, parts=1)
 def puffer_1(task: Task) -> Player:
     """One worker and the caller: two processes that spin, on two cores."""
     return puffer(task, 1)
 
 
-@in_own_process(
-    "PufferLib Multiprocessing",
-    "pufferlib",
-    package="pufferlib",
-    folder=PUFFERLIB,
-    workers=as_many_as_threads,
-    parts=1,
-)
+@in_pufferlib("PufferLib Multiprocessing", workers=as_many_as_threads, parts=1)
 def puffer_2(task: Task) -> Player:
     """As many workers as ours has."""
     return puffer(task, task.num_threads)
 
 
-@in_own_process(
-    "PufferLib Multiprocessing, async",
-    "pufferlib",
-    package="pufferlib",
-    folder=PUFFERLIB,
-    workers=as_many_as_threads,
-    parts=2,
-)
+@in_pufferlib("PufferLib Multiprocessing, async", workers=as_many_as_threads, parts=2)
 def puffer_halves(task: Task) -> Player:
     """As many workers as ours has, received one at a time, as PufferLib's own training does."""
     return puffer(task, task.num_threads)
 
 
-@in_own_process(
-    "plain Python loop, Gymnasium 0.29",
-    "pufferlib",
-    package="pufferlib",
-    folder=PUFFERLIB,
-    parts=1,
-)
+@in_pufferlib("plain Python loop, Gymnasium 0.29", parts=1)
 def puffer_loop(task: Task) -> Player:
     """The plain loop on the Gymnasium and NumPy that PufferLib needs."""
     return plain_loop.make(task)

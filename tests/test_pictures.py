@@ -52,7 +52,7 @@ def test_the_demos_numbers_stay_within_the_margins(
     picture.draw(speeds, np.zeros((854, 654, 3), np.uint8), tmp_path / "demo.png")
     (figure,) = drawn
     written = [text for text, _, _ in texts(figure)]
-    assert {picture.in_words(each.steps_per_second) for each in speeds} <= {*written}
+    assert {picture.rounded(each.steps_per_second, picture.WORDS) for each in speeds} <= {*written}
     # a name and a number each, and a title for each task
     assert len(written) > 2 * len(speeds) + len({each.task for each in everybody})
     for text, left, right in texts(figure):

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from parallel_pool.demo import speeds
 from parallel_pool.demo.animation import animate
+from parallel_pool.demo.numbers import SYMBOLS, rounded
 from parallel_pool.demo.picture import draw
 from parallel_pool.demo.speeds import CART_POLE, SYNC, Runner, Speed, Task
 
@@ -100,14 +101,6 @@ class Steps:
         self._progress.stop()
 
 
-def short(value: float) -> str:
-    """Returns three digits and a letter: 46800000 is "46.8 M"."""
-    for unit, letter in ((1e6, " M"), (1e3, " k")):
-        if value >= 0.9995 * unit:
-            return f"{value / unit:#.3g}".rstrip(".") + letter
-    return f"{value:.0f}"
-
-
 def table(task: Task, found: Sequence[Speed]) -> Table:
     """Returns the table of one task, with ratios to Gymnasium's loop over single environments."""
     made = Table(
@@ -128,9 +121,9 @@ def table(task: Task, found: Sequence[Speed]) -> Table:
     for each in found:
         runner = each.runner
         rate = each.steps_per_second
-        cells = [runner.name, runner.runs_on, short(rate)]
+        cells = [runner.name, runner.runs_on, rounded(rate, SYMBOLS)]
         if task.frame_skip > 1:
-            cells.append(short(rate * task.frame_skip))
+            cells.append(rounded(rate * task.frame_skip, SYMBOLS))
         cells.append(f"{rate / base.steps_per_second:.3g}")
         made.add_row(*cells, style="bold cyan" if runner.is_ours else "")
     return made

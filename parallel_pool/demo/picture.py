@@ -9,20 +9,13 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from parallel_pool.demo.numbers import WORDS, rounded
 from parallel_pool.demo.speeds import Speed, Task
 
 INK, QUIET, PAPER = "#16202b", "#6b7785", "#ffffff"
 OURS, THEIRS = "#0b7285", "#c3cad1"
 # The gap between a bar and its number, in points.
 GAP = 5
-
-
-def in_words(value: float) -> str:
-    """Returns three digits and a unit: 46800000 is "46.8 million"."""
-    for unit, word in ((1e6, " million"), (1e3, " thousand")):
-        if value >= 0.9995 * unit:
-            return f"{value / unit:#.3g}".rstrip(".") + word
-    return f"{value:.0f}"
 
 
 def draw(speeds: Sequence[Speed], still: Any, file: Path) -> None:
@@ -67,7 +60,7 @@ def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
     ax.invert_yaxis()
     numbers = [
         ax.annotate(
-            in_words(each.steps_per_second),
+            rounded(each.steps_per_second, WORDS),
             (each.steps_per_second, place),
             (GAP, 0),
             textcoords="offset points",

@@ -17,7 +17,7 @@ from benchmarks.rounds import Spread
 
 
 class Watch(rounds.Clock):
-    """A clock that goes on only when players say so."""
+    """A clock that only players advance."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -34,7 +34,7 @@ class Watch(rounds.Clock):
 
 @dataclass
 class Made:
-    """A player whose batches take a known time."""
+    """A player whose batches take a fixed time."""
 
     watch: Watch
     seconds: float
@@ -59,7 +59,7 @@ TASK = Task("CartPole-v1", 8, 8, 2, 2, 500)
 
 
 def field_of(watch: Watch) -> tuple[scenes.Scene, list[Made]]:
-    """A scene of made-up contenders, and every player they made.
+    """Returns a scene of made-up contenders, and a list of all players that they make.
 
     Ours take 1 and 2 ms for a batch of 8; the rival 10 ms, but 6 ms at 1 thread and batches of 4;
     the other rival 4 ms, and it has nothing to set.
@@ -86,7 +86,7 @@ def field_of(watch: Watch) -> tuple[scenes.Scene, list[Made]]:
 
 
 def state_of(pid: int, wanted: str) -> str:
-    """Its state, once it is the one wanted: signals take a moment to arrive."""
+    """Returns the state of a process; waits for the wanted one, as signals take a moment."""
     for _ in range(1000):
         state = tree.fields(pid)[0]
         if state == wanted:
@@ -95,8 +95,8 @@ def state_of(pid: int, wanted: str) -> str:
     return state
 
 
-def replace_name(name: str) -> object:
-    """Something with a name, as a pool's columns are."""
+def named(name: str) -> object:
+    """Returns an object with a name, like the columns of a pool."""
     return type("Column", (), {"name": name})()
 
 

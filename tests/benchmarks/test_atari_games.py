@@ -29,7 +29,7 @@ def samples_at(*rates: int) -> list[Sample]:
     return [Sample(rate, 1.0, 2.0) for rate in rates]
 
 
-def test_games_are_judged_by_their_median_and_their_least(
+def test_bars_of_games_are_on_median_and_minimum(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     theirs = {"a": 10, "b": 20, "c": 40}
@@ -51,7 +51,7 @@ def test_games_are_judged_by_their_median_and_their_least(
     assert Outcome.from_json(json.loads(json.dumps(outcome.to_json()))) == outcome
     atari_games.draw(outcome, tmp_path / "games.png")
     assert (tmp_path / "games.png").stat().st_size > 10_000
-    # beside the pictures of all else
+    # they are written beside the pictures of other scenes
     report.write(tmp_path, [outcome], machine.facts())
     assert "x EnvPool" in (tmp_path / "results.md").read_text()
 
@@ -62,7 +62,7 @@ def test_our_console_and_act_play_the_same_frames() -> None:
         atari_games.Console("breakout", act.actions, build, drawn)
         for build, drawn in atari_games.COLUMNS.values()
     ]
-    # many a game ends in these, at once or in parts
+    # several games end in these steps, played at once or in parts
     frames = act.play(1500)
     assert 4 * 1500 - 100 < frames < 4 * 1500
     assert [console.play(1500) for console in consoles] == [frames] * 3

@@ -11,7 +11,9 @@ from benchmarks import (
 )
 
 
-def test_starting_workers_is_compared_with_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_start_beside_installed_rivals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     scene = creation.CREATIONS[-1]
     asked: list[str] = []
 
@@ -38,7 +40,7 @@ def test_starting_workers_is_compared_with_what_is_there(monkeypatch: pytest.Mon
 def test_started_workers_are_measured_with_their_processes() -> None:
     told = creation.in_child("AsyncVectorEnv", "CartPole-v1", 2)
     assert told["seconds"] > 0
-    # two processes of Python's, of which little is shared
+    # two Python processes, which share little
     assert told["bytes"] > 2**20
 
 

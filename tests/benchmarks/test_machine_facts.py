@@ -31,7 +31,7 @@ def test_the_commit_is_dirty_only_if_what_is_measured_changed(
     assert machine.commit() == f"{clean}-dirty"
 
 
-def test_machine_tells_what_matters() -> None:
+def test_facts_of_the_machine() -> None:
     facts = machine.facts()
     assert facts["cores"] >= 1
     assert facts["versions"]["numpy"]

@@ -18,7 +18,7 @@ from benchmarks.rounds import Spread
 @pytest.mark.parametrize("name", scenes.MUJOCO)
 @pytest.mark.parametrize("data_per_thread", [False, True])
 def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> None:
-    """Its states are ours bit by bit, through resets and time limits: no step is left out."""
+    """Its states equal ours bit by bit, through resets and time limits."""
     import numpy as np
 
     import parallel_pool
@@ -30,9 +30,9 @@ def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> N
     )
     obs, _ = env.reset(seed=1)
     bare = mujoco_bare.Bare(task, data_per_thread=data_per_thread)
-    # its resets take the place of a step, and so of a row
+    # a reset takes the place of a step, and so of a row
     bare.play(1)
-    # observations begin with the positions, but for the runner's place
+    # observations begin with the positions, without those along the track
     hidden = 2 if name in ("Ant", "Humanoid") else 1
     ends = 0
     for row in task.actions(np.int64)[1:]:

@@ -28,7 +28,7 @@ def test_a_scene_of_another_mujoco_needs_another_process(monkeypatch: pytest.Mon
     ]
 
 
-def test_a_mujoco_that_is_not_there_is_named() -> None:
+def test_a_missing_mujoco_is_named() -> None:
     each = pinned.run(pinned_scene("0.1"), ("envpool",), race.QUICK)
     assert [bar.is_met for bar in each.bars] == [None, None]
     assert "MuJoCo 0.1 is not in" in each.notes[-1]
@@ -44,7 +44,7 @@ def test_a_pinned_scene_is_measured_in_its_process() -> None:
         "parallel_pool.make",
         mujoco_bare.bare_per_env.name,
     ]
-    # EnvPool is one of the family, and not everywhere
+    # EnvPool is in this family, and may not be installed
     there = [who for who in scene.rivals if who.family == "bare" and race.is_there(who)]
     assert len(each.rows) == len(scene.ours) + len(there)
     assert ticks

@@ -20,7 +20,7 @@ def test_a_process_that_cannot_play_says_so(capfd: pytest.CaptureFixture[str]) -
     assert "KeyError: 'nobody'" in capfd.readouterr().err
 
 
-def test_processes_run_only_when_they_may() -> None:
+def test_stopped_processes_run_only_inside_the_block() -> None:
     with subprocess.Popen(["sleep", "1000"]) as process:
         try:
             with player_process.running([process.pid]):
@@ -28,5 +28,5 @@ def test_processes_run_only_when_they_may() -> None:
             assert state_of(process.pid, "T") == "T"
         finally:
             process.kill()
-    # and are not missed when they have gone
+    # processes that have ended are ignored
     player_process.signal_all([process.pid], signal.SIGCONT)

@@ -16,12 +16,12 @@ from benchmarks import (
 
 
 def at_no_cost(name: str, done: list[int]) -> python_envs.Cost:
-    """An environment that writes down its work instead of doing it."""
+    """Returns the cost of an environment that records its work instead of doing it."""
     return replace(python_envs.COSTS[name], work=done.append)
 
 
 def played(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[object], list[int]]:
-    """What an environment shows in 40 steps, and the work of each."""
+    """Returns what an environment shows in 40 steps, and the work of each."""
     burnt: list[int] = []
     monkeypatch.setitem(python_envs.COSTS, name, at_no_cost(name, burnt))
     env = python_envs.make(name, 500, seed)
@@ -49,13 +49,13 @@ def test_a_step_is_always_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(python_envs.COSTS, name, at_no_cost(name, burnt))
     env = python_envs.make(name, 500, 0)
     for seed in (1, 2):
-        # whatever seed a vectoriser hands over
+        # independent of the seed that a vectoriser passes
         env.reset(seed=seed)
         ends = [env.step(0)[3] for _ in range(python_envs.EPISODE)]
         assert ends == [False] * (len(ends) - 1) + [True]
     one, two = burnt[: len(ends)], burnt[len(ends) :]
     assert one == two
-    # an exponential distribution's mean and deviation are one
+    # mean and deviation of an exponential distribution are equal
     assert rivals.np.mean(one) == pytest.approx(500, rel=0.1)
     assert rivals.np.std(one) == pytest.approx(500, rel=0.15)
 

@@ -13,10 +13,10 @@ from benchmarks import (
     rivals,
     tree,
 )
-from tests.benchmarks.made_up import TASK, replace_name
+from tests.benchmarks.made_up import TASK, named
 
 
-def test_workers_are_found_whoever_started_them() -> None:
+def test_started_processes_are_found() -> None:
     before = tree.descendants(os.getpid())
     with subprocess.Popen(["sleep", "1000"]) as process:
         assert python_rivals.started_since(before) == [process.pid]
@@ -24,7 +24,7 @@ def test_workers_are_found_whoever_started_them() -> None:
 
 
 class Part:
-    """Counts what it is asked to play."""
+    """A player that counts steps."""
 
     children = ()
 
@@ -61,7 +61,7 @@ def test_a_process_pool_is_idle_between_plays() -> None:
     in_flight = ["a", "b", "c"]
 
     class Pool:
-        columns = (replace_name("obs"), replace_name("env_id"))
+        columns = (named("obs"), named("env_id"))
 
         def recv(self) -> tuple[object, str]:
             calls.append(f"recv {in_flight[0]}")

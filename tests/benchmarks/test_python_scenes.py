@@ -26,7 +26,7 @@ from tests.benchmarks.made_up import state_of
 
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Environments take no time in here, those of other processes included."""
+    """Steps take no time in this test, in other processes too."""
     python_envs.turns_per_us.cache_clear()
     monkeypatch.setenv(python_envs.TURNS_PER_US, "0.0")
     for name, cost in python_envs.COSTS.items():
@@ -50,7 +50,7 @@ def test_bars_of_the_python_scenes() -> None:
         "exponential-turns-16": (0.84, 1.3),
     }
     for scene in python_scenes.RACES:
-        # PufferLib's Gymnasium is another
+        # PufferLib has another Gymnasium
         is_gymnasiums = scene.name.startswith("cartpole")
         assert (python_rivals.puffer_loop in scene.rivals) is is_gymnasiums
         assert list(scene.own_loops) == [who.name for who in python_scenes.PUFFERS if is_gymnasiums]
@@ -76,7 +76,7 @@ def test_all_cores_at_once_are_shown_beside_the_ceiling() -> None:
 
 
 def few(scene: scenes.Scene) -> Task:
-    """A scene's task with few environments."""
+    """Returns a scene's task with few environments."""
     return replace(scene.task, num_envs=4, batch_size=2 if scene.task.is_async else 4)
 
 
@@ -88,7 +88,7 @@ def test_ours_and_gymnasiums_play_every_python_scene(scene: scenes.Scene, no_wor
         with race.playing(who, task) as player:
             assert player.play(30) == 30 * task.batch_size
             if who is not python_rivals.plain_loop:
-                # one of ours may be there to start the others
+                # ours may have one more process, which starts the others
                 assert len(player.children) >= (2 if who.family == "ours" else 4)
 
 
@@ -110,9 +110,9 @@ def test_rivals_play_in_processes_of_their_own(who: Contender, no_work: None) ->
             assert len(children) == 1 + (who.workers(task) if who.workers else 0)
             # stopped while others play
             assert {state_of(pid, "T") for pid in children[1:]} <= {"T"}
-            # Tianshou's answers may be of more, and CartPole's resets come on top
+            # Tianshou's answers may have more rows, and CartPole's resets are counted too
             assert player.play(30) >= 30 * task.batch_size
-        # reparented to init, which may take its time to ask for them
+        # init, their new parent, may reap them later
         assert {tree.fields(pid)[0] for pid in children if Path(f"/proc/{pid}").exists()} <= {"Z"}
 
 

@@ -20,7 +20,7 @@ from benchmarks.rounds import Spread
 from tests.benchmarks.made_up import TASK, Made, Watch, field_of
 
 
-def test_race_finds_the_rivals_best_and_judges_by_it() -> None:
+def test_bars_are_against_the_best_setting_of_a_rival() -> None:
     watch = Watch()
     scene, made = field_of(watch)
     ticks: list[str] = []
@@ -60,7 +60,7 @@ def test_a_rival_at_its_best_from_the_start_has_one_row() -> None:
     assert [(row.who, row.role) for row in outcome.rows[2:]] == [("rival", "same = best")]
 
 
-def test_rivals_not_asked_for_or_not_installed_are_not_measured() -> None:
+def test_rivals_not_chosen_or_not_installed_are_not_measured() -> None:
     watch = Watch()
     scene, _ = field_of(watch)
     absent = replace(scene.rivals[0], package="no-such-package")
@@ -76,11 +76,11 @@ def test_bars_may_be_on_cpu_time() -> None:
     scene, _ = field_of(watch)
     scene = replace(scene, bars={}, cpu_bars={"other": 1.9})
     outcome = race.run(scene, ("ale",), race.QUICK, clock=watch)
-    # all of them use two cores, so it is the ratio of the clock here
+    # all of them use two cores, so it equals the ratio of wall time here
     assert [str(bar) for bar in outcome.bars] == ["CPU time vs other >= 1.9x: 2x, met"]
 
 
-def test_a_scene_may_draw_conclusions() -> None:
+def test_a_scene_may_add_notes() -> None:
     watch = Watch()
     scene, _ = field_of(watch)
     scene = replace(scene, conclude=lambda rows: [f"{len(rows)} rows"])

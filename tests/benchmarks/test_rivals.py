@@ -15,14 +15,14 @@ from benchmarks.rivals import Contender
 from tests.benchmarks.made_up import TASK
 
 
-def test_everybody_gets_the_same_actions() -> None:
+def test_all_players_get_the_same_actions() -> None:
     ours, theirs = TASK.actions(rivals.np.int64), TASK.actions(rivals.np.int32)
     assert len(ours) == rivals.ROWS
     assert all((a == b).all() for a, b in zip(ours, theirs, strict=True))
     assert {len(row) for row in replace(TASK, batch_size=4).actions(rivals.np.int32)} == {4}
 
 
-def test_box_actions_are_within_bounds_and_rounded_for_everybody() -> None:
+def test_box_actions_are_within_bounds_and_rounded_for_all() -> None:
     task = replace(TASK, num_actions=0, action_size=3, action_bound=0.4)
     ours, theirs = task.actions(rivals.np.int64), task.actions(rivals.np.int32, rivals.np.float64)
     assert ours[0].shape == (8, 3)

@@ -34,7 +34,7 @@ def test_batches_in_fills_the_time(seconds: float) -> None:
     assert rounds.batches_in(Made(watch, seconds), 0.5, watch) == pytest.approx(wanted, rel=1e-9)
 
 
-def test_interleave_lets_everybody_play_in_turn() -> None:
+def test_interleave_lets_all_players_play_in_turn() -> None:
     watch, order = Watch(), []
 
     class Noted(Made):
@@ -45,7 +45,7 @@ def test_interleave_lets_everybody_play_in_turn() -> None:
     players = {"a": Noted(watch, 0.01), "b": Noted(watch, 0.02), "c": Noted(watch, 0.04)}
     ticks: list[None] = []
     samples = rounds.interleave(players, 3, 0.1, clock=watch, tick=lambda: ticks.append(None))
-    # after everybody's calibration, each round starts with another
+    # after the calibration of all players, each round starts with another one
     assert order[-9:] == [0.01, 0.02, 0.04, 0.02, 0.04, 0.01, 0.04, 0.01, 0.02]
     assert len(ticks) == 9
     assert {name: len(each) for name, each in samples.items()} == {"a": 3, "b": 3, "c": 3}
@@ -66,7 +66,7 @@ def test_a_round_of_several_turns_is_their_sum() -> None:
     samples = rounds.interleave(
         players, 2, 0.6, turns=3, clock=watch, tick=lambda: ticks.append(None)
     )
-    # 0.2 s each; whoever was first is second in the next turn, and in the next round
+    # 0.2 s each; the first player changes in each turn, across rounds too
     a, b = (0.01, 20), (0.02, 10)
     assert order[-12:] == [a, b, b, a, a, b, b, a, a, b, b, a]
     assert len(ticks) == 4

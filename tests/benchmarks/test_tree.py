@@ -39,7 +39,7 @@ def test_a_tree_has_grandchildren_and_zombies() -> None:
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
             process.kill()
-    # nothing is missed of those that have gone
+    # processes that have ended are ignored
     assert tree.cpu_of([process.pid]) == {}
     assert tree.memory_of([process.pid]) == 0
 
