@@ -88,10 +88,10 @@ def race_of(
 ) -> dict[str, list[Sample]]:
     """Measures all players on one game; returns their samples by name."""
     wanted = [who for who in (rivals.envpool, rivals.ale) if who.family in families]
-    everybody = [rivals.envpool_api, *(who for who in wanted if race.is_there(who))]
+    contenders = [rivals.envpool_api, *(who for who in wanted if race.is_installed(who))]
     with ExitStack() as stack:
         players = {
-            who.name: stack.enter_context(race.playing(who, task(game))) for who in everybody
+            who.name: stack.enter_context(race.playing(who, task(game))) for who in contenders
         }
         return interleave(players, effort.rounds, effort.seconds, turns=effort.turns, clock=clock)
 

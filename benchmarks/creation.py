@@ -219,12 +219,12 @@ def in_child(who: str, env_id: str, num_envs: int) -> dict[str, float]:
     return result
 
 
-def is_there(who: str) -> bool:
+def is_installed(who: str) -> bool:
     """Returns whether this contender is installed."""
     import importlib.util
 
     if who in WORKERS:
-        return race.is_there(WORKERS[who])
+        return race.is_installed(WORKERS[who])
     return who not in PACKAGES or importlib.util.find_spec(PACKAGES[who]) is not None
 
 
@@ -239,11 +239,11 @@ def run(
 
     The memory of one environment is the difference between many and few, divided by their number.
     """
-    everybody = [who for who in scene.who if WHO[who] in {"ours", *families} and is_there(who)]
-    seconds: dict[str, list[float]] = {who: [] for who in everybody}
-    kilobytes: dict[str, list[float]] = {who: [] for who in everybody}
+    contenders = [who for who in scene.who if WHO[who] in {"ours", *families} and is_installed(who)]
+    seconds: dict[str, list[float]] = {who: [] for who in contenders}
+    kilobytes: dict[str, list[float]] = {who: [] for who in contenders}
     for i in range(rounds):
-        for who in everybody:
+        for who in contenders:
             if i and who in scene.once:
                 continue
             many, few = (in_child(who, scene.env_id, n) for n in (scene.num_envs, scene.few))
@@ -252,7 +252,7 @@ def run(
             kilobytes[who].append(growth / (scene.num_envs - scene.few) / 1024)
             tick(who)
     # without ours there is nothing to compare with
-    ours = next((who for who in everybody if WHO[who] == "ours"), "")
+    ours = next((who for who in contenders if WHO[who] == "ours"), "")
     memory = {who: Spread.of(values).median for who, values in kilobytes.items()}
     rows = [
         Row(
@@ -278,7 +278,7 @@ def run(
         for what, goal in scene.bars.items()
     ]
     notes = [scene.memory.format(few=scene.few, num_envs=scene.num_envs)]
-    missing = [WORKERS[who] for who in scene.who if who in WORKERS and not is_there(who)]
+    missing = [WORKERS[who] for who in scene.who if who in WORKERS and not is_installed(who)]
     notes += [race.absent(who) for who in missing]
     notes += [f"{who} was measured in the first round only" for who in scene.once if who in memory]
     return Outcome(scene.name, scene.title, "s", scene.frame_skip, rounds, rows, bars, notes)

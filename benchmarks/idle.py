@@ -77,16 +77,16 @@ def run(
 ) -> Outcome:
     """Measures all contenders in interleaved rounds."""
     wanted = [who for who in (OURS, *RIVALS) if who.family in {"ours", *families}]
-    everybody = [who for who in wanted if race.is_there(who)]
-    took: dict[str, list[float]] = {who.name: [] for who in everybody}
+    contenders = [who for who in wanted if race.is_installed(who)]
+    took: dict[str, list[float]] = {who.name: [] for who in contenders}
     for _ in range(rounds):
-        for who in everybody:
+        for who in contenders:
             took[who.name].append(in_child(who, SECONDS))
             tick(who.name)
-    rows = [row(who, took[who.name]) for who in everybody]
+    rows = [row(who, took[who.name]) for who in contenders]
     ours = next((row.value.median for row in rows if row.role == "ours"), None)
     bars = [Bar("CPU time of ours", BAR_MS, ours, at_least=False, unit=" ms")]
-    notes = [race.absent(who) for who in wanted if not race.is_there(who)]
+    notes = [race.absent(who) for who in wanted if not race.is_installed(who)]
     return Outcome(NAME, TITLE, "ms", 1, rounds, rows, bars, notes)
 
 

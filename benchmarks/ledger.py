@@ -48,11 +48,11 @@ class Ledger:
     ) -> None:
         """Checks what `step(actions)` returned."""
         count = obs["count"]
-        nobody = np.zeros(len(count), bool)
-        restarted = np.asarray(infos.get("_worker_restarted", nobody))
+        no_row = np.zeros(len(count), bool)
+        restarted = np.asarray(infos.get("_worker_restarted", no_row))
         is_quiet = (rewards == 0) & ~terminated
         repeats = (count == self._count).all(1) & is_quiet & truncated
-        repeats &= np.asarray(infos.get("_restart_seed", nobody))
+        repeats &= np.asarray(infos.get("_restart_seed", no_row))
         begins = self._begins(count) & is_quiet & ~truncated
         goes_on = self._goes_on(count, actions) & (rewards == count[:, STEP])
         follows = np.where(restarted, repeats, np.where(self._ended, begins, goes_on))

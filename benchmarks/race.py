@@ -89,7 +89,7 @@ def workers_setting(count: int, batch_size: int) -> str:
     return f"{text}, oversubscribed" if count > len(os.sched_getaffinity(0)) else text
 
 
-def is_there(contender: Contender) -> bool:
+def is_installed(contender: Contender) -> bool:
     """Returns whether a contender is installed, in the environment or in a folder of its own."""
     if contender.needs:
         return not lacking(contender.needs)
@@ -163,7 +163,7 @@ def enter(
     scene: Scene, rivals: Sequence[Contender], effort: Effort, clock: Clock, tick: Tick
 ) -> list[Entry]:
     """Returns the contenders with their settings."""
-    entries = [Entry(who, scene.task, "ours") for who in scene.ours if is_there(who)]
+    entries = [Entry(who, scene.task, "ours") for who in scene.ours if is_installed(who)]
     for who in rivals:
         if not who.tunable:
             entries.append(Entry(who, who.task(scene.task), "only"))
@@ -199,8 +199,8 @@ def run(
         tick: called with a description of each part that is done.
     """
     wanted = [who for who in scene.rivals if who.family in {"ours", *families}]
-    missing = sorted({absent(who) for who in (*scene.ours, *wanted) if not is_there(who)})
-    rivals = [who for who in wanted if is_there(who)]
+    missing = sorted({absent(who) for who in (*scene.ours, *wanted) if not is_installed(who)})
+    rivals = [who for who in wanted if is_installed(who)]
     entries = enter(scene, rivals, effort, clock, tick)
     with ExitStack() as stack:
         players = {}

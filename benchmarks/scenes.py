@@ -44,8 +44,8 @@ class Scene:
         rivals: the other players.
         bars: how many times faster than a rival we must be, by its name; a rival without a bar is
             only shown.
-        cpu_bars: how many times less CPU time per step than a rival we must use; for players whose
-            numbers of threads differ, so that wall time would compare those.
+        cpu_bars: how many times less CPU time per step than a rival we must use; for comparisons
+            in which wall time would add only noise.
         shares: the share that we must reach of a rival's speed times the task's number of threads
             or workers; for the plain loop in one process.
         own_loops: rivals that step other environments than ours, as they need older packages: by

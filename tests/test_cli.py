@@ -227,7 +227,7 @@ def test_processes_of_the_demo_ignore_ctrl_c() -> None:
 @pytest.mark.slow
 def test_interrupted_demo_ends_without_a_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-c", INTERRUPT, str(tmp_path / "demo.png")]
-    # a session of its own: the signal goes to the group, as a terminal sends it
+    # in a new session: the signal goes to the process group, as from a terminal
     with subprocess.Popen(
         command,
         cwd=ROOT,

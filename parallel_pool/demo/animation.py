@@ -91,10 +91,10 @@ def _with_palette(pictures: Sequence[Array]) -> tuple[list[Array], bytes]:
     The console has 128 colours, so none is lost unless PAL's are among them as well.
     """
     codes = [picture.astype(np.int32) @ (1 << 16, 1 << 8, 1) for picture in pictures]
-    is_there = np.zeros(1 << 24, np.bool_)
+    is_used = np.zeros(1 << 24, np.bool_)
     for code in codes:
-        is_there[code] = True
-    found = np.flatnonzero(is_there)
+        is_used[code] = True
+    found = np.flatnonzero(is_used)
     # each colour that is left out is replaced by the nearest one that is kept
     kept = found[:: -(-len(found) // 256)]
     rgb = np.stack([kept >> 16, kept >> 8 & 255, kept & 255], axis=1)

@@ -22,13 +22,13 @@ class Watch(rounds.Clock):
     def __init__(self) -> None:
         self.now = 0.0
         self.used = 0.0
-        self.asked: list[Sequence[int]] = []
+        self.calls: list[Sequence[int]] = []
 
     def wall(self) -> float:
         return self.now
 
     def cpu(self, children: Sequence[int]) -> float:
-        self.asked.append(children)
+        self.calls.append(children)
         return self.used
 
 

@@ -11,8 +11,8 @@ from benchmarks.rounds import Spread
 
 
 def test_overhead_is_read_from_what_c_prints(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"bare_ns": 40, "added_ns": 11, "added_low_ns": 10, "added_high_ns": 13, "rounds": 3}
-    monkeypatch.setattr(engine_overhead, "measure", lambda rounds: told)
+    sample = {"bare_ns": 40, "added_ns": 11, "added_low_ns": 10, "added_high_ns": 13, "rounds": 3}
+    monkeypatch.setattr(engine_overhead, "measure", lambda rounds: sample)
     each = engine_overhead.run(3)
     assert each.rows[1].value == Spread(11, 10, 13)
     assert [bar.is_met for bar in each.bars] == [True]
@@ -20,7 +20,7 @@ def test_overhead_is_read_from_what_c_prints(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.slow
 def test_overhead_builds_and_runs() -> None:
-    told = engine_overhead.measure(1)
-    assert told["id"] == "CartPole-v1"
-    assert told["num_envs"] == 1024
-    assert told["bare_ns"] > 0
+    sample = engine_overhead.measure(1)
+    assert sample["id"] == "CartPole-v1"
+    assert sample["num_envs"] == 1024
+    assert sample["bare_ns"] > 0

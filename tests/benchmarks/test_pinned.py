@@ -45,6 +45,6 @@ def test_a_pinned_scene_is_measured_in_its_process() -> None:
         mujoco_bare.bare_per_env.name,
     ]
     # EnvPool is in this family, and may not be installed
-    there = [who for who in scene.rivals if who.family == "bare" and race.is_there(who)]
+    there = [who for who in scene.rivals if who.family == "bare" and race.is_installed(who)]
     assert len(each.rows) == len(scene.ours) + len(there)
     assert ticks

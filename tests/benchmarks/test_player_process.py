@@ -15,9 +15,9 @@ from tests.benchmarks.made_up import TASK, state_of
 
 
 def test_a_process_that_cannot_play_says_so(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RuntimeError, match="the process of nobody ended"):
-        player_proxy.PlayerProxy("nobody", TASK)
-    assert "KeyError: 'nobody'" in capfd.readouterr().err
+    with pytest.raises(RuntimeError, match="the process of no-such-player ended"):
+        player_proxy.PlayerProxy("no-such-player", TASK)
+    assert "KeyError: 'no-such-player'" in capfd.readouterr().err
 
 
 def test_stopped_processes_run_only_inside_the_block() -> None:

@@ -82,8 +82,8 @@ def few(scene: scenes.Scene) -> Task:
 
 @pytest.mark.parametrize("scene", python_scenes.RACES, ids=lambda scene: scene.name)
 def test_ours_and_gymnasiums_play_every_python_scene(scene: scenes.Scene, no_work: None) -> None:
-    everybody = (*scene.ours, python_rivals.plain_loop, python_rivals.async_vector_env)
-    for who in filter(race.is_there, everybody):
+    contenders = (*scene.ours, python_rivals.plain_loop, python_rivals.async_vector_env)
+    for who in filter(race.is_installed, contenders):
         task = who.task(few(scene))
         with race.playing(who, task) as player:
             assert player.play(30) == 30 * task.batch_size
@@ -97,7 +97,7 @@ REMOTE = [
     pytest.param(who, id=who.name, marks=[] if who.folder == python_rivals.PUFFERLIB else slow)
     for slow in [pytest.mark.slow]
     for who in (*python_scenes.OTHERS, python_rivals.puffer_loop)
-    if race.is_there(who)
+    if race.is_installed(who)
 ]
 
 

@@ -180,6 +180,6 @@ def test_ours_may_be_absent_and_the_others_still_play() -> None:
         + os.path.relpath(f"{sys.prefix}/no-such-folder", race.ROOT),
         "quick is not measured: no no_such_name in benchmarks.race",
     ]
-    assert not race.is_there(replace(absent, needs="no_such_module:name"))
-    assert race.is_there(replace(absent, needs="benchmarks.race:run"))
+    assert not race.is_installed(replace(absent, needs="no_such_module:name"))
+    assert race.is_installed(replace(absent, needs="benchmarks.race:run"))
     assert made

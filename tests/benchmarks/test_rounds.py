@@ -77,7 +77,7 @@ def test_a_round_of_several_turns_is_their_sum() -> None:
 def test_cpu_time_of_children_counts(tmp_path: Path) -> None:
     watch = Watch()
     rounds.timed(Made(watch, 1.0, children=(4, 5)), 1, watch)
-    assert watch.asked == [(4, 5), (4, 5)]
+    assert watch.calls == [(4, 5), (4, 5)]
 
 
 def test_the_real_clock_sees_this_process_as_its_own_child() -> None:
