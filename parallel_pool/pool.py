@@ -321,13 +321,13 @@ class Pool(BasePool):
             MissingDependencyError: MuJoCo's pictures need OpenGL, and there is none.
         """
         ids = self._id_list(env_ids)
-        painters = registry.painters(self.definition)
-        if painters is None:
+        drawing_module = registry.renderer_module(self.definition)
+        if drawing_module is None:
             return np.stack([self._draw(env_id) for env_id in ids])
         if self._painter is None:
             # a proxy, for else threads of a pool dropped without close() would wait for the
             # garbage collector
-            self._painter = painters.Painter(weakref.proxy(self))
+            self._painter = drawing_module.Painter(weakref.proxy(self))
         return np.stack([self._painter.paint(env_id) for env_id in ids])
 
     def _draw(self, env_id: int) -> Array:

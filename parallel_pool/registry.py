@@ -26,7 +26,7 @@ COMPLETERS = {
 
 # Families whose pictures are drawn in Python: the module with `Painter(pool, mode, **options)`, the
 # defaults of those `OPTIONS`, the `MODES`, and `render_fps(pool)`.
-PAINTERS = {"mujoco": "parallel_pool.envs.mujoco_renderer"}
+RENDERER_MODULES = {"mujoco": "parallel_pool.envs.mujoco_renderer"}
 
 # ids that ale-py had before ALE/<Game>-v5, some of which it still has
 OLD_GAME = re.compile(
@@ -192,7 +192,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     return function(definition, options)
 
 
-def painters(definition: Definition) -> Any:
+def renderer_module(definition: Definition) -> Any:
     """Returns the module that draws a definition's family; None where C does it, or nobody."""
-    module = PAINTERS.get(definition.family)
+    module = RENDERER_MODULES.get(definition.family)
     return None if module is None else importlib.import_module(module)

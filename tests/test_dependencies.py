@@ -10,7 +10,7 @@ import pytest
 from gymnasium.error import DependencyNotInstalled
 
 from parallel_pool.compat import dependencies
-from parallel_pool.compat.python_env import PythonEnv
+from parallel_pool.compat.env_fn import EnvFn
 from parallel_pool.errors import MissingDependencyError
 
 MAKE = """
@@ -47,14 +47,14 @@ def test_cure_is_named(module: str, id: str, options: str, extra: str) -> None:
 
 
 def test_worker_names_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worker processes make environments by PythonEnv."""
+    """Worker processes make environments by EnvFn."""
 
     def make(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("No module named 'imageio'")
 
     monkeypatch.setattr(gymnasium, "make", make)
     with pytest.raises(MissingDependencyError, match=r"imageio.*parallel_pool\[mujoco\]"):
-        PythonEnv(gymnasium.spec("Ant-v5"), {}, ())()
+        EnvFn(gymnasium.spec("Ant-v5"), {}, ())()
 
 
 @pytest.mark.parametrize(

@@ -411,7 +411,7 @@ def test_reset_mask() -> None:
         ]:
             with pytest.raises(error, match="reset_mask"):
                 pool.reset(options={"reset_mask": mask})
-        with pytest.raises(TypeError, match="both say whom"):
+        with pytest.raises(TypeError, match="both name environments"):
             pool.reset(np.array([1]), options=options)
 
 

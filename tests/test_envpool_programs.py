@@ -15,7 +15,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecMonitor
 
 import parallel_pool as envpool
-from parallel_pool.compat import sb3_refusal
+from parallel_pool.compat.envpool import dummy_vec_env
 
 NUM_ENVS = 4
 
@@ -212,12 +212,12 @@ except TypeError as error:
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", program, *first], capture_output=True, text=True
         )
-        assert "would take it for one environment" in done.stdout, done.stderr
+        assert "would treat it as one environment" in done.stdout, done.stderr
 
 
 def test_installing_the_refusal_twice_is_installing_it_once() -> None:
     before = DummyVecEnv.__init__
-    sb3_refusal.install(object)
+    dummy_vec_env.install(object)
     assert DummyVecEnv.__init__ is before
 
 

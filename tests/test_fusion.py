@@ -135,7 +135,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "clip into an array": (
         partial(TransformReward, func=partial(np.clip, a_min=0, a_max=1, out=np.zeros(()))),
-        "does more than to clip",
+        "does more than clip",
     ),
     "clip to an array": (
         partial(TransformReward, func=partial(np.clip, a_min=0, a_max=np.ones(2))),
@@ -186,7 +186,7 @@ def test_wrapper_that_another_gymnasium_has(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(TimeLimit, "__init__", init)
     refusal = recognise([partial(TimeLimit, max_episode_steps=3)], SPEC)
     assert isinstance(refusal, Refusal)
-    assert "is another than the one known here" in refusal.reason
+    assert "has other parameters than the one known here" in refusal.reason
 
 
 PICTURES = partial(AtariPreprocessing, frame_skip=4)
@@ -242,8 +242,8 @@ def test_limits_of_atari_wrappers_are_those_of_c() -> None:
         ([partial(AtariPreprocessing, screen_size=2049)], "2049 is too large"),
         ([PICTURES, partial(FrameStackObservation, stack_size=65)], "no stack of 1 to 64"),
         ([PICTURES, partial(FrameStackObservation, stack_size=0)], "no stack of 1 to 64"),
-        ([PICTURES, partial(STACK, padding_type="last")], "pads otherwise"),
-        ([PICTURES, partial(STACK, padding_type=np.zeros((84, 84), np.uint8))], "pads otherwise"),
+        ([PICTURES, partial(STACK, padding_type="last")], "padding type other"),
+        ([PICTURES, partial(STACK, padding_type=np.zeros((84, 84), np.uint8))], "padding type other"),
     ],
 )
 def test_atari_wrappers_that_c_does_not_know(wrappers: Any, reason: str) -> None:
@@ -618,7 +618,7 @@ def test_vector_options_beside_others() -> None:
         again = PoolVectorEnv(spec)
         assert (again.num_envs, again.pool.num_threads) == (2, 1)
         assert again.get_attr("g") == (3.0, 3.0)
-    with pytest.raises(TypeError, match="num_threads stands in vector_kwargs and beside them"):
+    with pytest.raises(TypeError, match="num_threads is given twice, also in vector_kwargs"):
         parallel_pool.make_vec("Pendulum-v1", vector_kwargs={"num_threads": 1}, num_threads=2)
 
 

@@ -16,8 +16,8 @@ from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 
 import parallel_pool
 from parallel_pool import registry
-from parallel_pool.compat import notices
 from parallel_pool.compat.gymnasium import PoolVectorEnv, backends
+from parallel_pool.compat.warn_once import warn_once
 
 # ------------------------------------------------------------------------------- unknown ids --
 
@@ -97,9 +97,9 @@ def test_old_ids_need_no_import_of_ale_py(env_id: str) -> None:
 @pytest.fixture
 def unwarned() -> Iterator[None]:
     """Nothing has been warned of."""
-    notices.warn.cache_clear()
+    warn_once.cache_clear()
     yield
-    notices.warn.cache_clear()
+    warn_once.cache_clear()
 
 
 def record(env: Any) -> Any:

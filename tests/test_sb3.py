@@ -266,7 +266,7 @@ def test_misuse_is_named_and_changes_nothing(env: Any) -> None:
         assert_same(env.reset(), twin.reset(), "nothing changed")
         with pytest.raises(StateError, match="send first") as caught:
             env.step_wait()
-        assert caught.value.__notes__ == ["No step is under way: call step_async(actions) first."]
+        assert caught.value.__notes__ == ["No step is in flight: call step_async(actions) first."]
         twin.close()
 
 

@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 import parallel_pool
 from parallel_pool import registry
-from parallel_pool.compat.renderer import ReferencePainter
+from parallel_pool.compat.renderer import ReferenceRenderer
 from tests.pairs import pair
 from tests.partial_resets import check_partial_resets
 from tests.same import assert_same
@@ -177,7 +177,7 @@ def test_pictures_are_the_same(id: str, autoreset: AutoresetMode, mode: str) -> 
 def test_states_drawn_from_are_the_same(id: str) -> None:
     """In precision too: one picture in some hundreds differs by it."""
     with pair(id, 2, render_mode="rgb_array") as (theirs, ours):
-        painter = ReferencePainter(ours.pool, gymnasium.spec(id), "rgb_array")
+        env_renderer = ReferenceRenderer(ours.pool, gymnasium.spec(id), "rgb_array")
         theirs.reset(seed=1)
         ours.reset(seed=1)
         for step, action in enumerate([None, *make_actions(theirs.action_space, 3)]):
@@ -185,7 +185,7 @@ def test_states_drawn_from_are_the_same(id: str) -> None:
                 theirs.step(action)
                 ours.step(action)
             for i, state in enumerate(theirs.get_attr("state")):
-                assert_same(painter._state(i), np.asarray(state), f"step {step}")
+                assert_same(env_renderer._state(i), np.asarray(state), f"step {step}")
 
 
 @pytest.mark.parametrize("id", IDS)
