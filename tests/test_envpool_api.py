@@ -513,7 +513,7 @@ def test_seed_warns_as_envpools() -> None:
 @pytest.mark.parametrize("env_type", ["gym", "gymnasium", "dm"])
 def test_xla_is_not_there(env_type: str) -> None:
     pool = make("CartPole-v1", env_type)
-    with pytest.raises(NotImplementedError, match=r"xla\(\) is not there: call step"):
+    with pytest.raises(NotImplementedError, match=r"xla\(\) is not implemented: call step"):
         pool.xla()
 
 

@@ -34,14 +34,14 @@ MEANT = {
     "Ant-v2": "did you mean Ant-v5",
     "half_cheetah": "did you mean HalfCheetah-v5",
     "Humannoid-v5": "did you mean Humanoid-v5",
-    "Catch-v0": "EnvPool has it.* gymnasium.Env",
+    "Catch-v0": "only EnvPool has it.* gymnasium.Env",
     "PongNoFrameskip-v4": (
-        r"take ALE/Pong-v5 with frameskip=1, repeat_action_probability=0\.0; .*make_vec takes"
+        r"use ALE/Pong-v5 with frameskip=1, repeat_action_probability=0\.0; .*make_vec takes"
     ),
-    "Pong-v0": r"take ALE/Pong-v5 with frameskip=\(2, 5\), repeat_action_probability=0\.25",
-    "PongDeterministic-v4": "no longer: take ALE/Pong-v5 with frameskip=4",
-    "Pong-ram-v4": "no longer: take ALE/Pong-v5 .*obs_type='ram'",
-    "Pong-ramNoFrameskip-v4": "no longer: take ALE/Pong-v5 with frameskip=1.*obs_type='ram'",
+    "Pong-v0": r"use ALE/Pong-v5 with frameskip=\(2, 5\), repeat_action_probability=0\.25",
+    "PongDeterministic-v4": "no longer has this id: use ALE/Pong-v5 with frameskip=4",
+    "Pong-ram-v4": "no longer has this id: use ALE/Pong-v5 .*obs_type='ram'",
+    "Pong-ramNoFrameskip-v4": "no longer has .* use ALE/Pong-v5 with frameskip=1.*obs_type='ram'",
     "Xyzzy-v0": r"see parallel_pool\.list_all_envs\(\)",
     "": r"see parallel_pool\.list_all_envs\(\)",
 }

@@ -266,7 +266,7 @@ def test_actions_may_be_left_out_of_those_who_live_nowhere() -> None:
         del actions["late"]
         envs.step(actions)
         del actions[7]
-        with pytest.raises(ValueError, match=r"no actions for agent 7, which lives in env.* \d"):
+        with pytest.raises(ValueError, match=r"no actions for agent 7, which is live in env.* \d"):
             envs.step(actions)
 
 

@@ -639,7 +639,7 @@ import sys
 sys.modules["stable_baselines3"] = None
 from parallel_pool.errors import MissingDependencyError
 try:
-    import parallel_pool.compat.sb3
+    from parallel_pool.compat.sb3 import PoolVecEnv
 except MissingDependencyError as error:
     print(error)
 """

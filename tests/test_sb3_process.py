@@ -763,7 +763,7 @@ ENV = Teller()
         (([Teller],), {"thread_affinity_offset": 0}, TypeError, "it is for threads"),
         (([Teller],), {"max_episode_steps": 9}, TypeError, "max_episode_steps=9: functions make"),
         (([Teller],), {"render_mode": "human"}, TypeError, "render_mode='human': .*gymnasium.make"),
-        (([Teller],), {"g": None}, TypeError, "g=None: .*itself knows start_method, num_workers"),
+        (([Teller],), {"g": None}, TypeError, "g=None: .*itself takes start_method, num_workers"),
         (([lambda: ENV] * 2,), {}, ValueError, r"env_fns\[0\] and env_fns\[1\] return the same"),
         (([Stranger],), {}, ValueError, r"Stranger'> returned <.* and no gymnasium.Env: return"),
         (([lambda: None],), {}, ValueError, "returned None, which is a NoneType and no"),

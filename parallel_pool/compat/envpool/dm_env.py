@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import dm_env  # type: ignore[import-untyped]
 import numpy as np
-from dm_env import specs
 
 from parallel_pool.compat.envpool.base import EnvPool
-from parallel_pool.compat.envpool.dm_specs import Structure
+from parallel_pool.compat.envpool.dm_specs import Structure, dm_env, specs
 from parallel_pool.compat.envpool.fields import nest
 from parallel_pool.errors import EnvError
 

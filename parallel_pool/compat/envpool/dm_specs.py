@@ -12,8 +12,10 @@ from parallel_pool.compat.envpool.fields import bounds, field_name, nest
 from parallel_pool.compat.envpool.named_tuples import named_tuple_type
 from parallel_pool.errors import MissingDependencyError
 
+# dm_env.py takes the package from here: one place says what to install
 try:
-    from dm_env import specs  # type: ignore[import-untyped]
+    import dm_env as dm_env  # type: ignore[import-untyped]
+    from dm_env import specs as specs
 except ImportError as error:
     raise MissingDependencyError(
         "dm_env time steps need dm-env: pip install 'parallel_pool[dm]'"
