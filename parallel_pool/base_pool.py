@@ -110,7 +110,7 @@ def _as_array(env_ids: Any) -> Array:
 
 
 def _shut(handle: CData, ring: Ring) -> None:
-    """Ends the threads or processes; `ring` keeps the memory that they write to alive until then."""
+    """Ends the threads or processes; until then `ring` keeps the memory that they write to."""
     lib.pp_pool_close(handle)
 
 

@@ -175,3 +175,8 @@ def read_columns(pool: CData, types: Types = ()) -> tuple[Column, ...]:
         )
         for i in range(count[0])
     )
+
+
+def engine_places(columns: Sequence[Column]) -> dict[str, int]:
+    """Returns the index of each engine column ("reward", "terminated", ...) by name."""
+    return {column.name: i for i, column in enumerate(columns) if column.field < 0}

@@ -49,7 +49,7 @@ def builtin() -> Mapping[str, Definition]:
 
 @cache
 def _shown() -> Mapping[str, Definition]:
-    """Returns the built-in definitions except those internal to one API, whose ids begin with "_"."""
+    """Returns the built-in definitions, without those internal to an API (ids with a first "_")."""
     return {env_id: it for env_id, it in builtin().items() if not env_id.startswith("_")}
 
 

@@ -23,14 +23,14 @@ IDS = [
 
 
 def run(script: str) -> str:
-    """Runs a program of its own; returns what it printed."""
+    """Runs a program in a fresh interpreter; returns what it printed."""
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Says whether two results are the same arrays in the same places."""
+    """Returns whether two results have equal arrays in the same structure."""
     if isinstance(a, dict):
         return list(a) == list(b) and all(equal(a[key], b[key]) for key in a)
     if isinstance(a, tuple):
@@ -39,6 +39,6 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def sample(pool: Any, rows: int, seed: int = 0) -> np.ndarray:
-    """Actions for so many rows."""
+    """Random actions for `rows` rows."""
     pool.action_space.seed(seed)
     return np.array([pool.action_space.sample() for _ in range(rows)])

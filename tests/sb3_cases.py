@@ -27,12 +27,12 @@ MUJOCO = [
 ]
 
 
-# of an environment in a wrapper
+# the spec of a wrapped environment
 CLIPPED = gymnasium.wrappers.ClipReward(gymnasium.make("CartPole-v1"), 0, 0.5).spec
 
 
 class Custom(CartPoleEnv):
-    """Is registered by an id that has a native environment, and is not that."""
+    """A user's environment, registered under the id of a native one."""
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def made(*args: Any, **kwargs: Any) -> Iterator[PoolVecEnv]:
 
 @contextmanager
 def pair(id: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[DummyVecEnv, PoolVecEnv]]:
-    """Stable-Baselines3's environments and ours."""
+    """A DummyVecEnv and our vector environment."""
     theirs = DummyVecEnv([lambda: gymnasium.make(id, **kwargs)] * num_envs)
     ours = PoolVecEnv(id, num_envs, **kwargs)
     try:
@@ -55,7 +55,7 @@ def pair(id: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[DummyVecEnv, P
 
 
 def plain(observation: Any) -> Any:
-    """DummyVecEnv has an OrderedDict where SubprocVecEnv has a dict, as we do."""
+    """DummyVecEnv returns an OrderedDict, SubprocVecEnv and PoolVecEnv a dict."""
     return dict(observation) if isinstance(observation, dict) else observation
 
 
@@ -73,7 +73,7 @@ def assert_same_step(ours: VecEnv, theirs: VecEnv, actions: Any, where: str) -> 
 
 
 def make_actions(space: gymnasium.Space[Any], num_envs: int, steps: int) -> list[Any]:
-    """Actions drawn from the space; Box actions also go beyond it."""
+    """Actions drawn from the space, for Box also beyond it."""
     space.seed(7)
     drawn = [np.stack([space.sample() for _ in range(num_envs)]) for _ in range(steps)]
     if isinstance(space, Box):

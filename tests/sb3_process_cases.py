@@ -21,7 +21,7 @@ from parallel_pool.compat.sb3 import PoolVecEnv
 from tests.parity.test_process_parity import SPACES, Teller
 from tests.same import assert_same
 
-# those that Stable-Baselines3 knows
+# spaces that Stable-Baselines3 supports
 KINDS = [
     *("box", "number", "byte", "picture", "discrete", "discrete from -3", "multi discrete"),
     *("multi binary", "flat dict", "flat tuple"),
@@ -41,7 +41,7 @@ Maker = Callable[[], Any]
 
 @contextmanager
 def made(env_fns: list[Maker], **kwargs: Any) -> Iterator[PoolVecEnv]:
-    """Ours, in two workers."""
+    """A PoolVecEnv with two workers."""
     num_workers = min(2, len(env_fns))
     env = PoolVecEnv(env_fns, **{"start_method": "fork", "num_workers": num_workers, **kwargs})
     try:
@@ -52,7 +52,7 @@ def made(env_fns: list[Maker], **kwargs: Any) -> Iterator[PoolVecEnv]:
 
 @contextmanager
 def pair(env_fns: list[Maker], **kwargs: Any) -> Iterator[tuple[DummyVecEnv, PoolVecEnv]]:
-    """Stable-Baselines3's and ours over the same environments."""
+    """A DummyVecEnv and a PoolVecEnv with the same environments."""
     theirs = DummyVecEnv(env_fns)
     with made(env_fns, **kwargs) as ours:
         yield theirs, ours
@@ -60,17 +60,17 @@ def pair(env_fns: list[Maker], **kwargs: Any) -> Iterator[tuple[DummyVecEnv, Poo
 
 
 def tellers(count: int, **kwargs: Any) -> list[Maker]:
-    """Environments whose episodes end at different times, by themselves or cut off."""
+    """Environments whose episodes end at different times, terminated or truncated."""
     return [partial(Teller, length=2 + i % 4, **kwargs) for i in range(count)]
 
 
 def plain(observation: Any) -> Any:
-    """DummyVecEnv has an OrderedDict where SubprocVecEnv has a dict, as we do."""
+    """DummyVecEnv returns an OrderedDict, SubprocVecEnv and PoolVecEnv a dict."""
     return dict(observation) if isinstance(observation, OrderedDict) else observation
 
 
 def order_of(value: Any) -> Any:
-    """Keys in their order, at any depth."""
+    """The keys in their order, at any depth."""
     if isinstance(value, dict):
         return [(key, order_of(each)) for key, each in value.items()]
     return [order_of(each) for each in value] if isinstance(value, list | tuple) else None
@@ -95,7 +95,7 @@ def compare_step(ours: VecEnv, theirs: VecEnv, actions: Any, where: str) -> Any:
 
 
 def run_both(theirs: VecEnv, ours: VecEnv, steps: int, actions: Any = None) -> None:
-    """The same seeds and actions; a reset of all in between."""
+    """Runs both with the same seeds and actions, and a reset in between."""
     for env in (theirs, ours):
         env.seed(5)
     compare_reset(ours, theirs, "reset")
@@ -112,5 +112,5 @@ def run_both(theirs: VecEnv, ours: VecEnv, steps: int, actions: Any = None) -> N
 
 
 def process_ids(env: PoolVecEnv) -> list[int]:
-    """The worker of each environment."""
+    """The process id of each environment's worker."""
     return [int(pid) for pid in env.pool.apply(lambda env: os.getpid())]

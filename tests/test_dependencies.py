@@ -1,4 +1,4 @@
-"""Packages that are not installed: which one, and what installs it."""
+"""Errors for packages that are not installed name the package and the command that installs it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_gymnasiums_own_environments_are_explained(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("entry_point", ["gymnasium.envs.mujoco2:Env", "mine:Env", object])
-def test_others_raise_what_they_raise(entry_point: object) -> None:
+def test_errors_of_other_environments_are_unchanged(entry_point: object) -> None:
     with (
         pytest.raises(ModuleNotFoundError, match="theirs"),
         dependencies.explained(entry_point),
@@ -79,7 +79,7 @@ def test_others_raise_what_they_raise(entry_point: object) -> None:
         raise ModuleNotFoundError("theirs")
 
 
-def test_what_is_installed_is_loaded() -> None:
+def test_installed_packages_are_loaded() -> None:
     entry_point = gymnasium.spec("CartPole-v1").entry_point
     assert isinstance(entry_point, str)
     assert dependencies.load_creator(entry_point).__name__ == "CartPoleEnv"

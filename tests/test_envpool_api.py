@@ -269,8 +269,8 @@ def test_seeds() -> None:
         (np.array([5, 6, -1]), 2),
     ],
 )
-def test_the_seed_that_means_the_clock(seed: Any, env_id: int) -> None:
-    """ALE would take its seed from the clock, so Atari refuses it before anything is made."""
+def test_the_seed_of_ales_clock_is_refused(seed: Any, env_id: int) -> None:
+    """ALE would take its seed from the clock: Atari tasks refuse it before they make anything."""
     message = rf"environment {env_id} would get seed -1 \(4294967295\).*: choose another"
     each = {"env_seed": seed} if np.ndim(seed) else {"seed": seed}
     for function in (make_gym, make_gymnasium, parallel_pool.make_dm, make_spec):
@@ -283,17 +283,17 @@ def test_the_seed_that_means_the_clock(seed: Any, env_id: int) -> None:
             with pytest.raises(ValueError, match=message):
                 reset(seed=seed)
         assert pool.get_state() == before
-    # others take it for the number it is
+    # other tasks accept it as a number
     make_gym("CartPole-v1", num_envs=3, seed=seed).reset()
 
 
-def test_seeds_that_only_come_near_the_clock() -> None:
+def test_seeds_next_to_that_of_ales_clock() -> None:
     for seed in (-4, 2**32, 2**32 - 4, [2**32, -2, None]):
         with make_gym("Pong-v5", num_envs=3, seed=seed) as pool:
             pool.reset()
     with make_gym("Pong-v5", num_envs=3, seed=0) as pool:
         pool.reset(np.array([2, 1]), seed=-4)
-        # of the three seeds only those that the mask names are taken
+        # only the seeds of environments in the mask are used
         pool.reset(seed=[-1, 5, 6], options={"reset_mask": np.array([False, True, True])})
         with pytest.raises(ValueError, match="environment 2 would get seed -1"):
             pool.reset(np.array([2, 1]), seed=-3)
@@ -311,7 +311,7 @@ def test_seed_warns_as_envpools() -> None:
 
 
 @pytest.mark.parametrize("env_type", ["gym", "gymnasium", "dm"])
-def test_xla_is_not_there(env_type: str) -> None:
+def test_xla_is_not_implemented(env_type: str) -> None:
     pool = make("CartPole-v1", env_type)
     with pytest.raises(NotImplementedError, match=r"xla\(\) is not implemented: call step"):
         pool.xla()
@@ -379,7 +379,7 @@ def wrapped(env: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_gymnasiums_vector_wrappers_do_what_they_do_over_gymnasiums_own() -> None:
+def test_gymnasiums_vector_wrappers_do_the_same_as_around_its_own_environments() -> None:
     reference = wrapped(gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync"))
     pool = wrapped(make_gymnasium("CartPole-v1", num_envs=3))
     ours, theirs = pool.reset(seed=4), reference.reset(seed=4)
@@ -436,7 +436,7 @@ def test_actions_of_players() -> None:
         by_owner = {"action": moves[order], "players.env_id": owners}
         expected = np.concatenate([moves[order][owners == i] for i in range(3)])
         assert equal(pool.step(by_owner), other.step(expected))
-        # some environments, named in an order of their own
+        # some environments, in another order
         some = {"action": np.array([2, 0, 1, 1]), "env_id": [2, 0], "players.env_id": [0, 2, 0, 2]}
         assert equal(pool.step(some), other.step(np.array([0, 1, 2, 1]), [2, 0]))
 

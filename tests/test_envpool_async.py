@@ -44,7 +44,7 @@ def test_async_results_are_the_synchronous_ones() -> None:
             pool.send(np.sin(info["elapsed_step"])[:, None], info["env_id"])
 
 
-def test_async_step_with_env_id_returns_whoever_is_first() -> None:
+def test_async_step_with_env_id_returns_the_first_to_finish() -> None:
     with make_gym("CartPole-v1", num_envs=4, batch_size=2, seed=0) as pool:
         pool.async_reset()
         info = pool.recv()[4]
@@ -87,7 +87,7 @@ def test_async_reset_and_recv_are_what_reset_does() -> None:
         for obs, info in shown:
             assert equal(obs, expected[info["env_id"]])
         assert sorted(np.concatenate([info["env_id"] for _, info in shown])) == list(range(6))
-        # one that has what it needs in flight already
+        # a pool with enough environments in flight
         pool.async_reset(np.array([0]))
         obs, info = pool.reset(np.array([4]), seed=9)
         assert sorted(info["env_id"]) == [0, 4]
@@ -110,14 +110,14 @@ def test_async_reset_of_too_few_is_refused_and_changes_nothing() -> None:
         pool.async_reset()
         with pytest.raises(StateError, match="environment 0 is already in flight"):
             pool.reset()
-        # with a timeout another thread may send to others
+        # with a timeout: another thread may send to other environments
         pool.recv(), pool.recv()
         with pytest.raises(PoolTimeoutError, match="2 environments are in flight"):
             pool.reset([1, 2], timeout=0.01)
         assert pool.reset([5]).shape == (3, 4)
 
 
-def test_async_refuses_what_has_no_meaning() -> None:
+def test_async_refuses_meaningless_calls() -> None:
     with make_gym("CartPole-v1", num_envs=4, batch_size=2) as pool:
         with pytest.raises(StateError, match="0 environments are in flight, a batch needs 2"):
             pool.recv()

@@ -46,7 +46,7 @@ def test_list_all_envs_leaves_out_tests_and_is_sorted() -> None:
     assert not any(env_id.startswith("test/") for env_id in ids)
 
 
-def test_names_are_offered_without_heavy_imports() -> None:
+def test_names_need_no_heavy_imports() -> None:
     script = """
 import sys, parallel_pool as envpool
 heavy = {"gymnasium", "dm_env", "torch", "ale_py", "envpool"}
@@ -166,7 +166,7 @@ def test_environment_options_reach_the_environment() -> None:
         assert pool.reset().shape == (2, 2, 42, 60)
 
 
-def test_base_path_and_affinity_are_taken() -> None:
+def test_base_path_and_affinity_are_accepted() -> None:
     with make_gym("CartPole-v1", base_path="/nowhere", thread_affinity_offset=0) as pool:
         assert pool.reset().shape == (1, 4)
 
@@ -269,7 +269,7 @@ def test_array_specs() -> None:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The template, compiled out of tree under an id of its own."""
+    """The template, compiled outside this repository under another id."""
     folder = tmp_path_factory.mktemp("registered")
     source = (ROOT / "csrc" / "envs" / "_template.c").read_text()
     source = source.replace('"test/Template-v0"', '"Corridor-v0"').replace('"test"', '"mine"')

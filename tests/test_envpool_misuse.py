@@ -122,11 +122,11 @@ def test_failed_environment() -> None:
         assert reward.tolist() == [1.0, 0.0, 1.0]
         assert info["env_id"].tolist() == [0, 1, 2]
         assert info["count"].tolist() == [2, 0, 2]
-        # it starts a new episode, the others go on
+        # it begins a new episode, the others continue
         assert pool.step(np.ones(3, int))[4]["elapsed_step"].tolist() == [3, 0, 3]
 
 
-def test_failed_reset_gives_what_reset_gives() -> None:
+def test_a_failed_reset_has_the_results_of_a_reset() -> None:
     fault = {"num_envs": 2, "fail_on": "reset", "fail_at_step": 1, "fail_env": 0}
     with make_gym("test/Fault-v0", **fault) as pool:
         with pytest.raises(EnvError, match="environment 0 failed") as caught:
@@ -167,12 +167,12 @@ def test_dropped_pool_ends_its_threads() -> None:
     before = count()
     pool = make_gym("CartPole-v1", num_envs=8, num_threads=4, batch_size=4)
     assert count() == before + 3  # the caller is the fourth
-    gc.disable()  # it must not take the collector to end them
+    gc.disable()  # they must end without the garbage collector
     try:
         del pool
     finally:
         gc.enable()
-    # a joined thread leaves the list a moment later
+    # a joined thread disappears from the list a moment later
     while count() > before:
         time.sleep(0.001)
 
@@ -189,7 +189,7 @@ def test_fork() -> None:
         pool.reset()
         child = os.fork()
         if not child:
-            # only what the parent can see counts here: no exception may reach pytest
+            # the parent reads the exit status: no exception of the child may reach pytest
             code = 1
             try:
                 pool.step(np.zeros(4, int))
@@ -218,7 +218,7 @@ def test_two_threads_may_not_receive_at_once() -> None:
 
         def receive() -> None:
             while not received:
-                # the other thread may be the one that is receiving
+                # the other thread may have the turn
                 with contextlib.suppress(StateError):
                     received.append(pool.recv(timeout=600))
 
@@ -271,7 +271,7 @@ def test_render() -> None:
         assert every.shape == (3, 210, 160, 3) and equal(every[2:], picture)
 
 
-def test_render_of_what_has_no_pictures_of_its_own() -> None:
+def test_render_by_the_gymnasium_environment() -> None:
     with make_gym("CartPole-v1", num_envs=2, seed=3) as pool:
         pool.reset()
         reference = gymnasium.make("CartPole-v1", render_mode="rgb_array")

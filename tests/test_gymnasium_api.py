@@ -31,9 +31,9 @@ def cartpoles() -> Iterator[PoolVectorEnv]:
 
 
 class Twin(gymnasium.Env[Any, Any]):
-    """One native environment as a Gymnasium environment, for SyncVectorEnv to make batches of.
+    """One native environment as a Gymnasium environment, so that SyncVectorEnv can batch it.
 
-    Rewards of several players are left out: SyncVectorEnv has no room for them.
+    Without rewards of several players, which SyncVectorEnv can't hold.
     """
 
     def __init__(self, env_id: str, **options: Any) -> None:
@@ -127,8 +127,8 @@ def test_rewards_of_several_players() -> None:
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "test/Duel-v0", "Breakout-v5"])
-def test_observe_shows_what_was_shown_last(env_id: str) -> None:
-    """Partial resets stand on Pool.observe: it changes nothing and shares nothing."""
+def test_observe_returns_the_last_observation(env_id: str) -> None:
+    """Pool.observe, which partial resets use, changes nothing and shares no memory."""
     pool = Pool(env_id, 3, seed=1)
     with pytest.raises(StateError, match="environment 0 is not reset"):
         pool.observe()
@@ -181,7 +181,7 @@ def test_get_attr_and_call() -> None:
     theirs.close()
 
 
-def test_set_attr_says_why_not(cartpoles: PoolVectorEnv) -> None:
+def test_set_attr_is_refused_with_the_cure(cartpoles: PoolVectorEnv) -> None:
     with pytest.raises(AttributeError, match=r"give sutton_barto_reward=\.\.\. to make_vec"):
         cartpoles.set_attr("sutton_barto_reward", True)
     with pytest.raises(AttributeError, match=r'fixed .*backend="process"'):
@@ -239,7 +239,7 @@ def test_pictures_without_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_window() -> None:
-    """In a process of its own, as SDL's driver is chosen once."""
+    """Runs in its own process: SDL chooses its driver once."""
     printed = run_python(
         """
         import os
@@ -278,7 +278,7 @@ WRAPPERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_vector_wrappers(name: str) -> None:
-    """Each gives over our environments what it gives over Gymnasium's."""
+    """Each returns the same with our environments as with Gymnasium's."""
     wrap = WRAPPERS[name]
     ours, theirs = (
         wrap(gymnasium.make_vec("Pendulum-v1", 3, mode, max_episode_steps=8))
@@ -300,7 +300,7 @@ def test_vector_wrappers(name: str) -> None:
 
 
 def test_observation_wrappers_refuse_same_step() -> None:
-    """As over SyncVectorEnv: the mode is read from metadata."""
+    """As with SyncVectorEnv: the mode is read from metadata."""
     env = PoolVectorEnv("CartPole-v1", 2, autoreset_mode=AutoresetMode.SAME_STEP)
     with pytest.raises(ValueError, match="SAME_STEP"):
         wrappers.vector.NormalizeObservation(env)

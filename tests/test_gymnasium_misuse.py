@@ -57,9 +57,9 @@ def test_mask_that_is_wrong(cartpoles: PoolVectorEnv, mask: Any, kind: type[Exce
         with pytest.raises(kind, match="reset_mask") as refused:
             env.reset(options={"reset_mask": mask})
         said.append(str(refused.value))
-    # and the cure after that
+    # followed by the cure
     assert said[1].startswith(said[0])
-    # and nothing has happened
+    # and nothing has changed
     actions = np.array([0, 1, 0])
     assert_same(cartpoles.step(actions), theirs.step(actions), "step")
     theirs.close()
@@ -210,7 +210,7 @@ def test_step_after_the_end_of_an_episode_without_autoreset() -> None:
     for env in (theirs, ours):
         env.reset(seed=4)
         env.step(np.array([0, 1]))
-        # what SyncVectorEnv raises is an AssertionError, so it must be ours too
+        # SyncVectorEnv raises an AssertionError here, so ours must be one too
         with pytest.raises(AssertionError):
             env.step(np.array([0, 1]))
     with pytest.raises(NotResetError, match=r"environment 0 has ended.*reset_mask"):
@@ -239,7 +239,7 @@ def test_closed() -> None:
 
 @pytest.mark.parametrize("mode", MODES, ids=name_of)
 def test_dropped_without_close(mode: AutoresetMode) -> None:
-    """The threads end at once: nothing waits for the garbage collector."""
+    """The threads end at once, without the garbage collector."""
     env = PoolVectorEnv("CartPole-v1", 2, autoreset_mode=mode)
     env.reset(seed=1)
     results = env.step([0, 1])
@@ -262,7 +262,7 @@ def test_close_after_a_constructor_that_failed() -> None:
 
 @pytest.mark.parametrize("mode", MODES, ids=name_of)
 def test_failure_of_one_environment(mode: AutoresetMode) -> None:
-    """The exception names it; then it starts again, with the infos of a reset."""
+    """The exception names the environment, whose next step is a reset, infos included."""
     env = PoolVectorEnv(
         "test/Fault-v0", 3, autoreset_mode=mode, fail_on="step", fail_at_step=2, fail_env=1
     )
@@ -292,7 +292,7 @@ def test_failure_in_an_environment_whose_infos_come_with_steps(
     error = EnvError("made up", (1,), batch)
 
     def fail(*_: Any) -> Any:
-        # what the engine leaves behind: the environment starts again at its next step
+        # the environment begins a new episode at its next step
         raise error
 
     with monkeypatch.context() as patch:
@@ -304,8 +304,8 @@ def test_failure_in_an_environment_whose_infos_come_with_steps(
     env.close()
 
 
-def test_interrupted_step_is_made_up_for() -> None:
-    """What Ctrl-C leaves in flight is in nobody's way: the next reset drops it."""
+def test_a_reset_drops_an_interrupted_step() -> None:
+    """The next reset drops what Ctrl-C left in flight."""
     theirs = gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="sync")
     env = PoolVectorEnv("CartPole-v1", 2)
     env.reset(seed=1)

@@ -65,7 +65,7 @@ def test_spec_from_json_of_a_registered_id() -> None:
     again = gymnasium.make_vec(EnvSpec.from_json(env.spec.to_json()))
     assert again.spec == env.spec
     assert again.get_attr("sutton_barto_reward") == (True, True)
-    # the pool's own options stand among the others, as Gymnasium refuses vector_kwargs here
+    # the pool's own options are among the others: Gymnasium refuses vector_kwargs here
     env = gymnasium.make_vec(
         "parallel_pool/CartPole-v1", 2, num_threads=1, autoreset_mode=AutoresetMode.DISABLED
     )
@@ -114,7 +114,7 @@ def test_wrappers_of_python_are_not_native() -> None:
     gymnasium.make_vec("CartPole-v1", 2, vectorization_mode="parallel_pool", wrappers=[]).close()
 
 
-def test_ids_nobody_has() -> None:
+def test_unknown_ids() -> None:
     with pytest.raises(gymnasium.error.NameNotFound, match="CartPool"):
         gymnasium.make_vec("CartPool-v1", 2, vectorization_mode="parallel_pool")
     with pytest.raises(gymnasium.error.VersionNotFound):
@@ -147,7 +147,7 @@ def test_id_without_a_version() -> None:
         "import parallel_pool as p; p.Pool('CartPole-v1').spec.action_space(); import gymnasium",
     ],
 )
-def test_hook_whoever_is_imported_first(imports: str) -> None:
+def test_hook_in_any_order_of_imports(imports: str) -> None:
     printed = run_python(
         f"""
         {imports}
@@ -159,7 +159,7 @@ def test_hook_whoever_is_imported_first(imports: str) -> None:
     assert printed.split("\n") == ["PoolVectorEnv(CartPole-v1, num_envs=2)"] * 2
 
 
-def test_import_of_gymnasium_looks_as_ever() -> None:
+def test_import_of_gymnasium_is_unchanged() -> None:
     printed = run_python(
         """
         import sys
@@ -177,7 +177,7 @@ def test_import_of_gymnasium_looks_as_ever() -> None:
     assert "vectorization_mode" in printed
 
 
-def test_function_bound_before_the_import_stays_as_it_was() -> None:
+def test_a_function_bound_before_the_import_is_unchanged() -> None:
     printed = run_python(
         """
         from gymnasium import make_vec
@@ -204,7 +204,7 @@ def test_gymnasium_alone_finds_the_ids() -> None:
     assert printed == "PoolVectorEnv(parallel_pool/CartPole-v1, num_envs=8)"
 
 
-def test_hook_can_be_taken_back_and_put_in_twice() -> None:
+def test_hook_can_be_uninstalled_and_installed_twice() -> None:
     wrapped = gymnasium.make_vec
     hook.install()
     assert gymnasium.make_vec is wrapped
@@ -234,7 +234,7 @@ def test_other_modes_are_left_alone() -> None:
 
 def test_every_native_id_is_registered() -> None:
     for native_id, definition in parallel_pool.registry.builtin().items():
-        # what one face alone makes is no id of anybody's
+        # ids internal to one API are not registered
         if native_id.startswith("_"):
             assert gymnasium_ids.registered_id(native_id) not in gymnasium.registry
             continue

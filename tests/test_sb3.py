@@ -46,13 +46,13 @@ from tests.sb3_cases import (
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's own MuJoCo environments leave a MUJOCO_LOG.TXT where they are made."""
+    """Gymnasium's MuJoCo environments write MUJOCO_LOG.TXT to the working directory."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """v0 and v4 ids are out of date, and states outside the space are wanted here."""
+    """Ignores warnings about old ids (v0, v4) and states outside the space; tests need both."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="gymnasium")
         warnings.filterwarnings("ignore", message=".*(out of date|precision|not within).*")
@@ -71,7 +71,7 @@ def cartpoles() -> Iterator[PoolVecEnv]:
 
 @dataclass(frozen=True)
 class Case:
-    """What to make and how to run it; `reset` holds reset options."""
+    """What to make and how to run it; `reset` are reset options."""
 
     id: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Case:
 
 CASES = [
     *(Case(id) for id in CLASSIC),
-    # short episodes end by time in all environments at once
+    # with a short time limit episodes end in all environments at once
     *(Case(id, {"max_episode_steps": 7}, steps=60) for id in CLASSIC),
     Case("CartPole-v1", {"max_episode_steps": 1}, steps=30),
     Case("CartPole-v1", {"max_episode_steps": -1}, steps=300),
@@ -161,19 +161,19 @@ def test_options_of_each_environment() -> None:
         assert_same_reset(ours, theirs, "list of one dict")
 
 
-def test_wrong_options_name_what_they_are() -> None:
+def test_wrong_options_are_named() -> None:
     with made("CartPole-v1", 2) as env:
         env.set_options({"colour": 3})
         with pytest.raises(TypeError, match="no option colour"):
             env.reset()
-        # nothing was reset, and a step would not know from where
+        # nothing was reset: a step is refused
         with pytest.raises(ResetNeeded):
             env.step([0, 0])
 
 
 @pytest.mark.parametrize("env", ["CartPole-v1", [CartPoleEnv] * 3], ids=["native", "process"])
-def test_misuse_is_named_and_changes_nothing(env: Any) -> None:
-    """Each with its cause, the value and a cure; the seeds and options set before hold."""
+def test_misuse_raises_and_changes_nothing(env: Any) -> None:
+    """The error has cause, value and cure; earlier seeds and options stay."""
     size = {"n_envs": 3} if isinstance(env, str) else {"num_workers": 1}
     twin = PoolVecEnv("CartPole-v1", 3)
     with made(env, **size) as env:
@@ -287,12 +287,12 @@ const pp_env_def pp_env_lamps = {
 
 
 class Lamps(gymnasium.Env[Any, Any]):
-    """The same in Python."""
+    """The same environment in Python."""
 
     observation_space = Dict({"light": Box(0, 99, (2,), np.float32), "count": Discrete(12)})
     action_space = Discrete(3)
 
-    # how often an episode would have ended by itself at the step that was its last anyway
+    # how often an episode terminated at the step that was its last by the time limit
     coincidences = 0
 
     def __init__(self) -> None:
@@ -349,7 +349,7 @@ def test_infos_of_every_kind_and_dict_observations() -> None:
 
 @pytest.mark.usefixtures("lamps")
 def test_results_are_the_callers_own() -> None:
-    """Whatever is kept stays as it was, and nothing that is written comes back."""
+    """Results that are kept do not change, and writing to them changes no later result."""
     with made("Lamps-v0", 4) as env, made("Lamps-v0", 4) as twin:
         kept = [(env.reset(), *[None] * 3)]
         wanted = [(twin.reset(), *[None] * 3)]
@@ -359,7 +359,7 @@ def test_results_are_the_callers_own() -> None:
             wanted.append(copied(twin.step(actions)))
         for i, (found, expected) in enumerate(zip(kept, wanted, strict=True)):
             assert_same(found, expected, f"result {i}")
-        # so that who keeps an info does not keep the whole result
+        # a kept info must not keep the whole result alive
         assert all(array.base is None for each in kept for array in leaves(each[3]))
         arrays = list(leaves(kept))
         owners = [array for array in arrays if array.size]
@@ -450,7 +450,7 @@ WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
 
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1", "Hopper-v5"])
 @pytest.mark.parametrize("name", WRAPPERS)
-def test_wrappers_give_what_they_give_over_dummy(name: str, id: str) -> None:
+def test_wrappers_return_the_same_as_around_dummy_vec_env(name: str, id: str) -> None:
     with pair(id, 3, max_episode_steps=40) as both:
         theirs, ours = (WRAPPERS[name](env) for env in both)
         for env in (theirs, ours):
@@ -467,7 +467,7 @@ def test_wrappers_give_what_they_give_over_dummy(name: str, id: str) -> None:
         assert bool(episodes) == (name in ("VecMonitor", "all"))
 
 
-def test_evaluate_policy_takes_it() -> None:
+def test_evaluate_policy_accepts_it() -> None:
     class Left:
         def predict(self, observations: Any, **kwargs: Any) -> tuple[Any, None]:
             return np.zeros(len(observations), int), None

@@ -38,13 +38,13 @@ from tests.sb3_cases import (
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's own MuJoCo environments leave a MUJOCO_LOG.TXT where they are made."""
+    """Gymnasium's MuJoCo environments write MUJOCO_LOG.TXT to the working directory."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """v0 and v4 ids are out of date, and states outside the space are wanted here."""
+    """Ignores warnings about old ids (v0, v4) and states outside the space; tests need both."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="gymnasium")
         warnings.filterwarnings("ignore", message=".*(out of date|precision|not within).*")
@@ -156,7 +156,7 @@ def test_what_native_environments_refuse(cartpoles: PoolVecEnv) -> None:
             cartpoles.env_method(name)
 
 
-def test_specs_are_taken() -> None:
+def test_specs_are_accepted() -> None:
     with pair("CartPole-v1", 2, max_episode_steps=5) as (theirs, ours):
         again = PoolVecEnv(ours.get_attr("spec")[0], 2)
         for env in (theirs, ours, again):
@@ -198,7 +198,7 @@ def test_specs_are_taken() -> None:
         ("CartPole-v1", {"num_threads": -1}, ValueError, "num_threads"),
     ],
 )
-def test_what_is_not_taken(env: Any, kwargs: Any, error: type[Exception], message: str) -> None:
+def test_refused_arguments(env: Any, kwargs: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         PoolVecEnv(env, **kwargs)
 
@@ -261,7 +261,7 @@ def test_without_stable_baselines3_it_says_what_to_install() -> None:
 # ---------------------------------------------------------------------------- turns and failures --
 
 
-def test_steps_out_of_turn(cartpoles: PoolVecEnv) -> None:
+def test_steps_in_a_wrong_order(cartpoles: PoolVecEnv) -> None:
     zeros = np.zeros(3, int)
     with pytest.raises(ResetNeeded, match="call reset"):
         cartpoles.step_async(zeros)
@@ -310,7 +310,7 @@ def test_closed(cartpoles: PoolVecEnv) -> None:
         cartpoles.reset()
 
 
-def test_a_dropped_one_ends_its_threads_at_once() -> None:
+def test_a_dropped_vec_env_ends_its_threads_at_once() -> None:
     env = PoolVecEnv("CartPole-v1", 8, render_mode="rgb_array")
     env.reset()
     env.step([0] * 8)
@@ -320,7 +320,7 @@ def test_a_dropped_one_ends_its_threads_at_once() -> None:
     assert pool() is None
 
 
-def test_a_failing_environment_is_named_and_starts_anew() -> None:
+def test_a_failing_environment_is_named_and_begins_a_new_episode() -> None:
     options = {"fail_on": "step", "fail_at_step": 3, "fail_env": 1}
     with made("test/Fault-v0", 3, **options) as env:
         env.reset()
@@ -341,7 +341,7 @@ def test_a_failing_environment_is_named_and_starts_anew() -> None:
         assert not dones.any()
         assert [each["count"] for each in infos] == [4, 0, 4]
         assert env.reset_infos == [None, {"count": 3}, None]
-        # and then all is as ever
+        # later steps are normal
         observations, rewards, dones, infos = env.step([1, 1, 1])
         assert rewards.tolist() == [1, 1, 1] and infos[1]["count"] == 4
         assert env.reset_infos == [None, {"count": 3}, None]

@@ -46,8 +46,8 @@ def test_observations_of_every_kind(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dict", "text"])
-def test_observations_of_kinds_that_dummy_has_not(kind: str) -> None:
-    """A Dict in a Dict, and what has no fixed size: as each environment by itself shows them."""
+def test_observations_of_kinds_that_dummy_vec_env_refuses(kind: str) -> None:
+    """A Dict in a Dict, and spaces without a fixed size: as from each environment alone."""
     env_fns = tellers(3, of=SPACES[kind])
     alone = [make() for make in env_fns]
     with made(env_fns) as env:
@@ -97,7 +97,7 @@ def test_infos_of_odd_kinds(name: str) -> None:
 
 
 def tell_anything(teller: Teller) -> dict[str, Any]:
-    """Something else at every step."""
+    """Returns something else at every step."""
     known = list(INFOS.values())
     return known[(teller.count + 3 * teller.episodes) % len(known)](teller)
 
@@ -116,7 +116,7 @@ def test_a_thousand_steps_of_gymnasiums() -> None:
 
 
 def test_an_episode_that_ends_both_ways_at_once() -> None:
-    """By itself, just when it would have been cut off."""
+    """It is terminated at the step of its time limit."""
 
     class Both(Teller):
         def step(self, action: Any) -> Any:
@@ -144,7 +144,7 @@ def test_an_episode_that_ends_both_ways_at_once() -> None:
     ],
 )
 def test_observations_that_are_cast(kind: str, as_shown: Callable[[Any], Any]) -> None:
-    """`terminal_observation` is what the environment returned, before that."""
+    """`terminal_observation` is the environment's own, before the cast."""
     with pair(tellers(5, of=SPACES[kind], as_shown=as_shown)) as (theirs, ours):
         run_both(theirs, ours, 12)
 
@@ -162,7 +162,7 @@ def test_actions_arrive_the_same(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["flat dict", "flat tuple", "text"])
 def test_actions_of_many_parts_come_as_a_list(kind: str) -> None:
-    """One for each environment, as no array holds them."""
+    """One action for each environment: no array can hold them."""
     with pair(tellers(5, acts=SPACES[kind], tell=tell_action)) as (theirs, ours):
         run_both(theirs, ours, 12, list)
 
@@ -178,8 +178,8 @@ def test_rewards_are_float32() -> None:
 
 
 @pytest.mark.parametrize("start_method", ["fork", "spawn", "forkserver"])
-def test_it_takes_what_subproc_takes(start_method: str) -> None:
-    """By position; and what tests define, no other process can import."""
+def test_it_takes_the_arguments_of_subproc_vec_env(start_method: str) -> None:
+    """Arguments by position; and no other process can import the functions of tests."""
 
     class Local(Teller):
         pass
@@ -191,8 +191,8 @@ def test_it_takes_what_subproc_takes(start_method: str) -> None:
     ours.close()
 
 
-def test_it_stacks_as_subproc_does() -> None:
-    """Where DummyVecEnv has an OrderedDict."""
+def test_it_stacks_as_subproc_vec_env_does() -> None:
+    """DummyVecEnv returns an OrderedDict here."""
     env_fns = tellers(2, of=SPACES["flat dict"])
     theirs = SubprocVecEnv(env_fns, "fork")
     with made(env_fns) as ours:
@@ -211,7 +211,7 @@ def test_it_stacks_as_subproc_does() -> None:
 
 @pytest.mark.parametrize("kind", ["box", "flat dict", "flat tuple", "dict with text"])
 def test_results_are_the_callers_own(kind: str) -> None:
-    """Whatever is kept stays as it was, and nothing that is written comes back."""
+    """Results that are kept do not change, and writing to them changes no later result."""
     env_fns = tellers(4, of=SPACES[kind], tell=INFOS["arrays"])
     with made(env_fns) as env, made(env_fns) as twin:
         for each in (env, twin):
@@ -254,7 +254,7 @@ def test_actions_may_be_changed_while_a_step_is_in_flight() -> None:
 
 
 def test_infos_of_one_step_are_not_carried_over() -> None:
-    """By an environment that always shows the same dict; DummyVecEnv would write into it."""
+    """The environment always returns the same dict; DummyVecEnv would write to it."""
 
     class Same(Teller):
         def __init__(self) -> None:

@@ -26,11 +26,11 @@ pytestmark = pytest.mark.usefixtures("alarm")
 
 
 class Counting(gymnasium.Env[Any, Any]):
-    """Shows how many steps it has made; does what `trouble` says at step `when`, or at resets.
+    """Counts its steps, and calls `trouble` at step `when`, or at resets.
 
     Args:
-        trouble: a function of nothing.
-        when: at which step of an episode, 0 for resets that have the option "do".
+        trouble: a function without arguments.
+        when: the step of an episode; 0 for resets that have the option "do".
     """
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
@@ -59,7 +59,7 @@ class Counting(gymnasium.Env[Any, Any]):
 
 
 class OwnError(Exception):
-    """Of no type that Python knows."""
+    """An exception class of this file."""
 
 
 def fail() -> None:
@@ -67,11 +67,11 @@ def fail() -> None:
 
 
 def counters(trouble: Callable[[], Any] | None = None) -> list[Maker]:
-    """Four, of which number 2 has trouble."""
+    """Four environments, of which number 2 has trouble."""
     return [Counting, Counting, partial(Counting, trouble), Counting]
 
 
-def test_an_exception_comes_as_it_was_raised() -> None:
+def test_an_exception_is_raised_unchanged() -> None:
     with made(counters(fail)) as env:
         env.reset()
         env.step([0] * 4)
@@ -93,7 +93,7 @@ def test_an_exception_comes_as_it_was_raised() -> None:
         assert observations[:, 0].tolist() == [4, 4, 0, 4] and rewards.tolist() == [1, 1, 0, 1]
         assert not dones.any() and infos[2] == {"TimeLimit.truncated": False}
         assert env.reset_infos == [{}, {}, {"reset": -1}, {}]
-        # and then all is as ever
+        # later steps are normal
         assert env.step([0] * 4)[0][:, 0].tolist() == [5, 5, 1, 5]
         assert env.reset_infos == [{}, {}, {"reset": -1}, {}]
 
@@ -108,7 +108,7 @@ def test_an_exception_in_a_reset() -> None:
         assert isinstance(caught.value.__cause__, EnvError)
         assert caught.value.__cause__.batch[:, 0].tolist() == [0] * 4
         assert env.step([0] * 4)[0][:, 0].tolist() == [1, 1, 0, 1]
-        # who fails again, and is reset by hand, owes nothing
+        # after another failure and a reset nothing is pending
         env.set_options([{}, {}, {"do": 1}, {}])
         with pytest.raises(OwnError):
             env.reset()
@@ -119,7 +119,7 @@ def test_an_exception_in_a_reset() -> None:
 
 
 def test_after_an_exception_infos_are_those_of_their_step() -> None:
-    """Of environments that say nothing for a while."""
+    """Of environments whose infos are empty for a while."""
 
     class Once(Teller):
         def step(self, action: Any) -> Any:
@@ -164,7 +164,7 @@ def test_a_worker_that_dies_is_named(how: str) -> None:
         assert caught.value.env_ids == (2, 3)
         observations, _, dones, infos = caught.value.batch
         assert observations[:2, 0].tolist() == [3, 3] and not dones.any() and len(infos) == 4
-        # from now on it says that it is of no use, whatever is asked, and does not hang
+        # from now on every call raises, and none hangs
         for call in (
             lambda: env.step([0] * 4),
             env.reset,
@@ -185,7 +185,7 @@ def test_an_environment_that_hangs_is_killed() -> None:
 
 
 def check_restart(env: PoolVecEnv, result: Any, last: Any, who: list[int]) -> None:
-    """What a step shows of environments that were made anew."""
+    """Checks a step's results of environments that were made again."""
     observations, rewards, dones, infos = result
     for i in range(4):
         assert dones[i] == (i in who)
@@ -199,13 +199,13 @@ def check_restart(env: PoolVecEnv, result: Any, last: Any, who: list[int]) -> No
         assert infos[i]["TimeLimit.truncated"] is True and infos[i]["worker_restarted"] is True
         assert_same(infos[i]["terminal_observation"], last[i], f"last of {i}")
         assert rewards[i] == 0
-        # who is made anew and seeded so shows the same
+        # an environment made with this seed shows the same
         again, reset_info = Counting().reset(seed=seed)
         assert_same(observations[i], again, f"first of {i}")
         assert env.reset_infos[i]["reset"] == reset_info["reset"]
 
 
-def test_environments_of_a_killed_worker_come_back() -> None:
+def test_environments_of_a_killed_worker_are_made_again() -> None:
     with made(counters(), on_error="restart") as env:
         env.reset()
         for _ in range(3):
@@ -214,7 +214,7 @@ def test_environments_of_a_killed_worker_come_back() -> None:
             os.kill(pid, signal.SIGKILL)
             wait_for(partial(has_ended, pid))
             check_restart(env, env.step([0] * 4), last, [2, 3])
-            # and all is as ever
+            # later steps are normal
             observations, rewards, dones, infos = env.step([0] * 4)
             assert observations[2:, 0].tolist() == [1, 1] and rewards.tolist() == [1] * 4
             assert not dones.any() and "worker_restarted" not in infos[2]
@@ -223,10 +223,10 @@ def test_environments_of_a_killed_worker_come_back() -> None:
 @pytest.mark.parametrize(
     ("trouble", "who"), [(lambda: os._exit(1), [2, 3]), (fail, [2])], ids=["dies", "raises"]
 )
-def test_environments_that_fail_in_a_step_come_back(
+def test_environments_that_fail_in_a_step_are_made_again(
     trouble: Callable[[], Any], who: list[int]
 ) -> None:
-    """Each time at their third step; all of a worker that dies, and who raises alone."""
+    """Each time at their third step; all of a dead worker's, but only the one that raises."""
     with made(counters(trouble), on_error="restart") as env:
         last = env.reset()
         for step in range(1, 12):
@@ -235,8 +235,8 @@ def test_environments_that_fail_in_a_step_come_back(
             last = result[0]
 
 
-def test_an_environment_that_fails_in_a_reset_comes_back() -> None:
-    """It is reset again, and only the infos of resets can say so."""
+def test_an_environment_that_fails_in_a_reset_is_made_again() -> None:
+    """It is reset again, and only the infos of resets have it."""
     calls: list[int] = []
 
     def fail_once() -> None:
@@ -252,7 +252,7 @@ def test_an_environment_that_fails_in_a_reset_comes_back() -> None:
         assert told == [None, None, 9, None]
 
 
-def test_observations_that_are_objects_come_back() -> None:
+def test_restarts_with_observations_that_are_objects() -> None:
     with made(tellers(2, of=SPACES["text"]), on_error="restart") as env:
         last = env.reset()[1]
         pid = process_ids(env)[1]
@@ -264,7 +264,7 @@ def test_observations_that_are_objects_come_back() -> None:
 
 
 def test_an_interrupt_loses_nothing_and_ends_nothing() -> None:
-    """Ctrl-C while workers step: the step is there for step_wait, or reset drops it."""
+    """Ctrl-C while workers step: step_wait returns the step, or reset drops it."""
 
     here, there = os.pipe()
     with made(counters(lambda: os.read(here, 1))) as env:

@@ -58,7 +58,7 @@ def test_the_constructors_seed_is_that_of_make_vec_env() -> None:
     ours = make_vec_env(
         "Pendulum-v1", 3, vec_env_cls=PoolVecEnv, vec_env_kwargs={"start_method": "fork", "seed": 5}
     )
-    # who makes it seeds once more, with entropy
+    # make_vec_env seeds again, with entropy
     ours.seed(5)
     compare_reset(ours, theirs, "reset")
     assert_same(ours.action_space.sample(), theirs.action_space.sample(), "action")
@@ -75,7 +75,7 @@ def test_wrong_options_and_seeds_reset_nothing() -> None:
         assert len(env.reset()) == 3
 
 
-def test_options_that_do_not_travel_leave_nothing_in_flight() -> None:
+def test_options_that_can_not_be_pickled_leave_nothing_in_flight() -> None:
     class Fixed:
         def __deepcopy__(self, memo: Any) -> Fixed:
             return self
@@ -95,8 +95,8 @@ def test_options_that_do_not_travel_leave_nothing_in_flight() -> None:
 # --------------------------------------------------------------------------------------- surface --
 
 
-def test_make_vec_env_takes_it() -> None:
-    """With the wrappers that it puts around each, and its arguments."""
+def test_make_vec_env_accepts_it() -> None:
+    """With its arguments, and the wrappers that it adds to each environment."""
     kwargs: dict[str, Any] = {
         "n_envs": 4,
         "seed": 3,
@@ -117,7 +117,7 @@ def test_make_vec_env_takes_it() -> None:
         expected, found = theirs.step(actions), ours.step(actions)
         for info in (*expected[3], *found[3]):
             episodes += "episode" in info
-            # how long it took
+            # a duration
             info.get("episode", {}).pop("t", None)
         compare(found, expected, f"step {step}")
     assert episodes > 8
@@ -127,7 +127,7 @@ def test_make_vec_env_takes_it() -> None:
 
 
 class Shell(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """A wrapper of the tests' own, with an attribute and a method."""
+    """A wrapper with an attribute and a method."""
 
     colour = "red"
 
@@ -136,12 +136,12 @@ class Shell(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 class Hard(Shell):
-    """Derived from the other."""
+    """A class derived from the other."""
 
 
 @contextmanager
 def shells() -> Iterator[tuple[DummyVecEnv, PoolVecEnv]]:
-    """One of each kind, around environments of Gymnasium's."""
+    """A vector environment of each kind, of wrapped environments from Gymnasium."""
 
     def make(kind: Any) -> Any:
         return kind(gymnasium.make("CartPole-v1", render_mode="rgb_array"))
@@ -209,13 +209,13 @@ def test_surface_is_the_same(name: str) -> None:
         lambda env: env.env_is_wrapped("Monitor"),
     ],
 )
-def test_wrong_questions_raise_the_same(question: Question) -> None:
+def test_wrong_calls_raise_the_same(question: Question) -> None:
     with shells() as (theirs, ours):
         with pytest.raises(Exception) as expected:
             question(theirs)
         with pytest.raises(expected.type):
             question(ours)
-        # nothing is lost by it
+        # nothing is lost
         assert len(ours.reset()) == 3
 
 
@@ -229,7 +229,7 @@ def test_without_a_render_mode_there_are_warnings() -> None:
 
 
 def test_render_modes_must_be_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And nobody waits for the garbage collector to end the workers."""
+    """The workers end without the garbage collector."""
     closed = []
     close = ProcessPool.close
     monkeypatch.setattr(ProcessPool, "close", lambda pool: closed.append(close(pool)))
@@ -247,7 +247,7 @@ WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
 
 
 @pytest.mark.parametrize("name", WRAPPERS)
-def test_wrappers_give_what_they_give_over_dummy(name: str) -> None:
+def test_wrappers_return_the_same_as_around_dummy_vec_env(name: str) -> None:
     env_fns: list[Maker] = [lambda: gymnasium.make("Pendulum-v1", max_episode_steps=15)] * 3
     with pair(env_fns) as both:
         theirs, ours = (WRAPPERS[name](env) for env in both)
@@ -262,7 +262,7 @@ def test_wrappers_give_what_they_give_over_dummy(name: str) -> None:
             compare(found, expected, f"step {step}")
 
 
-def test_evaluate_policy_takes_it() -> None:
+def test_evaluate_policy_accepts_it() -> None:
     class Left:
         def predict(self, observations: Any, **kwargs: Any) -> tuple[Any, None]:
             return np.zeros(len(observations), int), None

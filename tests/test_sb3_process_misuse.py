@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 # ----------------------------------------------------------------------------------------- turns --
 
 
-def test_steps_out_of_turn() -> None:
+def test_steps_in_a_wrong_order() -> None:
     with made(tellers(3)) as env:
         env.reset()
         with pytest.raises(StateError):
@@ -85,7 +85,7 @@ def test_wrong_actions_of_many_parts_step_nothing(actions: Any) -> None:
 
 
 class Echo(gymnasium.Env[Any, Any]):
-    """Tells what it was given."""
+    """Returns its last action in the infos."""
 
     observation_space = spaces.Discrete(2)
     action_space = spaces.Discrete(3)
@@ -102,7 +102,7 @@ class Echo(gymnasium.Env[Any, Any]):
     [[0.5, 0, 1], [[0], [1], (2,)], ["a"] * 3, [None] * 3, np.array([[0.5], [1], [2]])],
     ids=str,
 )
-def test_actions_of_other_kinds_reach_environments_as_dummy_vec_env_has_them(actions: Any) -> None:
+def test_actions_of_other_kinds_reach_environments_as_in_dummy_vec_env(actions: Any) -> None:
     with pair([Echo] * 3) as (theirs, ours):
         theirs.reset()
         ours.reset()
@@ -130,7 +130,7 @@ def test_closed(in_flight: bool) -> None:
         assert all(map(has_ended, pids))
 
 
-def test_workers_of_a_dropped_one_end_at_once() -> None:
+def test_workers_of_a_dropped_vec_env_end_at_once() -> None:
     env = PoolVecEnv(tellers(3, of=SPACES["flat dict"]), "fork")
     env.reset()
     env.step([0] * 3)
@@ -144,7 +144,7 @@ def test_workers_of_a_dropped_one_end_at_once() -> None:
 
 
 class Stranger:
-    """No environment of Gymnasium's."""
+    """Not an environment of Gymnasium's."""
 
     observation_space, action_space = spaces.Discrete(2), spaces.Discrete(2)
     reset, step = Teller.reset, Teller.step
@@ -194,9 +194,9 @@ ENV = Teller()
         ),
     ],
 )
-def test_what_is_not_taken(args: Any, kwargs: Any, error: type[Exception], message: str) -> None:
+def test_refused_arguments(args: Any, kwargs: Any, error: type[Exception], message: str) -> None:
     if args and isinstance(args[0], list):
-        # quick, and all in one worker
+        # fork is fast, and one worker is enough
         method = {} if len(args) > 1 else {"start_method": "fork"}
         kwargs = {"num_workers": 1, **method, **kwargs}
     with pytest.raises(error, match=message):
@@ -204,7 +204,7 @@ def test_what_is_not_taken(args: Any, kwargs: Any, error: type[Exception], messa
 
 
 def test_spaces_may_have_other_bounds_and_another_order_of_keys() -> None:
-    """Stable-Baselines3 goes by the first environment's."""
+    """Stable-Baselines3 uses the first environment's."""
 
     def make(order: str, high: float) -> spaces.Dict:
         parts: dict[str, Any] = {"a": spaces.Box(-1, high, (2,)), "b": spaces.Discrete(int(high))}

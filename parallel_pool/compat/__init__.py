@@ -1,1 +1,1 @@
-"""The APIs in which users see a pool: a package for each, and modules that several of them use."""
+"""The APIs in which users see a pool: one package each, and modules that several of them share."""

@@ -1,4 +1,4 @@
-"""Runs a function right after a module is imported by somebody else (a post-import hook)."""
+"""Runs a function right after another module is imported (a post-import hook)."""
 
 from __future__ import annotations
 

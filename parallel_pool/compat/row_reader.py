@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.buffers import engine_places
 from parallel_pool.workers.info_columns import OBJECT, each
 from parallel_pool.workers.messages import (
     FINAL_INFO,
@@ -59,7 +60,7 @@ class RowReader:
             # equal spaces may have their keys in another order
             paths = [leaf.path for leaf in pool.leaves]
             places = [paths.index(leaf.path) for leaf in self._reader.leaves]
-        engine = {c.name: i for i, c in enumerate(pool.columns) if c.field < 0}
+        engine = engine_places(pool.columns)
         self._terminated, self._truncated = engine["terminated"], engine["truncated"]
         first = next((i for i, c in enumerate(pool.columns) if c.is_final), None)
         finals = [] if first is None else [first + place for place in places]

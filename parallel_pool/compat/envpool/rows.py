@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool.buffers import engine_places
 from parallel_pool.compat.envpool.fields import field_name
 from parallel_pool.pool import show_all
 
@@ -48,7 +49,7 @@ class Rows:
 
     def __init__(self, pool: Pool) -> None:
         spec = pool.spec
-        place = {column.name: i for i, column in enumerate(pool.columns) if column.field < 0}
+        place = engine_places(pool.columns)
         self.reward = place["reward"]
         self.terminated = place["terminated"]
         self.truncated = place["truncated"]

@@ -1,4 +1,4 @@
-"""Gymnasium's vector API: PoolVectorEnv, make_vec, and what stands behind them."""
+"""Gymnasium's vector API: PoolVectorEnv, ProcessVectorEnv and make_vec."""
 
 from __future__ import annotations
 

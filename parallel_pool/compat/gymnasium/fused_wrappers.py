@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parallel_pool.buffers import Array
+from parallel_pool.buffers import Array, engine_places
 from parallel_pool.compat.gymnasium.fusion import Chain, Clip, Limit, Statistics
 from parallel_pool.compat.gymnasium.infos import put, spread
 from parallel_pool.pool import Batch, Pool
@@ -110,7 +110,7 @@ class FusedWrappers:
         Raises:
             ValueError: a stats_key is the name of an info of the environments.
         """
-        places = {column.name: i for i, column in enumerate(pool.columns) if column.field < 0}
+        places = engine_places(pool.columns)
         self._reward, self._terminated, self._truncated, self._length = (
             places[name] for name in ("reward", "terminated", "truncated", "elapsed_step")
         )

@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool import seeds
+from parallel_pool.buffers import engine_places
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.gymnasium import backends, reset_mask
 from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
@@ -253,7 +254,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         """Finds the columns of a batch that results are made of, as indices."""
         columns = self.pool.columns
         self._infos = VectorInfos(self.pool.spec, columns)
-        engine = {c.name: i for i, c in enumerate(columns) if c.field < 0}
+        engine = engine_places(columns)
         self._reward, self._terminated, self._truncated = (
             engine[name] for name in ("reward", "terminated", "truncated")
         )

@@ -204,7 +204,7 @@ class PoolParallelEnv:
         return marks, rewards
 
     def _complete(self, actions: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Returns actions of all agents in order; agents left out must be live in no environment."""
+        """Returns actions of all agents in order; those left out must be live in no environment."""
         if not isinstance(actions, Mapping):
             raise TypeError(
                 f"actions are a {type(actions).__name__}: give a dict with an array of"

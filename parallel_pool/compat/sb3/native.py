@@ -12,6 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict
 
+from parallel_pool.buffers import engine_places
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.sb3.infos import RowInfos, ids
 from parallel_pool.errors import EnvError, StateError
@@ -112,7 +113,7 @@ class Native:
         self.observation_space: gymnasium.Space[Any] = spec.observation_space()
         self.action_space: gymnasium.Space[Any] = spec.action_space()
         self._infos = RowInfos(self.pool.definition, spec, columns)
-        engine = {column.name: i for i, column in enumerate(columns) if column.field < 0}
+        engine = engine_places(columns)
         self._reward, self._terminated, self._truncated = (
             engine[name] for name in ("reward", "terminated", "truncated")
         )
