@@ -45,9 +45,8 @@ NOT_FOR_SANITIZERS = [
     *("parity/test_atari_facts.py", "parity/test_atari_microroms.py"),
     *("parity/test_vector_env.py", "parity/test_mujoco_switches.py"),
     # parity of Python code; and workers that die by signals that a sanitizer handles itself
-    *("test_fusion.py", "test_sb3.py", "test_worker_spaces.py", "test_workers_launch.py"),
-    *("test_pettingzoo.py", "test_sb3_process.py"),
-    *("parity/test_process_parity.py", "parity/test_atari_rules.py", "test_worker_infos.py"),
+    *("test_fusion.py", "test_sb3*.py", "test_worker*.py", "test_pettingzoo.py"),
+    *("parity/test_process_parity.py", "parity/test_atari_rules.py"),
     "faults/test_worker_*.py",
 ]
 ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SANITIZERS)]
@@ -57,6 +56,7 @@ ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SA
 THREAD_TESTS = [
     *("tests/contract", "tests/faults/test_env_errors.py", "tests/faults/test_interrupt.py"),
     *("tests/faults/test_threads.py", "tests/test_async.py", "tests/test_envpool_api.py"),
+    *("tests/test_envpool_async.py", "tests/test_envpool_make.py", "tests/test_envpool_misuse.py"),
     "tests/test_state_machine.py",
     *("--deselect", "tests/contract/test_every_id.py::test_a_snapshot_restores_an_environment"),
 ]

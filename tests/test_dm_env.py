@@ -1,4 +1,4 @@
-"""The dm_env face: batched time steps, and specs that hold them."""
+"""The dm_env API: batched time steps, and their specs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def actions_for(pool: Any, rows: int, step: int) -> np.ndarray:
 
 
 def validate(spec: Any, value: Any, row: int) -> None:
-    """One row of an observation fits the spec of one environment's."""
+    """One row of an observation fits the spec of one environment."""
     if isinstance(spec, tuple):
         assert spec._fields == value._fields
         for part, values in zip(spec, value, strict=True):

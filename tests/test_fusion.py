@@ -1,4 +1,4 @@
-"""Gymnasium's wrappers done natively, exactly or not at all; and which backend does what."""
+"""Gymnasium's wrappers that native environments replace, exactly; and the choice of a backend."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def twice(reward: Any) -> Any:
 
 
 class MyTimeLimit(TimeLimit):  # type: ignore[type-arg]
-    """One that Gymnasium does not have."""
+    """A wrapper that Gymnasium does not have."""
 
 
 class MyPartial(functools.partial):  # type: ignore[type-arg]
-    """One that may call what it likes."""
+    """A wrapper that may call anything."""
 
 
 # --------------------------------------------------------------------------------- recognition --
@@ -135,7 +135,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "clip into an array": (
         partial(TransformReward, func=partial(np.clip, a_min=0, a_max=1, out=np.zeros(()))),
-        "does more than to clip",
+        "does more than clip",
     ),
     "clip to an array": (
         partial(TransformReward, func=partial(np.clip, a_min=0, a_max=np.ones(2))),
@@ -179,14 +179,14 @@ def test_statistics_of_one_name_are_refused() -> None:
 
 
 def test_wrapper_that_another_gymnasium_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrapper with an argument more is not the one whose results are known."""
+    """A wrapper with an additional argument is not recognised."""
 
     def init(self: Any, env: Any, max_episode_steps: int, grace: int = 0) -> None: ...
 
     monkeypatch.setattr(TimeLimit, "__init__", init)
     refusal = recognise([partial(TimeLimit, max_episode_steps=3)], SPEC)
     assert isinstance(refusal, Refusal)
-    assert "is another than the one known here" in refusal.reason
+    assert "has other parameters than the one known here" in refusal.reason
 
 
 PICTURES = partial(AtariPreprocessing, frame_skip=4)
@@ -233,20 +233,20 @@ def test_limits_of_atari_wrappers_are_those_of_c() -> None:
         ([PICTURES, PICTURES], "the innermost"),
         ([RecordEpisodeStatistics, PICTURES], "the innermost"),
         ([partial(TimeLimit, max_episode_steps=9), PICTURES], "the innermost"),
-        ([partial(AtariPreprocessing, frame_skip=0)], "frame_skip=0.* is none that"),
-        ([partial(AtariPreprocessing, noop_max=-1)], "noop_max=-1.* is none that"),
-        ([partial(AtariPreprocessing, noop_max=True)], "noop_max=True.* is none that"),
-        ([partial(AtariPreprocessing, scale_obs=1)], "scale_obs=1.* is none that"),
-        ([partial(AtariPreprocessing, screen_size=(8, 8, 8))], r"\(8, 8, 8\).* is none that"),
-        ([partial(AtariPreprocessing, screen_size=[8, 8])], r"\[8, 8\].* is none that"),
+        ([partial(AtariPreprocessing, frame_skip=0)], "frame_skip=0.* can.t be native"),
+        ([partial(AtariPreprocessing, noop_max=-1)], "noop_max=-1.* can.t be native"),
+        ([partial(AtariPreprocessing, noop_max=True)], "noop_max=True.* can.t be native"),
+        ([partial(AtariPreprocessing, scale_obs=1)], "scale_obs=1.* can.t be native"),
+        ([partial(AtariPreprocessing, screen_size=(8, 8, 8))], r"\(8, 8, 8\).* can.t be native"),
+        ([partial(AtariPreprocessing, screen_size=[8, 8])], r"\[8, 8\].* can.t be native"),
         ([partial(AtariPreprocessing, screen_size=2049)], "2049 is too large"),
         ([PICTURES, partial(FrameStackObservation, stack_size=65)], "no stack of 1 to 64"),
         ([PICTURES, partial(FrameStackObservation, stack_size=0)], "no stack of 1 to 64"),
-        ([PICTURES, partial(STACK, padding_type="last")], "pads otherwise"),
-        ([PICTURES, partial(STACK, padding_type=np.zeros((84, 84), np.uint8))], "pads otherwise"),
+        ([PICTURES, partial(STACK, padding_type="last")], "padding type other"),
+        ([PICTURES, partial(STACK, padding_type=np.zeros((84, 84), np.uint8))], "padding type"),
     ],
 )
-def test_atari_wrappers_that_c_does_not_know(wrappers: Any, reason: str) -> None:
+def test_atari_wrappers_that_c_can_not_replace(wrappers: Any, reason: str) -> None:
     refusal = recognise(wrappers, SPEC)
     assert isinstance(refusal, Refusal)
     with pytest.raises(ValueError, match=reason):
@@ -264,7 +264,7 @@ def test_wrappers_that_are_no_sequence(wrappers: Any) -> None:
     [(0.0, None), (-0.0, None), (None, 0.0), (None, -0.0), (-0.0, 0.0), (0, 0), (-1, 0.5)],
 )
 def test_arrays_are_clipped_as_numbers_are(low: Any, high: Any) -> None:
-    """With vector instructions or without, to the sign of zero."""
+    """With and without vector instructions, including the sign of zero."""
     chain = recognise([partial(ClipReward, min_reward=low, max_reward=high)], SPEC)
     assert isinstance(chain, Chain)
     (layer,) = chain.layers
@@ -292,7 +292,7 @@ def limit(steps: int) -> Callable[..., Any]:
 CHAINS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "statistics": ([record], {"max_episode_steps": 9}),
     "clip": ([clip], {"max_episode_steps": 9}),
-    # what a reset shows as reward is no reward, and not clipped
+    # the reward in a reset's row is not clipped
     "clip above 0": ([partial(ClipReward, min_reward=0.25)], {"max_episode_steps": 9}),
     "clip below 0": ([partial(ClipReward, max_reward=-0.25)], {"max_episode_steps": 9}),
     "raw rewards counted": ([record, clip], {"max_episode_steps": 9}),
@@ -305,7 +305,7 @@ CHAINS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "limit": ([limit(6)], {}),
     "limit and no other": ([limit(6), record], {"max_episode_steps": -1}),
     "longer limit": ([limit(8), record], {"max_episode_steps": 5}),
-    # a limit outside ends episodes that statistics do not see end
+    # statistics do not see a truncation by a limit outside of them
     "limit outside": ([record, limit(6)], {}),
     "limits on both sides": (
         [limit(7), record, limit(6), record_outer, limit(11)],
@@ -326,7 +326,7 @@ CHAINS: dict[str, tuple[list[Any], dict[str, Any]]] = {
 def pair(
     env: str | EnvSpec, num_envs: int, wrappers: Sequence[Any] | None = None, **kwargs: Any
 ) -> Iterator[tuple[VectorEnv, PoolVectorEnv]]:
-    """Gymnasium's environments and ours, made by the same call."""
+    """Gymnasium's vector environment and ours, from the same call."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs, ours = (
@@ -344,14 +344,14 @@ def pair(
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time in seconds that everybody sees, for the test to change."""
+    """The clock, in seconds, which the test sets."""
     now = [1000.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     return now
 
 
 def assert_equal_results(actual: Any, expected: Any, where: str) -> None:
-    """Also in the order of infos of an episode."""
+    """Also compares the order of an episode's infos."""
     assert_same(actual, expected, where)
     for ours, theirs in zip(find_episodes(actual[-1]), find_episodes(expected[-1]), strict=True):
         assert list(ours) == list(theirs), where
@@ -381,7 +381,7 @@ def assert_equal_attributes(ours: Any, theirs: Any, chain: Sequence[Any]) -> Non
 def test_fused_chain_is_that_of_sync(
     env_id: str, name: str, mode: AutoresetMode, clock: list[float]
 ) -> None:
-    """Through episodes' ends, and resets of some with seeds, at any moment."""
+    """Across ends of episodes and partial resets with seeds, at any step."""
     chain, kwargs = CHAINS[name]
     rng = np.random.default_rng(4)
     ended_ever = 0
@@ -397,7 +397,7 @@ def test_fused_chain_is_that_of_sync(
             assert_equal_attributes(ours, theirs, chain)
             ended = expected[2] | expected[3]
             ended_ever += int(ended.sum())
-            # what the caller writes into results must not come back
+            # writing to results must not change later ones
             actual[1][:] = 1e9
             for episode in find_episodes(actual[-1]):
                 for array in episode.values():
@@ -420,7 +420,7 @@ def test_fused_chain_is_that_of_sync(
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_termination_on_the_step_of_the_limit(mode: AutoresetMode, clock: list[float]) -> None:
-    """Both flags are set, and statistics below the limit see the termination alone."""
+    """Both flags are set, and statistics inside the limit see only the termination."""
     both = 0
     vector_kwargs = {"autoreset_mode": mode}
     for steps in range(8, 14):
@@ -439,7 +439,7 @@ def test_termination_on_the_step_of_the_limit(mode: AutoresetMode, clock: list[f
 
 
 def test_wrappers_of_a_spec_are_fused(clock: list[float]) -> None:
-    """What a wrapped environment says of itself; those of make_vec lie around them."""
+    """The spec of a wrapped environment names its wrappers; make_vec's are outside them."""
     wrapped = record(clip(gymnasium.make("Pendulum-v1", max_episode_steps=4)))
     spec = wrapped.spec
     assert spec is not None
@@ -461,7 +461,7 @@ def test_spec_makes_the_same_again() -> None:
         assert ours.spec.kwargs["wrappers"] == theirs.spec.kwargs["wrappers"] == chain
         assert PoolVectorEnv("Pendulum-v1", 3, wrappers=chain).spec == ours.spec
         for again in (gymnasium.make_vec(ours.spec), PoolVectorEnv(ours.spec)):
-            # partials are copied with the spec, and equal nothing but themselves
+            # partials are copied with the spec, and compare by identity
             assert str(again.spec) == str(ours.spec)
             assert again.pool.max_episode_steps == 7
             assert again.get_attr("return_queue") == (deque(),) * 3
@@ -490,7 +490,7 @@ def test_infos_are_the_callers_own() -> None:
 
 
 def test_plain_steps_stay_plain() -> None:
-    """Where nothing is left to do at a step, the step is the pool's own."""
+    """If no wrapper acts on a step, the pool's own step is used."""
     chains: list[Any] = [None, [], [limit(3)], [PassiveEnvChecker, OrderEnforcing]]
     for chain in chains:
         env = parallel_pool.make_vec("CartPole-v1", 2, wrappers=chain)
@@ -514,9 +514,9 @@ def test_plain_steps_stay_plain() -> None:
 def test_interrupted_step_is_counted(
     clock: list[float], env_id: str, wrappers: list[Any], limit: int, width: int, steps: int
 ) -> None:
-    """A step whose result nobody received has happened all the same.
+    """A step whose result was not received is counted.
 
-    If it ended an episode, the next row is a reset's, in its infos too.
+    If it ended an episode, the next row is a reset's, infos included.
     """
     with pair(env_id, 2, wrappers, max_episode_steps=limit) as (theirs, ours):
         action = np.zeros((2, width), np.float32)
@@ -548,8 +548,8 @@ def test_interrupted_reset_of_some(clock: list[float]) -> None:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_failure_of_one_environment(mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others' rewards count on; the one that failed starts again from nothing."""
-    # it is no environment of Gymnasium's, so that wrappers would be refused
+    """The others' returns continue; that of the failed one starts from 0."""
+    # no environment of Gymnasium's: its wrappers would be refused
     monkeypatch.setattr(env_specs, "reference_of", lambda *_: gymnasium.spec("CartPole-v1"))
     env = PoolVectorEnv(
         "test/Fault-v0",
@@ -564,7 +564,7 @@ def test_failure_of_one_environment(mode: AutoresetMode, monkeypatch: pytest.Mon
     env.step([0, 1, 0])
     with pytest.raises(EnvError) as caught:
         env.step([0, 1, 0])
-    # what came with the exception is clipped as well, and no step is no reward
+    # the exception's batch is clipped too, and a row without a step has no reward
     assert caught.value.batch[env._reward].tolist() == [2, 0, 2]
     assert env.get_attr("episode_returns") == (4, 0, 4)
     if mode is AutoresetMode.DISABLED:
@@ -577,7 +577,7 @@ def test_failure_of_one_environment(mode: AutoresetMode, monkeypatch: pytest.Mon
 
 
 def test_failure_of_a_reset(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Environments that were reset beside it have begun to count anew."""
+    """Environments reset in the same call start from 0."""
     env = parallel_pool.make_vec("Pendulum-v1", 2, wrappers=[record], max_episode_steps=3)
     env.reset(seed=1)
     env.step(np.ones((2, 1)))
@@ -606,24 +606,24 @@ def test_statistics_with_the_name_of_an_info() -> None:
 
 
 def test_vector_options_beside_others() -> None:
-    """They are the vector environment's wherever they stand, and stand together in our specs."""
+    """Vector options may be given in either place; our specs hold them together."""
     beside = parallel_pool.make_vec("Pendulum-v1", 2, num_threads=1, backend="native", g=3.0)
     within = parallel_pool.make_vec(
         "Pendulum-v1", 2, vector_kwargs={"num_threads": 1, "backend": "native"}, g=3.0
     )
     assert beside.spec == within.spec
-    # Gymnasium's own make_vec leaves them among the environments' options
+    # Gymnasium's make_vec passes them among the environments' options
     by_gymnasium = gymnasium.make_vec("parallel_pool/Pendulum-v1", 2, num_threads=1, g=3.0)
     for spec in (beside.spec, by_gymnasium.spec):
         again = PoolVectorEnv(spec)
         assert (again.num_envs, again.pool.num_threads) == (2, 1)
         assert again.get_attr("g") == (3.0, 3.0)
-    with pytest.raises(TypeError, match="num_threads stands in vector_kwargs and beside them"):
+    with pytest.raises(TypeError, match="num_threads is given twice, also in vector_kwargs"):
         parallel_pool.make_vec("Pendulum-v1", vector_kwargs={"num_threads": 1}, num_threads=2)
 
 
 class Workers(gymnasium.vector.SyncVectorEnv):  # type: ignore[type-arg]
-    """In place of worker processes, whose own tests are elsewhere."""
+    """A stand-in for worker processes, which other files test."""
 
     def __init__(
         self,
@@ -642,7 +642,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "process_class", lambda: Workers)
 
 
-def test_native_is_chosen_where_it_can_be() -> None:
+def test_native_is_chosen_if_possible() -> None:
     choice = backends.choose("CartPole-v1")
     assert (choice.backend, choice.reason) == ("native", "CartPole-v1 is native")
     assert backends.choose("Pong-v5", ()).backend == "native"
@@ -650,7 +650,7 @@ def test_native_is_chosen_where_it_can_be() -> None:
     assert choice.reason == "CartPole-v1 is native, and does ClipReward itself"
     with pytest.raises(gymnasium.error.NameNotFound):
         backends.choose("CartPool-v1", None, {"backend": "process"})
-    # a family's own names of options are native, and a wrong value is no reason for processes
+    # a family's other option names are native, and a wrong value is no reason for processes
     for options in ({"healthy_z_range": (0.1, 2)}, {"healthy_z_range": 3}, {"width": 9}):
         assert backends.choose("Ant-v5", options=options).backend == "native"
 
@@ -665,7 +665,7 @@ def test_native_is_chosen_where_it_can_be() -> None:
         ([lambda: gymnasium.make("CartPole-v1")], None, "made by functions"),
     ],
 )
-def test_processes_are_chosen_elsewhere(env: Any, wrappers: Any, reason: str) -> None:
+def test_processes_are_chosen_otherwise(env: Any, wrappers: Any, reason: str) -> None:
     choice = backends.choose(env, wrappers)
     assert choice.backend == "process"
     assert reason in choice.reason
@@ -684,7 +684,7 @@ def test_option_that_only_python_knows(monkeypatch: pytest.MonkeyPatch, workers:
         assert env.get_attr("_sutton_barto_reward") == (True, True)
     with pytest.raises(TypeError, match="CartPole-v1 has no option sutton_barto_reward"):
         PoolVectorEnv("CartPole-v1", 2, backend="native", sutton_barto_reward=True)
-    # what nobody knows needs no processes to be wrong
+    # an option unknown to both is an error of the native environment
     with pytest.raises(TypeError, match="CartPole-v1 has no option heigh"):
         PoolVectorEnv("CartPole-v1", 2, heigh=1)
 
@@ -712,7 +712,7 @@ def test_functions_are_given_to_processes(workers: None) -> None:
     with pytest.raises(TypeError, match="True by position"):
         PoolVectorEnv(env_fns, 3, True)  # type: ignore[misc]
     for options in ({"g": 1}, {"num_threads": 2}, {"wrappers": [clip]}):
-        with pytest.raises(TypeError, match=r"g: functions|num_threads=2|whole environments"):
+        with pytest.raises(TypeError, match=r"g: functions|num_threads=2|do not go with functions"):
             PoolVectorEnv(env_fns, **options)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="env holds 3"):
         PoolVectorEnv([3])  # type: ignore[list-item]
@@ -757,7 +757,7 @@ def test_ids_are_given_to_processes(workers: None) -> None:
 
 
 def test_constructor_that_takes_nothing(workers: None) -> None:
-    """None of what make_vec knows by itself is made up for it."""
+    """make_vec's own arguments are not passed to it."""
 
     def make() -> Any:
         return gymnasium.make("CartPole-v1").unwrapped
@@ -769,7 +769,7 @@ def test_constructor_that_takes_nothing(workers: None) -> None:
     env.close()
 
 
-def test_processes_when_asked_for(workers: None) -> None:
+def test_processes_on_request(workers: None) -> None:
     for make in (PoolVectorEnv, parallel_pool.make_vec):
         env = make("CartPole-v1", 2, backend="process")
         assert isinstance(env, PoolVectorEnv)
@@ -788,7 +788,7 @@ def test_processes_when_asked_for(workers: None) -> None:
         PoolVectorEnv("CartPole-v1", 2, backend="process", num_threads=2)
 
 
-def test_class_made_from_it_is_native(workers: None) -> None:
+def test_derived_classes_are_native(workers: None) -> None:
     class Mine(PoolVectorEnv):
         def __init__(self, a: str, b: int, c: int) -> None:
             super().__init__(a, b + c)

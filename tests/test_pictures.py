@@ -1,4 +1,4 @@
-"""The pictures of the demo and of the benchmarks: nothing that is written is cut off."""
+"""In pictures of the demo and the benchmarks no text is cut off."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESULTS = Path(report.__file__).parent / "results" / "amd-epyc-2-cores"
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """The figures that are written, in order."""
+    """The figures that are saved, in order."""
     figures: list[Figure] = []
     save = Figure.savefig
 
@@ -35,7 +35,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 
 def texts(figure: Figure) -> Iterator[tuple[str, float, float]]:
-    """What is written, with the left and right ends, as shares of the figure's width."""
+    """Texts with their left and right ends, in fractions of the figure's width."""
     for text in figure.findobj(Text):
         if text.get_text() and text.get_visible():
             extent = text.get_window_extent()

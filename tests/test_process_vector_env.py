@@ -1,4 +1,4 @@
-"""ProcessVectorEnv's manners: what AsyncVectorEnv takes and raises, failures, and its end."""
+"""ProcessVectorEnv: AsyncVectorEnv's arguments and errors, failures, and closing."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from parallel_pool.errors import EnvError, PoolError, PoolTimeoutError, StateErr
 from tests.patience import has_ended, wait_for
 from tests.same import assert_same
 
-# what a test that hangs may take; nothing here sleeps longer
+# seconds after which a hanging test fails; nothing here sleeps longer
 FOREVER = 20.0
 ACTIONS = np.zeros(4, np.int64)
 
 
 class OwnError(Exception):
-    """Can't be made of its arguments, and so can't be unpickled."""
+    """Can't be made from its `args`, so it can't be unpickled."""
 
     def __init__(self, one: str, other: str) -> None:
         super().__init__(one + other)
 
 
 class Doer(gymnasium.Env[Any, Any]):
-    """Counts its steps, shows the count, and does what its action names.
+    """Counts its steps, shows the count, and calls what its action names.
 
     Args:
-        index: what it shows beside the count.
+        index: the second number that it shows.
         length: of an episode.
-        doings: by action.
+        doings: functions by action.
     """
 
     action_space: ClassVar[Any] = spaces.Discrete(9)
@@ -94,7 +94,7 @@ class Doer(gymnasium.Env[Any, Any]):
 
 
 def doers(do: Callable[[Doer], Any] | None = None, count: int = 4) -> list[Any]:
-    """Environments; the second does something at action 1."""
+    """Functions of environments, of which the second calls something at action 1."""
     doings = [{1: do} if do is not None and i == 1 else {} for i in range(count)]
     return [partial(Doer, i, doings=doings[i]) for i in range(count)]
 
@@ -124,7 +124,7 @@ Call = Callable[[Any], Any]
 
 
 def after(*calls: Call) -> Call:
-    """All calls in order; the last one is the wrong one."""
+    """Calls in order, of which the last must be refused."""
 
     def run(env: Any) -> Any:
         for call in calls[:-1]:
@@ -199,7 +199,7 @@ def test_wrong_calls_raise_what_async_vector_env_raises(name: str) -> None:
             WRONG[name](theirs)
     finally:
         with warnings.catch_warnings():
-            # that something is pending
+            # for the warning about a pending call
             warnings.simplefilter("ignore")
             theirs.close(terminate=True)
     with made() as ours:
@@ -208,7 +208,7 @@ def test_wrong_calls_raise_what_async_vector_env_raises(name: str) -> None:
         assert isinstance(raised.value, PoolError | ValueError | TypeError)
         assert getattr(raised.value, "name", None) == getattr(expected.value, "name", None)
         if not ours.closed:
-            # nothing is lost by it
+            # nothing is lost
             waits = {"step": ours.step_wait, "reset": ours.reset_wait, "call": ours.call_wait}
             if ours._pending is not None:
                 waits[ours._pending]()
@@ -316,7 +316,7 @@ def changed(**attributes: Any) -> Callable[[], Any]:
 def test_spaces_must_fit(mode: str, name: str, space: Any, num_workers: int) -> None:
     env_fns = [Doer, changed(**{f"{name}_space": space})]
     if (mode, name) != ("different", "observation"):
-        # where it asserts instead
+        # AsyncVectorEnv has an assertion here
         with pytest.raises(RuntimeError):
             SyncVectorEnv(env_fns, observation_mode=mode)
     said = f"nvironment 1 has the {name} space" if name == "action" else r"Environment 1 has Box\("
@@ -325,7 +325,7 @@ def test_spaces_must_fit(mode: str, name: str, space: Any, num_workers: int) -> 
 
 
 class Told(Doer):
-    """Whose reset has no defaults, and which tells what that was given last."""
+    """An environment whose reset has no defaults, and returns its arguments as infos."""
 
     def reset(self, seed: Any, options: Any) -> Any:  # type: ignore[override]
         self.given = seed, options
@@ -337,7 +337,7 @@ class Told(Doer):
     [{}, {"seed": 3}, {"seed": [5, None]}, {"options": {"a": 1}}, {"options": {}}],
     ids=str,
 )
-def test_reset_hands_on_both_arguments(kwargs: dict[str, Any]) -> None:
+def test_reset_passes_both_arguments(kwargs: dict[str, Any]) -> None:
     theirs = SyncVectorEnv([Told] * 2)
     ours = ProcessVectorEnv([Told] * 2, context="fork", num_workers=1)
     assert_same(ours.reset(**kwargs), theirs.reset(**kwargs), "reset")
@@ -349,7 +349,7 @@ def test_reset_hands_on_both_arguments(kwargs: dict[str, Any]) -> None:
 
 
 class Noted(Doer):
-    """Notes what each reset was given."""
+    """Records the arguments of each reset."""
 
     def __init__(self) -> None:
         super().__init__(length=2)
@@ -362,7 +362,7 @@ class Noted(Doer):
 
 
 @pytest.mark.parametrize("mode", AutoresetMode)
-def test_autoresets_hand_on_nothing(mode: AutoresetMode) -> None:
+def test_autoresets_pass_no_arguments(mode: AutoresetMode) -> None:
     theirs = SyncVectorEnv([Noted] * 2, autoreset_mode=mode)
     ours = ProcessVectorEnv([Noted] * 2, context="fork", num_workers=1, autoreset_mode=mode)
     for env in (theirs, ours):
@@ -387,7 +387,7 @@ def test_close_with_a_call_pending_warns() -> None:
 
 
 def test_close_after_an_interrupted_step_does_not_warn() -> None:
-    """The caller has begun nothing there."""
+    """The caller has not begun a call."""
     with warnings.catch_warnings(), made(nap(0.8)) as env:
         warnings.simplefilter("error")
         env.reset()
@@ -426,15 +426,15 @@ def test_messages_begin_as_async_vector_envs() -> None:
         ProcessVectorEnv(env_fns, context="fork", num_workers=1)
 
 
-def test_calls_hand_on_every_argument() -> None:
-    """Those that the pool's own call knows, too."""
+def test_calls_pass_every_argument() -> None:
+    """Also arguments with names of the pool's own."""
     with made() as env:
         told = tuple((i, "a", 2, 3) for i in range(4))
         assert env.call("tell", "a", timeout=2, env_ids=3) == told
         env.call_async("tell", name="b")
         told = tuple((i, "b", 0, None) for i in range(4))
         assert env.call_wait(timeout=FOREVER) == told
-        # as with the others, what can be called is called
+        # a callable attribute is called, as in Gymnasium
         told = tuple((i, "", 0, None) for i in range(4))
         assert env.get_attr("tell") == told
         with pytest.raises(ValueError, match="call step directly"):
@@ -485,8 +485,8 @@ def test_results_are_the_callers_own() -> None:
 
 
 @pytest.mark.parametrize("context", ["spawn", "forkserver", None])
-def test_what_tests_define_travels(context: str | None) -> None:
-    """Classes and closures that no other process could import."""
+def test_environments_defined_in_tests_reach_workers(context: str | None) -> None:
+    """Classes and closures that another process can't import."""
     high = 3.0
 
     class Local(Doer):
@@ -530,7 +530,7 @@ def test_vector_wrappers_do_the_same(name: str) -> None:
             actual, expected = ours.step(action), theirs.step(action)
             for infos in (actual[4], expected[4]):
                 if "episode" in infos:
-                    # how long it took
+                    # a duration
                     infos["episode"].pop("t")
             assert_same(actual, expected, f"step {step}")
     finally:
@@ -545,7 +545,7 @@ def raise_key(env: Doer) -> None:
     raise KeyError("lost", env.count)
 
 
-def test_an_exception_comes_as_it_was_raised() -> None:
+def test_an_exception_is_raised_unchanged() -> None:
     """With the environment's index and the worker's traceback."""
     with made(raise_key) as env:
         env.reset()
@@ -558,7 +558,7 @@ def test_an_exception_comes_as_it_was_raised() -> None:
         assert cause.env_ids == (1,)
         assert "environment 1 failed" in str(cause)
         assert "in raise_key" in str(cause)
-        # the one that failed begins again, all others go on
+        # the one that failed begins a new episode, all others continue
         observations, rewards, *_ = env.step(ACTIONS)
         assert observations.tolist() == [[0, 3], [1, 0], [2, 3], [3, 3]]
         assert rewards.tolist() == [3, 0, 3, 3]
@@ -566,7 +566,7 @@ def test_an_exception_comes_as_it_was_raised() -> None:
         assert env.step(ACTIONS)[1].tolist() == [1] * 4
 
 
-def test_an_exception_comes_from_step_wait_too() -> None:
+def test_step_wait_raises_an_exception_too() -> None:
     with made(raise_key) as env:
         env.reset()
         env.step_async([1] * 4)
@@ -577,7 +577,7 @@ def test_an_exception_comes_from_step_wait_too() -> None:
         assert env.step(ACTIONS)[1].tolist() == [2, 0, 2, 2]
 
 
-def test_one_that_failed_must_be_reset_where_nobody_else_does() -> None:
+def test_a_failed_environment_must_be_reset_with_disabled_autoreset() -> None:
     with made(raise_key, autoreset_mode=AutoresetMode.DISABLED) as env:
         env.reset()
         with pytest.raises(KeyError):
@@ -607,11 +607,11 @@ def test_ended_episodes_are_refused_before_anything_is_sent() -> None:
         assert env.step([0, 0])[2].tolist() == [True, False]
         with pytest.raises(AssertionError):
             env.step([0, 0])
-        # of another one only: the first has still ended
+        # a reset of another environment: the first still needs one
         env.reset(options={"reset_mask": np.array([False, True])})
         with pytest.raises(AssertionError):
             env.step([0, 0])
-    # the other one steps nobody before the one that has ended, either
+    # the other call, too, steps nothing while an environment needs a reset
     assert ours.get_attr("total") == theirs.get_attr("total") == (2, 2)
     ours.reset()
     assert ours.step([0, 0])[1].tolist() == [1, 1]
@@ -665,7 +665,7 @@ def test_a_call_that_fails_leaves_all_usable() -> None:
 
 
 @pytest.mark.parametrize("position", [0, 3])
-def test_an_environment_that_can_not_be_made_says_so(position: int) -> None:
+def test_an_environment_that_can_not_be_made(position: int) -> None:
     def make() -> Any:
         raise FileNotFoundError("no model")
 
@@ -676,7 +676,7 @@ def test_an_environment_that_can_not_be_made_says_so(position: int) -> None:
     assert f"environment {position} " in str(raised.value.__cause__)
 
 
-def test_an_exception_that_can_not_travel_is_described() -> None:
+def test_an_exception_that_can_not_be_pickled_is_described() -> None:
     def do(env: Doer) -> None:
         raise OwnError("one ", "other")
 
@@ -724,7 +724,7 @@ def test_a_worker_that_dies_is_named() -> None:
                 call()
 
 
-def test_a_worker_that_is_killed_comes_back() -> None:
+def test_a_killed_worker_is_restarted() -> None:
     with made(lambda env: os.kill(os.getpid(), signal.SIGKILL), on_error="restart") as env:
         env.reset()
         env.step(ACTIONS)
@@ -741,7 +741,7 @@ def test_a_worker_that_is_killed_comes_back() -> None:
         assert env.step(ACTIONS)[1].tolist() == [1, 1, 4, 4]
 
 
-def test_an_environment_that_sleeps_for_ever_is_ended() -> None:
+def test_an_environment_that_sleeps_for_ever_is_killed() -> None:
     with made(nap(FOREVER), timeout=0.3) as env:
         env.reset()
         with pytest.raises(WorkerError, match=r"environment 1 took longer than timeout=0\.3 s"):
@@ -752,7 +752,7 @@ def test_an_environment_that_sleeps_for_ever_is_ended() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"timeout": 0.1}, {"terminate": True}], ids=str)
-def test_close_returns_whatever_is_under_way(arguments: dict[str, Any]) -> None:
+def test_close_with_any_call_pending(arguments: dict[str, Any]) -> None:
     with made(nap(FOREVER)) as env:
         env.reset()
         ids = pids(env)
@@ -770,8 +770,8 @@ def test_close_in_a_call() -> None:
         wait_for(lambda: all(map(has_ended, ids)))
 
 
-def test_one_that_is_dropped_ends_its_workers() -> None:
-    """At once: without the help of the garbage collector."""
+def test_a_dropped_vector_env_ends_its_workers() -> None:
+    """At once, without the garbage collector."""
     env = ProcessVectorEnv(doers(), context="fork", num_workers=2)
     env.reset()
     env.step(ACTIONS)
@@ -783,7 +783,7 @@ def test_one_that_is_dropped_ends_its_workers() -> None:
 
 @contextmanager
 def interrupted() -> Iterator[None]:
-    """What is in here gets Ctrl-C in a moment."""
+    """Sends Ctrl-C to the block after a moment."""
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
@@ -802,7 +802,7 @@ def test_an_interrupted_step_can_be_waited_for() -> None:
         assert env.step(ACTIONS)[1].tolist() == [2] * 4
 
 
-def test_what_was_interrupted_is_forgotten_by_a_reset() -> None:
+def test_a_reset_drops_an_interrupted_call() -> None:
     with made(nap(0.8)) as env:
         env.reset()
         with interrupted():

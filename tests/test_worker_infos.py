@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from parallel_pool._native import ffi
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.compat.process_rows import RowReader
+from parallel_pool.compat.row_reader import RowReader
 from parallel_pool.workers import info_columns, process_pool
 from parallel_pool.workers.messages import INFO, INFOS, Reply
 from parallel_pool.workers.process_pool import ProcessPool

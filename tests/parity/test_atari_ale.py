@@ -29,8 +29,9 @@ from gymnasium.wrappers import (
 )
 
 from parallel_pool import registry
-from parallel_pool.compat import ale_ids, notices
+from parallel_pool.compat import ale_ids
 from parallel_pool.compat.gymnasium import backends
+from parallel_pool.compat.warn_once import warn_once
 from parallel_pool.envs import atari
 from parallel_pool.pool import Pool
 from tests.pairs import pair
@@ -201,7 +202,7 @@ def test_every_game_is_the_same(id: str) -> None:
     game = registry.find(id).variant
     if atari.reason(game, atari.read_rom(game)) is not None:
         with pytest.warns(UserWarning, match="runs on ale_py"):
-            notices.warn.cache_clear()
+            warn_once.cache_clear()
             assert backends.choose(id).backend == "process"
         return
     with pair(id, 1) as (theirs, ours):
@@ -293,7 +294,7 @@ def test_ram_is_told_on_request() -> None:
 def test_inexact_games_run_on_ale_py(monkeypatch: pytest.MonkeyPatch) -> None:
     """In worker processes, and it is said once."""
     monkeypatch.setattr(atari, "reason", lambda name, rom: f"{name} is not proven")
-    notices.warn.cache_clear()
+    warn_once.cache_clear()
     with pytest.warns(UserWarning, match="ALE/Pong-v5 runs on ale_py in worker processes: pong is"):
         ours = gymnasium.make_vec("ALE/Pong-v5", 1, vectorization_mode="parallel_pool")
     try:

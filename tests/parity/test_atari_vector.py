@@ -319,7 +319,7 @@ def test_xla_is_refused() -> None:
 
 def test_unproven_games_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atari, "reason", lambda name, rom: "of a reason")
-    with pytest.raises(UnprovenError, match="pong is refused, for of a reason: ale_py"):
+    with pytest.raises(UnprovenError, match="pong is refused because of a reason: use ale_py"):
         AtariVectorEnv("pong", 1)
 
 
@@ -447,9 +447,9 @@ def test_actions_that_ale_py_hangs_on(actions: list[int]) -> None:
         ({"seed": "x"}, "seed='x' is a str: give an int or an array"),
         ({"seed": [1, 2]}, "is a list"),
         ({"seed": np.int64(3)}, "is a int64"),
-        ({"seed": 2**31 - 1}, "seed=2147483648: choose one that int32 can hold"),
+        ({"seed": 2**31 - 1}, r"seed=2147483648: choose -2\*\*31 to"),
         ({"seed": np.array([1.0, 2.0])}, "seeds have dtype float64: give integers"),
-        ({"seed": np.array([2**40, 1])}, "seed=1099511627776: choose one"),
+        ({"seed": np.array([2**40, 1])}, "seed=1099511627776: choose -2"),
         ({"seed": np.array([1])}, r"seeds have shape \(1,\): give one for each"),
         ({"options": 5}, "int"),
         ({"options": {"reset_mask": [True, False]}}, "reset_mask is of list"),

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PythonEnv:
-    """Makes what a spec says, and puts wrappers around it, the first one innermost."""
+class EnvFn:
+    """Makes the environment of a spec and applies wrappers to it, the innermost first."""
 
     spec: EnvSpec
     kwargs: Mapping[str, Any]

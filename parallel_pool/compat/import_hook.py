@@ -1,4 +1,4 @@
-"""Runs a function as soon as a module is imported, without importing it."""
+"""Runs a function right after another module is imported (a post-import hook)."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from importlib.abc import Loader, MetaPathFinder
 from types import ModuleType
 
 
-class Watch(MetaPathFinder):
-    """A finder that finds nothing itself: it lets the others find the module and then follows it.
+class ImportHook(MetaPathFinder):
+    """A finder that lets the other finders find the module, and wraps the loader they return.
 
     Attributes:
-        name: the module waited for.
+        name: of the module.
         action: called once, after the module's own code has run.
     """
 
     def __init__(self, name: str, action: Callable[[], None]) -> None:
         self.name = name
         self.action = action
-        self._is_asking = False
+        self._is_searching = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        # another finder like this one may ask all others in its turn
-        if fullname != self.name or self._is_asking:
+        # another finder of this kind may in turn search all finders, this one included
+        if fullname != self.name or self._is_searching:
             return None
-        self._is_asking = True
+        self._is_searching = True
         try:
-            found = self._ask_others(fullname, path, target)
+            found = self._search_others(fullname, path, target)
         finally:
-            self._is_asking = False
+            self._is_searching = False
         if found is not None and found.loader is not None:
-            self._follow(found.loader)
+            self._wrap(found.loader)
         return found
 
-    def _ask_others(
+    def _search_others(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
     ) -> importlib.machinery.ModuleSpec | None:
         for finder in list(sys.meta_path):
@@ -47,34 +47,34 @@ class Watch(MetaPathFinder):
                 return found
         return None
 
-    def _follow(self, loader: Loader) -> None:
-        """Lets this one loader, made for this one import, call the action when it is done."""
+    def _wrap(self, loader: Loader) -> None:
+        """Makes this loader, which serves one import, call the action at the end."""
         run = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
             vars(loader).pop("exec_module", None)
             run(module)
-            # an import that fails is tried again some day: until it works, keep watching
-            self.stop()
+            # only after success: an import that fails may be tried again
+            self.remove()
             self.action()
 
         loader.exec_module = exec_module  # type: ignore[method-assign]
 
-    def stop(self) -> None:
-        """Stops watching."""
+    def remove(self) -> None:
+        """Removes the hook if it is still installed."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
 
-def after_import(name: str, action: Callable[[], None]) -> Watch | None:
+def after_import(name: str, action: Callable[[], None]) -> ImportHook | None:
     """Calls `action` now if the module is imported, else right after its import.
 
     Returns:
-        What to `stop` in order to forget about it; None when the action has run.
+        The hook, which `remove` cancels; None if the action has run.
     """
     if name in sys.modules:
         action()
         return None
-    watch = Watch(name, action)
-    sys.meta_path.insert(0, watch)
-    return watch
+    hook = ImportHook(name, action)
+    sys.meta_path.insert(0, hook)
+    return hook

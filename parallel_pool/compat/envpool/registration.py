@@ -1,4 +1,4 @@
-"""EnvPool's functions: `import parallel_pool as envpool` runs EnvPool programs."""
+"""EnvPool's functions that make, list and register tasks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from parallel_pool.compat.envpool.dm_env import DMEnvPool
     from parallel_pool.compat.envpool.gymnasium_pool import GymnasiumEnvPool
 
-# options of `make` that are no part of a task's config
+# options of `make` that are not part of a task's config
 RENDER = ("render_mode", "render_env_id")
-# EnvPool's names of what pictures are like, where a task's have such
+# EnvPool's names of drawing options, and Gymnasium's
 DRAWING = {"render_width": "width", "render_height": "height", "render_camera_id": "camera_id"}
 
 
@@ -40,26 +40,29 @@ def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnv
             num_envs: environments (1).
             batch_size: rows of one result; 0, the default, for num_envs. Fewer than num_envs make
                 an asynchronous pool: `recv` returns the first to finish.
-            num_threads: every thread that steps, the caller's included; 0,
-                the default, for the cores this process may use, at most batch_size.
-            thread_affinity_offset: 0 or more pins threads one to one, from this core of the
-                process's on; -1 (the default) does not.
-            seed: environment i gets seed + i; or a sequence, one seed each; None, the default,
-                for fresh entropy. Negative ones from -2**31 on count as EnvPool's.
-            env_seed: a sequence of seeds, one each; it wins over seed.
+            num_threads: threads that step, the caller's included; 0, the default, for the cores
+                this process may use, at most batch_size.
+            thread_affinity_offset: 0 or more pins each thread to its own core, from this one of
+                the process's cores on; -1, the default, pins none.
+            seed: environment i gets seed + i; or a sequence, one seed per environment; None, the
+                default, for fresh entropy. Negative seeds, -2**31 or more, count as in EnvPool.
+            env_seed: a sequence of seeds, one per environment; it wins over seed.
             max_episode_steps: time limit in steps; None for the task's own.
-            reward_threshold: the return at which it counts as solved; None for the task's own.
+            reward_threshold: the return at which a task counts as solved; None for the task's own.
             gym_reset_return_info: whether `reset` returns infos too (see `make_gym`).
-            max_num_players: the players of one environment; there is nothing to choose.
-            base_path: taken because EnvPool takes it; there are no files to look for.
+            max_num_players: players of one environment; only the task's own number is accepted.
+            base_path: accepted for compatibility with EnvPool, and ignored.
             render_mode: None or "rgb_array".
             render_env_id: the environment that `render` draws (0).
-            render_width, render_height, render_camera_id: where a task's pictures have a size and
-                cameras to choose (MuJoCo's, which also take `width`, `height`, `camera_id`,
-                `camera_name`, `default_camera_config`, `max_geom` and `visual_options`); a size of
-                0 is the task's own.
+            render_width, render_height, render_camera_id: for tasks whose pictures have a size and
+                cameras (MuJoCo's, which also take `width`, `height`, `camera_id`, `camera_name`,
+                `default_camera_config`, `max_geom` and `visual_options`); sizes in pixels, 0 for
+                the task's own.
 
             and the task's own options, see `make_spec(task_id).config`.
+
+    Returns:
+        A `GymnasiumEnvPool`, or for "dm" a `DMEnvPool`.
 
     Raises:
         ValueError: task_id or env_type is unknown, or a value is outside its range.
@@ -78,8 +81,8 @@ def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnv
 def make_gym(task_id: str, **config: Any) -> GymnasiumEnvPool:
     """Makes environments whose `reset` returns observations only.
 
-    In a program that has imported OpenAI's gym of before 0.26, `step` returns four results as that
-    package does: observations, rewards, dones, infos; and spaces are that package's.
+    In a program that has imported a version of OpenAI's gym before 0.26, `step` returns four
+    results as that package does: observations, rewards, dones, infos; and spaces are its own.
 
     Args:
         task_id, config: as for `make`; with `gym_reset_return_info=True`, `reset` returns
@@ -100,7 +103,7 @@ def make_gym(task_id: str, **config: Any) -> GymnasiumEnvPool:
 
 
 def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool:
-    """Makes environments whose `reset` returns (observations, infos), as Gymnasium's wrappers want.
+    """Makes environments whose `reset` returns (observations, infos), as in Gymnasium.
 
     Args:
         task_id, config: as for `make`.
@@ -112,7 +115,9 @@ def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool:
 
     spec, render = _split(task_id, config)
     if not spec.config.gym_reset_return_info:
-        raise ValueError("gym_reset_return_info=False: Gymnasium's reset has infos, use make_gym")
+        raise ValueError(
+            "gym_reset_return_info=False: Gymnasium's reset returns infos: use make_gym"
+        )
     return GymnasiumEnvPool(spec, **render)
 
 
@@ -132,7 +137,7 @@ def make_dm(task_id: str, **config: Any) -> DMEnvPool:
 
 
 def make_spec(task_id: str, **config: Any) -> EnvSpec:
-    """Returns what a task's pool would look like, without making environments.
+    """Returns the spec of a task: its options, spaces and specs, without making environments.
 
     Args:
         task_id, config: as for `make`.
@@ -144,23 +149,23 @@ def make_spec(task_id: str, **config: Any) -> EnvSpec:
 
 
 def list_all_envs() -> list[str]:
-    """Returns the ids of all tasks, sorted; those loaded at run time are among them."""
+    """Returns the ids of all tasks, sorted, including those loaded at run time."""
     known = {id for id, definition in registry.definitions().items() if definition.family != "test"}
     return sorted(known | tasks.registered.keys())
 
 
 def register(task_id: str, *, path: str | os.PathLike[str], symbol: str, **defaults: Any) -> None:
-    """Makes an environment of one's own known as a task.
+    """Registers the user's own environment as a task.
 
     Args:
-        task_id: what `make` is to know it by; it is also known by the id in its definition.
+        task_id: id for `make`; the id in the definition is registered too.
         path: a shared library, compiled from one C file against `get_include()`.
         symbol: the name of its `pp_env_def`, such as "pp_env_maze".
-        defaults: options as for `make` that differ from its own defaults.
+        defaults: default options of the task, as for `make`.
 
     Raises:
-        ValueError: task_id is taken, the library or the symbol is not there, it was compiled
-            against another ABI, or a default is out of its range.
+        ValueError: task_id is taken, the library or the symbol does not exist, the library was
+            compiled against another ABI, or a default is out of its range.
         TypeError: a default is unknown or of the wrong type.
     """
     _check_id(task_id)
@@ -174,14 +179,14 @@ def register(task_id: str, *, path: str | os.PathLike[str], symbol: str, **defau
 
 
 def _split(task_id: str, config: dict[str, Any]) -> tuple[EnvSpec, dict[str, Any]]:
-    """Returns a task's spec, and the options that say how to draw it."""
+    """Returns a task's spec, and its rendering options."""
     _check_id(task_id)
     definition, defaults = tasks.find(task_id)
     given = dict(config)
     render = {name: given.pop(name) for name in RENDER if name in given}
-    painters = registry.painters(definition)
-    if painters is not None:
-        render["drawing"] = _take_drawing(given, painters.OPTIONS)
+    module = registry.renderer_module(definition)
+    if module is not None:
+        render["drawing"] = _take_drawing(given, module.OPTIONS)
     return EnvSpec(task_id, definition, given, defaults), render
 
 
@@ -191,7 +196,7 @@ def _check_id(task_id: Any) -> None:
 
 
 def _take_drawing(given: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Takes what pictures are to be like out of the options, by Gymnasium's names."""
+    """Removes the drawing options from the options; returns them by Gymnasium's names."""
     drawing = {name: given.pop(name) for name in known if name in given}
     for name, ours in DRAWING.items():
         if name not in given:
@@ -199,7 +204,7 @@ def _take_drawing(given: dict[str, Any], known: Mapping[str, Any]) -> dict[str, 
         if ours in drawing:
             raise TypeError(f"{name} and {ours} are the same: give one of them")
         value = given.pop(name)
-        # EnvPool's way to leave it to the task
+        # EnvPool: a size of 0 is the task's own
         if ours == "camera_id" or type(value) is not int or value != 0:
             drawing[ours] = value
     return drawing

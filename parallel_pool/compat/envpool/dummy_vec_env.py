@@ -1,7 +1,8 @@
-"""Makes Stable-Baselines3 refuse pools that are a `gymnasium.Env`, which it takes for one.
+"""Makes Stable-Baselines3's DummyVecEnv refuse EnvPool pools.
 
-Every algorithm, `evaluate_policy` and `make_vec_env` put what is no VecEnv into a DummyVecEnv, so
-its constructor is the one place where a pool, wrapped or not, can be seen.
+Such a pool is a `gymnasium.Env` by type, so Stable-Baselines3 would treat its batches as one
+environment. Every algorithm, `evaluate_policy` and `make_vec_env` wrap an environment that is no
+VecEnv in a DummyVecEnv: its constructor is the one place that sees every pool, wrapped or not.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any
 
 MODULE = "stable_baselines3.common.vec_env.dummy_vec_env"
 
-# how our constructor is told from Stable-Baselines3's: it remembers it here
+# attribute of our constructor that holds Stable-Baselines3's, and marks ours as installed
 ORIGINAL = "_parallel_pool_original"
 
 
 def install(pools: type[Any]) -> None:
-    """Teaches DummyVecEnv to refuse instances of this class; its module is imported."""
+    """Makes DummyVecEnv refuse instances of a class; its module must be imported already."""
     dummy_vec_env: Any = sys.modules[MODULE].DummyVecEnv
     original = dummy_vec_env.__init__
     if hasattr(original, ORIGINAL):
@@ -33,7 +34,7 @@ def install(pools: type[Any]) -> None:
 
 
 def _checked(make: Callable[[], Any], pools: type[Any]) -> Callable[[], Any]:
-    """Returns a function that makes the same environment, and refuses pools."""
+    """Returns a function that makes the same environment, and raises TypeError if it is a pool."""
 
     @functools.wraps(make)
     def checked() -> Any:
@@ -42,7 +43,7 @@ def _checked(make: Callable[[], Any], pools: type[Any]) -> Callable[[], Any]:
         if isinstance(pool, pools):
             raise TypeError(
                 f"a pool returns batches, here of {len(pool)} environments, and Stable-Baselines3"
-                f" would take it for one environment: use"
+                f" would treat it as one environment: use"
                 f" parallel_pool.PoolVecEnv({pool.spec.id!r}, {len(pool)})"
             )
         return env

@@ -1,4 +1,4 @@
-"""RowReader: what rows and replies of a pool of worker processes are to a vector environment."""
+"""RowReader: observations, rewards and infos from the batches of a pool of worker processes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.buffers import engine_places
 from parallel_pool.workers.info_columns import OBJECT, each
 from parallel_pool.workers.messages import (
     FINAL_INFO,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from parallel_pool.workers.messages import Reply
     from parallel_pool.workers.process_pool import ProcessPool
 
-    # observations, rewards, terminations, truncations; the leaves of final observations, or none
+    # observations, rewards, terminations, truncations; the leaves of final observations if any
     Shown = tuple[Any, Array, Array, Array, Sequence[Array]]
 
 Infos = dict[str, Any]
@@ -34,18 +35,23 @@ AddInfo = Callable[[Infos, Infos, int], Infos]
 
 
 class RowReader:
-    """Reads the batches of one pool, of all its environments in order.
+    """Reads the batches of one pool; each holds all environments in order.
 
     Attributes:
-        show: makes of a batch's views what there is in it; see `Shown`.
-        has_objects: observations travel as objects: `show` says None, `batch` makes them.
+        show: makes a `Shown` of a batch's views.
+        has_objects: whether observations travel as objects: then `show` returns None for them, and
+            `batch` makes them.
     """
 
     def __init__(self, pool: ProcessPool, space: Space[Any]) -> None:
-        """Takes the space of one observation as the vector environment shows it."""
+        """
+        Args:
+            pool: the pool.
+            space: of one environment's observation, as the vector environment shows it.
+        """
         self._space = space
         self.has_objects = pool.leaves is None
-        # of objects, what each environment showed last
+        # the last observation of each environment, if observations are objects
         self._last: list[Any] = [None] * pool.num_envs
         self._reader: Reader | None = None
         places: list[int] = []
@@ -54,23 +60,23 @@ class RowReader:
             # equal spaces may have their keys in another order
             paths = [leaf.path for leaf in pool.leaves]
             places = [paths.index(leaf.path) for leaf in self._reader.leaves]
-        engine = {c.name: i for i, c in enumerate(pool.columns) if c.field < 0}
+        engine = engine_places(pool.columns)
         self._terminated, self._truncated = engine["terminated"], engine["truncated"]
         first = next((i for i, c in enumerate(pool.columns) if c.is_final), None)
         finals = [] if first is None else [first + place for place in places]
         self.show = _shower(self._reader, places, finals, engine)
 
     def ended(self, batch: Batch) -> Array:
-        """Returns whose episode ended, in a new array."""
+        """Returns which environments ended their episode, a new bool array (n,)."""
         ended: Array = batch[self._terminated] | batch[self._truncated]
         return ended
 
     def infos(self, add: AddInfo, replies: Mapping[int, Reply], shown: Shown) -> Infos:
-        """Returns the infos that environments told with their rows.
+        """Returns the infos that environments sent with their rows.
 
         Args:
-            add: `VectorEnv._add_info`, which knows how infos are put together.
-            replies: in order of the environments, as `ProcessPool.told` gives them.
+            add: `VectorEnv._add_info`, which adds one environment's infos to those of all.
+            replies: in order of the environments, as `ProcessPool.told` returns them.
             shown: the rows.
         """
         infos: Infos = {}
@@ -88,13 +94,13 @@ class RowReader:
         return infos
 
     def final_observation(self, i: int, reply: Reply, shown: Shown) -> Any:
-        """Returns what an environment whose episode ended showed last, as it returned it."""
+        """Returns the last observation of an episode that ended, as the environment returned it."""
         if FINAL_OBSERVATION in reply:
             return reply[FINAL_OBSERVATION]
         return self._last[i] if self._reader is None else self._reader.row(shown[4], i)
 
     def batch(self, replies: Mapping[int, Reply]) -> Any:
-        """Returns observations that were told as objects; of whoever told none the last one."""
+        """Returns observations sent as objects; for an environment that sent none, its last one."""
         last = self._last
         for i, reply in replies.items():
             if OBSERVATION in reply:
@@ -103,7 +109,7 @@ class RowReader:
 
 
 def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo) -> Infos:
-    """Does what adding the infos of one environment after the other does."""
+    """Adds the infos of several environments; equals calling `add` for one after the other."""
     env_ids: Any = columns.env_ids
     if env_ids[-1] - env_ids[0] == len(env_ids) - 1:
         env_ids = slice(env_ids[0], env_ids[-1] + 1)
@@ -113,7 +119,7 @@ def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo
             infos[f"_{key}"] = np.zeros(num_envs, np.bool_) if mask is None else mask
         array = infos[key]
         if not _is_like(array, values):
-            # each by itself may be cast otherwise, or refused
+            # one by one, values may be cast differently, or refused
             for env_id, value in zip(columns.env_ids, each(kind, values), strict=True):
                 infos = add(infos, {key: value}, env_id)
             continue
@@ -127,14 +133,14 @@ def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo
 
 
 def _empty(values: Any, num_envs: int) -> Array:
-    """Returns what the first value of a column would be put into."""
+    """Returns the array that `add` would make for the first value of a column."""
     if isinstance(values, list):
         return np.full(num_envs, None, object)
     return np.zeros((num_envs, *values.shape[1:]), values.dtype)
 
 
 def _is_like(array: Any, values: Any) -> bool:
-    """Whether an array takes values as they are."""
+    """Returns whether an array can hold values without a cast."""
     if type(array) is not np.ndarray:
         return False
     if isinstance(values, list):
@@ -145,7 +151,7 @@ def _is_like(array: Any, values: Any) -> bool:
 def _shower(
     reader: Reader | None, places: list[int], finals: list[int], engine: dict[str, int]
 ) -> Callable[[Views], Shown]:
-    """Makes the quickest `show` there is."""
+    """Returns the fastest `show` for these columns."""
     reward, terminated, truncated = (engine[name] for name in ("reward", "terminated", "truncated"))
 
     def show_objects(views: Views) -> Shown:

@@ -1,4 +1,4 @@
-"""make_vec: vector environments by the call that makes Gymnasium's."""
+"""make_vec: makes vector environments with the signature of gymnasium.make_vec."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ def make_vec(
     wrappers: Sequence[Callable[..., Any]] | None = None,
     **kwargs: Any,
 ) -> PoolVectorEnv:
-    """Makes a vector environment as gymnasium.make_vec would.
+    """Makes a vector environment with the arguments of gymnasium.make_vec.
 
     Args:
-        id: an id, native or Gymnasium's, or the spec of either.
+        id: an id, native or Gymnasium's, or an EnvSpec.
         num_envs: environments.
         vector_kwargs: options of the vector environment, such as autoreset_mode, num_threads and
-            backend; they may also stand among kwargs.
-        wrappers: of one environment each, the innermost first. Those that native environments do
-            themselves are named in PoolVectorEnv.
+            backend; they may also be given among kwargs.
+        wrappers: functions that wrap one environment, the innermost first. `PoolVectorEnv` lists
+            those that native environments replace.
         kwargs: options of the environments, render_mode and max_episode_steps; see PoolVectorEnv.
 
+    Returns:
+        A vector environment, native or in worker processes; its `backend_reason` says why.
+
     Raises:
-        TypeError, ValueError: an argument is wrong, or no backend makes such environments.
-        gymnasium.error.UnregisteredEnv: nobody knows the id.
+        TypeError, ValueError: an argument is wrong, or no backend can make such environments.
+        gymnasium.error.UnregisteredEnv: there is no such id.
+        MissingDependencyError: the environment needs a package that is not installed.
     """
     spec = env_specs.find(id)
     stored = env_specs.unfold(spec)
-    # what a spec says holds, as in Gymnasium
+    # as in Gymnasium, a spec's kwargs win over arguments
     num_envs = stored.num_envs or num_envs
     vector_kwargs = (vector_kwargs or {}) if stored.vector_kwargs is None else stored.vector_kwargs
     if not isinstance(vector_kwargs, Mapping):
@@ -48,7 +52,7 @@ def make_vec(
     wrappers = wrappers if stored.wrappers is None else stored.wrappers
     for name in kwargs.keys() & DEFAULTS.keys():
         if name in vector_kwargs:
-            raise TypeError(f"{name} stands in vector_kwargs and beside them: give it once")
+            raise TypeError(f"{name} is given twice, also in vector_kwargs: give it once")
         vector_kwargs = {**vector_kwargs, name: kwargs.pop(name)}
     kwargs = {**spec.kwargs, **kwargs}
     spec.kwargs = {}
