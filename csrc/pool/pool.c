@@ -19,7 +19,7 @@ int pp_pool_check(const pp_pool *pool, pp_error *error) {
   }
   if (atomic_load_explicit(&pool->is_broken, memory_order_relaxed)) {
     return pp_error_set(error, PP_ERR_BROKEN,
-                        "a worker process has written over the pool's books: close this pool and "
+                        "a worker process has written over the pool's memory: close this pool and "
                         "make a new one");
   }
   return PP_OK;

@@ -1,4 +1,4 @@
-/* Arena: blocks of memory that the creator of a pool shares with its worker processes. */
+/* Arena: memory that a parent process shares with its worker processes, and allocates in blocks. */
 #include "arena.h"
 
 #include <stdlib.h>

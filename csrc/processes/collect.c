@@ -1,4 +1,4 @@
-/* Collecting: what the creator takes over from its worker processes once a batch is complete. */
+/* Collecting: what the parent takes over from its worker processes once a batch is complete. */
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/row.h"
@@ -8,12 +8,12 @@
 /* --------------------------------------------------------------------------------- waiting -- */
 
 bool pp_processes_is_complete(const pp_pool *pool, pp_batch *batch) {
-  // the target is the creator's own copy, which whoever waits has set: relaxed
+  // the target is the parent's own copy, set by the thread that waits: relaxed
   return pp_board_done(&pool->processes->board, pp_processes_slot_of(pool, batch)) ==
          atomic_load_explicit(&batch->target, memory_order_relaxed);
 }
 
-/* 1: everybody who is in flight is of a lane that has nothing left to do */
+/* whether all environments in flight belong to lanes that have nothing left to do */
 static int is_idle_locked(pp_pool *pool) {
   const pp_processes *processes = pool->processes;
   int is_idle = 1;
@@ -21,7 +21,7 @@ static int is_idle_locked(pp_pool *pool) {
     const pp_process_lane *lane = &processes->lanes[l];
     int32_t env_id = lane->first;
     while (env_id < lane->first + lane->count && !pool->is_in_flight[env_id]) env_id++;
-    // all are asked, whatever the first of them says
+    // all lanes are probed, whatever the first of them answers
     if (env_id < lane->first + lane->count) is_idle &= pp_processes_is_idle_locked(pool, l);
   }
   return is_idle;
@@ -40,11 +40,11 @@ int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, pp_error *error)
   pthread_mutex_lock(&pool->lock);
   is_idle = is_idle_locked(pool);
   pthread_mutex_unlock(&pool->lock);
-  // in this order: who is idle has counted its rows
+  // in this order: an idle worker has counted its rows
   if (!is_idle || pp_processes_is_complete(pool, batch)) return 0;
-  return pp_processes_break(pool, error, "%d rows of %d are there, and nobody works on the others",
-                            pp_board_done(&processes->board, pp_processes_slot_of(pool, batch)),
-                            target);
+  return pp_processes_break(
+      pool, error, "%d rows of %d are there, and no worker works on the others",
+      pp_board_done(&processes->board, pp_processes_slot_of(pool, batch)), target);
 }
 
 /* ------------------------------------------------------------------------------------ rows -- */
@@ -53,8 +53,8 @@ static int is_flying(const pp_pool *pool, int32_t env_id) {
   return env_id >= 0 && env_id < pool->fleet.num_envs && pool->is_in_flight[env_id];
 }
 
-/* whose a row of the batch is that is received next; -1: nobody's who is in flight. said: what the
- * row itself says */
+/* the owner of a row of the batch that is received next; -1: no environment in flight. said: the id
+ * in the row itself */
 static int32_t owner_of(const pp_pool *pool, const pp_batch *batch, int32_t row, int32_t said) {
   const pp_processes *processes = pool->processes;
   int32_t owner;
@@ -66,8 +66,8 @@ static int32_t owner_of(const pp_pool *pool, const pp_batch *batch, int32_t row,
   return is_flying(pool, said) ? said : -1;
 }
 
-/* Somebody has to be taken for a row that names nobody: one whose turn is over, if there is such,
- * else any. As many are in flight as there are rows. */
+/* A row without an owner must be taken from some environment in flight, as there are as many of
+ * them as rows: one whose turn is over, if possible. */
 static int32_t guess_owner(const pp_pool *pool) {
   int32_t guess = -1;
   for (int32_t i = 0; i < pool->fleet.num_envs; i++) {
@@ -103,7 +103,8 @@ int pp_processes_read_message(pp_pool *pool, int32_t lane, const pp_message *fro
   return message->offset + message->size <= known;
 }
 
-/* fails an environment for what was found in the books; its row is zeroed like that of any other */
+/* fails an environment whose record on the board is invalid; its row is zeroed as for any failure
+ */
 static void fail(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
                  const char *what) {
   pp_error *error = &pool->fleet.errors[env_id];
@@ -114,8 +115,9 @@ static void fail(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_
   error->env_id = env_id;
 }
 
-/* what is wrong with a row, null: nothing; notes its reply. said: whom it names */
-static const char *judge(pp_pool *pool, int32_t env_id, int32_t said, int32_t state) {
+/* checks a row, and takes its reply. Returns what is wrong, null: nothing. said: the id in the row
+ */
+static const char *check_row(pp_pool *pool, int32_t env_id, int32_t said, int32_t state) {
   pp_process_env *env = &pool->processes->envs[env_id];
   const pp_message *reply = &pool->processes->board.envs[env_id].reply;
 
@@ -132,29 +134,30 @@ static const char *judge(pp_pool *pool, int32_t env_id, int32_t said, int32_t st
   return "its reply lies outside of its worker's memory";
 }
 
-/* Takes the row of an environment as its worker, or a burial, has left it. 1: it failed */
+/* Takes the row of an environment as its worker has left it, or the parent after a death. Returns
+ * whether the environment failed */
 static int32_t accept(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
                       int32_t said) {
   const pp_board_env *env = &pool->processes->board.envs[env_id];
   int32_t state = atomic_load_explicit(&env->state, memory_order_acquire);
-  const char *wrong = judge(pool, env_id, said, state);
+  const char *wrong = check_row(pool, env_id, said, state);
 
   if (wrong) {
     fail(pool, batch, row, env_id, wrong);
   } else if (state == PP_ENV_FAILED) {
-    // the reply says why, or the death
+    // the reply says why, or the report of the death
     pool->fleet.errors[env_id].text[0] = '\0';
   }
   return wrong || state == PP_ENV_FAILED;
 }
 
-/* books an environment of the batch as received; 1: it failed */
+/* records an environment of the batch as received; returns whether it failed */
 static int32_t collect_one(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
                            int32_t said) {
   pp_processes *processes = pool->processes;
   int32_t has_failed = accept(pool, batch, row, env_id, said);
   if (processes->envs[env_id].payload.size) {
-    // it was for this turn
+    // it was for this turn alone
     pp_processes_write_message(pool, &processes->envs[env_id].payload, NULL, 0, NULL);
   }
   if (processes->envs[env_id].reply.size) processes->replied[processes->num_replied++] = env_id;

@@ -1,4 +1,4 @@
-/* Remote: the creator's side of a pool whose lanes are worker processes. */
+/* Processes: the parent's side of a pool whose lanes are worker processes. */
 #include "processes.h"
 
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 /* ------------------------------------------------------------------------- making, ending -- */
 
 enum {
-  REPLY_SHARE = 4,       /* of the room there is, all files to reply in may take one in so many */
-  LEAST_REPLIES = 65536, /* bytes of address space that each of them has, whatever the room */
+  REPLY_SHARE = 4, /* all reply files together may take one part in so many of the address space */
+  LEAST_REPLIES = 65536, /* bytes of address space of each reply file, at least */
   KEPT = 3               /* results that an ordinary caller keeps */
 };
 
@@ -24,7 +24,7 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* shares out address space: for each file to reply in, and for the arena (0: any) */
+/* divides the address space: so much for each reply file, and for the arena (0: any) */
 static void share_room(const pp_address_space *room, int32_t num_lanes, int64_t *replies,
                        int64_t *reserve) {
   *replies = PP_REPLY_HEAP_RESERVE;
@@ -39,7 +39,7 @@ static void share_room(const pp_address_space *room, int32_t num_lanes, int64_t 
     int64_t there = room->worker - *replies;
     *reserve = room->parent ? least(*reserve, there) : there;
   }
-  // too little is found out by the arena
+  // the arena refuses too little
   if ((room->parent || room->worker) && *reserve < 1) *reserve = 1;
 }
 
@@ -54,7 +54,7 @@ static int open_lanes(pp_processes *processes) {
     pp_board_lane_envs(&processes->board, i, &lane->first, &lane->count);
     lane->reply_fd = pp_os_shared_create(0, "parallel_pool replies");
     if (lane->reply_fd < 0) return lane->reply_fd;
-    // where that can't be, a worker that makes its file shorter takes its creator along
+    // without a seal, a worker that truncates its file crashes its parent
     pp_os_shared_seal(lane->reply_fd);
     lane->replies = pp_os_shared_map(lane->reply_fd, reserve);
     if (!lane->replies) return PP_ERR_MEMORY;
@@ -78,7 +78,7 @@ static int alloc_books(pp_processes *processes, const pp_board_shape *shape) {
              : PP_ERR_MEMORY;
 }
 
-/* 1: an arena that may grow so far can hold the board and the results of an ordinary loop */
+/* whether an arena of this size can hold the board and the results of an ordinary loop */
 static int has_room(const pp_pool *pool, int64_t board, int64_t reserve) {
   // those that the ring holds, the fresh one, and what the caller keeps
   int64_t blocks = pool->ring.capacity + 1 + KEPT;
@@ -100,7 +100,7 @@ int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num
   int64_t reserve, size = pp_board_size(&shape, &pool->layout);
   share_room(room, num_lanes, &shape.reply_reserve, &reserve);
 
-  // before memory is taken that can't suffice, which takes time in which nobody hears signals
+  // checked first: allocating takes time, in which no signal is handled
   if (status >= 0 && !has_room(pool, size, reserve ? reserve : pp_arena_max_reserve())) {
     status = PP_ERR_MEMORY;
   }
@@ -205,7 +205,7 @@ int pp_processes_check_env(const pp_pool *pool, int32_t env_id, pp_error *error)
                       pool->fleet.num_envs - 1);
 }
 
-/* what pp_board_lane_envs gives each lane, the other way round */
+/* the inverse of pp_board_lane_envs */
 int32_t pp_processes_lane_of(const pp_pool *pool, int32_t env_id) {
   const pp_processes *processes = pool->processes;
   int32_t lane = (int32_t)((int64_t)env_id * processes->num_lanes / pool->fleet.num_envs);
@@ -237,7 +237,7 @@ static int check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t cou
   return PP_OK;
 }
 
-/* --------------------------------------------------------------------------------- orders -- */
+/* ------------------------------------------------------------------------------- payloads -- */
 
 int pp_processes_write_message(pp_pool *pool, pp_message *message, const void *bytes, int64_t size,
                                pp_error *error) {
@@ -281,11 +281,11 @@ int pp_pool_set_payload(pp_pool *pool, int32_t env_id, const void *bytes, int64_
 
 static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
   int32_t n = pool->fleet.num_envs;
-  // a count that can't be says nothing of how many ids there are to look at
+  // with an impossible count it is unknown how many ids there are
   int32_t is_named = env_ids && count > 0 && count <= n;
   for (int32_t i = 0; i < (is_named ? count : n); i++) {
     int32_t env_id = is_named ? env_ids[i] : i;
-    // one that is in flight has its order from another send
+    // the payload of one that is in flight belongs to another send
     if (env_id < 0 || env_id >= n || pool->is_in_flight[env_id]) continue;
     pp_processes_write_message(pool, &pool->processes->envs[env_id].payload, NULL, 0, NULL);
   }
@@ -293,9 +293,10 @@ static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) 
 
 /* --------------------------------------------------------------------------------- sending -- */
 
-/* The system puts who is woken on the core that it slept on, if that is idle, else nearby, where it
- * may meet another and stay with it. So those of the caller's own core come last: by then the other
- * cores are busy, and the caller is about to leave its own. */
+/* The system puts a woken worker on the core on which it slept, if that is idle; else on a near
+ * one, where it may share the core with another worker for long. So workers of the caller's own
+ * core are woken last: by then the other cores are busy, and the caller is about to leave its own.
+ */
 static void wake_queued(pp_board *board, int32_t num_lanes, const uint8_t *is_queued) {
   int32_t here = atomic_load_explicit(&board->head->sent_from, memory_order_relaxed);
   for (int32_t is_late = 0; is_late < 2; is_late++) {
@@ -384,7 +385,7 @@ static int32_t cores(const pp_pool *pool) {
 
 static void stats(const pp_pool *pool, pp_stats *out) {
   const pp_processes *processes = pool->processes;
-  // unsigned: nobody knows what may stand there
+  // unsigned: a worker may have written any number there
   uint64_t waits = 0, wakes = 0;
   for (int32_t i = 0; i < processes->num_lanes; i++) {
     const pp_mailbox *mailbox = &processes->board.mailboxes[i];
@@ -472,7 +473,7 @@ int pp_processes_is_idle_locked(pp_pool *pool, int32_t lane) {
   } else if (pp_board_is_idle(&pool->processes->board, lane, own->probe)) {
     return 1;
   }
-  // again each time: it may have been about to sleep
+  // probed again each time: the worker may have been about to sleep
   pp_board_probe(&pool->processes->board, lane, own->probe, is_new);
   return 0;
 }
@@ -485,7 +486,7 @@ int pp_processes_break(pp_pool *pool, pp_error *error, const char *format, ...) 
   va_end(arguments);
   atomic_store_explicit(&pool->is_broken, 1, memory_order_relaxed);
   return pp_error_set(error, PP_ERR_BROKEN,
-                      "a worker process has written over the pool's books (%s): close this pool "
+                      "a worker process has written over the pool's memory (%s): close this pool "
                       "and make a new one",
                       found);
 }

@@ -1,4 +1,4 @@
-/* Spill: memory in which a worker leaves bytes for the creator, as much as it needs. */
+/* Reply heap: the memory of a reply file, in which a worker leaves bytes for its parent. */
 #include "reply_heap.h"
 
 #include <string.h>

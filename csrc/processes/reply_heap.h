@@ -1,4 +1,4 @@
-/* Spill: memory in which a worker leaves bytes for the creator, as much as it needs. */
+/* Reply heap: the memory of a reply file, in which a worker leaves bytes for its parent. */
 #ifndef PP_PROCESSES_REPLY_HEAP_H
 #define PP_PROCESSES_REPLY_HEAP_H
 
@@ -9,8 +9,8 @@ enum {
   PP_REPLY_HEAP_RESERVE = 1 << 30 /* bytes of address space for each: more is refused */
 };
 
-/* the worker's side: the creator only reads. Rooms have sizes that are powers of two, and those
- * given back are linked by their first bytes, so nothing else is kept about them */
+/* For the worker; the parent only reads. Sizes of blocks are powers of two, and free blocks are
+ * linked by their first bytes, so there are no other records of them */
 typedef struct pp_reply_heap {
   int32_t fd;
   char *base;

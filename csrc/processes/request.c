@@ -1,9 +1,9 @@
-/* Requests: what the creator asks a worker process outside all stepping, and its answer. */
+/* Requests: what the parent asks a worker process independently of turns, and the answer. */
 #include "pool/error.h"
 #include "processes.h"
 
 static int is_answered(const pp_mailbox *mailbox) {
-  // the worker's answer is there once the number says so
+  // once the numbers agree the answer is written
   return atomic_load_explicit(&mailbox->answered, memory_order_seq_cst) ==
          atomic_load_explicit(&mailbox->request, memory_order_relaxed);
 }
@@ -22,7 +22,7 @@ int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size
   } else if (!is_answered(mailbox)) {
     status =
         pp_error_set(error, PP_ERR_STATE,
-                     "worker process %d is asked something already: take its answer first", lane);
+                     "worker process %d has an unanswered request: take that answer first", lane);
   } else {
     status = pp_processes_write_message(pool, &own->request, bytes, size, error);
   }
@@ -30,7 +30,7 @@ int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size
     mailbox->payload = own->request;
     mailbox->reply.size = 0;
     own->num_sent++;
-    // publishes the order
+    // publishes the payload
     atomic_fetch_add_explicit(&mailbox->request, 1, memory_order_seq_cst);
     pp_board_wake(&pool->processes->board, lane);
   }
@@ -38,7 +38,7 @@ int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size
   return status;
 }
 
-/* the answer that has come; what was asked is not needed any more */
+/* takes the answer, and frees the request */
 static int32_t take_answer(pp_pool *pool, int32_t lane, const void **bytes, int64_t *size,
                            pp_error *error) {
   pp_process_lane *own = &pool->processes->lanes[lane];
@@ -65,7 +65,7 @@ static int32_t take_answer(pp_pool *pool, int32_t lane, const void **bytes, int6
   return 1;
 }
 
-/* after a wait in vain: whether the answer can still come */
+/* after a wait in vain: an error if the answer can't come any more */
 static int32_t look(pp_pool *pool, int32_t lane, pp_error *error) {
   const pp_mailbox *mailbox = &pool->processes->board.mailboxes[lane];
   int is_idle;
@@ -73,7 +73,8 @@ static int32_t look(pp_pool *pool, int32_t lane, pp_error *error) {
   is_idle = pp_processes_is_idle_locked(pool, lane);
   pthread_mutex_unlock(&pool->lock);
   if (!is_idle || is_answered(mailbox)) return 0;
-  return pp_processes_break(pool, error, "lane %d: a question that nobody answers", lane);
+  return pp_processes_break(pool, error, "lane %d: a request that its idle worker does not answer",
+                            lane);
 }
 
 int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void **bytes,

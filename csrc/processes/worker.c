@@ -1,8 +1,8 @@
-/* Seat: a worker process's side of its lane, from the turns it takes to the rows it hands over.
+/* Worker: a worker process's side of its lane, from the turns it takes to the rows it delivers.
  *
- * Environments may fork, and a child that goes on with its parent's work would write into the rows
- * that the parent writes. So the memory becomes the child's own as soon as it is there (one that
- * does something else is not disturbed by that), and every call here refuses to serve it.
+ * Environments may fork. A child that went on with its parent's work would write into the parent's
+ * rows. So a child gets a private copy of the pool's memory as soon as it exists, which does not
+ * disturb one that does something else, and every call here refuses to serve it.
  */
 #define _GNU_SOURCE
 
@@ -24,22 +24,22 @@
 
 enum { HIGH_FD = 512 };
 
-/* where a worker has left the bytes of an environment's last reply */
+/* where the bytes of an environment's last reply are */
 typedef struct reply_block {
   int64_t offset;
-  int64_t size; /* 0: nowhere */
+  int64_t size; /* 0: none */
 } reply_block;
 
 struct pp_worker {
   pp_board board;
   pp_reply_heap reply_heap;
   pp_arena arena;  /* as this process has it */
-  int32_t replies; /* a copy of the spill's descriptor; -1: none */
+  int32_t replies; /* a copy of the reply file's descriptor; -1: none */
   int32_t memory;  /* a descriptor of the pool's memory, for children; -1: none */
-  dev_t device;    /* the file that it is, for environments may close what they did not open */
+  dev_t device;    /* identify that file: an environment may have closed the descriptor */
   ino_t file;
   uint32_t fork_generation;
-  struct pp_worker *next; /* of those that this process has */
+  struct pp_worker *next; /* in the list of this process's workers */
   int32_t lane;
   int32_t first; /* the lane's environments */
   int32_t count;
@@ -49,7 +49,7 @@ struct pp_worker {
   pp_turns turns;
 };
 
-/* a copy of a descriptor beyond those that programs close by their numbers, if there may be one */
+/* copies a descriptor, if possible to a high number: programs close low ones by number */
 static int duplicate_of(int fd) {
   int copy = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
   return copy < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : copy;
@@ -65,30 +65,30 @@ static int is_forked(const pp_worker *worker) {
   return worker->fork_generation != pp_os_fork_generation();
 }
 
-/* the descriptor of the seat's memory, -1: it is closed, or another file's by now */
+/* the descriptor of the pool's memory; -1: it is closed, or another file has its number now */
 static int memory_of(const pp_worker *worker) {
   struct stat file;
   if (worker->memory < 0 || fstat(worker->memory, &file)) return -1;
   return file.st_dev == worker->device && file.st_ino == worker->file ? worker->memory : -1;
 }
 
-static void hold_seats(void) {
+static void lock_workers(void) {
   pthread_mutex_lock(&workers_lock);
 }
 
-static void let_go_of_seats(void) {
+static void unlock_workers(void) {
   pthread_mutex_unlock(&workers_lock);
 }
 
-static void leave_seats(void) {
+static void detach_workers(void) {
   for (const pp_worker *worker = workers; worker; worker = worker->next) {
     pp_os_shared_detach(worker->arena.base, worker->arena.reserve, memory_of(worker));
   }
-  let_go_of_seats();
+  unlock_workers();
 }
 
 static void register_leave(void) {
-  pthread_atfork(hold_seats, let_go_of_seats, leave_seats);
+  pthread_atfork(lock_workers, unlock_workers, detach_workers);
 }
 
 static void enlist(pp_worker *worker, int32_t memory) {
@@ -99,26 +99,26 @@ static void enlist(pp_worker *worker, int32_t memory) {
     worker->file = file.st_ino;
   }
   pthread_once(&leave_once, register_leave);
-  hold_seats();
+  lock_workers();
   worker->next = workers;
   workers = worker;
-  let_go_of_seats();
+  unlock_workers();
 }
 
 static void strike_off(pp_worker *worker) {
-  hold_seats();
+  lock_workers();
   for (pp_worker **link = &workers; *link; link = &(*link)->next) {
     if (*link != worker) continue;
     *link = worker->next;
     break;
   }
-  let_go_of_seats();
+  unlock_workers();
   if (memory_of(worker) >= 0) close(worker->memory);
 }
 
 /* ---------------------------------------------------------------------------- open, close -- */
 
-static int alloc_shift(pp_worker *worker) {
+static int alloc_turns(pp_worker *worker) {
   size_t n = (size_t)worker->count;
   pp_turns *turns = &worker->turns;
   worker->entries = calloc(n, sizeof(*worker->entries));
@@ -139,7 +139,7 @@ static int alloc_shift(pp_worker *worker) {
              : PP_ERR_MEMORY;
 }
 
-/* where the replies lie that a dead predecessor left and perhaps nobody has read yet */
+/* finds the replies of a dead predecessor, which the parent may not have read yet */
 static void find_unread(const pp_worker *worker, int64_t *left, int64_t *left_end) {
   int64_t reserve = worker->board.shape.reply_reserve;
   *left = *left_end = 0;
@@ -147,7 +147,7 @@ static void find_unread(const pp_worker *worker, int64_t *left, int64_t *left_en
     const pp_message *reply = i < worker->count ? &worker->board.envs[worker->first + i].reply
                                                 : &worker->board.mailboxes[worker->lane].reply;
     int64_t end;
-    // what can't be read need not be kept
+    // the parent can't read this one, so it need not be kept
     if (reply->size <= 0 || reply->size > reserve || reply->offset < 0 ||
         reply->offset > reserve - reply->size) {
       continue;
@@ -165,7 +165,7 @@ static int open_board(pp_worker *worker, int32_t memory, int64_t reserve, pp_err
   if (bytes < 1 || reserve < bytes) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "memory=%d is no pool's memory, or reserve=%lld is less than its %lld "
-                        "bytes: give what pp_pool_memory_fd and pp_pool_reserve say",
+                        "bytes: give what pp_pool_memory_fd and pp_pool_reserve returned",
                         memory, (long long)reserve, (long long)bytes);
   }
   status = pp_arena_attach(&worker->arena, memory, reserve);
@@ -184,40 +184,41 @@ static int open_board(pp_worker *worker, int32_t memory, int64_t reserve, pp_err
                       worker->board.shape.num_lanes - 1);
 }
 
-static int open_seat(pp_worker *worker, int32_t memory, int64_t reserve, int32_t spill,
-                     pp_error *error) {
+static int open_worker(pp_worker *worker, int32_t memory, int64_t reserve, int32_t reply_fd,
+                       pp_error *error) {
   int status = open_board(worker, memory, reserve, error);
   int64_t left, left_end;
   if (status < 0) return status;
-  if (pp_os_shared_size(spill) < 0) {
+  if (pp_os_shared_size(reply_fd) < 0) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "spill=%d is no file to reply in: give what pp_pool_reply_fd says", spill);
+                        "reply_fd=%d is no reply file: give what pp_pool_reply_fd returned",
+                        reply_fd);
   }
   pp_board_lane_envs(&worker->board, worker->lane, &worker->first, &worker->count);
-  status = alloc_shift(worker);
+  status = alloc_turns(worker);
   find_unread(worker, &left, &left_end);
   if (status >= 0) {
-    worker->replies = duplicate_of(spill);
-    if (worker->replies >= 0) spill = worker->replies;
-    status = pp_reply_heap_init(&worker->reply_heap, spill, worker->board.shape.reply_reserve, left,
-                                left_end);
+    worker->replies = duplicate_of(reply_fd);
+    if (worker->replies >= 0) reply_fd = worker->replies;
+    status = pp_reply_heap_init(&worker->reply_heap, reply_fd, worker->board.shape.reply_reserve,
+                                left, left_end);
   }
   return status < 0 ? pp_error_set(error, status, "no memory for a worker") : PP_OK;
 }
 
-int pp_worker_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_worker **out,
+int pp_worker_open(int32_t memory, int64_t reserve, int32_t reply_fd, int32_t lane, pp_worker **out,
                    pp_error *error) {
   pp_worker *worker;
   int status;
 
-  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "nowhere to put a seat: out is null");
+  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "nowhere to put a worker: out is null");
   *out = NULL;
   worker = calloc(1, sizeof(*worker));
   if (!worker) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a worker");
   worker->lane = lane;
   worker->memory = worker->replies = -1;
   worker->fork_generation = pp_os_fork_generation();
-  status = open_seat(worker, memory, reserve, spill, error);
+  status = open_worker(worker, memory, reserve, reply_fd, error);
   if (status < 0) {
     pp_worker_close(worker);
     return status;
@@ -278,7 +279,7 @@ void *pp_worker_actions(pp_worker *worker, int64_t *record_bytes) {
 }
 
 int32_t *pp_worker_current_env(pp_worker *worker) {
-  // Python writes to it as to any memory; one aligned word, read only as a hint
+  // Python writes this aligned word as plain memory; it is read only as a hint
   return (int32_t *)&worker->board.mailboxes[worker->lane].current;
 }
 
@@ -288,7 +289,7 @@ void *pp_worker_block(pp_worker *worker, int64_t offset) {
 
 /* --------------------------------------------------------------------------------- taking -- */
 
-/* where a turn's row is */
+/* finds the row of a turn */
 static void locate(pp_worker *worker, int32_t turn, int32_t place) {
   const pp_board_shape *shape = &worker->board.shape;
   int32_t slot = place / shape->batch_size;
@@ -296,7 +297,8 @@ static void locate(pp_worker *worker, int32_t turn, int32_t place) {
   worker->turns.blocks[turn] = worker->board.slots[slot].memory;
 }
 
-/* a plain step of everybody in order: what the short loop is for */
+/* whether the turns are a plain step of all environments in order, for which Python has a short
+ * loop */
 static int is_whole(const pp_worker *worker, int32_t count) {
   const pp_turns *turns = &worker->turns;
   if (count != worker->count || !worker->board.shape.is_ordered) return 0;
@@ -331,7 +333,7 @@ void pp_worker_claim_row(pp_worker *worker, int32_t turn) {
   int32_t place = worker->board.envs[turns->env_ids[turn]].place;
 
   if (worker->board.shape.is_ordered || is_forked(worker)) return;
-  // it may have one by now, or from a former worker that died with it
+  // it may have a row already, even one that a dead predecessor claimed
   if (place < 0) place = pp_board_claim(&worker->board, worker->lane, turns->env_ids[turn]);
   locate(worker, turn, place);
 }
@@ -354,11 +356,12 @@ const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size) {
 
 /* ------------------------------------------------------------------------------ delivering -- */
 
-/* puts bytes into a room that is large enough, the old one if it is */
+/* copies bytes into a block that is large enough: the old one, or a new one */
 static int put(pp_worker *worker, reply_block *in, const void *bytes, int64_t size,
                pp_message *reply, pp_error *error) {
   if (is_forked(worker)) {
-    return pp_error_set(error, PP_ERR_FORKED, "a child of a worker process has nothing to say");
+    return pp_error_set(error, PP_ERR_FORKED,
+                        "a child of a worker process can't reply: only the worker itself can");
   }
   if (!size) {
     *reply = (pp_message){0, 0};
@@ -389,7 +392,7 @@ int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t 
              &worker->board.envs[env_id].reply, error);
 }
 
-/* writes what is the engine's of one row, and keeps what it shows if anybody wants that */
+/* writes the engine's columns of one row, and saves the row if the pool may have to repeat it */
 static void write_row(pp_worker *worker, int32_t turn) {
   pp_turns *turns = &worker->turns;
   const pp_layout *layout = &worker->board.layout;
@@ -428,7 +431,7 @@ void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
     atomic_store_explicit(&env->state, turns->failed[i] ? PP_ENV_FAILED : PP_ENV_DONE,
                           memory_order_release);
     PP_TEST_DIE(done);
-    // those of one block are counted at once
+    // rows of one block are counted together
     if (i + 1 == first + count ||
         worker->board.envs[turns->env_ids[i + 1]].place / worker->board.shape.batch_size != slot) {
       pp_board_count(&worker->board, worker->lane, slot, rows);

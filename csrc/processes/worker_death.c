@@ -1,4 +1,4 @@
-/* Burial: what the creator does for a worker process that has died. */
+/* Worker death: how the parent finishes the turns of a worker process that has died. */
 #include <string.h>
 
 #include "pool/error.h"
@@ -16,7 +16,7 @@ static int32_t place_of(const pp_pool *pool, int32_t env_id) {
   return pp_board_claimed(&pool->processes->board, env_id);
 }
 
-/* writes the row of an environment that will never write it, and says that it is there */
+/* writes the row of an environment in place of its dead worker, and marks the turn as done */
 static void write_row_locked(pp_pool *pool, int32_t env_id, int32_t how) {
   pp_processes *processes = pool->processes;
   const pp_layout *layout = &pool->layout;
@@ -50,7 +50,7 @@ static int is_step(int32_t command) {
   return command == PP_COMMAND_STEP || command == PP_COMMAND_ACTION;
 }
 
-/* leaves an environment to the worker that comes; the row that it has stays its own */
+/* queues an environment for the next worker; it keeps the row that it has claimed */
 static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t command) {
   pp_board *board = &pool->processes->board;
   pp_entry entry = PP_ENTRY(place_of(pool, env_id), env_id, 1);
@@ -88,7 +88,7 @@ static int check_burial(const pp_pool *pool, int32_t lane, int32_t how, const in
   }
   if (how != PP_DEATH_FAIL && !pool->processes->board.shape.keeps_last) {
     return pp_error_set(error, PP_ERR_STATE,
-                        "this pool does not keep what was shown last: make it with keeps_last=1");
+                        "this pool does not save the last rows: make it with keeps_last=1");
   }
   return PP_OK;
 }
@@ -106,7 +106,7 @@ int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *a
     if (!pool->is_in_flight[i]) continue;
     if (is_over(&pool->processes->board.envs[i]) && place_of(pool, i) >= 0) continue;
     if (how != PP_DEATH_FAIL && !is_step(pool->fleet.command[i])) {
-      // as it was asked for, of the environment that comes: nothing of the dead one is in it
+      // a reset needs nothing of the dead environment: the next worker does it
       requeue_locked(pool, lane, i, pool->fleet.command[i]);
       continue;
     }
@@ -119,7 +119,7 @@ int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *a
   }
   recount_locked(pool, lane);
   pthread_mutex_unlock(&pool->lock);
-  // whether or not a block became complete, who waits for an answer must hear of it
+  // even if no block became complete: a thread may be waiting for an answer
   pp_board_wake_caller(&pool->processes->board);
   return count;
 }

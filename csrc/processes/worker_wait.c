@@ -1,5 +1,5 @@
-/* Vigil: how a worker process waits for what it is asked next: awake at first, if that takes no
- * core from anybody, then asleep. */
+/* Worker wait: how a worker process waits for turns and requests. It spins as long as that takes no
+ * core from another thread, then sleeps. */
 #include "worker_wait.h"
 
 #include "os/os.h"

@@ -1,5 +1,5 @@
-/* Vigil: how a worker process waits for what it is asked next: awake at first, if that takes no
- * core from anybody, then asleep. */
+/* Worker wait: how a worker process waits for turns and requests. It spins as long as that takes no
+ * core from another thread, then sleeps. */
 #ifndef PP_PROCESSES_WORKER_WAIT_H
 #define PP_PROCESSES_WORKER_WAIT_H
 
@@ -9,7 +9,7 @@ typedef struct pp_wait_history {
   int32_t long_waits; /* in a row, each longer than a spin */
 } pp_wait_history;
 
-/* Returns when the lane has something to do, or after timeout ns, or for no reason. */
+/* Returns when the lane has something to do, after timeout ns, or spuriously. */
 void pp_worker_wait(pp_wait_history *history, pp_board *board, int32_t lane, int64_t timeout);
 
 #endif

@@ -275,7 +275,7 @@ static void check_broken(wild *x) {
   const void *bytes;
   int64_t actions[MAX_ENVS] = {0}, size;
   pp_pool *pool = x->w.c.pool;
-  CHECK(has_text(x->w.c.error.text, "written over the pool's books"));
+  CHECK(has_text(x->w.c.error.text, "written over the pool's memory"));
   CHECK(has_text(x->w.c.error.text, "make a new one"));
   CHECK_EQ(client_try(&x->w.c, 0), PP_ERR_BROKEN);
   CHECK(has_text(x->w.c.error.text, "make a new one"));
