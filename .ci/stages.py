@@ -45,7 +45,8 @@ NOT_FOR_SANITIZERS = [
     *("parity/test_atari_facts.py", "parity/test_atari_microroms.py"),
     *("parity/test_vector_env.py", "parity/test_mujoco_switches.py"),
     # parity of Python code; and workers that die by signals that a sanitizer handles itself
-    *("test_fusion.py", "test_sb3*.py", "test_worker*.py", "test_pettingzoo.py"),
+    *("test_fusion.py", "test_fused_wrappers.py", "test_backends.py", "test_sb3*.py"),
+    *("test_pettingzoo.py", "test_worker*.py"),
     *("parity/test_process_parity.py", "parity/test_atari_rules.py"),
     "faults/test_worker_*.py",
 ]

@@ -355,7 +355,7 @@ class BasePool:
             and env_ids.ndim == 1
             and len(env_ids)
         ):
-            # such is the env_id of results; contextlib.suppress costs ten times as much
+            # the env_id of results is like this; contextlib.suppress costs ten times as much
             try:
                 return len(env_ids), from_buffer(INT32S, env_ids)
             except ValueError:  # not contiguous
@@ -377,7 +377,7 @@ class BasePool:
         return len(ids), from_buffer(INT32S, ids)
 
     def _refuse_ids(self, env_ids: Any) -> NoReturn:
-        """Raises what is wrong with ids that are no numbers to NumPy."""
+        """Raises the error for ids that NumPy does not read as numbers."""
         if isinstance(env_ids, (list, tuple, int)):
             for env_id in env_ids if isinstance(env_ids, (list, tuple)) else [env_ids]:
                 self._one_id(env_id)
@@ -398,7 +398,7 @@ class BasePool:
             return list(range(self.num_envs))
         count, ids = self._ids(env_ids)
         named = list(ffi.unpack(ids, count))
-        # arrays of the right dtype have been left to C so far
+        # `_ids` leaves the range of int32 arrays to C, which does not check them here
         for env_id in named:
             if not 0 <= env_id < self.num_envs:
                 raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")

@@ -522,7 +522,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         )
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Returns an attribute as `get_attr` does, or what `render` returns.
+        """Returns an attribute as `get_attr` does, or the result of `render`.
+
+        Of Atari games, `get_action_meanings` and `get_keys_to_action` can be called too.
 
         Raises:
             ValueError: the name is reset, step or close: call these directly.
