@@ -197,6 +197,10 @@ DEFECTS = (
             "if getrefcount(batch.owner) != batch.unheld:",
             "if getrefcount(batch.owner) > batch.unheld + 1:",
         ),
+        (
+            "if getrefcount(block.owner) != block.unheld:",
+            "if getrefcount(block.owner) > block.unheld + 1:",
+        ),
     ),
     python(
         "a batch that an exception kept back is forgotten",
