@@ -1,10 +1,12 @@
 """What holds for all tests."""
 
+import gc
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +32,34 @@ def alarm() -> Iterator[None]:
     """A test that hangs fails."""
     with limited():
         yield
+
+
+@pytest.fixture
+def start() -> Iterator[Any]:
+    """Starts workers with a function of `tests.workers_targets` as target.
+
+    They end with the test, and must leave nothing behind. Fork servers outlive a test, so they do
+    not count.
+    """
+    from parallel_pool.workers import forkserver, launch
+    from tests.worker_processes import TARGETS, children, kinds
+
+    forkserver.current()
+    # garbage of earlier tests must not be collected while this one runs
+    gc.collect()
+    before = kinds(), children() - forkserver._unreaped
+    started = []
+
+    def start_workers(method: str | None, function: str, *arguments: Any) -> list[Any]:
+        workers = launch.start(method, f"{TARGETS}:{function}", arguments, name="test")
+        started.extend(workers)
+        return workers
+
+    yield start_workers
+    while started:
+        started.pop().close()
+    forkserver.current()
+    assert (kinds(), children() - forkserver._unreaped) == before
 
 
 @pytest.fixture(scope="session")

@@ -147,7 +147,7 @@ def others():
             if (
                 ("MARK=" + os.environ["MARK"]).encode() in (folder / "environ").read_bytes()
                 and folder.name != str(os.getpid())
-                and not (folder / "comm").read_text().startswith("parallel_pool-z")
+                and not (folder / "comm").read_text().startswith("parallel_pool-f")
             ):
                 found.append(int(folder.name))
         except OSError:

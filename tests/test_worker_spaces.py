@@ -18,9 +18,8 @@ from gymnasium.vector.utils import batch_space, concatenate, iterate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parallel_pool.workers.action_records import ActionPacker, ActionUnpacker
 from parallel_pool.workers.spaces import (
-    ActionPacker,
-    ActionUnpacker,
     Reader,
     Writer,
     batch_objects,

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import gc
 import itertools
-import linecache
 import os
-import pickle
-import re
 import resource
 import signal
 import subprocess
@@ -17,105 +12,22 @@ import sys
 import threading
 import time
 import traceback
-import weakref
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 
-from parallel_pool.workers import bootstrap, connection, forkserver, launch, watch
-from parallel_pool.workers.connection import HEADER, Connection, wait
+from parallel_pool.workers import bootstrap, forkserver, launch, watch
+from parallel_pool.workers.connection import Connection, wait
 from parallel_pool.workers.launch import METHODS, Worker
 from parallel_pool.workers.watch import Watcher
 from tests import workers_targets
 from tests.patience import PATIENCE, has_ended, wait_for
-
-TARGETS = "tests.workers_targets"
-
-# which imports everything anew for each worker: make check leaves it out
-SPAWN = pytest.param("spawn", marks=pytest.mark.slow)
-methods = pytest.mark.parametrize(
-    "method", [SPAWN if name == "spawn" else name for name in METHODS]
-)
-pickling_methods = pytest.mark.parametrize("method", ["forkserver", SPAWN])
+from tests.worker_processes import TARGETS, Ends, descriptors, methods, pickling_methods
 
 Start = Callable[..., list[Worker]]
-
-
-def children(state: str = "") -> set[int]:
-    """Process ids of this process's children: dead ones that nobody has waited for included; or
-    those in a state."""
-    found = set()
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/stat") as file:
-                its_state, parent = file.read().rpartition(")")[2].split()[:2]
-        except OSError:
-            continue
-        if int(parent) == os.getpid() and state in its_state:
-            found.add(int(name))
-    return found
-
-
-def kinds() -> Counter[str]:
-    """How many of a kind are open: sockets of forkservers come and go."""
-    return Counter(re.sub(r":\[\d+\]", "", place) for place in descriptors().values())
-
-
-class Ends:
-    """A callback for a watcher that notes what it is told."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[Worker, int | None]] = []
-
-    def __call__(self, worker: Worker) -> None:
-        self.told.append((worker, worker.exitcode))
-
-    def wait_for(self, worker: Worker, code: int) -> None:
-        wait_for(lambda: (worker, code) in self.told)
-
-
-def descriptors() -> dict[str, str]:
-    """What this process has open, by number."""
-    found = {}
-    for fd in os.listdir("/proc/self/fd"):
-        try:
-            found[fd] = os.readlink(f"/proc/self/fd/{fd}")
-        except OSError:
-            continue
-    return found
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """`launch.start` of a function among the targets; workers end with the test, and leave nothing.
-
-    Forkservers outlive a test, so they do not count.
-    """
-    forkserver.current()
-    # what other tests have left to the garbage collector must not go meanwhile
-    gc.collect()
-    before = kinds(), children() - forkserver._unreaped
-    started = []
-
-    def begin(method: str | None, function: str, *arguments: Any) -> list[Worker]:
-        workers = launch.start(method, f"{TARGETS}:{function}", arguments, name="test")
-        started.extend(workers)
-        return workers
-
-    yield begin
-    while started:
-        started.pop().close()
-    forkserver.current()
-    assert (kinds(), children() - forkserver._unreaped) == before
-
 
 # ---------------------------------------------------------------------------------- beginning --
 
@@ -519,124 +431,24 @@ def test_without_pidfds(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         ended.told.clear()
 
 
-# ------------------------------------------------------------------------------------ watching --
+def test_who_is_forked_for_an_interrupted_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids: list[int] = []
+    forkserver.current()
+    recv = Connection.recv
 
+    def interrupted(self: Connection, timeout: float | None = None) -> Any:
+        monkeypatch.undo()
+        heard, fds = recv(self, timeout)
+        for fd in fds:
+            os.close(fd)
+        pids.append(heard[2])
+        raise KeyboardInterrupt
 
-@methods
-def test_watcher_tells_of_each_end_once(start: Start, method: str) -> None:
-    ended, ways = Ends(), ["return", "os._exit", "SIGKILL", "segfault"]
-    watcher = Watcher()
-    workers = start(method, "end", *ways)
-    for worker in workers:
-        watcher.watch(worker, ended)
-    for worker, code in zip(workers, (0, 3, -signal.SIGKILL, -signal.SIGSEGV), strict=True):
-        worker.connection.send("go")
-        ended.wait_for(worker, code)
-    # one that has ended before
-    watcher.watch(workers[0], ended)
-    wait_for(lambda: len(ended.told) == 5)
-    watcher.close()
-    assert [worker for worker, _ in ended.told] == [*workers, workers[0]]
-    ended.told.clear()
-
-
-def test_an_idle_watcher_sleeps(start: Start) -> None:
-    watcher = Watcher()
-    (worker,) = start("fork", "echo", None)
-    watcher.watch(worker, Ends())
-    (thread,) = [thread for thread in threading.enumerate() if thread.name == "pp-watcher"]
-
-    def switches() -> list[str]:
-        with open(f"/proc/self/task/{thread.native_id}/status") as file:
-            return [line for line in file if "ctxt_switches" in line]
-
-    # until it has gone to sleep
-    wait_for(lambda: switches() == (time.sleep(0.1), switches())[1])
-    before = switches()
-    time.sleep(1)
-    assert switches() == before
-    watcher.close()
-    wait_for(lambda: not thread.is_alive())
-
-
-def test_a_callback_may_fail_or_close(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    failures = []
-    monkeypatch.setattr(threading, "excepthook", lambda args: failures.append(args.exc_type))
-    watcher = Watcher()
-    first, second, third = start("fork", "echo", 1, 2, 3)
-    ended = Ends()
-
-    def fail(worker: Worker) -> None:
-        raise LookupError
-
-    def close(worker: Worker) -> None:
-        watcher.close()
-        worker.close()
-        ended(worker)
-
-    watcher.watch(first, fail)
-    watcher.watch(second, close)
-    watcher.watch(third, ended)
-    first.kill()
-    wait_for(lambda: failures == [LookupError])
-    second.kill()
-    wait_for(lambda: len(ended.told) == 1)
-    third.kill()
-    assert third.join(PATIENCE)
-    with pytest.raises(ValueError, match="closed"):
-        watcher.watch(third, ended)
-    watcher.close()
-    assert [worker for worker, _ in ended.told] == [second]
-    ended.told.clear()
-
-
-def test_close_does_not_wait_for_a_callback_that_waits_for_it(start: Start) -> None:
-    watcher = Watcher()
-    (worker,) = start("fork", "echo", 1)
-    is_in, is_closed = threading.Event(), threading.Event()
-
-    def wait(worker: Worker) -> None:
-        is_in.set()
-        assert is_closed.wait(PATIENCE)
-
-    watcher.watch(worker, wait)
-    worker.kill()
-    assert is_in.wait(PATIENCE)
-    watcher.close()
-    is_closed.set()
-    wait_for(lambda: "pp-watcher" not in [thread.name for thread in threading.enumerate()])
-
-
-def test_a_dropped_watcher_ends_its_thread(start: Start) -> None:
-    class Pool:
-        def __init__(self, worker: Worker) -> None:
-            self.watcher = Watcher()
-            self.watcher.watch(worker, self.bury)
-
-        def bury(self, worker: Worker) -> None:
-            raise AssertionError
-
-    (worker,) = start("fork", "echo", 1)
-    pool = Pool(worker)
-    there = weakref.ref(pool)
-    del pool
-    assert there() is None
-    wait_for(lambda: "pp-watcher" not in [thread.name for thread in threading.enumerate()])
-    worker.kill()
-
-
-def test_an_unwatched_worker_ends_in_silence(start: Start) -> None:
-    watcher, ended = Watcher(), Ends()
-    first, second = start("fork", "echo", 1, 2)
-    for worker in (first, second):
-        watcher.watch(worker, ended)
-    watcher.unwatch(first)
-    first.close()
-    second.kill()
-    ended.wait_for(second, -signal.SIGKILL)
-    assert len(ended.told) == 1
-    watcher.close()
-    ended.told.clear()
+    monkeypatch.setattr(Connection, "recv", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        launch.start("forkserver", f"{TARGETS}:evaluate", ["time.sleep(1e5)"], name="sleeper")
+    assert len(pids) == 1
+    wait_for(lambda: has_ended(pids[0]))
 
 
 # ------------------------------------------------------------------------------------ programs --
@@ -743,195 +555,3 @@ time.sleep(600)
     # and nobody else has it open
     assert creator.stdout.read() == ""
     creator.stdout.close()
-
-
-# ----------------------------------------------------------------------------------- connection --
-
-
-@pytest.fixture
-def connections() -> Iterator[tuple[Connection, Connection]]:
-    ends = Connection.pair()
-    with Connection(ends[0]) as here, Connection(ends[1]) as there:
-        yield here, there
-
-
-def test_wire_ends(connections: tuple[Connection, Connection]) -> None:
-    here, there = connections
-    here.send("last")
-    here.close()
-    assert here.fileno() == -1
-    assert there.recv(PATIENCE) == ("last", [])
-    for _ in range(2):
-        with pytest.raises(EOFError):
-            there.recv(PATIENCE)
-        with pytest.raises(EOFError):
-            there.send("answer")
-    with pytest.raises(ConnectionError, match="closed"):
-        here.recv(PATIENCE)
-
-
-def test_wire_is_late(connections: tuple[Connection, Connection]) -> None:
-    here, there = connections
-    with pytest.raises(TimeoutError):
-        there.recv(0)
-    # half a message is kept
-    data = pickle.dumps("whole", 5)
-    os.write(here.fileno(), HEADER.pack(len(data), 0)[:5])
-    with pytest.raises(TimeoutError):
-        there.recv(0.01)
-    os.write(here.fileno(), HEADER.pack(len(data), 0)[5:] + data[:3])
-    with pytest.raises(TimeoutError):
-        there.recv(0.01)
-    assert not there.poll()
-    os.write(here.fileno(), data[3:])
-    assert there.recv(PATIENCE) == ("whole", [])
-    # nobody reads: what was half sent can't be taken back
-    with pytest.raises(TimeoutError):
-        here.send(bytes(5_000_000), timeout=0.01)
-    with pytest.raises(ConnectionError, match="interrupted"):
-        here.send("more")
-
-
-def test_wire_carries_descriptors(connections: tuple[Connection, Connection]) -> None:
-    here, there = connections
-    here.send("many", [0] * 250)
-    value, fds = there.recv(PATIENCE)
-    assert (value, len(fds)) == ("many", 250)
-    assert not any(os.get_inheritable(fd) for fd in fds)
-    for fd in fds:
-        os.close(fd)
-    with pytest.raises(ValueError, match="251 descriptors"):
-        here.send("more", [0] * 251)
-    before = descriptors()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    free = [fd for fd in range(soft) if str(fd) not in before]
-    here.send("too many", [0] * 20)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (free[10], hard))
-    try:
-        with pytest.raises(OSError, match="of 20 descriptors"):
-            there.recv(PATIENCE)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert descriptors() == before
-    here.send("next")
-    assert there.recv(PATIENCE) == ("next", [])
-
-
-def test_wire_survives_what_cannot_be_read(connections: tuple[Connection, Connection]) -> None:
-    here, there = connections
-    with pytest.raises(TypeError):
-        here.send(threading.Lock())
-    here.send(workers_targets.Poison(), [0])
-    before = descriptors()
-    with pytest.raises(RuntimeError, match="cannot be read"):
-        there.recv(PATIENCE)
-    assert descriptors() == before
-    here.send(lambda: "by value")
-    assert there.recv(PATIENCE)[0]() == "by value"
-
-
-LAST = "return value, fds"
-
-
-class Interrupt(BaseException):
-    """What Ctrl-C raises, here at a line of our choice."""
-
-
-def interrupted(function: Callable[[], Any], count: int) -> str | None:
-    """Calls a function and interrupts it before the count-th line in connection.py.
-
-    Returns that line, None if the function came to an end before.
-    """
-    left = itertools.count(count, -1)
-    line = ""
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal line
-        if frame.f_code.co_filename != connection.__file__:
-            return None
-        if event == "line" and next(left) == 0:
-            line = linecache.getline(connection.__file__, frame.f_lineno).strip()
-            raise Interrupt
-        return trace
-
-    former = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function()
-    except Interrupt:
-        return line
-    finally:
-        sys.settrace(former)
-    return None
-
-
-def test_who_is_forked_for_an_interrupted_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    pids: list[int] = []
-    forkserver.current()
-    recv = Connection.recv
-
-    def interrupted(self: Connection, timeout: float | None = None) -> Any:
-        monkeypatch.undo()
-        heard, fds = recv(self, timeout)
-        for fd in fds:
-            os.close(fd)
-        pids.append(heard[2])
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Connection, "recv", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        launch.start("forkserver", f"{TARGETS}:evaluate", ["time.sleep(1e5)"], name="sleeper")
-    assert len(pids) == 1
-    wait_for(lambda: has_ended(pids[0]))
-
-
-def test_a_wire_interrupted_in_recv_is_whole_or_broken() -> None:
-    """At whatever line: the message comes again, or the connection says that it can't be used."""
-    for count in itertools.count():
-        ends = Connection.pair()
-        with Connection(ends[0]) as here, Connection(ends[1]) as there:
-            here.send("first", [0])
-            here.send("second")
-            line = interrupted(partial(there.recv, PATIENCE), count)
-            if line is None:
-                break
-            try:
-                value, fds = there.recv(PATIENCE)
-            except ConnectionError as error:
-                assert "interrupted" in str(error)
-            else:
-                # no interrupt can be told from one that comes when recv has returned
-                assert (value, len(fds)) == (("second", 0) if line == LAST else ("first", 1)), line
-                for fd in fds:
-                    os.close(fd)
-    assert count > 20
-
-
-@pytest.mark.parametrize("first", ["short", "too long " * 500_000])
-def test_a_wire_interrupted_in_send_is_whole_or_broken(first: str) -> None:
-    """At whatever line: all of the message is there, or nothing, and nothing is misread."""
-
-    def send(connection: Connection) -> None:
-        with contextlib.suppress(TimeoutError):
-            connection.send(first, timeout=0)
-
-    for count in itertools.count():
-        ends = Connection.pair()
-        with Connection(ends[0]) as here, Connection(ends[1]) as there:
-            line = interrupted(partial(send, here), count)
-            if line is None:
-                break
-            with contextlib.suppress(ConnectionError, TimeoutError):
-                here.send("second", timeout=0)
-            came = []
-            with contextlib.suppress(TimeoutError):
-                while True:
-                    came.append(there.recv(0)[0])
-            if first == "short":
-                assert came in ([], [first], ["second"], [first, "second"]), line
-            else:
-                assert came in ([], ["second"]), line
-            with contextlib.suppress(ConnectionError):
-                here.send("third", timeout=0)
-                assert there.recv(0)[0] == "third", line
-    assert count > 10

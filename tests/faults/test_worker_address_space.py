@@ -20,10 +20,10 @@ def play(limit, start_method):
         for _ in range(3):
             pool.step(np.zeros(8, np.int64))
         # whoever comes later must map as much
-        os.kill(pool._crew._workers[1].pid, signal.SIGKILL)
+        os.kill(pool._supervisor._workers[1].pid, signal.SIGKILL)
         while not pool.replies().get(2, {}):
             pool.step(np.zeros(8, np.int64))
-        assert address_space.left() > limit // 4
+        assert address_space.remaining() > limit // 4
 
 def within(limit, start_method):
     pid = os.fork()

@@ -44,14 +44,14 @@ from tests.faults.toys import (
     worker_of,
 )
 from tests.patience import PATIENCE, has_ended, wait_for
-from tests.test_workers_launch import methods
+from tests.worker_processes import methods
 from tests.workers_targets import crash
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
 
 def pids_of(pool: ProcessPool) -> list[int]:
-    return [worker.pid for worker in pool._crew._workers if worker is not None]
+    return [worker.pid for worker in pool._supervisor._workers if worker is not None]
 
 
 def all_ended(pids: list[int]) -> bool:
@@ -102,7 +102,7 @@ def test_a_worker_that_dies_while_idle() -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
         kill(pool, 0)
-        pid = pool._crew.deaths[0].pid
+        pid = pool._supervisor.deaths[0].pid
         with pytest.raises(StateError, match=rf"of environment 0 .*process {pid} was killed by"):
             pool.step(ACTIONS)
         np.testing.assert_array_equal(pool.step(ACTIONS[2:], [2, 3])[OBS][:, 0], [1, 1])
@@ -306,11 +306,11 @@ def test_a_signal_closes_the_pool_while_a_lock_is_held(held: str) -> None:
     pids = pids_of(pool)
     pool.reset()
     pool.send(ACTIONS)
-    own = pool._crew
+    own = pool._supervisor
     locks = {
         "supervisor": own._lock,
         "worker": worker_of(pool, 1)._lock,
-        "watcher": own._watcher._round._lock,
+        "watcher": own._watcher._thread._lock,
     }
     signal.signal(signal.SIGUSR1, lambda *_: pool.close(grace=0.01))
     try:
@@ -346,7 +346,7 @@ def test_ctrl_c_anywhere_in_close_leaves_nobody(on_error: str) -> None:
             interrupted = False
         except KeyboardInterrupt:
             pass
-        assert all_ended(pids) and not pool._crew._starters
+        assert all_ended(pids) and not pool._supervisor._starters
         pool.close()
     assert place > 60
 
@@ -369,7 +369,7 @@ def test_close_ends_those_that_are_being_started(at: str, tmp_path: Any) -> None
     if at == "made":
         wait_for(lambda: made.calls == 2)
     pool.close(grace=0.0)
-    assert not pool._crew._starting and not pool._crew._starters
+    assert not pool._supervisor._starting and not pool._supervisor._starters
     assert all(has_ended(int(pid)) for pid in pids.read_text().split())
 
 
@@ -399,8 +399,8 @@ def test_the_garbage_collector_may_drop_a_pool_anywhere() -> None:
     pool.reset()
     pool.send(ACTIONS)
     pids = pids_of(pool)
-    own = pool._crew
-    locks = [own._lock, own._watcher._round._lock, *[worker._lock for worker in own._workers]]
+    own = pool._supervisor
+    locks = [own._lock, own._watcher._thread._lock, *[worker._lock for worker in own._workers]]
     held: list[Any] = []
     try:
         for lock in locks:
@@ -464,12 +464,16 @@ def test_a_forked_child_is_told(on_error: str) -> None:
             pool.close(grace=0.0)
 
         # whichever lock is held
-        for lock in (None, pool._crew._lock, *[worker_of(pool, lane)._lock for lane in (0, 1)]):
+        for lock in (
+            None,
+            pool._supervisor._lock,
+            *[worker_of(pool, lane)._lock for lane in (0, 1)],
+        ):
             holder = _Holder(lock)
             in_child(child)
             holder.release()
         np.testing.assert_array_equal(pool.recv()[OBS][:, 0], [1] * 4)
-        assert not pool._crew.deaths
+        assert not pool._supervisor.deaths
 
 
 class _Holder:
@@ -527,7 +531,7 @@ if not child:
         gc.collect()
     sys.exit(7)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-print(pool.step(np.zeros(4, int))[0][:, 0], pool._crew.deaths)
+print(pool.step(np.zeros(4, int))[0][:, 0], pool._supervisor.deaths)
 """
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import EnvError, StateError, WorkerError
-from parallel_pool.workers import worker
+from parallel_pool.workers import env_runner
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
     ACTIONS,
@@ -304,7 +304,7 @@ def test_no_memory_to_say_what_is_wrong(autoreset: str) -> None:
         cause = error.__cause__
         assert type(cause) is EnvError and cause.env_ids == (2,)
         np.testing.assert_array_equal(cause.batch[OBS][:, 0], [3, 3, 0, 3])
-        assert worker_of(pool, 1).pid == pid and not pool._crew.deaths
+        assert worker_of(pool, 1).pid == pid and not pool._supervisor.deaths
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
 
 
@@ -322,7 +322,7 @@ def test_no_memory_for_an_answer() -> None:
 def scribble() -> None:
     """Has the worker say what nobody can read; raises, so that it says something."""
     for it in gc.get_objects():
-        if isinstance(it, worker.Worker):
+        if isinstance(it, env_runner.EnvRunner):
             it._dumps = lambda value: b"not a pickle"
     raise ValueError("of its own")
 
@@ -339,9 +339,9 @@ def test_what_the_worker_says_cannot_be_read() -> None:
 def spoil() -> None:
     """Writes over rows that are done, as C code gone wild may."""
     for it in gc.get_objects():
-        if isinstance(it, worker.Worker):
-            size = it._seating.size
-            ffi.buffer(lib.pp_worker_block(it._seat, it._blocks[0]), size)[:] = b"\xff" * size
+        if isinstance(it, env_runner.EnvRunner):
+            size = it._assignment.size
+            ffi.buffer(lib.pp_worker_block(it._worker, it._blocks[0]), size)[:] = b"\xff" * size
 
 
 def test_a_worker_that_writes_where_it_must_not() -> None:

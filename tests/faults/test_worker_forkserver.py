@@ -26,7 +26,7 @@ def own_forkserver() -> Iterator[forkserver.Forkserver]:
     own = forkserver.current()
     yield own
     forkserver.retire()
-    own.end()
+    own.kill()
 
 
 def stop(own: forkserver.Forkserver) -> None:
@@ -79,7 +79,7 @@ def test_workers_are_followed_by_others_while_it_is_stopped(
         pool.reset(seed=0)
         stop(own_forkserver)
         os.kill(worker_of(pool, 1).pid, signal.SIGKILL)
-        wait_for(lambda: pool._crew._workers[1] is None)
+        wait_for(lambda: pool._supervisor._workers[1] is None)
         until_restarted(pool)
         pool.step(ACTIONS)
 
@@ -92,11 +92,11 @@ def test_closing_does_not_wait_for_one_that_hangs(
     stop(own_forkserver)
     monkeypatch.setattr(forkserver, "_state", lambda pid: "D")
     os.kill(worker_of(pool, 1).pid, signal.SIGKILL)
-    wait_for(lambda: bool(pool._crew._limits))
+    wait_for(lambda: bool(pool._supervisor._deadlines))
     began = time.monotonic()
     pool.close()
     assert time.monotonic() - began < 4
-    assert not pool._crew._starters
+    assert not pool._supervisor._starters
 
 
 def test_other_threads_need_not_wait_for_it(own_forkserver: forkserver.Forkserver) -> None:
@@ -121,14 +121,14 @@ def test_other_threads_need_not_wait_for_it(own_forkserver: forkserver.Forkserve
         thread.join()
 
 
-def test_limits() -> None:
-    limit = Deadline(None)
-    assert limit.left() is None and limit.look() > 0
-    part = limit.within(1e6)
-    assert 0 < part.look() < 1
+def test_deadlines() -> None:
+    deadline = Deadline(None)
+    assert deadline.remaining() is None and deadline.pause() > 0
+    part = deadline.within(1e6)
+    assert 0 < part.pause() < 1
     assert Deadline(5).within(1e6).seconds == 5
-    limit.cancel()
-    for each in (limit, part, Deadline(0.0)):
-        assert each.left() == 0
+    deadline.expire()
+    for each in (deadline, part, Deadline(0.0)):
+        assert each.remaining() == 0
         with pytest.raises(TimeoutError):
-            each.look()
+            each.pause()

@@ -18,7 +18,8 @@ import pytest
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import WorkerError
-from parallel_pool.workers.process_pool import MOST_WORKERS, MOST_YIELDED, ProcessPool
+from parallel_pool.workers.pool_arguments import MAX_WORKERS, MAX_YIELDED
+from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import OBS, Counting
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -176,13 +177,13 @@ def test_what_it_raises_is_one_exception(name: str, at: str) -> None:
 def endless() -> Iterator[Callable[[], Any]]:
     for number in itertools.count():
         # what would fill the memory does not get so far
-        assert number <= MOST_YIELDED
+        assert number <= MAX_YIELDED
         yield Counting
 
 
 @pytest.mark.parametrize("face", [ProcessPool, ProcessVectorEnv, PoolVecEnv])
 def test_what_has_no_end_is_refused(face: Any) -> None:
-    with pytest.raises(ValueError, match=f"generator that yields more than {MOST_YIELDED}"):
+    with pytest.raises(ValueError, match=f"generator that yields more than {MAX_YIELDED}"):
         face(endless())
 
 
@@ -196,7 +197,7 @@ def test_what_is_too_long_is_refused_before_it_is_read() -> None:
 
     with pytest.raises(ValueError, match="num_envs=1000000000000: choose 1 to"):
         ProcessPool(Long())  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=f"num_workers=100000: choose 1 to {MOST_WORKERS}"):
+    with pytest.raises(ValueError, match=f"num_workers=100000: choose 1 to {MAX_WORKERS}"):
         ProcessPool([Counting] * 100_000, num_workers=100_000)
     with ProcessPool(
         (Counting for _ in range(2)),  # type: ignore[arg-type]

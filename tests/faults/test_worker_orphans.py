@@ -123,7 +123,7 @@ def test_stubborn_ones_end_with_the_creator(program: Start) -> None:
 
 def test_stubborn_ones_end_with_a_program_that_ends_itself(program: Start) -> None:
     """Its threads are not waited for, and what they wait for is."""
-    script = STARTS + "for w in pool._crew._workers: os.kill(w.pid, signal.SIGKILL)"
+    script = STARTS + "for w in pool._supervisor._workers: os.kill(w.pid, signal.SIGKILL)"
     what = "trap '' TERM; while true; do sleep 1; done"
     for method in ("fork", "spawn"):
         assert program(script, method, what).end().code == 0

@@ -28,7 +28,7 @@ from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.test_fork import in_child
 from tests.patience import PATIENCE, limited, wait_for
 from tests.programs import Program
-from tests.test_workers_launch import children, descriptors, kinds, methods
+from tests.worker_processes import children, descriptors, kinds, methods
 from tests.workers_targets import Env
 
 Start = Callable[..., Program]
@@ -115,9 +115,9 @@ def test_workers_that_are_replaced_give_all_back() -> None:
             for _ in range(5):
                 for _ in range(3):
                     pool.step(ACTIONS)
-                worker: Any = pool._crew._workers[1]
+                worker: Any = pool._supervisor._workers[1]
                 worker.kill()
-                while pool._crew._workers[1] in (None, worker):
+                while pool._supervisor._workers[1] in (None, worker):
                     pool.step(ACTIONS)
 
     assert_gives_all_back(work)
@@ -132,7 +132,7 @@ def test_a_dropped_pool_ends(method: str, is_held: bool) -> None:
         pool = pool_of(method)
         assert_steps(pool, 1)
         held = pool.step(ACTIONS) if is_held else None
-        workers = [worker.pid for worker in pool._crew._workers if worker is not None]
+        workers = [worker.pid for worker in pool._supervisor._workers if worker is not None]
         pool.send(ACTIONS)
         gone = weakref.ref(pool)
         del pool
@@ -226,7 +226,7 @@ def test_a_fork_may_come_at_any_time() -> None:
         thread = threading.Thread(target=work)
         thread.start()
         for _ in range(10):
-            worker = pool._crew._workers[0]
+            worker = pool._supervisor._workers[0]
             if worker is not None:
                 worker.kill()
             goes_on = partial(has_gone_on, steps)
@@ -348,7 +348,7 @@ def test_too_few_descriptors(method: str) -> None:
 
 def test_too_few_descriptors_for_another_worker() -> None:
     with pool_of("fork", on_error="restart") as pool:
-        worker: Any = pool._crew._workers[1]
+        worker: Any = pool._supervisor._workers[1]
         # whatever is closed meanwhile
         with few_files(3):
             worker.kill()

@@ -13,7 +13,7 @@ import pytest
 
 from parallel_pool.errors import StateError, WorkerError
 from parallel_pool.workers import supervisor
-from parallel_pool.workers.messages import FINAL_INFO, INFO, TRIES
+from parallel_pool.workers.messages import FINAL_INFO, INFO, MAX_RESTARTS
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
     ACTIONS,
@@ -194,7 +194,7 @@ def test_killed_for_its_time(autoreset: str, tmp_path: Path) -> None:
         pool.step(ACTIONS)
         last = pool.step(ACTIONS)[OBS][2:]
         seeds = check_told(pool, pool.step(ACTIONS), last, 3)
-        assert "environment 2 took longer than timeout=0.3 s" in str(pool._crew.deaths[1])
+        assert "environment 2 took longer than timeout=0.3 s" in str(pool._supervisor.deaths[1])
         check_begun(pool, seeds, 4)
 
 
@@ -245,7 +245,7 @@ def test_one_death_after_another(autoreset: str) -> None:
     with pool_of(None, on_error="restart", autoreset=autoreset) as pool:
         pool.reset(seed=0)
         steps = 0
-        for _ in range(2 * TRIES):
+        for _ in range(2 * MAX_RESTARTS):
             for _ in range(3):
                 last = pool.step(ACTIONS)[OBS][2:]
             kill(pool, 1)
@@ -296,8 +296,8 @@ def test_a_worker_that_dies_now_and_then_is_replaced_each_time() -> None:
 
 def lost_said(pool: ProcessPool) -> str:
     """Waits until a lane is given up; returns why."""
-    wait_for(lambda: pool._crew.lost)
-    return pool._crew.lost[1]
+    wait_for(lambda: pool._supervisor.lost)
+    return pool._supervisor.lost[1]
 
 
 @pytest.mark.parametrize("autoreset", MODES)
@@ -318,9 +318,9 @@ def test_a_worker_that_dies_at_each_start_is_given_up(autoreset: str, tmp_path: 
         pool.send(ACTIONS)
         kill(pool, 1)
         said = lost_said(pool)
-        assert made.calls == 1 + TRIES
+        assert made.calls == 1 + MAX_RESTARTS
         assert f"worker process {pid} was killed by SIGKILL" in said
-        assert f"and {TRIES} restarts in a row brought no step, the last because of" in said
+        assert f"and {MAX_RESTARTS} restarts in a row brought no step, the last because of" in said
         assert "SIGKILL before environments 2 to 3 could be made" in said
         first = pool.in_flight and _received(pool)
         if isinstance(first, WorkerError):
@@ -356,10 +356,10 @@ def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
             while True:
                 told.append(pool.step(ACTIONS)[TRUNCATED].tolist())
         # rows that tell of restarts are none of a step
-        assert told == [[False, False, True, True]] * TRIES
+        assert told == [[False, False, True, True]] * MAX_RESTARTS
         assert caught.value.env_ids == (2, 3)
         assert "SIGKILL while it stepped environment 2" in str(caught.value)
-        np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [TRIES + 1] * 2)
+        np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [MAX_RESTARTS + 1] * 2)
 
 
 @pytest.mark.parametrize("batch_size", [4, 2])
@@ -371,7 +371,7 @@ def test_a_worker_that_dies_at_each_first_step_is_given_up(autoreset: str, batch
         pool.send_reset()
         told = 0
         with pytest.raises(
-            WorkerError, match=f"{TRIES} restarts in a row brought no step"
+            WorkerError, match=f"{MAX_RESTARTS} restarts in a row brought no step"
         ) as caught:
             while told < 100:
                 batch = pool.recv()
@@ -382,7 +382,7 @@ def test_a_worker_that_dies_at_each_first_step_is_given_up(autoreset: str, batch
                     ids = ids[~cut]
                 if len(ids):
                     pool.send(np.zeros(len(ids), np.int64), ids)
-        assert told == TRIES
+        assert told == MAX_RESTARTS
         assert "SIGKILL while it stepped environment 2" in str(caught.value)
 
 
@@ -401,8 +401,8 @@ def test_an_environment_that_cannot_be_made_again_is_named(tmp_path: Path) -> No
         pool.reset(seed=0)
         kill(pool, 1)
         said = lost_said(pool)
-        assert f"{TRIES} restarts" in said and "OSError: the licence is %d used" in said
-        assert made.calls == 1 + TRIES
+        assert f"{MAX_RESTARTS} restarts" in said and "OSError: the licence is %d used" in said
+        assert made.calls == 1 + MAX_RESTARTS
 
 
 def test_a_start_that_fails_now_and_then_is_tried_again(tmp_path: Path) -> None:
@@ -432,9 +432,9 @@ def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_: Any, **__: Any) -> Any:
             raise OSError(11, "too many processes")
 
-        monkeypatch.setattr(supervisor.muster.launch, "start", refuse)
+        monkeypatch.setattr(supervisor.startup.launch, "start", refuse)
         kill(pool, 1)
-        assert f"{TRIES} restarts" in lost_said(pool)
+        assert f"{MAX_RESTARTS} restarts" in lost_said(pool)
         with pytest.raises(StateError, match="too many processes"):
             pool.step(ACTIONS)
 

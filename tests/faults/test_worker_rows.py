@@ -19,7 +19,7 @@ from gymnasium import spaces
 
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import EnvError
-from parallel_pool.workers.messages import FINAL_INFO, INFO, OBSERVATION, TRIES
+from parallel_pool.workers.messages import FINAL_INFO, INFO, MAX_RESTARTS, OBSERVATION
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.patience import PATIENCE
 
@@ -281,7 +281,7 @@ def test_one_that_raises_at_each_first_step_is_told(autoreset: str) -> None:
 
         pool.reset(seed=0)
         for _ in range(2):
-            assert [step(ONE) for _ in range(TRIES)] == [True] * TRIES
+            assert [step(ONE) for _ in range(MAX_RESTARTS)] == [True] * MAX_RESTARTS
             with pytest.raises(Lost, match="at once") as caught:
                 step(ONE)
             assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]

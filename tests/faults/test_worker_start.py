@@ -22,7 +22,7 @@ from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.patience import limited, wait_for
 from tests.programs import PRELUDE, Program
-from tests.test_workers_launch import children, methods, pickling_methods
+from tests.worker_processes import children, methods, pickling_methods
 from tests.workers_targets import crash
 
 quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])

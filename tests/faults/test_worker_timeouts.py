@@ -23,7 +23,7 @@ from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
 from parallel_pool.workers import supervisor
-from parallel_pool.workers.messages import INFO, TRIES
+from parallel_pool.workers.messages import INFO, MAX_RESTARTS
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.toys import (
     ACTIONS,
@@ -48,7 +48,7 @@ FORK: dict[str, Any] = {"num_workers": 2, "start_method": "fork"}
 
 
 def clocks() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "pp-clock"]
+    return [thread for thread in threading.enumerate() if thread.name == "pp-timer"]
 
 
 # ----------------------------------------------------------------------------------- in a turn --
@@ -103,7 +103,7 @@ def test_one_that_hangs_while_others_keep_the_caller_busy(
                 error = caught
         assert seen == {0, 1, 2, 3}
         assert (error is None) == (on_error == "restart")
-        assert "environment 2 took longer than timeout=0.2 s" in str(pool._crew.deaths[1])
+        assert "environment 2 took longer than timeout=0.2 s" in str(pool._supervisor.deaths[1])
         if error is not None:
             assert set(error.env_ids) <= {2, 3}
         else:
@@ -170,8 +170,8 @@ def test_time_in_which_all_were_stopped_does_not_count(
         until_stepping(pool, 2)
         for _ in range(3):
             fake.now += 3600
-            pool._crew._look()
-        assert not pool._crew._reasons
+            pool._supervisor._check_turns()
+        assert not pool._supervisor._reasons
         gate.touch()
         np.testing.assert_array_equal(pool.recv()[OBS][:, 0], [3] * 4)
         monkeypatch.undo()
@@ -182,22 +182,22 @@ def test_time_in_which_all_were_stopped_does_not_count(
 
 def test_without_a_timeout_there_is_no_clock() -> None:
     with pool_of() as pool, pool_of(timeout=math.inf) as other:
-        assert pool._crew.clock is None and other._crew.clock is None
+        assert pool._supervisor.timer is None and other._supervisor.timer is None
 
 
 def test_the_clock_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float | None] = []
-    look = supervisor.Supervisor._look
+    look = supervisor.Supervisor._check_turns
 
     def counted(self: supervisor.Supervisor) -> float | None:
         looks.append(look(self))
         return looks[-1]
 
-    monkeypatch.setattr(supervisor.Supervisor, "_look", counted)
+    monkeypatch.setattr(supervisor.Supervisor, "_check_turns", counted)
     with pool_of(timeout=0.02) as pool:
         for _ in range(3):
             pool.reset(seed=0)
-            wait_for(lambda: pool._clock is not None and pool._clock.is_asleep)
+            wait_for(lambda: pool._timer is not None and pool._timer.is_asleep)
             # the last of those that somebody has asked for
             time.sleep(0.1)
             before = len(looks)
@@ -214,7 +214,7 @@ def test_whatever_is_sent_wakes_the_clock(how: str) -> None:
         pool.send_reset()
         pool.recv()
         pool.recv()
-        clock = pool._clock
+        clock = pool._timer
         assert clock is not None
         wait_for(lambda: clock.is_asleep)
         time.sleep(0.1)
@@ -224,7 +224,7 @@ def test_whatever_is_sent_wakes_the_clock(how: str) -> None:
             pool.send_reset()
         else:
             np.testing.assert_array_equal(pool.step(ACTIONS)[ENV_ID], [0, 1])
-        wait_for(lambda: 1 in pool._crew.deaths)
+        wait_for(lambda: 1 in pool._supervisor.deaths)
 
 
 @pytest.mark.parametrize("is_flying", [True, False])
@@ -284,7 +284,7 @@ def test_a_constructor_that_never_returns_is_named() -> None:
 
 
 def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parallel_pool.workers.process_pool.START_TIMEOUT", 0.3)
+    monkeypatch.setattr("parallel_pool.workers.pool_arguments.START_TIMEOUT", 0.3)
     with pytest.raises(WorkerError, match=r"within start_timeout=0\.3 s: choose a longer one") as e:
         made_by(sleep_for_ever, timeout=0.1)
     assert e.value.env_ids == (2, 3)
@@ -342,13 +342,13 @@ def test_a_restart_that_never_comes_to_an_end(tmp_path: Path) -> None:
 
     with made_by(make, start_timeout=60, on_error="restart") as pool:
         # the first of them may take its time on a busy machine
-        pool._crew._start_timeout = 1.5
+        pool._supervisor._start_timeout = 1.5
         pool.reset(seed=0)
         kill(pool, 1)
-        wait_for(lambda: pool._crew.lost)
-        assert f"{TRIES} restarts in a row brought no step" in pool._crew.lost[1]
-        assert "not made within start_timeout=1.5 s" in pool._crew.lost[1]
-        assert made.calls == 1 + TRIES
+        wait_for(lambda: pool._supervisor.lost)
+        assert f"{MAX_RESTARTS} restarts in a row brought no step" in pool._supervisor.lost[1]
+        assert "not made within start_timeout=1.5 s" in pool._supervisor.lost[1]
+        assert made.calls == 1 + MAX_RESTARTS
 
 
 def children() -> set[str]:

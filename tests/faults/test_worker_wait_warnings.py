@@ -112,23 +112,23 @@ def test_a_notice_that_is_an_error_loses_nothing(soon: None) -> None:
 def test_notices_come_ever_more_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(wait_warnings.time, "monotonic", lambda: now)
-    own, said = wait_warnings.Notices(), []
+    own, said = wait_warnings.WaitWarnings(), []
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         for second in range(9000):
-            own.look(["one"], str)
+            own.update(["one"], str)
             if seen:
                 said.append(second)
                 seen.clear()
             now += 1.0
         assert said == [30, 60, 120, 240, 480, 960, 1920, 3720, 5520, 7320]
         # time between two looks is not waiting; what is over begins anew
-        own.look([], str)
+        own.update([], str)
         for _ in range(29):
-            own.look(["one"], str)
+            own.update(["one"], str)
             now += 1000.0
         assert not seen
-    assert wait_warnings.named(["a", "b"]) == "a; b"
+    assert wait_warnings.joined(["a", "b"]) == "a; b"
 
 
 # ---------------------------------------------------------------------------------------- Ctrl-C --

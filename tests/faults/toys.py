@@ -113,7 +113,7 @@ def pool_of(
 
 
 def worker_of(pool: ProcessPool, lane: int) -> Any:
-    worker = pool._crew._workers[lane]
+    worker = pool._supervisor._workers[lane]
     assert worker is not None
     return worker
 
@@ -122,9 +122,9 @@ def kill(pool: ProcessPool, lane: int) -> None:
     """Kills a worker, and returns when the pool knows."""
     worker = worker_of(pool, lane)
     os.kill(worker.pid, signal.SIGKILL)
-    wait_for(lambda: (death := pool._crew.deaths.get(lane)) and death.pid == worker.pid)
+    wait_for(lambda: (death := pool._supervisor.deaths.get(lane)) and death.pid == worker.pid)
     # which it learns before it settles what the worker had in flight
-    with pool._crew._lock:
+    with pool._supervisor._lock:
         pass
 
 
@@ -136,4 +136,4 @@ def until_stepping(pool: ProcessPool, env_id: int) -> None:
 
 def until_restarted(pool: ProcessPool) -> None:
     """Waits until every lane has a worker."""
-    wait_for(lambda: None not in pool._crew._workers and not pool._crew._starters)
+    wait_for(lambda: None not in pool._supervisor._workers and not pool._supervisor._starters)
