@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Fixtures that all tests can use."""
 
 import gc
 import signal
@@ -12,15 +12,15 @@ import pytest
 
 from tests.patience import limited
 
-# Shells start background jobs with Ctrl-C ignored, and Python then leaves it so: tests of Ctrl-C
-# would wait for ever. Processes that tests start inherit what is set here.
+# Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
+# wait for ever. Processes that tests start inherit what is set here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def own_signals() -> Iterator[None]:
-    """Whatever a test interrupts, it leaves no signal blocked."""
+    """Fails a test that leaves a signal blocked."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     yield
     left = signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -29,7 +29,7 @@ def own_signals() -> Iterator[None]:
 
 @pytest.fixture
 def alarm() -> Iterator[None]:
-    """A test that hangs fails."""
+    """Fails a test that hangs."""
     with limited():
         yield
 
@@ -64,7 +64,7 @@ def start() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """An sdist of this tree, and a wheel built from nothing but that sdist."""
+    """An sdist of this tree, and a wheel built from only that sdist."""
     folder = tmp_path_factory.mktemp("packages")
     root = Path(__file__).resolve().parent.parent
     subprocess.run(

@@ -1,4 +1,4 @@
-"""Starting worker processes: every method, every end, and nothing left behind."""
+"""Starting worker processes, by every method: what they inherit, how they end and fail."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,22 +20,20 @@ import pytest
 
 from parallel_pool.workers import bootstrap, forkserver, launch, watch
 from parallel_pool.workers.connection import Connection, wait
-from parallel_pool.workers.launch import METHODS, Worker
+from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.watch import Watcher
 from tests import workers_targets
 from tests.patience import PATIENCE, has_ended, wait_for
-from tests.worker_processes import TARGETS, Ends, descriptors, methods, pickling_methods
+from tests.worker_processes import TARGETS, Ends, Start, descriptors, methods, pickling_methods
 
-Start = Callable[..., list[Worker]]
-
-# ---------------------------------------------------------------------------------- beginning --
+# -------------------------------------------------------------------------------------- start --
 
 
 @methods
-def test_a_worker_hears_and_answers(start: Start, method: str) -> None:
+def test_a_worker_receives_and_answers(start: Start, method: str) -> None:
     workers = start(method, "echo", {"of": "first"}, "of second")
-    heard = [worker.connection.recv(PATIENCE)[0] for worker in workers]
-    assert heard == [
+    received = [worker.connection.recv(PATIENCE)[0] for worker in workers]
+    assert received == [
         ("hello", workers[0].pid, {"of": "first"}),
         ("hello", workers[1].pid, "of second"),
     ]
@@ -52,7 +49,7 @@ def test_a_worker_hears_and_answers(start: Start, method: str) -> None:
         assert worker.join(PATIENCE) and worker.exitcode == 0
 
 
-# those of spawn take a second of a core each
+# with spawn each takes a second of CPU time
 @pytest.mark.parametrize(("method", "many"), [("forkserver", 32), ("spawn", 6), ("fork", 32)])
 def test_many_at_once(start: Start, method: str, many: int) -> None:
     workers = start(method, "echo", *range(many))
@@ -61,7 +58,7 @@ def test_many_at_once(start: Start, method: str, many: int) -> None:
     ]
 
 
-# ------------------------------------------------------------------------------------- ending --
+# ---------------------------------------------------------------------------------------- end --
 
 
 @methods
@@ -96,7 +93,7 @@ def test_kill(start: Start, method: str) -> None:
     ended.kill(signal.SIGTERM)
     assert killed.join(PATIENCE) and ended.join(PATIENCE)
     assert (killed.exitcode, ended.exitcode) == (-signal.SIGKILL, -signal.SIGTERM)
-    # of one that has ended, nothing happens
+    # a worker that has ended gets no signal
     killed.kill()
     killed.close()
     killed.kill()
@@ -112,26 +109,28 @@ def test_ctrl_c_is_ignored(start: Start, method: str) -> None:
     assert worker.connection.recv(PATIENCE)[0][0] == "still there"
 
 
-# ------------------------------------------------------------------------------------ failing --
+# ----------------------------------------------------------------------------------- failures --
 
 
 @methods
-def test_what_the_target_raises_arrives(start: Start, method: str) -> None:
+def test_an_exception_of_the_target_arrives(start: Start, method: str) -> None:
     (worker,) = start(method, "fail", "own")
-    told, error, traceback = worker.connection.recv(PATIENCE)[0]
-    assert told == "failed"
+    kind_of_message, error, traceback = worker.connection.recv(PATIENCE)[0]
+    assert kind_of_message == "failed"
     assert type(error) is workers_targets.OwnError and error.args == ("of my own", 7)
     assert 'raise OwnError("of my own", 7)' in traceback
     assert worker.join(PATIENCE) and worker.exitcode == 1
 
 
 @methods
-@pytest.mark.parametrize("how", ["unpicklable", "untold"])
-def test_what_cannot_travel_leaves_its_traceback(start: Start, method: str, how: str) -> None:
+@pytest.mark.parametrize("how", ["unpicklable", "unreadable"])
+def test_an_exception_that_cannot_be_sent_is_a_traceback(
+    start: Start, method: str, how: str
+) -> None:
     (worker,) = start(method, "fail", how)
-    told, error, traceback = worker.connection.recv(PATIENCE)[0]
-    assert (told, error) == ("failed", None)
-    assert ("OwnError" if how == "unpicklable" else "Untold") in traceback
+    kind_of_message, error, traceback = worker.connection.recv(PATIENCE)[0]
+    assert (kind_of_message, error) == ("failed", None)
+    assert ("OwnError" if how == "unpicklable" else "Unreadable") in traceback
     assert worker.join(PATIENCE) and worker.exitcode == 1
 
 
@@ -146,8 +145,8 @@ def test_what_cannot_travel_leaves_its_traceback(start: Start, method: str, how:
 def test_target_that_cannot_be_imported(method: str, target: str, kind: type) -> None:
     (worker,) = launch.start(method, target, [None], name="test")
     try:
-        told, error, traceback = worker.connection.recv(PATIENCE)[0]
-        assert told == "failed" and type(error) is kind
+        kind_of_message, error, traceback = worker.connection.recv(PATIENCE)[0]
+        assert kind_of_message == "failed" and type(error) is kind
         assert "no_such" in str(error) and kind.__name__ in traceback
         assert worker.join(PATIENCE) and worker.exitcode == 1
     finally:
@@ -155,20 +154,20 @@ def test_target_that_cannot_be_imported(method: str, target: str, kind: type) ->
 
 
 @pickling_methods
-def test_argument_that_cannot_be_read(start: Start, method: str) -> None:
+def test_an_argument_that_cannot_be_unpickled(start: Start, method: str) -> None:
     (worker,) = start(method, "echo", workers_targets.Poison())
-    told, error, _ = worker.connection.recv(PATIENCE)[0]
-    assert told == "failed" and type(error) is RuntimeError
+    kind_of_message, error, _ = worker.connection.recv(PATIENCE)[0]
+    assert kind_of_message == "failed" and type(error) is RuntimeError
     assert str(error) == "this argument cannot be read"
     assert worker.join(PATIENCE) and worker.exitcode == 1
 
 
 @pickling_methods
-def test_argument_that_cannot_be_pickled_starts_nothing(start: Start, method: str) -> None:
+def test_an_argument_that_cannot_be_pickled_starts_nothing(start: Start, method: str) -> None:
     with pytest.raises(TypeError, match="lock") as caught:
         start(method, "echo", 1, threading.Lock())
     assert "worker 1 of 2" in caught.value.__notes__[0]
-    # nothing is pickled under fork
+    # fork pickles nothing
     (worker,) = start("fork", "evaluate", "'alive'")
     assert worker.connection.recv(PATIENCE)[0] == "alive"
 
@@ -181,20 +180,20 @@ def test_no_such_method() -> None:
 
 @methods
 def test_too_few_descriptors(start: Start, method: str) -> None:
-    """Those that could be started are ended, and the error says how many they were."""
+    """The workers that were started are ended, and the error says how many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = descriptors()
     free = [fd for fd in range(soft) if str(fd) not in taken]
     resource.setrlimit(resource.RLIMIT_NOFILE, (free[16], hard))
     try:
-        with pytest.raises(OSError, match=r"[1-9] of 40 worker processes") as caught:
+        with pytest.raises(OSError, match=r"only [1-9] of 40 worker processes") as caught:
             start(method, "echo", *range(40))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert caught.value.errno == errno.EMFILE
 
 
-# where a process begins
+# the function that starts a process
 STARTERS: dict[str, tuple[Any, str]] = {
     "forkserver": (forkserver.Forkserver, "fork"),
     "spawn": (bootstrap, "run_python"),
@@ -214,7 +213,7 @@ def test_too_many_processes(start: Start, method: str, monkeypatch: pytest.Monke
         return begin(*args, **options)
 
     monkeypatch.setattr(place, name, limited)
-    with pytest.raises(OSError, match="2 of 5 worker processes could be started, then: Resource"):
+    with pytest.raises(OSError, match="only 2 of 5 worker processes could be started: Resource"):
         start(method, "echo", *range(5))
 
 
@@ -234,10 +233,10 @@ def test_ctrl_c_while_starting(start: Start, method: str, monkeypatch: pytest.Mo
 
 
 @methods
-def test_a_process_that_ctrl_c_lost_ends(
+def test_a_worker_lost_by_ctrl_c_ends(
     method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """It comes between a start and its entry in the books: nobody could end such a worker."""
+    """Ctrl-C comes after a worker was started and before it is recorded, so it must end itself."""
     place, name = STARTERS[method]
     begin = getattr(place, name)
     lost: list[Any] = []
@@ -261,14 +260,14 @@ def test_a_process_that_ctrl_c_lost_ends(
     assert not begun.exists()
 
 
-# ------------------------------------------------------------------------------- surroundings --
+# ------------------------------------------------------------------------------- process state --
 
 
 @methods
-def test_a_worker_lives_where_its_creator_does(
+def test_a_worker_has_the_state_of_its_parent(
     start: Start, method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    start(method, "echo", "so that the forkserver has seen the world as it was")
+    start(method, "echo", "starts the fork server with the former state")
     monkeypatch.setenv("PARALLEL_POOL_TEST", "süß \udcff")
     monkeypatch.delenv("PATH")
     monkeypatch.chdir(tmp_path)
@@ -277,43 +276,42 @@ def test_a_worker_lives_where_its_creator_does(
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
-        (worker,) = start(method, "evaluate", "surroundings()")
-        told = worker.connection.recv(PATIENCE)[0]
+        (worker,) = start(method, "evaluate", "process_state()")
+        state = worker.connection.recv(PATIENCE)[0]
     finally:
         os.sched_setaffinity(0, cores)
-    assert told["argv"] == ["program", "--option"]
-    # C libraries set some that Python does not know of
-    assert {name: told["environ"].get(name) for name in os.environ} == dict(os.environ)
-    assert "PATH" not in told["environ"]
-    assert told["folder"] == str(tmp_path)
-    assert told["path"] == sys.path
-    assert told["cores"] == {min(cores)}
-    assert told["comm"] == ("python" if method == "spawn" else "test-0")
-    assert (told["flags"], told["warnings"]) == (sys.flags.optimize, sys.warnoptions)
+    assert state["argv"] == ["program", "--option"]
+    # C libraries set some in the environment that os.environ does not have
+    assert {name: state["environ"].get(name) for name in os.environ} == dict(os.environ)
+    assert "PATH" not in state["environ"]
+    assert state["folder"] == str(tmp_path)
+    assert state["path"] == sys.path
+    assert state["cores"] == {min(cores)}
+    assert state["comm"] == ("python" if method == "spawn" else "test-0")
+    assert (state["flags"], state["warnings"]) == (sys.flags.optimize, sys.warnoptions)
 
 
 @methods
 def test_a_worker_inherits_nothing_else(start: Start, method: str) -> None:
-    start(method, "echo", "whose connection the next one must not have")
-    (worker,) = start(method, "evaluate", "surroundings()")
-    told = worker.connection.recv(PATIENCE)[0]
-    assert told["stdin"] == ""
-    # a fork has what was open here before, too
+    start(method, "echo", "the next worker must not inherit its connection")
+    (worker,) = start(method, "evaluate", "process_state()")
+    state = worker.connection.recv(PATIENCE)[0]
+    assert state["stdin"] == ""
+    # a forked worker also has what was open here before
     before = [place.partition(":")[0] for place in descriptors().values()]
-    own = {kind: told["open"].count(kind) for kind in ("socket", "anon_inode", "/memfd")}
-    # an anon_inode is the creator's pidfd
+    own = {kind: state["open"].count(kind) for kind in ("socket", "anon_inode", "/memfd")}
+    # the anon_inode is the pidfd of the parent, which its end is detected by
     if method == "fork":
-        # less the forkserver's connection and its connection and pidfd, and those of the worker
-        # before
+        # without the fork server's connection, and the connection and pidfd of the former worker
         own = {kind: own[kind] - before.count(kind) for kind in own}
         assert own == {"socket": 1 - 3, "anon_inode": 1 - 2, "/memfd": 0}
     else:
         assert own == {"socket": 1, "anon_inode": 1, "/memfd": 0}
-    assert told["handlers"] == [] and told["blocked"] == set()
+    assert state["handlers"] == [] and state["blocked"] == set()
 
 
 @methods
-def test_a_worker_writes_where_its_creator_does(
+def test_a_worker_writes_to_the_streams_of_its_parent(
     start: Start, method: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (worker,) = start(
@@ -330,15 +328,8 @@ def test_start_from_another_thread(start: Start, method: str) -> None:
     assert worker.connection.recv(PATIENCE)[0] == ("hello", worker.pid, "thread")
 
 
-def test_workers_of_a_forkserver_draw_different_numbers(start: Start) -> None:
-    source = "__import__('numpy').random.random(), __import__('random').random()"
-    workers = start("forkserver", "evaluate", *[source] * 4)
-    drawn = [number for worker in workers for number in worker.connection.recv(PATIENCE)[0]]
-    assert len(set(drawn)) == 8
-
-
 def test_start_from_a_fork(start: Start) -> None:
-    """A forked child has a forkserver of its own, and does not keep its parent's workers alive."""
+    """A forked child starts its own fork server, and does not keep its parent's workers alive."""
     workers = start("forkserver", "echo", 1, 2)
     watcher = Watcher()
     watcher.watch(workers[0], lambda worker: None)
@@ -372,41 +363,6 @@ def test_start_from_a_fork(start: Start) -> None:
     watcher.close()
 
 
-# ----------------------------------------------------------------------------------- forkserver --
-
-
-def test_a_dead_forkserver_is_replaced(start: Start) -> None:
-    former = forkserver.current()
-    (worker,) = start("forkserver", "echo", 1)
-    os.kill(former.pid, signal.SIGKILL)
-    assert worker.connection.recv(PATIENCE)[0][2] == 1
-    os.waitid(os.P_PID, former.pid, os.WEXITED | os.WNOWAIT)
-    # its children live, only how they end is not known any more
-    worker.connection.send("alive")
-    assert worker.connection.recv(PATIENCE)[0][0] == "alive"
-    worker.kill()
-    assert worker.join(PATIENCE) and worker.exitcode == 255
-    (other,) = start("forkserver", "echo", 2)
-    assert other.connection.recv(PATIENCE)[0][2] == 2
-    assert forkserver.current().pid != former.pid
-
-
-def test_libraries_are_loaded_under_the_variables_of_the_day(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    former = forkserver.current()
-    (worker,) = start("forkserver", "echo", 1)
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    (other,) = start("forkserver", "echo", 2)
-    assert forkserver.current() is not former
-    monkeypatch.undo()
-    # the former one lives for its child's sake
-    for one in (worker, other):
-        one.connection.recv(PATIENCE)
-        one.connection.close()
-        assert one.join(PATIENCE) and one.exitcode == 0
-
-
 def test_without_pidfds(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "HAS_PIDFD", False)
     monkeypatch.setattr(launch, "ENDED", 0)
@@ -418,7 +374,7 @@ def test_without_pidfds(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         for worker in workers:
             watcher.watch(worker, ended)
             assert worker.connection.recv(PATIENCE)[0] == "here"
-            # a message is no end
+            # a message is not the end
             assert not worker.join(0) and worker.exitcode is None
             worker.connection.send("go")
         workers[1].kill(signal.SIGTERM)
@@ -428,27 +384,7 @@ def test_without_pidfds(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         for worker, code in zip(workers, codes, strict=True):
             ended.wait_for(worker, code)
         watcher.close()
-        ended.told.clear()
-
-
-def test_who_is_forked_for_an_interrupted_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    pids: list[int] = []
-    forkserver.current()
-    recv = Connection.recv
-
-    def interrupted(self: Connection, timeout: float | None = None) -> Any:
-        monkeypatch.undo()
-        heard, fds = recv(self, timeout)
-        for fd in fds:
-            os.close(fd)
-        pids.append(heard[2])
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Connection, "recv", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        launch.start("forkserver", f"{TARGETS}:evaluate", ["time.sleep(1e5)"], name="sleeper")
-    assert len(pids) == 1
-    wait_for(lambda: has_ended(pids[0]))
+        ended.received.clear()
 
 
 # ------------------------------------------------------------------------------------ programs --
@@ -503,7 +439,7 @@ def test_program_from_stdin(method: str) -> None:
 @methods
 def test_script_without_a_guard(method: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    # what the worker must not run again
+    # a line that workers must not run
     script.write_text(SCRIPT + "print('end')\n")
     assert run(method, str(script)) == "True 6 True -1\nend\n"
 
@@ -526,7 +462,7 @@ worker.close()
 
 
 @methods
-def test_all_end_with_a_killed_creator(method: str) -> None:
+def test_all_end_with_a_killed_parent(method: str) -> None:
     script = """
 import os, sys, time
 from parallel_pool.workers import forkserver, launch
@@ -536,22 +472,22 @@ for worker in workers:
 print(forkserver.current().pid, *(worker.pid for worker in workers), flush=True)
 time.sleep(600)
 """
-    creator = subprocess.Popen(
+    parent = subprocess.Popen(
         [sys.executable, "-c", script, method],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     try:
-        assert creator.stdout is not None
-        pidfds = [os.pidfd_open(int(pid)) for pid in creator.stdout.readline().split()]
+        assert parent.stdout is not None
+        pidfds = [os.pidfd_open(int(pid)) for pid in parent.stdout.readline().split()]
         assert len(pidfds) == 4
     finally:
-        creator.kill()
-        creator.wait()
+        parent.kill()
+        parent.wait()
     for pidfd in pidfds:
         assert wait(pidfd, time.monotonic() + PATIENCE)
         os.close(pidfd)
-    # and nobody else has it open
-    assert creator.stdout.read() == ""
-    creator.stdout.close()
+    # no process has it open any more
+    assert parent.stdout.read() == ""
+    parent.stdout.close()

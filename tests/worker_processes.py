@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.patience import wait_for
 
 TARGETS = "tests.workers_targets"
 
-# which imports everything anew for each worker: make check leaves it out
+# imports everything again for each worker: left out of make check
 SPAWN = pytest.param("spawn", marks=pytest.mark.slow)
 methods = pytest.mark.parametrize(
     "method", [SPAWN if name == "spawn" else name for name in METHODS]
@@ -24,8 +25,7 @@ Start = Callable[..., list[Worker]]
 
 
 def children(state: str = "") -> set[int]:
-    """Process ids of this process's children: dead ones that nobody has waited for included; or
-    those in a state."""
+    """Returns the ids of this process's children, zombies included; or of those in a state."""
     found = set()
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -41,25 +41,25 @@ def children(state: str = "") -> set[int]:
 
 
 def kinds() -> Counter[str]:
-    """How many of a kind are open: sockets of forkservers come and go."""
+    """Counts open descriptors by kind, because sockets of fork servers come and go."""
     return Counter(re.sub(r":\[\d+\]", "", place) for place in descriptors().values())
 
 
 class Ends:
-    """A callback for a watcher that notes what it is told."""
+    """A callback for a watcher that records its calls: workers and their exit codes."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[Worker, int | None]] = []
+        self.received: list[tuple[Worker, int | None]] = []
 
     def __call__(self, worker: Worker) -> None:
-        self.told.append((worker, worker.exitcode))
+        self.received.append((worker, worker.exitcode))
 
     def wait_for(self, worker: Worker, code: int) -> None:
-        wait_for(lambda: (worker, code) in self.told)
+        wait_for(lambda: (worker, code) in self.received)
 
 
 def descriptors() -> dict[str, str]:
-    """What this process has open, by number."""
+    """Returns what this process has open, by descriptor."""
     found = {}
     for fd in os.listdir("/proc/self/fd"):
         try:

@@ -31,7 +31,7 @@ def connections() -> Iterator[tuple[Connection, Connection]]:
         yield here, there
 
 
-def test_wire_ends(connections: tuple[Connection, Connection]) -> None:
+def test_a_closed_connection(connections: tuple[Connection, Connection]) -> None:
     here, there = connections
     here.send("last")
     here.close()
@@ -46,11 +46,11 @@ def test_wire_ends(connections: tuple[Connection, Connection]) -> None:
         here.recv(PATIENCE)
 
 
-def test_wire_is_late(connections: tuple[Connection, Connection]) -> None:
+def test_a_message_that_is_late(connections: tuple[Connection, Connection]) -> None:
     here, there = connections
     with pytest.raises(TimeoutError):
         there.recv(0)
-    # half a message is kept
+    # a part of a message is kept
     data = pickle.dumps("whole", 5)
     os.write(here.fileno(), HEADER.pack(len(data), 0)[:5])
     with pytest.raises(TimeoutError):
@@ -61,14 +61,14 @@ def test_wire_is_late(connections: tuple[Connection, Connection]) -> None:
     assert not there.poll()
     os.write(here.fileno(), data[3:])
     assert there.recv(PATIENCE) == ("whole", [])
-    # nobody reads: what was half sent can't be taken back
+    # the other end does not read, and a part of the message was sent
     with pytest.raises(TimeoutError):
         here.send(bytes(5_000_000), timeout=0.01)
     with pytest.raises(ConnectionError, match="interrupted"):
         here.send("more")
 
 
-def test_wire_carries_descriptors(connections: tuple[Connection, Connection]) -> None:
+def test_descriptors_are_sent(connections: tuple[Connection, Connection]) -> None:
     here, there = connections
     here.send("many", [0] * 250)
     value, fds = there.recv(PATIENCE)
@@ -93,7 +93,9 @@ def test_wire_carries_descriptors(connections: tuple[Connection, Connection]) ->
     assert there.recv(PATIENCE) == ("next", [])
 
 
-def test_wire_survives_what_cannot_be_read(connections: tuple[Connection, Connection]) -> None:
+def test_a_message_that_cannot_be_unpickled_harms_no_other(
+    connections: tuple[Connection, Connection],
+) -> None:
     here, there = connections
     with pytest.raises(TypeError):
         here.send(threading.Lock())
@@ -110,13 +112,13 @@ LAST = "return value, fds"
 
 
 class Interrupt(BaseException):
-    """What Ctrl-C raises, here at a line of our choice."""
+    """Stands for KeyboardInterrupt, at a line that the test chooses."""
 
 
 def interrupted(function: Callable[[], Any], count: int) -> str | None:
     """Calls a function and interrupts it before the count-th line in connection.py.
 
-    Returns that line, None if the function came to an end before.
+    Returns that line, None if the function returned before.
     """
     left = itertools.count(count, -1)
     line = ""
@@ -141,8 +143,8 @@ def interrupted(function: Callable[[], Any], count: int) -> str | None:
     return None
 
 
-def test_a_wire_interrupted_in_recv_is_whole_or_broken() -> None:
-    """At whatever line: the message comes again, or the connection says that it can't be used."""
+def test_a_connection_interrupted_in_recv() -> None:
+    """At any line: the next call returns the message, or says that the connection is unusable."""
     for count in itertools.count():
         ends = Connection.pair()
         with Connection(ends[0]) as here, Connection(ends[1]) as there:
@@ -156,7 +158,7 @@ def test_a_wire_interrupted_in_recv_is_whole_or_broken() -> None:
             except ConnectionError as error:
                 assert "interrupted" in str(error)
             else:
-                # no interrupt can be told from one that comes when recv has returned
+                # at this line the interrupt is the same as one right after the return
                 assert (value, len(fds)) == (("second", 0) if line == LAST else ("first", 1)), line
                 for fd in fds:
                     os.close(fd)
@@ -164,8 +166,8 @@ def test_a_wire_interrupted_in_recv_is_whole_or_broken() -> None:
 
 
 @pytest.mark.parametrize("first", ["short", "too long " * 500_000])
-def test_a_wire_interrupted_in_send_is_whole_or_broken(first: str) -> None:
-    """At whatever line: all of the message is there, or nothing, and nothing is misread."""
+def test_a_connection_interrupted_in_send(first: str) -> None:
+    """At any line: all of the message arrives, or nothing, and nothing is misread."""
 
     def send(connection: Connection) -> None:
         with contextlib.suppress(TimeoutError):
@@ -179,14 +181,14 @@ def test_a_wire_interrupted_in_send_is_whole_or_broken(first: str) -> None:
                 break
             with contextlib.suppress(ConnectionError, TimeoutError):
                 here.send("second", timeout=0)
-            came = []
+            received = []
             with contextlib.suppress(TimeoutError):
                 while True:
-                    came.append(there.recv(0)[0])
+                    received.append(there.recv(0)[0])
             if first == "short":
-                assert came in ([], [first], ["second"], [first, "second"]), line
+                assert received in ([], [first], ["second"], [first, "second"]), line
             else:
-                assert came in ([], ["second"]), line
+                assert received in ([], ["second"]), line
             with contextlib.suppress(ConnectionError):
                 here.send("third", timeout=0)
                 assert there.recv(0)[0] == "third", line

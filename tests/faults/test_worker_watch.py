@@ -6,20 +6,17 @@ import signal
 import threading
 import time
 import weakref
-from collections.abc import Callable
 
 import pytest
 
 from parallel_pool.workers.launch import Worker
 from parallel_pool.workers.watch import Watcher
 from tests.patience import PATIENCE, wait_for
-from tests.worker_processes import Ends, methods
-
-Start = Callable[..., list[Worker]]
+from tests.worker_processes import Ends, Start, methods
 
 
 @methods
-def test_watcher_tells_of_each_end_once(start: Start, method: str) -> None:
+def test_a_watcher_reports_each_end_once(start: Start, method: str) -> None:
     ended, ways = Ends(), ["return", "os._exit", "SIGKILL", "segfault"]
     watcher = Watcher()
     workers = start(method, "end", *ways)
@@ -28,12 +25,12 @@ def test_watcher_tells_of_each_end_once(start: Start, method: str) -> None:
     for worker, code in zip(workers, (0, 3, -signal.SIGKILL, -signal.SIGSEGV), strict=True):
         worker.connection.send("go")
         ended.wait_for(worker, code)
-    # one that has ended before
+    # a worker that has ended already
     watcher.watch(workers[0], ended)
-    wait_for(lambda: len(ended.told) == 5)
+    wait_for(lambda: len(ended.received) == 5)
     watcher.close()
-    assert [worker for worker, _ in ended.told] == [*workers, workers[0]]
-    ended.told.clear()
+    assert [worker for worker, _ in ended.received] == [*workers, workers[0]]
+    ended.received.clear()
 
 
 def test_an_idle_watcher_sleeps(start: Start) -> None:
@@ -46,7 +43,7 @@ def test_an_idle_watcher_sleeps(start: Start) -> None:
         with open(f"/proc/self/task/{thread.native_id}/status") as file:
             return [line for line in file if "ctxt_switches" in line]
 
-    # until it has gone to sleep
+    # until the thread sleeps
     wait_for(lambda: switches() == (time.sleep(0.1), switches())[1])
     before = switches()
     time.sleep(1)
@@ -76,14 +73,14 @@ def test_a_callback_may_fail_or_close(start: Start, monkeypatch: pytest.MonkeyPa
     first.kill()
     wait_for(lambda: failures == [LookupError])
     second.kill()
-    wait_for(lambda: len(ended.told) == 1)
+    wait_for(lambda: len(ended.received) == 1)
     third.kill()
     assert third.join(PATIENCE)
     with pytest.raises(ValueError, match="closed"):
         watcher.watch(third, ended)
     watcher.close()
-    assert [worker for worker, _ in ended.told] == [second]
-    ended.told.clear()
+    assert [worker for worker, _ in ended.received] == [second]
+    ended.received.clear()
 
 
 def test_close_does_not_wait_for_a_callback_that_waits_for_it(start: Start) -> None:
@@ -103,13 +100,13 @@ def test_close_does_not_wait_for_a_callback_that_waits_for_it(start: Start) -> N
     wait_for(lambda: "pp-watcher" not in [thread.name for thread in threading.enumerate()])
 
 
-def test_a_dropped_watcher_ends_its_thread(start: Start) -> None:
+def test_a_deleted_watcher_ends_its_thread(start: Start) -> None:
     class Pool:
         def __init__(self, worker: Worker) -> None:
             self.watcher = Watcher()
-            self.watcher.watch(worker, self.bury)
+            self.watcher.watch(worker, self.on_end)
 
-        def bury(self, worker: Worker) -> None:
+        def on_end(self, worker: Worker) -> None:
             raise AssertionError
 
     (worker,) = start("fork", "echo", 1)
@@ -121,7 +118,7 @@ def test_a_dropped_watcher_ends_its_thread(start: Start) -> None:
     worker.kill()
 
 
-def test_an_unwatched_worker_ends_in_silence(start: Start) -> None:
+def test_the_end_of_an_unwatched_worker_is_not_reported(start: Start) -> None:
     watcher, ended = Watcher(), Ends()
     first, second = start("fork", "echo", 1, 2)
     for worker in (first, second):
@@ -130,6 +127,6 @@ def test_an_unwatched_worker_ends_in_silence(start: Start) -> None:
     first.close()
     second.kill()
     ended.wait_for(second, -signal.SIGKILL)
-    assert len(ended.told) == 1
+    assert len(ended.received) == 1
     watcher.close()
-    ended.told.clear()
+    ended.received.clear()
