@@ -246,8 +246,8 @@ def test_a_worker_lost_by_ctrl_c_ends(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(place, name, interrupted)
-    begun = tmp_path / "begun"
-    task = f"(open({str(begun)!r}, 'w').close(), time.sleep(1e5))"
+    started = tmp_path / "started"
+    task = f"(open({str(started)!r}, 'w').close(), time.sleep(1e5))"
     with pytest.raises(KeyboardInterrupt):
         launch.start(method, f"{TARGETS}:evaluate", [task], name="lost")
     if method == "forkserver":
@@ -257,7 +257,7 @@ def test_a_worker_lost_by_ctrl_c_ends(
     else:
         wait_for(lambda: has_ended(lost[0]))
         os.waitpid(lost[0], 0)
-    assert not begun.exists()
+    assert not started.exists()
 
 
 # ------------------------------------------------------------------------------- process state --

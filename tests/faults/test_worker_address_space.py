@@ -1,4 +1,4 @@
-"""Limits of address space (`ulimit -v`): a pool takes its share of what they leave."""
+"""Limits of address space (`ulimit -v`): pools stay within them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.programs import Program
 
-# each limit in a child of its own, as nobody can raise it again
+# each limit in a child process of its own, because it can't be raised again
 SCRIPT = """
 import resource
 from parallel_pool.workers import address_space
@@ -38,7 +38,7 @@ def within(limit, start_method):
 """
 
 
-def test_any_limit_will_do(program: Callable[..., Program]) -> None:
+def test_pools_work_under_any_limit(program: Callable[..., Program]) -> None:
     script = """
 for gigabytes in (1, 2, 3, 4, 6, 8, 10, 20):
     assert within(gigabytes << 30, "fork") == 0

@@ -1,4 +1,4 @@
-"""Rows of environments that raise, return what they may not, or tell what can't be told."""
+"""Rows of environments that raise, return wrong values, or values that can't be pickled."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from tests.patience import PATIENCE
 pytestmark = pytest.mark.usefixtures("alarm")
 
 MODES = ("next_step", "same_step", "disabled")
-# what an environment does at a step, by action
+# actions, and what an environment does at a step with each
 CALM, TROUBLE = 0, 1
 
 
 class Life(gymnasium.Env[Any, Any]):
-    """Shows its steps and a number that it drew when it was reset with a seed.
+    """Its observation: the number of its steps, and a number drawn at the last reset with a seed.
 
     Args:
         trouble: called with the environment at a step with the action TROUBLE.
         at_reset: called with it at every reset.
-        is_text: observations are texts, which travel as objects.
+        is_text: observations are strings, which travel as objects.
     """
 
     action_space = spaces.Discrete(2)
@@ -76,17 +76,17 @@ class Life(gymnasium.Env[Any, Any]):
 
 
 class Lost(Exception):
-    """What these environments raise."""
+    """The exception that these environments raise."""
 
 
 def lose(env: Life) -> None:
-    # the state is not what was shown last
+    # the state differs from the last observation
     env.steps += 100
     raise Lost(f"at step {env.steps}")
 
 
 def lives(make: Callable[[], Life], count: int = 4) -> list[Any]:
-    """Environments of which number 1 is made by `make`."""
+    """Returns env_fns, of which number 1 is `make`."""
     return [make if i == 1 else Life for i in range(count)]
 
 
@@ -95,14 +95,14 @@ def texts(make: Callable[..., Life], count: int = 4) -> list[Any]:
 
 
 def pool_of(env_fns: list[Any], **kwargs: Any) -> ProcessPool:
-    """In two workers, with environments 0 and 1 in the first."""
+    """Makes a pool of two workers, with environments 0 and 1 in the first."""
     return ProcessPool(
         env_fns, num_workers=2, **{"start_method": "fork", "on_error": "restart", **kwargs}
     )
 
 
 def shown(pool: ProcessPool, batch: Any) -> Any:
-    """What each environment shows, as (steps, drawn)."""
+    """Returns each environment's observation, as (steps, drawn)."""
     if pool.leaves is not None:
         return [tuple(map(int, row)) for row in batch[0]]
     replies = pool.replies()
@@ -113,14 +113,14 @@ def shown(pool: ProcessPool, batch: Any) -> Any:
 
 
 def flags(pool: ProcessPool, batch: Any) -> list[tuple[float, bool, bool]]:
-    """Rewards, terminations and truncations."""
+    """Returns rewards, terminations and truncations."""
     places = [c.name for c in pool.columns]
     columns = [batch[places.index(name)] for name in ("reward", "terminated", "truncated")]
     return [tuple(column[i].item() for column in columns) for i in range(len(batch[0]))]
 
 
 def first_of(seed: int) -> tuple[int, int]:
-    """What a new environment shows after a reset with this seed."""
+    """Returns the number that a new environment draws for this seed."""
     env = Life()
     env.reset(seed=seed)
     return 0, env.drawn
@@ -134,7 +134,7 @@ ONE = np.array([CALM, TROUBLE, CALM, CALM])
 
 @pytest.mark.parametrize("envs", [lives, texts], ids=["arrays", "objects"])
 @pytest.mark.parametrize("autoreset", MODES)
-def test_an_environment_that_raises_is_made_anew(autoreset: str, envs: Any) -> None:
+def test_an_environment_that_raises_is_made_again(autoreset: str, envs: Any) -> None:
     with pool_of(envs(partial(Life, lose)), autoreset=autoreset) as pool:
         pids = pool.apply(lambda env: os.getpid())
         shown(pool, pool.reset(seed=3))
@@ -169,18 +169,18 @@ def test_an_environment_that_raises_is_made_anew(autoreset: str, envs: Any) -> N
             batch = pool.step(ALL)
             assert shown(pool, batch)[1] == (1, first[1])
             assert flags(pool, batch)[1] == (1, False, False)
-        # the workers are the same all the time
+        # the worker processes are the same as before
         assert pool.apply(lambda env: os.getpid()) == pids
 
 
 def shown_of_one(pool: ProcessPool, batch: Any) -> Any:
-    """What environment 1 shows, of a batch of it alone."""
+    """Returns the observation of environment 1, of a batch with only its row."""
     if pool.leaves is not None:
         return tuple(map(int, batch[0][0]))
     return tuple(map(int, pool.replies()[1][OBSERVATION].split(",")))
 
 
-def test_one_that_raises_comes_back_in_an_unordered_pool() -> None:
+def test_one_that_raises_is_made_again_in_an_unordered_pool() -> None:
     with pool_of(lives(partial(Life, lose)), batch_size=1) as pool:
         names = [c.name for c in pool.columns]
         place, cut = names.index("env_id"), names.index("truncated")
@@ -207,7 +207,7 @@ def test_one_that_raises_comes_back_in_an_unordered_pool() -> None:
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_a_reset_that_raises_between_episodes_is_a_restart(autoreset: str) -> None:
-    """It was not the caller's: the row is that of a step."""
+    """It was an autoreset: the row is that of a step."""
 
     def fail(env: Life) -> None:
         if env.steps:
@@ -251,7 +251,7 @@ def test_a_reset_that_raises_is_done_by_another_environment() -> None:
         np.testing.assert_array_equal(pool.step(ALL)[0][:, 0], [1] * 4)
 
 
-def test_a_reset_that_always_raises_is_told() -> None:
+def test_a_reset_that_always_raises_fails() -> None:
     def fail(env: Life) -> None:
         raise Lost("whatever comes")
 
@@ -264,7 +264,7 @@ def test_a_reset_that_always_raises_is_told() -> None:
 
 
 @pytest.mark.parametrize("autoreset", MODES)
-def test_one_that_raises_at_each_first_step_is_told(autoreset: str) -> None:
+def test_one_that_raises_at_each_first_step_fails(autoreset: str) -> None:
     def fail(env: Life) -> None:
         if env.steps == 0:
             raise Lost("at once")
@@ -273,7 +273,7 @@ def test_one_that_raises_at_each_first_step_is_told(autoreset: str) -> None:
         (truncated,) = [i for i, c in enumerate(pool.columns) if c.name == "truncated"]
 
         def step(actions: Any) -> bool:
-            # whether the environment was cut short; it is there again at the next step
+            # whether the environment was truncated; the next step works again
             was_cut = bool(pool.step(actions)[truncated][1])
             if was_cut and autoreset != "same_step":
                 pool.step(ALL) if autoreset == "next_step" else pool.reset([1])
@@ -285,12 +285,12 @@ def test_one_that_raises_at_each_first_step_is_told(autoreset: str) -> None:
             with pytest.raises(Lost, match="at once") as caught:
                 step(ONE)
             assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]
-            # it is made anew all the same, and a step makes good
+            # it is made again all the same, and one successful step clears its count
             assert [step(ALL) for _ in range(2)] == [True, False]
             pool.reset(seed=0)
 
 
-def test_one_that_was_never_reset_is_told() -> None:
+def test_one_that_was_never_reset_fails() -> None:
     with pool_of(lives(partial(Life, lose))) as pool:
         with pytest.raises(Lost):
             pool.step(ONE)
@@ -299,7 +299,7 @@ def test_one_that_was_never_reset_is_told() -> None:
 
 
 class Fragile(Life):
-    """Can be made only where a file does not exist."""
+    """Can be made only while a file does not exist."""
 
     def __init__(self, path: Path, trouble: Any = lose) -> None:
         if path.exists():
@@ -310,7 +310,7 @@ class Fragile(Life):
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_one_that_can_not_be_made_anew_is_tried_again(tmp_path: Path, autoreset: str) -> None:
+def test_one_that_cannot_be_made_again_is_tried_again(tmp_path: Path, autoreset: str) -> None:
     path = tmp_path / "no more"
     with pool_of(lives(partial(Fragile, path)), autoreset=autoreset) as pool:
         pool.reset(seed=0)
@@ -322,9 +322,9 @@ def test_one_that_can_not_be_made_anew_is_tried_again(tmp_path: Path, autoreset:
             cause = caught.value.__cause__
             assert isinstance(cause, EnvError) and cause.env_ids == (1,)
             assert cause.batch[0][[0, 2, 3], 0].all()
-        # once in each turn
+        # one attempt in each turn
         assert path.read_text() == "tried\n" * 3
-        # the first time it was asked to step, and that was why
+        # the first turn was a step, which failed and caused it
         path.unlink()
         batch = pool.step(ALL)
         info = pool.replies()[1][INFO]
@@ -342,19 +342,19 @@ def test_one_that_can_not_be_made_anew_is_tried_again(tmp_path: Path, autoreset:
         assert tuple(batch[0][1]) == first_of(6)
 
 
-def test_why_it_is_made_anew_is_shown_once(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_first_failure_is_printed_once(capfd: pytest.CaptureFixture[str]) -> None:
     with pool_of(lives(partial(Life, lose))) as pool:
         pool.reset()
         for _ in range(3):
             pool.step(ONE)
             pool.step(ALL)
     written = capfd.readouterr().err
-    assert written.count("environment 1 is made anew") == 1
+    assert written.count("environment 1 failed and is made again") == 1
     assert written.count("Lost: at step 100") == 1
 
 
 class Closing(Life):
-    """Notes when it is closed."""
+    """Records that it was closed."""
 
     def __init__(self, path: Path, error: BaseException | None = None) -> None:
         super().__init__(lose)
@@ -391,7 +391,7 @@ def test_every_environment_is_closed_in_the_end(tmp_path: Path, error: Any) -> N
     assert [path.read_text() for path in paths] == ["0\n"] * 4
 
 
-def test_misuse_is_no_reason_for_a_restart() -> None:
+def test_wrong_use_causes_no_restart() -> None:
     with pool_of(lives(partial(Life, length=1)), autoreset="disabled") as pool:
         pool.reset(seed=0)
         assert flags(pool, pool.step(ALL))[1] == (1, True, False)
@@ -403,7 +403,7 @@ def test_misuse_is_no_reason_for_a_restart() -> None:
 
 
 class Choosy:
-    """Can't be read by any process but the one that made it."""
+    """Can be unpickled only by the process that made it."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
@@ -413,7 +413,7 @@ class Choosy:
             raise RuntimeError("in another process")
 
 
-def test_what_a_worker_can_not_read_is_no_reason_either() -> None:
+def test_an_action_that_cannot_be_unpickled_causes_none_either() -> None:
     class Texted(Life):
         action_space: Any = spaces.Text(9)
 
@@ -452,7 +452,7 @@ def test_vector_environments_show_restarts() -> None:
 
 
 def result(**changes: Any) -> Callable[[Life], Any]:
-    """A step's result with something else in it."""
+    """Returns a function that replaces values in a step's result."""
 
     def make(env: Life) -> Any:
         parts = {
@@ -506,7 +506,7 @@ def test_wrong_results_are_named(name: str, is_whole: bool) -> None:
         cause = caught.value.__cause__
         assert isinstance(cause, EnvError) and cause.env_ids == (1,)
         assert "environment 1 failed" in caught.value.__notes__[0]
-        # the row is zero, and the next step begins an episode
+        # the row is zero, and the next step starts an episode
         assert flags(pool, cause.batch)[1] == (0, False, False)
         assert not cause.batch[0][1].any()
         batch = pool.step(ALL)
@@ -520,12 +520,12 @@ def test_any_number_is_a_reward(reward: Any) -> None:
         np.testing.assert_array_equal(pool.step(ONE)[1], [1, float(reward), 1, 1])
 
 
-@pytest.mark.parametrize("told", [np.zeros(2), 7, (np.zeros(2),), (np.zeros(2), {}, 1), (1, None)])
-def test_wrong_results_of_reset_are_named(told: Any) -> None:
+@pytest.mark.parametrize("wrong", [np.zeros(2), 7, (np.zeros(2),), (np.zeros(2), {}, 1), (1, None)])
+def test_wrong_results_of_reset_are_named(wrong: Any) -> None:
     class Wrong(Life):
         def reset(self, **kwargs: Any) -> Any:
             super().reset(**kwargs)
-            return told
+            return wrong
 
     with pool_of(lives(Wrong), on_error="raise") as pool:
         with pytest.raises(
@@ -555,14 +555,14 @@ def test_a_missing_key_is_named() -> None:
     assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]
 
 
-# ------------------------------------------------------------------------------- what can't go --
+# -------------------------------------------------------------------- values that can't be sent --
 
 
-def test_infos_that_can_not_travel_are_named() -> None:
-    def told(env: Life) -> Any:
+def test_infos_that_cannot_be_pickled_are_named() -> None:
+    def unpicklable(env: Life) -> Any:
         return result(info={"fine": 1, "deep": {"list": [0, threading.Lock()]}})(env)
 
-    with pool_of(lives(partial(Life, told)), on_error="raise") as pool:
+    with pool_of(lives(partial(Life, unpicklable)), on_error="raise") as pool:
         pool.reset()
         with pytest.raises(TypeError, match=r"info\['deep'\]\['list'\]\[1\] is a lock") as caught:
             pool.step(ONE)
@@ -574,7 +574,7 @@ def test_infos_that_can_not_travel_are_named() -> None:
 
 
 class Shy(Exception):
-    """Can't say what it is, and can't travel."""
+    """An exception that has no message and can't be pickled."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -583,7 +583,7 @@ class Shy(Exception):
         raise RuntimeError("no")
 
 
-def test_exceptions_that_can_not_travel_say_why() -> None:
+def test_exceptions_that_cannot_be_pickled_say_why() -> None:
     def shy(env: Life) -> None:
         raise Shy
 
@@ -597,7 +597,7 @@ def test_exceptions_that_can_not_travel_say_why() -> None:
 
 @pytest.mark.parametrize("position", range(4))
 @pytest.mark.parametrize("what", ["None", "lock"])
-def test_who_can_not_be_described_is_named(position: int, what: str) -> None:
+def test_an_environment_that_cannot_be_described_is_named(position: int, what: str) -> None:
     def make() -> Any:
         env = Life()
         env.observation_space.odd = threading.Lock()
@@ -611,7 +611,7 @@ def test_who_can_not_be_described_is_named(position: int, what: str) -> None:
 
 
 def no_more_memory(env: Life) -> int:
-    """No file may grow, shared memory among them."""
+    """Lets no file grow, shared memory included."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     return 0
 
@@ -628,7 +628,7 @@ def told_much(env: Life) -> Any:
 def test_infos_for_which_there_is_no_memory() -> None:
     with pool_of(lives(partial(Life, told_much)), on_error="raise") as pool:
         pool.reset()
-        # so that there is room for an answer
+        # leaves room for an answer
         pool.set_attr("drawn", [1 << 20] * 4)
         pool.apply(memory_again, [1])
         pool.apply(no_more_memory, [1])
@@ -652,8 +652,8 @@ def test_exceptions_for_which_there_is_no_memory() -> None:
         assert len(str(caught.value)) < 2000
 
 
-def test_words_for_which_there_is_no_memory() -> None:
-    """Not even for those that say so."""
+def test_failures_for_which_there_is_no_memory() -> None:
+    """There is none even to report that."""
     with pool_of(lives(partial(Life, told_much)), on_error="raise") as pool:
         with pytest.raises(MemoryError):
             pool.apply(no_more_memory, [1])
@@ -739,7 +739,7 @@ print("all is well")
 """
 
 
-# the same, where the program is the main one under another name
+# the same in a child of multiprocessing, where the main module has another name
 CHILD = """
 import multiprocessing, sys
 import gymnasium
@@ -780,7 +780,7 @@ if __name__ == "__main__":
     [("fork", PROGRAM), ("spawn", PROGRAM), ("forkserver", PROGRAM), ("forkserver", CHILD)],
     ids=["fork", "spawn", "forkserver", "child"],
 )
-def test_what_main_defines_travels_both_ways(tmp_path: Path, method: str, source: str) -> None:
+def test_definitions_of_main_are_sent_both_ways(tmp_path: Path, method: str, source: str) -> None:
     program = tmp_path / "program.py"
     program.write_text(source)
     done = subprocess.run(
