@@ -12,7 +12,7 @@ import pytest
 
 from parallel_pool.pool import Pool
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import Counting
+from tests.faults.failing_envs import Counting
 
 MODES = ("next_step", "same_step", "disabled")
 

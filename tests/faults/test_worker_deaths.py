@@ -26,9 +26,7 @@ from parallel_pool.errors import (
 )
 from parallel_pool.workers import supervisor
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.test_interrupt import Interrupter
-from tests.faults.test_threads import Thread
-from tests.faults.toys import (
+from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
     OBS,
@@ -43,6 +41,8 @@ from tests.faults.toys import (
     until_stepping,
     worker_of,
 )
+from tests.faults.test_interrupt import Interrupter
+from tests.faults.test_threads import Thread
 from tests.patience import PATIENCE, has_ended, wait_for
 from tests.worker_processes import methods
 from tests.workers_targets import crash
@@ -521,7 +521,7 @@ LEAVING = """
 import gc, os, sys
 import numpy as np
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import Counting
+from tests.faults.failing_envs import Counting
 pool = ProcessPool([Counting] * 4, num_workers=2, on_error="restart", timeout=50.0)
 pool.reset(seed=0)
 child = os.fork()

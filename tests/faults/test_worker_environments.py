@@ -17,7 +17,7 @@ from parallel_pool._native import ffi, lib
 from parallel_pool.errors import EnvError, StateError, WorkerError
 from parallel_pool.workers import env_runner
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import (
+from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
     OBS,

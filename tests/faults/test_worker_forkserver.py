@@ -15,7 +15,7 @@ from parallel_pool.errors import WorkerError
 from parallel_pool.workers import forkserver, launch
 from parallel_pool.workers.connection import Connection
 from parallel_pool.workers.deadline import Deadline
-from tests.faults.toys import ACTIONS, pool_of, until_restarted, worker_of
+from tests.faults.failing_envs import ACTIONS, pool_of, until_restarted, worker_of
 from tests.patience import PATIENCE, has_ended, wait_for
 from tests.worker_processes import TARGETS, Start
 

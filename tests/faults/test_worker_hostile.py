@@ -20,7 +20,7 @@ from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import WorkerError
 from parallel_pool.workers.pool_arguments import MAX_WORKERS, MAX_YIELDED
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import OBS, Counting
+from tests.faults.failing_envs import OBS, Counting
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -14,7 +14,7 @@ from parallel_pool.errors import StateError, WorkerError
 from parallel_pool.workers import supervisor
 from parallel_pool.workers.messages import FINAL_INFO, INFO, MAX_RESTARTS
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import (
+from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
     OBS,

@@ -25,7 +25,7 @@ from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
 from parallel_pool.workers import supervisor
 from parallel_pool.workers.messages import INFO, MAX_RESTARTS
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import (
+from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
     OBS,

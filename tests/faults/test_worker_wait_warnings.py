@@ -14,7 +14,14 @@ import pytest
 from parallel_pool.errors import PoolTimeoutError, SlowWorkerWarning, WorkerError
 from parallel_pool.workers import supervisor, wait_warnings
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import ACTIONS, Counting, pool_of, sleep_for_ever, until_stepping, worker_of
+from tests.faults.failing_envs import (
+    ACTIONS,
+    Counting,
+    pool_of,
+    sleep_for_ever,
+    until_stepping,
+    worker_of,
+)
 from tests.programs import Program
 
 pytestmark = pytest.mark.usefixtures("alarm")
