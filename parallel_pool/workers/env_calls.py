@@ -169,7 +169,10 @@ class EnvCalls(BasePool):
             key = (lane, id(call))
             self._wait_warnings.update([key], lambda _: self._describe_call(lane, call))
             if not left:
-                raise PoolTimeoutError(f"no answer of worker process {lane} within {timeout} s")
+                raise PoolTimeoutError(
+                    f"no answer within {timeout} s to {self._describe_call(lane, call)}: choose a"
+                    " longer timeout"
+                )
 
     def _describe_call(self, lane: int, call: Call) -> str:
         return (
