@@ -1,4 +1,4 @@
-"""Toys: environments that make trouble when they are told to, and what tests of that share."""
+"""Environments that fail at a chosen step, and helpers of the tests that use them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Trouble = Callable[[], Any]
 
 
 class Counting(gymnasium.Env[Any, Any]):
-    """Shows how many steps it has made and what its generator drew first (-1: it was not seeded).
+    """Its observation: the number of its steps, and the first draw of its generator (-1: unseeded).
 
-    It does what `trouble` says at the step called `when`, or at the reset of that number.
+    It calls `trouble` at step or reset (`at`) number `when`.
     """
 
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
@@ -56,12 +56,12 @@ class Counting(gymnasium.Env[Any, Any]):
 
 
 def first_of(seed: int) -> float:
-    """What a toy shows of a seed."""
+    """Returns the first draw that such an environment shows for a seed."""
     return float(Counting().reset(seed=seed)[0][1])
 
 
 class WaitFor:
-    """Waits until a file is there."""
+    """Waits until a file exists."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,9 +72,9 @@ class WaitFor:
 
 
 class InTurn:
-    """Does at its n-th call, whichever process it is in, what the n-th of some functions does.
+    """Calls the n-th of some functions at its n-th call, counted over all processes.
 
-    After those it does nothing.
+    Later calls do nothing.
     """
 
     def __init__(self, path: Path, *functions: Callable[[], Any]) -> None:
@@ -106,34 +106,34 @@ def nothing() -> None:
 def pool_of(
     trouble: Trouble | None = None, when: int = 3, at: str = "step", **options: Any
 ) -> ProcessPool:
-    """Four environments in two workers, of which number 2 has trouble."""
+    """Makes a pool of four environments in two workers, of which number 2 has the trouble."""
     env_fns: list[Callable[[], Any]] = [Counting] * 4
     env_fns[2] = lambda: Counting(trouble, when, at)
     return ProcessPool(env_fns, **{"num_workers": 2, "start_method": "fork", **options})
 
 
 def worker_of(pool: ProcessPool, lane: int) -> Any:
-    worker = pool._crew._workers[lane]
+    worker = pool._supervisor._workers[lane]
     assert worker is not None
     return worker
 
 
 def kill(pool: ProcessPool, lane: int) -> None:
-    """Kills a worker, and returns when the pool knows."""
+    """Kills a worker, and returns when the pool has recorded its death."""
     worker = worker_of(pool, lane)
     os.kill(worker.pid, signal.SIGKILL)
-    wait_for(lambda: (death := pool._crew.deaths.get(lane)) and death.pid == worker.pid)
-    # which it learns before it settles what the worker had in flight
-    with pool._crew._lock:
+    wait_for(lambda: (death := pool._supervisor.deaths.get(lane)) and death.pid == worker.pid)
+    # it holds the lock until it has completed the rows in flight
+    with pool._supervisor._lock:
         pass
 
 
 def until_stepping(pool: ProcessPool, env_id: int) -> None:
-    """Waits until a worker steps this environment."""
+    """Waits until a worker steps the environment."""
     lane = lib.pp_pool_lane_of(pool._handle, env_id)
     wait_for(lambda: lib.pp_pool_current_env(pool._handle, lane) == env_id)
 
 
 def until_restarted(pool: ProcessPool) -> None:
     """Waits until every lane has a worker."""
-    wait_for(lambda: None not in pool._crew._workers and not pool._crew._starters)
+    wait_for(lambda: None not in pool._supervisor._workers and not pool._supervisor._starters)
