@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "csrc" / "envs" / "atari"
-FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
+INCLUDE = f"-I{ROOT / 'csrc'}"
+FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", INCLUDE]
 BUILDS = ("base", "v3", "v4")
 
 # the core is the console and the games' rules
-FOLDERS = ("console", "games")
+FOLDERS = ("console", "games", "games/rules")
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
 

@@ -241,14 +241,14 @@ static int configure(pp_config *config) {
 // ------------------------------------------------------------------------------ definitions
 
 // everything but the names is the same for all games
-#define TASK(game, envpool, ale)                  \
-  {PP_ARCADE_DEF(pp_ale_options, PP_ALE_OPTIONS), \
-   .id = "ALE/" ale "-v5",                        \
-   .family = "ale",                               \
-   .variant = #game,                              \
-   .reference = "ale-py 0.12.1 ALE/" ale "-v5",   \
+#define GAME(game, envpool_word, ale_word, ...)      \
+  {PP_ARCADE_DEF(pp_ale_options, PP_ALE_OPTIONS),    \
+   .id = "ALE/" ale_word "-v5",                      \
+   .family = "ale",                                  \
+   .variant = #game,                                 \
+   .reference = "ale-py 0.12.1 ALE/" ale_word "-v5", \
    .state_size = sizeof(play)},
 
-const pp_env_def pp_env_ale[104] = {
-#include "games/tasks.inl"
+const pp_env_def pp_env_ale[PP_GAME_COUNT] = {
+#include "games/table.inl"
 };

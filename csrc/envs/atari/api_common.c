@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "games/title.h"
+#include "games/games.h"
 #include "picture/palette.h"
 
 // ---------------------------------------------------------------------------- refusals
@@ -75,7 +75,7 @@ static void list_actions(pp_arcade *arcade, bool all) {
 }
 
 static const uint8_t (*palette_of(const pp_arcade *arcade))[3] {
-  return arcade->cartridge->title->pal ? pp_palette_pal : pp_palette_ntsc;
+  return arcade->cartridge->hardware->pal ? pp_palette_pal : pp_palette_ntsc;
 }
 
 int pp_arcade_init(pp_arcade *arcade, pp_config *config, const char *game,

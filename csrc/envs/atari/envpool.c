@@ -388,15 +388,15 @@ static int configure(pp_config *config) {
 // ------------------------------------------------------------------------------ definitions
 
 // everything but the names is the same for all games
-#define TASK(game, envpool, ale)                \
-  {PP_ARCADE_DEF(options, NUM_OPTIONS),         \
-   .id = envpool "-v5",                         \
-   .family = "atari",                           \
-   .variant = #game,                            \
-   .reference = "envpool 1.2.5 " envpool "-v5", \
-   .max_episode_steps = MAX_EPISODE_STEPS,      \
+#define GAME(game, envpool_word, ale_word, ...)      \
+  {PP_ARCADE_DEF(options, NUM_OPTIONS),              \
+   .id = envpool_word "-v5",                         \
+   .family = "atari",                                \
+   .variant = #game,                                 \
+   .reference = "envpool 1.2.5 " envpool_word "-v5", \
+   .max_episode_steps = MAX_EPISODE_STEPS,           \
    .state_size = sizeof(play)},
 
-const pp_env_def pp_env_atari_v5[104] = {
-#include "games/tasks.inl"
+const pp_env_def pp_env_atari_v5[PP_GAME_COUNT] = {
+#include "games/table.inl"
 };

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../games/games.h"
-#include "../games/title.h"
 #include "machine.h"
 
 // is this a load of INTIM, followed by a branch back to it while it is not zero?
@@ -159,9 +158,8 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
   bool has_ram;
   int mapper = pp_mapper_detect(rom, size, &has_ram);
   if (mapper < 0) return PP_ERR_ATARI_SIZE;
-  const pp_title *title = pp_title_find(game);
-  if (title == NULL) return PP_ERR_ATARI_GAME;
-  const pp_game *rules = pp_game_find(game);
+  const pp_game *row = pp_game_find(game);
+  if (row == NULL) return PP_ERR_ATARI_GAME;
   pp_cartridge *c = calloc(1, sizeof *c);
   if (c == NULL) return PP_ERR_ATARI_MEMORY;
 
@@ -171,11 +169,11 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
   c->mapper = (uint8_t)mapper;
   c->has_ram = has_ram;
   c->special = special_range(c);
-  c->title = title;
-  c->game = rules ? rules : &pp_game_bare;
-  c->lines = title->lines ? title->lines : 210;
-  c->first_line = title->first_line ? title->first_line : 34;
-  c->last_line = title->pal ? PP_LAST_LINE_PAL : PP_LAST_LINE_NTSC;
+  c->game = row;
+  c->hardware = &row->hardware;
+  c->lines = row->hardware.lines;
+  c->first_line = row->hardware.first_line;
+  c->last_line = row->hardware.pal ? PP_LAST_LINE_PAL : PP_LAST_LINE_NTSC;
   c->run = mapper == PP_MAPPER_NONE ? pp_processor_plain : pp_processor_banked;
   c->handler = c->run(NULL, NULL, NULL);
   use_best_build(c);
@@ -185,7 +183,7 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
 }
 
 void pp_cartridge_drop_rules(pp_cartridge *c) {
-  c->game = &pp_game_bare;
+  c->game = &pp_game_without_rules;
 }
 
 void pp_cartridge_destroy(pp_cartridge *cartridge) {

@@ -9,10 +9,10 @@
 #include "mapper.h"
 
 struct pp_game;
+struct pp_hardware;
 struct pp_machine;
 struct pp_picture;
 struct pp_tia;
-struct pp_title;
 
 enum { PP_ROM_BYTES = 16384, PP_BANK_BYTES = 4096 };
 
@@ -20,16 +20,16 @@ enum { PP_ROM_BYTES = 16384, PP_BANK_BYTES = 4096 };
 enum {
   PP_ERR_ATARI_MEMORY = -101,      // out of memory
   PP_ERR_ATARI_SIZE = -102,        // no mapper has ROMs of this size
-  PP_ERR_ATARI_GAME = -103,        // no title of this name
+  PP_ERR_ATARI_GAME = -103,        // no game of this name
   PP_ERR_ATARI_MODE = -104,        // the game has no such mode
   PP_ERR_ATARI_DIFFICULTY = -105,  // the game has no such difficulty
   PP_ERR_ATARI_BUILD = -106,       // this processor cannot run this build
 };
 
-// read-only after creation, so threads share it without a lock
 // a write to the television chip past this line ends the frame
 enum { PP_LAST_LINE_NTSC = 290, PP_LAST_LINE_PAL = 342 };
 
+// read-only after creation, so threads share it without a lock
 typedef struct pp_cartridge {
   uint8_t rom[PP_ROM_BYTES];
   uint8_t mapper;              // a pp_mapper
@@ -37,7 +37,7 @@ typedef struct pp_cartridge {
   uint8_t counts;              // instructions, for frames that may reach ALE's limit of them
   uint32_t special;            // addresses so far from xFC0 on are more than memory
   const void *const *handler;  // the processor's, by number
-  const struct pp_title *title;
+  const struct pp_hardware *hardware;  // of the game's row, whether its rules are used or not
   const struct pp_game *game;
   int lines;       // height of the screen
   int first_line;  // line of the frame that is the screen's first
@@ -64,15 +64,15 @@ static inline const pp_instruction *pp_cartridge_program(const pp_cartridge *c, 
 }
 
 // make a cartridge from a ROM and a game's name as ale-py spells it ("pong"); *out is
-// destroyed with pp_cartridge_destroy; negative status on error. A title without rules gets
-// pp_game_bare.
+// destroyed with pp_cartridge_destroy; negative status on error
 int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out);
 
 // run the build "base", "v3" (AVX2) or "v4" (AVX-512) instead of the best one, for tests; negative
 // status if this processor cannot; only before any console uses the cartridge
 int pp_cartridge_use_build(pp_cartridge *cartridge, const char *build);
 
-// play without the game's rules (pp_game_bare), for proofs; only before any console uses it
+// play without the game's rules (pp_game_without_rules), for proofs; only before any console uses
+// it
 void pp_cartridge_drop_rules(pp_cartridge *cartridge);
 
 // free a cartridge that no console uses any more; nullable

@@ -3,13 +3,10 @@
 
 #include <string.h>
 
-#include "../games/title.h"
-
 enum {
   SYSTEM_SEED = 4753849,
   PADDLE_STEP = 23000,
   PADDLE_MIN = 27450,
-  PADDLE_MAX = 790196,
   RESET_SWITCH = 1,
   SELECT_SWITCH = 2,
   RIGHT_ACTION = 3,
@@ -77,14 +74,10 @@ static void set_paddle(pp_machine *m, int paddle, int resistance) {
   m->charge[paddle] = (uint32_t)(1.6 * resistance * 0.01e-6 * 1.19e6);
 }
 
-static int paddle_max(const pp_cartridge *cart) {
-  return cart->title->paddle_max ? cart->title->paddle_max : PADDLE_MAX;
-}
-
 static void move_paddle(pp_machine *m, const pp_cartridge *cart, int paddle, int change) {
   int to = (int)m->paddle[paddle] + change;
   if (to < PADDLE_MIN) to = PADDLE_MIN;
-  if (to > paddle_max(cart)) to = paddle_max(cart);
+  if (to > cart->hardware->paddle_max) to = cart->hardware->paddle_max;
   set_paddle(m, paddle, to);
 }
 
@@ -94,8 +87,8 @@ static void set_controls(pp_console *c, const pp_cartridge *cart, int action, fl
   unsigned parts = action_parts[action];
   m->port_a = 0xff;
   m->trigger[0] = m->trigger[1] = 0x80;
-  bool swapped = cart->title->swapped;
-  if (cart->title->paddles) {
+  bool swapped = cart->hardware->swapped;
+  if (cart->hardware->paddles) {
     int paddle = swapped ? 1 : 0;
     int step = (int)(PADDLE_STEP * strength);
     if (parts & RIGHT) move_paddle(m, cart, paddle, -step);
@@ -157,12 +150,12 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   pp_banks_reset(&m->banks, cart);
   m->pc = pp_banks_vector(&m->banks, cart);
   m->vsync_end = UINT32_MAX;
-  m->tia.no_comb = cart->title->no_comb;
+  m->tia.no_comb = cart->hardware->no_comb;
   m->tia.stale = (1u << PP_OBJECTS) - 1;
   // behind a joystick's pins no capacitor is ever charged
   for (int i = 0; i < 4; ++i) m->charge[i] = PP_NEVER;
-  int middle = (paddle_max(cart) - PADDLE_MIN) / 2 + PADDLE_MIN;
-  for (int i = 0; i < cart->title->paddles; ++i) set_paddle(m, i, i < 2 ? middle : 0);
+  int middle = (cart->hardware->paddle_max - PADDLE_MIN) / 2 + PADDLE_MIN;
+  for (int i = 0; i < cart->hardware->paddles; ++i) set_paddle(m, i, i < 2 ? middle : 0);
   c->held_action = 0;
   c->held_strength = 1;
   c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);
@@ -188,10 +181,10 @@ static void press_reset(pp_console *c, const pp_cartridge *cart, int frames) {
 
 static void press_select(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
-  int longer = game->mode_chance ? (int)(pp_mt19937_next(&c->action_random) % 256) : 0;
+  int longer = game->select_is_random ? (int)(pp_mt19937_next(&c->action_random) % 256) : 0;
   pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames + longer);
   wait_for_mode(c, cart, 1);
-  if (!game->mode_chance) return;
+  if (!game->select_is_random) return;
   (void)pp_mt19937_next(&c->action_random);
   (void)pp_mt19937_next(&c->action_random);
   wait_for_mode(c, cart, 1);
@@ -254,7 +247,7 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
   } else if (game->mode_byte >= 0) {
     select_by_presses(c, cart);
   }
-  press_reset(c, cart, game->soft);
+  press_reset(c, cart, game->reset_frames);
   if (game->cube_byte && c->mode >= 100) select_cube(c, cart);
   if (game->menu_bits) {
     play_for_mode(c, cart, UP_FIRE_ACTION);
@@ -271,8 +264,8 @@ void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
   select_mode(c, cart);
   press_reset(c, cart, 4);
   // these are played past the generator of sticky actions
-  for (const pp_opening *o = cart->game->start; o && o->frames; ++o) {
-    unsigned pressed = o->action == PP_OPENING_RESET ? RESET_SWITCH : 0;
+  for (const pp_start_action *o = cart->game->start_actions; o && o->frames; ++o) {
+    unsigned pressed = o->action == PP_START_RESET ? RESET_SWITCH : 0;
     pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
   }
 }

@@ -12,7 +12,7 @@
 #define WRITE_CARTRIDGE(at, byte)
 #define FIXED_ROM cart->rom
 #define ALONE(op, at)
-#include "../games/title.h"
+#include "../games/games.h"
 #include "processor.inl"
 
 // count cycles from the start of the line in which the next frame starts
@@ -48,7 +48,7 @@ int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
   // most frames end long before ALE's limit of instructions; the others run once more, counted
   if (goes_on || cart->run(m, cart, &p)) cart->run(m, cart->counting, &p);
   if (!m->partial) {
-    if (cart->title->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);
+    if (cart->hardware->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);
     rebase(m);
   }
   return (t->line_start - p.first) / PP_LINE_CLOCKS * PP_LINE_PIXELS + t->drawn;
