@@ -53,78 +53,32 @@ enum {
 enum { OBS, LIVES, RAW_REWARD, GAME_OVER, RAM, NUM_FIELDS };
 
 static const pp_option options[NUM_OPTIONS] = {
-    [STACK_NUM] = {.name = "stack_num",
-                   .type = PP_OPT_INT,
-                   .number = 4,
-                   .low = 1,
-                   .high = MAX_STACK,
-                   .doc = "frames in one observation, oldest first"},
-    [FRAME_SKIP] = {.name = "frame_skip",
-                    .type = PP_OPT_INT,
-                    .number = 4,
-                    .low = 0,
-                    .high = MAX_COUNT,
-                    .doc = "frames of the game in one step; the last two are pooled"},
-    [NOOP_MAX] = {.name = "noop_max",
-                  .type = PP_OPT_INT,
-                  .number = 30,
-                  .low = 1,
-                  .high = MAX_COUNT,
-                  .doc = "most no-op frames that a reset may begin with"},
-    [ZERO_DISCOUNT] = {.name = "zero_discount_on_life_loss",
-                       .type = PP_OPT_BOOL,
-                       .doc = "discount 0 on a step that changes the number of lives"},
-    [EPISODIC_LIFE] = {.name = "episodic_life",
-                       .type = PP_OPT_BOOL,
-                       .doc = "a lost life ends the episode; the next one continues the game"},
-    [REWARD_CLIP] = {.name = "reward_clip",
-                     .type = PP_OPT_BOOL,
-                     .doc = "reward -1, 0 or 1; the info keeps the game's own"},
-    [USE_FIRE_RESET] = {.name = "use_fire_reset",
-                        .type = PP_OPT_BOOL,
-                        .number = 1,
-                        .doc = "press FIRE at the end of a reset, if the game has it"},
-    [IMG_HEIGHT] = {.name = "img_height",
-                    .type = PP_OPT_INT,
-                    .number = 84,
-                    .low = 1,
-                    .high = PP_RESIZE_MAX_SIDE,
-                    .doc = "rows of a frame"},
-    [IMG_WIDTH] = {.name = "img_width",
-                   .type = PP_OPT_INT,
-                   .number = 84,
-                   .low = 1,
-                   .high = PP_RESIZE_MAX_SIDE,
-                   .doc = "columns of a frame"},
-    [MODE] = {.name = "mode",
-              .type = PP_OPT_INT,
-              .number = -1,
-              .low = -1,
-              .high = UINT16_MAX,
-              .doc = "the game's mode; -1: its first"},
-    [DIFFICULTY] = {.name = "difficulty",
-                    .type = PP_OPT_INT,
-                    .number = -1,
-                    .low = -1,
-                    .high = UINT8_MAX,
-                    .doc = "the game's difficulty; -1: 0"},
-    [FULL_ACTION_SPACE] = {.name = "full_action_space",
-                           .type = PP_OPT_BOOL,
-                           .doc = "all that a joystick can do instead of what the game uses"},
-    [STICKY] = {.name = "repeat_action_probability",
-                .type = PP_OPT_FLOAT,
-                .number = 0,
-                .low = 0,
-                .high = 1,
-                .doc = "probability that a frame repeats the previous action"},
-    [USE_AREA] = {.name = "use_inter_area_resize",
-                  .type = PP_OPT_BOOL,
-                  .number = 1,
-                  .doc = "resize as OpenCV's INTER_AREA does, else as its INTER_LINEAR"},
-    [GRAY_SCALE] = {.name = "gray_scale",
-                    .type = PP_OPT_BOOL,
-                    .number = 1,
-                    .doc = "one plane of luminance per frame, else red, green and blue planes"},
+    [STACK_NUM] =
+        PP_INT_OPTION("stack_num", 4, 1, MAX_STACK, "frames in one observation, oldest first"),
+    [FRAME_SKIP] = PP_INT_OPTION("frame_skip", 4, 0, MAX_COUNT,
+                                 "frames of the game in one step; the last two are pooled"),
+    [NOOP_MAX] = PP_INT_OPTION("noop_max", 30, 1, MAX_COUNT,
+                               "most no-op frames that a reset may begin with"),
+    [ZERO_DISCOUNT] = PP_BOOL_OPTION("zero_discount_on_life_loss", false,
+                                     "discount 0 on a step that changes the number of lives"),
+    [EPISODIC_LIFE] = PP_BOOL_OPTION(
+        "episodic_life", false, "a lost life ends the episode; the next one continues the game"),
+    [REWARD_CLIP] =
+        PP_BOOL_OPTION("reward_clip", false, "reward -1, 0 or 1; the info keeps the game's own"),
+    [USE_FIRE_RESET] = PP_BOOL_OPTION("use_fire_reset", true,
+                                      "press FIRE at the end of a reset, if the game has it"),
+    [IMG_HEIGHT] = PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame"),
+    [IMG_WIDTH] = PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame"),
+    [MODE] = PP_INT_OPTION("mode", -1, -1, UINT16_MAX, "the game's mode; -1: its first"),
+    [DIFFICULTY] = PP_INT_OPTION("difficulty", -1, -1, UINT8_MAX, "the game's difficulty; -1: 0"),
+    [FULL_ACTION_SPACE] = PP_BOOL_OPTION(
+        "full_action_space", false, "all that a joystick can do instead of what the game uses"),
+    [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
+                               "probability that a frame repeats the previous action"),
+    [USE_AREA] = PP_BOOL_OPTION("use_inter_area_resize", true,
+                                "resize as OpenCV's INTER_AREA does, else as its INTER_LINEAR"),
+    [GRAY_SCALE] = PP_BOOL_OPTION(
+        "gray_scale", true, "one plane of luminance per frame, else red, green and blue planes"),
     [ROM] = {.name = "rom",
              .type = PP_OPT_BYTES,
              .doc = "the game's program; Python takes it from ale-py where it is not given"},
@@ -138,20 +92,14 @@ static const pp_field fields[NUM_FIELDS] = {
     [RAW_REWARD] = {.name = "reward", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
     // the game is over, not merely a life lost
     [GAME_OVER] = {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
-    [RAM] = {.name = "ram",
-             .is_info = 1,
-             .when = PP_ALWAYS,
-             .dtype = PP_UINT8,
-             .ndim = 1,
-             .shape = {128},
-             .high = 255},
+    [RAM] = PP_RAM_FIELD,
 };
 
 // ---------------------------------------------------------------------------------- data
 
 // what all environments of a pool share
 typedef struct shared_data {
-  pp_arcade arcade;
+  pp_setup setup;
   pp_screen *screen;
   int32_t stack_num, frame_skip;
   uint32_t noop_max;
@@ -178,7 +126,7 @@ static pp_stack stack_of(const shared_data *shared, play *self) {
 
 // switches the console on, as EnvPool's constructor does
 static void power_up(const shared_data *shared, play *self, uint32_t seed) {
-  pp_arcade_load(&shared->arcade, &self->console, seed);
+  pp_setup_load(&shared->setup, &self->console, seed);
   pp_mt19937_seed(&self->noop_random, seed);
   self->has_power = 1;
   self->is_fresh = 1;
@@ -188,7 +136,7 @@ static void power_up(const shared_data *shared, play *self, uint32_t seed) {
 
 // Replaces the oldest frame by one of the last screen, pooled with the one before (nullable).
 static void push_frame(const shared_data *shared, play *self, const uint8_t *before) {
-  const uint8_t *last = pp_console_draw(&self->console, shared->arcade.cartridge);
+  const uint8_t *last = pp_console_draw(&self->console, shared->setup.cartridge);
   pp_screen_frame(shared->screen, last, before, pp_stack_push(stack_of(shared, self)));
 }
 
@@ -207,14 +155,14 @@ static int play_opening(const shared_data *shared, play *self, uint32_t noops) {
   pp_console *console = &self->console;
   int restarted = 0;
   for (uint32_t i = 0; i < noops; i++) {
-    pp_console_act(console, shared->arcade.cartridge, PP_NOOP, i + 1 == noops && !shared->fires);
+    pp_console_act(console, shared->setup.cartridge, PP_NOOP, i + 1 == noops && !shared->fires);
     if (pp_console_game_over(console)) {
-      pp_console_reset_game(console, shared->arcade.cartridge);
+      pp_console_reset_game(console, shared->setup.cartridge);
       restarted = 1;
     }
   }
   if (shared->fires) {
-    pp_console_act(console, shared->arcade.cartridge, PP_FIRE, 1);
+    pp_console_act(console, shared->setup.cartridge, PP_FIRE, 1);
   }
   return restarted;
 }
@@ -229,7 +177,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   // the draw comes first whatever happens, and FIRE counts as one of the frames
   uint32_t noops = pp_mt19937_below(&self->noop_random, shared->noop_max) + 1 - shared->fires;
   if (new_game) {
-    pp_console_reset_game(&self->console, shared->arcade.cartridge);
+    pp_console_reset_game(&self->console, shared->setup.cartridge);
   }
   // a game that ends in the no-ops keeps the count of steps, but not the old frames
   result->continues = !new_game;
@@ -247,7 +195,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 // Plays the frames of a step, sums up their rewards and takes the picture; returns 1 if the game is
 // over.
 static int play_frames(const shared_data *shared, play *self, int button) {
-  const pp_cartridge *cartridge = shared->arcade.cartridge;
+  const pp_cartridge *cartridge = shared->setup.cartridge;
   pp_console *console = &self->console;
   uint8_t kept[PP_SCREEN_BYTES];
   const uint8_t *before = NULL;
@@ -280,7 +228,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   const shared_data *shared = env->shared;
   play *self = env->state;
   int32_t lives_before = self->lives;
-  int over = play_frames(shared, self, shared->arcade.actions[*(const int64_t *)action]);
+  int over = play_frames(shared, self, shared->setup.actions[*(const int64_t *)action]);
   self->lives = pp_console_lives(&self->console);
   int lost_life = 0 < self->lives && self->lives < lives_before;
   result->terminated = over || (shared->episodic_life && lost_life);
@@ -312,35 +260,35 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   if (rows[LIVES]) *(int32_t *)rows[LIVES] = self->lives;
   if (rows[RAW_REWARD]) *(float *)rows[RAW_REWARD] = (float)self->reward;
   if (rows[GAME_OVER]) *(int32_t *)rows[GAME_OVER] = pp_console_game_over(&self->console);
-  if (rows[RAM]) memcpy(rows[RAM], pp_console_ram(&self->console), 128);
+  if (rows[RAM]) memcpy(rows[RAM], pp_console_ram(&self->console), PP_RAM_BYTES);
   return PP_OK;
 }
 
 static int render(pp_env *env, pp_image *image) {
   const shared_data *shared = env->shared;
   play *self = env->state;
-  return pp_arcade_render(&shared->arcade, &self->console, image);
+  return pp_setup_render(&shared->setup, &self->console, image);
 }
 
 // --------------------------------------------------------------------------- configuration
 
 static void release(void *memory) {
   shared_data *shared = memory;
-  pp_arcade_fini(&shared->arcade);
+  pp_setup_fini(&shared->setup);
   pp_screen_destroy(shared->screen);
   free(shared);
 }
 
-static int make_arcade(pp_config *config, shared_data *shared) {
+static int make_setup(pp_config *config, shared_data *shared) {
   const pp_value *values = config->options;
-  const pp_arcade_options chosen = {
+  const pp_setup_options chosen = {
       .rom = &values[ROM],
       .mode = values[MODE].i,
       .difficulty = values[DIFFICULTY].i,
       .sticky = values[STICKY].f,
       .full_action_space = values[FULL_ACTION_SPACE].i,
   };
-  return pp_arcade_init(&shared->arcade, config, config->variant, &chosen);
+  return pp_setup_init(&shared->setup, config, config->variant, &chosen);
 }
 
 static int make_screen(const pp_value *values, shared_data *shared) {
@@ -351,7 +299,7 @@ static int make_screen(const pp_value *values, shared_data *shared) {
       .gray = values[GRAY_SCALE].i != 0,
       .area = values[USE_AREA].i != 0,
   };
-  return pp_arcade_make_screen(&shared->arcade, screen, &shared->screen);
+  return pp_setup_make_screen(&shared->setup, screen, &shared->screen);
 }
 
 static void describe(pp_config *config, const shared_data *shared) {
@@ -359,7 +307,7 @@ static void describe(pp_config *config, const shared_data *shared) {
   obs->shape[0] = (int64_t)shared->stack_num * shared->screen->planes;
   obs->shape[1] = config->options[IMG_HEIGHT].i;
   obs->shape[2] = config->options[IMG_WIDTH].i;
-  config->action.n = shared->arcade.num_actions;
+  config->action.n = shared->setup.num_actions;
   config->state_size = sizeof(play) + shared->screen->frame_bytes * (size_t)shared->stack_num;
 }
 
@@ -367,7 +315,7 @@ static int configure(pp_config *config) {
   const pp_value *values = config->options;
   shared_data *shared = calloc(1, sizeof *shared);
   if (!shared) return PP_ERR_MEMORY;
-  int status = make_arcade(config, shared);
+  int status = make_setup(config, shared);
   if (status >= 0) status = make_screen(values, shared);
   if (status < 0) {
     release(shared);
@@ -379,7 +327,7 @@ static int configure(pp_config *config) {
   shared->episodic_life = values[EPISODIC_LIFE].i != 0;
   shared->zero_discount = values[ZERO_DISCOUNT].i != 0;
   shared->clips = values[REWARD_CLIP].i != 0;
-  shared->fires = values[USE_FIRE_RESET].i && pp_arcade_has_action(&shared->arcade, PP_FIRE);
+  shared->fires = values[USE_FIRE_RESET].i && pp_setup_has_action(&shared->setup, PP_FIRE);
   describe(config, shared);
   config->shared = shared;
   return PP_OK;
@@ -389,7 +337,7 @@ static int configure(pp_config *config) {
 
 // everything but the names is the same for all games
 #define GAME(game, envpool_word, ale_word, ...)      \
-  {PP_ARCADE_DEF(options, NUM_OPTIONS),              \
+  {PP_ATARI_DEF(options, NUM_OPTIONS),               \
    .id = envpool_word "-v5",                         \
    .family = "atari",                                \
    .variant = #game,                                 \
