@@ -1,9 +1,11 @@
-// ale.c: the environments ALE/<Game>-v5: Atari 2600 games as ale-py 0.12.1's AtariEnv has them.
+// ale.c: the environments ALE/<Game>-v5: Atari 2600 games with the API of ale-py 0.12.1's AtariEnv.
 //
 // Each returns the bits of gymnasium.make("ALE/<Game>-v5") with the same options, seed and actions:
-// whole screens or RAM, frame skip fixed or drawn, sticky and continuous actions, counts of frames.
+// screens or RAM, fixed or random frame skip, sticky and continuous actions, frame counts; and with
+// preprocessing=True those of Gymnasium's AtariPreprocessing and FrameStackObservation around it.
 // The rules were found by running AtariEnv.
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@
 
 // ---------------------------------------------------------------------------------- data
 
-// the RAM comes last, for it is there on request only
+// the RAM comes last, because only the option ram_info adds it
 enum { OBS, LIVES, EPISODE_FRAMES, FRAMES, RAM, NUM_FIELDS };
 
 // configure fills in what depends on options
@@ -34,11 +36,11 @@ static const pp_field fields[NUM_FIELDS] = {
 // plain data, so that a copy is a snapshot
 typedef struct play {
   pp_counted_console counted;
-  uint8_t truncated;  // by the limit of frames: the console stands still
-  uint8_t is_seeded;  // and nothing was played since
-  uint32_t seeds[2];  // of the generator of frame skips, and ALE's
-  int32_t lives;      // as far as the film has seen
-  pp_frames frames;   // there is room for it only if is_preprocessed
+  uint8_t truncated;  // by the limit of frames: the console runs no more frames
+  uint8_t is_seeded;  // no game was played since the last seed
+  uint32_t seeds[2];  // of the generator of frame skips, and of ALE's
+  int32_t lives;      // after the last step that preprocessing counted
+  pp_frames frames;   // part of the state only if is_preprocessed
 } play;
 
 // --------------------------------------------------------------------------------- seeds
@@ -68,38 +70,38 @@ static void begin_game(const pp_ale_options *shared, play *self) {
   self->truncated = 0;
 }
 
-// Runs one frame, unless the episode is over; returns its reward.
-static int run_frame(const pp_ale_options *shared, play *self, pp_move what, int draw) {
+// Runs one frame, unless the episode was truncated; returns its reward.
+static int run_frame(const pp_ale_options *shared, play *self, pp_move move, bool draw) {
   pp_counted_console *counted = &self->counted;
   if (self->truncated) {
-    pp_console_wait(&counted->console, what.action, what.strength);
+    pp_console_hold(&counted->console, move.action, move.strength);
     return 0;
   }
-  int reward = pp_counted_act(counted, &shared->setup, what, draw);
+  int reward = pp_counted_act(counted, &shared->setup, move, draw);
   self->truncated = shared->max_frames > 0 && counted->episode_frames >= shared->max_frames;
   return reward;
 }
 
-// One step of AtariEnv; draw: its last frame will be looked at. Returns its reward.
-static int64_t play_step(pp_env *env, pp_move what, int draw) {
+// Plays one step of AtariEnv and returns its reward. draw: the last frame's screen may be read.
+static int64_t play_step(pp_env *env, pp_move move, bool draw) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
   int64_t skip = shared->skip;
   if (shared->skip_end) skip = pp_rng_integers(env->rng, shared->skip, shared->skip_end);
   int64_t reward = 0;
   for (int64_t left = skip; left > 0; left--) {
-    reward += run_frame(shared, self, what, draw && left == 1);
+    reward += run_frame(shared, self, move, draw && left == 1);
   }
   return reward;
 }
 
-static int has_ended(const play *self) {
+static bool has_ended(const play *self) {
   return self->truncated || pp_counted_game_over(&self->counted);
 }
 
 // ----------------------------------------------------------------------- AtariPreprocessing
 
-// The steps without action that AtariPreprocessing begins with, and the first picture.
+// Plays the no-op steps with which AtariPreprocessing begins, and takes the first frame.
 static void begin_frames(pp_env *env) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
@@ -108,7 +110,7 @@ static void begin_frames(pp_env *env) {
   for (int64_t i = 1; i <= noops; i++) {
     play_step(env, (pp_move){shared->setup.actions[0], 1}, i == noops);
     if (!has_ended(self)) continue;
-    // the wrapper resets with the same seed again
+    // the wrapper resets with the same seed
     if (self->is_seeded) seed_both(env);
     begin_game(shared, self);
   }
@@ -117,15 +119,16 @@ static void begin_frames(pp_env *env) {
   pp_frames_start(&self->frames, &shared->preprocessor, screen);
 }
 
-// A step of AtariPreprocessing: several of AtariEnv. Returns whether a lost life ended the episode.
-static int preprocessed_step(pp_env *env, pp_move what, double *reward) {
+// Plays one step of AtariPreprocessing, which is several of AtariEnv. Returns whether a lost life
+// ended the episode.
+static bool preprocessed_step(pp_env *env, pp_move move, double *reward) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
   const int32_t count = shared->frame_skip;
   for (int32_t t = 0; t < count; t++) {
-    *reward += (double)play_step(env, what, t >= count - 2);
+    *reward += (double)play_step(env, move, t >= count - 2);
     int lives = pp_counted_lives(&self->counted);
-    int lost_life = shared->ends_on_life_loss && lives < self->lives;
+    bool lost_life = shared->ends_on_life_loss && lives < self->lives;
     self->lives = lives;
     if (lost_life || has_ended(self)) {
       pp_frames_cut(&self->frames, &shared->preprocessor, t > 0 && t == count - 1);
@@ -139,7 +142,7 @@ static int preprocessed_step(pp_env *env, pp_move what, double *reward) {
       pp_frames_add_last(&self->frames, &shared->preprocessor, screen, count > 1);
     }
   }
-  return 0;
+  return false;
 }
 
 // ------------------------------------------------------------------------- reset and step
@@ -164,12 +167,12 @@ static pp_move read_move(const pp_ale_options *shared, const void *action) {
 static int step(pp_env *env, const void *action, pp_result *result) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
-  pp_move what = read_move(shared, action);
-  int lost_life = 0;
+  pp_move move = read_move(shared, action);
+  bool lost_life = false;
   if (shared->is_preprocessed) {
-    lost_life = preprocessed_step(env, what, result->reward);
+    lost_life = preprocessed_step(env, move, result->reward);
   } else {
-    result->reward[0] = (double)play_step(env, what, shared->view != PP_ALE_RAM);
+    result->reward[0] = (double)play_step(env, move, shared->view != PP_ALE_RAM);
   }
   result->terminated = lost_life || pp_counted_game_over(&self->counted);
   result->truncated = self->truncated;

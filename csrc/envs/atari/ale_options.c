@@ -1,4 +1,4 @@
-// ale_options.c: the options of ALE/<Game>-v5, and what is made of them.
+// ale_options.c: the options of ALE/<Game>-v5: their table, checks, and the spaces they give.
 #include "ale_options.h"
 
 #include <stdio.h>
@@ -95,7 +95,7 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
              .doc = "the game's program; Python takes it from ale-py where it is not given"},
 };
 
-// --------------------------------------------------------------------------- making it
+// -------------------------------------------------------------------------- creation
 
 static int fail(pp_config *config, const char *text) {
   snprintf(config->error->text, sizeof config->error->text, "%s", text);
@@ -109,7 +109,7 @@ static int make_setup(pp_config *config, pp_ale_options *options) {
       .mode = values[MODE].i,
       .difficulty = values[DIFFICULTY].i,
       .sticky = values[STICKY].f,
-      // a stick reaches all eighteen
+      // a continuous action can be any of the eighteen
       .full_action_space = values[FULL_ACTION_SPACE].i || values[CONTINUOUS].i,
   };
   return pp_setup_init(&options->setup, config, config->variant, &chosen);

@@ -1,4 +1,4 @@
-// ale_options.h: what was chosen for all environments of a pool of ALE/<Game>-v5, ready for use.
+// ale_options.h: the options of a pool of ALE/<Game>-v5, checked and ready for use.
 #ifndef PP_ENVS_ATARI_ALE_OPTIONS_H_
 #define PP_ENVS_ATARI_ALE_OPTIONS_H_
 
@@ -20,18 +20,18 @@ typedef struct pp_ale_options {
   pp_setup setup;
   pp_screen *screen;  // of PP_ALE_GRAY
   pp_ale_view view;
-  int32_t skip, skip_end;  // skip_end 0: always skip frames
+  int32_t skip, skip_end;  // frames in one step: from skip to skip_end - 1; skip_end 0: skip
   int32_t max_frames;
   float threshold;
   uint8_t is_continuous, has_ram_info;
-  uint8_t is_preprocessed;  // what follows counts
+  uint8_t is_preprocessed;  // the fields below are in use
   uint8_t ends_on_life_loss;
   int32_t frame_skip, noop_max;
   pp_preprocessor preprocessor;
 } pp_ale_options;
 
-// Make a hall of the options, and describe the observation (the first field) and the action. On
-// error the status is negative, config->error says why, and there is none.
+// Reads the options of config, and describes the observation (the first field) and the action
+// there. On error the status is negative, config->error says why, and *options is not set.
 int pp_ale_options_create(pp_config *config, pp_ale_options **options);
 void pp_ale_options_destroy(pp_ale_options *options);
 

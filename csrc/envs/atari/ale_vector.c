@@ -1,9 +1,10 @@
 // ale_vector.c: the environments of ale-py 0.12.1's AtariVectorEnv, all games in one definition.
 //
 // Each returns the bits of that class for the same options, seed and actions: FIRE and no-ops of a
-// reset, frame skip, pooling, resize, stack, clipped rewards, counts of frames. The rules were
-// found by running it. Its face (parallel_pool/compat/ale.py) is the only one that shows them.
+// reset, frame skip, pooling, resize, stack, clipped rewards, frame counts. The rules were found by
+// running it. Only parallel_pool/compat/ale/vector_env.py makes these environments.
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,8 @@ enum {
   NUM_OPTIONS
 };
 
-// All but the last are observations, so that they can be asked for at any time. LOST_LIFE is there
-// for steps that life_loss_info calls terminations although the game goes on.
+// All but the last are observations, so that they can be read at any time. LOST_LIFE marks the
+// steps that life_loss_info reports as terminations although the game continues.
 enum { OBS, LIVES, FRAMES, EPISODE_FRAMES, LOST_LIFE, NUM_FIELDS };
 
 static const pp_option options[NUM_OPTIONS] = {
@@ -123,12 +124,12 @@ static void power_up(const shared_data *shared, play *self, uint32_t seed) {
 }
 
 static int seed(pp_env *env, const pp_seed *words) {
-  // a longer seed is fresh entropy; the generators take 32 bits of it
+  // a longer seed is fresh entropy, of which the generators take 32 bits
   power_up(env->shared, env->state, words->words[0]);
   return PP_OK;
 }
 
-// FIRE is the first of the frames that a reset plays, and counts as one of them.
+// Plays FIRE, if it is an option, and the no-ops of a reset; FIRE counts as one of them.
 static void play_opening(const shared_data *shared, play *self) {
   int64_t noops = (int64_t)pp_mt19937_below(&self->noop_random, shared->noop_max) - shared->fires;
   if (shared->fires)
@@ -161,23 +162,23 @@ static pp_move read_move(const shared_data *shared, const void *action) {
   if (!shared->is_continuous) return (pp_move){shared->setup.actions[*(const int64_t *)action], 1};
   const float *parts = action;
   int last = shared->setup.num_actions - 1;
-  // the face makes these numbers itself
+  // the Python side makes these numbers
   int number = parts[0] > 0 ? (int)fminf(parts[0], (float)last) : 0;
   return (pp_move){shared->setup.actions[number], parts[1]};
 }
 
-static int lives_lost(const play *self) {
+static bool lives_lost(const play *self) {
   int lives = pp_counted_lives(&self->counted);
   return 0 < lives && lives < self->lives;
 }
 
-static int has_ended(const shared_data *shared, const play *self) {
+static bool has_ended(const shared_data *shared, const play *self) {
   return pp_counted_game_over(&self->counted) || self->elapsed >= shared->max_frames ||
          (shared->ends_on_life_loss && lives_lost(self));
 }
 
-// Takes the picture of a frame that is looked at: `left` frames of the step follow it.
-static void take_picture(const shared_data *shared, play *self, int32_t left) {
+// Adds a screen to the observation's frames; `left` frames of the step follow it.
+static void add_screen(const shared_data *shared, play *self, int32_t left) {
   const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
   if (left == 0) {
     pp_frames_add_last(&self->frames, &shared->preprocessor, screen, shared->pools);
@@ -186,18 +187,18 @@ static void take_picture(const shared_data *shared, play *self, int32_t left) {
   }
 }
 
-// Plays one step's frames and returns their rewards. A frame that ends the episode is not seen.
-static int64_t play_frames(const shared_data *shared, play *self, pp_move what) {
+// Plays one step's frames and returns their rewards. A frame that ends the episode is not shown.
+static int64_t play_frames(const shared_data *shared, play *self, pp_move move) {
   int64_t reward = 0;
   for (int32_t left = shared->frameskip - 1; left >= 0; left--) {
-    int is_seen = left <= shared->pools;
-    reward += pp_counted_act(&self->counted, &shared->setup, what, is_seen);
+    bool is_shown = left <= shared->pools;
+    reward += pp_counted_act(&self->counted, &shared->setup, move, is_shown);
     self->elapsed++;
     if (has_ended(shared, self)) {
       pp_frames_cut(&self->frames, &shared->preprocessor, shared->pools && left == 0);
       break;
     }
-    if (is_seen) take_picture(shared, self, left);
+    if (is_shown) add_screen(shared, self, left);
   }
   return reward;
 }
@@ -206,9 +207,9 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   const shared_data *shared = env->shared;
   play *self = env->state;
   int64_t reward = play_frames(shared, self, read_move(shared, action));
-  int ended = has_ended(shared, self);
-  int is_terminal = pp_counted_game_over(&self->counted) ||
-                    ((shared->ends_on_life_loss || shared->reports_life_loss) && lives_lost(self));
+  bool ended = has_ended(shared, self);
+  bool is_terminal = pp_counted_game_over(&self->counted) ||
+                     ((shared->ends_on_life_loss || shared->reports_life_loss) && lives_lost(self));
   result->terminated = ended && is_terminal;
   result->truncated = ended && !is_terminal;
   self->lost_life = !ended && is_terminal;

@@ -1,12 +1,13 @@
-// envpool.c: the environments <Game>-v5: Atari 2600 games as EnvPool 1.2.5 presents them.
+// envpool.c: the environments <Game>-v5: Atari 2600 games with the API of EnvPool 1.2.5.
 //
 // Each returns the bits of EnvPool's environment of the same name and options for the same seed:
 // frame skip, no-op starts, FIRE on reset, life-loss episodes, pooling, resize and stack. The rules
 // were found by running EnvPool; tests/reference/envpool_atari.py states them in Python.
 //
-// It differs from EnvPool in two points. An episode that ends on the very step of its time limit
-// reports both terminated and truncated, and a time limit alone leaves the discount at 1.
+// It differs from EnvPool in two points. An episode that ends in the step of its time limit reports
+// both terminated and truncated, and a time limit alone keeps the discount at 1.
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,13 @@
 // ----------------------------------------------------------------------------- constants
 
 enum {
-  SEEN_ROWS = 210,  // EnvPool cuts the bottom off taller screens
+  SEEN_ROWS = 210,  // EnvPool drops the bottom of taller screens
   MAX_STACK = 64,
   MAX_COUNT = 100000,  // of frames in one step, and of no-ops in a reset
   MAX_EPISODE_STEPS = 27000,
 };
 
-// what EnvPool calls seed -1; ALE would take the seed from the clock
+// EnvPool's seed -1, with which ALE would take its seed from the clock
 #define SEED_OF_THE_CLOCK UINT32_MAX
 
 enum {
@@ -106,7 +107,8 @@ typedef struct shared_data {
   uint8_t fires, episodic_life, zero_discount, clips;
 } shared_data;
 
-// plain data, stack_num frames long: a ring of which `oldest` is the first frame of an observation
+// plain data, so that a copy is a snapshot; `frames` is a ring of stack_num frames, and `oldest` is
+// the index of the first frame of an observation
 typedef struct play {
   pp_console console;
   pp_mt19937 noop_random;
@@ -114,7 +116,7 @@ typedef struct play {
   int32_t reward;  // of the last step
   int32_t oldest;
   uint8_t has_power;  // the console was switched on
-  uint8_t is_fresh;   // and nothing was played since
+  uint8_t is_fresh;   // nothing was played since it was switched on
   uint8_t frames[];
 } play;
 
@@ -134,7 +136,7 @@ static void power_up(const shared_data *shared, play *self, uint32_t seed) {
 
 // ---------------------------------------------------------------------------------- stack
 
-// Replaces the oldest frame by one of the last screen, pooled with the one before (nullable).
+// Replaces the oldest frame with the last screen, pooled with the one before (null: not pooled).
 static void push_frame(const shared_data *shared, play *self, const uint8_t *before) {
   const uint8_t *last = pp_console_draw(&self->console, shared->setup.cartridge);
   pp_screen_frame(shared->screen, last, before, pp_stack_push(stack_of(shared, self)));
@@ -142,27 +144,27 @@ static void push_frame(const shared_data *shared, play *self, const uint8_t *bef
 
 // ------------------------------------------------------------------------------- episodes
 
-static int begins_new_game(const pp_env *env, const pp_reset *how) {
+static bool begins_new_game(const pp_env *env, const pp_reset *how) {
   const shared_data *shared = env->shared;
   const play *self = env->state;
-  int limit_reached = env->max_episode_steps > 0 && *env->elapsed >= env->max_episode_steps;
+  bool limit_reached = env->max_episode_steps > 0 && *env->elapsed >= env->max_episode_steps;
   return how->forced || self->is_fresh || !shared->episodic_life || limit_reached ||
          pp_console_game_over(&self->console);
 }
 
-// Plays the no-ops and FIRE of a reset; returns 1 if the game ended meanwhile and began anew.
-static int play_opening(const shared_data *shared, play *self, uint32_t noops) {
+// Plays the no-ops and FIRE of a reset; returns whether the game ended meanwhile and was restarted.
+static bool play_opening(const shared_data *shared, play *self, uint32_t noops) {
   pp_console *console = &self->console;
-  int restarted = 0;
+  bool restarted = false;
   for (uint32_t i = 0; i < noops; i++) {
     pp_console_act(console, shared->setup.cartridge, PP_NOOP, i + 1 == noops && !shared->fires);
     if (pp_console_game_over(console)) {
       pp_console_reset_game(console, shared->setup.cartridge);
-      restarted = 1;
+      restarted = true;
     }
   }
   if (shared->fires) {
-    pp_console_act(console, shared->setup.cartridge, PP_FIRE, 1);
+    pp_console_act(console, shared->setup.cartridge, PP_FIRE, true);
   }
   return restarted;
 }
@@ -173,13 +175,13 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   if (!self->has_power) {
     power_up(shared, self, 0);
   }
-  int new_game = begins_new_game(env, how);
-  // the draw comes first whatever happens, and FIRE counts as one of the frames
+  bool new_game = begins_new_game(env, how);
+  // the number is drawn in every case, and FIRE counts as one of the frames
   uint32_t noops = pp_mt19937_below(&self->noop_random, shared->noop_max) + 1 - shared->fires;
   if (new_game) {
     pp_console_reset_game(&self->console, shared->setup.cartridge);
   }
-  // a game that ends in the no-ops keeps the count of steps, but not the old frames
+  // a game that ends in the no-ops keeps the step count, but not the old frames
   result->continues = !new_game;
   new_game |= play_opening(shared, self, noops);
   push_frame(shared, self, NULL);
@@ -192,30 +194,30 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   return PP_OK;
 }
 
-// Plays the frames of a step, sums up their rewards and takes the picture; returns 1 if the game is
-// over.
-static int play_frames(const shared_data *shared, play *self, int button) {
+// Plays the frames of a step, adds their rewards and makes the observation's frame; returns whether
+// the game is over.
+static bool play_frames(const shared_data *shared, play *self, int button) {
   const pp_cartridge *cartridge = shared->setup.cartridge;
   pp_console *console = &self->console;
   uint8_t kept[PP_SCREEN_BYTES];
   const uint8_t *before = NULL;
   int32_t left = shared->frame_skip;
-  int over = 0;
+  bool over = false;
 
-  // only the last two frames are looked at
+  // only the last two frames are drawn
   self->reward = 0;
   while (left > 0 && !over) {
     self->reward += pp_console_act(console, cartridge, button, left <= 2);
     over = pp_console_game_over(console);
     left--;
-    if (left == 1 && pp_console_goes_on(console)) {
+    if (left == 1 && pp_console_is_mid_frame(console)) {
       before = memcpy(kept, pp_console_draw(console, cartridge), sizeof kept);
     }
   }
   if (!before) before = pp_console_screen_before(console);
 
-  // a game that ends early shows its last frame alone, or none at all if it ended before the last
-  // two; no frame at all repeats the picture as well
+  // A game that ends in the last frame but one shows that frame alone. If it ends earlier, or the
+  // step has no frames, the previous frame is repeated.
   if (left > 1 || shared->frame_skip == 0) {
     pp_stack_push_again(stack_of(shared, self));
   } else {
@@ -228,9 +230,9 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   const shared_data *shared = env->shared;
   play *self = env->state;
   int32_t lives_before = self->lives;
-  int over = play_frames(shared, self, shared->setup.actions[*(const int64_t *)action]);
+  bool over = play_frames(shared, self, shared->setup.actions[*(const int64_t *)action]);
   self->lives = pp_console_lives(&self->console);
-  int lost_life = 0 < self->lives && self->lives < lives_before;
+  bool lost_life = 0 < self->lives && self->lives < lives_before;
   result->terminated = over || (shared->episodic_life && lost_life);
   result->reward[0] =
       shared->clips ? (self->reward > 0) - (self->reward < 0) : (double)self->reward;
@@ -242,7 +244,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 // ------------------------------------------------------------------------------- callbacks
 
 static int seed(pp_env *env, const pp_seed *words) {
-  // a longer seed is fresh entropy; the console's generators take 32 bits of it
+  // a longer seed is fresh entropy, of which the console's generators take 32 bits
   if (words->num_words == 1 && words->words[0] == SEED_OF_THE_CLOCK) {
     snprintf(env->error->text, sizeof env->error->text,
              "seed -1 (4294967295) would make ALE take its seed from the clock: choose another");

@@ -1,4 +1,4 @@
-// frame_count.c: which frames count, of those that a console runs.
+// frame_count.c: counts the frames of a console as ALE does.
 #include "frame_count.h"
 
 void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed) {
@@ -13,9 +13,9 @@ void pp_counted_begin_game(pp_counted_console *counted, const pp_setup *setup) {
   counted->episode_frames = counted->console.waited;
 }
 
-int pp_counted_act(pp_counted_console *counted, const pp_setup *setup, pp_move move, int draw) {
+int pp_counted_act(pp_counted_console *counted, const pp_setup *setup, pp_move move, bool draw) {
   pp_console *console = &counted->console;
-  int counts = !pp_console_game_over(console);
+  bool counts = !pp_console_game_over(console);
   counted->frames += counts;
   counted->episode_frames += counts;
   return pp_console_act_by(console, setup->cartridge, move.action, move.strength, draw);

@@ -1,4 +1,4 @@
-// frame_count.h: one console of an setup, with ALE's count of the frames that it has played.
+// frame_count.h: a console together with ALE's count of the frames that it has played.
 #ifndef PP_ENVS_ATARI_FRAME_COUNT_H_
 #define PP_ENVS_ATARI_FRAME_COUNT_H_
 
@@ -16,22 +16,23 @@ typedef struct pp_counted_console {
   uint8_t has_power;       // the console was switched on
 } pp_counted_console;
 
-// switch the console on, or off and on again; what ALE does with loadROM counts as played, too
+// Switches the console on, or off and on again. The frames that ALE runs in loadROM count as
+// played.
 void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed);
 
-// start a new game
+// Starts a new game.
 void pp_counted_begin_game(pp_counted_console *counted, const pp_setup *setup);
 
-// Run one frame and return its reward; after the game's end none is run, and none counted. draw =
-// 0: its screen will not be looked at.
-int pp_counted_act(pp_counted_console *counted, const pp_setup *setup, pp_move move, int draw);
+// Runs one frame and returns its reward. After the game's end it runs none, and counts none. draw:
+// the caller may read the screen.
+int pp_counted_act(pp_counted_console *counted, const pp_setup *setup, pp_move move, bool draw);
 
-// rows of palette indices: the last frame, whether its screen was to be looked at or not
+// Returns the screen of the last frame, as rows of palette indices; draws it if that was left out.
 static inline const uint8_t *pp_counted_screen(pp_counted_console *counted, const pp_setup *setup) {
   return pp_console_draw(&counted->console, setup->cartridge);
 }
 
-static inline int pp_counted_game_over(const pp_counted_console *counted) {
+static inline bool pp_counted_game_over(const pp_counted_console *counted) {
   return pp_console_game_over(&counted->console);
 }
 

@@ -1,5 +1,4 @@
-// preprocessing.c: pooling over the ends of episodes, the stack of pictures, and its layout for
-// Python.
+// preprocessing.c: pools screens, also over the ends of episodes, and stacks the frames.
 #include "preprocessing.h"
 
 #include <string.h>
@@ -11,7 +10,7 @@ static size_t screen_bytes(const pp_preprocessor *preprocessor) {
   return (size_t)preprocessor->screen->rows * PP_SCREEN_WIDTH;
 }
 
-// colours need one more frame, to make the others in
+// colours need one more frame, in which the planes are made
 size_t pp_frames_size(const pp_preprocessor *preprocessor) {
   size_t frames = (size_t)preprocessor->stack + (preprocessor->screen->planes > 1);
   return sizeof(pp_frames) + preprocessor->screen->frame_bytes * frames;
@@ -24,7 +23,7 @@ static pp_stack stack_of(pp_frames *frames, const pp_preprocessor *preprocessor)
                     preprocessor->screen->frame_bytes};
 }
 
-// where to make a frame, plane by plane, before it is added
+// returns where a frame is made, plane by plane, before it is added
 static uint8_t *draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
   if (preprocessor->screen->planes == 1) return pp_stack_oldest(stack_of(frames, preprocessor));
   return frames->ring + preprocessor->screen->frame_bytes * (size_t)preprocessor->stack;
@@ -43,7 +42,7 @@ static void push_draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
   }
 }
 
-// ---------------------------------------------------------------------------- taking pictures
+// ---------------------------------------------------------------------------- screens to frames
 
 void pp_frames_start(pp_frames *frames, const pp_preprocessor *preprocessor,
                      const uint8_t *screen) {
@@ -75,7 +74,7 @@ void pp_frames_add_last(pp_frames *frames, const pp_preprocessor *preprocessor,
   push_draft(frames, preprocessor);
 }
 
-// The wrapper pools in place, so the picture of the step before is pooled once more.
+// The wrapper pools in place, so the screens of the previous step are pooled again.
 void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, bool has_first) {
   if (!has_first) {
     pp_stack_push_again(stack_of(frames, preprocessor));
@@ -99,7 +98,7 @@ void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, bool 
   push_draft(frames, preprocessor);
 }
 
-// ---------------------------------------------------------------------------- showing them
+// ---------------------------------------------------------------------------- observations
 
 void pp_frames_show(pp_frames *frames, const pp_preprocessor *preprocessor, void *row) {
   if (!preprocessor->scales) {
