@@ -88,6 +88,14 @@ def test_table_lists_each_definition_once(tmp_path: Path, monkeypatch: pytest.Mo
     table = build_ffi.environment_table()
     assert re.findall(r"^    &(\w+),$", table, re.MULTILINE) == ["pp_env_b", "pp_env_a"]
     assert "*count = 2;" in table
+    (folder / "many.h").write_text("enum { MANY = 2 };\n")
+    (folder / "many.c").write_text("const pp_env_def pp_env_m[MANY] = {\n")
+    table = build_ffi.environment_table()
+    assert "    &pp_env_m[0],\n    &pp_env_m[1],\n" in table and "*count = 4;" in table
+    (folder / "more.h").write_text("enum { MANY = 3 };\n")
+    with pytest.raises(Exception, match=r"\[MANY\] has 2 values"):
+        build_ffi.environment_table()
+    (folder / "more.h").unlink()
     (folder / "again.c").write_text("const pp_env_def pp_env_a = {\n")
     with pytest.raises(Exception, match=r"pp_env_a is defined in .*again\.c and again in .*two\.c"):
         build_ffi.environment_table()

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "csrc" / "envs" / "atari"
-FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
+INCLUDE = f"-I{ROOT / 'csrc'}"
+FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", INCLUDE]
 BUILDS = ("base", "v3", "v4")
 
 # the core is the console and the games' rules
-FOLDERS = ("console", "games")
+FOLDERS = ("console", "games", "games/rules")
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
 
@@ -80,8 +81,8 @@ class Library:
             ("console_reset_game", None, [pointer, pointer]),
             ("console_power", None, [pointer, pointer]),
             ("console_idle", None, [pointer, pointer, integer, ctypes.c_uint, integer]),
-            ("console_act", integer, [pointer, pointer, integer, integer]),
-            ("console_game_over", integer, [pointer]),
+            ("console_act", integer, [pointer, pointer, integer, ctypes.c_bool]),
+            ("console_game_over", ctypes.c_bool, [pointer]),
             ("console_lives", integer, [pointer]),
             ("console_ram", pointer, [pointer]),
             ("console_screen", pointer, [pointer]),

@@ -1,20 +1,21 @@
 """Finds the rule of an Atari game in ALE's answers: `python -m tests.parity.atari_mining ...`.
 
-A rule is learnt from ale_py alone, by changing the console's memory and asking:
+The rule is found with ale_py alone, by changing the console's memory and asking:
 
-1. `probe GAME` gives every byte every value, at two moments of a game and shortly before an end,
-   and says which bytes change reward, lives or end, and how: digits, pictures, flags. For most
-   games that is the rule. `--mode` does it in another mode.
+1. `probe GAME` gives each byte each value, at two moments of a game and shortly before its end, and
+   prints which bytes change reward, lives or end, and how: digits, pictures, flags. For most games
+   that is the rule. `--mode` does it in another mode.
 2. `end GAME` takes the memory of an end, puts it into the same game five frames before, and leaves
-   out byte after byte: what remains is what an end needs.
+   out one byte after another. What remains is what an end needs.
 3. `play GAME 45=20 - 47=2` changes bytes frame by frame and prints the answers: for rules that
    remember something (a wrap-around, the last number of lives, what was shown before).
-4. Write csrc/envs/atari/games/GAME.c and let `python -m tests.parity.atari_rules GAME` contradict
-   it. `why GAME` then shortens what was poked before the first difference, and says which bytes
-   make it vanish when an ordinary game's values are put back: those the rule has to read as well.
+4. Write csrc/envs/atari/games/rules/GAME.c and run `python -m tests.parity.atari_rules GAME`. If
+   that finds a difference, `why GAME` reduces the changes before it to those that it needs, and
+   prints the bytes for which the difference vanishes when an ordinary game's values are put back:
+   the rule must read those as well.
 
-A byte that seems to matter may only be copied by the program to the one that does: look at what
-memory holds after the frame. Addresses from 128 on are the cartridge's own RAM.
+A byte that seems to matter may only be one that the program copies to the byte that does: look at
+the memory after the frame. Addresses from 128 on are the cartridge's own RAM.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules of Atari games against ALE's answers: `python -m tests.parity.atari_rules GAME ...`.
 
-A rule (csrc/envs/atari/games/*.c) says of a console's memory what ALE's says: the reward of a
+A rule (csrc/envs/atari/games/rules) says of a console's memory what ALE's says: the reward of a
 frame, the lives that are left, and whether the game is over. Here both read the same memory after
 every frame of play, and of play in which bytes are changed from outside, so that a rule is right
 for memory that no agent would ever see too. ALE's rules read the frames of a reset too, from the
@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-GAMES = ROOT / "csrc/envs/atari/games"
-NOTES = 6
+RULES = ROOT / "csrc/envs/atari/games/rules"
+STATE = 6
 
 # games whose rules read the cartridge's own RAM; in ALE's states it stands behind this name
 CARTRIDGES = {"klax": b"CartridgeF6SC"}
@@ -39,7 +39,7 @@ TOGETHER = {"video_cube": [range(at, at + 9) for at in range(32, 86, 9)]}
 
 
 class Score(ctypes.Structure):
-    """`pp_score` of csrc/envs/atari/rule.h."""
+    """`pp_score` of rules/rule.h."""
 
     _fields_ = (
         ("score", ctypes.c_int32),
@@ -47,7 +47,7 @@ class Score(ctypes.Structure):
         ("lives", ctypes.c_int32),
         ("over", ctypes.c_uint8),
         ("started", ctypes.c_uint8),
-        ("notes", ctypes.c_uint8 * NOTES),
+        ("state", ctypes.c_uint8 * STATE),
     )
 
 
@@ -62,8 +62,7 @@ class Rule(ctypes.Structure):
 
 def names() -> list[str]:
     """Returns the games that have a rule."""
-    tables = {"games", "title"}
-    return sorted(path.stem for path in GAMES.glob("*.c") if path.stem not in tables)
+    return sorted(path.stem for path in RULES.glob("*.c"))
 
 
 @functools.cache
@@ -72,7 +71,7 @@ def library(chosen: tuple[str, ...]) -> ctypes.CDLL:
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "rules.so"
-        sources = [str(GAMES / f"{name}.c") for name in chosen]
+        sources = [str(RULES / f"{name}.c") for name in chosen]
         flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
         subprocess.run([compiler, *flags, "-o", str(output), *sources], check=True)
         return ctypes.CDLL(str(output))
@@ -316,7 +315,7 @@ def compare(
 
 def reads(name: str) -> list[int]:
     """Returns the bytes that a rule's source mentions: ram[5], or, in a comment, ram[5..9]."""
-    text = (GAMES / f"{name}.c").read_text()
+    text = (RULES / f"{name}.c").read_text()
     found = re.findall(r"ram\[(\d+)(?:\.\.(\d+))?\]", text)
     return sorted({at for first, last in found for at in range(int(first), int(last or first) + 1)})
 

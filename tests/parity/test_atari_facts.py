@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.parity import atari_core, atari_facts, atari_roms
+from tests.parity import atari_core, atari_facts, atari_roms, atari_rules
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +33,8 @@ def test_row_is_what_ale_says(name: str) -> None:
 
 
 def test_table_has_every_game_once() -> None:
-    rows = atari_facts.TABLE.read_text().split("{.name = ")[1:]
-    assert [row.split('"')[1] for row in rows] == atari_roms.names()
+    rows = re.findall(r"^GAME\((\w+),", atari_facts.TABLE.read_text(), re.MULTILINE)
+    assert rows == atari_roms.names() == atari_rules.names()
 
 
 def test_check_can_fail(library: atari_core.Library, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
-// mask.inl: sets of a line's pixels, each in one register where the processor has such. Included by
-// tia.inl.
+// mask.inl: sets of a line's pixels: `mask`, in one register with AVX2, otherwise in three words.
+//
+// Included by tia.inl, which may be compiled for several processors in one library; all functions
+// are static. In memory a mask is a pp_mask (machine.h). Bits past pixel 159 are zero.
 
 #if defined(__AVX2__)
 #include <immintrin.h>

@@ -12,7 +12,7 @@ static void step(pp_score *s, const uint8_t *ram) {
   const uint8_t pictures[] = {ram[77], ram[79], ram[81], ram[83], ram[85], ram[87]};
   for (int i = 0; i < 6; ++i) score = score * 10 + digit(pictures[i]);
   pp_score_set(s, score);
-  uint8_t now = ram[64], last = s->notes[0];
+  uint8_t now = ram[64], last = s->state[0];
   // no picture of lives: the game has not begun yet, or it is over
   s->over = now == BLANK && last == LAST_LIFE;
   if (now == BLANK) {
@@ -20,7 +20,7 @@ static void step(pp_score *s, const uint8_t *ram) {
   } else {
     s->lives = now == LAST_LIFE ? 1 : now / 8 + 1;
   }
-  s->notes[0] = now;
+  s->state[0] = now;
 }
 
 PP_RULE(riverraid) = {.step = step};

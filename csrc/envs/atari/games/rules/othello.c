@@ -7,7 +7,7 @@ enum { PATIENCE = 51 };
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd(ram[78]) - pp_bcd(ram[80]));
 
-  uint8_t *idle = &s->notes[0];
+  uint8_t *idle = &s->state[0];
   if (ram[64]) {
     *idle = 0;
   } else if (*idle < PATIENCE) {

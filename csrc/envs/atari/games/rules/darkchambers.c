@@ -5,10 +5,10 @@
 static void step(pp_score *s, const uint8_t *ram) {
   int32_t before = s->score;
   pp_score_set(s, pp_bcd4(ram[79], ram[76]) * 10);
-  int restarted = s->started && (s->score < before || ram[85] < s->notes[0]);
+  int restarted = s->started && (s->score < before || ram[85] < s->state[0]);
   if (restarted) s->reward = 0;
   s->started = 1;
-  s->notes[0] = ram[85];
+  s->state[0] = ram[85];
   s->over = restarted || (ram[74] & 31) == 0;
   s->lives = !s->over;
 }

@@ -15,8 +15,8 @@ static int32_t plain_faces(const uint8_t *cells) {
 }
 
 static void step(pp_score *s, const uint8_t *ram) {
-  int lost = s->notes[0] == 255 && ram[91] == 0;
-  s->notes[0] = ram[91];
+  int lost = s->state[0] == 255 && ram[91] == 0;
+  s->state[0] = ram[91];
   int32_t plain = plain_faces(&ram[32]);
   pp_score_set(s, plain);
   if (lost) s->reward = -1;

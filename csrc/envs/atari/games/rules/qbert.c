@@ -4,12 +4,12 @@
 
 static void reset(pp_score *s) {
   s->lives = 4;
-  s->notes[0] = 2;
+  s->state[0] = 2;
 }
 
 static void step(pp_score *s, const uint8_t *ram) {
-  int8_t now = (int8_t)ram[8], last = (int8_t)s->notes[0];
-  s->notes[0] = ram[8];
+  int8_t now = (int8_t)ram[8], last = (int8_t)s->state[0];
+  s->state[0] = ram[8];
   // a new game may begin right after the last life
   s->over = now == -2 || (now == 2 && last == -1);
   if (s->over) {

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { PP_RULE_NOTES = 6 };
+enum { PP_RULE_STATE = 6 };
 
 // what a rule remembers of the last frame
 typedef struct pp_score {
@@ -17,7 +17,7 @@ typedef struct pp_score {
   int32_t lives;
   uint8_t over;
   uint8_t started;               // for rules that ignore the end until a game has begun
-  uint8_t notes[PP_RULE_NOTES];  // whatever else a rule must remember
+  uint8_t state[PP_RULE_STATE];  // whatever else a rule must remember
 } pp_score;
 
 typedef struct pp_rule {
