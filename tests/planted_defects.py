@@ -236,14 +236,20 @@ DEFECTS = (
             "if not self._restarts or self._tries[lane] > TRIES:",
             "if not self._restarts or self._tries[lane] > TRIES + 1:",
         ),
+        (
+            "if not self._restarts or self._attempts[lane] > MAX_RESTARTS:",
+            "if not self._restarts or self._attempts[lane] > MAX_RESTARTS + 1:",
+        ),
     ),
     python(
         "an environment that raises may try once more",
         ("return tries > TRIES", "return tries > TRIES + 1"),
+        ("return failures > MAX_RESTARTS", "return failures > MAX_RESTARTS + 1"),
     ),
     python(
         "a part of a deadline outlasts the whole",
         ("return self if left is not None and left < seconds else", "return"),
+        ("return self if remaining is not None and remaining < seconds else", "return"),
     ),
     python(
         "a reset mask may name no environment",
