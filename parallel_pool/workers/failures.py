@@ -72,7 +72,7 @@ def raise_failures(
     if isinstance(cause, str):
         raise EnvError(f"{what}: {cause}{more}", env_ids, batch)
     if cause is None:
-        why = f"{what}, and no shared memory was left for its worker process to report why"
+        why = f"{what}, and there was no shared memory for its worker process to report why"
         raise MemoryError(why) from EnvError(f"{why}{more}", env_ids, batch)
     raise_failure(cause, what, env_ids, batch, more)
 

@@ -298,7 +298,7 @@ def test_no_memory_to_report_an_exception(autoreset: str) -> None:
         error = failing_step(pool)
         assert type(error) is MemoryError
         assert str(error) == (
-            "Python environments: environment 2 failed, and no shared memory was left for its"
+            "Python environments: environment 2 failed, and there was no shared memory for its"
             " worker process to report why"
         )
         cause = error.__cause__
