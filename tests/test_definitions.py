@@ -226,7 +226,7 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
     (set_field(name=LATIN), "its name is not UTF-8"),
     (set_field(1, name=b"score"), r"fields\[1\] \(score\): fields\[0\] has the same name: choose"),
     *(
-        (set_field(name=name), r"fields\[0\] \(.*\): its name is a column's of the engine: choose")
+        (set_field(name=name), r"fields\[0\] \(.*\): its name is that of an engine column: choose")
         for name in (
             *(b"reward", b"terminated", b"truncated", b"env_id", b"elapsed_step", b"step_type"),
             *(b"discount", b"players.env_id", b"episode_return", b"episode_length"),
@@ -264,7 +264,7 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
     ),
     (
         set_field(1, dtype=lib.PP_FLOAT32),
-        "dtype=4 is a float's: choose an integer dtype, or PP_BOX",
+        "dtype=4 is a float: choose an integer dtype, or PP_BOX",
     ),
     (set_field(1, ndim=1, shape=[2]), "ndim=1: choose 0 for PP_DISCRETE, or PP_MULTI_DISCRETE"),
     (

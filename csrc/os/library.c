@@ -1,10 +1,11 @@
-/* Shared libraries: whether a file can be given to dlopen, which maps what it is given. */
+/* Library: checks that a file is safe to pass to dlopen, which maps whatever it gets. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,8 +19,8 @@
 #include <elf.h>
 #include <link.h>
 
-/* ELF of this machine's kind; what is of another kind dlopen refuses by itself */
-static int is_native(const ElfW(Ehdr) * head) {
+/* returns whether this is an ELF file for this kind of machine; dlopen refuses others by itself */
+static bool is_native(const ElfW(Ehdr) * head) {
   const uint16_t one = 1;
   const int data = *(const uint8_t *)&one ? ELFDATA2LSB : ELFDATA2MSB;
   const int class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
@@ -27,8 +28,8 @@ static int is_native(const ElfW(Ehdr) * head) {
          head->e_ident[EI_DATA] == data && head->e_phentsize == sizeof(ElfW(Phdr));
 }
 
-/* Segments are mapped from the file and then touched, which beyond its end is SIGBUS: compares
- * them with its size. Returns how many bytes the file should have, as far as it is readable. */
+/* Returns how many bytes the file must have for its segments, as far as its headers are readable.
+ * dlopen maps the segments and touches them, and a page beyond the file's end raises SIGBUS. */
 static uint64_t needed_size(int fd, uint64_t size) {
   ElfW(Ehdr) head;
   if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || !is_native(&head)) return 0;

@@ -1,4 +1,4 @@
-/* Block: the memory of one batch, which outlives the pool if the caller keeps its arrays. */
+/* Block: the memory of one batch. It outlives the pool if the user keeps its arrays. */
 #include "block.h"
 
 #include <stdatomic.h>
@@ -6,7 +6,8 @@
 #include "os/os.h"
 #include "pp_pool.h"
 
-/* set before the first shared block is handed out, so relaxed: whoever frees one has seen it */
+/* Set once, before the first shared block is handed out. Relaxed: a thread that frees a shared
+ * block got it after that, and others need not see it. */
 static pp_block_owner *_Atomic shared_owner;
 
 void pp_block_set_owner(pp_block_owner *owner) {

@@ -1,4 +1,4 @@
-/* Making a pool: the checks of its options, and its parts in their order. */
+/* Create: checks the options of a pool and makes its parts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,12 @@
 
 static int check_options(const void *source, const pp_pool_options *o, pp_pool **out,
                          pp_error *error) {
-  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "nowhere to put a pool: out is null");
+  if (!out)
+    return pp_error_set(error, PP_ERR_ARGUMENT, "out is null: give the address of a pool pointer");
   *out = NULL;
   if (!source || !o) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "no %s: give them", o ? "environments" : "options");
+    return pp_error_set(error, PP_ERR_ARGUMENT, "%s are null: give them",
+                        o ? "environments" : "options");
   }
   if (o->num_envs < 1 || o->num_envs > PP_MAX_ENVS) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "num_envs=%d: choose 1 to %d", o->num_envs,
@@ -38,14 +40,15 @@ static int check_options(const void *source, const pp_pool_options *o, pp_pool *
                         o->autoreset);
   }
   if (o->max_episode_steps < -1) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "max_episode_steps=%d: choose a positive number, or none",
-                        o->max_episode_steps);
+    return pp_error_set(
+        error, PP_ERR_ARGUMENT,
+        "max_episode_steps=%d: choose 1 or more, 0 for no limit, or -1 for the default",
+        o->max_episode_steps);
   }
   return PP_OK;
 }
 
-/* bytes of one row, or infinity: these shapes are not checked yet */
+/* returns the bytes of one row; infinity if the shape, which is unchecked here, can't be */
 static double field_bytes(const pp_field *field) {
   double bytes = (double)pp_dtype_size(field->dtype);
   if (field->ndim < 0 || field->ndim > PP_MAX_NDIM || field->per_player) return INFINITY;
@@ -56,10 +59,10 @@ static double field_bytes(const pp_field *field) {
   return bytes;
 }
 
-/* refuses what worker processes can't do */
+/* checks the configuration and the options of a pool with worker processes */
 static int check_config(const pp_config *config, const pp_pool_options *o, int32_t num_lanes,
                         pp_error *error) {
-  const double most = 0x1p48;
+  const double most_bytes = 0x1p48;
   double bytes = field_bytes(&config->action);
   if (num_lanes < 1 || num_lanes > o->num_envs) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "num_workers=%d, num_envs=%d: choose 1 to num_envs",
@@ -72,12 +75,12 @@ static int check_config(const pp_config *config, const pp_pool_options *o, int32
   }
   if (o->extras) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "extras=%d: worker processes write no such columns, choose 0", o->extras);
+                        "extras=%d: worker processes write no such columns: choose 0", o->extras);
   }
   if (o->max_episode_steps > 0) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "max_episode_steps=%d: environments in worker processes have their own "
-                        "limits, choose -1",
+                        "limits: choose -1",
                         o->max_episode_steps);
   }
   if (config->num_fields < 0 || config->num_fields > PP_MAX_FIELDS) {
@@ -85,7 +88,7 @@ static int check_config(const pp_config *config, const pp_pool_options *o, int32
                         PP_MAX_FIELDS);
   }
   for (int32_t i = 0; i < config->num_fields; i++) bytes += field_bytes(&config->fields[i]);
-  if (bytes * o->num_envs <= most) return PP_OK;
+  if (bytes * o->num_envs <= most_bytes) return PP_OK;
   return pp_error_set(error, PP_ERR_ARGUMENT,
                       "fields of %.3g bytes in num_envs=%d environments: choose shapes that are "
                       "not negative, and fewer than 2^48 bytes in all",
@@ -94,6 +97,7 @@ static int check_config(const pp_config *config, const pp_pool_options *o, int32
 
 /* --------------------------------------------------------------------------------- making -- */
 
+/* allocates the pool's arrays and its ring */
 static int make_records(pp_pool *pool, const pp_pool_options *options) {
   size_t n = (size_t)options->num_envs;
   pool->failed = calloc(n, sizeof(*pool->failed));
@@ -108,7 +112,7 @@ static int make_records(pp_pool *pool, const pp_pool_options *options) {
   return pp_ring_init(&pool->ring, options->num_envs, options->batch_size);
 }
 
-/* what every pool starts with; null: no memory */
+/* makes what both kinds of pools start with; returns null if there is no memory */
 static pp_pool *make_pool(const pp_lane_ops *ops, const char *topology_root) {
   pp_pool *pool = aligned_alloc(64, (sizeof(*pool) + 63) / 64 * 64);
   if (!pool) return NULL;
@@ -118,7 +122,7 @@ static pp_pool *make_pool(const pp_lane_ops *ops, const char *topology_root) {
   pool->fork_generation = pp_os_fork_generation();
   pthread_mutex_init(&pool->lock, NULL);
   pthread_mutex_init(&pool->closing, NULL);
-  pp_gate_init(&pool->gate, 0);
+  pp_gate_init(&pool->gate, false);
   pp_topology_read(&pool->topology, topology_root);
   return pool;
 }

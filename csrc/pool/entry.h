@@ -1,12 +1,12 @@
-/* Entry: a run of environments that waits to be stepped. */
+/* Entry: one element of an action queue, a run of environments that waits to be stepped. */
 #ifndef PP_POOL_ENTRY_H
 #define PP_POOL_ENTRY_H
 
 #include <stdint.h>
 
-/* An entry names environments with consecutive ids (one, if a step is expensive) and, in an ordered
- * pool, the place of the first among the rows of the ring. Bits: 32 place, 8 length - 1, 24 id of
- * the first. */
+/* An entry names environments with consecutive ids (only one if a step is expensive) and, in an
+ * ordered pool, the place of the first in the ring. From the highest bit: 32 bits place, 8 bits
+ * length - 1, 24 bits id of the first. */
 typedef uint64_t pp_entry;
 
 enum { PP_MAX_ENVS = 1 << 24, PP_MAX_RUN = 256 };

@@ -1,5 +1,5 @@
-/* Lane operations: all that a pool asks of its lanes, which are threads of this process (threads/)
- * or worker processes (processes/). Chosen when the pool is made. */
+/* Lane operations: everything that a pool asks of its lanes. Lanes are threads of this process
+ * (threads/) or worker processes (processes/); which, is decided when the pool is made. */
 #ifndef PP_POOL_LANE_OPS_H
 #define PP_POOL_LANE_OPS_H
 
@@ -8,71 +8,76 @@
 #include "batch.h"
 #include "pp_pool.h"
 
-/* Every function is there: a kind of lane that has nothing to do for one has an empty function.
- * Those that end in _locked are called with the pool's lock held. */
+/* No function is null: lanes that need nothing done have an empty function. Functions whose names
+ * end in _locked are called with the pool's lock held. */
 typedef struct pp_lane_ops {
-  /* null if the environments are in this process, which can seed, save, restore and draw them; else
-   * the message for a caller who tries */
+  /* null if the environments are in this process, which can then seed, save, restore and draw them;
+   * else the error message for callers that try */
   const char *why_not_local;
 
   /* ---- sending */
 
-  /* refuses environments that can't be sent to */
+  /* Returns an error if one of the environments can't be sent to. */
   int (*check_locked)(const pp_pool *pool, const int32_t *env_ids, int32_t count, pp_error *error);
 
-  /* drops what was prepared for a send that was refused; env_ids are as the caller gave them */
+  /* Drops what was prepared for a send that was refused. env_ids are unchecked. */
   void (*refuse_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count);
 
-  /* queues accepted environments and wakes workers; caller_helps: the caller is about to work, too
-   */
+  /* Queues accepted environments and wakes workers. caller_helps: the caller's thread will step
+   * environments too. */
   void (*queue_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                        bool caller_helps);
 
-  /* whether a step of so many environments is better done by the caller, without the queues; and
-   * that step, after which all of them are stepped or queued */
+  /* Returns whether the caller had best step so many environments itself, without the queues. */
   bool (*is_inline)(const pp_pool *pool, int32_t count);
+
+  /* Does so. Afterwards all environments are stepped or queued. */
   void (*step_inline)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
 
   /* ---- blocks of results */
 
-  /* allocates a block, null: no memory; and tells whether memory can be one */
+  /* Allocates a block. Returns null if there is no memory. */
   void *(*alloc)(pp_pool *pool);
+
+  /* Returns whether this memory can be a block of the pool. */
   bool (*is_block)(const pp_pool *pool, const void *memory);
 
-  /* the block that was offered last may be filled from here on; no rows are added to this one */
+  /* open: the block that was offered last may be filled from here on. close: no more rows are added
+   * to this block. */
   void (*open_locked)(pp_pool *pool, const pp_batch *batch);
   void (*close_locked)(pp_pool *pool, const pp_batch *batch);
 
   /* ---- receiving */
 
-  /* whether every row is there, for the last look before going to sleep: sequentially consistent */
+  /* Returns whether all rows are written. Sequentially consistent, so that the caller may check it
+   * last before it sleeps. */
   bool (*is_complete)(const pp_pool *pool, pp_batch *batch);
 
-  /* whether the batch, by all that is known, takes longer than a spin lasts */
+  /* Returns whether the batch is expected to take longer than a spin lasts. */
   bool (*is_far)(const pp_pool *pool, const pp_batch *batch);
 
-  /* Lets the caller step one chunk. Returns false if nothing is queued or helping is not worth it.
-   * now: the time (pp_os_now) before, and then after the chunk. */
+  /* Lets the caller step one chunk. Returns false if nothing is queued, or if helping would delay
+   * the batch. now: the time (pp_os_now), updated after the chunk. */
   bool (*help)(pp_pool *pool, int64_t *now);
 
-  /* after a wait in vain: an error if the batch can't come any more */
+  /* After a wait without a result: returns an error if the batch can't be completed any more. */
   int (*check_progress)(pp_pool *pool, pp_batch *batch, pp_error *error);
 
-  /* ends the flight of the environments in a complete batch; lists those that failed in
-   * pool->failed and returns how many */
+  /* Marks the environments of a complete batch as idle, lists those that failed in pool->failed and
+   * returns how many failed. */
   int32_t (*collect_locked)(pp_pool *pool, pp_batch *batch, int32_t rows);
 
   /* ---- the rest */
 
-  /* cores that this process's own threads may have */
+  /* Returns the number of cores that this process's own threads may use. */
   int32_t (*cores)(const pp_pool *pool);
 
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 
-  /* makes all workers end, and waits for threads; may be called again */
+  /* Tells all workers to end, and waits for threads. May be called again. */
   void (*stop)(pp_pool *pool);
 
-  /* after stop: frees what init made, however far that came */
+  /* After stop: frees what init made, even if init failed halfway. */
   void (*fini)(pp_pool *pool);
 } pp_lane_ops;
 

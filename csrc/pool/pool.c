@@ -1,4 +1,4 @@
-/* Pool: the checks that every call begins with, what a caller may ask, and the end. */
+/* Pool: the checks at the start of calls, close and destroy, and simple queries. */
 #include "pool.h"
 
 #include <stdlib.h>
@@ -30,11 +30,11 @@ int pp_pool_check_local(const pp_pool *pool, pp_error *error) {
                                  : PP_OK;
 }
 
-/* ----------------------------------------------------------------------------- taking down -- */
+/* --------------------------------------------------------------------------------- closing -- */
 
 void pp_pool_close(pp_pool *pool) {
   if (pool->fork_generation != pp_os_fork_generation()) return;
-  atomic_store_explicit(&pool->is_closed, 1, memory_order_seq_cst);
+  atomic_store_explicit(&pool->is_closed, true, memory_order_seq_cst);
   pp_gate_wake(pool->caller, INT32_MAX);
   pthread_mutex_lock(&pool->closing);
   pool->ops.stop(pool);
@@ -42,7 +42,7 @@ void pp_pool_close(pp_pool *pool) {
 }
 
 void pp_pool_destroy(pp_pool *pool) {
-  // a forked child has none of the threads, and can't take the locks that freeing needs
+  // a forked child has none of the threads, and a thread of the parent may have held a lock
   if (!pool || pool->fork_generation != pp_os_fork_generation()) return;
   pp_pool_close(pool);
   pool->ops.fini(pool);
@@ -72,7 +72,7 @@ void *pp_batch_alloc(pp_pool *pool) {
   return pool->ops.alloc(pool);
 }
 
-/* ------------------------------------------------------------------------------- questions -- */
+/* --------------------------------------------------------------------------------- queries -- */
 
 const pp_column *pp_pool_columns(const pp_pool *pool, int32_t *count) {
   if (count) *count = pool->layout.count;

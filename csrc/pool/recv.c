@@ -1,4 +1,4 @@
-/* Receiving: waiting for a batch, helping meanwhile, and handing it over. */
+/* Receive: waits for a batch, stepping environments meanwhile, and takes it out of the ring. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -8,6 +8,7 @@
 
 /* --------------------------------------------------------------------------------- waiting -- */
 
+/* what the callbacks of pp_spin need */
 typedef struct waiter {
   const pp_pool *pool;
   pp_batch *batch;
@@ -22,7 +23,7 @@ static bool is_complete(void *context) {
   return it->pool->ops.is_complete(it->pool, it->batch);
 }
 
-/* a spin must take no core from a worker */
+/* spinning must not take a core from a worker */
 static bool may_spin(void *context) {
   const pp_pool *pool = ((const waiter *)context)->pool;
   return pp_spin_allowed(pool->ops.cores(pool));
@@ -33,11 +34,11 @@ static bool spin(waiter *it, int64_t end) {
   return pp_spin(may_spin, is_complete, it, end);
 }
 
-/* Waits for a slice of time; returns whether the batch is complete. has_timeout: the slice may be
- * the user's timeout. */
+/* Waits for a slice of time, in ns. Returns whether the batch is complete. has_timeout: the user
+ * has set a timeout. */
 static bool wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, bool has_timeout) {
-  // The caller can't leave a step of its own when time is up. But an ordered pool may have no other
-  // thread, and waits for every environment anyway.
+  // The caller can't leave a step of its own when the time is up, so it does not help if there is a
+  // timeout. But an ordered pool may have no other thread, and waits for every environment anyway.
   bool may_help = pool->ring.is_ordered || !has_timeout;
   int64_t start, now;
   waiter it = {pool, batch};
@@ -53,7 +54,7 @@ static bool wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, bool has_tim
     uint32_t epoch;
     now = pp_os_now();
     left = start + slice - now;
-    // again after each wake: a worker process may have left its core to the caller
+    // spin again after each wake: a worker process may have freed its core since
     if (spin(&it, now + (left < PP_SPIN_NS ? left : PP_SPIN_NS))) return true;
     left = start + slice - pp_os_now();
     if (left <= 0) break;
@@ -65,14 +66,14 @@ static bool wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, bool has_tim
   return is_complete(&it);
 }
 
-/* environments that must be in flight before a batch can come of them */
+/* returns how many environments must be in flight for the next batch to be completed */
 static int32_t needed(const pp_pool *pool) {
   return pool->ring.is_ordered ? 1 : pool->ring.batch_size;
 }
 
-/* Sleeps until another thread has sent enough, or for a slice. The lock orders what a gate leaves
- * to its user: a sender that counts before this look is seen, one that counts after it sees the
- * sleeper. */
+/* Sleeps until another thread has sent enough, but for a slice at most. The state that the gate
+ * needs in sequential order is read and written under the lock: a sender that raises the count
+ * before this check is seen by it, and one that raises it later sees the sleeper. */
 static void wait_for_send(pp_pool *pool, int64_t slice) {
   uint32_t epoch = pp_gate_enter(pool->caller);
   bool has_enough;
@@ -83,8 +84,7 @@ static void wait_for_send(pp_pool *pool, int64_t slice) {
   pp_gate_leave(pool->caller);
 }
 
-/* ------------------------------------------------------------------------------- handing over --
- */
+/* ---------------------------------------------------------------------------------- taking -- */
 
 /* under the lock, so the addition need not be atomic */
 static void add(_Atomic int64_t *statistic, int64_t amount) {
@@ -117,19 +117,20 @@ static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error
 
 /* ----------------------------------------------------------------------------------- calls -- */
 
-static int enter(pp_pool *pool, const void *fresh, pp_error *error) {
+/* makes this thread the only one that receives */
+static int begin(pp_pool *pool, const void *fresh, pp_error *error) {
   int status = pp_pool_check(pool, error);
   if (status >= 0) status = pp_pool_check_block(pool, fresh, error);
   if (status < 0) return status;
-  if (atomic_exchange_explicit(&pool->receiving, 1, memory_order_acquire)) {
+  if (atomic_exchange_explicit(&pool->receiving, true, memory_order_acquire)) {
     return pp_error_set(error, PP_ERR_STATE,
                         "another thread is receiving from this pool: let one thread receive");
   }
   return PP_OK;
 }
 
-static void leave(pp_pool *pool) {
-  atomic_store_explicit(&pool->receiving, 0, memory_order_release);
+static void end(pp_pool *pool) {
+  atomic_store_explicit(&pool->receiving, false, memory_order_release);
 }
 
 static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, bool has_timeout,
@@ -147,7 +148,7 @@ static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, bool has_timeo
 
 int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error) {
   int64_t slice = timeout >= 0 && timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS;
-  int32_t status = enter(pool, fresh, error), in_flight;
+  int32_t status = begin(pool, fresh, error), in_flight;
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
@@ -163,11 +164,12 @@ int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *erro
                           "%d environments are in flight, a batch needs %d: send first", in_flight,
                           needed(pool));
   }
-  leave(pool);
+  end(pool);
   return status;
 }
 
-/* a step must return what it sent or, unordered, have enough in flight to return a batch */
+/* Ordered: a step must return the rows of its own send, so nothing else may be in flight.
+ * Unordered: enough environments must be in flight for a batch. */
 static int check_step_locked(const pp_pool *pool, int32_t count, pp_error *error) {
   int32_t in_flight = pp_pool_count(pool);
   if (pool->ring.is_ordered && in_flight) {
@@ -185,9 +187,9 @@ static int check_step_locked(const pp_pool *pool, int32_t count, pp_error *error
   return PP_OK;
 }
 
-/* ends a step that was refused before anybody looked at what was sent */
+/* drops what was prepared for a step that is refused before its arguments are checked */
 static int32_t refuse_step(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t status) {
-  // a forked child and a closed pool have nothing to drop
+  // in a forked child the lock may be held for ever; a closed pool has nothing to drop
   if (pp_pool_check(pool, NULL) < 0) return status;
   pthread_mutex_lock(&pool->lock);
   pool->ops.refuse_locked(pool, env_ids, count);
@@ -197,7 +199,7 @@ static int32_t refuse_step(pp_pool *pool, const int32_t *env_ids, int32_t count,
 
 int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                      int32_t dtype, void *fresh, pp_error *error) {
-  int32_t status = enter(pool, fresh, error), place;
+  int32_t status = begin(pool, fresh, error), place;
   bool is_inline;
 
   if (status < 0) return refuse_step(pool, env_ids, count, status);
@@ -218,11 +220,11 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
   } else {
     status = place;
   }
-  leave(pool);
+  end(pool);
   return status;
 }
 
-/* ------------------------------------------------------------------------------- questions -- */
+/* --------------------------------------------------------------------------------- queries -- */
 
 int32_t pp_pool_last_result(const pp_pool *pool, const void *fresh) {
   return fresh && fresh == pool->last_given ? pool->last_result : 0;
@@ -242,16 +244,16 @@ int32_t pp_pool_in_flight(const pp_pool *pool) {
   return pp_pool_count(pool);
 }
 
-/* Whether one environment may be asked about under the lock. In a forked child another thread may
- * hold the lock for ever. */
-static int32_t check_question(const pp_pool *pool, int32_t env_id) {
+/* Checks that the lock may be taken and that there is such an environment. In a forked child the
+ * lock may be held for ever. */
+static int32_t check_query(const pp_pool *pool, int32_t env_id) {
   int32_t status = pp_pool_check(pool, NULL);
   if (status < 0) return status;
   return env_id >= 0 && env_id < pool->fleet.num_envs ? PP_OK : PP_ERR_ARGUMENT;
 }
 
 int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id) {
-  int32_t status = check_question(pool, env_id);
+  int32_t status = check_query(pool, env_id);
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
   status = pool->is_in_flight[env_id] ? PP_ERR_STATE : pp_fleet_needs_reset(&pool->fleet, env_id);

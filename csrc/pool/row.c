@@ -1,9 +1,9 @@
-/* Row: the engine's own columns of a batch. No other file writes them. */
+/* Row: writes the engine's own columns of a batch. No other file writes them. */
 #include "row.h"
 
 #include <string.h>
 
-/* writes one value; columns that were not asked for have index -1 */
+/* writes one value, unless the layout has no such column (index -1) */
 #define PUT(type, column, value)                                                  \
   do {                                                                            \
     if (layout->column >= 0)                                                      \
@@ -65,7 +65,7 @@ void pp_row_put_run(const pp_layout *layout, void *memory, int32_t row, int32_t 
     steps[i] = elapsed[i];
     ids[i] = env_id + i;
   }
-  // a callback may set a flag to anything but 0, and other code counts on 1
+  // a callback may set a flag to any value but 0, and other code relies on 1
   for (int32_t i = 0; i < count; i++) terminated[i] = terminated[i] != 0;
   for (int32_t i = 0; i < count; i++) {
     truncated[i] = (truncated[i] != 0) | ((uint32_t)elapsed[i] >= limit);

@@ -1,4 +1,4 @@
-/* Sending: from the caller's arguments to entries in the action queues. */
+/* Send: checks the arguments of sends and resets, and hands environments over to their lanes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,13 +27,13 @@ static int refuse_ended(const pp_pool *pool, int32_t env_id, pp_error *error) {
   return PP_ERR_STATE;
 }
 
-const int32_t *pp_pool_copy_ids(const pp_pool *pool, int32_t *room, const int32_t *ids,
+const int32_t *pp_pool_copy_ids(const pp_pool *pool, int32_t *buffer, const int32_t *ids,
                                 int32_t count) {
   if (!ids || count < 1 || count > pool->fleet.num_envs) return ids;
-  return memcpy(room, ids, sizeof(*ids) * (size_t)count);
+  return memcpy(buffer, ids, sizeof(*ids) * (size_t)count);
 }
 
-/* takes back the marks of the first count environments */
+/* removes the marks of the first count environments */
 static void unmark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
   for (int32_t i = 0; i < count; i++) pool->is_in_flight[env_ids ? env_ids[i] : i] = 0;
   pp_pool_add_locked(pool, -count);
@@ -51,7 +51,7 @@ static int mark_all_locked(pp_pool *pool, pp_error *error) {
   return PP_OK;
 }
 
-/* marks the i-th environment named, or refuses it */
+/* marks the i-th environment named, or refuses it; does not count it */
 static int mark_one_locked(pp_pool *pool, const int32_t *env_ids, int32_t i, pp_error *error) {
   int32_t id = env_ids[i], n = pool->fleet.num_envs;
   if (id < 0 || id >= n) {
@@ -61,7 +61,7 @@ static int mark_one_locked(pp_pool *pool, const int32_t *env_ids, int32_t i, pp_
     pool->is_in_flight[id] = 1;
     return PP_OK;
   }
-  // it is named twice, or was in flight before
+  // it is named twice, or was in flight before this call
   for (int32_t j = 0; j < i; j++) {
     if (env_ids[j] != id) continue;
     return pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d is named twice: name it once", id);
@@ -101,7 +101,7 @@ static int mark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, pp_
   return env_ids ? mark_some_locked(pool, env_ids, count, error) : mark_all_locked(pool, error);
 }
 
-/* DISABLED: an episode that has ended can't be stepped */
+/* PP_DISABLED: refuses environments whose episode has ended */
 static int check_phases_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
                                pp_error *error) {
   if (pool->fleet.autoreset != PP_DISABLED) return PP_OK;
@@ -118,7 +118,7 @@ static void set_command_locked(pp_pool *pool, const int32_t *env_ids, int32_t co
     uint8_t *first = pool->fleet.command + (env_ids ? env_ids[i] : 0), differs = 0;
     run = env_ids ? pp_ids_run(env_ids + i, count - i) : count;
     for (int32_t j = 0; j < run; j++) differs |= (uint8_t)(first[j] ^ command);
-    // written only if it changes: other threads read the commands of neighbours in the same line
+    // written only if it changes: other threads read commands in the same cache line
     if (differs) memset(first, command, (size_t)run);
   }
 }

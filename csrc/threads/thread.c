@@ -1,10 +1,11 @@
-/* Thread: the life of a worker thread, which serves one lane. */
+/* Thread: the main function of a worker thread, which serves one lane. */
 #include "lane.h"
 #include "os/os.h"
 
+/* what the callbacks of pp_spin need */
 typedef struct waiter {
   pp_lane *lane;
-  uint64_t pushes; /* how many there were before the queue was found empty */
+  uint64_t pushes; /* how many there were before the queue was seen to be empty */
 } waiter;
 
 static bool has_reason_to_wake(void *context) {

@@ -6,9 +6,9 @@
 
 #include "os/os.h"
 
-/* ------------------------------------------------------------------------- making, ending -- */
+/* -------------------------------------------------------------------------- init and fini -- */
 
-/* names the cores on which a lane's workers may run */
+/* sets the cores that a lane's workers may run on */
 static void place_workers(const pp_pool *pool, pp_lane *lane, const pp_share *share, int32_t offset,
                           bool is_only_lane) {
   for (int32_t w = 0; w < lane->num_workers; w++) {
@@ -23,7 +23,7 @@ static void place_workers(const pp_pool *pool, pp_lane *lane, const pp_share *sh
   }
 }
 
-/* the share of threads whose node this thread runs on */
+/* returns the index of the share whose node this thread runs on, 0 if there is none */
 static int32_t find_home(const pp_share *shares, int32_t count) {
   int32_t here = pp_os_current_cpu(), home = 0;
   for (int32_t i = 0; i < count; i++) {
@@ -34,41 +34,49 @@ static int32_t find_home(const pp_share *shares, int32_t count) {
   return home;
 }
 
-/* one lane for each node that gets a thread; each owns environments in proportion to its threads */
+/* allocates lanes, one for each share, and finds the one that the caller helps first */
+static int alloc_lanes(pp_pool *pool, const pp_share *shares, int32_t count) {
+  pp_threads *threads = pool->threads;
+  size_t size = sizeof(*threads->lanes) * (size_t)count;
+  threads->lanes = aligned_alloc(64, size);
+  if (!threads->lanes) return PP_ERR_MEMORY;
+  memset(threads->lanes, 0, size);
+  threads->home_lane = find_home(shares, count);
+  // The caller takes the place of one worker on its own node. An unordered lane must make progress
+  // while the caller is away, so it needs another thread.
+  threads->caller_steps = pool->ring.is_ordered || shares[threads->home_lane].num_threads > 1;
+  return PP_OK;
+}
+
+/* makes one lane for each node that gets threads; each owns environments in proportion to them */
 static int make_lanes(pp_pool *pool, int32_t offset) {
   pp_threads *threads = pool->threads;
   pp_share shares[PP_MAX_NODES];
   int32_t count = pp_topology_assign(&pool->topology, pool->num_threads, shares);
   int32_t num_threads = 0, first = 0;
+  int status;
 
   if (count > pool->fleet.num_envs) count = pool->fleet.num_envs;
-  threads->lanes = aligned_alloc(64, sizeof(*threads->lanes) * (size_t)count);
-  if (!threads->lanes) return PP_ERR_MEMORY;
-  memset(threads->lanes, 0, sizeof(*threads->lanes) * (size_t)count);
-
-  threads->home_lane = find_home(shares, count);
-  // The caller takes the place of one worker on its own node. An unordered lane must go on while
-  // the caller is away, so it needs another thread.
-  threads->caller_steps = pool->ring.is_ordered || shares[threads->home_lane].num_threads > 1;
-  for (int32_t i = 0; i < count; i++) {
+  status = alloc_lanes(pool, shares, count);
+  for (int32_t i = 0; status >= 0 && i < count; i++) {
     pp_lane *lane = &threads->lanes[i];
-    bool caller_steps = i == threads->home_lane && threads->caller_steps;
+    bool has_caller = i == threads->home_lane && threads->caller_steps;
     int32_t end;
-    int status;
 
     num_threads += shares[i].num_threads;
     end = (int32_t)((int64_t)pool->fleet.num_envs * num_threads / pool->num_threads);
     if (i == count - 1) end = pool->fleet.num_envs;
-    status = pp_lane_init(lane, &threads->stepper, first, end, shares[i].num_threads, caller_steps);
+    status = pp_lane_init(lane, &threads->stepper, first, end, shares[i].num_threads, has_caller);
     threads->num_lanes = i + 1;
     if (status < 0) return status;
     lane->cores = pool->topology.cores;
-    if (caller_steps) lane->caller = &threads->scratch;
+    if (has_caller) lane->caller = &threads->scratch;
     lane->node = shares[i].node;
     place_workers(pool, lane, &shares[i], offset, count == 1);
     first = end;
   }
-  // with fewer environments than nodes some nodes are left out, and their threads with them
+  if (status < 0) return status;
+  // with fewer environments than nodes, some nodes are left out, with their threads
   pool->num_threads = num_threads;
   threads->num_workers = num_threads - threads->caller_steps;
   return PP_OK;
@@ -87,7 +95,7 @@ static void bind_states(pp_pool *pool) {
   }
 }
 
-/* num_threads=0: as many as can run at once, and no more than can have work */
+/* returns num_threads; for 0 as many threads as can run at once, at most one per row of a batch */
 static int32_t default_threads(const pp_pool *pool, const pp_pool_options *options) {
   if (options->num_threads) return options->num_threads;
   return pool->topology.cores < options->batch_size ? pool->topology.cores : options->batch_size;
@@ -126,7 +134,7 @@ static void fini(pp_pool *pool) {
 
 /* --------------------------------------------------------------------------------- blocks -- */
 
-/* ordered: rows of a lane's environments are written by its threads, so they go to its node */
+/* ordered: puts the rows of each lane's environments on its node, whose threads write them */
 static int bind_rows(const pp_pool *pool, void *memory) {
   const pp_threads *threads = pool->threads;
   int status = PP_OK;
@@ -146,7 +154,7 @@ static bool is_block(const pp_pool *pool, const void *memory) {
   return memory != NULL;
 }
 
-/* threads find the ring's blocks by themselves, and what is in them */
+/* threads read the ring itself, so they need no notice of blocks */
 static void do_nothing_locked(pp_pool *pool, const pp_batch *batch) {
   (void)pool;
   (void)batch;
@@ -170,7 +178,7 @@ static void *alloc(pp_pool *pool) {
 
 /* ------------------------------------------------------------------------------- queueing -- */
 
-/* all environments of a lane, in runs; place: of the pool's first environment */
+/* lists all environments of a lane, in runs; place: of the pool's first environment */
 static int32_t list_all(const pp_lane *lane, int32_t place, int32_t run, pp_entry *entries) {
   int32_t listed = 0;
   for (int32_t i = lane->first_env; i < lane->end_env; i += run) {
@@ -180,7 +188,7 @@ static int32_t list_all(const pp_lane *lane, int32_t place, int32_t run, pp_entr
   return listed;
 }
 
-/* those of the environments named that are the lane's, one by one in the order named */
+/* lists those of the environments named that are the lane's, one by one in the order named */
 static int32_t list_named(const pp_lane *lane, const int32_t *env_ids, int32_t count, int32_t place,
                           pp_entry *entries) {
   int32_t listed = 0;
@@ -219,9 +227,9 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
       run = 1;
       envs = queued = list_named(lane, env_ids, count, place, pool->entries);
     } else {
-      // Unordered rows may come in any order, so cheap environments are stepped in runs, sorted by
-      // id. In the order in which they were received the runs of several threads would be mixed,
-      // and would become shorter with every send.
+      // Unordered rows may come in any order, so cheap environments are sorted by id and stepped in
+      // runs. In the order in which they were received, the runs of several threads would mix and
+      // become shorter with every send.
       envs = pp_idset_add(&lane->named, env_ids, count);
       queued = pp_idset_take(&lane->named, run, pool->entries);
     }
@@ -233,12 +241,12 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
 
 /* ---------------------------------------------------------------------------------- helping -- */
 
-/* Chooses the shard that the caller takes from, in an unordered pool. What the caller steps comes
- * back to its own shard, which would never be empty, and the other shards would wait for their
- * threads however long those take to wake. So the caller looks at one other shard each time and
- * takes from the one where more is waiting. It prefers its own, whose environments are in its
- * core's caches: to move cheap environments costs as much as to step them, so twice as many must be
- * waiting elsewhere. */
+/* Unordered: chooses the shard that the caller takes from. The environments that the caller steps
+ * are queued in its own shard again, which would never be empty if it took only from there, and the
+ * other shards would wait until their threads are awake, however long that takes. So the caller
+ * looks at one other shard each time, and takes from the fuller of the two. It prefers its own,
+ * whose environments are in its core's caches: moving cheap environments costs as much as stepping
+ * them, so for these the other shard must have twice as many. */
 static void choose_shard(pp_threads *threads) {
   const pp_lane *lane = &threads->lanes[threads->home_lane];
   const pp_queue *queue = &lane->queue;
@@ -250,11 +258,12 @@ static void choose_shard(pp_threads *threads) {
       pp_queue_waiting(queue, other) > times * pp_queue_waiting(queue, own) ? other : own;
 }
 
-/* Environments that the caller should step before it waits; 0: none. In an ordered pool it loses
- * nothing by that. In an unordered one it steps while there is an unclaimed row for each worker;
- * after that the batch may be complete before the caller's step is, and the policy would wait for
- * it. For the same reason it takes no more environments than there are rows to claim. */
-static int32_t worth_helping(const pp_pool *pool) {
+/* Returns how many environments the caller should step before it waits, 0 for none. In an ordered
+ * pool it loses nothing by helping. In an unordered pool it helps while there is an unclaimed row
+ * for each worker. With fewer the batch may be complete before the caller's own step is, and the
+ * policy would wait for that. For the same reason it takes no more environments than there are rows
+ * to claim. */
+static int32_t count_to_help(const pp_pool *pool) {
   const pp_threads *threads = pool->threads;
   int64_t unclaimed;
   if (pool->ring.is_ordered) return PP_GRAIN_ROWS;
@@ -265,12 +274,12 @@ static int32_t worth_helping(const pp_pool *pool) {
 
 static bool help(pp_pool *pool, int64_t *now) {
   pp_threads *threads = pool->threads;
-  int32_t most = worth_helping(pool);
+  int32_t most = count_to_help(pool);
   if (!most) return false;
   if (!pool->ring.is_ordered) choose_shard(threads);
   threads->scratch.ended = *now;
   for (int32_t i = 0; i < threads->num_lanes; i++) {
-    // the home lane first
+    // starts with the home lane
     pp_lane *lane = &threads->lanes[(threads->home_lane + i) % threads->num_lanes];
     if (!pp_lane_work(lane, &threads->scratch, most)) continue;
     *now = threads->scratch.ended;
@@ -282,7 +291,7 @@ static bool help(pp_pool *pool, int64_t *now) {
 /* ----------------------------------------------------------------------------- inline steps -- */
 
 enum {
-  INLINE_NS = 3000 /* work that is not worth another thread's attention */
+  INLINE_NS = 3000 /* work that is not worth the cost of the queues */
 };
 
 static bool is_inline(const pp_pool *pool, int32_t count) {
@@ -292,39 +301,45 @@ static bool is_inline(const pp_pool *pool, int32_t count) {
           pp_grain_estimate(&threads->lanes[0].grain, count) < INLINE_NS);
 }
 
-/* queues what an inline step has not come to: environments from the at-th named on */
+/* queues the environments that an inline step has not begun: from index at on */
 static void queue_remaining(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                             int32_t at) {
   if (at == count) return;
-  // the room for ids is free, as none were named
+  // step_ids is unused, as the step named no ids
   for (int32_t i = at; !env_ids && i < count; i++) pool->step_ids[i] = i;
   pthread_mutex_lock(&pool->lock);
   queue_locked(pool, pool->step_ids + at, count - at, place + at, true);
   pthread_mutex_unlock(&pool->lock);
 }
 
+/* lists a chunk of an inline step, from index at on; returns the number of entries */
+static int32_t list_chunk(const int32_t *env_ids, int32_t at, int32_t chunk, int32_t place,
+                          pp_entry *entries) {
+  if (!env_ids) {
+    entries[0] = PP_ENTRY(place + at, at, chunk);
+    return 1;
+  }
+  for (int32_t i = 0; i < chunk; i++) entries[i] = PP_ENTRY(place + at + i, env_ids[at + i], 1);
+  return chunk;
+}
+
 /* Steps accepted environments in the caller's thread, without the queues. If they take far longer
- * than expected, what remains is left to all threads. */
+ * than estimated, the remaining ones are shared with all threads. */
 static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
   pp_threads *threads = pool->threads;
   pp_lane *lane = &threads->lanes[0];
   pp_scratch *scratch = &threads->scratch;
-  // environments may become more expensive: look at the clock now and then
+  // environments may become more expensive: measured in every 64th step
   bool is_timed = (threads->inline_steps++ & 63) == 0;
-  int32_t at = 0, done, entries;
-  int64_t start = is_timed ? pp_os_now() : 0, begun = pp_os_now_roughly();
-  int64_t late = begun + PP_GRAIN_LATE;
+  int64_t start = is_timed ? pp_os_now() : 0, rough_start = pp_os_now_roughly();
+  int64_t deadline = rough_start + PP_GRAIN_LATE;
 
-  while (at < count) {
+  for (int32_t at = 0; at < count;) {
     int32_t chunk = count - at < PP_GRAIN_ROWS ? count - at : PP_GRAIN_ROWS;
-    entries = env_ids ? chunk : 1;
-    for (int32_t i = 0; i < entries; i++) {
-      scratch->entries[i] =
-          env_ids ? PP_ENTRY(place + at + i, env_ids[at + i], 1) : PP_ENTRY(place + at, at, chunk);
-    }
-    done = pp_stepper_run(&threads->stepper, scratch->entries, entries, late, scratch);
+    int32_t entries = list_chunk(env_ids, at, chunk, place, scratch->entries);
+    int32_t done = pp_stepper_run(&threads->stepper, scratch->entries, entries, deadline, scratch);
     at += chunk;
-    pp_stepper_learn(&threads->stepper, scratch, pp_os_now_roughly() - begun, done);
+    pp_stepper_learn(&threads->stepper, scratch, pp_os_now_roughly() - rough_start, done);
     if (done == chunk) continue;
     pp_lane_share_leftover(lane, scratch, scratch->entries, entries, done);
     queue_remaining(pool, env_ids, count, place, at);
@@ -347,7 +362,7 @@ static bool is_far(const pp_pool *pool, const pp_batch *batch) {
   return work != INT64_MAX && threads->num_workers && work / threads->num_workers > PP_SPIN_NS;
 }
 
-/* a thread of this process can't die alone */
+/* a thread can't die without its process, so the batch is always completed */
 static int check_progress(pp_pool *pool, pp_batch *batch, pp_error *error) {
   (void)pool;
   (void)batch;
@@ -370,7 +385,7 @@ static int32_t collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
   return failed;
 }
 
-/* ------------------------------------------------------------------------------- questions -- */
+/* --------------------------------------------------------------------------------- queries -- */
 
 static int32_t cores(const pp_pool *pool) {
   return pool->topology.cores;

@@ -220,7 +220,7 @@ TEST(refused_calls_change_nothing) {
     CHECK_EQ(pp_pool_send(c.pool, below, 2, good, PP_INT64, &e), PP_ERR_ARGUMENT);
     CHECK_EQ(pp_pool_send(c.pool, many, 5, good, PP_INT64, &e), PP_ERR_ARGUMENT);
     CHECK_EQ(pp_pool_send(c.pool, NULL, 4, good, PP_FLOAT64, &e), PP_ERR_TYPE);
-    CHECK(strstr(e.text, "actions of dtype 5 can't become its own, which is 3: send those"));
+    CHECK(strstr(e.text, "actions of dtype 5 can't be converted to its own, 3: send that dtype"));
     CHECK_EQ(pp_pool_send(c.pool, NULL, 4, good, PP_BOOL, &e), PP_ERR_TYPE);
     // the third seed is too long: the first two must not stay either
     CHECK_EQ(pp_pool_send_reset(c.pool, NULL, 4, words, sizes, NULL, &e), PP_ERR_ARGUMENT);
