@@ -25,7 +25,7 @@ from tests.parity import atari_core
 ROM = "pong"  # its program never runs
 SHAPE = (210, 160)
 RAM, ENTRY = 128, 0x80
-LINES = 40  # between the set-up and the line that is looked at
+LINES = 40  # between the set-up and the line that is tested
 
 # registers of the television chip
 VBLANK, WSYNC, NUSIZ0, NUSIZ1, COLUP0, COLUP1, COLUPF, COLUBK = 1, 2, 4, 5, 6, 7, 8, 9

@@ -164,7 +164,7 @@ def test_games_end_and_restart(env_id: str, steps: int) -> None:
 
 
 def test_game_over_on_every_frame_of_a_step() -> None:
-    """At the last frame two screens are pooled, at the one before one is shown, before that none."""
+    """At the last frame two screens are pooled, at the one before it one is shown."""
     # chosen so that any other picture would differ
     seeds = [14, 21, 42]
     models = [EnvPoolAtari("breakout", seed, frame_skip=3) for seed in seeds]
