@@ -1,4 +1,4 @@
-"""The table of games is what ale-py says, and games begin in every mode as ale-py begins them."""
+"""The table of games equals ale-py's data, and games start in every mode as in ale-py."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.parity import atari_core, atari_facts, atari_roms, atari_rules
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:
-    # not optimised: building takes as long as playing
+    # not fully optimised: building would take longer than playing
     return atari_core.Library(atari_core.build(("-O1",)))
 
 
 @pytest.mark.parametrize("name", atari_roms.names())
-def test_game_begins_as_with_ale(library: atari_core.Library, name: str) -> None:
+def test_game_starts_as_in_ale(library: atari_core.Library, name: str) -> None:
     assert not list(atari_facts.differences(library, name, 8, count=2))
 
 
@@ -28,7 +28,7 @@ def test_actions_that_choose_a_mode_may_stick(library: atari_core.Library, name:
 @pytest.mark.parametrize(
     "name", ["adventure", "breakout", "double_dunk", "klax", "lost_luggage", "video_cube"]
 )
-def test_row_is_what_ale_says(name: str) -> None:
+def test_row_equals_what_ale_reports(name: str) -> None:
     assert atari_facts.row(name) in atari_facts.TABLE.read_text()
 
 

@@ -56,8 +56,9 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
                                     "end of such a range, itself never drawn; 0: no range"),
     [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0.25, 0, 1,
                                "probability that a frame repeats the previous action"),
-    [FULL_ACTION_SPACE] = PP_BOOL_OPTION("full_action_space", false,
-                                         "all 18 actions instead of those that the game uses"),
+    [FULL_ACTION_SPACE] =
+        PP_BOOL_OPTION("full_action_space", false,
+                       "all actions that ALE allows, instead of those that the game uses"),
     [CONTINUOUS] = PP_BOOL_OPTION(
         "continuous", false, "actions are a stick's radius and angle, and how far FIRE is pressed"),
     [THRESHOLD] = {.name = "continuous_action_threshold",
@@ -72,8 +73,9 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
     // the arguments of Gymnasium's AtariPreprocessing and FrameStackObservation
     [PREPROCESSING] = PP_BOOL_OPTION("preprocessing", false,
                                      "steps and pictures of gymnasium.wrappers.AtariPreprocessing"),
-    [NOOP_MAX] = PP_INT_OPTION("noop_max", 30, 0, MAX_SKIP,
-                               "most steps without action that a reset may begin with; 0: none"),
+    [NOOP_MAX] =
+        PP_INT_OPTION("noop_max", 30, 0, MAX_SKIP,
+                      "upper bound of the no-op steps at the beginning of a reset; 0: none"),
     [FRAME_SKIP] = PP_INT_OPTION("frame_skip", 4, 1, MAX_SKIP,
                                  "steps of the game in one; the last two are pooled"),
     [SCREEN_WIDTH] =
@@ -81,15 +83,15 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
     [SCREEN_HEIGHT] =
         PP_INT_OPTION("screen_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a picture"),
     [LIFE_LOSS] = PP_BOOL_OPTION("terminal_on_life_loss", false, "a lost life ends the episode"),
-    [GRAY_OBS] = PP_BOOL_OPTION("grayscale_obs", true, "luminance, else red, green and blue"),
+    [GRAY_OBS] = PP_BOOL_OPTION("grayscale_obs", true, "luminance; otherwise red, green and blue"),
     [NEW_AXIS] =
         PP_BOOL_OPTION("grayscale_newaxis", false, "an axis of one at the end of gray pictures"),
-    [SCALE_OBS] = PP_BOOL_OPTION("scale_obs", false, "float32 from 0 to 1, else bytes"),
+    [SCALE_OBS] = PP_BOOL_OPTION("scale_obs", false, "float32 from 0 to 1; otherwise bytes"),
     [STACK_SIZE] =
         PP_INT_OPTION("stack_size", 0, 0, MAX_STACK,
-                      "pictures in one observation, oldest first; 0: one, without an axis"),
+                      "frames in one observation, oldest first; 0: one, without an axis"),
     [STACK_ZERO] = PP_BOOL_OPTION("stack_padding_zero", false,
-                                  "black pictures before a reset's own, else copies of it"),
+                                  "black pictures before a reset's own; otherwise copies of it"),
     [ROM] = {.name = "rom",
              .type = PP_OPT_BYTES,
              .doc = "the game's program; Python takes it from ale-py where it is not given"},

@@ -57,14 +57,15 @@ static const pp_option options[NUM_OPTIONS] = {
                                  "frames that truncate an episode, those of its reset not counted"),
     [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
                                "probability that a frame repeats the previous action"),
-    [FULL_ACTION_SPACE] = PP_BOOL_OPTION("full_action_space", false,
-                                         "all 18 actions instead of those that the game uses"),
+    [FULL_ACTION_SPACE] =
+        PP_BOOL_OPTION("full_action_space", false,
+                       "all actions that ALE allows, instead of those that the game uses"),
     [CONTINUOUS] = PP_BOOL_OPTION(
         "continuous", false, "an action is its number and how far a paddle turns, both float32"),
     [IMG_HEIGHT] = PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame"),
     [IMG_WIDTH] = PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame"),
     [GRAYSCALE] =
-        PP_BOOL_OPTION("grayscale", true, "luminance, else red, green and blue of each pixel"),
+        PP_BOOL_OPTION("grayscale", true, "luminance; otherwise red, green and blue of each pixel"),
     [STACK_NUM] =
         PP_INT_OPTION("stack_num", 4, 1, MAX_STACK, "frames in one observation, oldest first"),
     [FRAMESKIP] = PP_INT_OPTION("frameskip", 4, 1, MAX_COUNT, "frames of the game in one step"),
@@ -74,8 +75,9 @@ static const pp_option options[NUM_OPTIONS] = {
                                "a reset plays fewer frames than this, FIRE among them"),
     [EPISODIC_LIFE] = PP_BOOL_OPTION("episodic_life", false,
                                      "a lost life ends the episode, and with it the game"),
-    [LIFE_LOSS_INFO] = PP_BOOL_OPTION("life_loss_info", false,
-                                      "a lost life shows as a termination, but the game goes on"),
+    [LIFE_LOSS_INFO] =
+        PP_BOOL_OPTION("life_loss_info", false,
+                       "a lost life is reported as a termination, but the game continues"),
     [REWARD_CLIPPING] = PP_BOOL_OPTION("reward_clipping", true, "rewards -1, 0 and 1"),
     [USE_FIRE_RESET] =
         PP_BOOL_OPTION("use_fire_reset", true, "a reset begins with FIRE, if the game has it"),

@@ -59,7 +59,7 @@ static const pp_option options[NUM_OPTIONS] = {
     [FRAME_SKIP] = PP_INT_OPTION("frame_skip", 4, 0, MAX_COUNT,
                                  "frames of the game in one step; the last two are pooled"),
     [NOOP_MAX] = PP_INT_OPTION("noop_max", 30, 1, MAX_COUNT,
-                               "most no-op frames that a reset may begin with"),
+                               "upper bound of the no-op frames at the beginning of a reset"),
     [ZERO_DISCOUNT] = PP_BOOL_OPTION("zero_discount_on_life_loss", false,
                                      "discount 0 on a step that changes the number of lives"),
     [EPISODIC_LIFE] = PP_BOOL_OPTION(
@@ -72,14 +72,17 @@ static const pp_option options[NUM_OPTIONS] = {
     [IMG_WIDTH] = PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame"),
     [MODE] = PP_INT_OPTION("mode", -1, -1, UINT16_MAX, "the game's mode; -1: its first"),
     [DIFFICULTY] = PP_INT_OPTION("difficulty", -1, -1, UINT8_MAX, "the game's difficulty; -1: 0"),
-    [FULL_ACTION_SPACE] = PP_BOOL_OPTION(
-        "full_action_space", false, "all that a joystick can do instead of what the game uses"),
+    [FULL_ACTION_SPACE] =
+        PP_BOOL_OPTION("full_action_space", false,
+                       "all actions that ALE allows, instead of those that the game uses"),
     [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
                                "probability that a frame repeats the previous action"),
-    [USE_AREA] = PP_BOOL_OPTION("use_inter_area_resize", true,
-                                "resize as OpenCV's INTER_AREA does, else as its INTER_LINEAR"),
-    [GRAY_SCALE] = PP_BOOL_OPTION(
-        "gray_scale", true, "one plane of luminance per frame, else red, green and blue planes"),
+    [USE_AREA] =
+        PP_BOOL_OPTION("use_inter_area_resize", true,
+                       "resize as OpenCV's INTER_AREA does; otherwise as its INTER_LINEAR"),
+    [GRAY_SCALE] =
+        PP_BOOL_OPTION("gray_scale", true,
+                       "one plane of luminance per frame; otherwise red, green and blue planes"),
     [ROM] = {.name = "rom",
              .type = PP_OPT_BYTES,
              .doc = "the game's program; Python takes it from ale-py where it is not given"},

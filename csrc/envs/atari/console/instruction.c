@@ -1,7 +1,7 @@
 // instruction.c: decodes 6507 machine code into handlers and resolved operands.
 #include "instruction.h"
 
-// how the instruction set addresses memory, before the address is looked at
+// how the instruction set addresses memory, before the address is known
 typedef enum { IMP, IMM, ZPG, ZPX, ZPY, ABS, ABX, ABY, INX, INY, REL, SPC } addressing;
 
 // the handler of an operation's first mode; the other modes follow in the order of the lists

@@ -37,7 +37,7 @@ typedef struct pp_tia {
   int16_t drawn;       // pixels of this line already coloured and checked for collisions
   int32_t line_start;  // first clock of the line being drawn, counted from the frame's start
   uint16_t collision;  // bits 2r and 2r+1 are bits 6 and 7 of collision register r
-  uint8_t stale;       // one bit per object: now[] must be made anew
+  uint8_t stale;       // one bit per object: now[] is out of date
   uint8_t shown;       // one bit per object: now[] has a pixel
   uint8_t changed;     // this line does not simply repeat the line above it
   uint8_t cut;         // one bit per object: done[] has pixels

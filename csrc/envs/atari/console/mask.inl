@@ -32,7 +32,7 @@ static inline bool mask_meet(mask a, mask b) {
   return !_mm256_testz_si256(a, b);
 }
 
-// the first x pixels; a shift by more than 63 leaves nothing
+// the first x pixels; a shift by more than 63 gives zero
 static inline mask mask_below(int x) {
   const __m256i ends = _mm256_setr_epi64x(64, 128, 192, 256);
   __m256i missing = _mm256_subs_epu16(ends, _mm256_set1_epi64x(x));

@@ -121,7 +121,7 @@ static void set_color(pp_tia *t, const pp_picture *p, int which, int x, uint8_t 
   t->color[which] = color | t->gray;
 }
 
-// missile p is hidden behind its player while locked, and leaves from the player's middle
+// missile p is hidden while it is locked to its player; unlocked, it is at the player's middle
 static void lock_missile(pp_tia *t, int p, int x, bool locked) {
   touch(t, 2 * p + 1, x);
   if (!locked && t->locked[p]) {

@@ -1,4 +1,4 @@
-// asterix.c: six digits in BCD; the last life is over once a flag of its own says so.
+// asterix.c: six digits in BCD; the last life is over when its own flag is set.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// bank_heist.c: six digits in BCD; the last life is over once a flag of its own says so.
+// bank_heist.c: six digits in BCD; the last life is over when its own flag is set.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -9,7 +9,7 @@ static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[11], ram[10], ram[9]));
   s->over = ram[5] == 255;
   int32_t lives = s->over ? 0 : ram[5] + 1;
-  // one life less counts at the end of the blinking only
+  // a lost life counts only when the blinking has ended
   if (s->over || lives != s->lives - 1 || ram[12] == 1) s->lives = lives;
 }
 

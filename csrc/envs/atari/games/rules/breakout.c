@@ -1,4 +1,4 @@
-// breakout.c: three digits in BCD; no lives are no end before the first ball has been seen.
+// breakout.c: three digits in BCD; zero lives are not an end before the first ball was seen.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

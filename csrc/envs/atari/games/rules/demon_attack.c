@@ -1,5 +1,5 @@
-// demon_attack.c: six digits in BCD, with a pattern before a game has begun; without spare lives a
-// byte's own value says that it is over.
+// demon_attack.c: six digits in BCD, with a pattern before a game has begun; without spare lives
+// one value of a byte means that it is over.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// elevator_action.c: six digits in BCD; a plain count of lives, none of them an end while a byte is
+// elevator_action.c: six digits in BCD; a count of lives, none of them an end while a byte is
 // zero.
 #include "rule.h"
 

@@ -1,4 +1,4 @@
-// et.c: six digits in BCD; a signed count of spare lives, and a byte that says that it is over.
+// et.c: six digits in BCD; a signed count of spare lives; a byte that says that the game is over.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// gravitar.c: six digits in BCD; a byte of its own value says that the game is over, zero there
-// that it has not begun.
+// gravitar.c: six digits in BCD; one value of a byte means that the game is over, zero that it has
+// not begun.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

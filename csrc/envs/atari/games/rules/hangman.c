@@ -1,5 +1,5 @@
 // hangman.c: words guessed and missed in BCD, whose difference ends the game, and so does a clock
-// of idle frames that starts anew; one life.
+// of idle frames that restarts; one life.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// jamesbond.c: six digits in BCD; without spare lives a byte's own value says that it is over.
+// jamesbond.c: six digits in BCD; without spare lives one value of a byte means that it is over.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

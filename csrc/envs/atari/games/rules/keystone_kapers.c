@@ -1,4 +1,4 @@
-// keystone_kapers.c: four digits in BCD; a plain count of lives; a byte tells of the end.
+// keystone_kapers.c: four digits in BCD; a count of lives; a byte marks the end.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,4 @@
-// krull.c: six digits in BCD; one life more than counted; two bytes tell that the last one is over.
+// krull.c: six digits in BCD; one life more than counted; two bytes mark the end of the last one.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

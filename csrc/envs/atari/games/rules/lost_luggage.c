@@ -1,4 +1,4 @@
-// lost_luggage.c: six digits in BCD; a plain count of lives; the end is a screen.
+// lost_luggage.c: six digits in BCD; a count of lives; the end is a screen.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// othello.c: a BCD byte of discs per player; one life, until for fifty frames and one more nobody
-// is to move.
+// othello.c: a BCD byte of discs per player; one life; the game ends when no player is to move for
+// fifty-one frames.
 #include "rule.h"
 
 enum { PATIENCE = 51 };

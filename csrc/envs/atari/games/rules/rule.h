@@ -1,8 +1,8 @@
-// rule.h: the rule of a game: what the console's memory says about score, lives and end.
+// rule.h: the rule of a game, which derives score, lives and end from the console's memory.
 //
-// One file per game in games/, by ale-py's name of it. ALE reads the memory after every frame,
-// those of a reset included, and so do rules; they were learnt from its answers
-// (tests/parity/atari_rules.py), never from its source.
+// Each game has one file, named as ale-py names the game. ALE reads the memory after every frame,
+// including those of a reset, and so do rules. They were found from ALE's answers
+// (tests/parity/atari_mining.py, atari_rules.py), never from its source.
 #ifndef PP_ENVS_ATARI_GAMES_RULE_H_
 #define PP_ENVS_ATARI_GAMES_RULE_H_
 
@@ -10,20 +10,20 @@
 
 enum { PP_RULE_STATE = 6 };
 
-// what a rule remembers of the last frame
+// the state of a rule
 typedef struct pp_score {
   int32_t score;   // of the game so far
   int32_t reward;  // of the last frame
   int32_t lives;
   uint8_t over;
   uint8_t started;               // for rules that ignore the end until a game has begun
-  uint8_t state[PP_RULE_STATE];  // whatever else a rule must remember
+  uint8_t state[PP_RULE_STATE];  // whatever else a rule keeps between frames
 } pp_score;
 
 typedef struct pp_rule {
-  // a new game; it finds the score zeroed. null: that is all
+  // starts a new game, with a zeroed score; null: nothing else to do
   void (*reset)(pp_score *score);
-  // after a frame: ram are the console's 128 bytes, and behind them the cartridge's own, if any
+  // called after a frame; ram: the console's 128 bytes, followed by the cartridge's own, if any
   void (*step)(pp_score *score, const uint8_t *ram);
 } pp_rule;
 
@@ -37,7 +37,7 @@ static inline int32_t pp_bcd(uint8_t byte) {
   return (byte >> 4) * 10 + (byte & 15);
 }
 
-// four and six of them, the highest first
+// four and six digits, the highest first
 static inline int32_t pp_bcd4(uint8_t high, uint8_t low) {
   return pp_bcd(high) * 100 + pp_bcd(low);
 }
@@ -51,12 +51,12 @@ static inline int32_t pp_digit(uint8_t byte) {
   return (byte & 15) == 10 ? 0 : byte & 15;
 }
 
-// four of them, the highest first
+// four digits, the highest first
 static inline int32_t pp_digits4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
   return pp_digit(a) * 1000 + pp_digit(b) * 100 + pp_digit(c) * 10 + pp_digit(d);
 }
 
-// the reward is what the score has grown by
+// sets the score, and the reward to its growth
 static inline void pp_score_set(pp_score *score, int32_t now) {
   score->reward = now - score->score;
   score->score = now;

@@ -1,5 +1,5 @@
-// tic_tac_toe_3d.c: a game is over as soon as it waits at a certain place of its program, whose
-// address is on the stack; a byte then names the winner, 8 is the player; one life.
+// tic_tac_toe_3d.c: a game is over as soon as the program waits at a certain address, which is on
+// the stack; a byte then holds the winner (8: the player); one life.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,5 +1,5 @@
-// video_cube.c: the reward is by how many more of the six faces are of one colour, all six end the
-// game; it is lost when the moves leave their byte; one life.
+// video_cube.c: the reward is the growth of the number of sides with one colour; six of them end
+// the game; it is lost when the count of moves overflows its byte; one life.
 #include "rule.h"
 
 enum { FACES = 6, CELLS = 9 };

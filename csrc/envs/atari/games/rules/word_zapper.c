@@ -1,4 +1,4 @@
-// word_zapper.c: misses are a signed number; two bytes tell of the end; one life.
+// word_zapper.c: misses are a signed number; two bytes mark the end; one life.
 #include "rule.h"
 
 static void reset(pp_score *s) {
