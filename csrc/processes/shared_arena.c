@@ -1,4 +1,4 @@
-/* Shared arena: an arena that lives as long as its pool or any block in it. */
+/* Shared arena: an arena that lives until its pool and all of its blocks are released. */
 #include "shared_arena.h"
 
 #include <pthread.h>
@@ -8,20 +8,22 @@
 #include "os/os.h"
 #include "pool/block.h"
 
-/* Found by address: whoever frees a block has nothing but that. */
+/* Kept in a list and found by address, which is all that pp_batch_free knows of a block. */
 typedef struct shared_arena {
   pp_arena arena;
-  int64_t users; /* the pool, and each allocated block */
+  int64_t num_users; /* the pool, and each allocated block; guarded by the lock */
   struct shared_arena *next;
 } shared_arena;
 
 static pthread_mutex_t arenas_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t forget_once = PTHREAD_ONCE_INIT;
-static shared_arena *arenas;       /* guarded by the lock */
-static _Atomic int32_t num_arenas; /* relaxed: zero while nobody can have such a block */
+static shared_arena *arenas; /* guarded by the lock */
+/* Relaxed: whoever holds a block got it after its arena was counted. */
+static _Atomic int32_t num_arenas;
 
-/* A forked child must not free blocks of its parent's: what it drops is its own view of one. And
- * another thread of the parent may have held the lock. */
+/* Empties the list in a forked child, which must not free blocks of its parent: its copy of the
+ * mapping is all that it could release. The lock is made anew, as another thread of the parent may
+ * have held it. */
 static void forget_arenas(void) {
   pthread_mutex_init(&arenas_lock, NULL);
   arenas = NULL;
@@ -43,7 +45,7 @@ pp_arena *pp_shared_arena_create(int64_t first_size, int64_t reserve, int *statu
     free(it);
     return NULL;
   }
-  it->users = 1;
+  it->num_users = 1;
   pthread_mutex_lock(&arenas_lock);
   it->next = arenas;
   arenas = it;
@@ -54,7 +56,7 @@ pp_arena *pp_shared_arena_create(int64_t first_size, int64_t reserve, int *statu
 
 static void release_locked(shared_arena *it) {
   shared_arena **link = &arenas;
-  if (--it->users) return;
+  if (--it->num_users) return;
   while (*link != it) link = &(*link)->next;
   *link = it->next;
   atomic_fetch_sub_explicit(&num_arenas, 1, memory_order_relaxed);
@@ -72,14 +74,15 @@ void *pp_shared_arena_alloc(pp_arena *arena, int64_t size) {
   int64_t offset = pp_arena_alloc(arena, size);
   if (offset < 0) return NULL;
   pthread_mutex_lock(&arenas_lock);
-  ((shared_arena *)arena)->users++;
+  ((shared_arena *)arena)->num_users++;
   pthread_mutex_unlock(&arenas_lock);
   return pp_arena_at(arena, offset);
 }
 
-/* frees a block that lies in one of the arenas; returns whether it does */
+/* Frees a block if it lies in one of the arenas, and returns whether it does. */
 static bool free_block(void *memory, int64_t size) {
   shared_arena *it;
+  // without arenas, which is the common case, no lock is taken
   if (!atomic_load_explicit(&num_arenas, memory_order_relaxed)) return false;
   pthread_mutex_lock(&arenas_lock);
   for (it = arenas; it; it = it->next) {

@@ -1,8 +1,9 @@
-/* Worker: a worker process's side of its lane, from the turns it takes to the rows it delivers.
+/* Worker: a worker process's side of its lane, from taking turns to delivering their rows.
  *
- * Environments may fork. A child that went on with its parent's work would write into the parent's
- * rows. So a child gets a private copy of the pool's memory as soon as it exists, which does not
- * disturb one that does something else, and every call here refuses to serve it.
+ * Environments may fork. A child that returns from the environment's code would write to the same
+ * rows as the worker. So a fork handler makes the mapped memory private in every child, and every
+ * call that would serve a child returns PP_ERR_FORKED or does nothing. A child that does something
+ * else does not notice.
  */
 #define _GNU_SOURCE
 
@@ -22,26 +23,28 @@
 #include "reply_heap.h"
 #include "worker_wait.h"
 
+/* programs that close all descriptors by number often stop below this one */
 enum { HIGH_FD = 512 };
 
-/* where the bytes of an environment's last reply are */
+/* the block of the reply heap that holds an environment's last reply */
 typedef struct reply_block {
   int64_t offset;
-  int64_t size; /* 0: none */
+  int64_t size; /* 0: there is no block */
 } reply_block;
 
 struct pp_worker {
   pp_board board;
   pp_reply_heap reply_heap;
-  pp_arena arena;  /* as this process has it */
-  int32_t replies; /* a copy of the reply file's descriptor; -1: none */
-  int32_t memory;  /* a descriptor of the pool's memory, for children; -1: none */
-  dev_t device;    /* identify that file: an environment may have closed the descriptor */
+  pp_arena arena;    /* this process's mapping */
+  int32_t reply_fd;  /* a copy of the reply file's descriptor; -1: none */
+  int32_t memory_fd; /* a copy of the memory's descriptor, for forked children; -1: none */
+  /* the file that memory_fd must refer to, as environments may close descriptors of others */
+  dev_t device;
   ino_t file;
   uint32_t fork_generation;
-  struct pp_worker *next; /* in the list of this process's workers */
+  struct pp_worker *next; /* in the list of workers */
   int32_t lane;
-  int32_t first; /* the lane's environments */
+  int32_t first; /* the lane's environments: first .. first+count-1 */
   int32_t count;
   pp_wait_history history;
   pp_entry *entries;
@@ -49,7 +52,7 @@ struct pp_worker {
   pp_turns turns;
 };
 
-/* copies a descriptor, if possible to a high number: programs close low ones by number */
+/* Returns a copy of a descriptor: of HIGH_FD or more if that is allowed, else any. */
 static int duplicate_of(int fd) {
   int copy = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
   return copy < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : copy;
@@ -58,18 +61,19 @@ static int duplicate_of(int fd) {
 /* ---------------------------------------------------------------------------------- forks -- */
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t leave_once = PTHREAD_ONCE_INIT;
-static pp_worker *workers; /* guarded by the lock */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static pp_worker *workers; /* of this process; guarded by the lock */
 
-static int is_forked(const pp_worker *worker) {
+static bool is_forked(const pp_worker *worker) {
   return worker->fork_generation != pp_os_fork_generation();
 }
 
-/* the descriptor of the pool's memory; -1: it is closed, or another file has its number now */
-static int memory_of(const pp_worker *worker) {
+/* Returns the descriptor of the worker's memory, or -1 if it was closed or now refers to another
+ * file. */
+static int memory_fd_of(const pp_worker *worker) {
   struct stat file;
-  if (worker->memory < 0 || fstat(worker->memory, &file)) return -1;
-  return file.st_dev == worker->device && file.st_ino == worker->file ? worker->memory : -1;
+  if (worker->memory_fd < 0 || fstat(worker->memory_fd, &file)) return -1;
+  return file.st_dev == worker->device && file.st_ino == worker->file ? worker->memory_fd : -1;
 }
 
 static void lock_workers(void) {
@@ -80,32 +84,32 @@ static void unlock_workers(void) {
   pthread_mutex_unlock(&workers_lock);
 }
 
-static void detach_workers(void) {
+static void detach_in_child(void) {
   for (const pp_worker *worker = workers; worker; worker = worker->next) {
-    pp_os_shared_detach(worker->arena.base, worker->arena.reserve, memory_of(worker));
+    pp_os_shared_detach(worker->arena.base, worker->arena.reserve, memory_fd_of(worker));
   }
   unlock_workers();
 }
 
-static void register_leave(void) {
-  pthread_atfork(lock_workers, unlock_workers, detach_workers);
+static void register_fork_handlers(void) {
+  pthread_atfork(lock_workers, unlock_workers, detach_in_child);
 }
 
-static void enlist(pp_worker *worker, int32_t memory) {
+static void register_worker(pp_worker *worker, int32_t memory_fd) {
   struct stat file = {0};
-  worker->memory = duplicate_of(memory);
-  if (fstat(memory, &file) == 0) {
+  worker->memory_fd = duplicate_of(memory_fd);
+  if (fstat(memory_fd, &file) == 0) {
     worker->device = file.st_dev;
     worker->file = file.st_ino;
   }
-  pthread_once(&leave_once, register_leave);
+  pthread_once(&fork_once, register_fork_handlers);
   lock_workers();
   worker->next = workers;
   workers = worker;
   unlock_workers();
 }
 
-static void strike_off(pp_worker *worker) {
+static void unregister_worker(pp_worker *worker) {
   lock_workers();
   for (pp_worker **link = &workers; *link; link = &(*link)->next) {
     if (*link != worker) continue;
@@ -113,10 +117,10 @@ static void strike_off(pp_worker *worker) {
     break;
   }
   unlock_workers();
-  if (memory_of(worker) >= 0) close(worker->memory);
+  if (memory_fd_of(worker) >= 0) close(worker->memory_fd);
 }
 
-/* ---------------------------------------------------------------------------- open, close -- */
+/* -------------------------------------------------------------------------- open and close -- */
 
 static int alloc_turns(pp_worker *worker) {
   size_t n = (size_t)worker->count;
@@ -139,36 +143,38 @@ static int alloc_turns(pp_worker *worker) {
              : PP_ERR_MEMORY;
 }
 
-/* finds the replies of a dead predecessor, which the parent may not have read yet */
-static void find_unread(const pp_worker *worker, int64_t *left, int64_t *left_end) {
+/* Returns the range of the reply file that holds replies of a dead predecessor, which the parent
+ * may not have read yet. */
+static void find_unread(const pp_worker *worker, int64_t *unread, int64_t *unread_end) {
   int64_t reserve = worker->board.shape.reply_reserve;
-  *left = *left_end = 0;
+  *unread = *unread_end = 0;
   for (int32_t i = 0; i <= worker->count; i++) {
     const pp_message *reply = i < worker->count ? &worker->board.envs[worker->first + i].reply
                                                 : &worker->board.mailboxes[worker->lane].reply;
     int64_t end;
-    // the parent can't read this one, so it need not be kept
+    // the parent refuses such a reply, so it need not be kept
     if (reply->size <= 0 || reply->size > reserve || reply->offset < 0 ||
         reply->offset > reserve - reply->size) {
       continue;
     }
     end = reply->offset + pp_reply_heap_block_size(reply->size);
-    if (!*left_end || reply->offset < *left) *left = reply->offset;
-    if (end > *left_end) *left_end = end;
+    if (!*unread_end || reply->offset < *unread) *unread = reply->offset;
+    if (end > *unread_end) *unread_end = end;
   }
 }
 
-/* maps the pool's memory and finds the lane in it */
-static int open_board(pp_worker *worker, int32_t memory, int64_t reserve, pp_error *error) {
-  int64_t bytes = pp_os_shared_size(memory);
+/* maps the pool's memory and checks that it has the lane */
+static int open_board(pp_worker *worker, int32_t memory_fd, int64_t reserve, pp_error *error) {
+  int64_t bytes = pp_os_shared_size(memory_fd);
   int status;
   if (bytes < 1 || reserve < bytes) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "memory=%d is no pool's memory, or reserve=%lld is less than its %lld "
-                        "bytes: give what pp_pool_memory_fd and pp_pool_reserve returned",
-                        memory, (long long)reserve, (long long)bytes);
+    return pp_error_set(
+        error, PP_ERR_ARGUMENT,
+        "memory_fd=%d is not a pool's memory, or reserve=%lld is less than its %lld "
+        "bytes: give what pp_pool_memory_fd and pp_pool_reserve say",
+        memory_fd, (long long)reserve, (long long)bytes);
   }
-  status = pp_arena_attach(&worker->arena, memory, reserve);
+  status = pp_arena_attach(&worker->arena, memory_fd, reserve);
   if (status < 0) {
     return pp_error_set(error, status, "can't map %lld bytes of a pool's memory",
                         (long long)reserve);
@@ -184,47 +190,47 @@ static int open_board(pp_worker *worker, int32_t memory, int64_t reserve, pp_err
                       worker->board.shape.num_lanes - 1);
 }
 
-static int open_worker(pp_worker *worker, int32_t memory, int64_t reserve, int32_t reply_fd,
-                       pp_error *error) {
-  int status = open_board(worker, memory, reserve, error);
-  int64_t left, left_end;
+static int open_lane(pp_worker *worker, int32_t memory_fd, int64_t reserve, int32_t reply_fd,
+                     pp_error *error) {
+  int status = open_board(worker, memory_fd, reserve, error);
+  int64_t unread, unread_end;
   if (status < 0) return status;
   if (pp_os_shared_size(reply_fd) < 0) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "reply_fd=%d is no reply file: give what pp_pool_reply_fd returned",
+                        "reply_fd=%d is not a reply file: give what pp_pool_reply_fd says",
                         reply_fd);
   }
   pp_board_lane_envs(&worker->board, worker->lane, &worker->first, &worker->count);
   status = alloc_turns(worker);
-  find_unread(worker, &left, &left_end);
+  find_unread(worker, &unread, &unread_end);
   if (status >= 0) {
-    worker->replies = duplicate_of(reply_fd);
-    if (worker->replies >= 0) reply_fd = worker->replies;
+    worker->reply_fd = duplicate_of(reply_fd);
+    if (worker->reply_fd >= 0) reply_fd = worker->reply_fd;
     status = pp_reply_heap_init(&worker->reply_heap, reply_fd, worker->board.shape.reply_reserve,
-                                left, left_end);
+                                unread, unread_end);
   }
   return status < 0 ? pp_error_set(error, status, "no memory for a worker") : PP_OK;
 }
 
-int pp_worker_open(int32_t memory, int64_t reserve, int32_t reply_fd, int32_t lane, pp_worker **out,
-                   pp_error *error) {
+int pp_worker_open(int32_t memory_fd, int64_t reserve, int32_t reply_fd, int32_t lane,
+                   pp_worker **out, pp_error *error) {
   pp_worker *worker;
   int status;
 
-  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "nowhere to put a worker: out is null");
+  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "no room for a worker: out is null");
   *out = NULL;
   worker = calloc(1, sizeof(*worker));
   if (!worker) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a worker");
   worker->lane = lane;
-  worker->memory = worker->replies = -1;
+  worker->memory_fd = worker->reply_fd = -1;
   worker->fork_generation = pp_os_fork_generation();
-  status = open_worker(worker, memory, reserve, reply_fd, error);
+  status = open_lane(worker, memory_fd, reserve, reply_fd, error);
   if (status < 0) {
     pp_worker_close(worker);
     return status;
   }
   atomic_store_explicit(&worker->board.mailboxes[lane].is_awake, 1, memory_order_relaxed);
-  enlist(worker, memory);
+  register_worker(worker, memory_fd);
   *out = worker;
   return PP_OK;
 }
@@ -233,9 +239,9 @@ void pp_worker_close(pp_worker *worker) {
   pp_turns *turns;
   if (!worker) return;
   turns = &worker->turns;
-  strike_off(worker);
+  unregister_worker(worker);
   if (worker->reply_heap.base) pp_reply_heap_fini(&worker->reply_heap);
-  if (worker->replies >= 0) close(worker->replies);
+  if (worker->reply_fd >= 0) close(worker->reply_fd);
   pp_arena_fini(&worker->arena);
   free(worker->entries);
   free(worker->reply_blocks);
@@ -255,7 +261,7 @@ int pp_worker_exit_with(int64_t pid) {
   return pp_os_exit_with_process(pid);
 }
 
-/* ------------------------------------------------------------------------------ questions -- */
+/* -------------------------------------------------------------------------------- queries -- */
 
 int32_t pp_worker_first_env(const pp_worker *worker) {
   return worker->first;
@@ -279,36 +285,36 @@ void *pp_worker_actions(pp_worker *worker, int64_t *record_bytes) {
 }
 
 int32_t *pp_worker_current_env(pp_worker *worker) {
-  // Python writes this aligned word as plain memory; it is read only as a hint
-  return (int32_t *)&worker->board.mailboxes[worker->lane].current;
+  // Python writes to it without atomics: it is one aligned word, which is read only as a hint
+  return (int32_t *)&worker->board.mailboxes[worker->lane].current_env;
 }
 
 void *pp_worker_block(pp_worker *worker, int64_t offset) {
   return worker->board.base + offset;
 }
 
-/* --------------------------------------------------------------------------------- taking -- */
+/* ------------------------------------------------------------------------------ take turns -- */
 
-/* finds the row of a turn */
-static void locate(pp_worker *worker, int32_t turn, int32_t place) {
+/* sets the row and the block of a turn */
+static void set_place(pp_worker *worker, int32_t turn, int32_t place) {
   const pp_board_shape *shape = &worker->board.shape;
   int32_t slot = place / shape->batch_size;
   worker->turns.rows[turn] = place - slot * shape->batch_size;
   worker->turns.blocks[turn] = worker->board.slots[slot].memory;
 }
 
-/* whether the turns are a plain step of all environments in order, for which Python has a short
- * loop */
-static int is_whole(const pp_worker *worker, int32_t count) {
+/* Returns whether the turns are a plain step of all environments in order, for which the worker has
+ * a shorter loop. */
+static bool is_whole(const pp_worker *worker, int32_t count) {
   const pp_turns *turns = &worker->turns;
-  if (count != worker->count || !worker->board.shape.is_ordered) return 0;
+  if (count != worker->count || !worker->board.shape.is_ordered) return false;
   for (int32_t i = 0; i < count; i++) {
     if (turns->env_ids[i] != worker->first + i || turns->command[i] != PP_COMMAND_STEP ||
         turns->blocks[i] != turns->blocks[0] || turns->rows[i] != turns->rows[0] + i) {
-      return 0;
+      return false;
     }
   }
-  return 1;
+  return true;
 }
 
 int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
@@ -322,7 +328,7 @@ int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
   for (int32_t i = 0; i < turns->count; i++) {
     turns->env_ids[i] = PP_ENTRY_ENV(worker->entries[i]);
     turns->command[i] = worker->board.envs[turns->env_ids[i]].command;
-    if (worker->board.shape.is_ordered) locate(worker, i, PP_ENTRY_PLACE(worker->entries[i]));
+    if (worker->board.shape.is_ordered) set_place(worker, i, PP_ENTRY_PLACE(worker->entries[i]));
   }
   turns->is_whole = is_whole(worker, turns->count);
   return turns->count;
@@ -333,9 +339,9 @@ void pp_worker_claim_row(pp_worker *worker, int32_t turn) {
   int32_t place = worker->board.envs[turns->env_ids[turn]].place;
 
   if (worker->board.shape.is_ordered || is_forked(worker)) return;
-  // it may have a row already, even one that a dead predecessor claimed
+  // the turn may have a row already, perhaps claimed by a former worker that died
   if (place < 0) place = pp_board_claim(&worker->board, worker->lane, turns->env_ids[turn]);
-  locate(worker, turn, place);
+  set_place(worker, turn, place);
 }
 
 int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn) {
@@ -344,8 +350,8 @@ int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn) {
 
 void pp_worker_repeat_last(pp_worker *worker, int32_t turn, int32_t is_final) {
   const pp_turns *turns = &worker->turns;
-  pp_board_repeat_last(&worker->board, worker->board.base + turns->blocks[turn], turns->rows[turn],
-                       turns->env_ids[turn], is_final);
+  pp_board_repeat_row(&worker->board, worker->board.base + turns->blocks[turn], turns->rows[turn],
+                      turns->env_ids[turn], is_final);
 }
 
 const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size) {
@@ -354,51 +360,52 @@ const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size) {
   return payload->size ? worker->board.base + payload->offset : NULL;
 }
 
-/* ------------------------------------------------------------------------------ delivering -- */
+/* -------------------------------------------------------------------------------- deliver -- */
 
-/* copies bytes into a block that is large enough: the old one, or a new one */
-static int put(pp_worker *worker, reply_block *in, const void *bytes, int64_t size,
-               pp_message *reply, pp_error *error) {
+/* Copies bytes into a block of the reply heap, the old one if it has the right size, and sets reply
+ * to refer to them. */
+static int write_reply(pp_worker *worker, reply_block *block, const void *bytes, int64_t size,
+                       pp_message *reply, pp_error *error) {
   if (is_forked(worker)) {
-    return pp_error_set(error, PP_ERR_FORKED,
-                        "a child of a worker process can't reply: only the worker itself can");
+    return pp_error_set(error, PP_ERR_FORKED, "a forked child of a worker process can't reply");
   }
   if (!size) {
     *reply = (pp_message){0, 0};
     return PP_OK;
   }
-  if (!in->size || pp_reply_heap_block_size(in->size) != pp_reply_heap_block_size(size)) {
+  if (!block->size || pp_reply_heap_block_size(block->size) != pp_reply_heap_block_size(size)) {
     int64_t offset;
-    if (in->size) pp_reply_heap_free(&worker->reply_heap, in->offset, in->size);
-    in->size = 0;
+    if (block->size) pp_reply_heap_free(&worker->reply_heap, block->offset, block->size);
+    block->size = 0;
     offset = pp_reply_heap_alloc(&worker->reply_heap, size);
     if (offset < 0) {
       return pp_error_set(error, (int)offset, "no shared memory for a message of %lld bytes",
                           (long long)size);
     }
-    in->offset = offset;
+    block->offset = offset;
   }
-  in->size = size;
-  memcpy(worker->reply_heap.base + in->offset, bytes, (size_t)size);
-  PP_TEST_DIE(put);
-  *reply = (pp_message){in->offset, size};
+  block->size = size;
+  memcpy(worker->reply_heap.base + block->offset, bytes, (size_t)size);
+  PP_TEST_DIE(copied);
+  *reply = (pp_message){block->offset, size};
   return PP_OK;
 }
 
 int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t size,
                     pp_error *error) {
   int32_t env_id = worker->turns.env_ids[turn];
-  return put(worker, &worker->reply_blocks[env_id - worker->first], bytes, size,
-             &worker->board.envs[env_id].reply, error);
+  return write_reply(worker, &worker->reply_blocks[env_id - worker->first], bytes, size,
+                     &worker->board.envs[env_id].reply, error);
 }
 
-/* writes the engine's columns of one row, and saves the row if the pool may have to repeat it */
+/* writes the engine's columns of one row, and saves the row */
 static void write_row(pp_worker *worker, int32_t turn) {
   pp_turns *turns = &worker->turns;
   const pp_layout *layout = &worker->board.layout;
   char *memory = worker->board.base + turns->blocks[turn];
   int32_t env_id = turns->env_ids[turn], row = turns->rows[turn];
-  int32_t kind = turns->kinds[turn], is_step = kind == PP_TURN_STEP || kind == PP_TURN_END;
+  int32_t kind = turns->kinds[turn];
+  bool is_step = kind == PP_TURN_STEP || kind == PP_TURN_END;
   int32_t elapsed = kind == PP_TURN_RESET ? 0 : pp_board_elapsed(&worker->board, env_id);
   pp_row values;
 
@@ -411,9 +418,9 @@ static void write_row(pp_worker *worker, int32_t turn) {
                     turns->truncated[turn]};
   pp_row_put(layout, memory, row, &values);
   worker->board.envs[env_id].steps += is_step;
-  // saved is the first state of an episode that has just begun
+  // the saved fields are the first state of the next episode
   if (kind == PP_TURN_END || kind == PP_TURN_CUT) elapsed = 0;
-  pp_board_save_last(&worker->board, memory, row, env_id, elapsed);
+  pp_board_save_row(&worker->board, memory, row, env_id, elapsed);
 }
 
 void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
@@ -427,14 +434,14 @@ void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
     write_row(worker, i);
     PP_TEST_DIE(written);
     rows++;
-    // release: the row is written
+    // release: publishes the row
     atomic_store_explicit(&env->state, turns->failed[i] ? PP_ENV_FAILED : PP_ENV_DONE,
                           memory_order_release);
     PP_TEST_DIE(done);
     // rows of one block are counted together
     if (i + 1 == first + count ||
         worker->board.envs[turns->env_ids[i + 1]].place / worker->board.shape.batch_size != slot) {
-      pp_board_count(&worker->board, worker->lane, slot, rows);
+      pp_board_add_rows_done(&worker->board, worker->lane, slot, rows);
       rows = 0;
     }
   }
@@ -456,8 +463,8 @@ const void *pp_worker_request(pp_worker *worker, int64_t *size) {
 
 int pp_worker_answer(pp_worker *worker, const void *bytes, int64_t size, pp_error *error) {
   pp_mailbox *mailbox = &worker->board.mailboxes[worker->lane];
-  int status =
-      put(worker, &worker->reply_blocks[worker->count], bytes, size, &mailbox->reply, error);
+  int status = write_reply(worker, &worker->reply_blocks[worker->count], bytes, size,
+                           &mailbox->reply, error);
   if (status < 0) return status;
   PP_TEST_DIE(replied);
   // publishes the reply
