@@ -31,8 +31,8 @@ enum pp_env_state {
   PP_ENV_IDLE,
   PP_ENV_QUEUED,
   PP_ENV_RUNNING,
-  PP_ENV_DONE,  /* its row is written, and about to be counted */
-  PP_ENV_FAILED /* the same, and the environment failed */
+  PP_ENV_DONE,  /* its row is written, and will be counted */
+  PP_ENV_FAILED /* the same, but the environment failed */
 };
 
 /* bytes for the other side; size 0: none, -1 (replies to requests only): the worker died instead */
@@ -140,7 +140,7 @@ typedef struct pp_board_head {
 
 /* the tables as one process sees them */
 typedef struct pp_board {
-  pp_board_shape shape; /* private copies */
+  pp_board_shape shape; /* copies, in memory that only this process can write to */
   pp_layout layout;
   uint64_t mailbox_size; /* entries in each mailbox, a power of two */
   int64_t saved_bytes;   /* of all fields of one row; 0: rows are not saved */

@@ -112,7 +112,7 @@ static void fail(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_
   pp_row_blank(&pool->layout, batch->memory, row, env_id);
   pool->processes->envs[env_id].reply = (pp_message){0, 0};
   pp_error_set(error, PP_ERR_ENV,
-               "%s: look for code in worker processes that writes beyond its arrays", what);
+               "%s: look for code in worker processes that writes beyond its arrays", fault);
   error->env_id = env_id;
 }
 

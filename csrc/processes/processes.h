@@ -28,7 +28,7 @@ typedef struct pp_process_lane {
   uint32_t probe;
 } pp_process_lane;
 
-/* the parent's record of an environment */
+/* an environment */
 typedef struct pp_process_env {
   int32_t place;             /* ordered: the row that it was sent for */
   bool is_written_by_parent; /* its worker has died, and the parent wrote the row */
@@ -38,7 +38,7 @@ typedef struct pp_process_env {
 
 typedef struct pp_processes {
   pp_board board;
-  pp_arena *arena; /* lives as long as the pool or any of its blocks */
+  pp_arena *arena; /* lives as long as any of its blocks */
   pp_process_lane *lanes;
   int32_t num_lanes;
   pp_process_env *envs;

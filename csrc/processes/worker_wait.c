@@ -10,7 +10,7 @@ enum { MAX_LONG_WAITS = 2 };
 
 /* Returns how many cores are left if each awake worker and the caller have one. May be negative. */
 static int32_t spare_cores(const pp_board *board) {
-  return board->shape.cores - pp_board_awake(board) - 1;
+  return board->shape.cores - pp_board_num_awake(board) - 1;
 }
 
 /* Returns whether this is the core that the caller sent from, on which the system continues it when
@@ -78,7 +78,7 @@ static void sleep_until_work(pp_board *board, int32_t lane, int64_t timeout) {
   pp_mailbox *mailbox = &board->mailboxes[lane];
   uint32_t epoch;
   atomic_store_explicit(&mailbox->is_awake, 0, memory_order_relaxed);
-  if (spare_cores(board) == 0 && pp_board_awake(board) > 0 && is_callers_core(board)) {
+  if (spare_cores(board) == 0 && pp_board_num_awake(board) > 0 && is_callers_core(board)) {
     pp_board_wake_caller(board);
   }
   atomic_store_explicit(&mailbox->cpu, pp_os_current_cpu(), memory_order_relaxed);
