@@ -223,7 +223,7 @@ class Lib:
         config: CData,
         options: CData,
         num_lanes: int,
-        keeps_last: int,
+        saves_rows: int,
         room: CData,
         out: CData,
         error: CData,
@@ -257,7 +257,7 @@ class Lib:
     def pp_usable_memory(self, root: CData | bytes, /) -> int: ...
     def pp_status_name(self, status: int, /) -> CData: ...
     def pp_worker_open(
-        self, memory: int, reserve: int, reply_fd: int, lane: int, out: CData, error: CData, /
+        self, memory_fd: int, reserve: int, reply_fd: int, lane: int, out: CData, error: CData, /
     ) -> int: ...
     def pp_worker_close(self, worker: CData, /) -> None: ...
     def pp_worker_exit_with(self, pid: int, /) -> int: ...

@@ -111,7 +111,7 @@ void pp_config_fini(const pp_env_def *def, pp_config *config);
  * address returns null, and nothing has changed.
  *
  * Every function that takes an error also returns PP_ERR_CLOSED after pp_pool_close, PP_ERR_FORKED
- * in a forked child, and PP_ERR_BROKEN after a worker process has written over the pool's records.
+ * in a forked child, and PP_ERR_BROKEN after a worker process has written over the pool's memory.
  */
 
 /* Makes environments and threads, and writes the pool to out (null on failure). values holds one
@@ -263,7 +263,7 @@ typedef struct pp_address_space {
 /* Makes a pool whose environments live in num_lanes worker processes, which the caller starts. Each
  * lane has consecutive environments, as many as any other lane or one more or fewer. config
  * describes rows and actions of one player; options must have no extras and no max_episode_steps,
- * and num_threads is ignored. keeps_last: 1 keeps the last row of each environment, which
+ * and num_threads is ignored. saves_rows: 1 saves the last row of each environment, which
  * PP_DEATH_REPEAT and PP_DEATH_REQUEUE need. room: null for no limit. The functions above work on
  * such a pool too, except those that need the environments themselves (seeds, reset options,
  * snapshots, observe, render, expose): these return PP_ERR_STATE.
@@ -274,7 +274,7 @@ typedef struct pp_address_space {
  *
  * Returns PP_ERR_ARGUMENT, PP_ERR_MEMORY, or PP_ERR_SYSTEM. */
 int pp_pool_create_processes(const pp_config *config, const pp_pool_options *options,
-                             int32_t num_lanes, int32_t keeps_last, const pp_address_space *room,
+                             int32_t num_lanes, int32_t saves_rows, const pp_address_space *room,
                              pp_pool **out, pp_error *error);
 
 /* Return the file descriptors that a worker passes to pp_worker_open: of the pool's memory, and of
@@ -342,7 +342,7 @@ int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane);
  * must have ended, as the call writes to memory that it used. Returns the number of environments
  * that failed, were repeated or will be restarted, and lists them in affected, which has room for
  * all of the lane's; resets that wait for the next worker are not among them. Returns PP_ERR_STATE
- * if how needs keeps_last and the pool was made without it. */
+ * if how needs saves_rows and the pool was made without it. */
 int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *affected,
                             pp_error *error);
 

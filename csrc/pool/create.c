@@ -161,7 +161,7 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
 }
 
 int pp_pool_create_processes(const pp_config *config, const pp_pool_options *options,
-                             int32_t num_lanes, int32_t keeps_last, const pp_address_space *room,
+                             int32_t num_lanes, int32_t saves_rows, const pp_address_space *room,
                              pp_pool **out, pp_error *error) {
   const pp_address_space any = {0, 0};
   int status = check_options(config, options, out, error);
@@ -181,7 +181,7 @@ int pp_pool_create_processes(const pp_config *config, const pp_pool_options *opt
     status = pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d", options->num_envs);
   }
   if (status >= 0) {
-    status = pp_processes_init(pool, options, num_lanes, keeps_last, room ? room : &any, error);
+    status = pp_processes_init(pool, options, num_lanes, saves_rows, room ? room : &any, error);
   }
   if (status < 0) {
     pp_pool_destroy(pool);

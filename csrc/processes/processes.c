@@ -494,7 +494,7 @@ int pp_processes_break(pp_pool *pool, pp_error *error, const char *format, ...) 
   va_end(arguments);
   atomic_store_explicit(&pool->is_broken, 1, memory_order_relaxed);
   return pp_error_set(error, PP_ERR_BROKEN,
-                      "a worker process has written over the pool's records (%s): close this pool "
+                      "a worker process has written over the pool's memory (%s): close this pool "
                       "and make a new one",
                       found);
 }

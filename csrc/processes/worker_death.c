@@ -92,7 +92,7 @@ static int check_death(const pp_pool *pool, int32_t lane, int32_t how, const int
   }
   if (how != PP_DEATH_FAIL && !pool->processes->board.shape.saves_rows) {
     return pp_error_set(error, PP_ERR_STATE,
-                        "this pool does not save rows: make it with keeps_last=1");
+                        "this pool does not save rows: make it with saves_rows=1");
   }
   return PP_OK;
 }

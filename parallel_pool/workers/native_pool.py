@@ -28,7 +28,7 @@ def create(
     batch_size: int,
     autoreset: int,
     reward_dtype: int,
-    keeps_last: bool,
+    saves_rows: bool,
     limits: CData,
 ) -> tuple[CData, list[CData]]:
     """Makes the pool in C, with one column of bytes for each leaf.
@@ -38,7 +38,7 @@ def create(
         record_bytes: size of an action's record.
         num_envs, num_workers, batch_size: of the pool.
         autoreset, reward_dtype: constants of C.
-        keeps_last: the pool keeps last observations, for restarted workers to repeat.
+        saves_rows: the pool saves last observations, for restarted workers to repeat.
         limits: `address_space_limits`.
 
     Returns:
@@ -62,7 +62,7 @@ def create(
     options.reward_dtype = reward_dtype
     out, error = ffi.new("pp_pool **"), new_error()
     status = lib.pp_pool_create_processes(
-        config, options, num_workers, keeps_last, limits, out, error
+        config, options, num_workers, saves_rows, limits, out, error
     )
     if status < 0:
         raise_error(status, error)

@@ -163,7 +163,7 @@ class ProcessPool(EnvCalls):
                 batch_size=rows,
                 autoreset=mode,
                 reward_dtype=reward,
-                keeps_last=restarts,
+                saves_rows=restarts,
                 limits=native_pool.address_space_limits(self.descriptions),
             )
             types = [(leaf.dtype, leaf.shape) for leaf in self.leaves or ()]

@@ -70,7 +70,7 @@ static int spins(int32_t cores, int32_t awake, int32_t is_callers, int32_t long_
 }
 
 TEST(spinning_takes_no_core_from_anybody) {
-  for (int32_t long_waits = 0; long_waits <= MOST_LONG_WAITS; long_waits++) {
+  for (int32_t long_waits = 0; long_waits <= MAX_LONG_WAITS; long_waits++) {
     for (int32_t is_callers = 0; is_callers < 2; is_callers++) {
       // one is left, whatever the system does with the caller
       CHECK(spins(3, 1, is_callers, long_waits));
@@ -81,24 +81,24 @@ TEST(spinning_takes_no_core_from_anybody) {
     }
     // the caller has a core if this one is not where it goes on, or if another makes room for it
     for (int32_t awake = 1; awake < 3; awake++) {
-      CHECK_EQ(spins(2, awake, 0, long_waits), long_waits < MOST_LONG_WAITS);
+      CHECK_EQ(spins(2, awake, 0, long_waits), long_waits < MAX_LONG_WAITS);
       CHECK(!spins(2, awake, 1, long_waits));
     }
-    CHECK_EQ(spins(3, 3, 0, long_waits), long_waits < MOST_LONG_WAITS);
+    CHECK_EQ(spins(3, 3, 0, long_waits), long_waits < MAX_LONG_WAITS);
     CHECK(!spins(3, 3, 1, long_waits));
   }
 }
 
-TEST(a_worker_is_awaited_that_has_not_begun) {
+TEST(a_worker_others_have_turns_that_has_not_begun) {
   pp_board board = make_board(2);
-  CHECK(!is_awaited(&board, 0));
+  CHECK(!others_have_turns(&board, 0));
   push(&board, 0);
-  CHECK(!is_awaited(&board, 0));
-  CHECK(is_awaited(&board, 1));
+  CHECK(!others_have_turns(&board, 0));
+  CHECK(others_have_turns(&board, 1));
   push(&board, 2);
   take(&board, 0);
-  CHECK(is_awaited(&board, 1));
-  CHECK(!is_awaited(&board, 2));
+  CHECK(others_have_turns(&board, 1));
+  CHECK(!others_have_turns(&board, 2));
   free(board.base);
 }
 
@@ -158,7 +158,7 @@ TEST(waits_longer_than_a_spin_are_counted_up_to_two) {
   pp_wait_history history = {0};
   for (int i = 1; i < 5; i++) {
     wait_for_send(&board, &history, pp_os_now() + 100 * SECOND);
-    CHECK_EQ(history.long_waits, i < MOST_LONG_WAITS ? i : MOST_LONG_WAITS);
+    CHECK_EQ(history.long_waits, i < MAX_LONG_WAITS ? i : MAX_LONG_WAITS);
   }
   wait_for_send(&board, &history, 1);
   CHECK_EQ(history.long_waits, 0);
@@ -188,7 +188,7 @@ static int wakes_caller(int32_t is_callers) {
   board.head->sent_from = is_callers ? stay() : stay() + 1;
   CHECK_EQ(pthread_create(&thread, NULL, sleep_as_caller, &board.head->caller), 0);
   while (!board.head->caller.waits) pp_os_yield();
-  sleep_for_reason(&board, 0, 1);
+  sleep_until_work(&board, 0, 1);
   wakes = board.head->caller.wakes;
   pp_board_wake_caller(&board);
   pthread_join(thread, NULL);

@@ -80,7 +80,7 @@ with ProcessPool(fns, num_workers=2) as pool:
     try:
         pool.get_attr("steps")
     except StateError as error:
-        assert "asked something already" in str(error), error
+        assert "take its answer first" in str(error), error
     finish()
     call = None
     while call is None:
