@@ -198,7 +198,7 @@ OPTIONS: list[tuple[Callable[[Maker], None], str]] = [
     (set_option(name=NULL), r"options\[0\]: its name is null: give one"),
     (set_option(name=b""), r"options\[0\] \(\): its name is empty: give one"),
     *(
-        (set_option(name=name), "its name is no name of a Python argument: choose letters")
+        (set_option(name=name), "its name is not a Python identifier: choose letters")
         for name in (b"two words", b"2d", b"a-b", b"lambda", b"None", "dôme".encode())
     ),
     (set_option(name=LATIN), "its name is not UTF-8"),
@@ -232,7 +232,7 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
             *(b"discount", b"players.env_id", b"episode_return", b"episode_length"),
         )
     ),
-    (set_field(3, name=b"env_id"), r"fields\[3\] \(env_id\): its name is a column's"),
+    (set_field(3, name=b"env_id"), r"fields\[3\] \(env_id\): its name is that of an engine column"),
     (set_field(dtype=99), r"fields\[0\] \(score\): dtype=99: choose a pp_dtype"),
     (set_field(dtype=-1), "dtype=-1: choose a pp_dtype"),
     (set_field(space=99), "space=99: choose a pp_space"),

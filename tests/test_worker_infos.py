@@ -180,6 +180,9 @@ def outcome(make: Any, *args: Any) -> Any:
 @example([{"b": 1.0, "a": "", "c": 2.0}] * 2 + [{"c": 1.0, "d": 1, "b": 2.0}] * 2, 2)
 @example([{"final_obs": 1.0}] * 2, 1)
 @example([{"a": 1.0, "_a": 1.0}] * 2, 1)
+@example([{"_a": {}, "a": 1.0}, {"a": 1.0}, {"a": 1.0}], 1)
+@example([{"_a": {}}] + [{"a": 1.0}] * 4, 2)
+@example([{"_a": 0.0, "a": 0.0}, {"a": 0.0}, {"a": 0.0}, {"_a": 0.0, "a": 0.0}, {"a": 0.0}], 1)
 def test_infos_are_put_together_as_by_sync_vector_env(
     infos: list[dict[Any, Any]], lanes: int
 ) -> None:

@@ -133,7 +133,7 @@ static int check_option(const subject *s, const pp_option *option) {
   int status = check_name(s, "its name", option->name);
   if (status < 0) return status;
   if (!is_argument_name(option->name)) {
-    return refuse(s, "its name is no name of a Python argument: choose letters, digits and _");
+    return refuse(s, "its name is not a Python identifier: choose letters, digits and _");
   }
   if (option->type < PP_OPT_BOOL || option->type > PP_OPT_BYTES) {
     return refuse(s, "type=%d: choose a pp_option_type", option->type);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,17 +92,22 @@ def gather(infos: Sequence[tuple[int, Any]]) -> tuple[list[InfoColumns], list[tu
         infos: (environment, infos), ascending.
 
     Returns:
-        The columns, and the infos that are in none: those without others like them, and those with
-        a key or a value that no column can hold.
+        The columns, and the infos that are in none: those without others like them, those with a
+        key or a value that no column can hold, and all of them if a key has the form of a mask's.
     """
     groups: dict[Any, list[tuple[int, Any]]] = {}
     for one in infos:
         info = one[1]
         alike = (*info, *map(type, info.values())) if info and type(info) is dict else None
         groups.setdefault(alike, []).append(one)
+    # Gymnasium stores the mask of "a" under "_a". An info of that name and the mask overwrite each
+    # other in the order of the environments, which columns do not keep.
+    unlike = [info for _, info in groups.get(None, ()) if isinstance(info, Mapping)]
+    has_mask = any(_is_mask(key) for keys in (*filter(None, groups), *unlike) for key in keys)
     found, singles = [], []
     for alike, members in groups.items():
-        columns = _columns(members) if alike is not None and len(members) > 1 else None
+        has_columns = alike is not None and len(members) > 1 and not has_mask
+        columns = _columns(members) if has_columns else None
         if columns is None:
             singles += members
         else:
@@ -110,12 +115,16 @@ def gather(infos: Sequence[tuple[int, Any]]) -> tuple[list[InfoColumns], list[tu
     return found, singles
 
 
+def _is_mask(key: Any) -> bool:
+    return isinstance(key, str) and key.startswith("_")
+
+
 def _columns(members: list[tuple[int, Info]]) -> InfoColumns | None:
     env_ids, infos = zip(*members, strict=True)
     keys = list(infos[0])
     for key in keys:
-        # Gymnasium has a rule of its own for "final_obs", and stores masks under "_" + key
-        if type(key) is not str or key == "final_obs" or key.startswith("_"):
+        # Gymnasium has a rule of its own for "final_obs"
+        if type(key) is not str or key == "final_obs":
             return None
     values = list(zip(*[info.values() for info in infos], strict=True))
     places: dict[type, list[int]] = {}

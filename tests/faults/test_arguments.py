@@ -387,7 +387,7 @@ def test_more_than_the_memory_is_refused_before_it_is_touched(tmp_path: Any) -> 
     said = text(error.text)
     assert said.startswith("num_envs=1048576 needs 0.3"), said
     assert said.endswith(
-        "and this process may use 0.0102 GB: choose fewer environments, or smaller observations"
+        "but this process may use 0.0102 GB: choose fewer environments, or smaller observations"
     )
 
 
