@@ -118,8 +118,8 @@ def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo
             infos[key], mask = _empty(values, num_envs), infos.get(f"_{key}")
             infos[f"_{key}"] = np.zeros(num_envs, np.bool_) if mask is None else mask
         array, mask = infos[key], infos[f"_{key}"]
-        # One by one, values may be cast differently, or refused. And the mask of the info "a" may be
-        # another info, "_a", of any type.
+        # One by one, values may be cast differently, or refused. And what stands under "_a" may be
+        # another info and not the mask of "a".
         if not _is_like(array, values) or type(mask) is not np.ndarray:
             for env_id, value in zip(columns.env_ids, each(kind, values), strict=True):
                 infos = add(infos, {key: value}, env_id)
