@@ -18,6 +18,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def frozen_garbage_collector() -> None:
+    """Makes collections quick: they skip what pytest and earlier modules hold.
+
+    Many tests call `gc.collect()`, which takes a second once all tests and torch are in memory.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def own_signals() -> Iterator[None]:
     """Fails a test that leaves a signal blocked."""

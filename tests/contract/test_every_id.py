@@ -14,7 +14,10 @@ import pytest
 from parallel_pool import registry
 from parallel_pool.errors import ClosedError, StateError
 from parallel_pool.pool import Pool
+from tests.sampling import sampled
 
+# families whose steps cost a thousand times as much as CartPole's: emulated games and physics
+EXPENSIVE = ("atari", "mujoco")
 # Atari's games share all of what is tested here, for each API that presents them
 VARIANTS = {"pong", "breakout", "adventure"}
 IDS = sorted(
@@ -22,14 +25,11 @@ IDS = sorted(
     for id, found in registry.definitions().items()
     if not found.variant or found.variant in VARIANTS
 )
-# MuJoCo's tasks share nearly all of what is tested here: make check looks at two of them
-SAMPLED = {"Ant-v5", "Reacher-v5"}
-CASES = [
-    pytest.param(env, marks=pytest.mark.slow)
-    if registry.find(env).family == "mujoco" and env not in SAMPLED
-    else env
-    for env in IDS
-]
+# so do MuJoCo's tasks, nearly: make check looks at two ids of each of these families
+SAMPLED = {"ALE/Breakout-v5", "Pong-v5", "Ant-v5", "Reacher-v5"}
+CASES = sampled(
+    IDS, [env for env in IDS if registry.find(env).family not in EXPENSIVE or env in SAMPLED]
+)
 MODES = ("next_step", "same_step", "disabled")
 SEED = 11
 
@@ -45,9 +45,8 @@ CONSTANT = {"test/Fault-v0"}
 Row = tuple[bytes, ...]
 
 
-def is_dear(env: str) -> bool:
-    """Emulated games and physics: a step costs a thousand times as much as CartPole's."""
-    return registry.find(env).family in ("atari", "mujoco")
+def is_expensive(env: str) -> bool:
+    return registry.find(env).family in EXPENSIVE
 
 
 class Run:
@@ -63,7 +62,7 @@ class Run:
     """
 
     def __init__(self, env: str, num_envs: int | None = None, **settings: Any) -> None:
-        count = num_envs or (2 if is_dear(env) else 5)
+        count = num_envs or (2 if is_expensive(env) else 5)
         extras = {"step_type": True, "discount": True, "players": True, "statistics": True}
         self.pool = Pool(env, count, **{"seed": SEED, **extras, **settings})
         space = self.pool.spec.action_space()
@@ -144,7 +143,7 @@ class Run:
 
 
 def rounds_for(env: str) -> int:
-    return 60 if is_dear(env) else 300
+    return 60 if is_expensive(env) else 300
 
 
 # ---------------------------------------------------------------------------------- results --
@@ -170,7 +169,7 @@ def test_results_are_what_the_spaces_say(env: str, mode: str) -> None:
         # a scalar of an array is no ndarray; Gymnasium's Box wants one
         return {name: np.asarray(value)[()] for name, value in values.items()}
 
-    for _ in range(40 if is_dear(env) else 120):
+    for _ in range(40 if is_expensive(env) else 120):
         batch = run.step()
         assert len(batch) == len(pool.columns)
         for column, array in zip(pool.columns, batch, strict=True):
@@ -196,7 +195,7 @@ def test_results_are_what_the_spaces_say(env: str, mode: str) -> None:
 def test_every_byte_is_defined(env: str, mode: str, batch: str) -> None:
     """Memory that is used again shows nothing of what it held: not even what the user wrote."""
     clean, dirty = Run(env, autoreset=mode), Run(env, autoreset=mode)
-    rounds, places = (20 if is_dear(env) else 120), set()
+    rounds, places = (20 if is_expensive(env) else 120), set()
     some = list(range(clean.pool.num_envs - 1))
     clean.step()
     dirty.step()
@@ -298,7 +297,7 @@ def test_the_definition_has_the_default_time_limit(env: str) -> None:
     limit = registry.find(env).max_episode_steps
     assert run.pool.max_episode_steps == limit
     assert Run(env, max_episode_steps=0).pool.max_episode_steps is None
-    if limit and limit <= 1000 and not is_dear(env):
+    if limit and limit <= 1000 and not is_expensive(env):
         elapsed = max(int(run.engine(run.step(), "elapsed_step").max()) for _ in range(limit + 2))
         assert elapsed <= limit
 
@@ -311,7 +310,7 @@ def test_the_definition_has_the_default_time_limit(env: str) -> None:
 def test_a_snapshot_restores_an_environment_exactly(env: str, mode: str) -> None:
     """Whatever was played since, in whatever environment, in this pool or in another."""
     # a limit that comes before any pendulum falls
-    limit, rounds, moments = 5, (24 if is_dear(env) else 50), [0, 1, 2, 5, 6, 7]
+    limit, rounds, moments = 5, (24 if is_expensive(env) else 50), [0, 1, 2, 5, 6, 7]
     run = Run(env, autoreset=mode, max_episode_steps=limit)
     other = Run(env, autoreset=mode, max_episode_steps=limit, seed=99, num_threads=3).play(14)
     everyone = np.arange(run.pool.num_envs)
@@ -338,7 +337,7 @@ def test_a_snapshot_restores_an_environment_exactly(env: str, mode: str) -> None
                 # the origin's actions, from where it was: 13 and 7 are those of Run.action
                 shift = 13 * (origin - env_id) * pow(7, -1, len(target.actions))
                 target.steps[env_id] = steps[origin] + shift % len(target.actions)
-            length = min(12 if is_dear(env) else 30, rounds - at)
+            length = min(12 if is_expensive(env) else 30, rounds - at)
             target.play(length)
             for env_id, origin in zip(env_ids, everyone, strict=True):
                 expected = run.fares(story[origin][at : at + length])
@@ -350,7 +349,7 @@ def test_a_snapshot_restores_an_environment_exactly(env: str, mode: str) -> None
 
 @pytest.mark.parametrize("env", CASES)
 def test_an_environment_is_what_its_seed_says(env: str) -> None:
-    rounds = 30 if is_dear(env) else 60
+    rounds = 30 if is_expensive(env) else 60
     run = Run(env, seed=SEED).play(rounds)
     count = run.pool.num_envs
     assert Run(env, seed=[SEED + i for i in range(count)]).play(rounds).made == run.made
@@ -377,7 +376,7 @@ def test_an_environment_is_what_its_seed_says(env: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env", CASES)
 def test_threads_change_nothing(env: str, mode: str) -> None:
-    rounds, count = (20, 4) if is_dear(env) else (60, 11)
+    rounds, count = (20, 4) if is_expensive(env) else (60, 11)
     run = Run(env, count, autoreset=mode, num_threads=1, max_episode_steps=13).play(rounds)
     for threads in (2, 3, 4):
         other = Run(env, count, autoreset=mode, num_threads=threads, max_episode_steps=13)
@@ -387,7 +386,7 @@ def test_threads_change_nothing(env: str, mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES[:2])
 @pytest.mark.parametrize("env", CASES)
 def test_an_asynchronous_pool_differs_in_order_only(env: str, mode: str) -> None:
-    rounds, count = (15, 4) if is_dear(env) else (40, 11)
+    rounds, count = (15, 4) if is_expensive(env) else (40, 11)
     settings = {"autoreset": mode, "max_episode_steps": 13}
     # an environment may run ahead of all others
     expected = Run(env, count, **settings).play(3 * rounds)

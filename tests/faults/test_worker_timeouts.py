@@ -194,15 +194,16 @@ def test_the_timer_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyP
         return looks[-1]
 
     monkeypatch.setattr(supervisor.Supervisor, "_check_turns", counted)
-    with pool_of(timeout=0.02) as pool:
-        for _ in range(3):
+    with pool_of(timeout=0.5) as pool:
+        for _ in range(2):
             pool.reset(seed=0)
             wait_for(lambda: pool._timer is not None and pool._timer.is_asleep)
             # the last call that a wake asked for
             time.sleep(0.1)
             before = len(looks)
             assert looks[-1] is None
-            time.sleep(0.2)
+            # longer than the timeout, after which it would look if it did not sleep
+            time.sleep(0.6)
             assert len(looks) == before
 
 
@@ -210,7 +211,7 @@ def test_the_timer_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyP
 def test_whatever_is_sent_wakes_the_timer(how: str) -> None:
     """Even if the caller does not wait for the result."""
     at = "reset" if how == "send_reset" else "step"
-    with pool_of(sleep_for_ever, 2 if at == "reset" else 1, at, timeout=0.1, batch_size=2) as pool:
+    with pool_of(sleep_for_ever, 2 if at == "reset" else 1, at, timeout=0.5, batch_size=2) as pool:
         pool.send_reset()
         pool.recv()
         pool.recv()

@@ -9,7 +9,7 @@ import copy
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -36,6 +36,7 @@ from parallel_pool.envs import atari
 from parallel_pool.pool import Pool
 from tests.pairs import pair
 from tests.same import assert_same
+from tests.sampling import sampled
 
 # importing ale_py registers its environments, which linters cannot see
 assert ale_py.__version__
@@ -142,13 +143,6 @@ FILMED = [
 # the cases of make check; all others are slow
 QUICK = [CASES[0], CASES[2], CASES[8], FILMED[2], FILMED[4]]
 SAMPLED = {"ALE/Adventure-v5", "ALE/MontezumaRevenge-v5", "ALE/Robotank-v5"}
-
-
-def sampled(values: Sequence[Any], quick: Iterable[Any]) -> list[Any]:
-    """Returns the values as parameters of a test."""
-    return [
-        each if each in quick else pytest.param(each, marks=pytest.mark.slow) for each in values
-    ]
 
 
 def play(theirs: VectorEnv, ours: VectorEnv, case: Case) -> int:

@@ -20,6 +20,7 @@ from parallel_pool.envs import atari, atari_proofs
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
 from parallel_pool.pool import Batch, Pool
 from tests.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
+from tests.sampling import sampled
 
 # the games on which the sets of options are tried
 GAMES = {"Pong-v5": "pong", "Breakout-v5": "breakout"}
@@ -131,13 +132,7 @@ def test_equals_the_model(env_id: str, options: str) -> None:
     compare(env_id, OPTION_SETS[options], FEWER_STEPS.get(options, STEPS))
 
 
-@pytest.mark.parametrize(
-    "env_id",
-    [
-        env_id if env_id in SAMPLED else pytest.param(env_id, marks=pytest.mark.slow)
-        for env_id in TASKS
-    ],
-)
+@pytest.mark.parametrize("env_id", sampled(TASKS, SAMPLED))
 def test_every_game_equals_the_model(env_id: str) -> None:
     """integration/compare_envpool_atari.py --games all is the longer form of this."""
     number = list(TASKS).index(env_id)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.parity import atari_core, atari_facts, atari_roms, atari_rules
+from tests.sampling import GAMES, sampled
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +16,7 @@ def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build(("-O1",)))
 
 
-@pytest.mark.parametrize("name", atari_roms.names())
+@pytest.mark.parametrize("name", sampled(atari_roms.names(), GAMES))
 def test_game_starts_as_in_ale(library: atari_core.Library, name: str) -> None:
     assert not list(atari_facts.differences(library, name, 8, count=2))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.parity import atari_core, atari_roms
+from tests.sampling import GAMES, sampled
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +14,7 @@ def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build(("-O1",)))
 
 
-@pytest.mark.parametrize("name", atari_roms.names())
+@pytest.mark.parametrize("name", sampled(atari_roms.names(), GAMES))
 def test_console_is_exact(library: atari_core.Library, name: str) -> None:
     assert atari_roms.compare(library, name, 40) == ""
 

@@ -27,6 +27,7 @@ import parallel_pool
 from parallel_pool import MissingDependencyError, Pool, PoolError, StateError, registry
 from parallel_pool.envs.mujoco_renderer import MODES, Painter, model_of
 from tests.same import assert_same
+from tests.sampling import sampled
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
@@ -116,9 +117,7 @@ def is_drawing(picture: Any) -> bool:
 # -------------------------------------------------------------------------------------- pixels --
 
 
-@pytest.mark.parametrize(
-    "env", [env if env in QUICK else pytest.param(env, marks=pytest.mark.slow) for env in IDS]
-)
+@pytest.mark.parametrize("env", sampled(IDS, QUICK))
 @needs_opengl
 def test_every_task_looks_the_same(env: str) -> None:
     """After a reset and after steps, colours and depth."""
