@@ -26,8 +26,8 @@ class Call:
 
     Attributes:
         kind: "call", "get", "set" or "apply".
-        what: the kind and the name that is called, got or set, for messages.
-        env_ids: the environments asked, in order.
+        what: the kind, and the name of the method or attribute, for messages.
+        env_ids: the environments that the caller named, in order.
         waiting: by lane, the environments whose worker has not answered.
         answers: by environment.
         failures: the environments of a worker that failed to answer, and the cause.
@@ -42,7 +42,7 @@ class Call:
 
 
 class EnvCalls(BasePool):
-    """The part of `ProcessPool` that asks environments for something besides stepping."""
+    """The part of `ProcessPool` that calls methods of environments and accesses attributes."""
 
     _supervisor: Supervisor
     _wait_warnings: WaitWarnings
@@ -137,7 +137,7 @@ class EnvCalls(BasePool):
             error = own_error.raw
             status = lib.pp_pool_request(self._handle, lane, data, len(data), error)
             if status < 0 and lane in self._supervisor.lost:
-                # its worker was given up after the check above
+                # the lane was given up after the check above
                 call.failures.append((call.waiting.pop(lane), self._supervisor.deaths[lane]))
             else:
                 check(status)
@@ -183,7 +183,7 @@ class EnvCalls(BasePool):
     def _note_interrupt(self, error: KeyboardInterrupt, awaited: list[str]) -> None:
         """Adds to Ctrl-C's exception what it has interrupted.
 
-        Workers that are still at it when the pool closes get less time to end.
+        Workers that are still in the same step or reset when the pool closes get less time to end.
         """
         if awaited:
             error.add_note(f"while waiting for {wait_warnings.joined(awaited)}")
