@@ -99,7 +99,7 @@ class Supervisor:
         # reentrant: a signal handler may close the pool, whatever this thread is doing
         self._lock = threading.RLock()
         self._is_closed = False
-        # by lane, while a dead worker is replaced: the new one, its deadline, and the starting thread
+        # by lane, while a worker is replaced: the new one, its deadline, and the starting thread
         self._starting: dict[int, Worker] = {}
         self._deadlines: dict[int, Deadline] = {}
         self._starters: dict[int, threading.Thread] = {}
