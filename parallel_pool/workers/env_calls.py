@@ -85,16 +85,16 @@ class EnvCalls(BasePool):
         timeout = seconds(timeout)
         end = None if timeout is None else time.monotonic() + timeout
         while call.waiting:
-            lane, own = next(iter(call.waiting.items()))
+            lane, ids = next(iter(call.waiting.items()))
             is_done, answer = self._answer(lane, call, end, timeout)
             del call.waiting[lane]
             if not is_done:
-                call.failures.append((own, answer))
+                call.failures.append((ids, answer))
             elif answer is not None:
-                call.answers.update(zip(own, answer, strict=True))
-        for own, cause in call.failures:
-            what = f"{self._name}: {call.kind} of environments {own} failed"
-            failures.raise_failures(what, {own[0]: cause}, own, ())
+                call.answers.update(zip(ids, answer, strict=True))
+        for ids, cause in call.failures:
+            what = f"{self._name}: {call.kind} of environments {ids} failed"
+            failures.raise_failures(what, {ids[0]: cause}, ids, ())
         return [call.answers.get(env_id) for env_id in call.env_ids]
 
     def get_attr(self, name: str, env_ids: Any = None) -> list[Any]:
@@ -106,8 +106,8 @@ class EnvCalls(BasePool):
         ids = self._id_list(env_ids)
         if len(values) != len(ids):
             raise ValueError(f"{len(values)} values: give one for each of {len(ids)} environments")
-        of = dict(zip(ids, values, strict=True))
-        self.recv_call(self._ask(env_ids, "set", lambda ids: (name, [of[i] for i in ids]), name))
+        by_id = dict(zip(ids, values, strict=True))
+        self.recv_call(self._ask(env_ids, "set", lambda ids: (name, [by_id[i] for i in ids]), name))
 
     def apply(self, function: Callable[[Any], Any], env_ids: Any = None) -> list[Any]:
         """Calls a function in the workers with each of the environments named (None: all)."""
@@ -131,7 +131,10 @@ class EnvCalls(BasePool):
         for env_id in ids:
             lanes.setdefault(self._lane_of(env_id), []).append(env_id)
         # pickled before any is sent: an error leaves no worker with a request
-        requests = {lane: self._dumps((kind, own, *arguments(own))) for lane, own in lanes.items()}
+        requests = {
+            lane: self._dumps((kind, lane_ids, *arguments(lane_ids)))
+            for lane, lane_ids in lanes.items()
+        }
         call = Call(kind, f"{kind} {name}" if name else kind, ids, lanes)
         for lane, data in requests.items():
             error = own_error.raw
