@@ -1,4 +1,4 @@
-"""Steps 64 games of Pong, always the 16 that are ready first: nobody waits for the slowest."""
+"""Steps 64 games of Pong, always the 16 that are ready first: no step waits for the slowest."""
 
 import numpy as np
 

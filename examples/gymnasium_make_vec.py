@@ -3,7 +3,7 @@
 import gymnasium
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-import parallel_pool  # noqa: F401 - teaches make_vec the mode
+import parallel_pool  # noqa: F401 - adds the mode to make_vec
 
 envs = gymnasium.make_vec(
     "CartPole-v1",

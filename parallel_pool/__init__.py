@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Without PoolVecEnv and the classes of EnvPool's API: they need packages that may not be installed,
-# and `import *` must not fail
+# PoolVecEnv and the classes of EnvPool's API are left out: they need packages that may not be
+# installed, and `import *` must not fail.
 __all__ = [
     "BrokenPoolError",
     "BusyError",

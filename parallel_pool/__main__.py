@@ -11,7 +11,7 @@ from pathlib import Path
 import parallel_pool
 from parallel_pool._command import missing, until_interrupted
 
-# Frames of one game that a row of the package's table needs.
+# A row of the package's table of proofs needs so many frames of its game.
 FRAMES = 20_000
 
 

@@ -1,6 +1,6 @@
-"""What the command lines share: the exit status after Ctrl-C, and the words for a missing package.
+"""Command lines: the exit status after Ctrl-C, and the message about a missing package.
 
-`python -m parallel_pool` and `python -m benchmarks` both need it, and neither may import the other.
+`python -m parallel_pool` and `python -m benchmarks` both use this; neither may import the other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def until_interrupted(run: Callable[[], int]) -> int:
 
 
 def missing(name: str, command: str, extra: str | None = None) -> int:
-    """Says in one sentence what to install; returns the exit status."""
+    """Prints what to install, in one sentence; returns the exit status."""
     print(
         f"the {command} needs {name.partition('.')[0]}, which is not installed:"
         f" pip install 'parallel_pool[{extra or command}]'",

@@ -1,4 +1,4 @@
-"""The folder of the C headers that a user's own environment is compiled against."""
+"""Finds the folder of the C headers against which users compile their own environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Package attributes that are imported at first use, so that importing the package stays cheap."""
+"""Imports attributes of a package at first use, so that importing the package is fast."""
 
 from __future__ import annotations
 

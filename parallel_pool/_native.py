@@ -1,4 +1,4 @@
-"""The C engine: the only module that imports it, and that turns its statuses into exceptions."""
+"""Imports the C engine, and turns its statuses into exceptions. No other module imports it."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def text(chars: CData) -> str:
 
 
 def raise_error(status: int, error: CData) -> NoReturn:
-    """Raises the exception of a negative status, with C's text in `error`."""
+    """Raises the exception for a negative status, with the text that C wrote to `error`."""
     message = text(error.text) or text(lib.pp_status_name(status))
     raise EXCEPTIONS.get(status, errors.PoolError)(message)

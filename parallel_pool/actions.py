@@ -2,7 +2,7 @@
 
 The reference passes an action on as the caller gave it, and NumPy computes in its dtype: a float64
 action gives other bits than the same one in float32. So actions keep their dtype here if the
-definition supports it (`pp_env_def.action_dtypes`), and it may differ between environments.
+definition supports it (`pp_env_def.action_dtypes`). The dtype may differ between environments.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PYTHON_CODES: dict[type, int] = {
     bool: lib.PP_BOOL | lib.PP_PYTHON,
 }
 
-# larger integers are not exact as doubles
+# integers up to this are exact as doubles
 MOST = 2**53
 
 
@@ -79,7 +79,7 @@ def check_sequence(actions: Any, count: int, name: str = "actions") -> None:
     """Refuses objects without an order, a length or indexing.
 
     Raises:
-        TypeError: actions are no sequence.
+        TypeError: actions are not a sequence.
     """
     if isinstance(actions, Mapping | Set):
         why = "which has no order"
@@ -88,7 +88,7 @@ def check_sequence(actions: Any, count: int, name: str = "actions") -> None:
     elif not hasattr(type(actions), "__len__"):
         why = "which has no length"
     elif not hasattr(type(actions), "__getitem__"):
-        why = "which is no sequence"
+        why = "which is not a sequence"
     else:
         return
     shown = "None" if actions is None else described(actions)
@@ -99,11 +99,11 @@ def take_list(actions: Any, count: int) -> list[Any]:
     """Returns the items of a sequence of actions as a list.
 
     Raises:
-        TypeError: actions are no sequence.
+        TypeError: actions are not a sequence.
         ValueError: there are more or fewer than `count`.
     """
     check_sequence(actions, count)
-    # an object with a wrong __len__ may be endless
+    # an object with a wrong __len__ may yield without end
     single = list(islice(iter(actions), count + 1))
     if len(single) != count:
         seen = f"more than {count}" if len(single) > count else f"{len(single)}"
@@ -127,14 +127,14 @@ class ActionReader:
         # whether C's callbacks support dtypes other than the action's own
         self._keeps_dtypes = bool(spec.definition.raw.action_dtypes)
         # The last dtype passed, and its code: contiguous arrays of this dtype object and the right
-        # shape go to C unchanged. One tuple, assigned at once: several threads may send.
+        # shape go to C unchanged. A tuple is assigned at once: several threads may send.
         self._seen: tuple[DType, int] = (field.dtype, CODES[field.dtype])
 
     def read(self, actions: Any, count: int) -> tuple[CData, int]:
         """Returns actions of count environments in C's form, and the code of their dtype.
 
         Raises:
-            TypeError, ValueError: the dtype or the shape is wrong.
+            TypeError, ValueError: the type, the dtype, the shape or a value is wrong.
         """
         seen, code = self._seen
         shape = (count, *self.shape)
@@ -189,14 +189,14 @@ class ActionReader:
                 dtype = field.dtype
         elif dtype not in CODES:
             return self._mix(array, ACTION_CODES[dtype])
-        # NumPy has several objects for some dtypes: the fast path compares with the last one
+        # NumPy has several objects for some dtypes: `read` compares with the last one
         if array.dtype == dtype and array.dtype.isnative:
             self._seen = (array.dtype, CODES[dtype])
         array = np.ascontiguousarray(array, dtype)
         return ffi.from_buffer(array), CODES[dtype]
 
     def _check_dtype(self, dtype: DType, what: str) -> None:
-        """Refuses dtypes of another kind than the action's, and those without a code in C."""
+        """Refuses dtypes of a kind that the action does not take, and those without a code in C."""
         kind = self._field.dtype.kind
         kinds = {"f": "iufb", "b": "b"}.get(kind, "iu")
         if dtype.kind not in kinds:
@@ -276,7 +276,7 @@ class ActionReader:
         return array
 
     def _check_kind(self, dtype: DType, code: int, what: str) -> None:
-        """Does `_check_dtype`, but accepts Python's bool as an integer."""
+        """Checks as `_check_dtype` does, but accepts Python's bool as an integer."""
         if dtype.kind == "b" and code & lib.PP_PYTHON and self._field.space_kind != "multi_binary":
             return
         self._check_dtype(dtype.newbyteorder("="), what)
@@ -284,17 +284,17 @@ class ActionReader:
 
 def _plain_array(actions: Any) -> Any:
     """Returns an array of an ndarray subclass as a plain one, except masked arrays and matrices."""
-    is_like = isinstance(actions, np.ndarray) and not isinstance(
+    is_converted = isinstance(actions, np.ndarray) and not isinstance(
         actions, np.ma.MaskedArray | np.matrix
     )
-    return np.asarray(actions) if is_like else actions
+    return np.asarray(actions) if is_converted else actions
 
 
 def _as_array(value: Any, what: str, wanted: str) -> Array:
     try:
         return np.asarray(value)
     except Exception as error:
-        raise ValueError(f"{what} make no array: give {wanted}: {error}") from error
+        raise ValueError(f"{what} can't be made an array: give {wanted}: {error}") from error
 
 
 def _code_of(action: Any, array: Array) -> int:
@@ -307,8 +307,8 @@ def _code_of(action: Any, array: Array) -> int:
 
 
 def _common_code(single: list[Any]) -> int | None:
-    """Returns the common code of actions that are Python's numbers of one type, lists of such, or
-    arrays of one dtype; None for others, which are checked one by one."""
+    """Returns the code of actions that all are Python's numbers of one type, lists of such numbers,
+    or arrays of one dtype; None for others, which are checked one by one."""
     kinds = set(map(type, single))
     if kinds <= {list, tuple}:
         kinds = set(map(type, chain.from_iterable(single)))

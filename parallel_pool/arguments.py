@@ -1,4 +1,4 @@
-"""Checks of arguments, and the form in which error messages show their values."""
+"""Arguments: checks them, and shortens their values for error messages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_count(name: str, value: Any, low: int, high: int = INT32_MAX) -> int:
 
 
 def whole(name: str, value: Any) -> int:
-    """Returns any kind of integer as an int; raises TypeError for anything else, bools included."""
+    """Returns an integer of any type as an int; raises TypeError for others, including bools."""
     if not isinstance(value, (bool, np.bool_)):
         try:
             return operator.index(value)
@@ -70,7 +70,8 @@ def check_sizes(num_envs: Any, batch_size: Any) -> tuple[int, int]:
     """Returns num_envs and batch_size as ints; batch_size None or 0 means num_envs.
 
     Raises:
-        TypeError, ValueError: one is no integer, too small or too large, or batch_size > num_envs.
+        TypeError: one is not an integer.
+        ValueError: one is too small or too large, or batch_size > num_envs.
     """
     envs = check_count("num_envs", num_envs, 1, MAX_ENVS)
     if batch_size is None or whole("batch_size", batch_size) == 0:

@@ -33,15 +33,17 @@ if TYPE_CHECKING:
             """Of one environment's action."""
 
         def read(self, actions: Any, count: int) -> tuple[CData, int]:
-            """Returns actions of count environments and the code of their dtype; the object
-            returned keeps its memory alive. Raises TypeError or ValueError."""
+            """Returns actions of count environments in C's form, and the code of their dtype.
+
+            The first result keeps its memory alive. Raises TypeError or ValueError.
+            """
 
 
 INT32 = np.dtype(np.int32)
 # seconds: 31 years; in nanoseconds it fits into 64 bits
 FOREVER = 1e9
 
-# looked up once: step is called most
+# looked up once, because `step` is called often
 NULL = ffi.NULL
 from_buffer = ffi.from_buffer
 ndarray = np.ndarray
@@ -64,8 +66,10 @@ def show_batch(show: Callable[[Views], Any], batch: Batch) -> Any:
     return show([array.view for array in batch])
 
 
-# the turn to receive: no thread has it; a thread has it; no thread has it, and an exception may
-# have kept a batch that C gave from the user
+# States of the turn to receive.
+# - IDLE: no thread has it.
+# - BUSY: a thread has it.
+# - UNSETTLED: no thread has it; C may have returned a batch that an exception kept from the user.
 IDLE, BUSY, UNSETTLED = range(3)
 
 
@@ -106,7 +110,9 @@ def _as_array(env_ids: Any) -> Array:
     try:
         return np.asarray(env_ids)
     except ValueError:
-        raise ValueError(f"env_ids={shown(env_ids)} is no array: give a list of integers") from None
+        raise ValueError(
+            f"env_ids={shown(env_ids)} can't be made an array: give a list of integers"
+        ) from None
 
 
 def _shut(handle: CData, ring: Ring) -> None:
@@ -136,7 +142,7 @@ class BasePool:
     def __init__(self) -> None:
         """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
         self.closed = True
-        # of the thread that has the turn; other threads use own_error
+        # for the thread that has the turn to receive; other threads use own_error
         self._error = new_error()
         self._turn = IDLE
 
@@ -321,7 +327,7 @@ class BasePool:
         self.closed = True
         if hasattr(self, "_shut"):
             self._shut()
-            # another thread may have called first, and still wait
+            # another thread may have called close first: this waits too
             lib.pp_pool_close(self._handle)
 
     def __enter__(self) -> Self:
@@ -436,7 +442,7 @@ class BasePool:
         raise BusyError("another thread is receiving from this pool: let one thread receive")
 
     def _taken(self) -> int:
-        """Returns C's result for a batch that never reached the user, 0 if there is none."""
+        """Returns C's status for a batch that never reached the user, 0 if there is none."""
         return int(lib.pp_pool_last_result(self._handle, self._ring.fresh))
 
     def _lost_ids(self) -> list[int]:
@@ -487,7 +493,7 @@ class BasePool:
         """Called when an exception ends a wait early."""
 
     def _deliver(self, rows: int) -> NamedBatch:
-        """Returns the batch of a receive, or raises its error; rows is C's result."""
+        """Returns the batch of a receive, or raises its error; rows is C's status."""
         if rows > 0:
             return self._result(rows)
         if rows == lib.PP_ERR_ENV:
@@ -514,8 +520,8 @@ class BasePool:
     def _raise_failed(self) -> NoReturn:
         """Raises the EnvError of a batch with failed environments.
 
-        The thread must have the turn. What this needs from C about the failures, `_failed`
-        included, it must read before it calls `_result`, which takes the batch and ends the turn.
+        The thread must have the turn. An override must read what it needs from C, including
+        `_failed`, before it calls `_result`, which takes the batch and gives up the turn.
         """
         env_ids, rows = self._failed()
         first = text(lib.pp_pool_env_error(self._handle, env_ids[0]).text)

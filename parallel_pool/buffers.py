@@ -1,4 +1,4 @@
-"""Batches as NumPy arrays: the ownership and reuse of their memory.
+"""Buffers: the memory of batches as NumPy arrays, its ownership and its reuse.
 
 A batch's memory has one owner, a byte array that is private to this module. All arrays given to the
 user are views whose `base` is that owner (NumPy collapses chains of views), so its reference count
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# batches that the user holds in an ordinary loop
+# most batches that the user holds in an ordinary loop
 ORDINARY = 3
 
 
@@ -98,7 +98,7 @@ class Ring:
         self._pool = pool
         self._rows = rows
         self._types = types
-        # those that C holds, and the fresh one, which takes the place of the oldest
+        # the blocks that C holds, and the fresh one, which replaces the oldest
         count = lib.pp_pool_batches(pool) + 1
         self._slots = [Block(pool, rows, types) for _ in range(count)]
         self._at = 0
@@ -112,7 +112,7 @@ class Ring:
         return [block.memory for block in self._slots[:-1]]
 
     def swap(self) -> None:
-        """Goes on to the next block, after C took the fresh memory and gave the oldest block."""
+        """Advances to the next block, after C took the fresh memory and gave the oldest block."""
         # if an exception loses a block here, its memory is freed
         last, self._last = self._last, None
         lent = self._lent

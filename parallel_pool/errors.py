@@ -70,7 +70,7 @@ class EnvError(PoolError, RuntimeError):
 
 
 class SlowWorkerWarning(RuntimeWarning):
-    """A wait for environments in worker processes takes unusually long."""
+    """Waiting for environments in worker processes takes unusually long."""
 
 
 class WorkerError(EnvError):

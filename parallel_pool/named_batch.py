@@ -16,7 +16,7 @@ TAKEN = ("count", "index")
 
 
 class NamedBatch(tuple[Array, ...]):
-    """The arrays of a batch, (rows, ...) each: a named tuple, with a class for each set of names.
+    """The arrays of a batch, (rows, ...) each: a named tuple. Each set of names has its own class.
 
     A field has the name of its column: `batch.obs`, `batch.reward`; see `field_names` for columns
     whose names are not identifiers. Everything else is as in `collections.namedtuple`. Batches can
@@ -59,7 +59,7 @@ def field_names(columns: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _identifier(column: Column) -> str:
-    """Returns a column's field name, apart from other columns of the same name."""
+    """Returns a column's field name, without regard to other columns of the same name."""
     name = re.sub(r"\W", "_", f"final_{column.name}" if column.is_final else column.name)
     if not name.isidentifier() or name.startswith("_"):
         name = f"column_{name}"
@@ -68,7 +68,7 @@ def _identifier(column: Column) -> str:
 
 @cache
 def batch_class(names: tuple[str, ...]) -> type[NamedBatch]:
-    """Returns the class of batches with these fields; each call, the same class."""
+    """Returns the class of batches with these fields, the same one at each call."""
     base = namedtuple("Batch", names)  # type: ignore[misc]
     made = type("Batch", (NamedBatch, base), {"__slots__": (), "__doc__": NamedBatch.__doc__})
     made.__module__ = __name__

@@ -97,8 +97,8 @@ class Pool(BasePool):
             num_envs: environments.
             batch_size: rows of one result; None or 0 for num_envs.
             num_threads: threads that step, the caller's included; 0 for the cores this process may
-                use, at most batch_size. (An asynchronous pool of one has a thread of its own,
-                which steps while the caller does other work.)
+                use, at most batch_size. (If an asynchronous pool has one thread, that is not the
+                caller's: it steps while the caller does other work.)
             thread_affinity_offset: 0 or more pins each thread to its own core, from this one of
                 the process's cores on, within its NUMA node; the offset is divided among nodes in
                 proportion to their cores. -1 leaves threads free on their node.
@@ -256,7 +256,7 @@ class Pool(BasePool):
         the one that failed starts a new episode at its next step, and those after it are unchanged.
 
         Raises:
-            TypeError: a snapshot is no bytes.
+            TypeError: a snapshot is not bytes.
             StateError: an environment is in flight.
             ValueError: a snapshot is of another environment, other options, or damaged.
             PoolError, or the exception of its status: an environment's `load` callback failed.
@@ -373,7 +373,7 @@ class Pool(BasePool):
         return self._actions.dtypes(actions, self.num_envs)
 
     def needs_reset(self, env_id: int) -> bool:
-        """Returns whether the next step of an environment resets it (if disabled: is refused)."""
+        """Returns whether the next step resets an environment, or with "disabled" is refused."""
         checked = self._one_id(env_id)
         status = lib.pp_pool_needs_reset(self._handle, checked)
         if status == lib.PP_ERR_STATE:
@@ -396,7 +396,7 @@ def _snapshots(states: Any) -> list[bytes]:
     """Returns snapshots as bytes objects, which can't change while C checks and then reads them.
 
     Raises:
-        TypeError: states are no list of bytes.
+        TypeError: states are not a list of bytes.
     """
     if not isinstance(states, Sequence) or isinstance(states, (str, bytes, bytearray, memoryview)):
         kind = type(states).__name__

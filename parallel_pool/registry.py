@@ -28,11 +28,11 @@ COMPLETERS = {
 # `OPTIONS` (those options and their defaults), `MODES` and `render_fps(pool)`.
 RENDERER_MODULES = {"mujoco": "parallel_pool.envs.mujoco_renderer"}
 
-# ids of ale-py older than ALE/<Game>-v5; it still has some of them
+# ids of ale-py that are older than ALE/<Game>-v5; ale-py still has some of them
 OLD_GAME = re.compile(
     r"(?P<game>[A-Z][A-Za-z0-9]*?)(-ram)?(NoFrameskip|Deterministic|)(-ram)?-v([04])"
 )
-# EnvPool's tasks that neither Gymnasium nor this package has
+# tasks of EnvPool that neither Gymnasium nor this package has
 ENVPOOLS = ("Catch-v0", "NChain-v0")
 
 _loaded: dict[str, Definition] = {}
@@ -49,7 +49,7 @@ def builtin() -> Mapping[str, Definition]:
 
 @cache
 def _shown() -> Mapping[str, Definition]:
-    """Returns the built-in definitions, without those internal to an API (ids with a first "_")."""
+    """Returns the built-in definitions; ids with a leading "_" are internal and left out."""
     return {env_id: it for env_id, it in builtin().items() if not env_id.startswith("_")}
 
 
@@ -158,7 +158,7 @@ def load(path: str | os.PathLike[str], symbol: str) -> Definition:
         The definition, which `Pool` takes as well as its id.
 
     Raises:
-        TypeError: the path or the symbol is no string.
+        TypeError: the path or the symbol is not a string.
         ValueError: the library or the symbol does not exist, the library was compiled against
             another ABI, a member of the definition is invalid, or the id is taken.
     """
@@ -170,7 +170,7 @@ def load(path: str | os.PathLike[str], symbol: str) -> Definition:
         raise ValueError(f"symbol={shown(symbol)}: give the name of a pp_env_def in C")
     out = ffi.new("const pp_env_def **")
     error = new_error()
-    # a name without a slash would be searched in the system's folders
+    # the system would look for a name without a slash in its own folders
     where = os.fsencode(os.path.abspath(path))
     if b"\0" in where:
         raise ValueError(f"path={shown(path)} holds a zero byte: give the name of a file")

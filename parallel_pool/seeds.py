@@ -17,7 +17,7 @@ def check(seed: Any) -> int:
     """Returns a seed as an int.
 
     Raises:
-        TypeError: it is no integer.
+        TypeError: it is not an integer.
         ValueError: it is negative.
     """
     number = whole("seed", seed)
@@ -30,7 +30,8 @@ def spread(seed: Seed, count: int) -> list[int | None]:
     """Returns one seed for each of `count` environments: seed + i, or the i-th of a sequence.
 
     Raises:
-        TypeError, ValueError: a seed is no integer >= 0, or there are too few or too many.
+        TypeError: a seed is not an integer.
+        ValueError: a seed is negative, or there are too few or too many.
     """
     if seed is None:
         return [None] * count

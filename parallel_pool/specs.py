@@ -250,8 +250,8 @@ class Values:
             for name in set(given) - set(options)
         )
         if unknown:
-            open_ones = [name for name, option in options.items() if not option.is_hidden]
-            known = ", ".join(sorted(open_ones)) or "none"
+            public = [name for name, option in options.items() if not option.is_hidden]
+            known = ", ".join(sorted(public)) or "none"
             raise TypeError(f"{what} has no option {', '.join(unknown)}: it has {known}")
         self.raw = ffi.new("pp_value[]", max(len(options), 1))
         self.checked: dict[str, OptionValue] = {}
@@ -290,7 +290,7 @@ class Definition:
         reward_threshold: the return at which it counts as solved, None for none.
         max_episode_steps: the default time limit in steps, None for none.
         options, reset_options: by name.
-        can_render: whether it draws itself, in C.
+        can_render: whether its own C code draws it.
     """
 
     def __init__(self, raw: CData) -> None:

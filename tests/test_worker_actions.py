@@ -212,7 +212,12 @@ def test_actions_keep_the_types_that_the_caller_gave(
         (spaces.Discrete(9), {1, 2, 3}, TypeError, "are a set, .* which has no order"),
         (spaces.Discrete(9), {0: 1, 1: 2, 2: 3}, TypeError, "are a dict, .* which has no order"),
         (spaces.Discrete(9), itertools.count(), TypeError, "are a count, .* has no length"),
-        (spaces.Discrete(9), {1: 2}.values(), TypeError, "a dict_values, .* which is no sequence"),
+        (
+            spaces.Discrete(9),
+            {1: 2}.values(),
+            TypeError,
+            "a dict_values, .* which is not a sequence",
+        ),
         (
             spaces.Discrete(9),
             np.zeros(()),

@@ -22,7 +22,7 @@ from parallel_pool.demo.speeds import CART_POLE, SYNC, Runner, Speed, Task
 if TYPE_CHECKING:
     from typing import Self
 
-# The console wraps it.
+# One line, which the console wraps.
 WHY_ASYNC_IS_SLOWER = (
     "Gymnasium's async sends every action to another process and waits for its answer. That takes"
     " longer than a step of CartPole, so sync is faster here; where a step takes long, as Pong's"
@@ -68,7 +68,7 @@ def run(picture: Path, seconds: float) -> int:
 
 
 class Steps:
-    """Shows progress: a bar on a terminal, otherwise a line for each step."""
+    """Shows progress: a bar on a terminal, elsewhere a line for each step."""
 
     def __init__(self, console: Console, runners: Sequence[Runner]) -> None:
         self.runners = runners

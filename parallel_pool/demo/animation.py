@@ -30,9 +30,9 @@ GAMES = tuple(NAMES.split())
 # A step is four frames of 1/60 s each; a GIF counts in hundredths of a second.
 STEPS_PER_SECOND = 15
 DELAY = 70
-# Range of the step of a game at which the animation begins.
+# Range of the steps of a game at which its animation may begin.
 STARTS = (60, 400)
-# Range of the steps for which an action is held: a single step moves little.
+# Range of the number of steps for which an action is held: in a single step little moves.
 HELD = (1, 8)
 
 
@@ -45,7 +45,7 @@ def animate(
         file: the GIF to write; its folder must exist.
         games: names as in "<Game>-v5".
         seconds: duration of the animation.
-        shrink: keeps one of so many pixels on both axes; with 2, 64 games take 654 x 854 pixels.
+        shrink: every shrink-th pixel is kept on both axes; with 2, 64 games take 654 x 854 pixels.
 
     Returns:
         The picture from the middle, uint8 (height, width, 3).

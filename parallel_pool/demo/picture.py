@@ -14,7 +14,7 @@ from parallel_pool.demo.speeds import Speed, Task
 
 INK, QUIET, PAPER = "#16202b", "#6b7785", "#ffffff"
 OURS, THEIRS = "#0b7285", "#c3cad1"
-# The gap between a bar and its number, in points.
+# Gap between a bar and its number, in points.
 GAP = 5
 
 
@@ -52,16 +52,16 @@ def draw(speeds: Sequence[Speed], still: Any, file: Path) -> None:
 def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
     """Draws the bars of one task on a linear scale, each with its number."""
     values = [each.steps_per_second for each in speeds]
-    places = list(range(len(values)))
+    heights = list(range(len(values)))
     colours = [OURS if each.runner.is_ours else THEIRS for each in speeds]
-    ax.barh(places, values, color=colours, height=0.72)
+    ax.barh(heights, values, color=colours, height=0.72)
     labels = [f"{each.runner.name}\n{each.runner.runs_on}" for each in speeds]
-    ax.set_yticks(places, labels, fontsize=8.5, color=INK, linespacing=1.2)
+    ax.set_yticks(heights, labels, fontsize=8.5, color=INK, linespacing=1.2)
     ax.invert_yaxis()
     numbers = [
         ax.annotate(
             rounded(each.steps_per_second, WORDS),
-            (each.steps_per_second, place),
+            (each.steps_per_second, bar_height),
             (GAP, 0),
             textcoords="offset points",
             va="center",
@@ -69,7 +69,7 @@ def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
             color=INK,
             weight="bold" if each.runner.is_ours else "normal",
         )
-        for place, each in zip(places, speeds, strict=True)
+        for bar_height, each in zip(heights, speeds, strict=True)
     ]
     ax.set_xlim(0, max(map(_end, numbers, values)))
     ax.set_xticks([])
@@ -90,7 +90,7 @@ def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
 
 
 def _end(number: Any, value: float) -> float:
-    """Returns the end of the axis at which a bar and the number behind it fit."""
+    """Returns the end of an axis that is long enough for a bar and the number behind it."""
     gap = GAP / 72 * number.figure.dpi
     share: float = (gap + number.get_window_extent().width) / number.axes.bbox.width
     return value / (1 - share)

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import ale_py
-import cv2  # noqa: F401  AtariPreprocessing needs it, and says so too late
+import cv2  # noqa: F401  AtariPreprocessing needs it, but fails only when one is made
 import gymnasium
 import numpy as np
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
@@ -51,7 +51,8 @@ class Task:
         return itertools.cycle(list(generator.integers(self.num_actions, size=(ROWS, count))))
 
 
-# All runners have the same number: with more, a process for each would not fit a small machine.
+# All runners step the same number of environments. With more of them, a process for each would be
+# too much for a small machine.
 CART_POLE = Task("CartPole-v1", "CartPole-v1", 64, 16, 2)
 PONG = Task("Pong-v5", "Pong-v5", 16, 4, 6, FRAME_SKIP)
 ANT = Task("Ant-v5", "Ant-v5", 16, 4, 8, is_continuous=True)
@@ -64,7 +65,7 @@ class Stepping:
         self.env, self.actions, self.num_envs, self.count = env, actions, num_envs, count
 
     def play(self, times: int) -> None:
-        """Steps so many times; each time does `count` environment steps."""
+        """Does `times` steps, each of `count` environments."""
         for row in itertools.islice(self.actions, times):
             self.env.step(row)
 
@@ -162,7 +163,7 @@ def threads(count: int) -> str:
 
 
 def sync(task: Task, num_threads: int) -> Callable[[], Stepping]:
-    """Returns a maker of parallel_pool as a Gymnasium vector environment."""
+    """Returns a function that makes parallel_pool's Gymnasium vector environment."""
 
     def make() -> Stepping:
         options = {"num_threads": num_threads}
@@ -174,7 +175,7 @@ def sync(task: Task, num_threads: int) -> Callable[[], Stepping]:
 
 
 def asynchronous(task: Task, num_threads: int, package: Any) -> Callable[[], Stepping]:
-    """Returns a maker of parallel_pool or EnvPool in EnvPool's asynchronous mode."""
+    """Returns a function that makes an asynchronous pool of parallel_pool or EnvPool."""
 
     def make() -> Stepping:
         env = package.make(
@@ -241,7 +242,7 @@ def reset(task: Task, make_env: Callable[[], Any]) -> Callable[[], Stepping]:
 
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Processes that start inside ignore Ctrl-C; their parent ends them."""
+    """Makes processes that start within it ignore Ctrl-C; their parent process ends them."""
     old = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The command prove-atari: plays Atari games on our console and on ale_py, and compares frames."""
+"""The command prove-atari: plays Atari games on our console and on ale_py's, and compares them."""
 
 from __future__ import annotations
 

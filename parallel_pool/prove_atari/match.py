@@ -49,9 +49,11 @@ class Differs(Exception):
 def difference(ours: Frame, theirs: Frame) -> str:
     """Returns how two frames differ, in words; "" if they are equal."""
     words = [
-        f"{name} {mine} instead of {right}"
-        for name, mine, right in zip(("reward", "lives", "game over"), ours, theirs, strict=False)
-        if mine != right
+        f"{name} {found} instead of {expected}"
+        for name, found, expected in zip(
+            ("reward", "lives", "game over"), ours, theirs, strict=False
+        )
+        if found != expected
     ]
     if ours.ram.shape != theirs.ram.shape:
         words.append(f"RAM of {ours.ram.size} bytes instead of {theirs.ram.size}")
@@ -95,9 +97,9 @@ class Match:
         Raises:
             Differs: at the first difference.
         """
-        mine, right = self.ours.num_actions, self.theirs.num_actions
-        if mine != right:
-            raise Differs(f"{mine} actions instead of {right}")
+        found, expected = self.ours.num_actions, self.theirs.num_actions
+        if found != expected:
+            raise Differs(f"{found} actions instead of {expected}")
         while self.frames < self.session.frames:
             self.do(self.choose())
             self.save_or_restore()
@@ -105,7 +107,7 @@ class Match:
             self.replay(elsewhere=True)
 
     def choose(self) -> int:
-        """Returns the next move: a new game after an end and now and then; otherwise an action."""
+        """Returns the next move: a new game after the end of one, or at random; else an action."""
         style = self.session.style
         if self.is_over or (style.restart and self.random.integers(style.restart) == 0):
             return NEW_GAME
@@ -138,14 +140,14 @@ class Match:
         """Restores the saved state, and repeats all moves since then on our side."""
         assert self.log is not None
         self.ours.restore(elsewhere=elsewhere)
-        place = "another environment" if elsewhere else "the same environment"
+        target = "another environment" if elsewhere else "the same environment"
         for i, move in enumerate(self.log):
-            when = f", {len(self.log) - i} moves ago, after its state was put into {place}"
+            when = f", {len(self.log) - i} moves ago, after its state was put into {target}"
             self.compare(make_move(self.ours, move.action), move.expected, when)
         self.log = None
 
     def compare(self, ours: Frame, theirs: Frame, when: str) -> None:
-        """Raises Differs if two frames differ; when: the words that end its text."""
+        """Raises Differs if two frames differ; when: words that are added to its text."""
         found = difference(ours, theirs)
         if found:
             raise Differs(found + when)

@@ -1,4 +1,4 @@
-"""Processes that do tasks at the same time, and that end with the process that made them."""
+"""Processes that do tasks in parallel, and that end with the process that started them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class Processes:
-    """A number of processes; with one, the calling process does everything itself."""
+    """A number of processes; if that is one, the calling process does all tasks itself."""
 
     def __init__(self, jobs: int) -> None:
         self.executor: ProcessPoolExecutor | None = None
@@ -29,7 +29,7 @@ class Processes:
             self.executor = ProcessPoolExecutor(jobs, spawn, exit_with, (self.their_end,))
 
     def do(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yields the function's result for each task, as soon as it is there.
+        """Yields the function's result for each task, as soon as it is known.
 
         Raises:
             BrokenProcessPool: one of the processes died.
@@ -37,7 +37,7 @@ class Processes:
         if self.executor is None:
             yield from map(function, tasks)
             return
-        # submitting starts processes, which inherit that Ctrl-C is blocked: this one handles it
+        # submitting starts processes, which inherit the blocked SIGINT: this one handles Ctrl-C
         with blocked({signal.SIGINT}):
             futures = [self.executor.submit(function, task) for task in tasks]
         for future in as_completed(futures):
@@ -58,7 +58,7 @@ class Processes:
 
 
 def exit_with(pipe: Connection) -> None:
-    """Makes this process exit when the pipe's other end is closed, as it is with its process."""
+    """Makes this process exit when the pipe's other end is closed, or its process has ended."""
 
     def wait() -> None:
         pipe.poll(None)

@@ -1,13 +1,13 @@
-"""The sessions of a proof, which depend on the game and the number of frames alone."""
+"""Divides a proof into sessions, which depend only on the game and the number of frames."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# each mode is also played for this part of a game's frames: 1 / MODE_SHARE
+# each mode is played for 1 / MODE_SHARE of the game's frames
 MODE_SHARE = 20
-# number of frames in one session
+# most frames in one session, and fewest of the first sessions
 LONGEST = 5_000
 SHORTEST = 150
 

@@ -17,7 +17,7 @@ from parallel_pool.prove_atari.schedule import Session
 
 Bytes = NDArray[np.uint8]
 
-# environments on our side: one plays, the other one can take over its state
+# number of environments on our side: one plays, and the other can take over its state
 ENVS = 2
 
 
@@ -63,7 +63,7 @@ class OurSide(Side, Protocol):
         """Restores the saved state; elsewhere: in the other environment, which then plays."""
 
     def close(self) -> None:
-        """Frees it."""
+        """Frees the console."""
 
 
 @cache

@@ -3,16 +3,18 @@
 In the parent process:
 
 - The pool: `process_pool`, with `pool_arguments`, `native_pool` (its part in C) and `env_calls`.
-- Starting workers: `startup` starts those of a pool by `launch`, which uses `bootstrap` and
-  `forkserver`; `gymnasium_registry` is what they take along, `deadline` limits the time.
-- Workers at work: `supervisor` restarts and ends them; `watch` reports those that die, `timer`
-  those that take too long, `wait_warnings` those that are waited for, `failures` raises.
+- Starting workers: `startup` starts those of a pool with `launch`, which uses `bootstrap` and
+  `forkserver`. `gymnasium_registry` copies the registered environments to them. `deadline` limits
+  the time.
+- Running workers: `supervisor` restarts and ends them. `watch` reports those that die, `timer`
+  checks for steps that take too long, `wait_warnings` warns of long waits, and `failures` raises
+  the exceptions.
 - `orphans` ends processes that dead workers leave behind.
 
 In a worker process: `worker` makes the environments, `env_runner` steps them, with `lane_memory`
-(turns and rows in shared memory) and `env_requests` (calls and attributes); `stray_forks` ends
-children that return into it.
+(turns and rows in shared memory) and `env_requests` (calls and attributes). `stray_forks` ends
+children that an environment forks and that return into the worker's loop.
 
-In both: `connection` and `messages`; `spaces`, `action_records` and `info_columns` say how
-observations, actions and infos travel; `address_space`.
+In both: `connection` and `messages`. `spaces`, `action_records` and `info_columns` define how
+observations, actions and infos travel. `address_space` returns how much of it is left.
 """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BYTE = np.dtype(np.uint8)
 NULL = ffi.NULL
 UINT8 = lib.PP_UINT8
-# in place of actions that were sent as payloads
+# passed to `send` in place of actions that were sent as payloads before
 IN_PAYLOAD = object()
 
 
@@ -32,24 +32,25 @@ class Record:
         nbytes: bytes of a record.
     """
 
-    __slots__ = ("_places", "leaves", "nbytes")
+    __slots__ = ("_arrays", "leaves", "nbytes")
 
     def __init__(self, space: Space) -> None:
         """Raises TypeError if the space has no fixed size."""
         self.leaves = fixed_leaves(space)
         self.nbytes = sum(leaf.nbytes for leaf in self.leaves)
-        self._places = []
+        # by leaf: the arguments of `np.ndarray` for its values in many records
+        self._arrays = []
         offset = 0
         for leaf in self.leaves:
             strides = (self.nbytes, *np.empty(leaf.shape, leaf.dtype).strides)
-            self._places.append((leaf.shape, leaf.dtype, offset, strides))
+            self._arrays.append((leaf.shape, leaf.dtype, offset, strides))
             offset += leaf.nbytes
 
     def columns(self, buffer: Any, count: int) -> list[Array]:
         """Returns views of each leaf's values in the records, (count, *leaf.shape)."""
         return [
             np.ndarray((count, *shape), dtype, buffer, offset, strides)
-            for shape, dtype, offset, strides in self._places
+            for shape, dtype, offset, strides in self._arrays
         ]
 
 
@@ -103,7 +104,7 @@ class ActionPacker:
 
 
 def _find(actions: Any, path: tuple[Any, ...]) -> Any:
-    """Returns a leaf of a tree of dicts and tuples; None if the tree has anything else in it."""
+    """Returns a leaf of a tree of dicts and tuples; None if the path leads to anything else."""
     for key in path:
         if type(actions) not in (dict, tuple):
             return None
@@ -115,7 +116,7 @@ def _find(actions: Any, path: tuple[Any, ...]) -> Any:
 
 
 class RecordReader:
-    """The `ActionReader` of a process pool: actions as records, or as payloads sent before."""
+    """The `ActionReader` of a process pool, for records and for actions sent as payloads."""
 
     def __init__(self, record_bytes: int) -> None:
         self.shape: tuple[int, ...] = (record_bytes,)

@@ -1,4 +1,4 @@
-"""Bootstrap: what a new process of this package does first and last, however it was started."""
+"""Bootstrap: how a new process of this package starts and ends, for every start method."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ def run_python(module: str, file: int, connection: int, name: str, **options: An
             pass_fds=(file, connection),
             **options,
         )
-    # others wait for the process; without a code the object would warn when it is deleted
+    # Other code waits for the process. Without a return code this object would warn when it is
+    # deleted.
     process.returncode = 0
     return process.pid
 
@@ -145,7 +146,7 @@ def main(file: IO[bytes], fd: int) -> NoReturn:
         fd: the worker's end of the connection.
     """
     reset_signals()
-    # stays open until the process ends, so that the parent meets EOFError only then
+    # stays open until the process ends, so that the parent gets EOFError only then
     connection = inherit_connection(fd, to_parent)
     exit_process(run(connection, lambda: _read(file), to_parent))
 
@@ -198,12 +199,12 @@ def reset_signals() -> None:
 def run(connection: Connection, load: Load, dumps: Dumps) -> int:
     """Runs a worker's target; returns its exit code.
 
-    From its first moment on the worker ends when the parent process ends, whatever it is doing. It
-    waits for a message before it runs the target: the parent sends it once it has recorded the
-    worker. Ctrl-C may come earlier, and nothing would ever end an unrecorded worker.
+    From its start the worker ends when the parent process ends, whatever it is doing. It runs the
+    target only after a message from the parent, which sends it once it has recorded the worker.
+    Ctrl-C in the parent may come earlier, and nothing would ever end an unrecorded worker.
 
-    An exception is sent to the parent as ("failed", exception, traceback as text), also if it comes
-    from importing the target or reading the argument. The exception is None if it can't be pickled.
+    An exception is sent to the parent as ("failed", exception, traceback as text), even one from
+    importing the target or reading the argument. The exception is None if it can't be pickled.
     """
     pid = os.getpid()
     try:
@@ -215,17 +216,17 @@ def run(connection: Connection, load: Load, dumps: Dumps) -> int:
             return 0
         target, argument = load()
         target(connection, argument)
-        stray_forks.exit_if_forked(pid, "all")
+        stray_forks.exit_if_forked(pid, "the worker's function")
     except SystemExit as exit:
-        stray_forks.exit_if_forked(pid, "all")
+        stray_forks.exit_if_forked(pid, "the worker's function")
         return _code(exit)
     except BaseException as error:
-        stray_forks.exit_if_forked(pid, "all")
+        stray_forks.exit_if_forked(pid, "the worker's function")
         text = traceback.format_exc()
         try:
             connection.send(("failed", PickledOrNone(error, dumps), text), timeout=FAILURE_TIMEOUT)
         except EOFError:
-            # the parent has closed the connection and does not want to know
+            # the parent has closed the connection: it needs no reason
             pass
         except Exception:
             with contextlib.suppress(Exception):
@@ -241,7 +242,7 @@ def exit_with_process(pid: int) -> None:
         ProcessLookupError: the other process has ended already.
         OSError: there are too many threads.
     """
-    # imported here, because the parent's side of this file needs nothing of the engine
+    # imported here, because the parent process does not need the engine for this file
     from parallel_pool._native import lib
 
     if lib.pp_worker_exit_with(pid) < 0:

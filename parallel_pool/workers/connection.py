@@ -32,9 +32,9 @@ MAX_FDS = 250
 CHUNK = 1 << 20
 FD_SIZE = array.array("i").itemsize
 ANCILLARY_SIZE = socket.CMSG_SPACE(MAX_FDS * FD_SIZE)
-# process, user and group
+# ids of a process, its user and its group
 CREDENTIALS = struct.Struct("3i")
-# names of the main module; the second is the one in multiprocessing's children
+# names of the main module: usually the first; in children of multiprocessing the second
 MAINS = ("__main__", "__mp_main__")
 
 # ----------------------------------------------------------------------------------- pickling --
@@ -49,7 +49,7 @@ def by_reference(value: Any) -> bytes:
 
 
 def by_value(value: Any) -> bytes:
-    """Pickles for a process without this one's `__main__`; definitions of that are included."""
+    """Pickles for a process without this one's `__main__`, and includes what that defines."""
     raw: bytes
     main = sys.modules.get(MAINS[1])
     if main is not None and main.__name__ == MAINS[1]:
@@ -222,7 +222,7 @@ class Connection:
         return value, fds
 
     def poll(self, timeout: float | None = 0.0) -> bool:
-        """Says whether within these seconds a message arrives or the other end is closed."""
+        """Returns whether a message arrives or the other end is closed within these seconds."""
         self._check_usable()
         try:
             if self._missing_bytes() > 0:
@@ -321,7 +321,7 @@ def _close(fds: Sequence[int]) -> None:
 
 
 def wait(fd: int, until: float | None, event: int = select.POLLIN) -> bool:
-    """Waits for an event of a descriptor; says whether it came.
+    """Waits for an event of a descriptor; returns whether it came.
 
     Args:
         until: a time of `time.monotonic()`; None without a limit.

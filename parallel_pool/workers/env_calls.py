@@ -26,8 +26,8 @@ class Call:
 
     Attributes:
         kind: "call", "get", "set" or "apply".
-        what: the kind and the name that is called, got or set, for messages.
-        env_ids: the environments asked, in order.
+        what: the kind, and the name of the method or attribute, for messages.
+        env_ids: the environments that the caller named, in order.
         waiting: by lane, the environments whose worker has not answered.
         answers: by environment.
         failures: the environments of a worker that failed to answer, and the cause.
@@ -42,7 +42,7 @@ class Call:
 
 
 class EnvCalls(BasePool):
-    """The part of `ProcessPool` that asks environments for something besides stepping."""
+    """The part of `ProcessPool` that calls methods of environments and accesses attributes."""
 
     _supervisor: Supervisor
     _wait_warnings: WaitWarnings
@@ -85,16 +85,16 @@ class EnvCalls(BasePool):
         timeout = seconds(timeout)
         end = None if timeout is None else time.monotonic() + timeout
         while call.waiting:
-            lane, own = next(iter(call.waiting.items()))
+            lane, ids = next(iter(call.waiting.items()))
             is_done, answer = self._answer(lane, call, end, timeout)
             del call.waiting[lane]
             if not is_done:
-                call.failures.append((own, answer))
+                call.failures.append((ids, answer))
             elif answer is not None:
-                call.answers.update(zip(own, answer, strict=True))
-        for own, cause in call.failures:
-            what = f"{self._name}: {call.kind} of environments {own} failed"
-            failures.raise_failures(what, {own[0]: cause}, own, ())
+                call.answers.update(zip(ids, answer, strict=True))
+        for ids, cause in call.failures:
+            what = f"{self._name}: {call.kind} of environments {ids} failed"
+            failures.raise_failures(what, {ids[0]: cause}, ids, ())
         return [call.answers.get(env_id) for env_id in call.env_ids]
 
     def get_attr(self, name: str, env_ids: Any = None) -> list[Any]:
@@ -106,8 +106,8 @@ class EnvCalls(BasePool):
         ids = self._id_list(env_ids)
         if len(values) != len(ids):
             raise ValueError(f"{len(values)} values: give one for each of {len(ids)} environments")
-        of = dict(zip(ids, values, strict=True))
-        self.recv_call(self._ask(env_ids, "set", lambda ids: (name, [of[i] for i in ids]), name))
+        by_id = dict(zip(ids, values, strict=True))
+        self.recv_call(self._ask(env_ids, "set", lambda ids: (name, [by_id[i] for i in ids]), name))
 
     def apply(self, function: Callable[[Any], Any], env_ids: Any = None) -> list[Any]:
         """Calls a function in the workers with each of the environments named (None: all)."""
@@ -131,13 +131,16 @@ class EnvCalls(BasePool):
         for env_id in ids:
             lanes.setdefault(self._lane_of(env_id), []).append(env_id)
         # pickled before any is sent: an error leaves no worker with a request
-        requests = {lane: self._dumps((kind, own, *arguments(own))) for lane, own in lanes.items()}
+        requests = {
+            lane: self._dumps((kind, lane_ids, *arguments(lane_ids)))
+            for lane, lane_ids in lanes.items()
+        }
         call = Call(kind, f"{kind} {name}" if name else kind, ids, lanes)
         for lane, data in requests.items():
             error = own_error.raw
             status = lib.pp_pool_request(self._handle, lane, data, len(data), error)
             if status < 0 and lane in self._supervisor.lost:
-                # its worker was given up after the check above
+                # the lane was given up after the check above
                 call.failures.append((call.waiting.pop(lane), self._supervisor.deaths[lane]))
             else:
                 check(status)
@@ -183,7 +186,7 @@ class EnvCalls(BasePool):
     def _note_interrupt(self, error: KeyboardInterrupt, awaited: list[str]) -> None:
         """Adds to Ctrl-C's exception what it has interrupted.
 
-        Workers that are still at it when the pool closes get less time to end.
+        Workers that are still in the same step or reset when the pool closes get less time to end.
         """
         if awaited:
             error.add_note(f"while waiting for {wait_warnings.joined(awaited)}")

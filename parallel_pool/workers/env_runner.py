@@ -1,4 +1,4 @@
-"""EnvRunner: steps the environments of one lane: takes turns, and delivers rows."""
+"""EnvRunner: takes the turns of one lane, steps its environments, and delivers their rows."""
 
 from __future__ import annotations
 
@@ -41,8 +41,11 @@ FOREVER = 3600 * 10**9
 # in place of the last observation of an environment that has none yet
 NOTHING = object()
 
-# What an environment's next step does: steps; starts another episode; reports that the environment
-# was made again; makes it again and then reports it.
+# Phases of an environment. Its next step
+# - RUNNING: steps it;
+# - ENDED: resets it;
+# - RESTARTED: reports that a new worker has made it again;
+# - BROKEN: makes it again, and reports that.
 RUNNING, ENDED, RESTARTED, BROKEN = range(4)
 
 # looked up once: every turn uses them
@@ -93,9 +96,9 @@ class EnvRunner(LaneMemory):
         os.register_at_fork(after_in_child=self._notice_fork)
 
     def _notice_fork(self) -> None:
-        """Keeps a child that an environment forks from stepping, should it return from the fork."""
+        """Prevents a child that an environment forks from stepping, if it returns into the loop."""
         self._is_stray = True
-        # the loop over these is the next to run
+        # `_step_all` iterates over this list, so the child leaves that loop
         self._steps.clear()
 
     def _exit_stray(self) -> None:
@@ -175,7 +178,7 @@ class EnvRunner(LaneMemory):
             try:
                 self._reply(columns.env_ids[0] - self._first, {INFOS: columns})
             except Exception:
-                # too large for the free memory; single infos may fit
+                # the columns do not fit into the free memory; single infos may
                 singles += columns.dicts()
         for env_id, info in singles:
             i = env_id - self._first
@@ -186,7 +189,7 @@ class EnvRunner(LaneMemory):
                 self._recover(i, i, error)
 
     def _take_turns(self, count: int) -> None:
-        """Does what each environment was sent: steps, resets or both, for any environments."""
+        """Does any number of turns: steps, resets, or both."""
         for turn in range(count):
             self._current[0] = self._env_ids[turn]
             self._take_turn(turn)
@@ -343,7 +346,7 @@ class EnvRunner(LaneMemory):
     def _recover(
         self, turn: int, i: int, error: BaseException, arguments: dict[str, Any] | None = None
     ) -> None:
-        """Makes an environment again that failed its turn, or reports the failure.
+        """Recreates an environment that failed its turn, or reports the failure.
 
         Args:
             arguments: of the reset that failed; None for a step.
@@ -370,7 +373,7 @@ class EnvRunner(LaneMemory):
             self._fail_turn(turn, i, error, BROKEN)
 
     def _has_failed_too_often(self, turn: int, i: int) -> bool:
-        """Counts a failure; says whether there were too many in a row without a step between."""
+        """Counts a failure; returns whether too many came in a row, without a step in between."""
         steps = lib.pp_worker_delivered_steps(self._worker, turn)
         before, failures = self._failures.get(i, (0, 0))
         failures = failures + 1 if steps == before else 1
@@ -378,11 +381,11 @@ class EnvRunner(LaneMemory):
         return failures > MAX_RESTARTS
 
     def _has_observation(self, i: int) -> bool:
-        """Says whether there is a last observation of an environment, maybe by a former worker."""
+        """Returns whether an environment has a last observation, maybe from a former worker."""
         return self._last[i] is not NOTHING or self._assignment.restart is not None
 
     def _recreate(self, turn: int, i: int, arguments: dict[str, Any] | None) -> None:
-        """Makes an environment again, with a fresh seed, and completes its turn.
+        """Recreates an environment with a fresh seed, and completes its turn.
 
         Args:
             arguments: of a reset; None for a step.
@@ -400,8 +403,7 @@ class EnvRunner(LaneMemory):
             self._reset_turn(turn, i, arguments, more)
 
     def _report_restart(self, turn: int, i: int) -> None:
-        """Writes a row that repeats the last observation and reports that the environment was made
-        again."""
+        """Writes a row that repeats the last observation and reports the restart."""
         info = messages.restart_info(self._seeds[i])
         arrays, row = self._claim_row(turn)
         self._terminated[turn], self._truncated[turn] = 0, 1
@@ -438,7 +440,7 @@ class EnvRunner(LaneMemory):
         self._phases[i] = phase
         failure = Failure.of(error, self._dumps)
         self._terminated[turn] = self._truncated[turn] = 0
-        # removes a reply that the turn has made already: without memory there is none at all
+        # removes a reply of this turn: if there is no memory for a new one, there must be none
         lib.pp_worker_reply(self._worker, turn, ffi.NULL, 0, self._error)
         for form in (failure, failure.shortened()):
             with contextlib.suppress(Exception):
@@ -462,7 +464,7 @@ class EnvRunner(LaneMemory):
         except BaseException as error:
             raw = self._dumps((False, Failure.of(error, self._dumps)))
         stray_forks.exit_if_forked(self._pid, "a method that was called")
-        # it may have changed a step method
+        # the request may have replaced a step method
         self._cache_steps()
         if lib.pp_worker_answer(self._worker, raw, len(raw), self._error) >= 0:
             return

@@ -62,7 +62,7 @@ def raise_failures(
         what: what failed, for the message.
         causes: by environment, in order; at least that of the first.
         env_ids: all environments that failed.
-        batch: all rows, those of the others included.
+        batch: all rows, including those of the other environments.
     """
     first, *others = causes.items()
     cause = first[1]

@@ -30,8 +30,8 @@ from parallel_pool.workers.orphans import Orphans
 # imported once for all workers; a module that is missing is reported by the worker that needs it
 PRELOAD = ("numpy", "cloudpickle", "gymnasium", "parallel_pool.workers.worker")
 
-# Libraries read environment variables with these prefixes when they are loaded. Workers of a fork
-# server that has loaded them with other values would inherit those.
+# Libraries read environment variables with these prefixes when they are loaded. If the values have
+# changed since the fork server loaded them, its workers would inherit the old ones.
 LOAD_VARIABLES = ("OMP_", "KMP_", "OPENBLAS_", "MKL_", "BLIS_", "NPY_", "LD_", "PYTHON")
 
 # seconds for the fork server to import everything and fork, and to finish a message that it has
@@ -39,10 +39,10 @@ LOAD_VARIABLES = ("OMP_", "KMP_", "OPENBLAS_", "MKL_", "BLIS_", "NPY_", "LD_", "
 FORK_TIMEOUT, MESSAGE_TIMEOUT = 120.0, 5.0
 # seconds for the fork server to report a death that the system has reported already
 EXITCODE_TIMEOUT = 1.0
-# checks in a row that find it stopped before the wait for it is given up
+# the fork server is killed when so many checks in a row have found it stopped
 MAX_STOPPED_CHECKS = 10
 
-# exit code of a process whose own is unknown: its parent died, or others have waited for it
+# in place of an unknown exit code: the process's parent died, or other code has waited for it
 UNKNOWN = 255
 
 # ---------------------------------------------------------------------- in the parent process --
@@ -72,7 +72,7 @@ class Forkserver:
         self._lock = threading.RLock()
         self._numbers = itertools.count()
         self._exitcodes: dict[int, int] = {}
-        # children whose exit code was learnt from the system, before the fork server reported it
+        # children whose exit code was read from /proc, before the fork server reported it
         self._known: set[int] = set()
         self.is_dead = False
         here, there = Connection.pair()
@@ -91,11 +91,11 @@ class Forkserver:
             raise
         _unreaped.add(self.pid)
         _forkservers.add(self)
-        # workers refer to this object, so it lives as long as one of its children is of interest
+        # workers refer to this object, so the connection stays open as long as one of them exists
         weakref.finalize(self, self._connection.close).atexit = False
 
     def is_usable(self, deadline: Deadline) -> bool:
-        """Says whether it can fork and was loaded with the present environment variables."""
+        """Returns whether it can fork and was loaded with the present environment variables."""
         with deadline.hold(self._lock):
             self._receive_all(0.0)
         return not self.is_dead and self._load_variables == _load_variables()
@@ -164,8 +164,8 @@ class Forkserver:
     def exitcode(self, number: int, pid: int, deadline: Deadline) -> int | None:
         """Returns a child's exit code; None if that is unknown by the deadline.
 
-        Works while the fork server does not answer or another thread holds the lock: the system
-        tells the exit codes of processes that their parent has not waited for.
+        Works while the fork server does not answer or another thread holds the lock: /proc has the
+        exit codes of processes that their parent has not waited for.
         """
         code = None
         with contextlib.suppress(TimeoutError):
@@ -177,7 +177,7 @@ class Forkserver:
                         if number in self._exitcodes or self.is_dead:
                             return self._exitcodes.pop(number, UNKNOWN if code is None else code)
                         code = _zombie_code(pid, self.pid)
-                        # the system also says 0 to processes that may not know the code
+                        # /proc also shows 0 to processes that may not read the code
                         if code:
                             self._known.add(number)
                             return code
@@ -221,7 +221,8 @@ class Forkserver:
             self._known.discard(message[1])
         elif message[0] == "ended":
             self._exitcodes[message[1]] = message[2]
-        # "forked", for a call that was interrupted and has had the child killed
+        # "forked" comes with a pidfd. It belongs to a call that was interrupted and has killed the
+        # child.
         for fd in fds:
             os.close(fd)
 
@@ -269,7 +270,7 @@ def current(deadline: Deadline | None = None) -> Forkserver:
 
 
 def retire() -> None:
-    """Lets this process's fork server end once none of its children is of interest."""
+    """Forgets this process's fork server, which ends once no `Worker` refers to it."""
     global _current
     with _lock:
         _current = None
@@ -364,9 +365,9 @@ class Server:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        # by process id: a worker's number
+        # workers' numbers by process id
         self._numbers: dict[int, int] = {}
-        # by process id: what a dead worker left behind
+        # processes that a dead worker left behind, by its process id
         self._orphans: dict[int, Orphans] = {}
         # the parent has ended, and exit codes are no longer reported
         self._is_over = False
@@ -419,7 +420,7 @@ class Server:
             if ended is None:
                 return
             pid, code = ended.si_pid, bootstrap.exitcode(ended)
-            # without a number: a child of a library that was imported
+            # a child without a number was started by an imported library
             number = self._numbers.pop(pid, None)
             if number is not None and (code or self._is_over):
                 self._orphans[pid] = Orphans(pid)

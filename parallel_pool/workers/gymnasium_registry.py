@@ -27,7 +27,7 @@ MODULES = ("gymnasium", "gymnasium.envs", "gymnasium.envs.registration")
 def gather() -> list[bytes]:
     """Returns the names of imported modules, then the registry; an empty list without Gymnasium.
 
-    The registry comes in parts, so that one which can't be unpickled does not affect the others.
+    The registry is pickled in parts, so that a part which can't be unpickled affects no other.
     """
     gymnasium = sys.modules.get("gymnasium")
     if gymnasium is None:
@@ -40,7 +40,7 @@ def gather() -> list[bytes]:
         ):
             plain[name] = spec
             continue
-        # what can't be pickled stays unknown in the worker
+        # a spec that can't be pickled is not registered in the worker
         with contextlib.suppress(Exception):
             parts.append(by_value({name: spec}))
     with contextlib.suppress(Exception):
@@ -58,7 +58,7 @@ def add(gathered: list[bytes]) -> None:
     given: dict[str, Any] = {}
     _protect(gymnasium.registry, given, pickle.loads(modules))
     for part in parts:
-        # It may need a module that is not found here. Gymnasium says so if its name is used.
+        # A part may need a module that is not found here. Gymnasium raises if its name is used.
         with contextlib.suppress(Exception):
             specs = pickle.loads(part)
             given.update(specs)

@@ -43,23 +43,23 @@ class InfoColumns(NamedTuple):
     def columns(self) -> list[tuple[str, int, Column]]:
         """Returns the keys in their order, each with its column's kind and its column."""
         found = [
-            (place, kind, column)
-            for kind, places, values in self.blocks
-            for place, column in zip(places, values, strict=True)
+            (index, kind, column)
+            for kind, indices, values in self.blocks
+            for index, column in zip(indices, values, strict=True)
         ]
         found.sort(key=_first)
-        return [(self.keys[place], kind, column) for place, kind, column in found]
+        return [(self.keys[index], kind, column) for index, kind, column in found]
 
     def without(self, others: Set[int]) -> InfoColumns:
-        """Returns columns without those environments; itself if it has none of them."""
+        """Returns these columns without some environments; itself if it has none of those."""
         if others.isdisjoint(self.env_ids):
             return self
-        places = [place for place, env_id in enumerate(self.env_ids) if env_id not in others]
+        kept = [i for i, env_id in enumerate(self.env_ids) if env_id not in others]
         blocks: list[Block] = [
-            (kind, keys, [_some(column, places) for column in values])
+            (kind, keys, [_some(column, kept) for column in values])
             for kind, keys, values in self.blocks
         ]
-        return InfoColumns([self.env_ids[place] for place in places], self.keys, blocks)
+        return InfoColumns([self.env_ids[i] for i in kept], self.keys, blocks)
 
     def dicts(self) -> Iterator[tuple[int, Info]]:
         """Yields each environment and its infos as the dict that they were."""
@@ -71,12 +71,12 @@ class InfoColumns(NamedTuple):
 _first = operator.itemgetter(0)
 
 
-def _some(column: Column, places: list[int]) -> Column:
-    return [column[i] for i in places] if isinstance(column, list) else column[places]
+def _some(column: Column, indices: list[int]) -> Column:
+    return [column[i] for i in indices] if isinstance(column, list) else column[indices]
 
 
 def each(kind: int, column: Column) -> list[Any]:
-    """Returns the values of a column, of the types that they had."""
+    """Returns the values of a column, each with the type that it had in its dict."""
     if isinstance(column, list):
         return column
     if kind == PLAIN:
@@ -92,8 +92,9 @@ def gather(infos: Sequence[tuple[int, Any]]) -> tuple[list[InfoColumns], list[tu
         infos: (environment, infos), ascending.
 
     Returns:
-        The columns, and the infos that are in none: those without others like them, those with a
-        key or a value that no column can hold, and all of them if a key has the form of a mask's.
+        The columns, and the infos that are in none: those whose keys and types no other infos have,
+        those with a key or a value that no column can hold, and all of them if any key begins with
+        "_", as the keys of masks do.
     """
     groups: dict[Any, list[tuple[int, Any]]] = {}
     for one in infos:
@@ -127,12 +128,12 @@ def _columns(members: list[tuple[int, Info]]) -> InfoColumns | None:
         if type(key) is not str or key == "final_obs":
             return None
     values = list(zip(*[info.values() for info in infos], strict=True))
-    places: dict[type, list[int]] = {}
-    for place, column in enumerate(values):
-        places.setdefault(type(column[0]), []).append(place)
+    indices: dict[type, list[int]] = {}
+    for i, column in enumerate(values):
+        indices.setdefault(type(column[0]), []).append(i)
     blocks = []
-    for kind, own in places.items():
-        block = _block(kind, [values[place] for place in own])
+    for kind, own in indices.items():
+        block = _block(kind, [values[i] for i in own])
         if block is None:
             return None
         blocks.append((block[0], own, block[1]))

@@ -1,4 +1,4 @@
-"""LaneMemory: turns, rows, replies and payloads of one lane in the memory that its pool shares."""
+"""LaneMemory: a worker's access to the turns, rows, replies and payloads in shared memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parallel_pool.workers.connection import Dumps
     from parallel_pool.workers.spaces import Indexed
 
-# how many blocks' arrays are kept
+# most blocks whose arrays are kept, and most sets of rows whose views are kept
 MAX_BLOCKS = 64
 
 # names of a reply's parts, for messages
@@ -108,12 +108,12 @@ class LaneMemory:
         raw = ffi.buffer(lib.pp_worker_block(self._worker, offset), assignment.size)
         memory = np.frombuffer(memoryview(raw), np.uint8)
 
-        def arrays(places: list[tuple[int, int]]) -> list[Array]:
+        def arrays(fields: list[tuple[int, int]]) -> list[Array]:
             return [
                 memory[at : at + size * assignment.rows]
                 .view(leaf.dtype)
                 .reshape(assignment.rows, *leaf.shape)
-                for (at, size), leaf in zip(places, self._leaves, strict=bool(places))
+                for (at, size), leaf in zip(fields, self._leaves, strict=bool(fields))
             ]
 
         if len(self._arrays) >= MAX_BLOCKS:
@@ -122,9 +122,10 @@ class LaneMemory:
         return made
 
     def _own_rows(self, offset: int, row: int, count: int) -> list[Array]:
-        """Returns a view of each of these rows; none unless the space is one array.
+        """Returns a view of each of these rows; [] unless the space is one array.
 
-        Only these are kept: views of all rows of all blocks would take much memory in each worker.
+        Only views of the lane's own rows are kept: those of all rows of all blocks would take much
+        memory in each worker.
         """
         assert self._writer is not None
         if self._writer.plain[0] is None:
@@ -168,6 +169,6 @@ class LaneMemory:
 
 
 def _view(pointer: CData, count: int, size: int, code: Any) -> memoryview:
-    """Returns `count` numbers of C in the form that Python reads and writes fastest."""
+    """Returns `count` numbers of C as a memoryview, which Python reads and writes fastest."""
     numbers: memoryview = memoryview(ffi.buffer(pointer, count * size)).cast("B").cast(code)
     return numbers

@@ -1,4 +1,4 @@
-"""Launch: starts worker processes, and holds each one in the parent process as a `Worker`.
+"""Launch: starts worker processes, and represents each one in the parent as a `Worker`.
 
 `start` runs a function in new processes, each at the other end of a `Connection`. There are three
 methods:
@@ -13,9 +13,9 @@ methods:
 With the first two, workers do not import `__main__`. Notebooks, scripts without an
 `if __name__ == "__main__"`, and `python -` work, because cloudpickle includes what `__main__`
 defines. A worker has the parent's import path, arguments, environment variables, current folder and
-interpreter flags; it inherits stdout and stderr, and its stdin is empty. It ignores Ctrl-C, which
-the parent process handles, and which a terminal does not send to it. It leads a process group,
-which is ended if the worker dies: see `orphans`.
+interpreter flags; it inherits stdout and stderr, and its stdin is empty. It leads a process group,
+which is ended if the worker dies: see `orphans`. So Ctrl-C in a terminal does not reach it; it also
+ignores SIGINT, because the parent process handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ KILL_TIMEOUT = 5.0
 
 
 def _has_pidfd() -> bool:
-    """Says whether pidfds work: Linux has them since 5.3, and some sandboxes forbid them."""
+    """Returns whether pidfds work: Linux has them since 5.3, and some sandboxes forbid them."""
     try:
         pidfd = os.pidfd_open(os.getpid())
     except (AttributeError, OSError):
@@ -70,7 +70,7 @@ ENDED = select.POLLIN if HAS_PIDFD else 0
 
 
 class ProcessHandle(Protocol):
-    """Asks whatever process forked a worker, this one or the fork server, to act on it."""
+    """Acts on a worker through its parent: this process or the fork server."""
 
     def exitcode(self) -> int | None:
         """Returns the exit code and reaps the process; None if it has not ended."""
@@ -140,7 +140,7 @@ class Worker:
                     self._handle.signal(number)
 
     def join(self, timeout: float | None = None) -> bool:
-        """Waits at most `timeout` seconds for the process to end; says whether it has."""
+        """Waits at most `timeout` seconds for the process to end; returns whether it has."""
         until = None if timeout is None else time.monotonic() + timeout
         with self._lock:
             if self._exitcode is not None or self.pidfd < 0:
@@ -214,7 +214,7 @@ class ChildWorker:
 
     def exitcode(self) -> int | None:
         try:
-            # first looked at, then reaped: Ctrl-C in between must not lose the code
+            # read before the process is reaped: Ctrl-C in between must not lose the code
             ended = os.waitid(*self._target, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 return None
@@ -308,7 +308,7 @@ def start(
         for start_one in starts:
             with deadline.hold(_starting):
                 workers.append(start_one(deadline))
-            # the worker waits for this, see `bootstrap.run`; one that has ended is found later
+            # the worker waits for this, see `bootstrap.run`; if it has ended, that is found later
             with contextlib.suppress(EOFError):
                 workers[-1].connection.send("start")
     except BaseException as error:

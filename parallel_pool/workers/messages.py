@@ -7,7 +7,8 @@ When a worker starts, they are exchanged over its `Connection`, in this order:
 3. parent: ("assignment", Assignment), with two descriptors: the pool's memory, the lane's replies
 4. worker: ("ready",)
 
-Afterwards they travel through the pool's shared memory, as payloads and replies of turns.
+Afterwards they travel through the pool's shared memory: as payloads and replies of turns, and as
+requests and answers.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from parallel_pool.actions import described
 if TYPE_CHECKING:
     from parallel_pool.workers.connection import Dumps
 
-# keys of a worker's reply to a turn; a key without a value is left out
+# keys of a worker's reply to a turn; a reply has only those that it needs
 INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
 # infos of several environments, in the reply of the first of them: `InfoColumns`
 INFOS = 5
 Reply = dict[int, Any]
 # payload in place of a reset's arguments: no reset, the row repeats the last observation
 NO_RESET = "no reset"
-# restarts in a row without a step before a worker, or an environment, is given up
+# most restarts in a row without a step; after that a worker, or an environment, is given up
 MAX_RESTARTS = 3
 # bits of the seeds that recreated environments start with; infos store them as int64
 SEED_BITS = 63
@@ -97,7 +98,8 @@ class Assignment:
             payloads.
         autoreset: "next_step", "same_step" or "disabled".
         recreates: an environment that raises is made again, and its row says so.
-        reset_arguments: of each explicit reset; those in its payload take precedence.
+        reset_arguments: keyword arguments of each explicit reset; those in its payload take
+            precedence.
         restart: None for the first worker of a lane.
     """
 

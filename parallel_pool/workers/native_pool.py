@@ -1,4 +1,4 @@
-"""Native pool: makes the C pool behind a `ProcessPool`, and tells each worker its part of it."""
+"""Native pool: makes the C pool behind a `ProcessPool`, and the assignments of its workers."""
 
 from __future__ import annotations
 

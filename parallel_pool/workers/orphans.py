@@ -42,8 +42,9 @@ class Orphans:
         self._signal(signal.SIGTERM)
 
     def are_gone(self) -> bool:
-        """Says whether no process is left to wait for. Call it after the leader was reaped, every
-        `POLL_INTERVAL` seconds.
+        """Returns whether no process is left to wait for; kills those that are left after `GRACE`.
+
+        Call it after the leader was reaped, every `POLL_INTERVAL` seconds.
 
         While a group has members the kernel gives its number to no other process. The members may
         have ended since the last check, but a number is given out again only after all others.
@@ -58,7 +59,7 @@ class Orphans:
         return True
 
     def _signal(self, number: int) -> bool:
-        """Sends a signal to the group; says whether it has a member that can receive one."""
+        """Sends a signal to the group; returns whether it has a member that can receive one."""
         try:
             os.killpg(self._leader, number)
         except (ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""Pool arguments: checks of what only a pool of worker processes takes."""
+"""Pool arguments: checks of the arguments that only a pool of worker processes takes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from parallel_pool.arguments import MAX_ENVS, check_count, shown
 from parallel_pool.base_pool import seconds
 
-# functions that an iterable without a length may yield, and worker processes
+# most functions that an iterable without a length may yield, and most worker processes
 MAX_YIELDED = MAX_WORKERS = 1 << 16
-# least seconds in which a worker's environments must be made, if a pool has a timeout
+# smallest default of start_timeout, in seconds, for a pool with a timeout
 START_TIMEOUT = 60.0
 
 

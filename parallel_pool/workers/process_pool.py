@@ -182,7 +182,7 @@ class ProcessPool(EnvCalls):
             )
             self._timer = self._supervisor.timer
             self._wait_warnings = WaitWarnings()
-            # `told` is called after each batch, and allocating this took a third of its time
+            # allocated once: `told` is called after each batch, and this took a third of its time
             self._num_replies = ffi.new("int32_t *")
             self._end = weakref.finalize(self, self._supervisor.close_in_thread)
             # at exit the supervisor closes itself
@@ -236,7 +236,7 @@ class ProcessPool(EnvCalls):
         env_ids: Any = None,
         timeout: float | None = None,
     ) -> Any:
-        """Steps, and returns what `show` makes of the result; see `BasePool.step_shown`."""
+        """Does a step and returns the result of `show`; see `BasePool.step_shown`."""
         if self._supervisor.lost:
             self._check_workers(env_ids)
         shape = actions.shape if type(actions) is np.ndarray else None
@@ -246,7 +246,7 @@ class ProcessPool(EnvCalls):
         elif not actions.flags.c_contiguous:
             actions = np.ascontiguousarray(actions)
         shown = super().step_shown(show, actions, env_ids, timeout)
-        # in an asynchronous pool some environments are still in flight
+        # in an asynchronous pool environments are still in flight, and may take too long
         if self._timer is not None:
             self._timer.wake()
         return shown
@@ -399,7 +399,7 @@ class ProcessPool(EnvCalls):
         return dict(sorted(replies.items()))
 
     def told(self) -> dict[int, Reply]:
-        """Returns the same without a dict of infos for each environment, which is faster.
+        """Returns replies without a dict of infos for each environment; faster than `replies`.
 
         A reply may then have the single key INFOS: `InfoColumns` with the infos of several
         environments, in the reply of the first of them.
@@ -411,7 +411,8 @@ class ProcessPool(EnvCalls):
         replies = {env_id: self._reply(env_id) for env_id in ffi.unpack(replied, count[0])}
         for env_id, reply in replies.items():
             if INFOS in reply:
-                # a worker died before it delivered these rows: each environment has its own reply
+                # Environments have replies of their own if a worker died before it delivered these
+                # rows. Those replies take precedence.
                 reply[INFOS] = reply[INFOS].without(replies.keys() - {env_id})
         return replies
 
@@ -454,7 +455,7 @@ class ProcessPool(EnvCalls):
             return found
         try:
             reply = self._own_reply(env_id)
-        except PoolError as error:  # the environment's code may have written over it
+        except PoolError as error:  # the environment's code may have overwritten it
             return str(error)
         if reply is None:
             return self._supervisor.deaths[self._lane_of(env_id)]
@@ -475,7 +476,7 @@ class ProcessPool(EnvCalls):
     # ----------------------------------------------------------------------------------- end --
 
     def close(self, *, grace: float | None = supervisor.GRACE) -> None:
-        """Ends the workers, each after its present step; arrays of results stay valid.
+        """Ends the workers, each after its current step; arrays of results stay valid.
 
         Args:
             grace: seconds until workers that have not ended are killed; None for 0.

@@ -97,13 +97,13 @@ def _collect(space: Space, path: tuple[Any, ...], found: list[Leaf]) -> bool:
 
 
 def _usual(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Returns the dtype object that arrays share; a space that was unpickled has a copy of it."""
+    """Returns NumPy's own object for a dtype; an unpickled space has a copy of it."""
     usual = np.dtype(dtype.char)
     return usual if usual == dtype else dtype
 
 
 def _is_a(space: Space, kinds: tuple[type[Space], ...]) -> bool:
-    """Says whether a space is of these kinds, and Gymnasium batches it as it does that kind."""
+    """Returns whether a space is of one of these kinds, and Gymnasium batches it as that kind."""
     functions = (batch_space, create_empty_array, concatenate)
     return any(
         isinstance(space, kind)
@@ -142,6 +142,7 @@ def _kind(error: Exception) -> type[TypeError] | type[ValueError]:
 
 
 def _shown(path: tuple[Any, ...]) -> str:
+    """Returns a path as indexing: "['camera'][0]"."""
     return "".join(f"[{key!r}]" for key in path)
 
 
@@ -179,7 +180,7 @@ class Writer:
             TypeError or ValueError, which name the leaf; other leaves may have been written then.
         plain: dtype and shape of arrays that a caller may assign to their row directly, which is
             faster than `write`; (None, None) unless the space is one array.
-        is_exact: `is_exact(observation)` says whether `Reader.row` returns an equal observation,
+        is_exact: `is_exact(observation)` is whether `Reader.row` returns an equal observation,
             with the same types, dtypes, keys and order.
     """
 
@@ -240,7 +241,7 @@ def _exactness(space: Space, unread: Iterator[Leaf]) -> Callable[[Any], bool]:
 
 
 def _is_scalar(leaf: Leaf) -> bool:
-    """Says whether the space samples NumPy scalars; a Box of one float samples an array."""
+    """Returns whether the space samples NumPy scalars; a Box of one float samples an array."""
     return not leaf.shape and not (isinstance(leaf.space, spaces.Box) and leaf.dtype.kind == "f")
 
 
@@ -429,8 +430,10 @@ def iterate_objects(space: Space, actions: Any, num: int) -> list[Any]:
 
 
 def _checked(space: Space, actions: Any, path: tuple[Any, ...], num: int) -> Any:
-    """Returns the actions with every part checked to be a sequence of num, as far as Gymnasium
-    itself goes into the parts."""
+    """Checks that each part of the actions is a sequence of num; returns the actions.
+
+    It goes as deep into the parts as Gymnasium does.
+    """
     is_walked = isinstance(space, spaces.Dict) or (
         isinstance(space, spaces.Tuple) and all(type(part) in iterate.registry for part in space)
     )

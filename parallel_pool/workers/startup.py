@@ -117,7 +117,7 @@ def assign(
         WorkerError: a worker died before it was ready, or the deadline has passed.
     """
     for worker, assignment in zip(workers, assignments, strict=True):
-        # a worker that has ended or does not read is found below
+        # a worker that has ended, or that does not read, is reported below
         with contextlib.suppress(EOFError, TimeoutError):
             worker.connection.send(
                 ("assignment", assignment), memory(assignment.lane), deadline.remaining()

@@ -1,4 +1,4 @@
-"""Stray forks: processes that an environment forked and that return into the worker's own code.
+"""Stray forks: ends processes that an environment forked and that return into the worker's code.
 
 A child that does work of its own and exits is left alone. A child that returns from the environment
 into the worker's loop would do the worker's work a second time, so it is ended.

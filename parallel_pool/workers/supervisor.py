@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
 # seconds before the second restart in a row; each further pause is twice as long
 RESTART_PAUSE = 0.1
-# seconds that workers have to end by themselves when the pool closes; seconds after which a warning
-# names those that have not, and workers that Ctrl-C found in the same turn are killed
-GRACE, WARN_AFTER = 5.0, 1.0
-# how often turns are checked within one timeout; least and most seconds between two checks
+# seconds that workers have to end by themselves when the pool closes
+GRACE = 5.0
+# seconds of that time after which a warning names the workers that have not ended, and those still
+# in the turn in which Ctrl-C found them are killed
+WARN_AFTER = 1.0
+# how often turns are checked within one timeout; fewest and most seconds between two checks
 CHECKS_PER_TIMEOUT, MIN_PAUSE, MAX_PAUSE = 4, 0.005, 1.0
 
 
@@ -48,7 +50,7 @@ class Supervisor:
     Attributes:
         deaths: by lane, how its last worker died.
         lost: by lane, why it has no worker any more and gets none.
-        seeds: by environment, the seed with which a restarted worker's environments start.
+        seeds: by environment, the seed with which it starts after a restart of its worker.
         timer: checks for turns that take too long; None without a timeout.
     """
 
@@ -97,8 +99,7 @@ class Supervisor:
         # reentrant: a signal handler may close the pool, whatever this thread is doing
         self._lock = threading.RLock()
         self._is_closed = False
-        # by lane: a worker that is to replace a dead one, its deadline, and the thread that starts
-        # it
+        # by lane, while a worker is replaced: the new one, its deadline, and the starting thread
         self._starting: dict[int, Worker] = {}
         self._deadlines: dict[int, Deadline] = {}
         self._starters: dict[int, threading.Thread] = {}
@@ -162,7 +163,7 @@ class Supervisor:
                 self._give_up_locked(lane, error)
 
     def _record_death_locked(self, lane: int, worker: Worker) -> bool:
-        """Completes a dead worker's rows in flight; says whether another worker will be started."""
+        """Completes a dead worker's rows in flight; returns whether to start another worker."""
         share = self._shares[lane]
         current = lib.pp_pool_current_env(self._handle, lane)
         turns = lib.pp_pool_taken_turns(self._handle, lane) - self._turns.get(lane, 0)
@@ -194,7 +195,7 @@ class Supervisor:
         return True
 
     def _has_stepped(self, lane: int, current: int) -> bool:
-        """Says whether a worker that just died has delivered a step.
+        """Returns whether a worker that just died has delivered a step.
 
         Counts only the environment that it was stepping; any of them if it was stepping none.
         """
@@ -253,13 +254,13 @@ class Supervisor:
                     self._give_up_locked(lane, error)
                     is_over = True
                 if is_over:
-                    # if the new worker has died since, another thread may have taken this place
+                    # if the new worker has died since, another thread may be starting the next
                     if self._starters.get(lane) is threading.current_thread():
                         del self._starters[lane]
                     return
 
     def _pause(self, lane: int) -> None:
-        """Waits before a further restart: what made the last one fail may pass."""
+        """Waits before a further restart: the cause of the last failure may be temporary."""
         attempts = self._attempts[lane]
         pause = RESTART_PAUSE * 2.0 ** (attempts - 2) if attempts > 1 else 0.0
         end = time.monotonic() + pause
@@ -318,7 +319,7 @@ class Supervisor:
     # ------------------------------------------------------------------------------- timeout --
 
     def _check_turns(self) -> float | None:
-        """Kills workers that have been at one turn for too long; in the timer's thread.
+        """Kills workers whose current turn takes too long; in the timer's thread.
 
         Returns:
             Seconds until the next check; None: nothing is in flight.
@@ -367,7 +368,7 @@ class Supervisor:
         return None if worker is None else worker.pid
 
     def activities(self) -> list[Activity]:
-        """Returns what the busy workers are doing; `describe` has words for each."""
+        """Returns what the busy workers are doing; `describe` turns each into words."""
         found = []
         for lane in range(len(self._workers)):
             current, turns = self._turn_of(lane)
@@ -427,7 +428,7 @@ class Supervisor:
             self._end()
 
     def _join_all(self, end: float) -> bool:
-        """Waits until `end` (monotonic time) for all workers to end; says whether they have."""
+        """Waits until `end` (monotonic time) for all workers to end; returns whether they have."""
         there = [worker for worker in self._workers if worker is not None]
         return all(worker.join(max(0.0, end - time.monotonic())) for worker in there)
 

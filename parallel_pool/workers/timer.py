@@ -1,4 +1,4 @@
-"""Timer: a thread that calls a function at the times which the function asks for."""
+"""Timer: a thread that calls a function, and waits as long as the function says between calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Timer:
         self._callback = callback
         self.is_asleep = False
         # A signal handler may call `wake`, whatever it interrupts, so this uses no lock that Python
-        # code could hold. An item says whether the timer is closed.
+        # code could hold. An item is whether to end the thread.
         self._wakeups = queue.SimpleQueue[bool]()
         threading.Thread(target=self._run, name="pp-timer", daemon=True).start()
 
@@ -44,7 +44,7 @@ class Timer:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - THREAD_SIGNALS)
         is_over = False
         while not is_over:
-            # set before the call: a change that comes after the function has looked must wake it
+            # set before the call: `wake` must have an effect as soon as the function has looked
             self.is_asleep = True
             pause = self._callback()
             if pause is not None:

@@ -1,4 +1,4 @@
-"""Warnings that name the workers which a call has long been waiting for, less and less often."""
+"""Wait warnings: name the workers which a call has long been waiting for, at growing intervals."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from parallel_pool.errors import SlowWorkerWarning
 
 Key = TypeVar("Key", bound=Hashable)
 
-# seconds of waiting before the first warning, and at most between two; the waiting time doubles
-# from one warning to the next
+# Seconds of waiting before the first warning, and most seconds between two. Until then the waiting
+# time doubles from one warning to the next.
 FIRST, MAX_INTERVAL = 30.0, 1800.0
 # Seconds between two updates that count as waiting. After a longer gap this process was stopped, or
 # its caller was busy with something else.

@@ -46,7 +46,7 @@ class Watcher:
         _watchers.add(self)
 
     def watch(self, worker: Worker, callback: Callback) -> None:
-        """Has the callback called with the worker, in the watcher's thread, once it has ended.
+        """Watches a worker: once it has ended, the watcher's thread calls the callback with it.
 
         By then the exit code is known, if it can be. A worker that has ended already is reported
         too. A bound method is referred to weakly: it is not called once its object is gone.
@@ -92,7 +92,7 @@ os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 class _WatchThread:
-    """The thread and its data. It does not refer to the watcher, so that can be deleted."""
+    """The thread and its data. It has no reference to the watcher, which can be deleted."""
 
     def __init__(self) -> None:
         # reentrant: the garbage collector may delete the watcher, and so stop this, at any point
@@ -164,7 +164,7 @@ class _WatchThread:
         """Ends the watch over a descriptor; returns its callback if that is still wanted."""
         _, callback = self._watched.pop(fd)
         if self._epoll is not None:
-            # closing the copy would not do that while the worker's own descriptor is open
+            # closing the copy does not unregister it while the worker's own descriptor is open
             self._epoll.unregister(fd)
         os.close(fd)
         return callback()

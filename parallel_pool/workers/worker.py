@@ -62,7 +62,7 @@ def serve(connection: Connection, task: Task) -> None:
 
 
 def get_spaces(env: Any) -> tuple[Any, Any]:
-    """Returns an environment's spaces; raises TypeError if the object is no environment."""
+    """Returns an environment's spaces; raises TypeError if the object is not an environment."""
     for name in ("observation_space", "action_space", "reset", "step"):
         try:
             getattr(env, name)

@@ -135,7 +135,7 @@ IDS: list[Case] = [
     (Shy(), TypeError, "env_ids=.*Shy.* is a Shy: give an integer, or a list"),
     ([None], TypeError, "env_id=None is a NoneType: give an integer"),
     (["0"], TypeError, "env_id='0' is a str: give an integer"),
-    ([0, [1]], ValueError, r"env_ids=\[0, \[1\]\] is no array: give a list of integers"),
+    ([0, [1]], ValueError, r"env_ids=\[0, \[1\]\] can't be made an array: give a list of integers"),
     ([[0, 1]], ValueError, r"env_ids have shape \(1, 2\): give one axis"),
     ([], ValueError, "no environment is named: name 1 or more"),
     (-1, ValueError, "env_id -1: choose 0 to 2"),

@@ -26,7 +26,11 @@ SHAPES = [
     ("Pendulum-v1", np.zeros((2, 1), np.float32), r"shape \(2, 1\): 3 environments take \(3, 1\)"),
     ("Pendulum-v1", np.zeros((4, 1), np.float32), r"shape \(4, 1\): 3 environments take \(3, 1\)"),
     ("Pendulum-v1", np.zeros((3, 3), np.float32), r"shape \(3, 3\): 3 environments take \(3, 1\)"),
-    ("Pendulum-v1", [[0.5], [0.5, 1.0], [0.5]], r"make no array: give one action of shape \(1,\)"),
+    (
+        "Pendulum-v1",
+        [[0.5], [0.5, 1.0], [0.5]],
+        r"can't be made an array: give one action of shape \(1,\)",
+    ),
     ("Pendulum-v1", [[0.5], np.ones(2), [0.5]], r"actions\[1\] is a ndarray .* of shape \(2,\)"),
     ("Pong-v5", np.zeros(2, int), r"shape \(2,\): 3 environments take \(3,\)"),
 ]
@@ -69,7 +73,7 @@ NO_SEQUENCES = [
     ({0: 1, 1: 0, 2: 1}, "are a dict, {0: 1, 1: 0, 2: 1}, which has no order"),
     (itertools.repeat(0), "are a repeat, .* which has no length"),
     ((i for i in range(3)), "are a generator, .* which has no length"),
-    ({0: 1, 1: 0, 2: 1}.values(), "are a dict_values, .* which is no sequence"),
+    ({0: 1, 1: 0, 2: 1}.values(), "are a dict_values, .* which is not a sequence"),
     (OnGpu(), r"OnGpu that NumPy can't read: give actions\.detach\(\)\.cpu\(\)\.numpy\(\)"),
 ]
 
