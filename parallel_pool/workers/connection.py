@@ -30,6 +30,8 @@ HEADER = struct.Struct("<QI")
 # descriptors in one message; Linux takes three more
 MAX_FDS = 250
 CHUNK = 1 << 20
+# seconds that poll waits at most: 12 days
+MAX_WAIT = float(1 << 20)
 FD_SIZE = array.array("i").itemsize
 ANCILLARY_SIZE = socket.CMSG_SPACE(MAX_FDS * FD_SIZE)
 # ids of a process, its user and its group
@@ -331,5 +333,5 @@ def wait(fd: int, until: float | None, event: int = select.POLLIN) -> bool:
     if until is None:
         return bool(poll.poll())
     # rounded up: rounded down, it would spin through the last millisecond
-    remaining = min(max(0, math.ceil((until - time.monotonic()) * 1000)), 1 << 30)
+    remaining = math.ceil(min(max(0.0, until - time.monotonic()), MAX_WAIT) * 1000)
     return bool(poll.poll(remaining))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool._native import ffi, lib
-from parallel_pool.base_pool import BasePool, check, own_error, seconds
+from parallel_pool.base_pool import FOREVER, BasePool, check, own_error, seconds
 from parallel_pool.errors import PoolTimeoutError, StateError
 from parallel_pool.workers import failures, wait_warnings
 from parallel_pool.workers.failures import Cause
@@ -156,7 +156,9 @@ class EnvCalls(BasePool):
         """
         data, size = ffi.new("const void **"), ffi.new("int64_t *")
         while True:
-            left = 10**9 if end is None else int(max(0.0, end - time.monotonic()) * 1e9)
+            left = 10**9
+            if end is not None:
+                left = int(min(max(0.0, end - time.monotonic()), FOREVER) * 1e9)
             try:
                 status = lib.pp_pool_answer(self._handle, lane, left, data, size, own_error.raw)
             except KeyboardInterrupt as error:

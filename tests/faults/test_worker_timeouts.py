@@ -21,7 +21,7 @@ import pytest
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
-from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
+from parallel_pool.errors import PoolTimeoutError, SlowWorkerWarning, StateError, WorkerError
 from parallel_pool.workers import supervisor
 from parallel_pool.workers.messages import INFO, MAX_RESTARTS
 from parallel_pool.workers.process_pool import ProcessPool
@@ -205,6 +205,22 @@ def test_the_timer_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyP
             # longer than the timeout, after which it would look if it did not sleep
             time.sleep(0.6)
             assert len(looks) == before
+
+
+def test_a_timeout_may_be_infinite() -> None:
+    """Of a call, and of the grace of a worker that closes longer than the warning waits."""
+
+    class Closing(Counting):
+        def close(self) -> None:
+            time.sleep(supervisor.WARN_AFTER + 0.2)
+
+    with pool_of(timeout=math.inf, start_timeout=math.inf) as pool:
+        pool.reset(seed=0, timeout=math.inf)
+        assert pool.call("steps", timeout=math.inf) == [0, 0, 0, 0]
+    pool = ProcessPool([Closing], start_method="fork")
+    with pytest.warns(SlowWorkerWarning, match="which closes its environments"):
+        pool.close(grace=math.inf)
+    assert not pool._supervisor.deaths
 
 
 @pytest.mark.parametrize("how", ["send", "send_reset", "step"])
