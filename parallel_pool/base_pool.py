@@ -1,6 +1,6 @@
 """BasePool: stepping and receiving for pools of threads and of processes.
 
-One thread at a time may receive (it has the turn), and no exception loses a batch.
+One thread at a time may receive, and no exception loses a batch.
 """
 
 from __future__ import annotations
@@ -66,11 +66,12 @@ def show_batch(show: Callable[[Views], Any], batch: Batch) -> Any:
     return show([array.view for array in batch])
 
 
-# States of the turn to receive.
-# - IDLE: no thread has it.
-# - BUSY: a thread has it.
-# - UNSETTLED: no thread has it; C may have returned a batch that an exception kept from the user.
-IDLE, BUSY, UNSETTLED = range(3)
+# Who receives from a pool.
+# - IDLE: no thread.
+# - BUSY: one thread; a second one is refused.
+# - INTERRUPTED: no thread, but an exception ended the last receive: C may have returned a batch that
+#   never reached the user.
+IDLE, BUSY, INTERRUPTED = range(3)
 
 
 class OwnError(threading.local):
@@ -142,9 +143,9 @@ class BasePool:
     def __init__(self) -> None:
         """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
         self.closed = True
-        # for the thread that has the turn to receive; other threads use own_error
+        # for the thread that receives; other threads use own_error
         self._error = new_error()
-        self._turn = IDLE
+        self._receive_state = IDLE
 
     def _adopt(
         self,
@@ -219,13 +220,13 @@ class BasePool:
         """
         count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
         data, code = self._reader.read(actions, count)
-        turn = self._turn
-        if turn == BUSY or timeout is not None:
+        state = self._receive_state
+        if state == BUSY or timeout is not None:
             return self._converted(show, self._step_within(ids, count, data, code, timeout))
-        self._turn = BUSY
+        self._receive_state = BUSY
         try:
-            if turn == UNSETTLED:
-                self._check_settled(ids, count, is_step=True)
+            if state == INTERRUPTED:
+                self._check_undelivered(ids, count, is_step=True)
                 lost = self._taken()
                 if lost:
                     self._check(step_send(self._handle, ids, count, data, code, self._error))
@@ -235,13 +236,13 @@ class BasePool:
             if rows == self.batch_size:
                 result = show(ring.oldest.views)
                 ring.swap()
-                self._turn = IDLE
+                self._receive_state = IDLE
                 return result
             return self._converted(show, self._wait(rows, None))
         finally:
-            if self._turn == BUSY:
-                self._turn = UNSETTLED
-                self._note_unsettled()
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+                self._on_interrupted_receive()
 
     def send(self, actions: Any, env_ids: Any = None) -> None:
         """Queues one action for each of env_ids (None: all); on an error none is queued.
@@ -255,8 +256,8 @@ class BasePool:
         """
         count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
         data, code = self._reader.read(actions, count)
-        if self._turn == UNSETTLED:
-            self._check_settled(ids, count)
+        if self._receive_state == INTERRUPTED:
+            self._check_undelivered(ids, count)
         error = own_error.raw
         status = step_send(self._handle, ids, count, data, code, error)
         if status < 0:
@@ -283,13 +284,13 @@ class BasePool:
     def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
         """Receives as `recv` does, and returns the result of `show`; see `step_shown`."""
         timeout = seconds(timeout)
-        turn = self._turn
-        if turn == BUSY:
-            self._refuse_turn()
-        # no function call since the check: no other thread can have taken the turn in between
-        self._turn = BUSY
+        state = self._receive_state
+        if state == BUSY:
+            self._raise_busy()
+        # no function call since the check: no other thread can have begun to receive
+        self._receive_state = BUSY
         try:
-            lost = self._taken() if turn == UNSETTLED else 0
+            lost = self._taken() if state == INTERRUPTED else 0
             if lost:
                 return self._converted(show, self._deliver(lost))
             if timeout is not None:
@@ -299,20 +300,20 @@ class BasePool:
             if rows == self.batch_size:
                 result = show(ring.oldest.views)
                 ring.swap()
-                self._turn = IDLE
+                self._receive_state = IDLE
                 return result
             return self._converted(show, self._wait(rows, None))
         finally:
-            if self._turn == BUSY:
-                self._turn = UNSETTLED
-                self._note_unsettled()
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+                self._on_interrupted_receive()
 
     # --------------------------------------------------------------------------------- state --
 
     @property
     def in_flight(self) -> int:
         """The number of environments that were sent an action or reset and not yet received."""
-        lost = self._lost_ids() if self._turn == UNSETTLED else ()
+        lost = self._lost_ids() if self._receive_state == INTERRUPTED else ()
         return int(lib.pp_pool_in_flight(self._handle)) + len(lost)
 
     def stats(self) -> dict[str, int]:
@@ -413,18 +414,18 @@ class BasePool:
     def _step_within(
         self, ids: CData, count: int, data: CData, code: int, timeout: float | None
     ) -> NamedBatch:
-        """Does a step that has a timeout, or that finds the turn taken."""
+        """Does a step that has a timeout, or finds that another thread receives."""
         timeout = seconds(timeout)
-        if self._turn == BUSY:
-            self._refuse_turn()
+        if self._receive_state == BUSY:
+            self._raise_busy()
         if not self.is_async and self.in_flight:
             self._check_usable()
             raise StateError(
                 f"results of an earlier call are pending ({self.in_flight} environments): receive"
                 " them first"
             )
-        if self._turn == UNSETTLED:
-            self._check_settled(ids, count)
+        if self._receive_state == INTERRUPTED:
+            self._check_undelivered(ids, count)
         error = own_error.raw
         status = step_send(self._handle, ids, count, data, code, error)
         if status < 0:
@@ -437,7 +438,7 @@ class BasePool:
         if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED, lib.PP_ERR_BROKEN):
             check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
 
-    def _refuse_turn(self) -> NoReturn:
+    def _raise_busy(self) -> NoReturn:
         self._check_usable()
         raise BusyError("another thread is receiving from this pool: let one thread receive")
 
@@ -453,7 +454,7 @@ class BasePool:
         place = [column.name for column in self.columns].index("env_id")
         return [int(env_id) for env_id in self._ring.oldest.arrays[place][:rows]]
 
-    def _check_settled(self, ids: CData, count: int, is_step: bool = False) -> None:
+    def _check_undelivered(self, ids: CData, count: int, is_step: bool = False) -> None:
         """Refuses environments whose results never reached the user, because of an exception."""
         lost = self._lost_ids()
         if lost:
@@ -471,7 +472,7 @@ class BasePool:
             )
 
     def _wait(self, rows: int, timeout: float | None) -> NamedBatch:
-        """Waits for a batch, an error, or the timeout; the thread must have the turn."""
+        """Waits for a batch, an error, or the timeout; for the thread that receives."""
         end = None if timeout is None else time.monotonic() + timeout
         while rows == 0:
             self._tick()
@@ -489,7 +490,7 @@ class BasePool:
     def _tick(self) -> None:
         """Called about every 50 ms during a wait for a batch."""
 
-    def _note_unsettled(self) -> None:
+    def _on_interrupted_receive(self) -> None:
         """Called when an exception ends a wait early."""
 
     def _deliver(self, rows: int) -> NamedBatch:
@@ -504,7 +505,7 @@ class BasePool:
         ring = self._ring
         batch = self._show([array[:rows].view for array in ring.oldest.arrays])
         ring.swap()
-        self._turn = IDLE
+        self._receive_state = IDLE
         return batch
 
     def _converted(self, show: Callable[[Views], Any], batch: NamedBatch) -> Any:
@@ -520,8 +521,8 @@ class BasePool:
     def _raise_failed(self) -> NoReturn:
         """Raises the EnvError of a batch with failed environments.
 
-        The thread must have the turn. An override must read what it needs from C, including
-        `_failed`, before it calls `_result`, which takes the batch and gives up the turn.
+        For the thread that receives. An override must read what it needs from C, including
+        `_failed`, before it calls `_result`, which takes the batch and ends the receive.
         """
         env_ids, rows = self._failed()
         first = text(lib.pp_pool_env_error(self._handle, env_ids[0]).text)

@@ -15,7 +15,7 @@ from parallel_pool.actions import ActionReader
 from parallel_pool.arguments import MAX_ENVS, check_choice, check_count, check_sizes, shown
 from parallel_pool.base_pool import (
     NULL,
-    UNSETTLED,
+    INTERRUPTED,
     BasePool,
     Batch,
     Views,
@@ -210,8 +210,8 @@ class Pool(BasePool):
         if options:
             given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
             values = given.raw
-        if self._turn == UNSETTLED:
-            self._check_settled(ids, count)
+        if self._receive_state == INTERRUPTED:
+            self._check_undelivered(ids, count)
         error = own_error.raw
         status = lib.pp_pool_send_reset(self._handle, ids, count, words, sizes, values, error)
         if status < 0:

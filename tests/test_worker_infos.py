@@ -354,7 +354,7 @@ def test_a_worker_sends_one_message_for_all_its_environments() -> None:
     ) as pool:
         pool.reset()
         pool.step(np.zeros(6, np.int64))
-        replies = pool.told()
+        replies = pool.column_replies()
         assert list(replies) == [0, 3]
         assert [replies[i][INFOS].env_ids for i in replies] == [[0, 1, 2], [3, 4, 5]]
         replies = pool.replies()
@@ -392,8 +392,8 @@ def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.Mo
         _handle=None, _num_replies=ffi.new("int32_t *"), _reply={0: {INFOS: some}, 2: restarted}.get
     )
     monkeypatch.setattr(process_pool, "lib", SimpleNamespace(pp_pool_replied=list_replied))
-    assert ProcessPool.told(pool)[0][INFOS].env_ids == [0, 1]
-    pool.told = partial(ProcessPool.told, pool)
+    assert ProcessPool.column_replies(pool)[0][INFOS].env_ids == [0, 1]
+    pool.column_replies = partial(ProcessPool.column_replies, pool)
     assert ProcessPool.replies(pool) == {0: {INFO: {"x": 0.0}}, 1: {INFO: {"x": 0.5}}, 2: restarted}
 
 
@@ -407,6 +407,6 @@ def test_an_environment_with_other_keys_has_its_own_reply() -> None:
     with ProcessPool(env_fns, num_workers=1, start_method="fork") as pool:
         pool.reset()
         pool.step(np.zeros(3, np.int64))
-        replies = pool.told()
+        replies = pool.column_replies()
         assert replies[0][INFOS].env_ids == [0, 2]
         assert list(replies[1][INFO]) == ["x", "n", "odd"]

@@ -76,7 +76,7 @@ class RowReader:
 
         Args:
             add: `VectorEnv._add_info`, which adds one environment's infos to those of all.
-            replies: in order of the environments, as `ProcessPool.told` returns them.
+            replies: in order of the environments, as `ProcessPool.column_replies` returns them.
             shown: the rows.
         """
         infos: Infos = {}

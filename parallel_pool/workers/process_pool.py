@@ -182,7 +182,7 @@ class ProcessPool(EnvCalls):
             )
             self._timer = self._supervisor.timer
             self._wait_warnings = WaitWarnings()
-            # allocated once: `told` is called after each batch, and this took a third of its time
+            # allocated once: `column_replies` is called after each batch, and this took a third of its time
             self._num_replies = ffi.new("int32_t *")
             self._end = weakref.finalize(self, self._supervisor.close_in_thread)
             # at exit the supervisor closes itself
@@ -387,7 +387,7 @@ class ProcessPool(EnvCalls):
         Raises:
             PoolError: a reply can't be unpickled in this process.
         """
-        joined = self.told()
+        joined = self.column_replies()
         if not any(INFOS in reply for reply in joined.values()):
             return joined
         replies: dict[int, Reply] = {}
@@ -398,7 +398,7 @@ class ProcessPool(EnvCalls):
                 replies[env_id] = reply
         return dict(sorted(replies.items()))
 
-    def told(self) -> dict[int, Reply]:
+    def column_replies(self) -> dict[int, Reply]:
         """Returns replies without a dict of infos for each environment; faster than `replies`.
 
         A reply may then have the single key INFOS: `InfoColumns` with the infos of several
@@ -467,7 +467,7 @@ class ProcessPool(EnvCalls):
             self._timer.wake()
         self._wait_warnings.update(self._supervisor.activities(), self._supervisor.describe)
 
-    def _note_unsettled(self) -> None:
+    def _on_interrupted_receive(self) -> None:
         error = sys.exception()
         if isinstance(error, KeyboardInterrupt):
             activities = self._supervisor.activities()

@@ -239,7 +239,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
     def _observations_and_infos(self, shown: Shown) -> tuple[Any, dict[str, Any]]:
         """Returns the observations, and the infos that environments sent with their rows."""
-        replies = self.pool.told()
+        replies = self.pool.column_replies()
         if not replies:
             return shown[0], {}
         infos = self._rows.infos(self._add_info, replies, shown)
