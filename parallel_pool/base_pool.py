@@ -69,8 +69,8 @@ def show_batch(show: Callable[[Views], Any], batch: Batch) -> Any:
 # Who receives from a pool.
 # - IDLE: no thread.
 # - BUSY: one thread; a second one is refused.
-# - INTERRUPTED: no thread, but an exception ended the last receive: C may have returned a batch that
-#   never reached the user.
+# - INTERRUPTED: no thread, but an exception ended the last receive, perhaps after C had returned a
+#   batch, which then never reached the user.
 IDLE, BUSY, INTERRUPTED = range(3)
 
 

@@ -14,8 +14,8 @@ from parallel_pool._native import ffi, lib, raise_error
 from parallel_pool.actions import ActionReader
 from parallel_pool.arguments import MAX_ENVS, check_choice, check_count, check_sizes, shown
 from parallel_pool.base_pool import (
-    NULL,
     INTERRUPTED,
+    NULL,
     BasePool,
     Batch,
     Views,
