@@ -1,6 +1,8 @@
 """Requests: what the parent process can ask of a worker's environments besides stepping them.
 
-A request is a tuple (kind, ids of environments, further arguments); kinds are those of `KINDS`.
+A request is a tuple (kind, ids of environments, further arguments). The kind chooses a function of
+`KINDS`, which gets the environments themselves. To ask something of the worker and not of its
+environments, name one of them. `env_calls` is the parent's side.
 """
 
 from __future__ import annotations
