@@ -1,10 +1,10 @@
 # The commands of this project: make demo, make check, make test, make bench.
-# Each installs what it needs into .venv, and skips what is done.
+# Each installs what it needs into .venv, and skips what is already done.
 
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
-# without --no-compile, byte code of all modules would double the time of a first run
+# without --no-compile, pip would compile all modules, which doubles the time of a first run
 PIP := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile
 
 .DEFAULT_GOAL := help
@@ -41,7 +41,7 @@ bench: $(VENV)/.bench build
 build: | $(VENV)/.tools
 	@$(RUN) build_ffi.py
 
-# The packages that build the engine; with them, pip needs no build environment of its own.
+# The packages that build the engine. With them in place, pip needs no build environment of its own.
 $(VENV)/.tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	  "parallel_pool needs Python 3.11 or newer: make PYTHON=/path/to/python3 ...")'
@@ -75,7 +75,8 @@ $(VENV)/mujoco-%: | $(VENV)/.tools
 	@echo 'installing MuJoCo $* into $@'
 	@rm -rf $@.partial && $(PIP) --no-deps --target $@.partial mujoco==$* && mv $@.partial $@
 
-# For the tests: the oldest NumPy, and what other Pythons on this machine need to run the wheel.
+# For the tests: the oldest NumPy that we support, and the packages that other Pythons on this
+# machine need to run the wheel.
 $(VENV)/.dev: | $(VENV)/numpy-1.26.4 $(VENV)/other-pythons
 
 $(VENV)/numpy-%: | $(VENV)/.tools

@@ -63,7 +63,7 @@ class CType:
     def kind(self) -> str: ...
     def __getattr__(self, name: str) -> Any: ...
 
-# inside FFI the plain names are its attributes
+# inside FFI the names CData and CType are attributes of the class
 _CData: TypeAlias = CData
 _CType: TypeAlias = CType
 
@@ -106,7 +106,7 @@ ENUM = re.compile(r"^enum\b[^{;]*\{(?P<body>[^}]*)\}", re.MULTILINE)
 
 def python_type(declaration: str) -> str:
     """Returns the Python type of a C declaration."""
-    # cffi accepts bytes for both
+    # cffi accepts bytes for const char * and const void *
     if re.fullmatch(r"\s*const (char|void) \*\w*", declaration):
         return "CData | bytes"
     if "*" in declaration:
@@ -140,7 +140,7 @@ def stub() -> str:
 
 
 def main() -> int:
-    # ruff wraps the long lines, so that `ruff format --check` accepts them
+    # ruff wraps long lines, so that `ruff format --check` accepts the stub
     ruff = str(Path(sys.executable).parent / "ruff")
     command = [ruff, "format", f"--stdin-filename={STUB}", "-"]
     done = subprocess.run(command, input=stub(), stdout=subprocess.PIPE, text=True, check=True)

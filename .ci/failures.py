@@ -25,7 +25,7 @@ def clipped(line: str, width: int = WIDTH) -> str:
 
 
 def head(lines: Iterable[str], characters: int) -> str:
-    """Returns the first lines that fit into so many characters, each with a newline."""
+    """Returns the first lines that fit into this many characters, each with a newline."""
     text = ""
     for line in list(lines)[:LINES]:
         line = f"  {clipped(line)}\n"

@@ -1,4 +1,4 @@
-"""Installs the packages that other Pythons need to run the wheel, as the tests have no network.
+"""Installs the packages that other Pythons need to run the wheel; the tests have no network.
 
 python .ci/other_pythons.py FOLDER    makes FOLDER/3.12 and FOLDER/3.13 if these Pythons exist
 """

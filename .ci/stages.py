@@ -29,22 +29,22 @@ BIN = Path(sys.executable).parent
 CC = os.environ.get("CC", "gcc")
 
 # One pytest worker for each core of the CI machine; more gain nothing there. Each worker starts
-# with half of the tests and steals from the other when it is done. So the tests of one file stay
-# together, and what they share is made once.
+# with half of the tests and steals from the other when it is done. So most tests of a file run in
+# one worker, and the fixtures that they share are made once.
 WORKERS = ("-n", "2", "--dist", "worksteal")
 
 # Every test run ends with the ten slowest tests of half a second or more.
 SLOWEST = ("--durations=10", "--durations-min=0.5")
 
-# Tests that do not run under the sanitizers: those without C code of ours, those that compile their
-# own (tests/test_c.py runs sanitizers itself and looks for leaks), and those that repeat another
-# test with many more settings.
+# Tests that do not run under the sanitizers: those that run none of our C code, those that compile
+# C themselves (tests/test_c.py runs sanitizers itself and looks for leaks), and those that repeat
+# another test with many more settings.
 NOT_FOR_SANITIZERS = [
     *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py", "test_stages.py"),
     *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_atari_roms.py"),
     *("parity/test_atari_facts.py", "parity/test_atari_microroms.py"),
     *("parity/test_vector_env.py", "parity/test_mujoco_switches.py"),
-    # parity of Python code; and workers that die by signals that a sanitizer handles itself
+    # tests of Python code, and tests whose workers die by signals that a sanitizer handles itself
     *("test_fusion.py", "test_fused_wrappers.py", "test_backends.py", "test_sb3*.py"),
     *("test_pettingzoo.py", "test_worker*.py"),
     *("parity/test_process_parity.py", "parity/test_atari_rules.py"),
@@ -62,11 +62,11 @@ THREAD_TESTS = [
     *("--deselect", "tests/contract/test_every_id.py::test_a_snapshot_restores_an_environment"),
 ]
 
-# The Makefile installs it beside the newest version.
+# The Makefile installs this version beside the newest one.
 OLDER_MUJOCO = "3.6.0"
 
-# One defect for each sanitizer, called from Python, and words of its report. A stage that does not
-# notice the defect proves nothing.
+# For each sanitizer a C function with a defect, which Python calls, and words of the report that it
+# must cause. A stage that does not notice the defect proves nothing.
 PLANTED = {
     "address": (
         """
@@ -103,7 +103,7 @@ failed = 0
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
-    """Runs one command; its output appears as it is written."""
+    """Runs one command, without capturing its output; raises Failed if it fails."""
     words = [str(word) for word in command]
     code = subprocess.run(words, cwd=cwd, env={**os.environ, **env}, check=False).returncode
     if code:
@@ -176,21 +176,21 @@ def mujoco() -> None:
 
 
 def package() -> None:
-    """sdist, wheel and installation into an empty environment."""
+    """The tests of sdist and wheel, and of their installation into an empty environment."""
     pytest("package", "-m", "package", "tests")
 
 
 def integration() -> None:
-    """Real clients."""
+    """The tests with real clients."""
     pytest("integration", *WORKERS, "integration")
 
 
 def address() -> None:
-    """Address- and UBSan under the Python tests."""
+    """The Python tests under ASan and UBSan."""
     under_sanitizer(
         "address,undefined",
         ADDRESS_TESTS,
-        # ASan looks for C++'s throw when it starts, and Python, a C program, has not loaded it then
+        # ASan looks up C++'s throw when it starts, but Python, a C program, has not loaded it
         LD_PRELOAD=f"{runtime('libasan.so')} {runtime('libstdc++.so.6')}",
         # The interpreter itself frees some memory only at exit. EnvPool, if installed, mixes C++'s
         # allocation functions, which does not concern our C code.
@@ -202,7 +202,7 @@ def address() -> None:
 
 
 def thread() -> None:
-    """TSan under the Python tests."""
+    """The Python tests under TSan."""
     suppressions = ROOT / ".ci" / "tsan.supp"
     under_sanitizer(
         "thread",
@@ -226,7 +226,7 @@ GROUPS = {
 
 
 def build_tree(name: str, **env: str) -> Path:
-    """Makes a second tree with the same files and another build of the engine; returns it."""
+    """Makes a second tree with the same files and its own build of the engine; returns its path."""
     tree = BUILD / "trees" / name
     shutil.rmtree(tree, ignore_errors=True)
     run(sys.executable, "build_ffi.py", "--quiet", "build", "--build-lib", tree, **env)
@@ -313,7 +313,7 @@ def main(names: list[str]) -> int:
             print(f"{stage.__name__:12} {stage.__doc__}")
         return 2
     stages = [stage for name in names for stage in GROUPS.get(name, [name])]
-    # without byte code, each of hundreds of processes would compile all that it imports
+    # without cached byte code, each of hundreds of processes would compile all that it imports
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     times: list[str] = []
     start = time.monotonic()

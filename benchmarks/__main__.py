@@ -54,9 +54,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="LIST",
         help=f"families of rivals, from {','.join(FAMILIES)} (all)",
     )
-    made.add_argument("--rounds", type=count, help="rounds of each scene (9; quick: 5)")
+    made.add_argument("--rounds", type=count, help="rounds of each scene (most: 9; quick: 5)")
     made.add_argument(
-        "--quick", action="store_true", help="short rounds: shows that it works; not for quoting"
+        "--quick", action="store_true", help="short rounds: a test run; don't quote its results"
     )
     made.add_argument(
         "--out",
@@ -87,7 +87,7 @@ def count(text: str) -> int:
 
 
 def ticks_of(name: str, options: argparse.Namespace, effort: race.Effort) -> int:
-    """Returns how many ticks of the progress bar a scene has at most."""
+    """Returns the largest number of progress bar ticks that a scene can need."""
     for scene in RACES:
         if scene.name == name:
             rivals = [who for who in scene.rivals if who.family in options.vs]

@@ -13,7 +13,8 @@ typedef struct frames {
   _Alignas(64) pp_console console;
 } frames;
 
-/* null: this is no ROM of the game, or there is no such build of the core (empty: the best) */
+/* Returns null if this is no ROM of the game, if there is no such build of the core for this
+ * processor, or if memory is out. An empty `build` selects the best. */
 EXPORT frames *frames_create(const uint8_t *rom, size_t size, const char *game, const char *build) {
   frames *it = aligned_alloc(_Alignof(frames), sizeof(*it));
   if (!it) return NULL;
@@ -30,8 +31,8 @@ EXPORT frames *frames_create(const uint8_t *rom, size_t size, const char *game, 
   return it;
 }
 
-/* plays an action for `skip` frames each, of which the last `drawn` get pixels; returns the frames
- */
+/* Plays each of `count` actions for `skip` frames, of which the last `drawn` get pixels. Returns
+ * the number of frames played. */
 EXPORT int64_t frames_play(frames *it, const uint8_t *actions, int32_t count, int32_t skip,
                            int32_t drawn) {
   int64_t played = 0;

@@ -1,9 +1,10 @@
-"""The usual 57 Atari games: environments beside EnvPool and ale-py, and frames of the console.
+"""Measures the usual 57 Atari games: environments against EnvPool and ale-py, and bare frames.
 
     python -m parallel_pool bench atari-57 atari-57-frames
 
-Environments all run at the setting of pong-32-16. For frames, one thread plays the console itself
-(atari_frames.c) beside `ale_py`'s `act()`, which draws every frame, as our first column does.
+All environments run at the setting of pong-32-16. For frames, one thread plays the console itself
+(atari_frames.c), without an environment, beside `ale_py`'s `act()`. `act()` draws every frame, and
+so does the first column of ours.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ GAMES = (
 
 SKIP = 4
 SOURCE = Path(__file__).with_name("atari_frames.c")
-# columns of frames: the build of the core ("": the best) and how many of four frames are drawn
+# The columns of the frames scene: the build of the core ("": the best that runs here), and how many
+# of SKIP frames are drawn.
 COLUMNS = {
     "every frame drawn": ("", SKIP),
     "the same, x86-64-v3": ("v3", SKIP),
@@ -51,7 +53,8 @@ COLUMNS = {
 }
 # Bars: median and minimum over the games against EnvPool, median against AtariVectorEnv.
 ENVPOOL_MEDIAN, ENVPOOL_LEAST, ALE_MEDIAN = 6.0, 4.0, 4.5
-# Bars of frames: the median of the first column, and the share of it that the second reaches.
+# Bars of the frames scene: the median of the first column, and the share of it that the second
+# column reaches.
 FRAMES_MEDIAN, V3_KEEPS = 3.5, 0.8
 
 
@@ -61,12 +64,12 @@ def env_id(game: str) -> str:
 
 
 def medians(rows: Sequence[Row], name: str) -> list[float]:
-    """Returns a column's ratio of every row that has it."""
+    """Returns the median ratios of a column, for the rows that have it."""
     return [row.ratios[name].median for row in rows if name in row.ratios]
 
 
 def bar(rows: Sequence[Row], name: str, wanted: float, what: str, choose: Any = np.median) -> Bar:
-    """Returns a bar on a column: on its median, or on what `choose` picks."""
+    """Returns a bar on the median of a column, or on what `choose` returns for it."""
     found = medians(rows, name)
     reached = float(choose(found)) if found else None
     return Bar(f"{what} of {len(found)} games vs {name}", wanted, reached)
@@ -154,7 +157,7 @@ def random_actions(choices: Sequence[int]) -> bytes:
 
 
 class Console:
-    """Plays on our console: a batch is one agent step, and a step of this player is a frame."""
+    """Plays on our console. A batch is one agent step; `play` counts frames as steps."""
 
     children: Sequence[int] = ()
 
@@ -218,14 +221,14 @@ class Act:
 
 
 class ThreadClock(Clock):
-    """Uses this thread's CPU time as wall time, so that other load does not count."""
+    """Takes this thread's CPU time for wall time, so that other load does not count."""
 
     def wall(self) -> float:
         return time.thread_time()
 
 
 def frames_row(game: str, effort: race.Effort, clock: Clock) -> Row:
-    """Returns the row of a game: `act()`, and how many times faster our console is per column."""
+    """Returns the row of a game: the rate of `act()`, and how many times faster each column is."""
     act = Act(game)
     players: dict[str, Player] = {"act": act}
     for name, (build, drawn) in COLUMNS.items():

@@ -1,6 +1,6 @@
 /* Bare loop: an environment's callbacks without the engine, to measure what the engine adds.
  *
- * It reads the pool's inside, as it steps the pool's own environments. */
+ * It uses the pool's internal structures, because it steps the pool's own environments. */
 #include "bare_loop.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "pool/error.h"
 #include "pool/pool.h"
 
-/* Steps all environments once, then resets those whose episode ended. */
+/* Steps all environments once, then resets those whose episode terminated. */
 static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *actions, void *memory,
                       double *rewards) {
   void *fields[PP_MAX_FIELDS];

@@ -1,4 +1,4 @@
-"""The environment of the soak test: it shows counts of its own steps, and some kinds crash."""
+"""The environment of the soak test: it counts its own steps, and some kinds of it crash."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 PID, LIFE, TOTAL, EPISODE, STEP, ACTION = range(6)
 
 ACTIONS = 7
-# No life crashes before it has made so many calls.
+# No life crashes within this many calls.
 SAFE = 20
 
 
@@ -39,7 +39,7 @@ def exit_process() -> None:
     os._exit(3)
 
 
-# What each kind does when it crashes; environments get the kinds in turn.
+# What each kind does when a crash is due; environments get the kinds in turn.
 KINDS: dict[str, Callable[[], None]] = {
     "steady": nothing,
     "raises": fail,
@@ -52,7 +52,7 @@ KINDS: dict[str, Callable[[], None]] = {
 class Counting(gymnasium.Env[Any, Any]):
     """Shows its process, its counts, its last action, and a picture of one shade.
 
-    A picture of two shades was read while it was being written.
+    If a picture has two shades, it was read while it was being written.
     """
 
     observation_space = gymnasium.spaces.Dict(
@@ -69,7 +69,7 @@ class Counting(gymnasium.Env[Any, Any]):
         self._index, self._kind = index, kind
         self._episode = self._step = 0
         self._crash = KINDS[kind]
-        # the last call before the crash
+        # the number of calls before the one that crashes
         self._last = SAFE + int(random.Random(self.life).expovariate(1 / crash_every))
 
     @property

@@ -25,12 +25,12 @@ from benchmarks.rounds import Spread
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The family of each, as in --vs.
+# The contenders, and the family of each as in --vs.
 WHO = {"parallel_pool.make": "ours", "EnvPool": "envpool", "ale-py AtariVectorEnv": "ale"}
 PACKAGES = {"EnvPool": "envpool", "ale-py AtariVectorEnv": "ale_py"}
 OURS, ENVPOOL, ALE = WHO
 
-# Those that start a worker process for each environment.
+# The contenders that start a worker process for each environment.
 WORKERS = {
     python_rivals.pool_vector_env.name: python_rivals.pool_vector_env,
     python_rivals.async_vector_env.name: python_rivals.async_vector_env,
@@ -55,12 +55,12 @@ class Creation:
     Attributes:
         name, title: for the command line and tables.
         env_id: as parallel_pool and EnvPool call it.
-        num_envs, few: two numbers of environments; the memory of one follows from the difference.
-        who: names of those that make them.
+        num_envs, few: two numbers of environments; their difference gives the memory of one.
+        who: names of the contenders.
         bars: "time" in seconds, "memory of each" in KB; a value without a bar is only shown.
         setting: for the table.
         memory: the note that explains the memory.
-        once: names of those that are so slow that they run in the first round only.
+        once: names of contenders so slow that they run only in the first round.
     """
 
     name: str
@@ -111,18 +111,18 @@ CREATIONS = (
 
 
 def resident_bytes() -> int:
-    """Returns the resident memory of this process."""
+    """Returns the bytes of resident memory of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096
 
 
 def tree_bytes() -> int:
-    """Returns the memory of this process and its descendants; shared memory counts once."""
+    """Returns the bytes of this process and its descendants; shared memory counts once."""
     return 1024 * tree.memory_of([os.getpid(), *tree.descendants(os.getpid())])
 
 
 def make_ours(env_id: str, num_envs: int) -> Callable[[], Any]:
-    """Returns a call of `parallel_pool.make` with 2 threads, as the rivals have."""
+    """Returns a function that calls `parallel_pool.make` with 2 threads, as the rivals have."""
     import parallel_pool
 
     # loads the modules, and the ROM or model file into the system's cache
@@ -138,7 +138,7 @@ def make_ours(env_id: str, num_envs: int) -> Callable[[], Any]:
 
 
 def make_envpool(env_id: str, num_envs: int) -> Callable[[], Any]:
-    """Returns a call of EnvPool's `make`."""
+    """Returns a function that calls EnvPool's `make`."""
     import envpool
 
     envpool.make(env_id, env_type="gymnasium", num_envs=1, num_threads=1)
@@ -151,7 +151,7 @@ def make_envpool(env_id: str, num_envs: int) -> Callable[[], Any]:
 
 
 def make_ale(env_id: str, num_envs: int) -> Callable[[], Any]:
-    """Returns a call of AtariVectorEnv's constructor."""
+    """Returns a function that calls AtariVectorEnv's constructor."""
     import ale_py
     from ale_py.vector_env import AtariVectorEnv
 
@@ -172,26 +172,26 @@ MAKERS = dict(zip((OURS, ENVPOOL, ALE), (make_ours, make_envpool, make_ale), str
 
 
 def make_workers(who: str, env_id: str, num_envs: int) -> Callable[[], Any]:
-    """Returns a call that starts a worker process for each environment.
+    """Returns a function that starts a worker process for each environment.
 
     Each contender uses its own default start method.
     """
     contender = WORKERS[who]
     make = python_rivals.START.get(who, contender.make)
-    # imports what is needed, and starts the fork server of those that use one
+    # imports what is needed, and starts the fork server if the contender uses one
     make(Task(env_id, 1, 1, 1, 2, 500)).close()
-    # the player has reset the environments
+    # making a player also resets its environments
     return lambda: (make(Task(env_id, num_envs, num_envs, num_envs, 2, 500)), None)
 
 
 def batch_bytes(env: Any) -> int:
-    """Returns the memory of our pool's result batch, which is no environment's; 0 for others."""
+    """Returns the bytes of our pool's result batch, which belong to no environment; 0 for rivals."""
     import parallel_pool
 
     pool = getattr(env, "_pool", None)
     if not isinstance(pool, parallel_pool.Pool):
         return 0
-    # one batch was received; the others were never written, so they take no memory yet
+    # only one batch was received; the pool's others were never written, so they take no memory yet
     return pool.batch_size * sum(c.dtype.itemsize * math.prod(c.shape) for c in pool.columns)
 
 
@@ -237,7 +237,8 @@ def run(
 ) -> Outcome:
     """Measures all contenders in interleaved rounds.
 
-    The memory of one environment is the difference between many and few, divided by their number.
+    The memory of one environment is the difference in memory between many and few environments,
+    divided by the difference in their number.
     """
     contenders = [who for who in scene.who if WHO[who] in {"ours", *families} and is_installed(who)]
     seconds: dict[str, list[float]] = {who: [] for who in contenders}

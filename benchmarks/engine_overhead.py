@@ -1,7 +1,7 @@
-"""What the engine adds to an environment step: builds and runs overhead.c.
+"""Measures what the engine adds to an environment step: builds and runs overhead.c.
 
-It is compiled with the flags of the shipped module. It measures the CPU time of one thread, which
-other load disturbs little.
+overhead.c is compiled with the flags of the shipped module. It measures the CPU time of one thread,
+which other load disturbs little.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def child(who: str, seconds: float) -> float:
 
 
 def idle_ms(seconds: float) -> float:
-    """Sleeps; returns the milliseconds of CPU time of this process and its descendants."""
+    """Sleeps; returns the CPU time of this process and its descendants meanwhile, in ms."""
     pids = [os.getpid(), *tree.descendants(os.getpid())]
     before = tree.cpu_of(pids)
     time.sleep(seconds)

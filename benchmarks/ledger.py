@@ -1,4 +1,4 @@
-"""The records of the soak test: each row must follow from the row before."""
+"""Checks the rows of the soak test: each must follow from the row before."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ SHOWN = 10
 
 
 class Ledger:
-    """Checks the rows of a vector environment of `Counting`, autoreset at the next step.
+    """Checks the rows of a vector environment of `Counting` with autoreset mode NEXT_STEP.
 
     Attributes:
         rows: checked so far.
         restarts: rows that report a restart of their worker.
-        wrong: descriptions of the first wrong rows: lost, doubled, torn, or of another environment.
+        wrong: descriptions of the first SHOWN wrong rows. A row is wrong if a row before it was lost
+            or doubled, if it is torn, or if it belongs to another environment.
         num_wrong: number of wrong rows.
     """
 
@@ -29,7 +30,7 @@ class Ledger:
         self.wrong: list[str] = []
         self._count = obs["count"].copy()
         self._ended = np.zeros(len(self._count), bool)
-        # environments that have shown nothing since their restart
+        # environments that have returned no row since their restart
         self._fresh = np.zeros(len(self._count), bool)
         self._note(self._is_first() & is_one_shade(obs), self._count, "is no first observation")
 
@@ -90,7 +91,7 @@ class Ledger:
     def close(self, lives: Array, totals: Array) -> None:
         """Compares the last rows with the final counts of the environments themselves."""
         is_same = (lives == self._count[:, LIFE]) & (totals == self._count[:, TOTAL])
-        # environments that have just restarted have shown nothing to compare with
+        # environments that have just restarted have returned no row to compare with
         counts = np.stack([lives, totals], 1)
         self._note(is_same | self._fresh, counts, "has other counts")
 
@@ -103,7 +104,7 @@ class Ledger:
 
 
 def is_one_shade(obs: Mapping[str, Array]) -> Array:
-    """Returns which pictures have, everywhere, the shade that their count implies."""
+    """Returns which pictures have the shade that their count implies, in all pixels."""
     shades = (obs["count"][:, TOTAL] & 255).astype(np.uint8)
     same: Array = (obs["picture"] == shades[:, None, None]).all((1, 2))
     return same

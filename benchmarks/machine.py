@@ -49,9 +49,9 @@ def moment() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Returns the commit that is measured, with "-dirty" if one of its files was changed.
+    """Returns the commit that is measured, with "-dirty" if a file differs from it.
 
-    Changed results don't count, as the run itself writes them. None outside a checkout.
+    Result files don't count, as the run itself writes them. Returns None outside a checkout.
     """
     git = ("git", "-C", str(ROOT))
     found = first_line(*git, "rev-parse", "--short", "HEAD")

@@ -44,8 +44,8 @@ typedef struct simulation {
 } simulation;
 
 typedef struct environment {
-  simulation own; /* data null: the environment uses the thread's */
-  double *state;  /* between two steps, if it has no mjData of its own */
+  simulation own; /* data is null if the environment uses its thread's mjData */
+  double *state;  /* its state between two steps, if it has no mjData of its own; else null */
   pp_rng rng;
   int64_t steps; /* in all episodes */
   int32_t elapsed;
@@ -57,7 +57,7 @@ typedef struct bare bare;
 typedef struct player {
   bare *all;
   pthread_t thread;
-  simulation shared; /* data null: each environment has its own */
+  simulation shared; /* data is null if each environment has an mjData of its own */
   int32_t first, end, next;
   const char *failure;
 } player;
@@ -148,8 +148,7 @@ static void *run(void *argument) {
   return NULL;
 }
 
-/* ---------------------------------------------------------------------------- create and destroy
- * -- */
+/* ------------------------------------------------------------------------ create and destroy -- */
 
 static double *field_of(const simulation *in, int64_t place) {
   double *field;
@@ -254,8 +253,8 @@ EXPORT bare *bare_create(const setting *set, char *text) {
 
 /* ------------------------------------------------------------------------------------ play -- */
 
-/* Does this many environment steps, all threads together. Returns null, or the reason of a failure.
- */
+/* Does this many environment steps in all threads together. Returns null, or the reason if it
+ * failed. */
 EXPORT const char *bare_play(bare *it, int64_t steps) {
   _Atomic(mujoco_clock *) *clock = it->library.mjcb_time;
   mujoco_clock *found = NULL;

@@ -1,8 +1,8 @@
-"""The upper limit of MuJoCo pools: mujoco_bare.c's loop over mj_step, as players.
+"""Players that run mujoco_bare.c's loop over mj_step, the upper limit of MuJoCo pools.
 
-Ours, EnvPool and Gymnasium all do this loop's work and add their own. The loop has an mjData for
-each environment or for each thread. It runs with the options that our pools switch off or with
-those of the model file, on the MuJoCo that Python imports or on the one inside EnvPool.
+Our pools, EnvPool and Gymnasium all do this loop's work and more. The loop has an mjData for each
+environment or for each thread. It runs either with the options of the model file or with those
+that our pools set, and either on the MuJoCo that Python imports or on the one inside EnvPool.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Episode:
     Attributes:
         has_normal_velocities: initial velocities are normally distributed; otherwise uniformly,
             as all positions are.
-        limits: positions that must stay within a range: index, and the range's option name.
+        limits: positions that must stay within a range: the position's index, and the name of the
+            option that holds the range, without "_min" and "_max".
     """
 
     has_normal_velocities: bool
@@ -100,7 +101,7 @@ class Bare:
         link = registry.complete(definition, {"speed_switches": switches})["_link"]
         episode = EPISODES[task.env_id]
         rows = [np.asarray(row, np.float32) for row in task.all_actions()]
-        # C keeps pointers into both
+        # C keeps pointers to both
         self._link, self._actions = link, np.ascontiguousarray(np.stack(rows))
         text = f"{envpool_functions()}\n{link}" if envpools else str(link)
         limits = [
@@ -198,7 +199,7 @@ def bare_per_env(task: Task) -> Bare:
 
 @contender("bare loop, mjData per thread", "bare", package="mujoco")
 def bare_per_thread(task: Task) -> Bare:
-    """The loop with our pools' options; as they do, it copies states between steps."""
+    """The loop with our pools' options; it copies states between steps, as our pools do."""
     return Bare(task, data_per_thread=True)
 
 
@@ -215,7 +216,7 @@ def bare_envpool(task: Task) -> Bare:
 
 
 def gain(rows: Iterable[Row]) -> list[str]:
-    """Returns a note that splits our gain over EnvPool into factors; nothing if a row is missing.
+    """Returns a note that splits our gain over EnvPool into factors; no note if a row is missing.
 
     The factors are of CPU time per step at the same setting: wall time would include how long
     threads wait for each other.

@@ -38,7 +38,7 @@ class Row:
 
 @dataclass
 class Bar:
-    """A goal and the value that was reached; None if it was not measured."""
+    """A goal, and the value that was reached (None if it was not measured)."""
 
     what: str
     wanted: float
@@ -72,8 +72,8 @@ class Outcome:
         rounds: number of rounds.
         notes: what a reader must know, such as rivals that are not installed.
         moment: time, commit and load of the machine.
-        comparison: heading of the columns of ratios, with "{}" for the name. Where it is not the
-            default, rows are games, and the scene has a picture of its own.
+        comparison: heading of the columns of ratios, with "{}" for the name. If it is not the
+            default, the rows are games, and the scene has a picture of its own.
     """
 
     name: str
@@ -118,12 +118,12 @@ class Outcome:
 
 
 def reached(rows: Iterable[Row], rival: str, *, cpu: bool = False) -> float | None:
-    """Returns the ratio of our slowest to the rival's better row; None without rows.
+    """Returns how many times faster our slowest row is than the rival's best; None without rows.
 
     Args:
         cpu: compares CPU time per step instead of wall time.
     """
-    own = [row for row in rows if row.who == rival]
-    compared = [row.cpu_ratios if cpu else row.ratios for row in own]
+    theirs = [row for row in rows if row.who == rival]
+    compared = [row.cpu_ratios if cpu else row.ratios for row in theirs]
     medians = [each.median for ratios in compared for each in ratios.values()]
     return min(medians, default=None)

@@ -34,8 +34,8 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Steps the pool as Python does, with a fresh batch for each one taken; actions holds ACTIONS sets.
- */
+/* Steps the pool as Python does, which hands in another batch for each one that it takes. `actions`
+ * holds ACTIONS sets of n actions. */
 static int steps(pp_pool *pool, void **memory, int32_t spare, const int64_t *actions, int32_t n,
                  int64_t count, pp_error *error) {
   static int64_t at;

@@ -1,4 +1,4 @@
-"""Runs a scene in a process of its own, in which `import mujoco` finds the version of the scene.
+"""Runs a scene in a process of its own, in which `import mujoco` finds the scene's version.
 
 `python -m benchmarks.pinned SCENE FAMILIES EFFORT` is that process. It writes lines of JSON: its
 progress, and on the last line its result.
@@ -48,7 +48,10 @@ def run(
     *,
     tick: race.Tick = lambda text: None,
 ) -> Outcome:
-    """Measures a scene as `race.run` does; or returns how to install the MuJoCo that it needs."""
+    """Measures a scene as `race.run` does.
+
+    If the MuJoCo that it needs is missing, the outcome has no rows and says how to install it.
+    """
     place = folder(scene.mujoco)
     if not place.exists():
         return absent(scene, place)

@@ -1,6 +1,6 @@
 """The process that a `PlayerProxy` starts: `python -m benchmarks.player_process NAME TASK`.
 
-Its worker processes are stopped between two plays. So what they have in flight makes no progress,
+The player's worker processes are stopped between two plays. So steps in flight make no progress,
 and workers that wait by spinning use no core while others play.
 """
 
@@ -40,7 +40,7 @@ def signal_all(pids: Sequence[int], number: int) -> None:
 
 
 def serve(name: str, task: str, send: Callable[[dict[str, Any]], None]) -> None:
-    """Makes a player, then plays as many batches as each line of the input asks for."""
+    """Makes a player; then plays, for each line of stdin, the number of batches in it."""
     player = player_proxy.MAKERS[name](Task(**json.loads(task)))
     workers = list(player.children)
     try:

@@ -1,7 +1,8 @@
 """The proxy of a player that runs in a process of its own (player_process.py).
 
-Rivals that need other packages than ours, or whose workers spin when idle, play there. A line with
-a number asks the process to play that many batches; a line of JSON returns the steps done.
+Rivals play there if they need other packages than ours, or if their workers spin when idle. The
+proxy sends a line with a number of batches to play; the process answers with a line of JSON, which
+holds the steps done.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from benchmarks.rounds import Player
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What the other process makes, by the contender's name.
+# The functions that make the player in the other process, by the contender's name.
 MAKERS: dict[str, Callable[[Task], Player]] = {}
 
 
@@ -33,7 +34,7 @@ def in_own_process(
     """Decorates a function that makes a player in a process of its own.
 
     Args:
-        folder: of packages that this process imports first, as in `Contender`.
+        folder: the folder of packages that the player's process imports first, as in `Contender`.
     """
 
     def register(make: Callable[[Task], Player]) -> Contender:
@@ -70,7 +71,7 @@ class PlayerProxy:
             text=True,
             cwd=self._directory.name,
             env=environment(folder),
-            # Ctrl-C reaches only us; close() ends the process
+            # Ctrl-C reaches only this process; close() ends the other
             start_new_session=True,
         )
         self.children: Sequence[int] = ()

@@ -1,6 +1,7 @@
 """The environments of the scenes on worker processes: Python objects of a known cost.
 
-It imports only Gymnasium and NumPy, and works with old versions: processes of rivals load it too.
+The file imports only Gymnasium and NumPy and works with old versions of both, as the processes of
+rivals load it too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ IMAGE, IMAGE_TURNS = "Image50us", "Image50usTurns"
 EXPONENTIAL, EXPONENTIAL_TURNS = "Exponential1ms", "Exponential1msTurns"
 
 EPISODE = 1000
-# Processes inherit the value that the first one measured, so that all steps are the same work.
+# The environment variable through which processes inherit the value that the first one measured, so
+# that all steps are the same work.
 TURNS_PER_US = "PARALLEL_POOL_BENCH_TURNS_PER_US"
 
 # `burn` or `spend`.
@@ -29,7 +31,7 @@ Work = Callable[[float], None]
 
 
 def burn(turns: float) -> None:
-    """Keeps a core busy with an empty loop: always the same number of instructions."""
+    """Keeps a core busy with this many turns of an empty loop: a fixed number of instructions."""
     for _ in itertools.repeat(None, int(turns)):
         pass
 
@@ -59,7 +61,7 @@ def turns_per_us() -> float:
 
 
 class Image(gymnasium.Env[Any, Any]):
-    """Works, then shows 84 x 84 x 4 bytes: a copy of one of four pictures."""
+    """Works, then returns 84 x 84 x 4 bytes: a copy of one of four pictures."""
 
     observation_space = gymnasium.spaces.Box(0, 255, (84, 84, 4), np.uint8)
     action_space = gymnasium.spaces.Discrete(2)
@@ -113,7 +115,7 @@ class Exponential(gymnasium.Env[Any, Any]):
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a step: `work` of so many microseconds."""
+    """The cost of a step: `work` for this many microseconds."""
 
     kind: Callable[[Work, float, int], gymnasium.Env[Any, Any]]
     work: Work
@@ -140,6 +142,6 @@ def make(name: str, amount: float, seed: int) -> gymnasium.Env[Any, Any]:
 
 
 def factories(name: str, count: int) -> list[Callable[[], gymnasium.Env[Any, Any]]]:
-    """Returns functions that make environments. They can be pickled and hold the work of a step."""
+    """Returns functions that make environments; they can be pickled and hold the work of a step."""
     amount = COSTS[name].amount() if name in COSTS else 0
     return [functools.partial(make, name, amount, seed) for seed in range(count)]

@@ -75,12 +75,15 @@ def process_pool(task: Task) -> Player:
 
 
 def started_since(before: Sequence[int]) -> list[int]:
-    """Returns the descendants that have started since, whichever process started them."""
+    """Returns the descendants that were not there before, whichever process started them."""
     return sorted(set(tree.descendants(os.getpid())) - set(before))
 
 
 class SendingPool:
-    """Receives what finished first and sends it actions; nothing is in flight between two plays."""
+    """Receives the environments that finished first and sends them actions.
+
+    Nothing is in flight between two plays.
+    """
 
     def __init__(
         self,
@@ -149,7 +152,7 @@ class AtOnce:
 
 
 def play_part(make: Callable[[], Player], connection: Connection) -> None:
-    """Plays in this process as many batches as each message asks for."""
+    """Plays in this process: each message is a number of batches, each reply the steps done."""
     player = make()
     connection.send(os.getpid())
     while True:
@@ -160,7 +163,7 @@ def play_part(make: Callable[[], Player], connection: Connection) -> None:
 def plain_loops(task: Task) -> Player:
     """As many plain loops as workers: the limit of processes on this machine at this time.
 
-    They divide the environments among them and wait for each other only at the end.
+    The loops divide the environments among them and wait for each other only at the end of a play.
     """
     part = replace(task, num_envs=task.num_envs // task.num_threads)
     whole = replace(part, batch_size=part.num_envs)
@@ -177,7 +180,7 @@ def async_vector_env(task: Task) -> Player:
 
 
 def async_started(task: Task) -> Player:
-    """The same, started as users' programs start it."""
+    """AsyncVectorEnv, started as users' programs start it, without ignoring interrupts."""
     import gymnasium
 
     env = gymnasium.vector.AsyncVectorEnv(environments(task))
@@ -195,7 +198,7 @@ def subproc_vec_env(task: Task) -> Player:
 
 
 def subproc_started(task: Task) -> Player:
-    """The same without the preload, started as users' programs start it."""
+    """SubprocVecEnv without the preload, started as users' programs start it."""
     from stable_baselines3.common.vec_env import SubprocVecEnv
 
     env = SubprocVecEnv(environments(task))
@@ -224,8 +227,8 @@ class SteppingShmem(Stepping):
     """Steps the environments that answered last and resets those that ended, as Tianshou's own
     collector does. A reset counts as a step, as it does for pools with automatic resets.
 
-    An asynchronous one keeps environments in flight between two plays; its processes are stopped
-    while others play.
+    In asynchronous mode environments stay in flight between two plays, but their processes are
+    stopped while others play.
     """
 
     def __init__(self, env: Any, task: Task, children: Sequence[int]) -> None:
@@ -279,7 +282,7 @@ def puffer(task: Task, num_workers: int) -> Player:
         num_envs=task.num_envs,
         num_workers=num_workers,
         batch_size=task.batch_size,
-        # allowed to have more workers than PufferLib counts cores: a virtual machine may hide some
+        # allows more workers than the cores that PufferLib counts: a virtual machine may hide some
         overwork=True,
     )
     env.async_reset(1)
@@ -312,5 +315,5 @@ def puffer_loop(task: Task) -> Player:
     return plain_loop.make(task)
 
 
-# How users' programs start those whose player here starts in another way.
+# For contenders whose player starts in another way here: the start that users' programs use.
 START = {async_vector_env.name: async_started, subproc_vec_env.name: subproc_started}

@@ -54,7 +54,7 @@ def python_scene(
     vs_async: float,
 ) -> Scene:
     """Returns a scene of ours and all rivals, with a bar against each."""
-    # of Gymnasium's environments PufferLib steps an older version
+    # PufferLib needs an older Gymnasium, so it steps older versions of Gymnasium's environments
     is_gymnasiums = task.env_id not in COSTS
     bars: Mapping[str, float] = {ASYNC: vs_async, **{who.name: 1.0 for who in OTHERS}}
     return Scene(
@@ -83,7 +83,10 @@ def conclude(rows: Sequence[Row]) -> list[str]:
 
 
 def against_all_cores(rows: Sequence[Row]) -> list[str]:
-    """Returns a note on the loops on all cores; the ceiling assumes a multiple of one loop."""
+    """Returns a note on our share of the loops on all cores at once.
+
+    The ceiling of the bars, in contrast, is a multiple of the speed of one loop.
+    """
     rates = {row.who: row.value.median for row in rows}
     if LOOP not in rates or LOOPS not in rates:
         return []

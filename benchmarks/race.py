@@ -84,7 +84,7 @@ class Entry:
 
 
 def workers_setting(count: int, batch_size: int) -> str:
-    """Returns the setting of worker processes for tables; labels more workers than cores."""
+    """Returns the setting of worker processes, for tables; labels it if they outnumber the cores."""
     text = f"{count} worker{'s' * (count > 1)}, batch {batch_size}"
     return f"{text}, oversubscribed" if count > len(os.sched_getaffinity(0)) else text
 
@@ -98,7 +98,7 @@ def is_installed(contender: Contender) -> bool:
     try:
         importlib.metadata.version(contender.package)
     except importlib.metadata.PackageNotFoundError:
-        # ours is there even if the checkout was only built in place
+        # a checkout that was only built in place has no metadata, but our package is there
         return contender.family == "ours"
     return True
 
@@ -152,7 +152,7 @@ Tick = Callable[[str], None]
 
 
 def settings_of(task: Task, effort: Effort) -> list[Task]:
-    """Returns the settings among which a rival's best is searched."""
+    """Returns the settings among which the search finds a rival's best."""
     every = task.settings()
     if effort.all_settings:
         return every
@@ -177,7 +177,7 @@ def enter(
 
 
 def ticks_of(scene: Scene, rivals: Sequence[Contender], effort: Effort) -> int:
-    """Returns how often `run` calls `tick` at most."""
+    """Returns the largest number of times that `run` can call `tick`."""
     trials = sum(len(settings_of(scene.task, effort)) for who in rivals if who.tunable)
     entries = len(scene.ours) + sum(2 if who.tunable else 1 for who in rivals)
     return trials + entries * (1 + effort.rounds)
@@ -196,7 +196,7 @@ def run(
     Args:
         families: families of the rivals to measure.
         effort: how much work to put in.
-        tick: called with a description of each part that is done.
+        tick: called with a description of each finished part.
     """
     wanted = [who for who in scene.rivals if who.family in {"ours", *families}]
     missing = sorted({absent(who) for who in (*scene.ours, *wanted) if not is_installed(who)})
@@ -245,7 +245,8 @@ def bar_of(scene: Scene, who: str, goal: float, rows: Sequence[Row]) -> Bar:
 
 
 def reached_on_own(rows: Sequence[Row], who: str, their_loop: str, our_loop: str) -> float | None:
-    """`reached`, with each rate divided by that of a plain loop over the same environments."""
+    """Returns what `reached` does, with each rate divided by that of a plain loop over the same
+    environments."""
     samples = {row.who: row.samples for row in rows}
     if not {who, their_loop, our_loop} <= samples.keys():
         return None
@@ -263,14 +264,14 @@ def reached_on_own(rows: Sequence[Row], who: str, their_loop: str, our_loop: str
 
 
 def share_bar(scene: Scene, who: str, goal: float, rows: Sequence[Row]) -> Bar:
-    """Returns the bar on our share of what a rival would reach on as many cores as we have."""
+    """Returns the bar on our share of a rival's speed times the number of threads or workers."""
     times, cores = reached(rows, who), scene.task.num_threads
     share = None if times is None else times / cores
     return Bar(f"share of the ceiling, {cores} x {who},", goal, share, unit="")
 
 
 def row_of(entry: Entry, entries: Sequence[Entry], samples: dict[str, list[Sample]]) -> Row:
-    """Returns the row of one entry, and the ratios of ours to it."""
+    """Returns the row of one entry, with the ratios of ours to it."""
     own = samples[entry.name]
     ours = [each for each in entries if each.role == "ours" and entry.role != "ours"]
     return Row(

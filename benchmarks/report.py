@@ -24,7 +24,7 @@ FAMILIES = {
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),
 }
-# With more panels than this a picture has two columns.
+# A picture with more panels than this has two columns.
 COLUMN = 8
 
 INK, QUIET, OURS, THEIRS = "#1f2933", "#7b8794", "#0b7285", "#adb5bd"
@@ -121,8 +121,8 @@ def family(name: str) -> str:
 def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) -> list[Path]:
     """Writes results.json, results.md and a picture of each family that was measured.
 
-    Scenes that the folder already holds stay. Scenes of games have pictures of their own and are in
-    no family's.
+    Scenes that the folder already holds stay. Scenes of games are in no family's picture, as they
+    have pictures of their own.
 
     Returns:
         The files.

@@ -52,7 +52,7 @@ class Task:
 
     @property
     def is_async(self) -> bool:
-        """Whether a result has the environments that finished first."""
+        """Whether a result holds only the environments that finished first."""
         return self.batch_size < self.num_envs
 
     @property
@@ -75,7 +75,7 @@ class Task:
         random, rows = np.random.default_rng(0), (ROWS, self.num_envs)
         if self.num_actions:
             return random.integers(self.num_actions, size=rows)
-        # rounded to float32, as a Box's own samples are, also for players that take float64
+        # rounded to float32, as samples of a Box are, even for players that take float64
         bound = self.action_bound
         return random.uniform(-bound, bound, (*rows, self.action_size)).astype(np.float32)
 
@@ -98,7 +98,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Contender:
-    """A library at a fixed way of use, to be measured.
+    """A library and one way to use it, to be measured.
 
     Attributes:
         name: the name in tables.
@@ -109,7 +109,7 @@ class Contender:
         num_envs: fixed number of environments; 0 for the task's.
         num_threads: fixed number of threads; 0 for the task's.
         workers: returns the number of worker processes for a task; None if threads or the caller
-            step.
+            step the environments.
         parts: the batch size is always num_envs / parts; 0 for the task's batch size.
         needs: "module:name" that must be importable.
         folder: a separate folder that holds the package; the Makefile fills it.
@@ -395,7 +395,7 @@ def gymnasium_loop(task: Task) -> Player:
 
 
 def single(task: Task) -> Any:
-    """Returns one Gymnasium environment; Atari games get wrappers for what EnvPool does inside."""
+    """Returns one Gymnasium environment; Atari games get wrappers for what EnvPool does itself."""
     import gymnasium
 
     if not task.is_atari:

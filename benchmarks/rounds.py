@@ -100,7 +100,7 @@ CLOCK = Clock()
 
 
 def timed(player: Player, batches: int, clock: Clock = CLOCK) -> Sample:
-    """Plays so many batches; returns the sample."""
+    """Plays this many batches; returns the sample."""
     cpu = clock.cpu(player.children)
     start = clock.wall()
     steps = player.play(batches)
@@ -131,7 +131,7 @@ def interleave(
 
     In each round the players take several turns in alternation, so that a slow phase of the machine
     affects all of them even if it is shorter than a round. The first player changes from turn to
-    turn, so that no player always follows the same other.
+    turn, so that no player always follows the same one.
 
     Args:
         players: by name.

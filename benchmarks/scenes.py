@@ -47,13 +47,13 @@ class Scene:
         cpu_bars: how many times less CPU time per step than a rival we must use; for comparisons
             in which wall time would add only noise.
         shares: the share that we must reach of a rival's speed times the task's number of threads
-            or workers; for the plain loop in one process.
-        own_loops: rivals that step other environments than ours, as they need older packages: by
-            name, the plain loop over theirs and over ours. Their bars compare each player with its
-            own loop.
+            or workers, by its name; used for the plain loop in one process.
+        own_loops: for rivals that step other environments than ours, as they need older packages:
+            the names of the plain loops over theirs and over ours, by the rival's name. Such a
+            rival's bar compares each side with its own loop.
         notes: what a reader of the table must know.
         conclude: returns more notes, from the rows.
-        mujoco: the version of MuJoCo to measure on, if need be in a process of its own; empty for
+        mujoco: the version of MuJoCo to measure on, in a process of its own if necessary; empty for
             the installed version.
     """
 

@@ -1,7 +1,7 @@
-"""A soak test, millions of steps that crash: `python -m benchmarks.soak --steps 10000000`.
+"""A soak test of millions of steps with crashes: `python -m benchmarks.soak --steps 10000000`.
 
-Environments raise, end their process, and have their process killed from outside. No row may be
-lost, doubled or torn, and the memory of all processes together must not grow.
+Environments raise exceptions and end their process; other processes are killed from outside. No row
+may be lost, doubled or torn, and the memory of all processes together must not grow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks import counting, machine, tree
 from benchmarks.ledger import Ledger
 
-# Seconds between two samples, restarts included, after which the pool counts as hung.
+# If two samples are further apart than this many seconds, restarts included, the pool has hung.
 HANGS_AFTER = 120
 # Allowed growth from the second fifth of the samples to the last: the larger of a share and some
 # KB for memory, and a number of open files.
@@ -106,7 +106,7 @@ def growth(samples: Sequence[Sample]) -> list[str]:
 
 
 def kill_one(pids: Sequence[int], choose: random.Random) -> bool:
-    """Kills one of these processes if it is a descendant; returns whether there was one."""
+    """Kills one of those processes that are descendants; returns whether there was one."""
     workers = sorted(set(pids) & set(tree.descendants(os.getpid())))
     if not workers:
         return False
@@ -128,8 +128,8 @@ def soak(
 
     Args:
         steps: environment steps, one for each row.
-        kill_every: average rows between two kills from outside; 0 for none.
-        sample_every: rows between two samples of memory.
+        kill_every: average number of rows between two kills from outside; 0 for no kills.
+        sample_every: number of rows between two samples of memory.
         alive: called at each sample.
     """
     choose, draw = random.Random(seed), np.random.default_rng(seed)
@@ -179,8 +179,8 @@ def parser() -> argparse.ArgumentParser:
         "--crash-every",
         type=int,
         default=20_000,
-        help="average steps between crashes of an environment; kills come after four times as many"
-        " steps of all environments (20000)",
+        help="average steps of an environment between two crashes (20000); workers are killed every"
+        " four times as many steps of all environments",
     )
     made.add_argument("--out", type=Path, default=Path("out/bench/soak.json"), metavar="FILE")
     return made

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# The errors of reading /proc when a process has ended.
+# The errors that reading /proc raises when the process has ended.
 GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
@@ -57,8 +57,12 @@ def cpu_of(pids: Iterable[int]) -> dict[int, float]:
 
 
 def memory_kb(pid: int, what: str = "Pss") -> int:
-    """Returns memory in KB. Pss divides shared memory among its processes; Pss_Shmem is of shared
-    files in memory."""
+    """Returns a process's memory in KB, from a line of /proc/PID/smaps_rollup.
+
+    Args:
+        what: "Pss" divides shared memory by the number of processes that share it; "Pss_Shmem" is
+            the part that lies in shared memory files.
+    """
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     found = re.search(rf"^{what}:\s+(\d+) kB", text, re.MULTILINE)
     return int(found[1]) if found else 0
