@@ -66,7 +66,7 @@ typedef struct pp_column {
   int64_t offset; /* of row 0, from the start of the batch's memory */
 } pp_column;
 
-/* counts since the pool was made; no times */
+/* Counts since the pool was made; no times. What only threads count is 0 with worker processes. */
 typedef struct pp_stats {
   int64_t env_steps;     /* rows in received batches, resets included */
   int64_t batches;       /* batches received */
