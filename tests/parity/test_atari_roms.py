@@ -9,7 +9,7 @@ from tests.parity import atari_core, atari_roms
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:
-    # not fully optimised: building would take longer than playing
+    # not fully optimised, as building would take longer than playing
     return atari_core.Library(atari_core.build(("-O1",)))
 
 
