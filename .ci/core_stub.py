@@ -63,7 +63,7 @@ class CType:
     def kind(self) -> str: ...
     def __getattr__(self, name: str) -> Any: ...
 
-# inside FFI the names CData and CType are attributes of the class
+# inside FFI the plain names are its attributes
 _CData: TypeAlias = CData
 _CType: TypeAlias = CType
 

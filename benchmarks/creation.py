@@ -185,7 +185,7 @@ def make_workers(who: str, env_id: str, num_envs: int) -> Callable[[], Any]:
 
 
 def batch_bytes(env: Any) -> int:
-    """Returns the bytes of our pool's result batch, which belong to no environment; 0 for rivals."""
+    """Returns the bytes of our pool's result batch, which no environment owns; 0 for rivals."""
     import parallel_pool
 
     pool = getattr(env, "_pool", None)

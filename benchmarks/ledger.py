@@ -20,9 +20,9 @@ class Ledger:
     Attributes:
         rows: checked so far.
         restarts: rows that report a restart of their worker.
-        wrong: descriptions of the first SHOWN wrong rows. A row is wrong if a row before it was lost
-            or doubled, if it is torn, or if it belongs to another environment.
-        num_wrong: number of wrong rows.
+        wrong: descriptions of the first SHOWN wrong rows. A row is wrong if it is torn or belongs
+            to another environment, or if a row before it was lost or doubled.
+        num_wrong: number of failed checks; a row has two.
     """
 
     def __init__(self, obs: Mapping[str, Array]) -> None:

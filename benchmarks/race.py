@@ -84,7 +84,7 @@ class Entry:
 
 
 def workers_setting(count: int, batch_size: int) -> str:
-    """Returns the setting of worker processes, for tables; labels it if they outnumber the cores."""
+    """Returns the setting of worker processes for tables; says if they outnumber the cores."""
     text = f"{count} worker{'s' * (count > 1)}, batch {batch_size}"
     return f"{text}, oversubscribed" if count > len(os.sched_getaffinity(0)) else text
 

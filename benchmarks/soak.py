@@ -1,7 +1,7 @@
 """A soak test of millions of steps with crashes: `python -m benchmarks.soak --steps 10000000`.
 
-Environments raise exceptions and end their process; other processes are killed from outside. No row
-may be lost, doubled or torn, and the memory of all processes together must not grow.
+Environments raise exceptions and end their process, and workers are killed from outside. No row may
+be lost, doubled or torn, and the memory of all processes together must not grow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Stable-Baselines3 agents of the training tests, and the measure of how well they learned."""
+"""The Stable-Baselines3 agents of the training tests, and how to measure what they learned."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ EXPECTED = {
     # our default seed is fresh entropy; we have no files to look for
     "{task} config seed",
     "{task} config base_path",
-    # classic control has Gymnasium's options; Atari has none that chooses another game's ROM
+    # classic control has Gymnasium's options; Atari has no option that names another game's ROM
     "CartPole-v1 config options",
     "MountainCar-v0 config options",
     "MountainCarContinuous-v0 config options",
@@ -59,7 +59,7 @@ def leaves(result: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def results(theirs: Any, ours: Any, with_values: bool) -> Iterator[str]:
-    """Yields the differences of two results."""
+    """Yields the differences between two results."""
     a, b = list(leaves(theirs)), list(leaves(ours))
     if [path for path, _ in a] != [path for path, _ in b]:
         yield "names"
@@ -72,7 +72,7 @@ def results(theirs: Any, ours: Any, with_values: bool) -> Iterator[str]:
 
 
 def pools(task: str, api: str) -> Iterator[str]:
-    """Yields the differences of the results of two pools."""
+    """Yields the differences between the results of EnvPool's pool and ours."""
     theirs = getattr(envpool, api)(task, num_envs=3, seed=5)
     ours = getattr(parallel_pool, api)(task, num_envs=3, seed=5)
     with_values = task in SAME_VALUES
@@ -91,7 +91,7 @@ def pools(task: str, api: str) -> Iterator[str]:
 
 
 def specs(task: str) -> Iterator[str]:
-    """Yields the differences of two specs."""
+    """Yields the differences between EnvPool's spec and ours."""
     theirs, ours = envpool.make_spec(task), parallel_pool.make_spec(task)
     a, b = theirs.config._asdict(), ours.config._asdict()
     if list(a) != list(b):

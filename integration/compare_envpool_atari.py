@@ -1,13 +1,13 @@
-"""Compares Atari games with the installed EnvPool wheel, bit by bit and step by step.
+"""Compares our Atari games, or their model, with the installed EnvPool wheel, bit by bit.
 
     python integration/compare_envpool_atari.py
     python integration/compare_envpool_atari.py --subject parallel_pool --games Pong Breakout
     python integration/compare_envpool_atari.py --sets default life --steps 20000
     python integration/compare_envpool_atari.py --subject parallel_pool --games all --sets default
 
-The subject is the model in tests/reference/envpool_atari.py, or parallel_pool itself. Each run
-plays random actions on two environments with two forced resets (one partial) in between. Every
-step compares observation, reward, terminated, truncated, the infos lives, reward, terminated, ram
+The subject is the model in tests/reference/envpool_atari.py or parallel_pool itself. Each run plays
+random actions on two environments, with two forced resets (one partial) in between. Every step
+compares observation, reward, terminated, truncated, the infos lives, reward, terminated, ram
 and elapsed_step, and, in the sets that use the dm API, step_type and discount. A run stops at its
 first difference. The exit status is 1 if any run differs.
 
@@ -38,8 +38,8 @@ NUM_ENVS = 2
 Array = NDArray[Any]
 Rows = dict[str, Array]
 
-# These sets run through the dm API, which shows step_type and discount; the others through
-# gymnasium's, which shows terminated and truncated.
+# These sets run through the dm API, which returns step_type and discount; the others through
+# Gymnasium's, which returns terminated and truncated.
 DM_SETS = {"dm", "zero life", "zero"}
 SETS = {**OPTION_SETS, "dm": {}}
 
@@ -144,7 +144,6 @@ class ParallelPool:
         self._inner.pool = parallel_pool.make(
             task, env_type=api, num_envs=NUM_ENVS, seed=seed, **options
         )
-        self._ended = np.zeros(NUM_ENVS, bool)
 
     def reset(self, env_ids: list[int]) -> Rows:
         return self._inner.reset(env_ids)

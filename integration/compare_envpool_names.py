@@ -28,12 +28,12 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "migrating-from-envpool
 TASKS = ["CartPole-v1", "Pong-v5"]
 KINDS = ["make_gym", "make_gymnasium", "make_dm"]
 
-# Functions whose arguments differ altogether: the page must mention them instead.
+# Functions with quite different arguments: the page must name the function, not its arguments.
 OWN_WAY = {"register", "gen_config"}
 
 
 def public(thing: Any) -> list[str]:
-    """Returns the names that the wheel itself defines, without those that a module imports."""
+    """Returns the public names; of a module only those from EnvPool, not what it imports."""
     names = [name for name in dir(thing) if not name.startswith("_")]
     if not isinstance(thing, ModuleType):
         return names
@@ -48,8 +48,8 @@ def public(thing: Any) -> list[str]:
     return own
 
 
-def places() -> Iterator[tuple[str, Any, Any]]:
-    """Yields what is compared: its name, the wheel's and ours."""
+def counterparts() -> Iterator[tuple[str, Any, Any]]:
+    """Yields what is compared: its name, the wheel's object and ours."""
     yield "envpool", envpool, parallel_pool
     yield "envpool.registration", envpool.registration, parallel_pool.registration
     yield (
@@ -73,11 +73,11 @@ def arguments(function: Any) -> list[str]:
 
 
 def missing() -> Iterator[tuple[str, str]]:
-    """Yields the names of the wheel that we lack, each with its place."""
+    """Yields the names of the wheel that we lack, each after the name of what it belongs to."""
     for name in (each.name for each in pkgutil.iter_modules(envpool.python.__path__)):
         if not hasattr(parallel_pool.python, name):
             yield "envpool.python", name
-    for where, theirs, ours in places():
+    for where, theirs, ours in counterparts():
         for name in public(theirs):
             # the package contains itself, through its own import statements
             if where == "envpool" and name == "envpool":
@@ -92,7 +92,7 @@ def missing() -> Iterator[tuple[str, str]]:
 
 
 def main() -> int:
-    # the words in code style on the page, without its programs
+    # the words that the page has in code style, without its code blocks
     page = re.sub(r"^```.*?^```", "", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
     named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", page))))
     absent = list(missing())

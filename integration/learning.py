@@ -1,8 +1,8 @@
-"""Measures how well agents learn CartPole with many seeds: the threshold of training tests.
+"""Measures how well agents learn CartPole with many seeds, to check the tests' threshold.
 
     python -m integration.learning
 
-trains each agent of the tests with 20 seeds, on one and on two threads of torch. It writes
+This trains each agent of the tests with 20 seeds, on one and on two threads of torch. It writes
 results/learning.json after each run; when started again, it does the runs that are missing. The
 result of a run depends on the processor's arithmetic as much as on the seed, so a threshold must be
 far from the result of every seed.
@@ -31,8 +31,8 @@ from integration.agents import BUDGETS, LEARNED, NUM_ENVS, WINDOW, best, train_c
 RESULT = Path(__file__).parent / "results" / "learning.json"
 AGENTS, SEEDS, THREADS = [*BUDGETS, "ppo.py"], 20, (1, 2)
 
-# Each seed's best mean return is at least MARGIN * LEARNED, and the mean of its first episodes at
-# most LEARNED / MARGIN.
+# Each seed's best mean return must be at least MARGIN * LEARNED, and the mean of its first episodes
+# at most LEARNED / MARGIN.
 MARGIN = 1.5
 
 PPO_NUM_ENVS = 32

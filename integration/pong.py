@@ -1,10 +1,10 @@
-"""Trains `ppo.py` on Pong, from pixels, on our own console, and draws what it learned.
+"""Trains `ppo.py` on Pong from pixels, on our own console, and draws the learning curve.
 
     python -m integration.pong
 
-trains until the mean return reaches `GOAL`, then writes pong.json (each episode's return, and when
-it ended) and pong.png. After Ctrl-C it writes what there is. Images are 64 x 64, so that one core
-is enough for the network; the environments take a small part of the time.
+This trains until the mean return reaches `GOAL`, then writes pong.json (each episode's return, and
+when it ended) and pong.png. After Ctrl-C it writes the result so far. Images are 64 x 64, so that
+one core is enough for the network; the environments take a small part of the time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WINDOW, GOAL = 64, 18.0
 
 
 def make() -> Any:
-    """The environments."""
+    """Makes the environments."""
     return parallel_pool.make("Pong-v5", env_type="gymnasium", num_envs=NUM_ENVS, **OPTIONS)
 
 
@@ -56,7 +56,7 @@ def smooth(returns: Sequence[float]) -> list[float]:
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
-    """The learning curve."""
+    """Draws the learning curve."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")

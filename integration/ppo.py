@@ -2,8 +2,8 @@
 
 It trains on any `gymnasium.vector.VectorEnv` with NEXT_STEP autoreset and discrete or continuous
 actions, from vectors or from stacks of images. In that mode the step after the end of an episode is
-a reset: its action is ignored and its reward is 0. Such steps are no experience, and
-`Rollout.is_real` keeps them out of the losses.
+a reset: its action is ignored and its reward is 0. Such steps are no experience;
+`Rollout.is_real` excludes them from the losses.
 
 Method: Schulman et al., "Proximal Policy Optimization Algorithms" (2017), with generalised
 advantage estimation.
@@ -48,8 +48,8 @@ class Training:
 
     Attributes:
         agent: the trained agent.
-        returns: of all episodes in the order in which they ended.
-        ends: for each of them, environment steps of all environments until then.
+        returns: the returns of all episodes, in the order in which they ended.
+        ends: for each episode, the steps that all environments together had done when it ended.
     """
 
     agent: Agent
@@ -60,8 +60,8 @@ class Training:
 class Agent(nn.Module):
     """A policy and a value function.
 
-    For observations (n, numbers) float32 each has a network of its own. For images (n, planes,
-    height, width) uint8 both share an encoder.
+    For observations (n, numbers) float32, policy and value each have a network of their own. For
+    images (n, planes, height, width) uint8, both share an encoder.
     """
 
     def __init__(self, shape: tuple[int, ...], actions: Space[Any]) -> None:
@@ -98,20 +98,20 @@ class Agent(nn.Module):
         return actions, choice.log_prob(actions), values
 
 
-# numbers that the encoder makes of an image
+# the size of the encoder's output for an image
 FEATURES = 256
 
 
 class Scaled(nn.Module):
-    """Bytes as numbers from 0 to 1, in channels-last order, in which convolutions of few planes are
-    up to twice as fast on a CPU."""
+    """Converts bytes to numbers from 0 to 1, in channels-last order, in which convolutions of few
+    planes are up to twice as fast on a CPU."""
 
     def forward(self, bytes_: Tensor) -> Tensor:
         return bytes_.float().div_(255).contiguous(memory_format=torch.channels_last)
 
 
 def encoder(shape: tuple[int, ...]) -> nn.Module:
-    """Two convolutions and a linear layer, for images of about 64 x 64."""
+    """Returns two convolutions and a linear layer, for images of about 64 x 64."""
     planes = shape[0]
     layers: list[nn.Module] = [Scaled()]
     for outputs, size, stride in ((16, 8, 4), (32, 4, 2)):
@@ -125,7 +125,7 @@ def encoder(shape: tuple[int, ...]) -> nn.Module:
 
 
 def scaled(layer: nn.Linear | nn.Conv2d, scale: float) -> nn.Module:
-    """The layer with orthogonal weights of this size and no bias."""
+    """Returns the layer, with orthogonal weights of this scale and zero biases."""
     nn.init.orthogonal_(layer.weight, scale)
     assert layer.bias is not None
     nn.init.zeros_(layer.bias)
@@ -164,8 +164,8 @@ class Rollout:
     def advantages(self, last_values: Tensor, settings: Settings) -> Tensor:
         """Returns generalised advantages, given the values of what follows the last step.
 
-        With NEXT_STEP the observation after an ended episode is that episode's own last one, so
-        a truncated episode is continued by its value without further ado.
+        With NEXT_STEP the observation after the end of an episode is that episode's own last one.
+        So the next value is already the right one to continue a truncated episode.
         """
         advantages = torch.zeros_like(self.rewards)
         following, next_values = torch.zeros_like(last_values), last_values
@@ -179,13 +179,13 @@ class Rollout:
 
 
 def tensor(observations: np.ndarray[Any, Any]) -> Tensor:
-    """Observations as networks take them: bytes as they are, numbers as float32."""
+    """Returns observations as networks take them: bytes unchanged, numbers as float32."""
     same = torch.as_tensor(observations)
     return same if same.dtype == torch.uint8 else same.float()
 
 
 class Player:
-    """Plays on from one rollout to the next, and counts returns."""
+    """Plays one rollout after another without a reset in between, and adds up returns."""
 
     def __init__(self, envs: VectorEnv[Any, Any, Any], seed: int) -> None:
         self.envs = envs
@@ -225,7 +225,7 @@ def improve(
     advantages: Tensor,
     settings: Settings,
 ) -> None:
-    """Takes the gradient steps of one rollout, over what is real in it."""
+    """Takes the gradient steps of one rollout, on its real steps only."""
     real = rollout.is_real
     observations, actions = rollout.observations[real], rollout.actions[real]
     log_probs, advantage = rollout.log_probs[real], advantages[real]

@@ -1,4 +1,4 @@
-"""Compares worker processes with SyncVectorEnv on any registered environments, by id.
+"""Compares worker processes with SyncVectorEnv on any environment of the registry, by id.
 
 python -m integration.same_as_sync dm_control/walker-walk-v0 --register shimmy --limit 60
 """

@@ -1,4 +1,4 @@
-"""Atari and the EnvPool-style API against EnvPool's wheel; conftest.py skips them without it."""
+"""Compares Atari and the EnvPool-style API with EnvPool's wheel, if it is installed."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_every_seed_stays_far_from_the_threshold(
 def test_best_is_the_mean_of_a_window() -> None:
     high, low = [100.0] * WINDOW, [20.0] * WINDOW
     assert best(low) == 20
-    # learned and forgotten again; then never good for long enough
+    # an agent that learned and forgot; then one that was never good for a whole window
     assert best([*low, *high, *low]) == 100
     assert best([*low, *high[::2], *low]) == 60
 

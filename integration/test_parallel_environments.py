@@ -1,4 +1,4 @@
-"""PettingZoo's and MPE2's environments give the same in worker processes as in a plain loop."""
+"""PettingZoo's and MPE2's environments return the same in worker processes as in a plain loop."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ ENVS: dict[str, Callable[[], Any]] = {
 
 
 def assert_same_as_loop(make: Callable[[], Any], mode: AutoresetMode, steps: int) -> int:
-    """Compares both; returns how often an environment had both live and dead agents."""
+    """Compares PoolParallelEnv with a plain loop.
+
+    Returns how often an environment had both live and dead agents.
+    """
     loop = Loop([make] * NUM_ENVS, mode)
     rng = np.random.default_rng(1)
     ends = mixed = 0

@@ -1,4 +1,4 @@
-"""A PPO in CleanRL's style learns CartPole through both APIs, with the same weights."""
+"""ppo.py learns CartPole through both APIs, with the weights that it gets on Gymnasium."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_resets_are_left_out_of_the_experience(api: str) -> None:
     assert rollout.is_real[0].all()
     assert (rollout.rewards[1:][after_end] == 0).all()
     assert (rollout.rewards[1:][~after_end] == 1).all()
-    # it starts from a state out of bounds: Gymnasium ends an episode at 2.4 or 12 degrees
+    # the state is out of bounds: Gymnasium ends an episode at 2.4 or 12 degrees
     last = rollout.observations[1:][after_end]
     assert ((last[:, 0].abs() > 2.4) | (last[:, 2].abs() > np.radians(12))).all()
 
@@ -89,7 +89,7 @@ def test_resets_are_left_out_of_the_experience(api: str) -> None:
 def test_training_takes_the_same_steps_on_each_vectoriser(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program of the figure of training times, for two rollouts of each task."""
+    """Runs `integration.training_time` for two rollouts of each task."""
     short = tuple(
         replace(task, num_envs=4, settings=replace(task.settings, total_steps=8 * rollout))
         for task in training_time.TASKS
@@ -113,7 +113,7 @@ def test_training_takes_the_same_steps_on_each_vectoriser(
 
 
 def test_pong_is_played_from_pixels(tmp_path: Path) -> None:
-    """The program of the learning curve, for two rollouts: `python -m integration.pong`."""
+    """Runs `integration.pong` for two rollouts."""
     steps = 2 * pong.NUM_ENVS * pong.SETTINGS.rollout_steps
     pong.main(["--steps", str(steps), "--out", str(tmp_path)])
     result = json.loads((tmp_path / "pong.json").read_text())

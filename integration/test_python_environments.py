@@ -1,4 +1,4 @@
-"""Other libraries' environments give the same in worker processes as in SyncVectorEnv."""
+"""Other libraries' environments return the same in worker processes as in SyncVectorEnv."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_box2d_with_pictures() -> None:
 @pytest.mark.parametrize("mode", list(AutoresetMode)[:2], ids=lambda mode: mode.name)
 @pytest.mark.parametrize("id", ["MiniGrid-DoorKey-5x5-v0", "MiniGrid-LavaCrossingS9N1-v0"])
 def test_minigrid(id: str, mode: AutoresetMode) -> None:
-    """Its observations contain a text."""
+    """MiniGrid's observations contain a text."""
     importlib.import_module("minigrid")
     assert_same_as_sync(id, ends=4, mode=mode)
 
@@ -77,7 +77,7 @@ def test_ale() -> None:
 
 
 def test_dm_control(tmp_path: Path) -> None:
-    """It needs another MuJoCo, so it runs in another interpreter."""
+    """dm_control needs an older MuJoCo, so it runs in another interpreter."""
     assert DM_CONTROL_MUJOCO.is_dir(), "make installs it"
     path = os.pathsep.join(map(str, (DM_CONTROL_MUJOCO, ROOT)))
     program = [sys.executable, "-m", "integration.same_as_sync"]

@@ -1,7 +1,7 @@
-"""Stable-Baselines3's PPO, A2C and DQN learn CartPole on PoolVecEnv, with the same weights.
+"""Stable-Baselines3's PPO, A2C and DQN learn CartPole on PoolVecEnv as they do on DummyVecEnv.
 
-On every processor, an agent must be the same, bit by bit, on PoolVecEnv and on DummyVecEnv. How
-good it becomes is compared with a threshold that is far from the result of every seed.
+On every processor, an agent must be the same, bit by bit, on both. How good it becomes is compared
+with a threshold that is far from the result of every seed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gymnasium's vector wrappers over both APIs, and Stable-Baselines3's refusal of a pool."""
+"""Gymnasium's vector wrappers work over both APIs; Stable-Baselines3 refuses both."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def episodes(info: Any) -> list[tuple[int, float, int]]:
     ]
 
 
-# Acrobot's rewards are whole numbers, so that the EnvPool API's float32 holds them exactly
+# both have whole numbers as rewards, which the EnvPool API's float32 holds exactly
 @pytest.mark.parametrize("id", ["CartPole-v1", "Acrobot-v1"])
 @pytest.mark.parametrize("name", WRAPPERS)
 @pytest.mark.parametrize("api", APIS)
@@ -107,6 +107,6 @@ def test_stable_baselines_refuses_a_pool_at_construction(api: str) -> None:
     envs = APIS[api]("CartPole-v1")
     with pytest.raises((TypeError, ValueError, AssertionError), match="nvironment"):
         stable_baselines3.PPO("MlpPolicy", envs)
-    # the pool is unharmed
+    # the pool still works
     assert len(envs.reset(seed=0)[0]) == NUM_ENVS
     envs.close()

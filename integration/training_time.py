@@ -2,10 +2,10 @@
 
     python -m integration.training_time
 
-writes training.json (all curves) and training.png. The agent is `ppo.py`'s: the same network,
+This writes training.json (all curves) and training.png. The agent is `ppo.py`'s: the same network,
 settings, seeds and number of environments for all, and torch uses one thread. Gymnasium's vector
 environments and ours give the same bits, so their agents are equal after each rollout and only the
-time differs. EnvPool draws other episodes from the same seed, so its agents differ.
+time differs. EnvPool's episodes differ for the same seed, so its agents differ too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Env = VectorEnv[Any, Any, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """A task to learn, and when it counts as learned.
+    """A task to learn, and the return at which it counts as learned.
 
     Attributes:
         target: mean return of the last `window` episodes that ends the training.
@@ -110,7 +110,7 @@ class EnvPoolEnv(VectorEnv[Any, Any, Any]):
 
 
 def mode(name: str) -> Callable[[Task, int], Env]:
-    """Returns a maker of environments with this mode of `gymnasium.make_vec`."""
+    """Returns a function that makes environments with this mode of `gymnasium.make_vec`."""
     return lambda task, seed: gymnasium.make_vec(task.env_id, task.num_envs, name)
 
 

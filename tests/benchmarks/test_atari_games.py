@@ -51,7 +51,7 @@ def test_bars_of_games_are_on_median_and_minimum(
     assert Outcome.from_json(json.loads(json.dumps(outcome.to_json()))) == outcome
     atari_games.draw(outcome, tmp_path / "games.png")
     assert (tmp_path / "games.png").stat().st_size > 10_000
-    # they are written beside the pictures of other scenes
+    # games are in the results, though in no family's picture
     report.write(tmp_path, [outcome], machine.facts())
     assert "x EnvPool" in (tmp_path / "results.md").read_text()
 
@@ -62,7 +62,7 @@ def test_our_console_and_act_play_the_same_frames() -> None:
         atari_games.Console("breakout", act.actions, build, drawn)
         for build, drawn in atari_games.COLUMNS.values()
     ]
-    # several games end in these steps, played at once or in parts
+    # several games end in these steps, whether they are played at once or in parts
     frames = act.play(1500)
     assert 4 * 1500 - 100 < frames < 4 * 1500
     assert [console.play(1500) for console in consoles] == [frames] * 3

@@ -37,10 +37,10 @@ def test_workers_start_beside_installed_rivals(
     assert each.notes[1] == race.absent(python_rivals.pool_vector_env)
 
 
-def test_started_workers_are_measured_with_their_processes() -> None:
+def test_the_memory_of_worker_processes_is_measured() -> None:
     sample = creation.in_child("AsyncVectorEnv", "CartPole-v1", 2)
     assert sample["seconds"] > 0
-    # two Python processes, which share little
+    # two Python processes, which share little memory
     assert sample["bytes"] > 2**20
 
 

@@ -1,4 +1,4 @@
-"""The facts about the machine and the commit that results carry."""
+"""The facts about the machine and the commit that are part of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bare loop over mj_step does the pool's work."""
+"""The bare loop over mj_step has the states of our pools, and its notes are right."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> N
     )
     obs, _ = env.reset(seed=1)
     bare = mujoco_bare.Bare(task, data_per_thread=data_per_thread)
-    # a reset takes the place of a step, and so of a row
+    # a reset takes the place of a step, and of its row of actions
     bare.play(1)
     # observations begin with the positions, without those along the track
     hidden = 2 if name in ("Ant", "Humanoid") else 1

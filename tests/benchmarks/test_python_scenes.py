@@ -50,7 +50,7 @@ def test_bars_of_the_python_scenes() -> None:
         "exponential-turns-16": (0.84, 1.3),
     }
     for scene in python_scenes.RACES:
-        # PufferLib has another Gymnasium
+        # PufferLib needs another version of Gymnasium
         is_gymnasiums = scene.name.startswith("cartpole")
         assert (python_rivals.puffer_loop in scene.rivals) is is_gymnasiums
         assert list(scene.own_loops) == [who.name for who in python_scenes.PUFFERS if is_gymnasiums]
@@ -92,8 +92,8 @@ def test_ours_and_gymnasiums_play_every_python_scene(scene: scenes.Scene, no_wor
                 assert len(player.children) >= (2 if who.family == "ours" else 4)
 
 
-# those that import torch take seconds to start
-REMOTE = [
+# rivals that import torch take seconds to start, so they are slow tests
+IN_OWN_PROCESS = [
     pytest.param(who, id=who.name, marks=[] if who.folder == python_rivals.PUFFERLIB else slow)
     for slow in [pytest.mark.slow]
     for who in (*python_scenes.OTHERS, python_rivals.puffer_loop)
@@ -101,7 +101,7 @@ REMOTE = [
 ]
 
 
-@pytest.mark.parametrize("who", REMOTE)
+@pytest.mark.parametrize("who", IN_OWN_PROCESS)
 def test_rivals_play_in_processes_of_their_own(who: Contender, no_work: None) -> None:
     for scene in (python_scenes.RACES[0], python_scenes.RACES[-1]):
         task = who.task(few(scene))
@@ -112,7 +112,7 @@ def test_rivals_play_in_processes_of_their_own(who: Contender, no_work: None) ->
             assert {state_of(pid, "T") for pid in children[1:]} <= {"T"}
             # Tianshou's answers may have more rows, and CartPole's resets are counted too
             assert player.play(30) >= 30 * task.batch_size
-        # init, their new parent, may reap them later
+        # they may stay zombies for a while, until init, their new parent, reaps them
         assert {tree.fields(pid)[0] for pid in children if Path(f"/proc/{pid}").exists()} <= {"Z"}
 
 

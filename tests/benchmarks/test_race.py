@@ -52,7 +52,7 @@ def test_bars_are_against_the_best_setting_of_a_rival() -> None:
     assert len(ticks) == race.ticks_of(scene, scene.rivals, race.Effort(rounds=5)) == 9 + 5 * 6
 
 
-def test_a_rival_at_its_best_from_the_start_has_one_row() -> None:
+def test_a_rival_whose_best_setting_is_ours_has_one_row() -> None:
     watch = Watch()
     scene, _ = field_of(watch)
     scene = replace(scene, task=replace(TASK, num_threads=1, batch_size=4))
@@ -116,7 +116,7 @@ def test_a_share_is_of_as_many_loops_as_there_are_workers() -> None:
     watch = Watch()
     scene, _ = field_of(watch)
     scene = replace(scene, bars={}, shares={"other": 0.9})
-    # the slower of ours is twice as fast as one loop, so as fast as two
+    # the slower of ours is twice as fast as one loop, so it reaches all of the ceiling
     outcome = race.run(scene, ("ale",), race.QUICK, clock=watch)
     assert [str(bar) for bar in outcome.bars] == ["share of the ceiling, 2 x other, >= 0.9: 1, met"]
     assert race.run(scene, (), race.QUICK, clock=watch).bars[0].reached is None

@@ -45,7 +45,7 @@ def test_interleave_lets_all_players_play_in_turn() -> None:
     players = {"a": Noted(watch, 0.01), "b": Noted(watch, 0.02), "c": Noted(watch, 0.04)}
     ticks: list[None] = []
     samples = rounds.interleave(players, 3, 0.1, clock=watch, tick=lambda: ticks.append(None))
-    # after the calibration of all players, each round starts with another one
+    # after the calibration of all players, each round starts with another player
     assert order[-9:] == [0.01, 0.02, 0.04, 0.02, 0.04, 0.01, 0.04, 0.01, 0.02]
     assert len(ticks) == 9
     assert {name: len(each) for name, each in samples.items()} == {"a": 3, "b": 3, "c": 3}

@@ -1,4 +1,4 @@
-"""The soak finds every fault that a pool can have, and none in a pool that works."""
+"""The soak test finds every kind of fault in a pool, and none in a pool that works."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from benchmarks.ledger import Ledger
 class Restarting:
     """A vector environment in this process that restarts what crashes, like ours in the soak test.
 
-    `spoil`, when set, changes what `step` returns: a pool that loses something.
+    `spoil` may be set to change what `step` returns, as a faulty pool would.
     """
 
     def __init__(self, num_envs: int, crash_every: int) -> None:
@@ -183,7 +183,7 @@ HISTORIES = {
     "restart": [STEP, RESTART],
     "new life": [STEP, RESTART, NEW_LIFE],
 }
-# what may be wrong with the last of them
+# wrong values of the last row of each history, by column; each alone is a fault
 WRONG: dict[str, dict[str, object]] = {
     "step": {"life": 8, "total": 3, "episode": 2, "step": 2, "action": 5, "reward": 2.0},
     "reset": {"life": 8, "total": 4, "episode": 3, "step": 1, "action": 4}
@@ -195,7 +195,7 @@ WRONG: dict[str, dict[str, object]] = {
 
 
 def shown(row: dict[str, object]) -> dict[str, rivals.np.ndarray]:
-    """Returns the observation of a row, with the picture that its count implies."""
+    """Returns the observation that belongs to a row."""
     names = ("life", "total", "episode", "step", "action")
     count = rivals.np.array([[1, *(row[name] for name in names)]])
     picture = rivals.np.full((1, 24, 24), count[0, counting.TOTAL] & 255, rivals.np.uint8)
@@ -210,7 +210,7 @@ def checked(history: Sequence[dict[str, object]]) -> Ledger:
 
     ledger = Ledger(shown(FIRST))
     for row in history:
-        # totals and default rewards match the row, so that only one column is wrong
+        # the info `total` and the default reward match the row, so that only one column is wrong
         infos = {"total": rivals.np.array([row["total"]])}
         infos["_worker_restarted"] = column(row, "restarted", False)
         infos["_restart_seed"] = column(row, "seeded", False)

@@ -94,7 +94,7 @@ class Library:
 class Console:
     """One console of the core, under the names that ALEInterface uses."""
 
-    rules = True  # False: without the game's rule (no score, no end) and its way to start
+    rules = True  # False drops the game's rule (no score, no end) and its start of a game
 
     def __init__(
         self, library: Library, game: str, *, seed: int, sticky: float = 0.0, build: str = ""
@@ -111,7 +111,7 @@ class Console:
             raise ValueError(f"this processor cannot run the build {build!r}")
         if not self.rules:
             self.c.pp_cartridge_drop_rules(self.cartridge)
-        # the builds use aligned vectors, so the memory is aligned as malloc's is
+        # the builds use aligned vectors, so the state must start at a multiple of 64
         self.memory = ctypes.create_string_buffer(self.c.pp_console_size() + 64)
         self.state = ctypes.c_void_p((ctypes.addressof(self.memory) + 63) & ~63)
         self.c.pp_console_load(self.state, self.cartridge, seed, sticky)
@@ -150,7 +150,7 @@ class Console:
         return np.frombuffer(raw, np.uint8).reshape(shape)
 
 
-# how actions are chosen: frame number, generator and the actions allowed
+# chooses an action, from the frame number, a generator and the actions allowed
 Player = Callable[[int, np.random.Generator, list[int]], int]
 
 
@@ -182,7 +182,7 @@ class Case:
     build: str = ""
 
 
-# which frames get pixels: all, the last two of four, or by chance
+# which frames get pixels: all, the last two of four, or random ones
 DRAW: dict[str, Callable[[int, np.random.Generator], bool]] = {
     "all": lambda frame, random: True,
     "two": lambda frame, random: frame % 4 >= 2,
@@ -243,7 +243,7 @@ def settings(game: str) -> Iterator[tuple[int, int]]:
 
 
 def cases(game: str, frames: int) -> Iterator[Case]:
-    """Yields the long proof: several ways to play, then every mode and difficulty."""
+    """Yields the cases of the long proof: several ways to play, then every mode and difficulty."""
     first = next(settings(game))
     for hold in (1, 5, 30):
         yield Case(game, *first, frames, hold=hold)

@@ -1,7 +1,7 @@
 """Writes and checks the table of Atari games, csrc/envs/atari/games/table.inl.
 
 A row holds the hardware that a game needs, and the actions, modes and difficulties that ALE offers.
-Most of it is asked of ale-py; HARDWARE and CHOICES hold what ale-py does not report.
+ale-py reports most of it; HARDWARE and CHOICES hold what it does not report.
 
     python -m tests.parity.atari_facts --write              # write the table
     python -m tests.parity.atari_facts --check [GAME ...]   # compare every mode with ale-py
@@ -22,18 +22,18 @@ from tests.parity import atari_core, atari_roms
 
 TABLE = atari_core.SOURCES / "games" / "table.inl"
 COLUMNS = 100
-PADDLE_MAX = 790196  # ohms, where ale-py does not name another value
+PADDLE_MAX = 790196  # ohms, unless ale-py reports another value
 
-# the word for a game in ale-py's ids, where it is not the one in EnvPool's
+# games whose word in ale-py's ids is not the one in EnvPool's
 ALE_WORDS = {"tic_tac_toe_3d": "TicTacToe3D"}
 
 
 class Hardware(NamedTuple):
-    """What a cartridge needs of the console and ale-py does not report."""
+    """What a cartridge needs from the console, as far as ale-py does not report it."""
 
     first_line: int = 34  # line of a frame that is the screen's first
-    paddles: int = 0  # how many, two to a port; 0: joysticks
-    swapped: bool = False  # the controller is in the other port, or is the port's other paddle
+    paddles: int = 0  # number of paddles, two to a port; 0 for joysticks
+    swapped: bool = False  # the controller is in the other port, or is its port's other paddle
     no_comb: bool = False  # HMOVE does not blank the first eight pixels of its line
 
 
@@ -62,13 +62,13 @@ class Choice(NamedTuple):
     """How ALE chooses a mode: it presses SELECT until a byte of memory holds the mode."""
 
     byte: int  # address in RAM, from 128 on in the cartridge's RAM
-    frames: int  # for which SELECT is held
+    frames: int  # number of frames for which SELECT is held
     mask: int = 0xFF
-    values: tuple[int, ...] = ()  # the byte in each mode; (): the modes' numbers
+    values: tuple[int, ...] = ()  # the byte in each mode; empty for the modes' numbers
     wait: int = 0  # frames before the byte is first read
-    random: bool = False  # SELECT is held for up to 255 frames more, by a random number
-    cube: int = 0  # byte of the mode's hundreds, which the joystick chooses
-    menu: tuple[int, ...] = ()  # bits of byte 0 that are switches of a menu; `byte` holds its row
+    random: bool = False  # SELECT is held for a random number of frames more, up to 255
+    cube: int = 0  # address of the mode's hundreds, which the joystick chooses
+    menu: tuple[int, ...] = ()  # bits of byte 0, the switches of a menu; `byte` holds its row
 
 
 # found by experiment; games not listed never press SELECT
@@ -141,7 +141,7 @@ CHOICES: dict[str, Choice] = {
 
 
 class Facts(NamedTuple):
-    """What ale-py says of a game."""
+    """What ale-py reports about a game."""
 
     actions: tuple[int, ...]  # the minimal set
     legal: tuple[int, ...]
@@ -173,7 +173,7 @@ def ask(ale: ALEInterface) -> Facts:
 
 
 def bits(numbers: tuple[int, ...]) -> int:
-    """Returns a mask with the bits of these numbers, which must ascend."""
+    """Returns a mask with the bits of these numbers, which must be in ascending order."""
     if list(numbers) != sorted(set(numbers)):
         raise ValueError(f"{numbers} do not ascend: a mask cannot keep their order")
     return sum(1 << number for number in numbers)
@@ -191,10 +191,10 @@ def words(name: str) -> tuple[str, str]:
 
 
 def hardware_fields(name: str, known: Facts) -> list[str]:
-    """Returns the initialisers of a row's hardware, those that are not zero."""
+    """Returns the initialisers of a row's hardware that are not zero."""
     hardware = HARDWARE.get(name, Hardware())
     fields = [f".lines = {known.lines}", f".first_line = {hardware.first_line}"]
-    if known.lines == 250:  # of ale-py's games, all with PAL programs and no others
+    if known.lines == 250:  # among ale-py's games, exactly those with PAL programs
         fields.append(".pal = true")
     if hardware.no_comb:
         fields.append(".no_comb = true")
@@ -207,7 +207,7 @@ def hardware_fields(name: str, known: Facts) -> list[str]:
 
 
 def fields(name: str, known: Facts) -> list[str]:
-    """Returns the initialisers of a game's row, those that are not zero."""
+    """Returns the initialisers of a game's row that are not zero."""
     script = atari_roms.SCRIPTS.get(name, atari_roms.Script())
     choice = CHOICES.get(name)
     row = [
@@ -289,8 +289,8 @@ def differences(
 ) -> Iterator[str]:
     """Starts a game in each mode and difficulty, one after another, and plays a little.
 
-    Yields what differs from ale-py: RAM, reward, lives or end, once for each of the first `count`
-    settings.
+    Yields what differs from ale-py (RAM, reward, lives or end), at most once for each of the first
+    `count` settings.
     """
     ale = atari_roms.oracle(name, sticky)
     console = atari_core.Console(library, name, seed=1, sticky=sticky)
@@ -321,7 +321,7 @@ def differences(
 
 
 def settings(known: Facts) -> list[tuple[int, int]]:
-    """Returns each mode with some difficulty and each difficulty with some mode, shuffled."""
+    """Returns pairs in which each mode and each difficulty occurs, shuffled."""
     modes, difficulties = known.modes, known.difficulties
     pairs = [
         (modes[i % len(modes)], difficulties[i % len(difficulties)])
@@ -332,7 +332,7 @@ def settings(known: Facts) -> list[tuple[int, int]]:
 
 
 def check(names: list[str], frames: int) -> int:
-    """Prints what differs from ale-py; returns the number of games that differ."""
+    """Prints how games differ from ale-py; returns the number of games that do."""
     library = atari_core.Library(atari_core.build(("-O1",)))
     wrong = 0
     for name in names:
@@ -347,7 +347,7 @@ def check(names: list[str], frames: int) -> int:
 
 
 def main() -> int:
-    """Runs the program of the command line."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="games to check (default: all)")
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")

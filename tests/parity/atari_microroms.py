@@ -1,7 +1,8 @@
 """Runs programs of a few bytes in ale-py and in the console, each for one property of the hardware.
 
-A program is in the console's RAM and is started through a saved state of ALE. A *sweep* does the
-same thing once for each cycle of a line, and prints the cycles at which the two pictures differ.
+A program is written into the console's RAM; in ALE it is started through a saved state. A *sweep*
+does the same thing once for each cycle of a line, and finds the cycles at which the two pictures
+differ.
 
     python -m tests.parity.atari_microroms                  # all sweeps
     python -m tests.parity.atari_microroms unlock resp      # those whose names begin like this
@@ -25,7 +26,7 @@ from tests.parity import atari_core
 ROM = "pong"  # its program never runs
 SHAPE = (210, 160)
 RAM, ENTRY = 128, 0x80
-LINES = 40  # between the set-up and the line that is tested
+LINES = 40  # number of lines between the set-up and the line that is tested
 
 # registers of the television chip
 VBLANK, WSYNC, NUSIZ0, NUSIZ1, COLUP0, COLUP1, COLUPF, COLUBK = 1, 2, 4, 5, 6, 7, 8, 9
@@ -39,7 +40,7 @@ Write = tuple[int, int]  # (register, value)
 
 
 def delay(cycles: int) -> bytes:
-    """Returns code that takes 0, 2, 3, ... cycles and does nothing."""
+    """Returns code that waits for this many cycles: 0, or 2 and more. It may change X."""
     if cycles == 1 or cycles < 0:
         raise ValueError(f"cycles={cycles}: choose 0 or 2 and more")
     odd = bytes([0xA6, 0x80]) if cycles % 2 else b""
@@ -65,14 +66,14 @@ def forever(code: bytes) -> bytes:
 
 
 def single(setup: Sequence[Write], cycle: int, write: Write, lines: int = LINES) -> bytes:
-    """Returns a program that writes one register at a cycle of a line: 3, or 5 and more."""
+    """Returns a program that writes one register at a cycle of a line (3, or 5 and more)."""
     register, value = write
     line = bytes([0xA9, value, 0x85, WSYNC]) + delay(cycle - 3) + bytes([0x85, register])
     return forever(store([(WSYNC, 0), *setup]) + wait(lines) + line)
 
 
 class Picture(NamedTuple):
-    """What is compared after a program."""
+    """What is compared after a program has run."""
 
     screen: NDArray[np.uint8]
     ram: NDArray[np.uint8]
@@ -81,7 +82,7 @@ class Picture(NamedTuple):
         return np.array_equal(self.screen, other.screen) and np.array_equal(self.ram, other.ram)
 
 
-# what every program starts from: all objects switched off, in different places, in bright colours
+# the state that programs start from: all objects off, at different positions, in bright colours
 CLEAN = (
     bytes([0xA9, 0, 0xA2, 0x2D, 0x95, 0, 0xCA, 0xD0, 0xFB])
     + store([(VBLANK, 0), (COLUP0, 0x34), (COLUP1, 0x56), (COLUPF, 0x0E), (WSYNC, 0)])
@@ -91,7 +92,7 @@ CLEAN = (
 
 
 class Oracle:
-    """ale-py, started at a program in RAM."""
+    """ale-py, which starts at a program in RAM."""
 
     def __init__(self, rom: str = ROM) -> None:
         self.ale = ALEInterface()
@@ -120,7 +121,7 @@ class Oracle:
 
     def run(self, code: bytes, frames: int = 1, action: int = 0) -> Picture:
         """Runs a program for some frames, with an action in the first."""
-        # ALE's state lacks the current pictures of its objects, so CLEAN makes them again
+        # ALE's state lacks the current pictures of its objects, so CLEAN runs to make them again
         self.enter(self.power, forever(CLEAN))
         self.enter(self.start, code, action)
         for _ in range(frames - 1):
@@ -129,7 +130,7 @@ class Oracle:
 
 
 class Ours:
-    """The console, started at a program in RAM."""
+    """Our console, which starts at a program in RAM."""
 
     def __init__(self, library: atari_core.Library, rom: str = ROM, build: str = "") -> None:
         self.console = atari_core.Console(library, rom, seed=1, build=build)
@@ -266,7 +267,7 @@ def stars(lines: int) -> bytes:
 
 
 def subtract(digits: int, value: int, carry: int, opcode: int) -> bytes:
-    """Returns a program that does decimal arithmetic and stores result and flags in RAM."""
+    """Returns a program that does decimal ADC or SBC and stores result and flags in RAM."""
     code = bytes([0xA2, 0xFF, 0x9A, 0xF8, 0x38 if carry else 0x18, 0xA9, digits, opcode, value])
     return forever(code + bytes([0x85, 0xE0, 0x08, 0xD8]))
 
@@ -281,9 +282,9 @@ def differing(ours: Ours, oracle: Oracle, sweep: Sweep) -> list[int]:
 
 
 def main() -> int:
-    """Runs the program of the command line."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="beginnings of sweeps' names, all without any")
+    parser.add_argument("names", nargs="*", help="beginnings of sweeps' names (default: all)")
     options = parser.parse_args()
     ours = Ours(atari_core.Library(atari_core.build(("-O1",))))
     oracle, wrong = Oracle(), 0

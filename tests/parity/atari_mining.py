@@ -1,21 +1,21 @@
 """Finds the rule of an Atari game in ALE's answers: `python -m tests.parity.atari_mining ...`.
 
-The rule is found with ale_py alone, by changing the console's memory and asking:
+The rule is found with ale_py alone, by changing the console's memory and reading ALE's answers:
 
 1. `probe GAME` gives each byte each value, at two moments of a game and shortly before its end, and
    prints which bytes change reward, lives or end, and how: digits, pictures, flags. For most games
    that is the rule. `--mode` does it in another mode.
 2. `end GAME` takes the memory of an end, puts it into the same game five frames before, and leaves
    out one byte after another. What remains is what an end needs.
-3. `play GAME 45=20 - 47=2` changes bytes frame by frame and prints the answers: for rules that
-   remember something (a wrap-around, the last number of lives, what was shown before).
+3. `play GAME 45=20 - 47=2` changes bytes frame by frame and prints the answers. It is for rules
+   that remember something (a wrap-around, the last number of lives, what was shown before).
 4. Write csrc/envs/atari/games/rules/GAME.c and run `python -m tests.parity.atari_rules GAME`. If
    that finds a difference, `why GAME` reduces the changes before it to those that it needs, and
    prints the bytes for which the difference vanishes when an ordinary game's values are put back:
    the rule must read those as well.
 
-A byte that seems to matter may only be one that the program copies to the byte that does: look at
-the memory after the frame. Addresses from 128 on are the cartridge's own RAM.
+A byte that seems to matter may only be the source from which the program copies the byte that does
+matter: look at the memory after the frame. Addresses from 128 on are the cartridge's own RAM.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def ranges(values: Iterable[int]) -> str:
 
 
 def formula(answers: dict[int, int]) -> str:
-    """Returns how an answer follows from a byte's value: a line through it, or a table."""
+    """Returns how an answer depends on a byte's value: as a linear formula, or as a table."""
     keys, values = np.array(list(answers)), np.array(list(answers.values()))
     decimal = (keys >> 4 <= 9) & (keys & 15 <= 9)
     ways = {"bcd": keys // 16 * 10 + keys % 16, "value": keys, "low": keys & 15, "high": keys >> 4}
@@ -67,7 +67,10 @@ def formula(answers: dict[int, int]) -> str:
 
 
 def reach(oracle: Oracle, moment: str) -> bool:
-    """Plays a number of frames, or to five frames before an `end`; returns whether it got there."""
+    """Plays to a moment: a number of frames, or "end", which is five frames before an end.
+
+    Returns whether the game reached it.
+    """
     ale, rng = oracle.ale, np.random.default_rng(1)
     ale.reset_game()
     states: list[Any] = []
@@ -105,7 +108,7 @@ def probe(oracle: Oracle, moment: str) -> None:
 
 
 def smallest(changes: dict[int, int], holds: Callable[[dict[int, int]], bool]) -> dict[int, int]:
-    """Returns a part of the changes that is enough for a condition; dropping any one breaks it."""
+    """Returns those changes that a condition needs; without any one of them it does not hold."""
     for at in list(changes):
         fewer = {k: v for k, v in changes.items() if k != at}
         if holds(fewer):
@@ -137,7 +140,7 @@ def end(oracle: Oracle) -> None:
 
 
 def play(oracle: Oracle, steps: Sequence[str], moment: str) -> None:
-    """Prints the answers to bytes changed frame by frame: `45=20,47=2`, or `-` for none."""
+    """Prints the answers while bytes change frame by frame: `45=20,47=2`, or `-` for none."""
     reach(oracle, moment)
     pokes = [dict(poke.split("=") for poke in step.split(",") if "=" in poke) for step in steps]
     shown = sorted({int(at) for poke in pokes for at in poke})
@@ -209,7 +212,7 @@ def why(name: str, options: argparse.Namespace) -> None:
 
 
 def put_back(match: Recorder, difference: Difference) -> None:
-    """Prints the bytes for which an ordinary game's value changes the answer."""
+    """Prints the bytes for which the value from an ordinary game changes ALE's answer."""
     usual = Oracle(match.name, 0)
     reach(usual, "300")
     state, oracle, action = match.before, match.oracle, match.history[-1][1]

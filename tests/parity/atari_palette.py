@@ -17,7 +17,7 @@ from tests.parity import atari_core, atari_microroms
 
 FILE = atari_core.SOURCES / "picture" / "palette.c"
 
-# a game of each television standard, and the macro that makes two entries of one colour
+# for each television standard a game, and the macro of palette.c that makes two entries of a colour
 STANDARDS = {"ntsc": ("pong", "SAME"), "pal": ("pacman", "FADE")}
 
 Color = tuple[int, ...]
@@ -62,7 +62,7 @@ def text() -> str:
 
 
 def main() -> int:
-    """Runs the program of the command line."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"write {FILE.name}")
     parser.add_argument("--check", action="store_true", help=f"compare with {FILE.name}")

@@ -1,8 +1,8 @@
-"""Compares the console with ale-py on every ROM: RAM and screen.
+"""Compares RAM and screen of the console with ale-py's on every ROM.
 
-Both get the same random actions, and start new games when ALE's game is over. How ALE starts a
-game (presses of SELECT, RESET, starting actions) was found by a search over scripts of raw inputs;
-atari_facts.py writes SCRIPTS into the table of games.
+Both get the same random actions, and start new games when ALE's game is over. A search over scripts
+of raw inputs found how ALE starts each game (presses of SELECT, RESET, starting actions): SCRIPTS,
+which atari_facts.py writes into the table of games.
 
     python -m tests.parity.atari_roms --frames 3000            # prints the first difference
     python -m tests.parity.atari_roms --frames 3000 --write    # writes docs/environments/atari.md
@@ -28,7 +28,7 @@ from tests.parity import atari_core
 PAGE = atari_core.ROOT / "docs" / "environments" / "atari.md"
 BEGIN, END = "<!-- exact ROMs: begin -->\n", "<!-- exact ROMs: end -->\n"
 RESET, SELECT = 1, 2
-PRESS_RESET = 40  # stands for the RESET switch among a script's actions
+PRESS_RESET = 40  # an action of a script that presses the RESET switch instead
 
 # ROMs for which ale-py has no rules, so it cannot play them
 UNSUPPORTED = ("combat", "joust", "maze_craze", "warlords")
@@ -120,7 +120,7 @@ SCRIPTS: dict[str, Script] = {
 
 
 class Console(atari_core.Console):
-    """A console under raw inputs."""
+    """A console that gets raw inputs, without the game's rule."""
 
     rules = False
 
@@ -193,7 +193,7 @@ def compare(library: atari_core.Library, name: str, frames: int, *, hold: int = 
 
 
 def candidates() -> Iterator[Script]:
-    """Yields scripts to try, the simplest first."""
+    """Yields the scripts to try, the simplest first."""
     starts: list[tuple[tuple[int, int], ...]] = [()]
     starts += [((action, frames),) for frames in (1, 16, 5, 60) for action in (1, 2, 5, 13, 3, 4)]
     for soft in (0, 4):
@@ -244,7 +244,7 @@ def row(library: atari_core.Library, name: str, frames: int) -> str:
 
 
 def main() -> int:
-    """Runs the program of the command line."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="ROMs (default: all)")
     parser.add_argument("--frames", type=int, default=300)

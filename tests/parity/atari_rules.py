@@ -1,10 +1,10 @@
-"""Rules of Atari games against ALE's answers: `python -m tests.parity.atari_rules GAME ...`.
+"""Compares rules of Atari games with ALE's answers: `python -m tests.parity.atari_rules GAME ...`.
 
 A rule (csrc/envs/atari/games/rules) derives the reward of a frame, the lives and the end of the
-game from the console's memory, as ALE does. Here both read the same memory after every frame, in
-normal play and in play in which bytes are changed from outside, so that a rule is also right for
-memory that no agent would ever see. ALE also applies its rule to the frames of a reset; of these
-only the last one's memory is visible here.
+game from the console's memory, as ALE does. Here both read the same memory after every frame. Bytes
+of memory are also changed from outside (poked), so that a rule is right even for memory that no
+agent would ever see. ALE also applies its rule to the frames of a reset; of these only the last
+one's memory is visible here.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Oracle:
         return ram
 
     def write(self, at: int, value: int) -> None:
-        """Changes a byte of it."""
+        """Changes a byte of the memory that a rule may read."""
         if at < 128:
             self.ale.setRAM(at, value)
         else:
@@ -141,9 +141,9 @@ class Oracle:
         return int(reward), int(self.ale.lives()), int(over)
 
     def _cartridge_ram(self) -> tuple[bytearray, int]:
-        """Returns ALE's state and where in it the cartridge's bytes are, one in a word."""
+        """Returns ALE's state, and the offset of the cartridge's bytes in it, one in each word."""
         state = bytearray(self.ale.cloneState().serialize())
-        # the number of the bank and that of the bytes come first
+        # the current bank and the number of bytes come before them
         return state, state.index(self.cartridge) + len(self.cartridge) + 8
 
 
@@ -201,7 +201,7 @@ class Match:
         return self.oracle.ale.cloneState(), bytes(self.score), list(self.actions)
 
     def restore(self, moment: tuple[Any, bytes, list[Any]]) -> None:
-        """Restores a snapshot; before it, nothing was poked and no game had ended."""
+        """Restores a snapshot, which must be from a game without pokes that had not ended."""
         state, score, actions = moment
         self.poked, self.over = {}, False
         if self.name in HIDDEN_STATE:
@@ -220,10 +220,10 @@ class Poker:
         self.rng, self.often, self.together = rng, reads(name), GROUPS.get(name, [])
         self.seen: list[bytes] = []
         self.held: dict[int, int] = {}
-        self.hold = 0  # frames for which it stays held
+        self.hold = 0  # number of frames for which the byte in `held` stays changed
 
     def remember(self, memory: bytes) -> None:
-        """Keeps a memory; when there are 64, it replaces a random one."""
+        """Keeps a copy of the memory; once there are 64, it replaces a random one."""
         if len(self.seen) < 64:
             self.seen.append(memory)
         else:
@@ -246,7 +246,7 @@ class Poker:
         return {**changes, **self.held}
 
     def changes(self, memory: bytes) -> dict[int, int]:
-        """Returns bytes to change, more often those that the rule reads."""
+        """Returns new values of bytes, most often of bytes that the rule reads."""
         rng, changes = self.rng, {}
         if self.together and rng.random() < 0.2:
             for group in self.together:
@@ -286,7 +286,7 @@ def compare(
 
     Args:
         poking: the share of frames before which bytes are changed.
-        match: the two sides, for callers that read them afterwards.
+        match: the match to play, for callers that read it afterwards.
 
     Raises:
         Difference: the rule is wrong.
@@ -314,14 +314,17 @@ def compare(
 
 
 def reads(name: str) -> list[int]:
-    """Returns the addresses in a rule's source: ram[5], or, in a comment, ram[5..9]."""
+    """Returns the addresses in a rule's source: ram[5], or, in comments, ram[5..9]."""
     text = (RULES / f"{name}.c").read_text()
     found = re.findall(r"ram\[(\d+)(?:\.\.(\d+))?\]", text)
     return sorted({at for first, last in found for at in range(int(first), int(last or first) + 1)})
 
 
 def sweep(name: str, seed: int, moments: int = 3) -> int:
-    """Tries all values of each byte that a rule reads, at a few moments; returns their number."""
+    """Tries all values of each byte that a rule reads, at a few moments.
+
+    Returns the number of values tried.
+    """
     match, rng = Match(name, seed), np.random.default_rng(seed)
     done = 0
     for moment in range(1 if name in HIDDEN_STATE else moments):
@@ -337,7 +340,7 @@ def sweep(name: str, seed: int, moments: int = 3) -> int:
             for value in range(256):
                 match.restore(start)
                 match.poke({at: value})
-                # the frame may change the byte; a second frame depends on what it became
+                # the program may change the byte in the first frame: the second reads the new value
                 for _ in range(2):
                     if not match.over:
                         match.act(match.oracle.actions[0])

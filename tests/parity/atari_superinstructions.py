@@ -2,9 +2,9 @@
 
 A superinstruction (csrc/envs/atari/console/superinstructions.inl) is a sequence of instructions
 with code of its own, which saves the jumps between its parts. This program compiles a copy of the
-core that has none and counts how often the instruction at each address runs. It plays each game at
-random, and then chooses one sequence after another: always the one that saves the most jumps in
-addition to those already chosen.
+core that has no superinstructions and counts how often the instruction at each address runs. It
+plays each game at random. Then it chooses one sequence after another: always the one that saves the
+most jumps in addition to those already chosen.
 
     python -m tests.parity.atari_superinstructions            # print what the list saves
     python -m tests.parity.atari_superinstructions --write    # write the list
@@ -31,7 +31,8 @@ from tests.parity import atari_core, atari_roms
 
 LIST = atari_core.SOURCES / "console" / "superinstructions.inl"
 
-# an operation and a mode of instruction.h, as in "LDA, RRA"; and a superinstruction's parts
+# an instruction is an operation and a mode of instruction.h: "LDA, RRA"; a sequence is the parts of
+# a superinstruction
 Instruction = str
 Sequence = tuple[Instruction, ...]
 
@@ -51,14 +52,14 @@ BYTES = {
     "MRA": 2, "MZX": 2, "BNR": 2, "BFR": 2, "BAB": 2,
     "RCO": 3, "RTM": 3, "RTW": 3, "RLX": 3, "RLY": 3, "ABS": 3,
 }  # fmt: skip
-# modes of branches and jumps, which only the last instruction of a sequence can have
+# the modes of branches and jumps: only the last instruction of a sequence can have one
 LAST = ("BNR", "BFR", "BAB", "ABS")
 # instructions that leave the decoded program
 NEVER = {"JSR, STK", "RTS, STK", "RTI, STK", "BRK, STK", "JAM, IMP", "OUT, IMP"}
 
 # ------------------------------------------------------------------------------ the profile
 
-PLACES = 40_000  # more than the instructions of any cartridge
+PLACES = 40_000  # addresses that are counted: more than any cartridge has instructions
 PROFILE = f"""
 #include <stdint.h>
 enum {{ PLACES = {PLACES} }};
@@ -79,7 +80,7 @@ uint16_t profile_handler[{PLACES}];
 
 
 class Profiler:
-    """The core without superinstructions, which counts how often each instruction runs."""
+    """A core without superinstructions that counts how often each instruction runs."""
 
     def __init__(self, folder: Path) -> None:
         csrc = folder / "csrc"
@@ -113,7 +114,7 @@ class Profiler:
             self.names.append(text.decode())
 
     def play(self, game: str, frames: int) -> dict[int, tuple[Instruction, int]]:
-        """Plays a game at random; returns each place that ran: its instruction and how often."""
+        """Plays a game at random; returns, by address, each instruction that ran and how often."""
         self.runs[:] = 0
         console = atari_core.Console(self.library, game, seed=1)
         random, action = np.random.default_rng(1), 0
@@ -146,7 +147,8 @@ class Profile:
 
     Attributes:
         stretches: for each stretch, how often the program jumps to its first instruction, to its
-            second one, and so on; as a share of all instructions of a game, summed over the games.
+            second one, and so on. The numbers are shares of all instructions that ran in a game,
+            summed over the games.
     """
 
     def __init__(self) -> None:
@@ -160,7 +162,7 @@ class Profile:
             for at, (instruction, _) in ran.items()
             if may_follow(instruction)
         }
-        through: dict[int, int] = defaultdict(int)  # runs that come from the place before
+        through: dict[int, int] = defaultdict(int)  # runs that follow the instruction before
         for at, next_at in after.items():
             through[next_at] += ran[at][1]
         done: set[int] = set()
@@ -177,10 +179,10 @@ class Profile:
                     known[i] += share
 
     def jumps(self, chosen: Collection[Sequence], stretches: Iterable[Sequence] = ()) -> float:
-        """Returns the jumps that remain with these superinstructions (without any: 1 per game).
+        """Returns the jumps that remain with these superinstructions (with none: 1 per game).
 
         Args:
-            stretches: count only these; all without any.
+            stretches: the stretches to count (default: all).
         """
         total = 0.0
         for stretch in stretches or self.stretches:
@@ -195,7 +197,7 @@ class Profile:
         return total
 
     def candidates(self) -> dict[Sequence, tuple[float, list[Sequence]]]:
-        """Returns each possible sequence, with a bound of what it saves and where it occurs."""
+        """Returns each possible sequence, an upper bound of what it saves, and its stretches."""
         found: dict[Sequence, tuple[float, list[Sequence]]] = {}
         for stretch, jumps in self.stretches.items():
             runs = np.cumsum(jumps).tolist()
@@ -230,7 +232,7 @@ def choose(known: Profile, count: int = COUNT) -> list[Sequence]:
     chosen: list[Sequence] = []
     taken: set[Sequence] = set()
     candidates = known.candidates()
-    # a sequence saves hardly ever more when others are chosen, so an old number is a bound
+    # choosing others hardly ever makes a sequence save more, so an old number is an upper bound
     heap = [(-bound, sequence, -1) for sequence, (bound, _) in candidates.items()]
     heapq.heapify(heap)
     while heap and len(chosen) < count:
@@ -278,7 +280,7 @@ def read(file: str) -> Iterator[Sequence]:
 
 
 def main() -> int:
-    """Runs the program of the command line."""
+    """Runs the command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"write {LIST.name}")
     parser.add_argument("--check", action="store_true", help=f"compare with {LIST.name}")

@@ -1,11 +1,11 @@
-"""Proof that an option of MuJoCo's changes no bit of a model: plays it with and without, and looks.
+"""Plays MuJoCo models with and without an option, to prove that the option changes no bit.
 
     python tests/parity/mujoco_switches.py          the table in parallel_pool/envs/mujoco.py
     python tests/parity/mujoco_switches.py --all    every model of Gymnasium's, every candidate
 
-It proves the version of mujoco that it runs with; another one is put in front by PYTHONPATH, beside
-this repository. tests/parity/test_mujoco_switches.py proves the table on the versions that are
-installed.
+The proof holds for the version of mujoco that the program imports. To prove another version, put
+its folder and this repository into PYTHONPATH. tests/parity/test_mujoco_switches.py proves the
+table on the versions that are installed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 CANDIDATES = ("mjDSBL_ISLAND", "mjDSBL_MIDPHASE")
 FRAME_SKIP = 5
 
-# whatever a task reads, and what the next step starts from
+# all fields that a task reads, and those that the next step starts from
 FIELDS = (
     *("time", "qpos", "qvel", "act", "qacc", "qacc_warmstart", "ctrl"),
     *("xpos", "xipos", "site_xpos", "cinert", "cvel"),
@@ -39,14 +39,14 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Story:
-    """What came of playing a model.
+    """The result of playing a model.
 
     Attributes:
-        digest: of every field after every environment step.
-        steps: environment steps.
-        contacts: the most at a time, of geoms that touch.
-        islands: the most at a time; 0 where nobody counts them.
-        seconds: of the thread, for the simulation alone.
+        digest: SHA-256 of every field in FIELDS after every environment step.
+        steps: number of environment steps.
+        contacts: the largest number of contacts at one time.
+        islands: the largest number of islands at one time; 0 if MuJoCo does not count them.
+        seconds: CPU time of the thread for mj_step alone.
     """
 
     digest: str
@@ -61,10 +61,10 @@ def sha256(path: Path) -> str:
 
 
 def play(path: Path, flags: tuple[str, ...], steps: int, seed: int = 0) -> Story:
-    """Steps a model by random actions, in episodes of random length and random beginnings.
+    """Steps a model with random actions, in episodes of random length from random states.
 
-    Some begin as Gymnasium's do, others with noise a hundred times as large, so that limbs lie
-    across each other and on the floor. Actions go beyond their bounds at times.
+    Some episodes begin as Gymnasium's do, others with noise up to a hundred times as large, so that
+    limbs lie across each other and on the floor. Some actions are beyond their bounds.
     """
     model = mujoco.MjModel.from_xml_path(str(path))
     for flag in flags:
@@ -98,19 +98,17 @@ def play(path: Path, flags: tuple[str, ...], steps: int, seed: int = 0) -> Story
 
 
 def known(flags: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns those that this version has."""
+    """Returns the flags that this version of MuJoCo has."""
     return tuple(flag for flag in flags if hasattr(mujoco.mjtDisableBit, flag))
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "--all", action="store_true", help="every candidate, by itself and together"
-    )
+    parser.add_argument("--all", action="store_true", help="every candidate, alone and together")
     parser.add_argument("--steps", type=int, default=2000, help="environment steps of each model")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
-    # MuJoCo writes its log into the working folder
+    # MuJoCo writes its log into the current folder
     os.chdir(tempfile.mkdtemp())
 
     differ = 0

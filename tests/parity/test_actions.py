@@ -41,19 +41,19 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows(array: Array, dtypes: str) -> list[Array]:
-    """One array per environment, of these dtypes in turn."""
+    """Returns one array per environment, with these dtypes in turn."""
     names = dtypes.split()
     return [np.asarray(row, names[i % len(names)]) for i, row in enumerate(array)]
 
 
 def scalars(array: Array) -> Any:
-    """Lists of NumPy's scalars."""
+    """Returns the array as lists of NumPy's scalars."""
     if array.ndim > 1:
         return [[np.float32(number) for number in row] for row in array.tolist()]
     return [np.int16(number) for number in array.tolist()]
 
 
-# forms that callers give to an array of float64, or of int64 for discrete spaces
+# forms in which callers pass actions, each made from an array of float64 (discrete spaces: int64)
 FORMS: dict[str, Callable[[Array], Any]] = {
     **{
         dtype: lambda array, dtype=dtype: array.astype(dtype)  # type: ignore[misc]
@@ -90,7 +90,7 @@ def make(id: str, mode: AutoresetMode, **kwargs: Any) -> tuple[VectorEnv[Any, An
 
 
 def draw(rng: np.random.Generator, space: Any, form: str, reach: float) -> Any:
-    """Actions in this form, some beyond the space's bounds."""
+    """Returns actions in this form; those of a Box reach `reach` times its bounds."""
     if isinstance(space, spaces.MultiDiscrete):
         return FORMS[form](rng.integers(0, space.nvec))
     array = rng.uniform(-reach, reach, space.shape) * space.high.max()
@@ -103,7 +103,7 @@ def run(id: str, forms: list[str], mode: AutoresetMode, steps: int, reach: float
     ours, theirs = make(id, mode, max_episode_steps=9)
     rng = np.random.default_rng(7)
     with warnings.catch_warnings():
-        # an unsigned 0 - 1, a float16 that overflows
+        # NumPy warns about an unsigned 0 - 1 and a float16 that overflows
         warnings.simplefilter("ignore")
         assert_same(ours.reset(seed=3), theirs.reset(seed=3), "reset")
         for step in range(steps):
@@ -136,7 +136,7 @@ def test_forms_in_turn_have_the_reference_bits(id: str, mode: AutoresetMode) -> 
 
 
 @pytest.mark.parametrize("id", CONTINUOUS)
-def test_numbers_far_outside_wrap_and_clip_as_the_reference_has_it(id: str) -> None:
+def test_numbers_far_outside_wrap_and_clip_as_in_the_reference(id: str) -> None:
     """The squares of small integers wrap, and so do negative unsigned ones."""
     run(id, [*SIGNED, *UNSIGNED, "u8", "list", "f2"], AutoresetMode.SAME_STEP, 22, reach=60.0)
 
@@ -184,14 +184,14 @@ def test_environments_in_flight_keep_their_own_dtypes(id: str) -> None:
 
 
 @pytest.mark.parametrize("id", CONTINUOUS)
-def test_snapshots_know_no_dtype(id: str) -> None:
+def test_snapshots_do_not_depend_on_the_dtype_of_actions(id: str) -> None:
     shape = Pool(id, 1).spec.action.shape
     actions = np.random.default_rng(1).uniform(-1, 1, (2, 2, *shape)).astype(np.float32)
     with Pool(id, 2) as pool, Pool(id, 2) as other:
         pool.reset(seed=1)
         other.reset(seed=2)
         pool.step(actions[0])
-        # the same numbers in float32 give other results; the state at the start is equal
+        # actions in another dtype before the snapshot is restored make no difference afterwards
         other.step(actions[0].astype(np.float64))
         other.set_state(pool.get_state())
         assert other.get_state() == pool.get_state()

@@ -1,6 +1,6 @@
 """ALE/<Game>-v5 and its older ids equal ale-py's AtariEnv in Gymnasium's SyncVectorEnv, bit by bit.
 
-With AtariPreprocessing and FrameStackObservation around them, too.
+This includes AtariEnv inside AtariPreprocessing and FrameStackObservation.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Case:
     mode: AutoresetMode = AutoresetMode.NEXT_STEP
     steps: int = 300
     wrappers: Sequence[Any] = ()
-    # the least number of episodes that end, so that their resets are compared, too
+    # the number of episodes that must end, so that their resets are compared too
     ends: int = 0
 
     def __str__(self) -> str:
@@ -74,7 +74,7 @@ CASES = [
     Case("ALE/Adventure-v5", {"full_action_space": True, **SHORT}, ends=10),
     Case("ALE/Pong-v5", {"mode": 1, "difficulty": 2}),
     Case("ALE/Breakout-v5", {"mode": 8, "difficulty": 1, "obs_type": "ram", **SHORT}, ends=10),
-    # a stick that turns a paddle by degrees, and one that does not
+    # continuous actions that turn a paddle by degrees, and others that only choose directions
     Case("ALE/Breakout-v5", {"continuous": True, "repeat_action_probability": 0.5}),
     Case("ALE/MsPacman-v5", {"continuous": True, "continuous_action_threshold": 0.3, **SHORT}),
     Case("SpaceInvaders-v0", {"max_num_frames_per_episode": None}),
@@ -85,7 +85,7 @@ CASES = [
 
 PICTURES, STACK = AtariPreprocessing, partial(FrameStackObservation, stack_size=4)
 ONE = {"frameskip": 1}
-FILMED = [
+PREPROCESSED = [
     Case("ALE/Pong-v5", ONE, wrappers=[PICTURES, STACK]),
     Case(
         "BreakoutNoFrameskip-v4",
@@ -112,14 +112,14 @@ FILMED = [
         wrappers=[partial(AtariPreprocessing, grayscale_obs=False, frame_skip=2, noop_max=9)],
         ends=20,
     ),
-    # and within the steps that a reset begins with, whose seed is then taken again
+    # and within the no-op steps of a reset, which then resets again with the same seed
     Case(
         "ALE/SpaceInvaders-v5",
         {"frameskip": (2, 5), "max_num_frames_per_episode": 60},
         wrappers=[partial(AtariPreprocessing, frame_skip=1, grayscale_newaxis=True)],
         ends=10,
     ),
-    # sizes that are enlarged, kept, and not square; a limit outside of the skipping
+    # sizes that are larger, equal and not square; a time limit around the frame skip
     Case(
         "ALE/Adventure-v5",
         ONE,
@@ -141,7 +141,7 @@ FILMED = [
 
 
 # the cases of make check; all others are slow
-QUICK = [CASES[0], CASES[2], CASES[8], FILMED[2], FILMED[4]]
+QUICK = [CASES[0], CASES[2], CASES[8], PREPROCESSED[2], PREPROCESSED[4]]
 SAMPLED = {"ALE/Adventure-v5", "ALE/MontezumaRevenge-v5", "ALE/Robotank-v5"}
 
 
@@ -151,7 +151,7 @@ def play(theirs: VectorEnv, ours: VectorEnv, case: Case) -> int:
     ends = 0
     for step in range(case.steps):
         if step in (case.steps // 3, case.steps // 2):
-            # with a seed, or without: then the console's state is what earlier games left
+            # with seeds, and without: then the console keeps the state that earlier games left
             seed = None if step == case.steps // 3 else [None, 2**33]
             assert_same(ours.reset(seed=seed), theirs.reset(seed=seed), f"reset at {step}")
         action = theirs.action_space.sample()
@@ -174,7 +174,7 @@ def without_time(result: Any) -> Any:
     return result
 
 
-@pytest.mark.parametrize("case", sampled([*CASES, *FILMED], QUICK), ids=str)
+@pytest.mark.parametrize("case", sampled([*CASES, *PREPROCESSED], QUICK), ids=str)
 def test_run_is_the_same(case: Case) -> None:
     vector_kwargs = {"autoreset_mode": case.mode}
     with pair(case.id, 2, wrappers=case.wrappers, vector_kwargs=vector_kwargs, **case.kwargs) as (
@@ -192,7 +192,7 @@ def test_run_is_the_same(case: Case) -> None:
 
 @pytest.mark.parametrize("id", sampled(GAMES, SAMPLED))
 def test_every_game_is_the_same(id: str) -> None:
-    """A hundred frames; games that are not proven run on ale_py."""
+    """For a hundred frames; games that are not proven must run on ale_py."""
     game = registry.find(id).variant
     if atari.reason(game, atari.read_rom(game)) is not None:
         with pytest.warns(UserWarning, match="runs on ale_py"):
@@ -208,7 +208,7 @@ def test_every_game_is_the_same(id: str) -> None:
 
 
 def test_sticks_on_the_edge_of_a_direction() -> None:
-    """Cosines as NumPy rounds them: at 60 degrees the last bit decides."""
+    """Cosines are rounded as NumPy rounds them: at 60 degrees the last bit decides."""
     thirds = np.float32(np.pi) * np.arange(-6, 7, dtype=np.float32) / np.float32(6)
     edges = np.concatenate([thirds, np.nextafter(thirds, np.float32(9))])
     with pair("ALE/Breakout-v5", 1, continuous=True, repeat_action_probability=0.0) as (
@@ -223,7 +223,7 @@ def test_sticks_on_the_edge_of_a_direction() -> None:
 
 
 def test_stable_baselines_sees_the_same() -> None:
-    """Including the infos of resets and ends."""
+    """Including the infos of resets and of ends of episodes."""
     vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
     from parallel_pool.compat.sb3 import PoolVecEnv
 
@@ -251,9 +251,9 @@ def played(pool: Pool, steps: int) -> list[bytes]:
     for step in range(steps):
         batch = pool.step(np.full(pool.num_envs, step % pool.spec.action_space().n))
         results.append([array.copy() for array in batch])
-    places = [i for i, column in enumerate(pool.columns) if column.name != "env_id"]
+    compared = [i for i, column in enumerate(pool.columns) if column.name != "env_id"]
     return [
-        b"".join(result[i][env_id].tobytes() for result in results for i in places)
+        b"".join(result[i][env_id].tobytes() for result in results for i in compared)
         for env_id in range(pool.num_envs)
     ]
 
@@ -268,7 +268,7 @@ def test_an_environment_is_cloned_into_another(preprocessing: bool) -> None:
         (state,) = pool.get_state([0])
         assert isinstance(state, bytes)
         pool.set_state([state], [1])
-        # including random choices: sticky actions
+        # a snapshot includes the generator of random choices, such as sticky actions
         after = played(pool, 60)
         assert after[0] == after[1]
         pool.set_state([state] * 2)
@@ -277,15 +277,15 @@ def test_an_environment_is_cloned_into_another(preprocessing: bool) -> None:
 
 def test_ram_info_adds_the_ram() -> None:
     with Pool("ALE/Pong-v5", 2, seed=1, options={"obs_type": "ram", "ram_info": True}) as pool:
-        places = {column.name: i for i, column in enumerate(pool.columns)}
+        indices = {column.name: i for i, column in enumerate(pool.columns)}
         pool.reset()
         for _ in range(5):
             batch = pool.step(np.zeros(2, np.int64))
-            np.testing.assert_array_equal(batch[places["ram"]], batch[places["obs"]])
-            assert batch[places["ram"]].any()
+            np.testing.assert_array_equal(batch[indices["ram"]], batch[indices["obs"]])
+            assert batch[indices["ram"]].any()
 
 
-def test_inexact_games_run_on_ale_py(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unproven_games_run_on_ale_py(monkeypatch: pytest.MonkeyPatch) -> None:
     """In worker processes, with one warning."""
     monkeypatch.setattr(atari, "reason", lambda name, rom: f"{name} is not proven")
     warn_once.cache_clear()
@@ -327,8 +327,8 @@ def test_options_that_need_ale_py(
         raise ValueError(choice.reason)
 
 
-def test_the_game_is_what_the_arguments_say() -> None:
-    """The argument counts more than the id, as in Gymnasium."""
+def test_the_argument_game_overrides_the_id() -> None:
+    """As in Gymnasium."""
     spec = copy.deepcopy(gymnasium.spec("ALE/Pong-v5"))
     spec.kwargs["game"] = "breakout"
     chosen = [
@@ -403,7 +403,7 @@ def test_an_unknown_game_is_refused_with_similar_names() -> None:
     """)
 
 
-def test_inexact_games_import_ale_py() -> None:
+def test_unproven_games_import_ale_py() -> None:
     run("""if True:
         import warnings
         import parallel_pool
@@ -420,8 +420,7 @@ def test_inexact_games_import_ale_py() -> None:
     """)
 
 
-def test_a_game_that_ends_at_its_limit() -> None:
-    """Both flags are set."""
+def test_a_game_that_ends_at_its_limit_sets_both_flags() -> None:
     kwargs = {"frameskip": 1, "obs_type": "ram", "max_num_frames_per_episode": 490}
     with pair("ALE/Breakout-v5", 1, **kwargs) as (theirs, ours):
         assert_same(ours.reset(seed=1), theirs.reset(seed=1), "reset")

@@ -30,7 +30,7 @@ GAMES = ("pong", "breakout")
 
 @pytest.fixture(scope="module")
 def library() -> core.Library:
-    # not fully optimised: building takes most of this test's time
+    # not fully optimised, as building takes most of this test's time
     return core.Library(core.build(("-O1",)))
 
 

@@ -1,6 +1,6 @@
 """<Game>-v5 against the model of EnvPool's Atari (tests/reference), bit for bit.
 
-integration/compare_envpool_atari.py holds that model to the EnvPool wheel itself.
+integration/compare_envpool_atari.py compares that model with EnvPool's wheel itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PICTURES = {
     *("42x42", "105x80", "128x128", "210x160", "300x200", "84x250", "7x5"),
     *("linear", "linear rgb", "stack1", "stack2 rgb"),
 }
-# in these two games this many no-ops never end a game after a lost life, so nothing new is tested
+# sets that test nothing new: in these games so many no-ops never end a game after a lost life
 LONG = {"noop1500", "noop1500 no fire"}
 # the pairs (game, set) of make check; all others are slow
 QUICK = {
@@ -76,7 +76,11 @@ def rows(pool: Pool, batch: Batch) -> dict[str, Any]:
 
 
 def check(pool: Pool, batch: Batch, outputs: list[Output]) -> None:
-    """parallel_pool's two deviations: both flags at a time limit, whose discount is the game's."""
+    """Compares a batch with the model's outputs.
+
+    It expects two intended differences: a game that ends on the step of the time limit sets both
+    flags, and the discount on that step is the game's.
+    """
     got = rows(pool, batch)
     expected = {
         "obs": [o.observation for o in outputs],
@@ -112,7 +116,7 @@ def compare(
             if resets and t == steps * 7 // 10:
                 check(pool, pool.reset(), [model.reset() for model in models])
             actions = rng.integers(0, pool.spec.action.n, NUM_ENVS)
-            # the first of these is a step without a reset
+            # the first step has no reset before it
             outputs = [m.step(int(a)) for m, a in zip(models, actions, strict=True)]
             check(pool, pool.step(actions), outputs)
             history += outputs
@@ -134,7 +138,7 @@ def test_equals_the_model(env_id: str, options: str) -> None:
 
 @pytest.mark.parametrize("env_id", sampled(TASKS, SAMPLED))
 def test_every_game_equals_the_model(env_id: str) -> None:
-    """integration/compare_envpool_atari.py --games all is the longer form of this."""
+    """integration/compare_envpool_atari.py --games all is a longer form of this test."""
     number = list(TASKS).index(env_id)
     options: dict[str, Any] = {"episodic_life": number % 3 == 0, "full_action_space": True}
     options["repeat_action_probability"] = 0.25 * (number % 2)
@@ -159,8 +163,8 @@ def test_games_end_and_restart(env_id: str, steps: int) -> None:
 
 
 def test_game_over_on_every_frame_of_a_step() -> None:
-    """At the last frame two screens are pooled, at the one before it one is shown."""
-    # chosen so that any other picture would differ
+    """At the last frame of a step two screens are pooled; at the one before only one is shown."""
+    # with these seeds any other picture would differ
     seeds = [14, 21, 42]
     models = [EnvPoolAtari("breakout", seed, frame_skip=3) for seed in seeds]
     rngs = [np.random.default_rng(seed) for seed in seeds]
@@ -181,11 +185,11 @@ def test_game_over_on_every_frame_of_a_step() -> None:
 
 
 def test_a_random_number_of_no_ops_that_is_rejected() -> None:
-    """This seed's first word is one of the 2**32 % 100000 that would make some numbers likelier."""
+    """This seed's first word must be rejected: it would make some numbers likelier than others."""
     seed, options = 14910327, {"noop_max": 100000}
     model = EnvPoolAtari("pong", seed, **options)
     expected = model.reset()
-    # the rejected word would have given 67363
+    # the word (one of the 2**32 % 100000 that are rejected) would have given 67363 no-ops
     assert model.ale.getEpisodeFrameNumber() < 300
     with Pool("Pong-v5", 1, seed=seed, num_threads=1, options=options) as pool:
         got = rows(pool, pool.reset())
@@ -230,7 +234,7 @@ def test_game_over_on_the_step_of_the_time_limit_sets_both_flags() -> None:
 
 
 def test_a_new_seed_is_a_new_environment() -> None:
-    """EnvPool ignores reset(seed=); here it equals a pool made with that seed."""
+    """Here reset(seed=) gives the pool that this seed makes; EnvPool ignores it."""
     with make("Pong-v5", 1) as pool, make("Pong-v5", 9) as other:
         first = pool.reset()
         again = pool.reset(seed=9)
@@ -241,7 +245,7 @@ def test_a_new_seed_is_a_new_environment() -> None:
 
 @pytest.mark.parametrize("seeds", [[9, 4], [2**31 - 1, 2**31], [2**32 - 7, 0]])
 def test_listed_and_wrapped_seeds(seeds: list[int]) -> None:
-    """EnvPool's seeds are int32: 2**31 is its -2**31."""
+    """EnvPool's seeds are int32: it takes 2**31 for -2**31."""
     models = [EnvPoolAtari("pong", seed, repeat_action_probability=0.5) for seed in seeds]
     with make("Pong-v5", seeds, repeat_action_probability=0.5) as pool:
         check(pool, pool.reset(), [model.reset() for model in models])
@@ -272,7 +276,7 @@ def test_an_environment_stays_below_128_kb(env_id: str) -> None:
 
 @pytest.mark.parametrize("env_id", [*GAMES, "AirRaid-v5"])
 def test_render_is_the_screen(env_id: str) -> None:
-    """Also after a step whose last frame was not drawn, because the game ended in it.
+    """Even after a step whose last frame was not drawn, because the game ended within the step.
 
     Air Raid's frames have an odd number of lines, which on PAL are gray.
     """
@@ -320,7 +324,7 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_wrong_sizes_of_a_rom_are_refused_with_the_right_ones() -> None:
-    """Python requires a proof of every program that C would play, and of no other."""
+    """Python requires a proof of each ROM whose size C accepts, and of no other."""
     below = [n for n in range(2**16) if (n in atari.SIZES) != (n + 1 in atari.SIZES)]
     for size in (0, 3072, 65536, *below, *(n + 1 for n in below)):
         expected = UnprovenError if size in atari.SIZES else ValueError
@@ -346,7 +350,7 @@ def test_another_rom_is_refused_whatever_holds_it(kind: Callable[[bytes], Any]) 
 
 
 def test_the_seed_that_means_the_clock() -> None:
-    """-1 as an unsigned word, as EnvPool's int32 seeds arrive here."""
+    """That is -1, which arrives here as an unsigned word."""
     with (
         make("Pong-v5", [2**32 - 1, 3]) as pool,
         pytest.raises(EnvError, match=r"seed -1 .*: choose another") as failure,

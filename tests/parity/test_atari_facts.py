@@ -12,7 +12,7 @@ from tests.sampling import GAMES, sampled
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:
-    # not fully optimised: building would take longer than playing
+    # not fully optimised, as building would take longer than playing
     return atari_core.Library(atari_core.build(("-O1",)))
 
 
@@ -43,4 +43,4 @@ def test_check_can_fail(library: atari_core.Library, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(atari_core.Console, "set", lambda self, mode, _: choose(self, 0, 0))
     found = list(atari_facts.differences(library, "breakout", 4))
     assert all("reset: RAM at [50" in line for line in found), found
-    assert len(found) == 11  # of the twelve modes all but the first
+    assert len(found) == 11  # all of the twelve modes but the first

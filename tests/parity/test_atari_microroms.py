@@ -1,4 +1,4 @@
-"""Single properties of the hardware: small programs in ale-py and in the console."""
+"""Small programs, each for one property of the hardware, give equal pictures in ale-py and ours."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ADC, SBC = 0x69, 0xE9
 
 @pytest.fixture(scope="module")
 def ours() -> Ours:
-    # not fully optimised: building would take longer than playing
+    # not fully optimised, as building would take longer than playing
     return Ours(atari_core.Library(atari_core.build(("-O1",))))
 
 
@@ -48,7 +48,7 @@ def same(ours: Ours, oracle: Oracle, code: bytes, frames: int = 1) -> bool:
     return ours.run(code, frames).same(oracle.run(code, frames))
 
 
-# one in nine of the sweeps, which includes each kind
+# every ninth sweep; these include each kind
 @pytest.mark.parametrize(
     "sweep", list(atari_microroms.sweeps())[::9], ids=lambda sweep: sweep.name.replace(" ", "-")
 )
@@ -56,7 +56,7 @@ def test_sweep(ours: Ours, oracle: Oracle, sweep: atari_microroms.Sweep) -> None
     assert differing(ours, oracle, sweep) == []
 
 
-# RESBL, RESM0 and RESM1 during HMOVE's extra clocks, and just outside of them
+# RESBL, RESM0 and RESM1 during HMOVE's extra clocks, and just before or after them
 @pytest.mark.parametrize(
     ("register", "enable", "cycle", "since"),
     [
@@ -130,7 +130,7 @@ def test_bus(ours: Ours, oracle: Oracle, code: bytes) -> None:
     assert same(ours, oracle, forever(code + keep))
 
 
-# a paddle's capacitor that was released in this frame or the one before
+# a paddle's capacitor that starts to charge in this frame or in the one before
 @pytest.mark.parametrize("line", [20, 180, 188, 189, 240])
 @pytest.mark.parametrize("later", [90, 103, 110, 200])
 def test_paddle(ours: Ours, oracle: Oracle, line: int, later: int) -> None:
@@ -141,7 +141,7 @@ def test_paddle(ours: Ours, oracle: Oracle, line: int, later: int) -> None:
 
 # joysticks do not charge capacitors
 @pytest.mark.parametrize("rom", ["enduro", "breakout", "surround"])
-def test_other_controllers(ours: Ours, rom: str) -> None:
+def test_other_controllers(rom: str) -> None:
     library = atari_core.Library(atari_core.build(("-O1",)))
     code = store([(VBLANK, 0x80), (WSYNC, 0), (VBLANK, 0)]) + wait(220)
     code += b"".join(bytes([0xA5, 8 + i, 0x85, 0xE0 + i]) for i in range(6))
@@ -161,7 +161,7 @@ def test_trigger(latches: int) -> None:
         assert other.ram[0x60] >> 7 == frames - 1
 
 
-# a program that runs longer than a frame can; its next write shows in the next frame
+# a program that runs longer than ALE allows for a frame; its next write shows in the next frame
 @pytest.mark.parametrize("register", [COLUBK, GRP0, HMOVE, WSYNC])
 def test_open_frame(ours: Ours, oracle: Oracle, register: int) -> None:
     # the first two frames fill the screens, which still hold older ones

@@ -1,4 +1,4 @@
-"""A short proof of every proven Atari game: our console and ale_py, frame by frame."""
+"""A short form of the proof of every Atari game: compares our console with ale_py by frames."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sampling import GAMES, sampled
 
 TABLE = atari_proofs.committed()
 
-# the smallest number of frames of a proof, see `python -m parallel_pool prove-atari --help`
+# the least frames of a proof, and for each mode: see `python -m parallel_pool prove-atari --help`
 FRAMES = 20_000
 MODE_FRAMES = 1_000
 

@@ -10,7 +10,7 @@ from tests.sampling import GAMES, sampled
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:
-    # not fully optimised: building would take longer than playing
+    # not fully optimised, as building would take longer than playing
     return atari_core.Library(atari_core.build(("-O1",)))
 
 

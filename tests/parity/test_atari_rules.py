@@ -1,4 +1,4 @@
-"""Rules of Atari games: reward, lives and end equal ALE's for the same memory."""
+"""For the same memory, rules of Atari games give the reward, lives and end that ALE gives."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def test_rule_equals_ale(game: str) -> None:
 @pytest.mark.parametrize(
     ("game", "pokes", "over"),
     [
-        # no lives, and a countdown (one less after the frame) at 31, which counts something else
+        # no lives: over, unless the countdown (32 here, 31 after the frame) counts something else
         ("donkey_kong", [{11: 32, 15: 2, 35: 0}], False),
         ("donkey_kong", [{11: 32, 15: 3, 35: 0}], True),
         # a clock of idle frames restarts, or is set back
         ("hangman", [{113: 255}, {113: 0}], True),
         ("hangman", [{113: 254}, {113: 0}], False),
         ("hangman", [{113: 255}, {113: 1}], False),
-        # no player is to move: at the end of a game, but also between two moves
+        # no player is to move: at the end of a game, but for up to 50 frames also between two moves
         ("othello", [{64: 0}] * 50, False),
         ("othello", [{64: 0}] * 51, True),
     ],

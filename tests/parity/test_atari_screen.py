@@ -1,7 +1,7 @@
-"""Atari frames: csrc/envs/atari/picture against OpenCV, NumPy and ALE, bit for bit.
+"""Atari frames: csrc/envs/atari/picture equals OpenCV, NumPy and ALE, bit for bit.
 
-The C files are compiled here into a library of their own, so each instruction set can be called by
-name; what a machine lacks is lowered to what it has.
+The C files are compiled here into a library of their own, so that a test can choose the instruction
+set. If the machine lacks it, the library uses the best one that the machine has.
 """
 
 from __future__ import annotations
@@ -123,13 +123,13 @@ def noise(rng: np.random.Generator, rows: int) -> Image:
 
 
 def stripes(rng: np.random.Generator, rows: int) -> Image:
-    """Repeated rows, as in most of a game's picture."""
+    """Returns repeated rows, as most of a game's picture has."""
     heights = rng.integers(1, 12, rows)
     return np.ascontiguousarray(np.repeat(noise(rng, rows), heights, axis=0)[:rows])
 
 
 def extremes(rng: np.random.Generator, rows: int) -> Image:
-    """Only 0 and 255: the largest sums, and many exact halves."""
+    """Returns only 0 and 255, which give the largest sums and many exact halves."""
     return (rng.integers(0, 2, (rows, WIDTH)) * 255).astype(np.uint8)
 
 
@@ -254,7 +254,7 @@ def frame(
     ],
 )
 def test_frames_of_games(library: ctypes.CDLL, name: str, isa: str) -> None:
-    """Palette, pooling and resize with ALE's own colours, of EnvPool's 210 rows and of all rows."""
+    """Palette, pooling and resizing give ALE's colours, for EnvPool's 210 rows and for all rows."""
     game = Game(name, pairs=8)
     full = game.ale.getScreenDims()[0]
     for (before, gray_before, rgb_before), (last, gray_last, rgb_last) in game:
@@ -284,7 +284,7 @@ def test_frames_of_games(library: ctypes.CDLL, name: str, isa: str) -> None:
 
 @pytest.mark.parametrize("isa", ["avx2", "avx512"])
 def test_vector_variants_equal_plain_c(library: ctypes.CDLL, isa: str) -> None:
-    """Every palette index, odd ones too, in noise that no game shows."""
+    """For every palette index, odd ones included, in noise that no game shows."""
     rng = np.random.default_rng(4)
     for rows in (1, 16, 210, 250):
         for gray in (True, False):

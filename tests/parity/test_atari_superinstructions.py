@@ -1,4 +1,4 @@
-"""The superinstructions of the Atari interpreter are those that their program writes."""
+"""The superinstructions of the Atari interpreter are those that their generator writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.parity import atari_superinstructions
 
 
-def test_file_is_as_the_program_formats_it() -> None:
+def test_file_has_the_format_of_the_generator() -> None:
     written = atari_superinstructions.LIST.read_text()
     sequences = list(atari_superinstructions.read(written))
     assert atari_superinstructions.text(sequences) == written
@@ -31,6 +31,6 @@ def test_choice_takes_what_saves_most() -> None:
 
 
 @pytest.mark.slow
-def test_list_is_what_the_program_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_is_what_the_generator_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["atari_superinstructions", "--check"])
     assert atari_superinstructions.main() == 0

@@ -1,4 +1,4 @@
-"""parallel_pool.compat.ale.AtariVectorEnv against ale-py's class of the same name, bit by bit."""
+"""parallel_pool.compat.ale.AtariVectorEnv equals ale-py's class of the same name, bit by bit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NUM_ENVS = 2
 STEPS = 180
 BATCHES = 90
 
-# a game, options, and the least number of episodes that end
+# a game, options, and the number of episodes that must end
 CASES: list[tuple[str, dict[str, Any], int]] = [
     ("pong", {}, 0),
     ("breakout", {}, 0),
@@ -75,7 +75,7 @@ def pair(game: str, num_envs: int = NUM_ENVS, **options: Any) -> tuple[AtariVect
 
 
 def check(ours: Result, theirs: Result, where: str) -> None:
-    """Equal, except for rows of final_obs that ale-py does not write."""
+    """Asserts that results are equal, except for rows of final_obs that ale-py does not write."""
     mine, reference = {**ours[-1]}, {**theirs[-1]}
     assert list(mine) == list(reference), where
     if "final_obs" in mine:
@@ -127,14 +127,14 @@ def test_games_that_end_in_the_no_ops_restart() -> None:
     assert again
 
 
-def test_actions_of_int32_and_beyond_memorys_order() -> None:
+def test_actions_of_int32_and_strided_actions() -> None:
     ours, theirs = pair("pong")
     ours.reset(seed=1), theirs.reset(seed=1)
     for actions in (np.array([2, 3], np.int32), np.array([4, 0, 5, 0])[::2]):
         check(ours.step(actions), theirs.step(actions), str(actions))
 
 
-def test_wild_sticks() -> None:
+def test_sticks_far_outside_their_range() -> None:
     ours, theirs = pair("pong", continuous=True)
     ours.reset(seed=1), theirs.reset(seed=1)
     for radius in (3.0, -2.0, 33.5, 40.0, 1e4):
@@ -143,7 +143,8 @@ def test_wild_sticks() -> None:
         check(ours.step(-sticks), theirs.step(-sticks), f"radius {-radius}")
 
 
-# results that each environment must have; one that waits for a core may come late
+# the results that each environment must have, and the most batches to wait for them: an environment
+# whose thread waits for a core comes late
 LEAST, MOST = 12, 10_000
 
 
@@ -176,7 +177,7 @@ def test_asynchronous_play_is_identical_for_each_environment(mode: str) -> None:
     assert ours.observation_space == theirs.observation_space
     mine, reference = (play_async(env, BATCHES, seed=5) for env in (ours, theirs))
     for env_id, (one, other) in enumerate(zip(mine, reference, strict=True)):
-        # faster environments get further
+        # environments that finish first more often get further
         count = min(len(one), len(other))
         assert count >= LEAST, env_id
         assert one[:count] == other[:count], env_id
@@ -197,7 +198,7 @@ def test_play_does_not_depend_on_threads() -> None:
         check(one.step(actions), two.step(actions), f"step {t}")
 
 
-def test_snapshots_hold_all() -> None:
+def test_snapshots_hold_everything() -> None:
     env = AtariVectorEnv("breakout", 2, num_threads=1, episodic_life=True, noop_max=300)
     rng = np.random.default_rng(5)
     actions = draw(rng, env, 2 * 60).reshape(60, 2)
@@ -248,7 +249,7 @@ def test_seeds_are_identical(seed: Any) -> None:
 
 
 def test_frames_in_which_a_game_is_chosen_count() -> None:
-    """Including the frames of the reset with which ALE loads a program."""
+    """The frame number includes the frames of the reset when ALE loads a ROM."""
     ours, theirs = pair("flag_capture", noop_max=1)
     for seed in (None, 5, -1, None):
         check(ours.reset(seed=seed), theirs.reset(seed=seed), f"seed {seed}")
@@ -381,7 +382,7 @@ def test_wrong_arguments_are_refused_as_ale_py_does(options: dict[str, Any]) -> 
         ({"stack_num": 0}, "stack_num=0: choose 1 to 1024"),
         ({"img_height": 0}, "img_height=0: choose 1 to 2048"),
         ({"game": "combat"}, "'combat' is no game of ale-py"),
-        # with this it returns only resets
+        # with 0 frames, ale-py returns only resets
         ({"max_num_frames_per_episode": 0}, "max_num_frames_per_episode=0: choose 1 to"),
         ({"repeat_action_probability": float("nan")}, "repeat_action_probability=nan: choose 0"),
     ],
@@ -417,7 +418,7 @@ def test_wrong_actions_are_refused_as_ale_py_does(actions: Any) -> None:
 def test_wrong_thresholds_are_refused() -> None:
     with pytest.raises(TypeError, match=r"continuous_action_threshold='a' is a str: give a number"):
         AtariVectorEnv("pong", 2, continuous=True, continuous_action_threshold="a")  # type: ignore
-    # it is not used here
+    # without continuous actions the threshold is not used
     AtariVectorEnv("pong", 2, continuous_action_threshold="a").close()  # type: ignore
 
 
@@ -488,7 +489,7 @@ def test_calls_at_a_wrong_moment() -> None:
     ours.send(np.array([0, 1]))
     with pytest.raises(StateError, match="in flight"):
         ours.send(np.array([0, 1]))
-    # the actions that were sent are dropped
+    # a reset drops the actions that were sent
     theirs.reset(seed=1)
     check(ours.reset(seed=1), theirs.reset(seed=1), "reset")
     with pytest.raises(TypeError):

@@ -34,7 +34,8 @@ IDS = [
 class Case:
     """What to run: constructor and reset options, and how long.
 
-    With `pump` a mountain car is pushed the way it rolls, so that it reaches its goal.
+    With `pump` a mountain car is pushed in the direction in which it rolls, so that it reaches its
+    goal.
     """
 
     id: str
@@ -119,9 +120,9 @@ WRONG_RESETS = [
 def pair(
     id: str, num_envs: int, options: Mapping[str, Any], **pool_options: Any
 ) -> Iterator[tuple[gymnasium.vector.VectorEnv[Any, Any, Any], Pool]]:
-    """Our environments beside Gymnasium's."""
+    """Yields Gymnasium's environments and a pool of ours."""
     with warnings.catch_warnings():
-        # v0 ids are out of date, and states outside the space are wanted here
+        # Gymnasium warns about v0 ids, which are out of date, and states outside the space
         warnings.simplefilter("ignore")
         reference = gymnasium.make_vec(id, num_envs, vectorization_mode="sync", **options)
         pool = Pool(id, num_envs, reward_dtype="float64", options=options, **pool_options)
@@ -145,7 +146,7 @@ def columns(pool: Pool, batch: tuple[Array, ...]) -> dict[str, Array]:
 
 
 class Actor:
-    """Makes actions for all environments; Box actions go beyond their bounds at times."""
+    """Chooses actions for all environments; some Box actions are beyond their bounds."""
 
     def __init__(self, space: gymnasium.Space[Any], num_envs: int, pump: bool) -> None:
         self.space, self.num_envs, self.pump = space, num_envs, pump
@@ -163,7 +164,7 @@ class Actor:
             return np.where(forward, force, -force)[:, None].astype(np.float32)
         limit = float(self.space.high[0])
         action = self.rng.normal(0, limit, (self.num_envs, 1)).astype(np.float32)
-        # the bounds themselves and zero are worth a visit
+        # also the bounds themselves, and zero
         special = self.rng.choice(np.array([limit, -limit, 0.0], np.float32), action.shape)
         return np.where(self.rng.random(action.shape) < 0.1, special, action)
 
@@ -190,7 +191,7 @@ def test_same_bits(case: Case) -> None:
     with pair(case.id, case.num_envs, case.options) as (reference, pool):
         reset = dict(case.reset) if case.reset is not None else None
         actor = Actor(reference.single_action_space, case.num_envs, case.pump)
-        # the second round goes on with the generators as the first one left them
+        # the second round continues with the generators as the first one left them
         for seed in (17, None):
             expected, _ = reference.reset(seed=seed, options=reset)
             assert_same(
@@ -201,7 +202,7 @@ def test_same_bits(case: Case) -> None:
 
 @pytest.mark.parametrize("id", IDS)
 def test_seeds(id: str) -> None:
-    """Small, large and repeated seeds; None leaves one environment's generator alone."""
+    """Small, large and repeated seeds; None does not change an environment's generator."""
     rounds: list[Any] = [0, [5, 5, 0, 2**32], [2**128 + 3, None, 7**150, 1], None, 2**64 - 1]
     with pair(id, 4, {}) as (reference, pool):
         actor = Actor(reference.single_action_space, 4, False)
@@ -213,7 +214,7 @@ def test_seeds(id: str) -> None:
 
 @pytest.mark.parametrize("id", IDS)
 def test_one_by_one_equals_runs(id: str) -> None:
-    """Environments named in reverse are stepped one by one, all in order as a run."""
+    """In order, all environments are stepped as a run; in reverse order, one by one."""
     count = 150
     with Pool(id, count, num_threads=1) as run, Pool(id, count, num_threads=2) as single:
         actor = Actor(run.spec.action_space(), count, False)
@@ -247,7 +248,7 @@ def test_definition(id: str) -> None:
 
 @pytest.mark.parametrize(("id", "wrong"), WRONG_RESETS, ids=str)
 def test_wrong_reset_options(id: str, wrong: dict[str, float]) -> None:
-    """What Gymnasium refuses is refused here too, before anything has happened."""
+    """Our pool refuses what Gymnasium refuses, before anything has changed."""
     with pair(id, 2, {}) as (reference, pool):
         actor = Actor(reference.single_action_space, 2, False)
         expected, _ = reference.reset(seed=1)

@@ -31,17 +31,17 @@ from tests.sampling import sampled
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
-# those that make check looks at
+# the tasks of make check; all others are slow
 QUICK = ("Ant-v5", "HalfCheetah-v5", "Humanoid-v5")
 ALIASES = [task.id for task in TASKS if task.id not in IDS]
 
-# drawn in software, so small
+# small, as OpenGL may draw in software
 SIZE = {"width": 64, "height": 48}
 
 
 @functools.cache
 def has_opengl() -> bool:
-    """Whether MuJoCo's own module opens a context."""
+    """Returns whether MuJoCo's own module can open an OpenGL context."""
     script = "from mujoco.egl import GLContext; GLContext(1, 1).make_current()"
     environment = {**os.environ, "MUJOCO_GL": "egl"}
     done = subprocess.run(
@@ -51,9 +51,9 @@ def has_opengl() -> bool:
 
 
 def needs_opengl(test: Callable[..., None]) -> Callable[..., None]:
-    """Where there is no OpenGL the test must end in the exception that says what to install.
+    """Without OpenGL, the test must raise the exception that says what to install.
 
-    So such tests let us draw before Gymnasium does.
+    So in such tests we draw before Gymnasium does.
     """
 
     @functools.wraps(test)
@@ -69,7 +69,7 @@ def needs_opengl(test: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Gymnasium needs to be told that there is no screen, and leaves a MUJOCO_LOG.TXT."""
+    """Gymnasium needs MUJOCO_GL where there is no screen, and writes MUJOCO_LOG.TXT."""
     monkeypatch.setenv("MUJOCO_GL", "egl")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -77,9 +77,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @contextmanager
 def pair(env: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, VectorEnv]]:
-    """Gymnasium's environments and ours, made by the same call and reset by the same seed."""
+    """Yields Gymnasium's environments and ours, made by the same call and reset with one seed."""
     with warnings.catch_warnings():
-        # v4 ids are out of date
+        # Gymnasium warns about v4 ids, which are out of date
         warnings.simplefilter("ignore")
         made = [
             gymnasium.make_vec(env, num_envs, vectorization_mode=mode, **SIZE | kwargs)
@@ -92,15 +92,16 @@ def pair(env: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, Ve
     finally:
         for each in made:
             each.close()
-        # Gymnasium's viewers free what they have in OpenGL when they are collected, in whichever
-        # context is current then: it must not be that of the next test (nor may a test have two
-        # pairs, for the first lives on in its variables)
+        # Gymnasium's viewers free their OpenGL objects when they are collected, in whichever
+        # context is current then. It must not be that of the next test, so they are collected
+        # here. For the same reason a test has only one pair: its variables would keep a first
+        # one alive.
         made.clear()
         gc.collect()
 
 
 def advance(*envs: VectorEnv, steps: int = 7) -> None:
-    """Steps all by the same actions."""
+    """Steps all with the same actions."""
     envs[0].action_space.seed(5)
     for _ in range(steps):
         action = envs[0].action_space.sample()
@@ -109,7 +110,7 @@ def advance(*envs: VectorEnv, steps: int = 7) -> None:
 
 
 def is_drawing(picture: Any) -> bool:
-    """Whether there is something in an array, or in each of several."""
+    """Returns whether a picture, or each of several, has more than one colour or depth."""
     parts = picture if isinstance(picture, tuple) else (picture,)
     return all(np.ptp(part) > 0 for part in parts)
 
@@ -148,7 +149,7 @@ def test_every_list(mode: str) -> None:
     with pair("Ant-v5", 1, render_mode=f"{mode}_list", max_episode_steps=2) as (theirs, ours):
         advance(theirs, ours, steps=4)
         drawn = ours.render()
-        # since the reset within
+        # the pictures since the last reset
         assert [len(frames) for frames in drawn] == [2]
         assert_same(drawn, theirs.render(), "list")
         assert_same(ours.render(), ([],), "list again")
@@ -173,7 +174,7 @@ def test_cameras(options: Mapping[str, Any]) -> None:
         {"max_geom": 50},
         {"visual_options": {mujoco.mjtVisFlag.mjVIS_JOINT: True, 0: True}},
         {"visual_options": {mujoco.mjtVisFlag.mjVIS_CONTACTFORCE: True, 14: True}},
-        # beyond what the model's buffer has
+        # larger than the model's offscreen buffer
         {"width": 700, "height": 20},
         {"width": 1, "height": 1},
         {"frame_skip": 2},
@@ -196,7 +197,7 @@ def assert_looks_the_same(options: Mapping[str, Any]) -> None:
 @needs_opengl
 @pytest.mark.slow
 def test_the_free_camera_looks_at_the_first_picture() -> None:
-    """Each environment's own, whichever was drawn before it."""
+    """The first picture of each environment, whichever was drawn before it."""
     with pair("HalfCheetah-v5", 3, render_mode="rgb_array", reset_noise_scale=0.5) as (
         theirs,
         ours,
@@ -211,7 +212,7 @@ def test_the_free_camera_looks_at_the_first_picture() -> None:
                 assert_same(seen[-1], theirs.envs[drawn].render(), f"{drawn}")
             advance(theirs, ours, steps=20)
         painter.close()
-        # an older camera sees it elsewhere
+        # the camera of a renderer that was made later looks elsewhere
         late = Painter(ours.pool, **SIZE)
         assert not np.array_equal(late.paint(2), theirs.envs[2].render())
         late.close()
@@ -244,14 +245,14 @@ def test_any_environments_of_a_pool() -> None:
         assert_same(drawn, np.stack([expected[2], expected[0]]), "two")
 
 
-@pytest.mark.parametrize("face", ["gym", "dm"])
+@pytest.mark.parametrize("env_type", ["gym", "dm"])
 @needs_opengl
-def test_envpool_draws(face: str) -> None:
+def test_envpool_api_draws(env_type: str) -> None:
     size = {"render_width": 64, "render_height": 48}
     options = {"num_envs": 3, "seed": 3, "render_mode": "rgb_array", "render_env_id": 1}
     with (
         Pool("Ant-v5", 3, seed=3) as core,
-        parallel_pool.make("Ant-v5", face, **options, **size) as pool,
+        parallel_pool.make("Ant-v5", env_type, **options, **size) as pool,
     ):
         core.reset(), pool.reset()
         free, fixed = Painter(core, **SIZE), Painter(core, **SIZE, camera_id=0)
@@ -262,7 +263,7 @@ def test_envpool_draws(face: str) -> None:
         with pytest.raises(ValueError, match="camera_id=1: choose -1 to 0"):
             pool.render(camera_id=1)
         options |= {"width": 64, "height": 48, "render_camera_id": 0}
-        with parallel_pool.make("Ant-v5", face, **options) as pool:
+        with parallel_pool.make("Ant-v5", env_type, **options) as pool:
             pool.reset()
             assert_same(pool.render(), fixed.paint(1)[None], "render_camera_id")
         free.close()
@@ -293,7 +294,7 @@ def test_ids_of_envpool_alone_look_like_v4(env: str) -> None:
 
 
 @needs_opengl
-def test_a_pool_that_drew_is_dropped() -> None:
+def test_a_pool_that_drew_can_be_dropped() -> None:
     """Its threads end at once, without the garbage collector."""
     gc.disable()
     try:
@@ -328,7 +329,7 @@ def test_from_any_thread() -> None:
         for env_id, picture in drawn:
             assert_same(picture, expected[env_id], f"{env_id}")
         painter.close()
-        # and a painter goes on after it was closed
+        # a renderer can draw again after close()
         assert_same(painter.paint(0), expected[0], "again")
         painter.close()
 
@@ -336,7 +337,7 @@ def test_from_any_thread() -> None:
 @needs_opengl
 @pytest.mark.slow
 def test_others_keep_their_opengl() -> None:
-    """Gymnasium's viewers rely on their context's being current, and so may anybody's."""
+    """Gymnasium's viewers, and perhaps others, rely on their context staying current."""
     options = {**SIZE, "render_mode": "rgb_array"}
     with Pool("Ant-v5", 1, seed=0) as ants, Pool("HalfCheetah-v5", 1, seed=0) as cheetahs:
         ants.reset(), cheetahs.reset()
@@ -388,13 +389,13 @@ def test_others_keep_their_opengl() -> None:
     ids=str,
 )
 def test_wrong_options(options: Mapping[str, Any], error: type[Exception], message: str) -> None:
-    """When the environments are made, whether or not they are ever drawn."""
+    """Refused when the environments are made, whether or not they are ever drawn."""
     for mode in (None, "rgb_array"):
         with pytest.raises(error, match=message):
             parallel_pool.make_vec("Ant-v5", 2, render_mode=mode, **options)
-    for face in ("gym", "dm"):
+    for env_type in ("gym", "dm"):
         with pytest.raises(error, match=message):
-            parallel_pool.make("Ant-v5", face, **options)
+            parallel_pool.make("Ant-v5", env_type, **options)
 
 
 def test_wrong_calls() -> None:
@@ -403,7 +404,7 @@ def test_wrong_calls() -> None:
             parallel_pool.make_vec("Ant-v5", 2, render_mode=mode)
     with pytest.raises(TypeError, match="render_width and width are the same"):
         parallel_pool.make("Ant-v5", "gym", render_width=3, width=3)
-    # what has no such pictures has no such options
+    # tasks without such pictures have no such options
     with pytest.raises(TypeError, match="no option width"):
         parallel_pool.make_vec("CartPole-v1", width=3)
     with pytest.raises(TypeError, match="no option render_width"):
@@ -429,7 +430,7 @@ def test_wrong_calls() -> None:
 
 @needs_opengl
 def test_too_many_shapes(folder: Path) -> None:
-    """MuJoCo draws those that fit, and we say so; nothing is left in the user's folder."""
+    """MuJoCo draws those that fit, with a warning from us; no file is left in the user's folder."""
     with Pool("Ant-v5", 1) as pool:
         pool.reset()
         painter = Painter(pool, **SIZE, max_geom=2)
@@ -445,13 +446,13 @@ def test_too_many_shapes(folder: Path) -> None:
         # GLVND without a vendor's library
         {"MUJOCO_GL": "egl", "__EGL_VENDOR_LIBRARY_FILENAMES": "/nowhere"},
         {"MUJOCO_EGL_DEVICE_ID": "99"},
-        # a screen that is not there
+        # a screen that does not exist
         {"DISPLAY": ":99"},
     ],
     ids=str,
 )
 def test_without_opengl(environment: Mapping[str, str]) -> None:
-    """As often as one asks; MuJoCo itself would end the process the second time."""
+    """The error comes each time; MuJoCo itself would end the process the second time."""
     script = """
 import numpy as np, parallel_pool
 
@@ -491,7 +492,7 @@ def test_without_its_library(backend: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_mujoco_itself_needs_what_mujoco_gl_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It imports that with itself, and PyOpenGL fails in its own way."""
+    """mujoco imports that library when it is imported, and PyOpenGL raises an AttributeError."""
 
     class Finder:
         @staticmethod
@@ -516,7 +517,7 @@ def test_an_unknown_backend(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_gymnasiums_renderer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It imports imageio and glfw."""
+    """Gymnasium's renderer imports imageio and glfw, which may be missing."""
     monkeypatch.setitem(sys.modules, "gymnasium.envs.mujoco.mujoco_rendering", None)
     with Pool("Ant-v5", 1) as pool:
         pool.reset()
@@ -534,7 +535,7 @@ FIELDS = (
 
 @pytest.mark.parametrize("env", IDS)
 def test_expose_is_gymnasiums_mjdata(env: str) -> None:
-    """All of it that a task or a picture reads, for those that need contact forces."""
+    """All fields that a task or a picture reads; contact forces only in tasks that use them."""
     with pair(env, 2) as (theirs, ours):
         assert isinstance(theirs, gymnasium.vector.SyncVectorEnv)
         assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
@@ -553,7 +554,10 @@ def test_expose_is_gymnasiums_mjdata(env: str) -> None:
 
 
 def reads_forces(pool: Pool) -> bool:
-    """Others are spared mj_rnePostConstraint, which Gymnasium calls after every step."""
+    """Returns whether a task reads contact forces.
+
+    For other tasks we skip mj_rnePostConstraint, which Gymnasium calls after every step.
+    """
     return "contact_cost_weight" in pool.spec.options
 
 

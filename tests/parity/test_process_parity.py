@@ -67,13 +67,13 @@ SPACES: dict[str, Callable[[], gymnasium.Space[Any]]] = {
 
 
 class Teller(gymnasium.Env[Any, Any]):
-    """Shows samples of a space, counts its steps, and returns the given infos.
+    """Returns samples of a space and the given infos, and counts its steps.
 
     Args:
         of: a function that makes the observation space.
         acts: a function that makes the action space.
-        length: of its episodes in steps; every second one is truncated.
-        tell: a function of the teller that returns infos.
+        length: the steps of an episode; every second episode is truncated, the others terminate.
+        tell: a function that returns the infos of a Teller.
         as_shown: a function that converts a sample to the observation.
     """
 
@@ -119,7 +119,7 @@ class Teller(gymnasium.Env[Any, Any]):
 def pair(
     env_fns: Sequence[Callable[[], Any]], num_workers: int = 2, **kwargs: Any
 ) -> Iterator[tuple[VectorEnv[Any, Any, Any], ProcessVectorEnv]]:
-    """A SyncVectorEnv and a ProcessVectorEnv of the same environments."""
+    """Yields a SyncVectorEnv and a ProcessVectorEnv of the same environments."""
     theirs = SyncVectorEnv(env_fns, **kwargs)
     num_workers = min(num_workers, len(env_fns))
     ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers, **kwargs)
@@ -131,7 +131,7 @@ def pair(
 
 
 def assert_same_result(ours: Any, theirs: Any, where: str) -> None:
-    """As `assert_same`, and compares the order of keys."""
+    """Asserts what `assert_same` does, and that keys have the same order."""
     assert_same(ours, theirs, where)
     assert order_of(ours) == order_of(theirs), where
 
@@ -145,7 +145,7 @@ def order_of(value: Any) -> Any:
 
 
 def tellers(count: int, **kwargs: Any) -> list[Callable[[], Any]]:
-    """Environments whose episodes end at different times."""
+    """Returns functions that make environments whose episodes end at different times."""
     return [partial(Teller, length=2 + i % 4, **kwargs) for i in range(count)]
 
 
@@ -179,7 +179,7 @@ def run_both(
 
 
 def few(names: Iterable[str], *in_all: str) -> list[Any]:
-    """All names with SAME_STEP, which has most results, and some with all modes."""
+    """Returns all names with SAME_STEP, which returns the most, and some names with all modes."""
     return [
         pytest.param(name, mode, id=f"{name}-{mode.name}")
         for name in names
@@ -196,14 +196,14 @@ def test_observations_are_the_same(name: str, mode: AutoresetMode) -> None:
 
 @pytest.mark.parametrize("name", SPACES)
 def test_actions_arrive_the_same(name: str) -> None:
-    """As the environment reports them in infos: value, type and dtype."""
+    """Environments report the actions that they get in infos: value, type and dtype."""
 
     def tell(teller: Teller) -> dict[str, Any]:
         action = teller.last_action
         return {"action": [action], "kind": type(action), "dtype": getattr(action, "dtype", None)}
 
     with pair(tellers(5, acts=SPACES[name], tell=tell)) as (theirs, ours):
-        # except the order of keys: ours is the space's
+        # not the order of keys: in ours it is the order of the space
         run_both(theirs, ours, AutoresetMode.NEXT_STEP, compare=assert_same)
 
 
@@ -222,14 +222,14 @@ def test_actions_arrive_the_same(name: str) -> None:
     ],
 )
 def test_observations_that_are_cast_are_the_same(name: str, as_shown: Callable[[Any], Any]) -> None:
-    """`final_obs` holds the environment's own, before the cast."""
+    """`final_obs` holds the environment's own observation, before the cast."""
     env_fns = tellers(5, of=SPACES[name], as_shown=as_shown)
     with pair(env_fns, autoreset_mode=AutoresetMode.SAME_STEP) as (theirs, ours):
         run_both(theirs, ours, AutoresetMode.SAME_STEP)
 
 
 def test_equal_spaces_may_have_their_keys_in_another_order() -> None:
-    """In some environments of one worker, and all of another; observations and actions."""
+    """Of observations and actions, in some environments of one worker and in all of another."""
 
     def make(order: str) -> spaces.Dict:
         box, other, number = spaces.Box(-1, 1, (2,)), spaces.Box(5, 6, (2,)), spaces.Discrete(4)
@@ -294,7 +294,7 @@ def test_infos_come_with_observations_that_are_objects(mode: AutoresetMode) -> N
         run_both(theirs, ours, mode)
 
 
-def test_infos_that_can_not_be_put_together_are_the_same_error() -> None:
+def test_infos_that_can_not_be_combined_raise_the_same_error() -> None:
     """Arrays of different shapes."""
     env_fns = tellers(3, tell=lambda teller: {"array": np.zeros(teller.length)})
     with pair(env_fns) as (theirs, ours):

@@ -58,7 +58,7 @@ CASES = [
 
 
 def make_actions(space: gymnasium.Space[Any], steps: int) -> list[Any]:
-    """Actions drawn from the space, for Box also beyond it."""
+    """Returns actions drawn from the space; those of a Box may be beyond its bounds."""
     space.seed(7)
     drawn = [space.sample() for _ in range(steps)]
     if isinstance(space, gymnasium.spaces.Box):
@@ -120,7 +120,7 @@ def test_numpy_seeds_are_accepted() -> None:
 
 @pytest.mark.parametrize("id", IDS)
 def test_surface_is_the_same(id: str) -> None:
-    """Spaces, metadata, render mode; the spec except the name of the mode."""
+    """Spaces, metadata, render mode, and the spec except for the vectorization mode."""
     kwargs = {"autoreset_mode": AutoresetMode.SAME_STEP}
     with pair(id, 4, vector_kwargs=kwargs, max_episode_steps=77) as (theirs, ours):
         for name in (
@@ -174,8 +174,8 @@ def test_pictures_are_the_same(id: str, autoreset: AutoresetMode, mode: str) -> 
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_states_drawn_from_are_the_same(id: str) -> None:
-    """Including precision: one picture in some hundreds depends on it."""
+def test_states_that_are_drawn_are_the_same(id: str) -> None:
+    """Including their dtype: one picture in some hundreds depends on it."""
     with pair(id, 2, render_mode="rgb_array") as (theirs, ours):
         env_renderer = ReferenceRenderer(ours.pool, gymnasium.spec(id), "rgb_array")
         theirs.reset(seed=1)
@@ -190,7 +190,7 @@ def test_states_drawn_from_are_the_same(id: str) -> None:
 
 @pytest.mark.parametrize("id", IDS)
 def test_registered_id_is_the_same(id: str) -> None:
-    """With Gymnasium's own make_vec, through vector_entry_point."""
+    """The id parallel_pool/<id> in Gymnasium's own make_vec, through vector_entry_point."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = gymnasium.make_vec(id, 3, vectorization_mode="sync")
