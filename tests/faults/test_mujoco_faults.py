@@ -305,8 +305,8 @@ def test_a_model_without_joints_is_refused_and_spoils_no_other(
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"state_parts": 9}, "9 parts"),
-        ({"state_parts": -1}, "-1 parts"),
+        ({"state_parts": 9}, "state_parts=9: choose 0 to 8"),
+        ({"state_parts": -1}, "state_parts=-1: choose 0 to 8"),
         ({"part1_size": 14}, "43 numbers.* 44"),
     ],
 )
