@@ -43,8 +43,9 @@ CSRC = ROOT / "csrc"
 PUBLIC_HEADERS = tuple(CSRC / "include" / name for name in ("pp_env.h", "pp_pool.h", "pp_worker.h"))
 MODULE = "parallel_pool._core"
 
-# An environment is found by this line and by nothing else; [N]: a table of so many.
-DEFINITION = re.compile(r"^const pp_env_def (pp_env_\w+)(?:\[(\d+)\])? = \{", re.MULTILINE)
+# An environment is found by this line and by nothing else. [N]: a table of N environments, where N
+# is a number or a constant that a header of csrc/envs defines as `N = number`.
+DEFINITION = re.compile(r"^const pp_env_def (pp_env_\w+)(?:\[(\w+)\])? = \{", re.MULTILINE)
 
 
 def unsupported() -> str | None:
@@ -71,16 +72,31 @@ def cdef() -> str:
     return "\n".join(line for line in lines if not line.startswith("#"))
 
 
+def length(size: str) -> int:
+    """The number of environments that a definition's [size] stands for."""
+    if size.isdecimal():
+        return int(size)
+    pattern = re.compile(rf"\b{size} = (\d+)\b")
+    headers = sorted((CSRC / "envs").rglob("*.h"))
+    found = [number for path in headers for number in pattern.findall(path.read_text())]
+    if len(found) != 1:
+        raise errors.SetupError(
+            f"[{size}] has {len(found)} values in the headers of csrc/envs: define it once, as in"
+            f" enum {{ {size} = 3 }};"
+        )
+    return int(found[0])
+
+
 def environment_table() -> str:
     """C source of the one list through which the engine meets its environments."""
-    found: dict[str, tuple[Path, str]] = {}
+    found: dict[str, tuple[Path, int]] = {}  # 0: not a table
     for path in sorted((CSRC / "envs").rglob("*.c")):
-        for name, count in DEFINITION.findall(path.read_text()):
+        for name, size in DEFINITION.findall(path.read_text()):
             if name in found:
                 raise errors.SetupError(
                     f"{name} is defined in {found[name][0]} and again in {path}"
                 )
-            found[name] = path, count
+            found[name] = path, length(size) if size else 0
     externs = "".join(
         f"extern const pp_env_def {name}{f'[{count}]' if count else ''};"
         f" /* {path.relative_to(ROOT).as_posix()} */\n"
@@ -89,7 +105,7 @@ def environment_table() -> str:
     places = [
         f"{name}[{i}]" if count else name
         for name, (_, count) in found.items()
-        for i in range(int(count or 1))
+        for i in range(count or 1)
     ]
     entries = "".join(f"    &{place},\n" for place in places)
     return (

@@ -105,7 +105,8 @@ ENUM = re.compile(r"^enum\b[^{;]*\{(?P<body>[^}]*)\}", re.MULTILINE)
 
 
 def python_type(declaration: str) -> str:
-    # cffi takes the bytes themselves for both
+    """Returns the Python type of a C declaration."""
+    # cffi accepts bytes for both
     if re.fullmatch(r"\s*const (char|void) \*\w*", declaration):
         return "CData | bytes"
     if "*" in declaration:
@@ -115,7 +116,7 @@ def python_type(declaration: str) -> str:
 
 
 def parameter(declaration: str) -> str:
-    """`const void *actions` -> `actions: CData`"""
+    """Converts one C parameter: `const pp_row *rows` becomes `rows: CData`."""
     name = re.search(r"(\w+)\s*(\[\w*\])?$", declaration.strip())
     assert name is not None, declaration
     word = f"{name[1]}_" if keyword.iskeyword(name[1]) else name[1]
@@ -123,6 +124,7 @@ def parameter(declaration: str) -> str:
 
 
 def stub() -> str:
+    """Returns the text of the stub, not yet formatted."""
     source = re.sub(r"/\*.*?\*/", "", cdef(), flags=re.DOTALL)
     lines = []
     for enum in ENUM.finditer(source):
@@ -138,7 +140,7 @@ def stub() -> str:
 
 
 def main() -> int:
-    # ruff breaks the long lines, so that `ruff format --check` agrees
+    # ruff wraps the long lines, so that `ruff format --check` accepts them
     ruff = str(Path(sys.executable).parent / "ruff")
     command = [ruff, "format", f"--stdin-filename={STUB}", "-"]
     done = subprocess.run(command, input=stub(), stdout=subprocess.PIPE, text=True, check=True)

@@ -1,6 +1,6 @@
-"""What a stage that failed says last, of its failing tests: short, so that any tail shows it all.
+"""Summarises the failing tests of a stage in a few lines.
 
-CI shows a few kilobytes of what a run prints, so the end of that must tell what went wrong.
+CI shows only the last few kilobytes of a run's output, so the summary must fit there.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable
 from pathlib import Path
 
-# how many tests are named, how many lines each may say, and how much all of it may be
+# At most this many tests are named, with this many lines each, and this many characters in all.
 TESTS, LINES, CHARACTERS = 20, 15, 2800
-# a name or a line is no longer than this
+# The longest name or line.
 WIDTH = 110
 
-# colours of pytest's and of sanitizers' reports
+# Colour codes in the reports of pytest and of the sanitizers.
 COLOURS = re.compile(r"\x1b\[[0-9;]*m|#x1B\[[0-9;]*m")
 
 
 def clipped(line: str, width: int = WIDTH) -> str:
+    """Returns the line, cut to the width."""
     return line if len(line) <= width else f"{line[: width - 4]} ..."
 
 
 def head(lines: Iterable[str], characters: int) -> str:
-    """The first lines of something, as many as there is room for, each with a newline."""
+    """Returns the first lines that fit into so many characters, each with a newline."""
     text = ""
     for line in list(lines)[:LINES]:
         line = f"  {clipped(line)}\n"
@@ -35,7 +36,7 @@ def head(lines: Iterable[str], characters: int) -> str:
 
 
 def error_of(report: str) -> list[str]:
-    """What matters of a test's report: pytest's lines about the error, and where it was."""
+    """Returns the lines of a test's report that show the error and its place."""
     lines = [line.rstrip() for line in COLOURS.sub("", report).splitlines() if line.strip()]
     errors = [line[1:].strip() for line in lines if re.match(r"E\s", line)]
     if not errors:
@@ -45,7 +46,7 @@ def error_of(report: str) -> list[str]:
 
 
 def failing(report: Path) -> list[tuple[str, str]]:
-    """Name and report of each test of a junit file that failed or could not be run."""
+    """Returns name and report of each test of a JUnit file that failed or could not run."""
     found = []
     for case in ElementTree.parse(report).iter("testcase"):
         for end in (*case.iter("failure"), *case.iter("error")):
@@ -55,24 +56,24 @@ def failing(report: Path) -> list[tuple[str, str]]:
     return found
 
 
-def told(report: Path) -> str:
-    """Which tests of a junit file failed, and how each: at most CHARACTERS."""
+def summary(report: Path) -> str:
+    """Returns the failing tests of a JUnit file and their errors, at most CHARACTERS long."""
     if not report.exists():
-        return "pytest has left no report: it was ended, or a test hung and ended it\n"
+        return "pytest wrote no report: it was killed, or a test hung or ended the process\n"
     tests = failing(report)
     if not tests:
-        return "no test failed: pytest itself did, see above\n"
+        return "no test failed, but pytest did: see above\n"
     shown = tests[:TESTS]
     names = "".join(f"FAILED {clipped(name)}\n" for name, _ in shown)
     if len(tests) > len(shown):
         names += f"... and {len(tests) - len(shown)} more\n"
     text = ""
     for number, (_, error) in enumerate(shown):
-        # what those before have left is shared by the rest; a few words each are of no use
+        # the remaining tests share the remaining room; less than 400 characters are of no use
         room = CHARACTERS - len(names) - len(text)
         share = max(room // (len(shown) - number), min(room, 400))
         title = f"-- {number + 1}:\n"
-        said = head(error_of(error), share - len(title))
-        if said:
-            text += title + said
+        lines = head(error_of(error), share - len(title))
+        if lines:
+            text += title + lines
     return names + text

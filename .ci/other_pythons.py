@@ -1,6 +1,6 @@
-"""Installs what other Pythons need to run the wheel: the tests have no network.
+"""Installs the packages that other Pythons need to run the wheel, as the tests have no network.
 
-python .ci/other_pythons.py FOLDER    makes FOLDER/3.12, FOLDER/3.13, where there is such a Python
+python .ci/other_pythons.py FOLDER    makes FOLDER/3.12 and FOLDER/3.13 if these Pythons exist
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ PACKAGES = ("cffi >= 1.17", "cloudpickle >= 1.2", "gymnasium >= 1.1", "numpy >= 
 
 
 def candidates(version: str) -> Iterator[Path]:
-    """Where such an interpreter may be: on the PATH, or among pyenv's."""
+    """Yields the places where an interpreter may be: on the PATH, or in pyenv's folders."""
     found = shutil.which(f"python{version}")
     if found:
         yield Path(found)
-    # the folder of this interpreter's own siblings, if pyenv made it
+    # if pyenv installed this interpreter, its siblings are in the same folder
     roots = [Path(sys.base_prefix).parent, Path.home() / ".pyenv" / "versions"]
     if "PYENV_ROOT" in os.environ:
         roots.append(Path(os.environ["PYENV_ROOT"]) / "versions")
@@ -31,11 +31,11 @@ def candidates(version: str) -> Iterator[Path]:
 
 
 def find(version: str) -> Path | None:
-    """Returns an interpreter of a version, if there is one that runs."""
+    """Returns an interpreter of this version that runs, or None."""
     script = "import sys; print('%d.%d' % sys.version_info[:2])"
     for python in candidates(version):
         try:
-            # pyenv's shims are on the PATH for versions that are not chosen, and refuse
+            # pyenv has shims on the PATH for versions that are not selected; those fail
             done = subprocess.run(
                 [python, "-c", script], capture_output=True, text=True, check=False
             )
@@ -47,7 +47,7 @@ def find(version: str) -> Path | None:
 
 
 def main(folder: Path) -> None:
-    """Installs for each version that is found."""
+    """Installs the packages for each version that is found."""
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
@@ -61,7 +61,7 @@ def main(folder: Path) -> None:
         options.append("--root-user-action=ignore")
         target = ["--target", partial / version]
         subprocess.run([*pip, *options, *target, *PACKAGES], check=True)
-    # under its name only when all has ended well
+    # the final name exists only if everything succeeded
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
 

@@ -1,12 +1,12 @@
-"""Runs the project's checks one stage after another and stops at the first that fails.
+"""Runs the project's checks, one stage after another, and stops at the first that fails.
 
     python .ci/stages.py all         every stage, as CI does
     python .ci/stages.py check       what fits into two minutes
     python .ci/stages.py NAME ...    these stages; without a name, lists them
 
-`make` calls it with the virtual environment's Python. The last line reads `N passed, N failed`: it
-counts tests where a stage is a test run, and a stage as one elsewhere. Before it, in short, are how
-long each stage took and what went wrong.
+`make` calls it with the virtual environment's Python. The last line reads `N passed, N failed`: a
+stage that runs tests adds their number, any other stage counts as one. The lines before it show how
+long each stage took and what failed.
 """
 
 from __future__ import annotations
@@ -28,40 +28,45 @@ BUILD = ROOT / "build"
 BIN = Path(sys.executable).parent
 CC = os.environ.get("CC", "gcc")
 
-# One pytest worker per core of the machine CI has; more gain nothing there. Each begins with a half
-# of the tests and takes from the other's when it is done: so those of one file stay together, and
-# what they share is made once.
+# One pytest worker for each core of the CI machine; more gain nothing there. Each worker starts
+# with half of the tests and steals from the other when it is done. So the tests of one file stay
+# together, and what they share is made once.
 WORKERS = ("-n", "2", "--dist", "worksteal")
 
-# What the sanitizers watch under Python. Left out is what has no C of ours in it, what compiles its
-# own (tests/test_c.py has its own sanitizer runs, with leaks looked for), and what repeats a test
-# that stays with many more settings.
+# Every test run ends with the ten slowest tests of half a second or more.
+SLOWEST = ("--durations=10", "--durations-min=0.5")
+
+# Tests that do not run under the sanitizers: those without C code of ours, those that compile their
+# own (tests/test_c.py runs sanitizers itself and looks for leaks), and those that repeat another
+# test with many more settings.
 NOT_FOR_SANITIZERS = [
     *("test_arrows.py", "test_build.py", "test_c.py", "test_docs.py", "test_stages.py"),
     *("parity/test_atari_core.py", "parity/test_atari_screen.py", "parity/test_atari_roms.py"),
     *("parity/test_atari_facts.py", "parity/test_atari_microroms.py"),
     *("parity/test_vector_env.py", "parity/test_mujoco_switches.py"),
-    # parity of what is Python's; and workers that die by signals that a sanitizer takes for its own
-    *("test_fusion.py", "test_sb3.py", "test_worker_spaces.py", "test_workers_launch.py"),
-    *("test_pettingzoo.py", "test_sb3_process.py"),
-    *("parity/test_process_parity.py", "parity/test_atari_rules.py", "test_worker_infos.py"),
+    # parity of Python code; and workers that die by signals that a sanitizer handles itself
+    *("test_fusion.py", "test_fused_wrappers.py", "test_backends.py", "test_sb3*.py"),
+    *("test_pettingzoo.py", "test_worker*.py"),
+    *("parity/test_process_parity.py", "parity/test_atari_rules.py"),
     "faults/test_worker_*.py",
 ]
 ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SANITIZERS)]
-# For races, what crosses threads; restoring snapshots is long, and the caller's thread does it.
-# TSan ends a forked process that starts threads: tests/faults/test_fork.py is left to others.
+# TSan runs the tests in which data crosses threads. Restoring snapshots takes long and happens in
+# the caller's thread. TSan ends a forked process that starts threads, so tests/faults/test_fork.py
+# is left out.
 THREAD_TESTS = [
     *("tests/contract", "tests/faults/test_env_errors.py", "tests/faults/test_interrupt.py"),
     *("tests/faults/test_threads.py", "tests/test_async.py", "tests/test_envpool_api.py"),
+    *("tests/test_envpool_async.py", "tests/test_envpool_make.py", "tests/test_envpool_misuse.py"),
     "tests/test_state_machine.py",
     *("--deselect", "tests/contract/test_every_id.py::test_a_snapshot_restores_an_environment"),
 ]
 
-# The Makefile installs it beside the newest.
+# The Makefile installs it beside the newest version.
 OLDER_MUJOCO = "3.6.0"
 
-# One defect for each sanitizer, called from Python, and the words that tell its report. A stage
-# that would not notice it proves nothing.
+# One defect for each sanitizer, called from Python, and words of its report. A stage that does not
+# notice the defect proves nothing.
 PLANTED = {
     "address": (
         """
@@ -90,7 +95,7 @@ PLANTED = {
 
 
 class Failed(Exception):
-    """A stage did not pass; its output has said why, and this says it in short."""
+    """A stage failed. Its output shows why; this is the short form."""
 
 
 passed = 0
@@ -98,7 +103,7 @@ failed = 0
 
 
 def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
-    """Runs one command with its output as it comes."""
+    """Runs one command; its output appears as it is written."""
     words = [str(word) for word in command]
     code = subprocess.run(words, cwd=cwd, env={**os.environ, **env}, check=False).returncode
     if code:
@@ -106,16 +111,16 @@ def run(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
 
 
 def pytest(name: str, *arguments: str, cwd: Path = ROOT, **env: str) -> None:
-    """Runs pytest, and adds what it counted to the totals."""
+    """Runs pytest and adds its counts to the totals."""
     global passed, failed
     report = BUILD / "reports" / f"{name}.xml"
     report.unlink(missing_ok=True)
     try:
         prefix = [word for word in env.pop("PREFIX", "").split() if word]
-        command = [*prefix, sys.executable, "-m", "pytest", "-q", f"--junitxml={report}"]
-        run(*command, *arguments, cwd=cwd, **env)
+        command = [*prefix, sys.executable, "-m", "pytest", "-q", *SLOWEST]
+        run(*command, f"--junitxml={report}", *arguments, cwd=cwd, **env)
     except Failed as reason:
-        raise Failed(f"{reason}\n{failures.told(report)}") from None
+        raise Failed(f"{reason}\n{failures.summary(report)}") from None
     finally:
         if report.exists():
             for suite in ElementTree.parse(report).iter("testsuite"):
@@ -144,7 +149,7 @@ def lint() -> None:
 
 
 def format() -> None:
-    """Repairs what lint says about style."""
+    """Repairs the style that lint checks."""
     run(BIN / "ruff", "check", "--fix", "--quiet", ".")
     run(BIN / "ruff", "format", "--quiet", ".")
     run(sys.executable, ".ci/core_stub.py")
@@ -152,7 +157,7 @@ def format() -> None:
 
 
 def quick() -> None:
-    """The tests that take no more than a few seconds each."""
+    """The tests that take a few seconds at most."""
     pytest("quick", *WORKERS, "-m", "not package and not slow", "tests")
 
 
@@ -162,7 +167,7 @@ def tests() -> None:
 
 
 def mujoco() -> None:
-    """MuJoCo's tests on the oldest version that is tested in full."""
+    """MuJoCo's tests on the oldest version that is tested completely."""
     env = {"PYTHONPATH": str(Path(sys.prefix) / f"mujoco-{OLDER_MUJOCO}")}
     check = f"import mujoco; assert mujoco.__version__ == {OLDER_MUJOCO!r}, mujoco.__file__"
     run(sys.executable, "-c", check, **env)
@@ -185,13 +190,13 @@ def address() -> None:
     under_sanitizer(
         "address,undefined",
         ADDRESS_TESTS,
-        # ASan looks for C++'s throw when it starts, and Python, which is C, has not loaded it then
+        # ASan looks for C++'s throw when it starts, and Python, a C program, has not loaded it then
         LD_PRELOAD=f"{runtime('libasan.so')} {runtime('libstdc++.so.6')}",
-        # the interpreter itself leaves memory to the end of the process; and EnvPool, where it is
-        # installed, frees what C++ has made, which is of no interest in C
+        # The interpreter itself frees some memory only at exit. EnvPool, if installed, mixes C++'s
+        # allocation functions, which does not concern our C code.
         ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:alloc_dealloc_mismatch=0",
         UBSAN_OPTIONS="print_stacktrace=1",
-        # CPython's own allocator would hide single objects from the sanitizer
+        # CPython's allocator would hide single objects from the sanitizer
         PYTHONMALLOC="malloc",
     )
 
@@ -221,7 +226,7 @@ GROUPS = {
 
 
 def build_tree(name: str, **env: str) -> Path:
-    """A second tree with the same files and another build of the engine; leaves this one alone."""
+    """Makes a second tree with the same files and another build of the engine; returns it."""
     tree = BUILD / "trees" / name
     shutil.rmtree(tree, ignore_errors=True)
     run(sys.executable, "build_ffi.py", "--quiet", "build", "--build-lib", tree, **env)
@@ -232,13 +237,13 @@ def build_tree(name: str, **env: str) -> Path:
 
 
 def under_sanitizer(sanitizers: str, paths: list[str], **env: str) -> None:
-    """Builds the engine with these sanitizers and runs tests on it, once they have proven alert."""
+    """Builds the engine with these sanitizers, checks that they notice defects, and runs tests."""
     name = sanitizers.partition(",")[0]
     tree = build_tree(name, PP_SANITIZE=sanitizers)
     env = {**env, "PYTHONPATH": str(tree)}
     for defect in sanitizers.split(","):
         notice_planted(defect, sanitizers, tree, env)
-    # into files, because pytest holds what a dying worker has written
+    # into files, because pytest captures what a worker writes, and loses it when the worker dies
     for options in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
         env[options] = f"{env.get(options, '')}:log_path={tree / 'report'}"
     try:
@@ -269,7 +274,7 @@ def notice_planted(defect: str, sanitizers: str, tree: Path, env: dict[str, str]
 
 
 def runtime(library: str) -> str:
-    """Path of a sanitizer's runtime, which must be loaded before Python's first allocation."""
+    """Returns the path of a sanitizer's runtime. It must load before Python's first allocation."""
     found = subprocess.run(
         [CC, f"-print-file-name={library}"], capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -279,7 +284,7 @@ def runtime(library: str) -> str:
 
 
 def without_address_randomisation() -> str:
-    """gcc's TSan refuses the wide address randomisation of newer kernels."""
+    """Returns a command prefix for TSan: gcc's refuses the address randomisation of new kernels."""
     prefix = f"setarch {platform.machine()} -R"
     try:
         works = subprocess.run([*prefix.split(), "true"], capture_output=True, check=False)
@@ -289,7 +294,7 @@ def without_address_randomisation() -> str:
 
 
 def finish(name: str) -> Failed | None:
-    """Runs one stage, and says how it failed if it did."""
+    """Runs one stage; returns how it failed, or None."""
     global passed, failed
     counted = passed + failed
     try:
@@ -297,7 +302,7 @@ def finish(name: str) -> Failed | None:
     except Failed as reason:
         failed += failed == 0
         return reason
-    # a stage without tests of its own counts as one
+    # a stage that runs no tests counts as one
     passed += passed + failed == counted
     return None
 
@@ -308,7 +313,7 @@ def main(names: list[str]) -> int:
             print(f"{stage.__name__:12} {stage.__doc__}")
         return 2
     stages = [stage for name in names for stage in GROUPS.get(name, [name])]
-    # hundreds of processes would each compile all that they import
+    # without byte code, each of hundreds of processes would compile all that it imports
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     times: list[str] = []
     start = time.monotonic()

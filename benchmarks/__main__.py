@@ -1,4 +1,4 @@
-"""The command: measures scenes one after another, shows each, and writes the results."""
+"""The benchmark command: measures scenes in turn, prints each, and writes the results."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from benchmarks import (
     scenes,
 )
 from benchmarks.outcome import Outcome
-from parallel_pool.__main__ import main as command_line
-from parallel_pool.__main__ import missing
+from parallel_pool._command import missing, until_interrupted
 
 FAMILIES = ("envpool", "gymnasium", "ale", "bare", *python_scenes.FAMILIES)
 RACES = (*scenes.RACES, *python_scenes.RACES)
@@ -43,30 +42,34 @@ def parser() -> argparse.ArgumentParser:
     lines += [f"  {name:22} {title}" for name, title in SPECIAL.items()]
     made = argparse.ArgumentParser(
         prog="python -m parallel_pool bench",
-        description="Measures parallel_pool and its rivals side by side, in interleaved rounds.",
+        description="Measures parallel_pool and other libraries in interleaved rounds.",
         epilog="scenes:\n" + "\n".join(lines),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("scenes", nargs="*", metavar="SCENE", help="which; all without one")
+    made.add_argument("scenes", nargs="*", metavar="SCENE", help="scenes to measure (all)")
     made.add_argument(
         "--vs",
         type=families,
         default=FAMILIES,
         metavar="LIST",
-        help=f"rivals, of {','.join(FAMILIES)} (all)",
+        help=f"families of rivals, from {','.join(FAMILIES)} (all)",
     )
     made.add_argument("--rounds", type=count, help="rounds of each scene (9; quick: 5)")
     made.add_argument(
-        "--quick", action="store_true", help="short rounds: to see that it works, not to quote"
+        "--quick", action="store_true", help="short rounds: shows that it works; not for quoting"
     )
     made.add_argument(
-        "--out", type=Path, default=Path("out/bench"), metavar="DIR", help="for results (out/bench)"
+        "--out",
+        type=Path,
+        default=Path("out/bench"),
+        metavar="DIR",
+        help="folder of the results (out/bench)",
     )
     return made
 
 
 def families(text: str) -> tuple[str, ...]:
-    """Reads --vs."""
+    """Parses --vs."""
     names = tuple(name for name in text.split(",") if name)
     unknown = [name for name in names if name not in FAMILIES]
     if unknown:
@@ -77,14 +80,14 @@ def families(text: str) -> tuple[str, ...]:
 
 
 def count(text: str) -> int:
-    """Reads a number of rounds."""
+    """Parses a number of rounds."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r}: give 1 or more")
     return int(text)
 
 
 def ticks_of(name: str, options: argparse.Namespace, effort: race.Effort) -> int:
-    """Returns how often a scene moves the progress bar, at most."""
+    """Returns how many ticks of the progress bar a scene has at most."""
     for scene in RACES:
         if scene.name == name:
             rivals = [who for who in scene.rivals if who.family in options.vs]
@@ -99,7 +102,7 @@ def ticks_of(name: str, options: argparse.Namespace, effort: race.Effort) -> int
 def measure(
     name: str, options: argparse.Namespace, effort: race.Effort, tick: race.Tick
 ) -> Outcome:
-    """Measures a scene by its name."""
+    """Measures the scene of this name."""
     moment = machine.moment()
     if name in CREATIONS:
         default = QUICK_ROUNDS if options.quick else CREATION_ROUNDS
@@ -119,7 +122,7 @@ def measure(
         outcome = run(scene, options.vs, effort, tick=tick)
     outcome.moment = moment
     if options.quick:
-        outcome.notes.append("measured with --quick: not to be quoted")
+        outcome.notes.append("measured with --quick: not for quoting")
     return outcome
 
 
@@ -142,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     effort = replace(effort, rounds=options.rounds or effort.rounds)
     console = Console()
     if not console.is_terminal:
-        # into a file or a pipe: wide enough for a table
+        # output goes to a file or a pipe: make it wide enough for a table
         console = Console(width=140)
     # Gymnasium warns about the bounds of its own spaces
     warnings.filterwarnings("ignore", module="gymnasium")
@@ -164,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for line in (*outcome.bars, *outcome.notes):
                 console.print(f"  {line}", style="red" if "NOT met" in str(line) else None)
             outcomes.append(outcome)
-            # after each scene, so that an interrupted run keeps what it has
+            # after each scene, so that an interrupted run keeps its results
             files = report.write(options.out, outcomes, facts)
             if outcome.is_of_games:
                 pictures.append(options.out / f"{name}.png")
@@ -174,5 +177,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    # with its Ctrl-C
-    sys.exit(command_line(["bench", *sys.argv[1:]]))
+    sys.exit(until_interrupted(main))

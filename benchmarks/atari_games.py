@@ -2,8 +2,8 @@
 
     python -m parallel_pool bench atari-57 atari-57-frames
 
-For environments everybody has the setting of pong-32-16. For frames one thread plays the console
-itself (atari_frames.c) beside `ale_py`'s `act()`, which draws every frame, as in our first column.
+Environments all run at the setting of pong-32-16. For frames, one thread plays the console itself
+(atari_frames.c) beside `ale_py`'s `act()`, which draws every frame, as our first column does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.toolchain import load
 NAME, TITLE = "atari-57", "57 Atari games, 32 envs, batch 16, 2 threads, async"
 FRAMES_NAME, FRAMES_TITLE = "atari-57-frames", "Frames of 57 Atari games, one thread"
 
-# those of the Arcade Learning Environment that agents are usually compared on
+# The games of the Arcade Learning Environment on which agents are usually compared.
 GAMES = (
     *("alien", "amidar", "assault", "asterix", "asteroids", "atlantis", "bank_heist"),
     *("battle_zone", "beam_rider", "berzerk", "bowling", "boxing", "breakout", "centipede"),
@@ -49,9 +49,9 @@ COLUMNS = {
     "the same, x86-64-v3": ("v3", SKIP),
     "2 of 4 drawn (less work)": ("", 2),
 }
-# against EnvPool the median and the least of all games, against AtariVectorEnv the median
+# Bars: median and minimum over the games against EnvPool, median against AtariVectorEnv.
 ENVPOOL_MEDIAN, ENVPOOL_LEAST, ALE_MEDIAN = 6.0, 4.0, 4.5
-# frames: the median of the first column, and what the second keeps of it
+# Bars of frames: the median of the first column, and the share of it that the second reaches.
 FRAMES_MEDIAN, V3_KEEPS = 3.5, 0.8
 
 
@@ -66,7 +66,7 @@ def medians(rows: Sequence[Row], name: str) -> list[float]:
 
 
 def bar(rows: Sequence[Row], name: str, wanted: float, what: str, choose: Any = np.median) -> Bar:
-    """A bar on a column: its median, or what else `choose` makes of it."""
+    """Returns a bar on a column: on its median, or on what `choose` picks."""
     found = medians(rows, name)
     reached = float(choose(found)) if found else None
     return Bar(f"{what} of {len(found)} games vs {name}", wanted, reached)
@@ -76,7 +76,7 @@ def bar(rows: Sequence[Row], name: str, wanted: float, what: str, choose: Any = 
 
 
 def task(game: str) -> Task:
-    """The task of a game."""
+    """Returns the task of a game."""
     import parallel_pool
 
     actions = int(parallel_pool.make_spec(env_id(game)).action_space.n)
@@ -86,18 +86,18 @@ def task(game: str) -> Task:
 def race_of(
     game: str, families: Collection[str], effort: race.Effort, clock: Clock
 ) -> dict[str, list[Sample]]:
-    """Lets everybody play a game; returns the samples of each by name."""
+    """Measures all players on one game; returns their samples by name."""
     wanted = [who for who in (rivals.envpool, rivals.ale) if who.family in families]
-    everybody = [rivals.envpool_face, *(who for who in wanted if race.is_there(who))]
+    contenders = [rivals.envpool_api, *(who for who in wanted if race.is_installed(who))]
     with ExitStack() as stack:
         players = {
-            who.name: stack.enter_context(race.playing(who, task(game))) for who in everybody
+            who.name: stack.enter_context(race.playing(who, task(game))) for who in contenders
         }
         return interleave(players, effort.rounds, effort.seconds, turns=effort.turns, clock=clock)
 
 
 def row_of(game: str, samples: Mapping[str, Sequence[Sample]]) -> Row:
-    """Ours in a game, and how many times faster it is than each rival."""
+    """Returns the row of a game: our speed, and how many times faster it is than each rival."""
     own, *others = samples
     mine = samples[own]
     return Row(
@@ -119,7 +119,7 @@ def run(
     clock: Clock = CLOCK,
     tick: race.Tick = lambda text: None,
 ) -> Outcome:
-    """Measures environments of all games, one game after the other."""
+    """Measures the environments of all games, one game after another."""
     rows = []
     for game in games:
         rows.append(row_of(game, race_of(game, families, effort, clock)))
@@ -137,25 +137,24 @@ def run(
 
 @cache
 def library() -> ctypes.CDLL:
-    """Returns the compiled loop."""
+    """Compiles and loads atari_frames.c."""
     import build_ffi
 
     atari = build_ffi.CSRC / "envs" / "atari"
-    own = [*sorted(atari.glob("*.c")), *sorted((atari / "games").glob("*.c"))]
-    loaded = load(SOURCE, [build_ffi.CSRC / "base" / "mt19937.c", *own])
+    loaded = load(SOURCE, [build_ffi.CSRC / "base" / "mt19937.c", *sorted(atari.rglob("*.c"))])
     loaded.frames_create.restype = ctypes.c_void_p
     loaded.frames_play.restype = ctypes.c_int64
     return loaded
 
 
 def random_actions(choices: Sequence[int]) -> bytes:
-    """Returns uniform choices, the same for everybody who has as many."""
+    """Returns uniformly drawn choices; the draws depend only on how many choices there are."""
     drawn = np.random.default_rng(0).integers(len(choices), size=ROWS * 8)
     return np.array(choices, np.uint8)[drawn].tobytes()
 
 
 class Console:
-    """Our console, one agent step a batch; a step of this player is a frame."""
+    """Plays on our console: a batch is one agent step, and a step of this player is a frame."""
 
     children: Sequence[int] = ()
 
@@ -167,7 +166,7 @@ class Console:
             rom, ctypes.c_size_t(len(rom)), game.encode(), build.encode()
         )
         if not made:
-            raise RuntimeError(f"{game} can't be played by build {build!r}")
+            raise RuntimeError(f"{game}: no console of build {build!r}")
         self._it = ctypes.c_void_p(made)
         self._actions, self._drawn, self._at = actions, drawn, 0
 
@@ -185,7 +184,7 @@ class Console:
 
 
 class Act:
-    """ale_py's `act()`, which draws every frame."""
+    """Plays with ale_py's `act()`, which draws every frame."""
 
     children: Sequence[int] = ()
 
@@ -219,14 +218,14 @@ class Act:
 
 
 class ThreadClock(Clock):
-    """Wall time that is this thread's CPU time: other load does not count."""
+    """Uses this thread's CPU time as wall time, so that other load does not count."""
 
     def wall(self) -> float:
         return time.thread_time()
 
 
 def frames_row(game: str, effort: race.Effort, clock: Clock) -> Row:
-    """`act()` in a game, and how many times faster our console is in each column."""
+    """Returns the row of a game: `act()`, and how many times faster our console is per column."""
     act = Act(game)
     players: dict[str, Player] = {"act": act}
     for name, (build, drawn) in COLUMNS.items():
@@ -251,7 +250,7 @@ def run_frames(
     clock: Clock | None = None,
     tick: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
-    """Measures frames of all games, one game after the other."""
+    """Measures the frames of all games, one game after another."""
     rows = []
     for game in games:
         rows.append(frames_row(game, effort, clock or ThreadClock()))
@@ -261,7 +260,7 @@ def run_frames(
     median = float(np.median(medians(rows, drawn)))
     bars = [
         Bar(f"median of {len(rows)} games, every frame drawn", FRAMES_MEDIAN, median),
-        Bar("what x86-64-v3 keeps of that", V3_KEEPS, float(np.median(kept))),
+        Bar("share of that on x86-64-v3", V3_KEEPS, float(np.median(kept))),
     ]
     return Outcome(
         FRAMES_NAME, FRAMES_TITLE, "frames/s", 1, effort.rounds, rows, bars, comparison="{}"
@@ -272,7 +271,7 @@ def run_frames(
 
 
 def draw(outcome: Outcome, file: Path) -> None:
-    """Draws how many times faster ours is in each game, the games in order of that."""
+    """Draws how many times faster ours is in each game, sorted by that factor."""
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(name for row in outcome.rows for name in row.ratios))

@@ -1,4 +1,4 @@
-"""The soak's environment: it counts its own steps in what it shows, and some of it crash."""
+"""The environment of the soak test: it shows counts of its own steps, and some kinds crash."""
 
 from __future__ import annotations
 
@@ -11,47 +11,48 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-# what `count` holds. A life is one Python object: a restarted environment has another. The total is
-# of all calls of reset and step in a life, each of which must be one row.
-PID, LIFE, TOTAL, EPISODE, STEP, HEARD = range(6)
+# The columns of `count`. A life is one Python object: a restarted environment has a new one. TOTAL
+# counts all calls of reset and step in a life, each of which must be one row. ACTION is the last
+# action, -1 after a reset.
+PID, LIFE, TOTAL, EPISODE, STEP, ACTION = range(6)
 
 ACTIONS = 7
-# a life is too short to crash before it has shown something
+# No life crashes before it has made so many calls.
 SAFE = 20
 
 
 class Crash(Exception):
-    """What environments of the kind "raises" raise."""
+    """The exception of environments of the kind "raises"."""
 
 
 def nothing() -> None:
-    """Goes on."""
+    """Does nothing."""
 
 
 def fail() -> None:
     """Fails as Python code does."""
-    raise Crash("one of the soak's crashes")
+    raise Crash("a crash of the soak test")
 
 
-def leave() -> None:
+def exit_process() -> None:
     """Ends the process as a crash in native code does."""
     os._exit(3)
 
 
-# what happens now and then; the environments take turns
+# What each kind does when it crashes; environments get the kinds in turn.
 KINDS: dict[str, Callable[[], None]] = {
     "steady": nothing,
     "raises": fail,
-    "exits": leave,
-    # with an info that is no number
+    "exits": exit_process,
+    # has an info that is a string
     "talks": nothing,
 }
 
 
 class Counting(gymnasium.Env[Any, Any]):
-    """Shows its process, its counts and the action it heard, and a picture of one shade.
+    """Shows its process, its counts, its last action, and a picture of one shade.
 
-    A picture that is of two shades was read while it was being written.
+    A picture of two shades was read while it was being written.
     """
 
     observation_space = gymnasium.spaces.Dict(
@@ -68,19 +69,19 @@ class Counting(gymnasium.Env[Any, Any]):
         self._index, self._kind = index, kind
         self._episode = self._step = 0
         self._crash = KINDS[kind]
-        # the call at which it will happen
+        # the last call before the crash
         self._last = SAFE + int(random.Random(self.life).expovariate(1 / crash_every))
 
     @property
     def pid(self) -> int:
-        """The process that it lives in."""
+        """The process of this environment."""
         return os.getpid()
 
-    def _show(self, heard: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _show(self, action: int) -> tuple[dict[str, Any], dict[str, Any]]:
         self.total += 1
         if self.total > self._last:
             self._crash()
-        counts = (self.pid, self.life, self.total, self._episode, self._step, heard)
+        counts = (self.pid, self.life, self.total, self._episode, self._step, action)
         obs = {
             "count": np.array(counts, np.int64),
             "picture": np.full((24, 24), self.total & 255, np.uint8),
@@ -99,10 +100,10 @@ class Counting(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self._step += 1
         obs, info = self._show(int(action))
-        # episodes of 10 to 99 steps; every other one is cut short
+        # episodes have 10 to 99 steps; every other one is truncated
         is_over = self._step >= 10 + (7 * self._episode + self._index) % 90
-        is_cut = is_over and self._episode % 2 == 1
-        return obs, float(self._step), is_over and not is_cut, is_cut, info
+        is_truncated = is_over and self._episode % 2 == 1
+        return obs, float(self._step), is_over and not is_truncated, is_truncated, info
 
 
 def factories(count: int, crash_every: int) -> list[Callable[[], Counting]]:

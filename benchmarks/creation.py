@@ -1,8 +1,8 @@
-"""How long making many environments takes, and how much memory each holds.
+"""Measures how long it takes to make many environments, and how much memory each one takes.
 
-Every measurement is a child process of its own, since emulators load and keep things once per
-process: `python -m benchmarks.creation WHO ENV_ID NUM_ENVS` imports, then times `make` until the
-first observations are in hand.
+Each measurement runs in a new process, since emulators load some data once per process:
+`python -m benchmarks.creation WHO ENV_ID NUM_ENVS` imports, then times `make` until the first
+observations have arrived.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from benchmarks.rounds import Spread
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# family of each, as --vs has it
+# The family of each, as in --vs.
 WHO = {"parallel_pool.make": "ours", "EnvPool": "envpool", "ale-py AtariVectorEnv": "ale"}
 PACKAGES = {"EnvPool": "envpool", "ale-py AtariVectorEnv": "ale_py"}
 OURS, ENVPOOL, ALE = WHO
 
-# those with a worker process for each environment here
+# Those that start a worker process for each environment.
 WORKERS = {
     python_rivals.pool_vector_env.name: python_rivals.pool_vector_env,
     python_rivals.async_vector_env.name: python_rivals.async_vector_env,
@@ -39,28 +39,28 @@ WORKERS = {
 WHO |= {name: who.family for name, who in WORKERS.items()}
 
 MEMORY = (
-    "memory: growth of the process from {few} to {num_envs} environments; ours without the result"
-    " batches, the rivals' with theirs, which can't be told apart"
+    "memory: growth of the process from {few} to {num_envs} environments; ours excludes the result"
+    " batches, the rivals' includes theirs, which can't be measured apart"
 )
 WORKERS_MEMORY = (
-    "memory: growth of all processes together from {few} to {num_envs} workers; what they share is"
+    "memory: growth of all processes together from {few} to {num_envs} workers; shared memory is"
     " counted once"
 )
 
 
 @dataclass(frozen=True)
 class Creation:
-    """What is made.
+    """A scene that makes environments.
 
     Attributes:
         name, title: for the command line and tables.
         env_id: as parallel_pool and EnvPool call it.
-        num_envs, few: whose difference tells the memory of one.
-        who: makes them.
-        bars: "time" in seconds, "memory of each" in KB; what has none is only shown.
+        num_envs, few: two numbers of environments; the memory of one follows from the difference.
+        who: names of those that make them.
+        bars: "time" in seconds, "memory of each" in KB; a value without a bar is only shown.
         setting: for the table.
-        memory: what the memory is of.
-        once: those who take so long that one round must do.
+        memory: the note that explains the memory.
+        once: names of those that are so slow that they run in the first round only.
     """
 
     name: str
@@ -104,28 +104,28 @@ CREATIONS = (
         who=tuple(WORKERS),
         setting=race.workers_setting(64, 64),
         memory=WORKERS_MEMORY,
-        # each of its workers imports torch: minutes on two cores
+        # each of its workers imports torch, which takes minutes on two cores
         once=(python_rivals.subproc_vec_env.name,),
     ),
 )
 
 
 def resident_bytes() -> int:
-    """Memory of this process that is in use now."""
+    """Returns the resident memory of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096
 
 
 def tree_bytes() -> int:
-    """Memory of this process and its descendants, what they share counted once."""
+    """Returns the memory of this process and its descendants; shared memory counts once."""
     return 1024 * tree.memory_of([os.getpid(), *tree.descendants(os.getpid())])
 
 
 def make_ours(env_id: str, num_envs: int) -> Callable[[], Any]:
-    """`parallel_pool.make`, with 2 threads as the rivals."""
+    """Returns a call of `parallel_pool.make` with 2 threads, as the rivals have."""
     import parallel_pool
 
-    # loads what make loads, and a ROM's folder or a model's file into the system's cache
+    # loads the modules, and the ROM or model file into the system's cache
     parallel_pool.make(env_id, env_type="gymnasium", num_envs=1, num_threads=1).close()
 
     def make() -> Any:
@@ -138,7 +138,7 @@ def make_ours(env_id: str, num_envs: int) -> Callable[[], Any]:
 
 
 def make_envpool(env_id: str, num_envs: int) -> Callable[[], Any]:
-    """EnvPool's `make`."""
+    """Returns a call of EnvPool's `make`."""
     import envpool
 
     envpool.make(env_id, env_type="gymnasium", num_envs=1, num_threads=1)
@@ -151,7 +151,7 @@ def make_envpool(env_id: str, num_envs: int) -> Callable[[], Any]:
 
 
 def make_ale(env_id: str, num_envs: int) -> Callable[[], Any]:
-    """AtariVectorEnv's constructor."""
+    """Returns a call of AtariVectorEnv's constructor."""
     import ale_py
     from ale_py.vector_env import AtariVectorEnv
 
@@ -172,28 +172,31 @@ MAKERS = dict(zip((OURS, ENVPOOL, ALE), (make_ours, make_envpool, make_ale), str
 
 
 def make_workers(who: str, env_id: str, num_envs: int) -> Callable[[], Any]:
-    """A worker process for each environment, with the start method of everybody's own choice."""
+    """Returns a call that starts a worker process for each environment.
+
+    Each contender uses its own default start method.
+    """
     contender = WORKERS[who]
     make = python_rivals.START.get(who, contender.make)
-    # imports; where there is a server of processes, it runs from here on
+    # imports what is needed, and starts the fork server of those that use one
     make(Task(env_id, 1, 1, 1, 2, 500)).close()
-    # the player has reset them
+    # the player has reset the environments
     return lambda: (make(Task(env_id, num_envs, num_envs, num_envs, 2, 500)), None)
 
 
 def batch_bytes(env: Any) -> int:
-    """Memory of a pool's result batch, which is no environment's state; 0 if it can't be told."""
+    """Returns the memory of our pool's result batch, which is no environment's; 0 for others."""
     import parallel_pool
 
     pool = getattr(env, "_pool", None)
     if not isinstance(pool, parallel_pool.Pool):
         return 0
-    # one batch was received; the others were never written to and take no memory yet
+    # one batch was received; the others were never written, so they take no memory yet
     return pool.batch_size * sum(c.dtype.itemsize * math.prod(c.shape) for c in pool.columns)
 
 
 def child(who: str, env_id: str, num_envs: int) -> dict[str, float]:
-    """Makes the environments in this process; returns seconds and bytes of memory they took."""
+    """Makes the environments in this process; returns the seconds and bytes that this took."""
     is_tree = who in WORKERS
     make = make_workers(who, env_id, num_envs) if is_tree else MAKERS[who](env_id, num_envs)
     used = tree_bytes if is_tree else resident_bytes
@@ -216,12 +219,12 @@ def in_child(who: str, env_id: str, num_envs: int) -> dict[str, float]:
     return result
 
 
-def is_there(who: str) -> bool:
-    """Says whether somebody is installed."""
+def is_installed(who: str) -> bool:
+    """Returns whether this contender is installed."""
     import importlib.util
 
     if who in WORKERS:
-        return race.is_there(WORKERS[who])
+        return race.is_installed(WORKERS[who])
     return who not in PACKAGES or importlib.util.find_spec(PACKAGES[who]) is not None
 
 
@@ -232,12 +235,15 @@ def run(
     *,
     tick: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
-    """Measures everybody, in interleaved rounds; memory from the difference of many and few."""
-    everybody = [who for who in scene.who if WHO[who] in {"ours", *families} and is_there(who)]
-    seconds: dict[str, list[float]] = {who: [] for who in everybody}
-    kilobytes: dict[str, list[float]] = {who: [] for who in everybody}
+    """Measures all contenders in interleaved rounds.
+
+    The memory of one environment is the difference between many and few, divided by their number.
+    """
+    contenders = [who for who in scene.who if WHO[who] in {"ours", *families} and is_installed(who)]
+    seconds: dict[str, list[float]] = {who: [] for who in contenders}
+    kilobytes: dict[str, list[float]] = {who: [] for who in contenders}
     for i in range(rounds):
-        for who in everybody:
+        for who in contenders:
             if i and who in scene.once:
                 continue
             many, few = (in_child(who, scene.env_id, n) for n in (scene.num_envs, scene.few))
@@ -245,8 +251,8 @@ def run(
             growth = many["bytes"] - few["bytes"]
             kilobytes[who].append(growth / (scene.num_envs - scene.few) / 1024)
             tick(who)
-    # nobody to compare with where ours is not there
-    ours = next((who for who in everybody if WHO[who] == "ours"), "")
+    # without ours there is nothing to compare with
+    ours = next((who for who in contenders if WHO[who] == "ours"), "")
     memory = {who: Spread.of(values).median for who, values in kilobytes.items()}
     rows = [
         Row(
@@ -272,7 +278,7 @@ def run(
         for what, goal in scene.bars.items()
     ]
     notes = [scene.memory.format(few=scene.few, num_envs=scene.num_envs)]
-    missing = [WORKERS[who] for who in scene.who if who in WORKERS and not is_there(who)]
+    missing = [WORKERS[who] for who in scene.who if who in WORKERS and not is_installed(who)]
     notes += [race.absent(who) for who in missing]
     notes += [f"{who} was measured in the first round only" for who in scene.once if who in memory]
     return Outcome(scene.name, scene.title, "s", scene.frame_skip, rounds, rows, bars, notes)

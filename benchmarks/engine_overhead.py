@@ -1,7 +1,7 @@
 """What the engine adds to an environment step: builds and runs overhead.c.
 
-It is compiled with the flags of the shipped module, and times one thread's CPU time, so that other
-load disturbs it little.
+It is compiled with the flags of the shipped module. It measures the CPU time of one thread, which
+other load disturbs little.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from benchmarks.outcome import Bar, Outcome, Row
 from benchmarks.rounds import Spread
 from benchmarks.toolchain import toolchain
 
-SOURCE = Path(__file__).with_name("overhead.c")
+SOURCES = tuple(Path(__file__).with_name(name) for name in ("overhead.c", "bare_loop.c"))
 NAME, TITLE = "engine-overhead", "Engine overhead over a bare loop, CartPole-v1, 1024 envs, from C"
 BAR_NS = 12.0
 
 
 def build(program: Path) -> None:
-    """Compiles the engine, whose objects the module's build shares, and links it to overhead.c."""
+    """Compiles the engine, sharing objects with the module's build, and links it to overhead.c."""
     import build_ffi
 
     with toolchain() as tools:
         table = tools.folder / "generated" / "env_table.c"
         build_ffi.write_if_changed(table, build_ffi.environment_table())
-        sources = [*build_ffi.c_files(), table, SOURCE]
+        sources = [*build_ffi.c_files(), table, *SOURCES]
         objects = [tools.compile(source, tools.own_flags) for source in sources]
         libraries = [*build_ffi.numpy_libraries(), "-lm", "-ldl"]
         tools.run([*tools.cc, "-pthread", *objects, *libraries, "-o", program])
@@ -47,19 +47,19 @@ def measure(rounds: int) -> dict[str, Any]:
 
 def run(rounds: int) -> Outcome:
     """Measures the overhead; the spread is that of the middle 80 % of the rounds."""
-    told = measure(rounds)
-    bare, added = told["bare_ns"], told["added_ns"]
+    found = measure(rounds)
+    bare, added = found["bare_ns"], found["added_ns"]
     rows = [
         Row("bare loop over the callbacks", "1 thread", "only", Spread(bare, bare, bare)),
         Row(
             "added by the engine",
             "1 thread",
             "ours",
-            Spread(added, told["added_low_ns"], told["added_high_ns"]),
+            Spread(added, found["added_low_ns"], found["added_high_ns"]),
         ),
     ]
     bars = [Bar("added", BAR_NS, added, at_least=False, unit=" ns")]
-    return Outcome(NAME, TITLE, "ns of thread time per env step", 1, told["rounds"], rows, bars)
+    return Outcome(NAME, TITLE, "ns of thread time per env step", 1, found["rounds"], rows, bars)
 
 
 if __name__ == "__main__":

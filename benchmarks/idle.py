@@ -1,7 +1,7 @@
-"""What pools of worker processes cost while nobody steps them: CPU time of all processes.
+"""Measures the CPU time of all processes of a worker pool that is idle.
 
-Every measurement is a child process of its own: `python -m benchmarks.idle WHO SECONDS` makes a
-pool, steps it for a while, and sleeps.
+Each measurement runs in a new process: `python -m benchmarks.idle WHO SECONDS` makes a pool, steps
+it for a while, and sleeps.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection
-from contextlib import redirect_stdout
 
-from benchmarks import python_rivals, race, remote, tree
+from benchmarks import player_proxy, python_rivals, race, tree
+from benchmarks.json_lines import only_json
 from benchmarks.outcome import Bar, Outcome, Row
 from benchmarks.rivals import CONTENDERS, Contender, Task
 from benchmarks.rounds import Spread
 
 NAME = "idle-workers"
-TITLE = "CPU time of 16 CartPole-v1 in worker processes that nobody steps for 2 s"
+TITLE = "CPU time of 16 CartPole-v1 in worker processes that are idle for 2 s"
 OURS = python_rivals.pool_vector_env
 RIVALS = (
     python_rivals.async_vector_env,
@@ -34,8 +34,8 @@ SECONDS, BAR_MS = 2.0, 1.0
 
 
 def child(who: str, seconds: float) -> float:
-    """Makes a pool in this process; returns milliseconds of CPU time that it took while idle."""
-    make = remote.MAKERS.get(who) or CONTENDERS[who].make
+    """Makes a pool in this process; returns the milliseconds of CPU time that it uses idle."""
+    make = player_proxy.MAKERS.get(who) or CONTENDERS[who].make
     player = make(CONTENDERS[who].task(TASK))
     player.play(race.WARM_UP)
     try:
@@ -45,7 +45,7 @@ def child(who: str, seconds: float) -> float:
 
 
 def idle_ms(seconds: float) -> float:
-    """Sleeps; returns milliseconds of CPU time that this process and its descendants took."""
+    """Sleeps; returns the milliseconds of CPU time of this process and its descendants."""
     pids = [os.getpid(), *tree.descendants(os.getpid())]
     before = tree.cpu_of(pids)
     time.sleep(seconds)
@@ -63,10 +63,10 @@ def in_child(who: Contender, seconds: float) -> float:
             text=True,
             check=True,
             cwd=directory,
-            env=remote.environment(who.folder),
+            env=player_proxy.environment(who.folder),
         )
-    told: float = json.loads(done.stdout.splitlines()[-1])
-    return told
+    result: float = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def run(
@@ -75,30 +75,28 @@ def run(
     *,
     tick: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
-    """Measures everybody, in interleaved rounds."""
+    """Measures all contenders in interleaved rounds."""
     wanted = [who for who in (OURS, *RIVALS) if who.family in {"ours", *families}]
-    everybody = [who for who in wanted if race.is_there(who)]
-    took: dict[str, list[float]] = {who.name: [] for who in everybody}
+    contenders = [who for who in wanted if race.is_installed(who)]
+    took: dict[str, list[float]] = {who.name: [] for who in contenders}
     for _ in range(rounds):
-        for who in everybody:
+        for who in contenders:
             took[who.name].append(in_child(who, SECONDS))
             tick(who.name)
-    rows = [row(who, took[who.name]) for who in everybody]
+    rows = [row(who, took[who.name]) for who in contenders]
     ours = next((row.value.median for row in rows if row.role == "ours"), None)
     bars = [Bar("CPU time of ours", BAR_MS, ours, at_least=False, unit=" ms")]
-    notes = [race.absent(who) for who in wanted if not race.is_there(who)]
+    notes = [race.absent(who) for who in wanted if not race.is_installed(who)]
     return Outcome(NAME, TITLE, "ms", 1, rounds, rows, bars, notes)
 
 
 def row(who: Contender, took: list[float]) -> Row:
-    """Sums up one of them."""
+    """Returns the row of one contender."""
     role = "ours" if who is OURS else "only"
     setting = race.Entry(who, who.task(TASK), role).setting
     return Row(who.name, setting, role, Spread.of(took), samples=took)
 
 
 if __name__ == "__main__":
-    out = sys.stdout
-    with redirect_stdout(sys.stderr):
-        milliseconds = child(sys.argv[1], float(sys.argv[2]))
-    print(json.dumps(milliseconds), file=out)
+    with only_json() as send:
+        send(child(sys.argv[1], float(sys.argv[2])))

@@ -1,4 +1,4 @@
-"""The soak's books: every row must be the one that follows from the row before."""
+"""The records of the soak test: each row must follow from the row before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.counting import EPISODE, HEARD, LIFE, STEP, TOTAL
+from benchmarks.counting import ACTION, EPISODE, LIFE, STEP, TOTAL
 
 Array = np.ndarray[Any, Any]
 
@@ -19,9 +19,9 @@ class Ledger:
 
     Attributes:
         rows: checked so far.
-        restarts: rows that said so.
-        wrong: the first rows that were lost, doubled, torn or another's, in words.
-        num_wrong: how many there were.
+        restarts: rows that report a restart of their worker.
+        wrong: descriptions of the first wrong rows: lost, doubled, torn, or of another environment.
+        num_wrong: number of wrong rows.
     """
 
     def __init__(self, obs: Mapping[str, Array]) -> None:
@@ -29,13 +29,13 @@ class Ledger:
         self.wrong: list[str] = []
         self._count = obs["count"].copy()
         self._ended = np.zeros(len(self._count), bool)
-        # has shown nothing of its present life yet
+        # environments that have shown nothing since their restart
         self._fresh = np.zeros(len(self._count), bool)
-        self._note(self._is_first() & is_one_shade(obs), self._count, "no first observation")
+        self._note(self._is_first() & is_one_shade(obs), self._count, "is no first observation")
 
     def _is_first(self) -> Array:
         count = self._count
-        return (count[:, TOTAL] == 1) & (count[:, STEP] == 0) & (count[:, HEARD] == -1)
+        return (count[:, TOTAL] == 1) & (count[:, STEP] == 0) & (count[:, ACTION] == -1)
 
     def check(
         self,
@@ -48,16 +48,16 @@ class Ledger:
     ) -> None:
         """Checks what `step(actions)` returned."""
         count = obs["count"]
-        nobody = np.zeros(len(count), bool)
-        restarted = np.asarray(infos.get("_worker_restarted", nobody))
+        no_row = np.zeros(len(count), bool)
+        restarted = np.asarray(infos.get("_worker_restarted", no_row))
         is_quiet = (rewards == 0) & ~terminated
         repeats = (count == self._count).all(1) & is_quiet & truncated
-        repeats &= np.asarray(infos.get("_restart_seed", nobody))
+        repeats &= np.asarray(infos.get("_restart_seed", no_row))
         begins = self._begins(count) & is_quiet & ~truncated
         goes_on = self._goes_on(count, actions) & (rewards == count[:, STEP])
         follows = np.where(restarted, repeats, np.where(self._ended, begins, goes_on))
         self._note(follows & is_one_shade(obs), count, "does not follow")
-        self._note(tells_total(infos, count) | restarted, count, "has another's info")
+        self._note(has_own_info(infos, count) | restarted, count, "has a wrong info")
         self.rows += len(count)
         self.restarts += int(restarted.sum())
         self._fresh = restarted
@@ -65,7 +65,7 @@ class Ledger:
         self._count = count.copy()
 
     def _begins(self, count: Array) -> Array:
-        """Rows of a reset: of a new life, or of the next episode."""
+        """Returns which rows are a reset: the first of a new life, or of the next episode."""
         old = self._count
         is_new = (count[:, LIFE] != old[:, LIFE]) & (count[:, TOTAL] == 1)
         is_next = (
@@ -73,44 +73,44 @@ class Ledger:
             & (count[:, TOTAL] == old[:, TOTAL] + 1)
             & (count[:, EPISODE] == old[:, EPISODE] + 1)
         )
-        is_reset = (count[:, STEP] == 0) & (count[:, HEARD] == -1)
+        is_reset = (count[:, STEP] == 0) & (count[:, ACTION] == -1)
         return is_reset & np.where(self._fresh, is_new, is_next)
 
     def _goes_on(self, count: Array, actions: Array) -> Array:
-        """Rows of the step after the last."""
+        """Returns which rows are the next step of the same episode."""
         old = self._count
         return (
             (count[:, LIFE] == old[:, LIFE])
             & (count[:, EPISODE] == old[:, EPISODE])
             & (count[:, STEP] == old[:, STEP] + 1)
             & (count[:, TOTAL] == old[:, TOTAL] + 1)
-            & (count[:, HEARD] == actions)
+            & (count[:, ACTION] == actions)
         )
 
     def close(self, lives: Array, totals: Array) -> None:
-        """Compares with what the environments themselves have counted in the end."""
+        """Compares the last rows with the final counts of the environments themselves."""
         is_same = (lives == self._count[:, LIFE]) & (totals == self._count[:, TOTAL])
-        # those restarted last have shown nothing yet
+        # environments that have just restarted have shown nothing to compare with
         counts = np.stack([lives, totals], 1)
-        self._note(is_same | self._fresh, counts, "has counted otherwise")
+        self._note(is_same | self._fresh, counts, "has other counts")
 
     def _note(self, is_right: Array, count: Array, what: str) -> None:
         for i in np.flatnonzero(~is_right):
             self.num_wrong += 1
             if len(self.wrong) < SHOWN:
-                told = f"environment {i} {what}: {count[i].tolist()}"
-                self.wrong.append(f"{told} after {self._count[i].tolist()}, row {self.rows}")
+                text = f"environment {i} {what}: {count[i].tolist()}"
+                self.wrong.append(f"{text} after {self._count[i].tolist()}, row {self.rows}")
 
 
 def is_one_shade(obs: Mapping[str, Array]) -> Array:
-    """Pictures of the shade that their count tells."""
+    """Returns which pictures have, everywhere, the shade that their count implies."""
     shades = (obs["count"][:, TOTAL] & 255).astype(np.uint8)
     same: Array = (obs["picture"] == shades[:, None, None]).all((1, 2))
     return same
 
 
-def tells_total(infos: Mapping[str, Any], count: Array) -> Array:
-    """Rows whose infos are those of the same call."""
+def has_own_info(infos: Mapping[str, Any], count: Array) -> Array:
+    """Returns which rows have the infos of the same call."""
     totals = np.asarray(infos.get("total", np.full(len(count), -1)))
     right = totals == count[:, TOTAL]
     for i in np.flatnonzero(infos.get("_said", ())):

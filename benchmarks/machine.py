@@ -1,4 +1,4 @@
-"""What the numbers depend on: the machine, its load, and everybody's version."""
+"""The facts that results depend on: the machine, its load, and the versions of packages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PACKAGES = (
 
 
 def facts() -> dict[str, Any]:
-    """Returns what does not change while a benchmark runs."""
+    """Returns the facts that stay the same while a benchmark runs."""
     return {
         "cpu": cpu_name(),
         "cores": len(os.sched_getaffinity(0)),
@@ -39,7 +39,7 @@ def facts() -> dict[str, Any]:
 
 
 def moment() -> dict[str, Any]:
-    """Returns what changes: time, commit, and how much else runs."""
+    """Returns the facts that change: time, commit, and load."""
     now = datetime.datetime.now(datetime.UTC)
     return {
         "time": now.isoformat(timespec="seconds"),
@@ -49,8 +49,9 @@ def moment() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Returns the commit that is measured, with "-dirty" if a file of it was changed; None outside
-    a checkout. Results of earlier scenes, which the run itself writes, are no change.
+    """Returns the commit that is measured, with "-dirty" if one of its files was changed.
+
+    Changed results don't count, as the run itself writes them. None outside a checkout.
     """
     git = ("git", "-C", str(ROOT))
     found = first_line(*git, "rev-parse", "--short", "HEAD")
@@ -59,20 +60,20 @@ def commit() -> str | None:
 
 
 def name() -> str:
-    """Returns a name for a folder: processor and number of cores."""
+    """Returns the name of this machine's result folder: processor and number of cores."""
     words = f"{cpu_name()} {len(os.sched_getaffinity(0))} cores".lower()
     words = re.sub(r"\((r|tm)\)|processor|cpu", " ", words)
     return re.sub(r"[^a-z0-9.]+", "-", words).strip("-")
 
 
 def cpu_name() -> str:
-    """Returns the processor's name as the kernel tells it."""
+    """Returns the processor's name, from /proc/cpuinfo."""
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found[1].strip() if found else platform.machine()
 
 
 def version(package: str) -> str | None:
-    """Returns an installed package's version; None without it."""
+    """Returns an installed package's version; None if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -80,7 +81,7 @@ def version(package: str) -> str | None:
 
 
 def first_line(*command: str) -> str | None:
-    """Returns the first line that a command prints; None if it fails."""
+    """Returns the first line of a command's output; None if the command fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

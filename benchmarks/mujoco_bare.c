@@ -1,10 +1,10 @@
-/* What MuJoCo itself allows: a loop over mj_step with as many threads, the same resets and the same
- * actions as a pool, and nothing else: no observations, rewards, infos, queues or batches.
+/* The upper limit of MuJoCo pools: a loop over mj_step with as many threads, the same resets and
+ * the same actions as a pool, but without observations, rewards, infos, queues or batches.
  *
- * mujoco_bare.py builds it as a library and calls it; each function that it calls is exported.
- */
+ * mujoco_bare.py builds it as a library and calls its exported functions. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +17,25 @@
 
 enum { MAX_LIMITS = 4, MAX_THREADS = 64 };
 
-/* what Python knows of a task and of who plays; it has the same structure */
+/* The task, and how the loop runs it. Setting in mujoco_bare.py has the same members. */
 typedef struct setting {
   const char *link;
   const float *actions; /* num_rows x num_envs x nu */
   int32_t num_rows;
   int32_t num_envs;
   int32_t num_threads;
-  int32_t data_per_thread; /* 1: one mjData for each thread; 0: one for each environment */
+  int32_t data_per_thread; /* bool: an mjData for each thread, not for each environment */
   int32_t frame_skip;
   int32_t max_episode_steps;
-  int32_t has_normal_velocities; /* a new episode's velocities are normal, else uniform */
+  int32_t has_normal_velocities; /* bool: initial velocities are normal, not uniform */
   int32_t num_limits;
-  double noise;                 /* of a new episode's positions and velocities */
-  int32_t position[MAX_LIMITS]; /* an episode goes on while these positions are in these ranges */
+  double noise;                 /* of the initial positions and velocities */
+  int32_t position[MAX_LIMITS]; /* an episode ends when one of these leaves its range */
   double low[MAX_LIMITS];
   double high[MAX_LIMITS];
 } setting;
 
-/* an mjData */
+/* An mjData and pointers into it. */
 typedef struct simulation {
   mjData *data;
   double *qpos;
@@ -44,12 +44,12 @@ typedef struct simulation {
 } simulation;
 
 typedef struct environment {
-  simulation own; /* data null: the thread's */
-  double *state;  /* between two steps, if it has none of its own */
+  simulation own; /* data null: the environment uses the thread's */
+  double *state;  /* between two steps, if it has no mjData of its own */
   pp_rng rng;
-  int64_t steps; /* since the beginning */
+  int64_t steps; /* in all episodes */
   int32_t elapsed;
-  int32_t is_over;
+  bool is_over;
 } environment;
 
 typedef struct bare bare;
@@ -57,7 +57,7 @@ typedef struct bare bare;
 typedef struct player {
   bare *all;
   pthread_t thread;
-  simulation shared; /* data null: environments have their own */
+  simulation shared; /* data null: each environment has its own */
   int32_t first, end, next;
   const char *failure;
 } player;
@@ -72,7 +72,7 @@ struct bare {
   double *start; /* positions, then velocities */
   environment *environments;
   player players[MAX_THREADS];
-  /* Steps that nobody has taken yet. Every thread takes from it: relaxed, for it only counts. */
+  /* Steps still to do. All threads decrement it; relaxed, as nothing is published with it. */
   _Atomic int64_t budget;
 };
 
@@ -92,15 +92,15 @@ static void restart(const bare *it, environment *env, const simulation *in) {
   }
   it->library.mj_forward(it->model, in->data);
   env->elapsed = 0;
-  env->is_over = 0;
+  env->is_over = false;
 }
 
-static int32_t is_healthy(const setting *set, const double *qpos) {
+static bool is_healthy(const setting *set, const double *qpos) {
   for (int32_t i = 0; i < set->num_limits; i++) {
     double value = qpos[set->position[i]];
-    if (!(set->low[i] <= value && value <= set->high[i])) return 0;
+    if (!(set->low[i] <= value && value <= set->high[i])) return false;
   }
-  return 1;
+  return true;
 }
 
 static void advance(const bare *it, environment *env, int32_t index, const simulation *in) {
@@ -114,10 +114,10 @@ static void advance(const bare *it, environment *env, int32_t index, const simul
   env->is_over = env->elapsed >= set->max_episode_steps || !is_healthy(set, in->qpos);
 }
 
-/* a reset takes the place of a step, as in a pool */
+/* As in a pool, a reset takes the place of a step. */
 static void step(const bare *it, environment *env, int32_t index, const simulation *shared) {
   const simulation *in = env->own.data ? &env->own : shared;
-  int32_t is_over = env->is_over;
+  bool is_over = env->is_over;
 
   if (env->state && !is_over) it->library.mj_setState(it->model, in->data, env->state, it->spec);
   if (is_over) {
@@ -129,9 +129,9 @@ static void step(const bare *it, environment *env, int32_t index, const simulati
   env->steps++;
 }
 
-/* its own environments, one after the other, until all threads together have done enough: who is
- * quicker does more, and nobody waits */
-static void play_on(void *argument) {
+/* Steps the thread's environments in turn until the budget of all threads is used up. A faster
+ * thread does more steps, and no thread waits for another. */
+static void play_all(void *argument) {
   player *self = argument;
   bare *all = self->all;
   while (atomic_fetch_sub_explicit(&all->budget, 1, memory_order_relaxed) > 0) {
@@ -143,12 +143,13 @@ static void play_on(void *argument) {
 static void *run(void *argument) {
   player *self = argument;
   char text[PP_ERROR_TEXT];
-  int status = mujoco_call(&self->all->library, play_on, self, text);
-  self->failure = status < 0 ? "an error of MuJoCo's" : NULL;
+  int status = mujoco_call(&self->all->library, play_all, self, text);
+  self->failure = status < 0 ? "MuJoCo reported an error" : NULL;
   return NULL;
 }
 
-/* ---------------------------------------------------------------------------- make and end -- */
+/* ---------------------------------------------------------------------------- create and destroy
+ * -- */
 
 static double *field_of(const simulation *in, int64_t place) {
   double *field;
@@ -183,11 +184,11 @@ static int read_link(bare *it, pp_error *error) {
   return PP_OK;
 }
 
-/* environment i has the seed that a pool with seed 1 gives it */
+/* Environment i gets the seed that a pool with seed 1 would give it. */
 static int make_environment(const bare *it, environment *env, int32_t index) {
   uint32_t seed = 1 + (uint32_t)index;
   pp_rng_seed(&env->rng, &seed, 1);
-  env->is_over = 1;
+  env->is_over = true;
   if (!it->set.data_per_thread) return make_simulation(it, &env->own);
   size_t numbers = (size_t)it->library.mj_stateSize(it->model, it->spec);
   env->state = calloc(numbers, sizeof(double));
@@ -234,8 +235,8 @@ EXPORT void bare_destroy(bare *it) {
   free(it);
 }
 
-/* null: it failed, and text (of PP_ERROR_TEXT bytes) says why. What the setting points to must last
- * as long as the loop */
+/* Returns null on failure, with the reason in text (PP_ERROR_TEXT bytes). What the setting points
+ * to must outlive the loop. */
 EXPORT bare *bare_create(const setting *set, char *text) {
   pp_error error = {.text = "no memory"};
   bare *it = calloc(1, sizeof(*it));
@@ -253,20 +254,21 @@ EXPORT bare *bare_create(const setting *set, char *text) {
 
 /* ------------------------------------------------------------------------------------ play -- */
 
-/* takes this many environment steps, all threads together; returns null, or what went wrong */
+/* Does this many environment steps, all threads together. Returns null, or the reason of a failure.
+ */
 EXPORT const char *bare_play(bare *it, int64_t steps) {
   _Atomic(mujoco_clock *) *clock = it->library.mjcb_time;
   mujoco_clock *found = NULL;
   const char *failure = NULL;
   int32_t started = 0;
 
-  // a program in C has no clock to time MuJoCo's parts with: only Python's bindings install one
+  // only Python's bindings install a clock that times MuJoCo's parts; a C program has none
   if (clock) found = atomic_exchange(clock, NULL);
   atomic_store_explicit(&it->budget, steps, memory_order_relaxed);
   for (; started < it->set.num_threads; started++) {
     player *self = &it->players[started];
     if (pthread_create(&self->thread, NULL, run, self)) {
-      failure = "a thread can't be started";
+      failure = "pthread_create failed";
       break;
     }
   }
@@ -278,8 +280,8 @@ EXPORT const char *bare_play(bare *it, int64_t steps) {
   return failure;
 }
 
-/* copies nq positions and nv velocities of one environment, between two plays */
-EXPORT void bare_look(const bare *it, int32_t index, double *qpos, double *qvel) {
+/* Copies nq positions and nv velocities of one environment. Call it between two plays. */
+EXPORT void bare_state(const bare *it, int32_t index, double *qpos, double *qvel) {
   const environment *env = &it->environments[index];
   const simulation *in = env->state ? &it->players[0].shared : &env->own;
   if (env->state) it->library.mj_setState(it->model, in->data, env->state, it->spec);

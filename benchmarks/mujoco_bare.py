@@ -1,8 +1,8 @@
-"""What MuJoCo itself allows: mujoco_bare.c's loop over mj_step, as players beside the pools.
+"""The upper limit of MuJoCo pools: mujoco_bare.c's loop over mj_step, as players.
 
-Ours, EnvPool and Gymnasium all do this loop's work and their own on top. It steps with an mjData
-for each environment or for each thread, with the options that our pools switch off or as the model
-has them, and on the MuJoCo that Python imports or on the one inside EnvPool.
+Ours, EnvPool and Gymnasium all do this loop's work and add their own. The loop has an mjData for
+each environment or for each thread. It runs with the options that our pools switch off or with
+those of the model file, on the MuJoCo that Python imports or on the one inside EnvPool.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ MAX_LIMITS = 4
 
 @dataclass(frozen=True)
 class Episode:
-    """How episodes of a task begin and end, as far as a bare loop needs it.
+    """How episodes of a task begin and end.
 
     Attributes:
-        has_normal_velocities: they start normal; otherwise uniform, as all positions do.
-        limits: positions that must stay within ranges, by the names of the options for those.
+        has_normal_velocities: initial velocities are normally distributed; otherwise uniformly,
+            as all positions are.
+        limits: positions that must stay within a range: index, and the range's option name.
     """
 
     has_normal_velocities: bool
@@ -69,7 +70,7 @@ class Setting(ctypes.Structure):
 
 @cache
 def library() -> ctypes.CDLL:
-    """Returns the compiled loop."""
+    """Compiles and loads mujoco_bare.c."""
     import build_ffi
 
     csrc = build_ffi.CSRC
@@ -80,7 +81,7 @@ def library() -> ctypes.CDLL:
 
 
 class Bare:
-    """A bare loop, ready to play."""
+    """A player that runs the bare loop."""
 
     children: Sequence[int] = ()
 
@@ -99,7 +100,7 @@ class Bare:
         link = registry.complete(definition, {"speed_switches": switches})["_link"]
         episode = EPISODES[task.env_id]
         rows = [np.asarray(row, np.float32) for row in task.all_actions()]
-        # both hold what C points to
+        # C keeps pointers into both
         self._link, self._actions = link, np.ascontiguousarray(np.stack(rows))
         text = f"{envpool_functions()}\n{link}" if envpools else str(link)
         limits = [
@@ -128,7 +129,7 @@ class Bare:
         error = ctypes.create_string_buffer(ERROR_BYTES)
         made = library().bare_create(ctypes.byref(self._setting), error)
         if not made:
-            raise RuntimeError(f"the bare loop can't be made: {error.value.decode()}")
+            raise RuntimeError(f"the bare loop can't be created: {error.value.decode()}")
         self._loop = ctypes.c_void_p(made)
 
     def play(self, batches: int) -> int:
@@ -138,10 +139,10 @@ class Bare:
             raise RuntimeError(f"the bare loop failed: {failure.decode()}")
         return steps
 
-    def look(self, env_id: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def state(self, env_id: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Returns the positions and velocities of one environment."""
         qpos, qvel = (np.empty(size) for size in self._sizes)
-        library().bare_look(
+        library().bare_state(
             self._loop,
             ctypes.c_int32(env_id),
             ctypes.c_void_p(qpos.ctypes.data),
@@ -155,12 +156,13 @@ class Bare:
 
 @cache
 def envpool_functions() -> str:
-    """Returns lines of a link that name the functions of the MuJoCo inside EnvPool.
+    """Returns the lines of a link that name the functions of the MuJoCo inside EnvPool.
 
-    They work on models of Python's mujoco, if both are of one version: layouts are the same then.
+    These functions can use models of Python's mujoco if both have the same version, as the memory
+    layouts are then the same.
 
     Raises:
-        RuntimeError: they are of two versions.
+        RuntimeError: the versions differ.
     """
     import importlib.util
 
@@ -190,33 +192,33 @@ def envpool_functions() -> str:
 
 @contender("bare loop, mjData per env", "bare", package="mujoco")
 def bare_per_env(task: Task) -> Bare:
-    """Our pools' options."""
+    """The loop with our pools' options and an mjData for each environment."""
     return Bare(task)
 
 
 @contender("bare loop, mjData per thread", "bare", package="mujoco")
 def bare_per_thread(task: Task) -> Bare:
-    """Our pools' options and their way to keep states."""
+    """The loop with our pools' options; as they do, it copies states between steps."""
     return Bare(task, data_per_thread=True)
 
 
 @contender("bare loop, stock options", "bare", package="mujoco")
 def bare_stock(task: Task) -> Bare:
-    """The model as its file says, an mjData per environment."""
+    """The loop with the options of the model file and an mjData for each environment."""
     return Bare(task, switches=False)
 
 
 @contender("bare loop, EnvPool's MuJoCo", "bare", package="envpool")
 def bare_envpool(task: Task) -> Bare:
-    """The same on the MuJoCo that EnvPool was built with."""
+    """The loop with the options of the model file, on the MuJoCo inside EnvPool."""
     return Bare(task, switches=False, envpools=True)
 
 
 def gain(rows: Iterable[Row]) -> list[str]:
-    """Returns a note that splits our gain over EnvPool into factors; none if a row is missing.
+    """Returns a note that splits our gain over EnvPool into factors; nothing if a row is missing.
 
-    By CPU time per step, at the same setting: what the two engines add cannot be told apart from
-    who waits for whom on the clock.
+    The factors are of CPU time per step at the same setting: wall time would include how long
+    threads wait for each other.
     """
     used = {row.who: row.cpu_us.median for row in rows if row.cpu_us and row.role != "best"}
     chain = [

@@ -1,4 +1,4 @@
-"""What a scene measured: plain data, as it goes into the JSON file."""
+"""The result of one scene as plain data, as the JSON file holds it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ FASTER = "{} is faster"
 
 @dataclass
 class Row:
-    """Somebody at one setting.
+    """One contender at one setting.
 
     Attributes:
-        who, setting: for the table.
-        role: "ours"; "same" or "best" setting of a rival, "same = best" if they are one; "only" if
-            it has nothing to set.
+        who, setting: as the table shows them.
+        role: "ours"; "same" or "best" setting of a rival, "same = best" if they are equal; "only"
+            if it has no settings.
         value: in the outcome's unit.
         cpu_us: microseconds of CPU time per environment step, all threads and processes.
-        ratios: how many times faster each of ours is, by its name.
-        cpu_ratios: how many times less CPU time each of ours takes.
+        ratios: how many times faster each of ours is, by name.
+        cpu_ratios: how many times less CPU time each of ours takes, by name.
         samples: the value of each round.
     """
 
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass
 class Bar:
-    """What we set ourselves, and what was reached; None if it could not be measured."""
+    """A goal and the value that was reached; None if it was not measured."""
 
     what: str
     wanted: float
@@ -48,7 +48,7 @@ class Bar:
 
     @property
     def is_met(self) -> bool | None:
-        """Says whether it was reached; None if it was not measured."""
+        """Whether the goal was reached; None if it was not measured."""
         if self.reached is None:
             return None
         return self.reached >= self.wanted if self.at_least else self.reached < self.wanted
@@ -63,17 +63,17 @@ class Bar:
 
 @dataclass
 class Outcome:
-    """All that one scene measured, and when.
+    """All results of one scene.
 
     Attributes:
         name, title: of the scene.
         unit: of the rows' values, such as "env steps/s".
         frame_skip: frames of one step; 1 where there are none.
-        rounds: how many.
-        notes: what a reader must know, such as rivals that were not there.
+        rounds: number of rounds.
+        notes: what a reader must know, such as rivals that are not installed.
         moment: time, commit and load of the machine.
-        comparison: what heads the columns of ratios, with "{}" for their name. Where it is another
-            than this, rows are games, and have a picture of their own.
+        comparison: heading of the columns of ratios, with "{}" for the name. Where it is not the
+            default, rows are games, and the scene has a picture of its own.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Outcome:
 
     @property
     def is_of_games(self) -> bool:
-        """Says whether rows are games."""
+        """Whether rows are games."""
         return self.comparison != FASTER
 
     def to_json(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Outcome:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Outcome:
-        """Reads what `to_json` wrote."""
+        """Returns the outcome that `to_json` wrote."""
         rows = [
             Row(
                 **{**row, "value": Spread(**row["value"])}
@@ -118,10 +118,10 @@ class Outcome:
 
 
 def reached(rows: Iterable[Row], rival: str, *, cpu: bool = False) -> float | None:
-    """Returns by how much the slowest of ours beats the rival's better row; None without rows.
+    """Returns the ratio of our slowest to the rival's better row; None without rows.
 
     Args:
-        cpu: by CPU time per step instead of the clock.
+        cpu: compares CPU time per step instead of wall time.
     """
     own = [row for row in rows if row.who == rival]
     compared = [row.cpu_ratios if cpu else row.ratios for row in own]

@@ -1,7 +1,7 @@
 /* What the engine adds to an environment step: a pool's steps against a bare loop over the same
- * callbacks, in thread CPU time of one thread, interleaved rounds. Prints one line of JSON.
+ * callbacks, in interleaved rounds, by the CPU time of one thread. Prints one line of JSON.
  *
- * usage: overhead [ID [NUM_ENVS [ROUNDS]]]      see engine_overhead.py, which builds and runs it
+ * usage: overhead [ID [NUM_ENVS [ROUNDS]]]      engine_overhead.py builds and runs it
  */
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bare_loop.h"
 #include "pp_pool.h"
 
 enum { STEPS = 512, ACTIONS = 64, MAX_ROUNDS = 1000 };
@@ -33,7 +34,8 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* steps the pool as Python does, a fresh batch for every one taken; actions of ACTIONS steps */
+/* Steps the pool as Python does, with a fresh batch for each one taken; actions holds ACTIONS sets.
+ */
 static int steps(pp_pool *pool, void **memory, int32_t spare, const int64_t *actions, int32_t n,
                  int64_t count, pp_error *error) {
   static int64_t at;
@@ -56,7 +58,7 @@ int main(int argc, char **argv) {
 
   if (!def || rounds < 1 || rounds > MAX_ROUNDS) return 2;
   int64_t *actions = calloc((size_t)n * ACTIONS, sizeof(*actions));
-  // a linear congruential generator: the numbers of Knuth's MMIX
+  // a linear congruential generator with the constants of Knuth's MMIX
   uint64_t random = 1;
   for (int32_t i = 0; i < n * ACTIONS; i++) {
     random = random * 6364136223846793005u + 1442695040888963407u;
@@ -64,22 +66,22 @@ int main(int argc, char **argv) {
   }
   if (pp_pool_create(def, NULL, &options, &pool, &error) < 0) goto fail;
 
-  // as many batches as Python keeps going: the ring's, and two in the user's hands
+  // as many batches as Python has: those in the ring, and two that the user holds
   count = pp_pool_batches(pool);
   void *memory[8];
   for (int32_t i = 0; i < count + 2; i++) memory[i] = pp_batch_alloc(pool);
   for (int32_t i = 0; i < count; i++) pp_pool_offer(pool, memory[i], &error);
-  // the ring gives back in order, so giving in order goes round through all of them
+  // the ring returns batches in order, so offering them in order uses all of them in turn
   void *fresh[8];
   for (int32_t i = 0; i < count + 2; i++) fresh[i] = memory[(i + count) % (count + 2)];
   if (steps(pool, fresh, count + 2, actions, n, 2 * STEPS, &error) < 0) goto fail;
 
   for (int32_t r = 0; r < rounds; r++) {
     double start = thread_seconds(), middle;
-    if (pp_pool_bare_loop(pool, actions, ACTIONS, STEPS, &error) < 0) goto fail;
+    if (bare_loop(pool, actions, ACTIONS, STEPS, &error) < 0) goto fail;
     middle = thread_seconds();
     bare[r] = (middle - start) * 1e9 / STEPS / n;
-    // the bare loop left its environments to be reset
+    // after the bare loop every environment starts with a reset
     if (steps(pool, fresh, count + 2, actions, n, 20, &error) < 0) goto fail;
     start = thread_seconds();
     if (steps(pool, fresh, count + 2, actions, n, STEPS, &error) < 0) goto fail;

@@ -1,7 +1,7 @@
-"""Runs a scene in a process of its own, where `import mujoco` finds the version that it wants.
+"""Runs a scene in a process of its own, in which `import mujoco` finds the version of the scene.
 
-`python -m benchmarks.pinned SCENE FAMILIES EFFORT` is that process. It tells what it does line by
-line, and its result on the last one, in JSON.
+`python -m benchmarks.pinned SCENE FAMILIES EFFORT` is that process. It writes lines of JSON: its
+progress, and on the last line its result.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Collection
-from contextlib import redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import race
+from benchmarks.json_lines import only_json
 from benchmarks.outcome import Bar, Outcome
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def folder(version: str) -> Path:
-    """Returns where the Makefile puts a version of MuJoCo that is not the newest."""
+    """Returns the folder into which the Makefile installs an older MuJoCo."""
     return Path(sys.prefix) / f"mujoco-{version}"
 
 
 def is_needed(scene: Scene) -> bool:
-    """Says whether this process has another MuJoCo than a scene is for."""
+    """Returns whether this process has another MuJoCo than the scene needs."""
     if not scene.mujoco:
         return False
     try:
@@ -48,7 +48,7 @@ def run(
     *,
     tick: race.Tick = lambda text: None,
 ) -> Outcome:
-    """Measures a scene as `race.run` does; without its MuJoCo the outcome says how to get it."""
+    """Measures a scene as `race.run` does; or returns how to install the MuJoCo that it needs."""
     place = folder(scene.mujoco)
     if not place.exists():
         return absent(scene, place)
@@ -61,43 +61,41 @@ def run(
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": path},
     )
-    told: dict[str, Any] = {}
+    message: dict[str, Any] = {}
     with process:
         assert process.stdout is not None
         for line in process.stdout:
-            told = json.loads(line)
-            if "tick" in told:
-                tick(told["tick"])
+            message = json.loads(line)
+            if "tick" in message:
+                tick(message["tick"])
     if process.returncode:
-        raise RuntimeError(f"{scene.name} failed in its own process, which has said why")
-    return Outcome.from_json(told["outcome"])
+        raise RuntimeError(f"{scene.name} failed in its own process: its message is above")
+    return Outcome.from_json(message["outcome"])
 
 
 def absent(scene: Scene, place: Path) -> Outcome:
-    """Returns the outcome of a scene whose MuJoCo is not there."""
+    """Returns the outcome of a scene whose MuJoCo is not installed."""
     bars = [Bar(f"vs {who}", goal, None) for who, goal in scene.bars.items()]
     note = f"MuJoCo {scene.mujoco} is not in {place}: make {os.path.relpath(place, ROOT)}"
     return Outcome(scene.name, scene.title, "env steps/s", 1, 0, [], bars, [*scene.notes, note])
 
 
-def main(name: str, families: str, effort: str, tell: Callable[[dict[str, Any]], None]) -> None:
-    """Measures a scene and tells how it goes."""
+def main(name: str, families: str, effort: str, send: Callable[[dict[str, Any]], None]) -> None:
+    """Measures a scene; sends its progress and its outcome."""
     from benchmarks.scenes import RACES
 
     scene = next(scene for scene in RACES if scene.name == name)
     if is_needed(scene):
-        raise RuntimeError(f"{name} is for MuJoCo {scene.mujoco}, which this process does not find")
+        raise RuntimeError(f"{name} needs MuJoCo {scene.mujoco}, which this process does not find")
     outcome = race.run(
         scene,
         families.split(","),
         race.Effort(**json.loads(effort)),
-        tick=lambda text: tell({"tick": text}),
+        tick=lambda text: send({"tick": text}),
     )
-    tell({"outcome": outcome.to_json()})
+    send({"outcome": outcome.to_json()})
 
 
 if __name__ == "__main__":
-    out = sys.stdout
-    # whatever else is printed must not come between the lines of JSON
-    with redirect_stdout(sys.stderr):
-        main(*sys.argv[1:], tell=lambda data: print(json.dumps(data), file=out, flush=True))
+    with only_json() as send:
+        main(*sys.argv[1:], send=send)

@@ -1,6 +1,6 @@
-"""The environments of the scenes on worker processes: Python objects, each of a known cost.
+"""The environments of the scenes on worker processes: Python objects of a known cost.
 
-Only Gymnasium and NumPy are imported, of whatever version: the rivals' own processes load this too.
+It imports only Gymnasium and NumPy, and works with old versions: processes of rivals load it too.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ IMAGE, IMAGE_TURNS = "Image50us", "Image50usTurns"
 EXPONENTIAL, EXPONENTIAL_TURNS = "Exponential1ms", "Exponential1msTurns"
 
 EPISODE = 1000
-# processes inherit what the first one has found, so that everybody's steps are the same work
+# Processes inherit the value that the first one measured, so that all steps are the same work.
 TURNS_PER_US = "PARALLEL_POOL_BENCH_TURNS_PER_US"
 
-# `burn` or `spend`
+# `burn` or `spend`.
 Work = Callable[[float], None]
 
 
 def burn(turns: float) -> None:
-    """Keeps a core busy: an empty loop in Python, always of the same instructions."""
+    """Keeps a core busy with an empty loop: always the same number of instructions."""
     for _ in itertools.repeat(None, int(turns)):
         pass
 
 
 def spend(seconds: float) -> None:
-    """Keeps a core busy for so much of this thread's CPU time, however fast the core is."""
+    """Keeps a core busy for this much of the thread's CPU time, however fast the core is."""
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
@@ -43,7 +43,7 @@ def spend(seconds: float) -> None:
 
 @functools.cache
 def turns_per_us() -> float:
-    """Turns of `burn` in a microsecond of thread CPU time, measured once for all processes."""
+    """Returns the turns of `burn` per microsecond of CPU time, measured once for all processes."""
     known = os.environ.get(TURNS_PER_US)
     if known:
         return float(known)
@@ -52,14 +52,14 @@ def turns_per_us() -> float:
         start = time.thread_time()
         burn(turns)
         took.append(time.thread_time() - start)
-    # the quickest: interrupts only ever add
+    # the minimum, as interrupts only add time
     found = turns / min(took) / 1e6
     os.environ[TURNS_PER_US] = repr(found)
     return found
 
 
 class Image(gymnasium.Env[Any, Any]):
-    """Shows 84 x 84 x 4 bytes after so much work: a copy of one of a few pictures."""
+    """Works, then shows 84 x 84 x 4 bytes: a copy of one of four pictures."""
 
     observation_space = gymnasium.spaces.Box(0, 255, (84, 84, 4), np.uint8)
     action_space = gymnasium.spaces.Discrete(2)
@@ -85,8 +85,8 @@ class Image(gymnasium.Env[Any, Any]):
 class Exponential(gymnasium.Env[Any, Any]):
     """Works for a time drawn from an exponential distribution, as a simulator with contacts does.
 
-    Its own seed decides the times, whatever seeds a vectoriser hands to `reset`, so that everybody
-    has the same steps to do.
+    The times depend on the seed of the constructor, not on those that a vectoriser passes to
+    `reset`, so that all vectorisers do the same steps.
     """
 
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (8,), np.float32)
@@ -113,14 +113,14 @@ class Exponential(gymnasium.Env[Any, Any]):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a step of an environment is: `work` of so many microseconds."""
+    """The cost of a step: `work` of so many microseconds."""
 
     kind: Callable[[Work, float, int], gymnasium.Env[Any, Any]]
     work: Work
     us: float
 
     def amount(self) -> float:
-        """Returns what `work` takes: turns as measured here, or seconds."""
+        """Returns the argument of `work`: turns as measured here, or seconds."""
         return round(self.us * turns_per_us()) if self.work is burn else self.us / 1e6
 
 
@@ -133,14 +133,13 @@ COSTS = {
 
 
 def make(name: str, amount: float, seed: int) -> gymnasium.Env[Any, Any]:
-    """Makes one environment; Gymnasium's have all the wrappers of `gymnasium.make`."""
+    """Makes one environment; Gymnasium's have the wrappers of `gymnasium.make`."""
     if name in COSTS:
         return COSTS[name].kind(COSTS[name].work, amount, seed)
     return gymnasium.make(name)
 
 
 def factories(name: str, count: int) -> list[Callable[[], gymnasium.Env[Any, Any]]]:
-    """Returns functions that make environments; they can be pickled, and carry the work of a step
-    with them."""
+    """Returns functions that make environments. They can be pickled and hold the work of a step."""
     amount = COSTS[name].amount() if name in COSTS else 0
     return [functools.partial(make, name, amount, seed) for seed in range(count)]

@@ -1,7 +1,7 @@
-"""Who plays the scenes on worker processes: ours, the plain loop, and other vectorisers.
+"""The players of the scenes on worker processes: ours, the plain loop, and other vectorisers.
 
-Those of Stable-Baselines3, Tianshou and PufferLib play in a process of their own (`remote`), so
-that neither their packages nor their start methods touch the others.
+Those of Stable-Baselines3, Tianshou and PufferLib play in a process of their own (player_proxy.py),
+so that neither their packages nor their start methods affect the others.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks import python_envs, tree
-from benchmarks.remote import remote
+from benchmarks.player_proxy import in_own_process
 from benchmarks.rivals import Looping, Stepping, Task, contender, one_each
 from benchmarks.rounds import Player
 
 TIANSHOU, PUFFERLIB = "tianshou-2.0.1", "pufferlib-3.0.0"
 
 
-def two_workers(task: Task) -> int:
-    """As many worker processes as the task says."""
+def as_many_as_threads(task: Task) -> int:
+    """Returns the number of worker processes of ours: the task's number of threads."""
     return task.num_threads
 
 
@@ -44,10 +44,10 @@ def environments(task: Task) -> list[Callable[[], Any]]:
     "ours",
     package="parallel_pool",
     needs="parallel_pool.compat.gymnasium.process_vector_env:ProcessVectorEnv",
-    workers=two_workers,
+    workers=as_many_as_threads,
 )
 def pool_vector_env(task: Task) -> Player:
-    """PoolVectorEnv in the place of AsyncVectorEnv."""
+    """PoolVectorEnv, used as AsyncVectorEnv is."""
     from parallel_pool.compat.gymnasium import PoolVectorEnv
 
     before = tree.descendants(os.getpid())
@@ -61,10 +61,10 @@ def pool_vector_env(task: Task) -> Player:
     "ours",
     package="parallel_pool",
     needs="parallel_pool.workers.process_pool:ProcessPool",
-    workers=two_workers,
+    workers=as_many_as_threads,
 )
 def process_pool(task: Task) -> Player:
-    """ProcessPool, asynchronous: whoever finishes first is sent on."""
+    """ProcessPool, asynchronous: sends actions to the environments that finished first."""
     from parallel_pool.workers.process_pool import ProcessPool
 
     before = tree.descendants(os.getpid())
@@ -75,12 +75,12 @@ def process_pool(task: Task) -> Player:
 
 
 def started_since(before: Sequence[int]) -> list[int]:
-    """Processes below this one that were not there before, whoever started them for us."""
+    """Returns the descendants that have started since, whichever process started them."""
     return sorted(set(tree.descendants(os.getpid())) - set(before))
 
 
 class SendingPool:
-    """Receives whoever finished first and sends them on; between two plays nothing is in flight."""
+    """Receives what finished first and sends it actions; nothing is in flight between two plays."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class SendingPool:
         self._rows = itertools.cycle(actions)
         self._batch_size = batch_size
         self._env_id = [column.name for column in pool.columns].index("env_id")
-        # of batches received and not sent on
+        # env_ids of the batches that were received and not sent again
         self._held = deque(pool.recv()[self._env_id] for _ in range(num_envs // batch_size))
 
     def play(self, batches: int) -> int:
@@ -117,30 +117,30 @@ class SendingPool:
 
 @contender("plain Python loop", "gymnasium", package="gymnasium", parts=1)
 def plain_loop(task: Task) -> Player:
-    """A for-loop over the environments: what one process can do at most."""
+    """A for-loop over the environments: the limit of one process."""
     envs = [make() for make in environments(task)]
     return Looping(envs, [row.tolist() for row in task.actions(np.int64)])
 
 
 class AtOnce:
-    """Plays several parts in a process each, all at the same time."""
+    """Plays several parts at the same time, each in a process of its own."""
 
     def __init__(self, parts: Sequence[Callable[[], Player]]) -> None:
         context = multiprocessing.get_context("fork")
-        self._wires, self._processes = [], []
+        self._connections, self._processes = [], []
         for make in parts:
             ours, theirs = context.Pipe()
             process = context.Process(target=play_part, args=(make, theirs), daemon=True)
             process.start()
             theirs.close()
-            self._wires.append(ours)
+            self._connections.append(ours)
             self._processes.append(process)
-        self.children = [wire.recv() for wire in self._wires]
+        self.children = [connection.recv() for connection in self._connections]
 
     def play(self, batches: int) -> int:
-        for wire in self._wires:
-            wire.send(batches)
-        return sum(wire.recv() for wire in self._wires)
+        for connection in self._connections:
+            connection.send(batches)
+        return sum(connection.recv() for connection in self._connections)
 
     def close(self) -> None:
         for process in self._processes:
@@ -148,18 +148,20 @@ class AtOnce:
             process.join()
 
 
-def play_part(make: Callable[[], Player], wire: Connection) -> None:
-    """Plays in a process, as often as it is asked."""
+def play_part(make: Callable[[], Player], connection: Connection) -> None:
+    """Plays in this process as many batches as each message asks for."""
     player = make()
-    wire.send(os.getpid())
+    connection.send(os.getpid())
     while True:
-        wire.send(player.play(wire.recv()))
+        connection.send(player.play(connection.recv()))
 
 
-@remote("plain Python loops, all cores at once", "gymnasium", package="gymnasium", parts=1)
+@in_own_process("plain Python loops, all cores at once", "gymnasium", package="gymnasium", parts=1)
 def plain_loops(task: Task) -> Player:
-    """As many plain loops as workers, which share the environments and wait for nobody but at the
-    end: what processes on this machine can do at most, at this very time."""
+    """As many plain loops as workers: the limit of processes on this machine at this time.
+
+    They divide the environments among them and wait for each other only at the end.
+    """
     part = replace(task, num_envs=task.num_envs // task.num_threads)
     whole = replace(part, batch_size=part.num_envs)
     return AtOnce([functools.partial(plain_loop.make, whole)] * task.num_threads)
@@ -167,15 +169,15 @@ def plain_loops(task: Task) -> Player:
 
 @contender("AsyncVectorEnv", "gymnasium", package="gymnasium", workers=one_each, parts=1)
 def async_vector_env(task: Task) -> Player:
-    """Gymnasium's, with its defaults: fork, shared memory, a process for each environment."""
-    from parallel_pool.demo.speeds import deaf_children
+    """AsyncVectorEnv with its defaults: fork, shared memory, a process per environment."""
+    from parallel_pool.demo.speeds import interrupts_ignored
 
-    with deaf_children():
+    with interrupts_ignored():
         return async_started(task)
 
 
 def async_started(task: Task) -> Player:
-    """The same, as it starts in everybody's programs."""
+    """The same, started as users' programs start it."""
     import gymnasium
 
     env = gymnasium.vector.AsyncVectorEnv(environments(task))
@@ -184,16 +186,16 @@ def async_started(task: Task) -> Player:
     return Stepping(env, task.actions(np.int64), task.num_envs, children)
 
 
-@remote("SB3 SubprocVecEnv", "sb3", package="stable-baselines3", workers=one_each, parts=1)
+@in_own_process("SB3 SubprocVecEnv", "sb3", package="stable-baselines3", workers=one_each, parts=1)
 def subproc_vec_env(task: Task) -> Player:
-    """Stable-Baselines3's, with its defaults: forkserver, pipes, a process for each environment."""
-    # imports torch once, not once in each worker: 64 of them would take minutes to start
+    """SubprocVecEnv with its defaults: forkserver, pipes, a process per environment."""
+    # imports torch once, not in each worker: 64 workers would take minutes to start
     multiprocessing.set_forkserver_preload(["stable_baselines3.common.vec_env.subproc_vec_env"])
     return subproc_started(task)
 
 
 def subproc_started(task: Task) -> Player:
-    """The same without help, as it starts in everybody's programs."""
+    """The same without the preload, started as users' programs start it."""
     from stable_baselines3.common.vec_env import SubprocVecEnv
 
     env = SubprocVecEnv(environments(task))
@@ -203,11 +205,11 @@ def subproc_started(task: Task) -> Player:
     return Stepping(env, task.actions(np.int64), task.num_envs, children)
 
 
-@remote(
+@in_own_process(
     "Tianshou ShmemVectorEnv", "tianshou", package="tianshou", folder=TIANSHOU, workers=one_each
 )
 def shmem_vector_env(task: Task) -> Player:
-    """Tianshou's: fork, shared memory for observations, a process for each environment."""
+    """ShmemVectorEnv: fork, shared memory for observations, a process per environment."""
     from tianshou.env import ShmemVectorEnv
 
     wait_num = task.batch_size if task.is_async else None
@@ -219,15 +221,15 @@ def shmem_vector_env(task: Task) -> Player:
 
 
 class SteppingShmem(Stepping):
-    """Steps the environments that answered last, and resets those that ended, as Tianshou's own
-    collector does; a reset counts as a step, as it does for whoever resets by itself.
+    """Steps the environments that answered last and resets those that ended, as Tianshou's own
+    collector does. A reset counts as a step, as it does for pools with automatic resets.
 
-    Asynchronous: those in flight are left where they are, and the process that holds them stands
-    still while others play.
+    An asynchronous one keeps environments in flight between two plays; its processes are stopped
+    while others play.
     """
 
     def __init__(self, env: Any, task: Task, children: Sequence[int]) -> None:
-        # an answer may be of more than a batch
+        # an answer may have more rows than a batch
         whole = replace(task, batch_size=task.num_envs)
         super().__init__(env, whole.actions(np.int64), task.num_envs, children)
         self._ready = np.arange(task.num_envs)
@@ -246,7 +248,7 @@ class SteppingShmem(Stepping):
 
 
 class SteppingPuffer(Stepping):
-    """Sends on those received last, as PufferLib's own training loop does."""
+    """Sends actions to the environments received last, as PufferLib's own training loop does."""
 
     def play(self, batches: int) -> int:
         recv, send = self.env.recv, self.env.send
@@ -254,6 +256,11 @@ class SteppingPuffer(Stepping):
             send(row)
             recv()
         return batches * self._num_envs
+
+
+in_pufferlib = functools.partial(
+    in_own_process, family="pufferlib", package="pufferlib", folder=PUFFERLIB
+)
 
 
 def puffer(task: Task, num_workers: int) -> Player:
@@ -272,7 +279,7 @@ def puffer(task: Task, num_workers: int) -> Player:
         num_envs=task.num_envs,
         num_workers=num_workers,
         batch_size=task.batch_size,
-        # a virtual machine may count its cores as threads of fewer
+        # allowed to have more workers than PufferLib counts cores: a virtual machine may hide some
         overwork=True,
     )
     env.async_reset(1)
@@ -281,56 +288,29 @@ def puffer(task: Task, num_workers: int) -> Player:
     return SteppingPuffer(env, task.actions(np.int32), task.batch_size, children)
 
 
-@remote(
-    "PufferLib Multiprocessing, 1 worker",
-    "pufferlib",
-    package="pufferlib",
-    folder=PUFFERLIB,
-    workers=lambda task: 1,
-    parts=1,
-)
+@in_pufferlib("PufferLib Multiprocessing, 1 worker", workers=lambda task: 1, parts=1)
 def puffer_1(task: Task) -> Player:
-    """One worker and the caller: the two processes that spin have a core each."""
+    """One worker and the caller: two processes that spin, on two cores."""
     return puffer(task, 1)
 
 
-@remote(
-    "PufferLib Multiprocessing",
-    "pufferlib",
-    package="pufferlib",
-    folder=PUFFERLIB,
-    workers=two_workers,
-    parts=1,
-)
+@in_pufferlib("PufferLib Multiprocessing", workers=as_many_as_threads, parts=1)
 def puffer_2(task: Task) -> Player:
-    """As many workers as ours."""
+    """As many workers as ours has."""
     return puffer(task, task.num_threads)
 
 
-@remote(
-    "PufferLib Multiprocessing, async",
-    "pufferlib",
-    package="pufferlib",
-    folder=PUFFERLIB,
-    workers=two_workers,
-    parts=2,
-)
+@in_pufferlib("PufferLib Multiprocessing, async", workers=as_many_as_threads, parts=2)
 def puffer_halves(task: Task) -> Player:
-    """As many workers as ours, one of them at a time, as its own training has it."""
+    """As many workers as ours has, received one at a time, as PufferLib's own training does."""
     return puffer(task, task.num_threads)
 
 
-@remote(
-    "plain Python loop, Gymnasium 0.29",
-    "pufferlib",
-    package="pufferlib",
-    folder=PUFFERLIB,
-    parts=1,
-)
+@in_pufferlib("plain Python loop, Gymnasium 0.29", parts=1)
 def puffer_loop(task: Task) -> Player:
-    """The plain loop on the old Gymnasium and NumPy that PufferLib needs."""
+    """The plain loop on the Gymnasium and NumPy that PufferLib needs."""
     return plain_loop.make(task)
 
 
-# how those start whose player here is not what a program would make
+# How users' programs start those whose player here starts in another way.
 START = {async_vector_env.name: async_started, subproc_vec_env.name: subproc_started}

@@ -1,4 +1,4 @@
-"""The scenes on worker processes: Python environments, a plain loop, and other vectorisers."""
+"""The scenes on worker processes: Python environments, plain loops, and other vectorisers."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ OTHERS = (subproc_vec_env, shmem_vector_env, *PUFFERS)
 
 NOTES = (
     "oversubscribed: more worker processes than cores",
-    "PufferLib's caller spins as its workers do, one process more than the table says; they are"
-    " stopped while others play, and after that sleep 10 ms of their next turn",
+    "PufferLib's caller spins too, so it uses one process more than the table says; its workers are"
+    " stopped while others play, and sleep for the first 10 ms of their next turn",
 )
 
 
@@ -53,8 +53,8 @@ def python_scene(
     share: float,
     vs_async: float,
 ) -> Scene:
-    """A race of everybody, with a bar against each."""
-    # where the environments are Gymnasium's, PufferLib steps an older version of them
+    """Returns a scene of ours and all rivals, with a bar against each."""
+    # of Gymnasium's environments PufferLib steps an older version
     is_gymnasiums = task.env_id not in COSTS
     bars: Mapping[str, float] = {ASYNC: vs_async, **{who.name: 1.0 for who in OTHERS}}
     return Scene(
@@ -83,7 +83,7 @@ def conclude(rows: Sequence[Row]) -> list[str]:
 
 
 def against_all_cores(rows: Sequence[Row]) -> list[str]:
-    """Says what loops on all cores come to, which the ceiling takes for so many times one loop."""
+    """Returns a note on the loops on all cores; the ceiling assumes a multiple of one loop."""
     rates = {row.who: row.value.median for row in rows}
     if LOOP not in rates or LOOPS not in rates:
         return []
@@ -91,13 +91,13 @@ def against_all_cores(rows: Sequence[Row]) -> list[str]:
         f"{row.who} {row.value.median / rates[LOOPS]:.2f}" for row in rows if row.role == "ours"
     ]
     return [
-        f"loops on all cores at once come to {rates[LOOPS] / rates[LOOP]:.2f} times one loop; share"
+        f"loops on all cores at once reach {rates[LOOPS] / rates[LOOP]:.2f} times one loop; share"
         f" of that: {', '.join(shares)}"
     ]
 
 
 def against_own_loops(rows: Sequence[Row]) -> list[str]:
-    """Says what PufferLib makes of its own Gymnasium's plain loop, which is not ours."""
+    """Returns a note that compares PufferLib with the plain loop over its own Gymnasium."""
     rates = {row.who: row.value.median for row in rows}
     own = [row for row in rows if row.role == "ours"]
     if PUFFER_LOOP not in rates or LOOP not in rates:
@@ -112,16 +112,16 @@ def against_own_loops(rows: Sequence[Row]) -> list[str]:
 
 
 def task(env_id: str, num_envs: int, batch_size: int, episode: int = EPISODE) -> Task:
-    """Environments on two workers."""
+    """Returns a task on two workers."""
     return Task(env_id, num_envs, batch_size, 2, 2, max_episode_steps=episode)
 
 
 def synthetic(suffix: str, measure: str, image: str, exponential: str) -> tuple[Scene, Scene]:
-    """The scenes of environments whose steps are so much of a measure; bars are the same for all.
+    """Returns the scenes of synthetic environments; the bars are the same for all measures.
 
     Args:
-        suffix: of the scenes' names, before the number of environments.
-        measure: what 50 us and 1 ms are of.
+        suffix: part of the scenes' names, before the number of environments.
+        measure: the quantity of which a step takes 50 us or 1 ms.
         image, exponential: ids of the environments.
     """
     return (

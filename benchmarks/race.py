@@ -1,4 +1,4 @@
-"""Runs one scene: finds the settings that rivals like best, then lets everybody play in turn."""
+"""Runs one scene: finds the best setting of each rival, then measures all players in turn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# steps of every environment before anything is timed
+# Steps of every environment before anything is timed.
 WARM_UP = 8
 
 
@@ -42,11 +42,11 @@ class Effort:
     """How much work to put into a measurement.
 
     Attributes:
-        rounds: of all players.
-        seconds: of each player in each round.
-        turns: into which they are divided, players in turn.
-        trial: seconds for each setting when a rival's best is looked for.
-        all_settings: tries every number of threads, not only the task's own.
+        rounds: number of rounds.
+        seconds: playing time of each player in each round.
+        turns: number of turns into which that time is divided.
+        trial: seconds per setting in the search for a rival's best setting.
+        all_settings: tries all numbers of threads, not only the task's.
     """
 
     rounds: int = 9
@@ -61,7 +61,7 @@ QUICK = Effort(rounds=5, seconds=0.1, turns=1, trial=0.05, all_settings=False)
 
 @dataclass(frozen=True)
 class Entry:
-    """Somebody who takes part, at one setting."""
+    """One contender at one setting."""
 
     who: Contender
     task: Task
@@ -69,7 +69,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """A name of its own within the scene."""
+        """The name, unique within the scene."""
         return f"{self.who.name} ({self.role})"
 
     @property
@@ -84,13 +84,13 @@ class Entry:
 
 
 def workers_setting(count: int, batch_size: int) -> str:
-    """A setting of worker processes; more than there are cores are labelled."""
+    """Returns the setting of worker processes for tables; labels more workers than cores."""
     text = f"{count} worker{'s' * (count > 1)}, batch {batch_size}"
     return f"{text}, oversubscribed" if count > len(os.sched_getaffinity(0)) else text
 
 
-def is_there(contender: Contender) -> bool:
-    """Says whether somebody is installed, in the environment or in a folder of its own."""
+def is_installed(contender: Contender) -> bool:
+    """Returns whether a contender is installed, in the environment or in a folder of its own."""
     if contender.needs:
         return not lacking(contender.needs)
     if contender.folder:
@@ -98,13 +98,13 @@ def is_there(contender: Contender) -> bool:
     try:
         importlib.metadata.version(contender.package)
     except importlib.metadata.PackageNotFoundError:
-        # a checkout that was built in place was not installed, but it is there
+        # ours is there even if the checkout was only built in place
         return contender.family == "ours"
     return True
 
 
 def lacking(needs: str) -> str:
-    """Says why "module:name" can't be imported; empty if it can."""
+    """Returns why "module:name" can't be imported; empty if it can."""
     module, _, name = needs.partition(":")
     try:
         found = hasattr(importlib.import_module(module), name)
@@ -114,7 +114,7 @@ def lacking(needs: str) -> str:
 
 
 def absent(contender: Contender) -> str:
-    """Says of somebody who is not there what is missing, and how to get it."""
+    """Returns what a contender lacks, and how to install it."""
     if contender.needs:
         return f"{contender.name} is not measured: {lacking(contender.needs)}"
     if contender.folder:
@@ -125,7 +125,7 @@ def absent(contender: Contender) -> str:
 
 @contextmanager
 def playing(contender: Contender, task: Task) -> Iterator[Player]:
-    """Makes a player, lets it step every environment a few times, and ends it."""
+    """Makes a player, steps every environment a few times, and closes the player at the end."""
     player = contender.make(task)
     try:
         # the first results of an asynchronous pool are resets
@@ -138,7 +138,7 @@ def playing(contender: Contender, task: Task) -> Iterator[Player]:
 def best_setting(
     contender: Contender, settings: Sequence[Task], seconds: float, clock: Clock, tick: Tick
 ) -> Task:
-    """Returns the setting with the most steps per second in a short trial of each."""
+    """Tries each setting for a short time; returns the one with the most steps per second."""
     rates = []
     for task in settings:
         with playing(contender, task) as player:
@@ -152,7 +152,7 @@ Tick = Callable[[str], None]
 
 
 def settings_of(task: Task, effort: Effort) -> list[Task]:
-    """Returns the settings to look for a rival's best in."""
+    """Returns the settings among which a rival's best is searched."""
     every = task.settings()
     if effort.all_settings:
         return every
@@ -162,8 +162,8 @@ def settings_of(task: Task, effort: Effort) -> list[Task]:
 def enter(
     scene: Scene, rivals: Sequence[Contender], effort: Effort, clock: Clock, tick: Tick
 ) -> list[Entry]:
-    """Returns who takes part at which settings."""
-    entries = [Entry(who, scene.task, "ours") for who in scene.ours if is_there(who)]
+    """Returns the contenders with their settings."""
+    entries = [Entry(who, scene.task, "ours") for who in scene.ours if is_installed(who)]
     for who in rivals:
         if not who.tunable:
             entries.append(Entry(who, who.task(scene.task), "only"))
@@ -177,7 +177,7 @@ def enter(
 
 
 def ticks_of(scene: Scene, rivals: Sequence[Contender], effort: Effort) -> int:
-    """Returns how often `run` ticks, at most."""
+    """Returns how often `run` calls `tick` at most."""
     trials = sum(len(settings_of(scene.task, effort)) for who in rivals if who.tunable)
     entries = len(scene.ours) + sum(2 if who.tunable else 1 for who in rivals)
     return trials + entries * (1 + effort.rounds)
@@ -194,13 +194,13 @@ def run(
     """Measures a scene.
 
     Args:
-        families: rivals to measure; others are left out.
+        families: families of the rivals to measure.
         effort: how much work to put in.
-        tick: called with what was just done.
+        tick: called with a description of each part that is done.
     """
     wanted = [who for who in scene.rivals if who.family in {"ours", *families}]
-    missing = sorted({absent(who) for who in (*scene.ours, *wanted) if not is_there(who)})
-    rivals = [who for who in wanted if is_there(who)]
+    missing = sorted({absent(who) for who in (*scene.ours, *wanted) if not is_installed(who)})
+    rivals = [who for who in wanted if is_installed(who)]
     entries = enter(scene, rivals, effort, clock, tick)
     with ExitStack() as stack:
         players = {}
@@ -236,7 +236,7 @@ def run(
 
 
 def bar_of(scene: Scene, who: str, goal: float, rows: Sequence[Row]) -> Bar:
-    """A bar on how much faster we are than a rival, on the same environments or on its own."""
+    """Returns the bar on our speed against a rival's, on the same environments or on its own."""
     if who not in scene.own_loops:
         return Bar(f"vs {who}", goal, reached(rows, who))
     theirs, ours = scene.own_loops[who]
@@ -245,8 +245,7 @@ def bar_of(scene: Scene, who: str, goal: float, rows: Sequence[Row]) -> Bar:
 
 
 def reached_on_own(rows: Sequence[Row], who: str, their_loop: str, our_loop: str) -> float | None:
-    """`reached`, with the rates of each round divided by those of a loop over the same
-    environments."""
+    """`reached`, with each rate divided by that of a plain loop over the same environments."""
     samples = {row.who: row.samples for row in rows}
     if not {who, their_loop, our_loop} <= samples.keys():
         return None
@@ -264,14 +263,14 @@ def reached_on_own(rows: Sequence[Row], who: str, their_loop: str, our_loop: str
 
 
 def share_bar(scene: Scene, who: str, goal: float, rows: Sequence[Row]) -> Bar:
-    """A bar on how much we reach of what somebody would on so many cores of its own."""
+    """Returns the bar on our share of what a rival would reach on as many cores as we have."""
     times, cores = reached(rows, who), scene.task.num_threads
     share = None if times is None else times / cores
     return Bar(f"share of the ceiling, {cores} x {who},", goal, share, unit="")
 
 
 def row_of(entry: Entry, entries: Sequence[Entry], samples: dict[str, list[Sample]]) -> Row:
-    """Sums up what somebody did, and compares ours with it."""
+    """Returns the row of one entry, and the ratios of ours to it."""
     own = samples[entry.name]
     ours = [each for each in entries if each.role == "ours" and entry.role != "ours"]
     return Row(

@@ -1,4 +1,4 @@
-"""Shows outcomes: a table on the terminal and in Markdown, a JSON file, and a plot."""
+"""Writes outcomes as terminal tables, Markdown, JSON and plots."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 ROLES = {"ours": "", "only": "", "same": "same", "best": "its best"}
 
-# Families of scenes, each with a picture of its own: a scene belongs to the first with a prefix of
-# its name.
+# Families of scenes, each with a picture of its own. A scene belongs to the first family that has a
+# prefix of its name.
 FAMILIES = {
     "python": ("cartpole-python-", "image-", "exponential-", "workers-", "idle-"),
     "classic-control": ("cartpole-", "engine-"),
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),
 }
-# more panels than this stand in two columns
+# With more panels than this a picture has two columns.
 COLUMN = 8
 
 INK, QUIET, OURS, THEIRS = "#1f2933", "#7b8794", "#0b7285", "#adb5bd"
 
 
 def short(value: float) -> str:
-    """Three digits and a letter: 46800000 is "46.8 M"."""
+    """Returns three digits and a letter: 46800000 is "46.8 M"."""
     for unit, letter in ((1e6, " M"), (1e3, " k")):
         if abs(value) >= 0.9995 * unit:
             return f"{value / unit:#.3g}".rstrip(".") + letter
@@ -39,12 +39,12 @@ def short(value: float) -> str:
 
 
 def spread(each: Spread, unit: str = "") -> str:
-    """A median and its quartiles."""
+    """Returns a median and its quartiles as text."""
     return f"{short(each.median)}{unit} ({short(each.low)}-{short(each.high)})"
 
 
 def headings(outcome: Outcome) -> list[str]:
-    """Returns the columns' names."""
+    """Returns the headings of a table."""
     names = ["who", "setting", outcome.unit]
     if outcome.unit == "env steps/s":
         if outcome.frame_skip > 1:
@@ -85,7 +85,7 @@ def rich_table(outcome: Outcome) -> Table:
 
 
 def markdown(outcomes: Iterable[Outcome], machine: dict[str, Any]) -> str:
-    """Returns all outcomes as a page."""
+    """Returns all outcomes as a Markdown page."""
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
     parts = [
         "# Results\n",
@@ -121,8 +121,8 @@ def family(name: str) -> str:
 def write(folder: Path, outcomes: Sequence[Outcome], machine: dict[str, Any]) -> list[Path]:
     """Writes results.json, results.md and a picture of each family that was measured.
 
-    Scenes that were measured before stay. Scenes of games are in no picture of a family: they have
-    their own.
+    Scenes that the folder already holds stay. Scenes of games have pictures of their own and are in
+    no family's.
 
     Returns:
         The files.
@@ -152,7 +152,7 @@ def read(folder: Path) -> list[Outcome]:
 
 
 def plot(outcomes: Sequence[Outcome], machine: dict[str, Any], file: Path) -> None:
-    """Draws the speeds: a panel for each scene, a bar for each row, whiskers for the quartiles."""
+    """Draws a panel for each scene: a bar for each row, with whiskers at the quartiles."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -179,7 +179,7 @@ def plot(outcomes: Sequence[Outcome], machine: dict[str, Any], file: Path) -> No
 
 
 def _draw(ax: Any, outcome: Outcome) -> None:
-    """Draws one scene's bars, ours coloured."""
+    """Draws the bars of one scene; ours are coloured."""
     values = [row.value for row in outcome.rows]
     places = range(len(values))
     colours = [OURS if row.role == "ours" else THEIRS for row in outcome.rows]
@@ -209,6 +209,6 @@ def _draw(ax: Any, outcome: Outcome) -> None:
     ax.spines[["top", "right", "bottom"]].set_visible(False)
     ax.spines["left"].set_color(QUIET)
     ax.tick_params(length=0)
-    # the layout makes room for a title's height, not for its width
+    # the layout reserves room for the height of a title, but not for its width
     title = textwrap.fill(f"{outcome.title}: {outcome.unit}", 70)
     ax.set_title(title, loc="left", fontsize=10, color=INK)

@@ -1,8 +1,9 @@
-"""Everybody who is measured: how each makes a task's environments, and how it steps them.
+"""The players on threads, ours and rivals: how each makes a task's environments and steps them.
 
-To add a rival, write one function from a `Task` to a `Player` and decorate it. All of them run in
-this process (AsyncVectorEnv's workers are its own children); pools that wait for their turn sleep.
-Those of Python environments are in python_rivals.py, some of them in processes of their own.
+To add a rival, write a function from a `Task` to a `Player` and decorate it. All players run in
+this process (AsyncVectorEnv adds its workers as child processes), and pools sleep between their
+turns. The players of Python environments are in python_rivals.py; some run in processes of their
+own.
 """
 
 from __future__ import annotations
@@ -20,23 +21,23 @@ import numpy as np
 
 from benchmarks.rounds import Player
 
-# rows of actions drawn beforehand; everybody plays them over and over
+# Number of rows of actions; they are drawn beforehand, and all players repeat them.
 ROWS = 128
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be stepped, and with what.
+    """The environments to step, and the setting.
 
     Attributes:
-        env_id: as parallel_pool and EnvPool call it.
-        batch_size: rows of one result; num_envs is synchronous.
-        num_threads: every thread that steps.
+        env_id: the name in parallel_pool and EnvPool.
+        batch_size: rows of one result; synchronous if it equals num_envs.
+        num_threads: number of threads that step.
         num_actions: of a Discrete action space; 0 for a Box.
         max_episode_steps: the time limit, in agent steps.
-        frame_skip: frames of one agent step; 1 where there are none.
-        action_size: of a Box of one dimension.
-        action_bound: that Box reaches from -action_bound to action_bound.
+        frame_skip: frames of one agent step; 1 without frames.
+        action_size: size of a one-dimensional Box; 0 for a Discrete space.
+        action_bound: the Box has values from -action_bound to action_bound.
     """
 
     env_id: str
@@ -51,7 +52,7 @@ class Task:
 
     @property
     def is_async(self) -> bool:
-        """Says whether results are of the first to finish."""
+        """Whether a result has the environments that finished first."""
         return self.batch_size < self.num_envs
 
     @property
@@ -61,32 +62,32 @@ class Task:
 
     @property
     def is_atari(self) -> bool:
-        """Says whether it is an Atari game."""
+        """Whether it is an Atari game."""
         return self.frame_skip > 1
 
     @property
     def is_mujoco(self) -> bool:
-        """Says whether it is one of MuJoCo's tasks."""
+        """Whether it is a MuJoCo task."""
         return self.action_size > 0
 
     def all_actions(self) -> np.ndarray[Any, Any]:
-        """Returns rows of num_envs uniform actions, the same numbers for everybody."""
+        """Returns rows of num_envs uniform actions, the same for all players."""
         random, rows = np.random.default_rng(0), (ROWS, self.num_envs)
         if self.num_actions:
             return random.integers(self.num_actions, size=rows)
-        # rounded as a Box's own samples are, also for those who take float64
+        # rounded to float32, as a Box's own samples are, also for players that take float64
         bound = self.action_bound
         return random.uniform(-bound, bound, (*rows, self.action_size)).astype(np.float32)
 
     def actions(
         self, integer: type[np.integer[Any]], real: type[np.floating[Any]] = np.float32
     ) -> list[np.ndarray[Any, Any]]:
-        """Returns rows of batch_size actions in the type that an API has for those of this kind."""
+        """Returns rows of batch_size actions in the integer or floating type of an API."""
         dtype = integer if self.num_actions else real
         return [np.ascontiguousarray(row[: self.batch_size], dtype) for row in self.all_actions()]
 
     def settings(self) -> list[Task]:
-        """Returns the settings that a rival may choose its best from."""
+        """Returns the settings among which a rival's best is chosen."""
         batches = sorted({max(1, self.num_envs // part) for part in (1, 2, 4)}, reverse=True)
         return [
             replace(self, num_threads=threads, batch_size=batch)
@@ -97,22 +98,21 @@ class Task:
 
 @dataclass(frozen=True)
 class Contender:
-    """Somebody who is measured.
+    """A library at a fixed way of use, to be measured.
 
     Attributes:
-        name: as tables show it.
-        family: "ours", or the word for it in --vs.
+        name: the name in tables.
+        family: "ours", or the family's name in --vs.
         make: makes the environments of a task, reset and ready to step.
-        package: what must be installed.
-        tunable: has threads and batches to choose.
-        num_envs: it always has this many; 0 for the task's number.
-        num_threads: the same of threads.
-        workers: processes that step a task; None where threads do, or the caller itself.
-        parts: it always has batches of num_envs / parts, also where the task has others; 0 for the
-            task's.
-        needs: "module:name" that must be there to be imported.
-        folder: of packages beside the environment's own, in which this one is; the Makefile knows
-            how to fill it.
+        package: the package that must be installed.
+        tunable: whether threads and batch size can be chosen.
+        num_envs: fixed number of environments; 0 for the task's.
+        num_threads: fixed number of threads; 0 for the task's.
+        workers: returns the number of worker processes for a task; None if threads or the caller
+            step.
+        parts: the batch size is always num_envs / parts; 0 for the task's batch size.
+        needs: "module:name" that must be importable.
+        folder: a separate folder that holds the package; the Makefile fills it.
     """
 
     name: str
@@ -128,7 +128,7 @@ class Contender:
     folder: str = ""
 
     def task(self, task: Task) -> Task:
-        """Returns a scene's task as this one plays it."""
+        """Returns a scene's task with the fixed numbers of this contender."""
         if self.num_envs:
             task = replace(task, num_envs=self.num_envs)
         if self.num_threads:
@@ -137,7 +137,7 @@ class Contender:
 
     @property
     def place(self) -> Path:
-        """Where its folder is, if it has one."""
+        """The path of the folder, if there is one."""
         return Path(sys.prefix) / self.folder
 
 
@@ -147,7 +147,7 @@ CONTENDERS: dict[str, Contender] = {}
 def contender(
     name: str, family: str, *, package: str, tunable: bool = False, **facts: Any
 ) -> Callable[[Callable[[Task], Player]], Contender]:
-    """Decorates a function that makes a player; the facts are those of `Contender`."""
+    """Decorates a function that makes a player; the facts are attributes of `Contender`."""
 
     def register(make: Callable[[Task], Player]) -> Contender:
         CONTENDERS[name] = Contender(name, family, make, package, tunable, **facts)
@@ -157,7 +157,7 @@ def contender(
 
 
 class Stepping:
-    """Steps everything at once: each call of `step` takes one row of actions."""
+    """Steps all environments at once: each call of `step` takes one row of actions."""
 
     def __init__(
         self, env: Any, actions: Sequence[Any], num_envs: int, children: Sequence[int] = ()
@@ -175,20 +175,20 @@ class Stepping:
 
     def close(self) -> None:
         self.env.close()
-        # EnvPool ends its threads when the last reference goes
+        # EnvPool ends its threads when the last reference is gone
         del self.env
 
 
 class SendingEnvPool(Stepping):
-    """Receives whoever finished first and sends them on, EnvPool's way.
+    """Receives the environments that finished first and sends them actions, as EnvPool's users do.
 
-    Between two plays nothing is in flight: what an asynchronous pool steps while others play would
-    be counted as quick work of its own, and slow the others down.
+    Nothing is in flight between two plays. Steps that an asynchronous pool did while others play
+    would count as its own fast work, and would slow the others down.
     """
 
     def __init__(self, env: Any, actions: Sequence[Any], num_envs: int, batch_size: int) -> None:
         super().__init__(env, actions, batch_size)
-        # of batches received and not sent on
+        # env_ids of the batches that were received and not sent again
         self._held = deque(env.recv()[4]["env_id"] for _ in range(num_envs // batch_size))
 
     def play(self, batches: int) -> int:
@@ -204,7 +204,10 @@ class SendingEnvPool(Stepping):
 
 
 class SendingAle(Stepping):
-    """Sends on those received last and receives whoever finishes first, AtariVectorEnv's way."""
+    """Sends to the environments received last, then receives the first to finish.
+
+    This is how AtariVectorEnv's users step it.
+    """
 
     def play(self, batches: int) -> int:
         recv, send = self.env.recv, self.env.send
@@ -217,7 +220,7 @@ class SendingAle(Stepping):
 class Looping:
     """Steps single environments in a loop, and resets each when its episode ends.
 
-    A reset counts as a step, as it does for whoever resets by itself.
+    A reset counts as a step, as it does for pools with automatic resets.
     """
 
     children: Sequence[int] = ()
@@ -245,7 +248,7 @@ class Looping:
 
 
 def _start(env: Any, task: Task, real: type[np.floating[Any]] = np.float32) -> Player:
-    """Resets a pool with EnvPool's interface; an asynchronous one has everything in flight."""
+    """Resets a pool with EnvPool's API and returns its player."""
     actions = task.actions(np.int32, real)
     if task.is_async:
         env.async_reset()
@@ -269,7 +272,7 @@ def _pool_options(task: Task) -> dict[str, Any]:
 
 
 @contender("parallel_pool.make", "ours", package="parallel_pool")
-def envpool_face(task: Task) -> Player:
+def envpool_api(task: Task) -> Player:
     """`parallel_pool.make`, as EnvPool's programs use it."""
     import parallel_pool
 
@@ -278,7 +281,7 @@ def envpool_face(task: Task) -> Player:
 
 
 @contender("parallel_pool.make_vec", "ours", package="parallel_pool")
-def gymnasium_face(task: Task) -> Player:
+def gymnasium_api(task: Task) -> Player:
     """`parallel_pool.make_vec`, as Gymnasium's programs use it."""
     import parallel_pool
 
@@ -293,15 +296,15 @@ def gymnasium_face(task: Task) -> Player:
 
 
 @contender("parallel_pool.make, 16 envs", "ours", package="parallel_pool", num_envs=16)
-def envpool_face_16(task: Task) -> Player:
-    """`parallel_pool.make` with few environments, for those who have many to compare with."""
-    return envpool_face.make(task)
+def envpool_api_16(task: Task) -> Player:
+    """`parallel_pool.make` with 16 environments, to compare with many."""
+    return envpool_api.make(task)
 
 
 @contender("parallel_pool.make, 1 thread", "ours", package="parallel_pool", num_threads=1)
-def envpool_face_1_thread(task: Task) -> Player:
-    """`parallel_pool.make` with one thread, to see what the others gain."""
-    return envpool_face.make(task)
+def envpool_api_1_thread(task: Task) -> Player:
+    """`parallel_pool.make` with one thread, to show what more threads gain."""
+    return envpool_api.make(task)
 
 
 # ----------------------------------------------------------------------------------- rivals --
@@ -318,7 +321,7 @@ def envpool(task: Task) -> Player:
 
 @contender("ale-py AtariVectorEnv", "ale", package="ale-py", tunable=True)
 def ale(task: Task) -> Player:
-    """ale-py's own vector environment, which threads in C++ as EnvPool does."""
+    """ale-py's own vector environment, which uses C++ threads as EnvPool does."""
     import ale_py
     from ale_py.vector_env import AtariVectorEnv
 
@@ -340,7 +343,7 @@ def ale(task: Task) -> Player:
 
 @contender("Gymnasium NumPy-vectorised", "gymnasium", package="gymnasium")
 def gymnasium_numpy(task: Task) -> Player:
-    """Gymnasium's CartPole written over whole arrays: one thread, no batches to choose."""
+    """Gymnasium's CartPole on whole NumPy arrays: one thread, no batch size."""
     import gymnasium
 
     env = gymnasium.make_vec(
@@ -364,7 +367,7 @@ def gymnasium_sync(task: Task) -> Player:
 
 
 def one_each(task: Task) -> int:
-    """A worker process for each environment."""
+    """Returns the number of environments: each has a worker process."""
     return task.num_envs
 
 
@@ -373,9 +376,9 @@ def gymnasium_async(task: Task) -> Player:
     """AsyncVectorEnv: a process for every environment."""
     import gymnasium
 
-    from parallel_pool.demo.speeds import deaf_children
+    from parallel_pool.demo.speeds import interrupts_ignored
 
-    with deaf_children():
+    with interrupts_ignored():
         env = gymnasium.vector.AsyncVectorEnv([lambda: single(task)] * task.num_envs)
     env.reset(seed=1)
     children = [process.pid for process in env.processes if process.pid]
@@ -387,12 +390,12 @@ def gymnasium_loop(task: Task) -> Player:
     """`gymnasium.make` itself: one environment, or a for-loop over several."""
     envs = [single(task) for _ in range(task.num_envs)]
     rows = task.actions(np.int64)
-    # Python's own integers, as a loop would have them; arrays where an action is one
+    # Python integers, as a loop would use; arrays if an action is an array
     return Looping(envs, [row.tolist() if task.num_actions else list(row) for row in rows])
 
 
 def single(task: Task) -> Any:
-    """Returns one environment of Gymnasium's: Atari's with the wrappers that EnvPool has inside."""
+    """Returns one Gymnasium environment; Atari games get wrappers for what EnvPool does inside."""
     import gymnasium
 
     if not task.is_atari:
@@ -406,7 +409,7 @@ def single(task: Task) -> Any:
 
 
 def quiet(task: Task) -> AbstractContextManager[Any]:
-    """Keeps what MuJoCo says of old model files off the terminal and out of a MUJOCO_LOG.TXT."""
+    """Keeps MuJoCo's warnings about old model files off the terminal and out of MUJOCO_LOG.TXT."""
     if not task.is_mujoco:
         return nullcontext()
     from parallel_pool.envs.mujoco import listening

@@ -1,4 +1,4 @@
-"""Measures several players in turn, round after round, so that the machine's moods hit them all."""
+"""Measures players in interleaved rounds, so that slow phases of the machine affect all of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from benchmarks import tree
 
 
 class Player(Protocol):
-    """Somebody who steps environments, ready to go on at any time.
+    """Something that steps environments and can continue at any time.
 
     Attributes:
-        children: processes that step for it; threads of our own process need no mention.
+        children: its worker processes; threads of our own process are not listed.
     """
 
     children: Sequence[int]
@@ -26,13 +26,13 @@ class Player(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends threads and processes."""
+        """Ends the player's threads and processes."""
         ...
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One player's part of one round."""
+    """The result of one player in one round."""
 
     steps: int
     seconds: float
@@ -52,7 +52,7 @@ class Sample:
 
     @property
     def cpu_us(self) -> float:
-        """Microseconds of CPU time, of all threads and processes, per environment step."""
+        """Microseconds of CPU time per environment step, of all threads and processes."""
         return self.cpu_seconds / self.steps * 1e6
 
 
@@ -72,7 +72,7 @@ class Spread:
 
 
 def ratio(ours: Sequence[Sample], theirs: Sequence[Sample], *, cpu: bool = False) -> Spread:
-    """Returns how many times faster ours are: the spread of the ratios of each round.
+    """Returns how many times faster ours are: the spread of the ratios of the rounds.
 
     Args:
         ours, theirs: samples of the same rounds.
@@ -88,7 +88,7 @@ class Clock:
     """Wall time, and CPU time of this process and of a player's children."""
 
     def wall(self) -> float:
-        """Returns seconds since some moment."""
+        """Returns the seconds since some fixed time."""
         return time.perf_counter()
 
     def cpu(self, children: Sequence[int]) -> float:
@@ -100,7 +100,7 @@ CLOCK = Clock()
 
 
 def timed(player: Player, batches: int, clock: Clock = CLOCK) -> Sample:
-    """Plays and measures."""
+    """Plays so many batches; returns the sample."""
     cpu = clock.cpu(player.children)
     start = clock.wall()
     steps = player.play(batches)
@@ -109,7 +109,7 @@ def timed(player: Player, batches: int, clock: Clock = CLOCK) -> Sample:
 
 
 def batches_in(player: Player, seconds: float, clock: Clock = CLOCK) -> int:
-    """Returns the number of batches that take about this long, found by trying (at least 1)."""
+    """Returns the number of batches that take about this long (at least 1), found by trials."""
     batches = 1
     while True:
         sample = timed(player, batches, clock)
@@ -127,17 +127,17 @@ def interleave(
     clock: Clock = CLOCK,
     tick: Callable[[], None] = lambda: None,
 ) -> dict[str, list[Sample]]:
-    """Lets every player play in each round; returns the samples of each.
+    """Lets all players play in each round; returns the samples of each by name.
 
-    In each round players take several turns, one after the other, so that a mood of the machine
-    that lasts shorter than a round hits them all as well. Who plays first changes from turn to
-    turn, so that nobody always plays after the same one.
+    In each round the players take several turns in alternation, so that a slow phase of the machine
+    affects all of them even if it is shorter than a round. The first player changes from turn to
+    turn, so that no player always follows the same other.
 
     Args:
         players: by name.
-        rounds: samples of each.
-        seconds: about how long each plays in a round.
-        turns: of each player in a round.
+        rounds: number of rounds, and of samples of each player.
+        seconds: approximate playing time of each player in a round.
+        turns: turns of each player in a round.
         tick: called after each player's last turn in a round.
     """
     batches = {name: batches_in(player, seconds / turns, clock) for name, player in players.items()}

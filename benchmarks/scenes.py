@@ -1,6 +1,6 @@
-"""What is measured: each scene is a task, who plays it, and the bars that we set ourselves.
+"""The scenes on threads: each is a task, its players, and the bars that we set ourselves.
 
-To add a scene, add one entry to `RACES`; the tests go over them too.
+To add a scene, add one entry to `RACES`; the tests run it too.
 """
 
 from __future__ import annotations
@@ -15,45 +15,46 @@ from benchmarks.rivals import (
     Task,
     ale,
     envpool,
-    envpool_face,
-    envpool_face_1_thread,
-    envpool_face_16,
+    envpool_api,
+    envpool_api_1_thread,
+    envpool_api_16,
+    gymnasium_api,
     gymnasium_async,
-    gymnasium_face,
     gymnasium_loop,
     gymnasium_numpy,
     gymnasium_sync,
 )
 
 ENVPOOL, NUMPY, ALE, MAKE = envpool.name, gymnasium_numpy.name, ale.name, gymnasium_loop.name
-SYNC, ASYNC, FEW = gymnasium_sync.name, gymnasium_async.name, envpool_face_16.name
-ONE_THREAD = envpool_face_1_thread.name
+SYNC, ASYNC, FEW = gymnasium_sync.name, gymnasium_async.name, envpool_api_16.name
+ONE_THREAD = envpool_api_1_thread.name
 
-BOTH_FACES = (envpool_face, gymnasium_face)
+BOTH_APIS = (envpool_api, gymnasium_api)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A race on one task.
+    """A comparison of players on one task.
 
     Attributes:
         name: for the command line.
         title: for tables and plots.
-        task: what everybody steps; rivals also at the settings they like best.
-        ours: our faces; a bar must be reached by each.
-        rivals: everybody else.
-        bars: how many times faster than a rival we must be, by its name; without one it is only
-            shown.
-        cpu_bars: how many times less CPU time per step than a rival we must take: where the clock
-            would compare numbers of threads.
-        shares: what part we must reach of as many times a rival as the task has threads or
-            workers: where the rival is the loop in one process that all of us divide.
-        own_loops: rivals whose environments are not ours, as they need older packages: by name,
-            the plain loop over theirs and over ours. Their bars are on what each makes of its own.
+        task: what all players step; rivals also play at their best settings.
+        ours: our APIs; each must reach the bars.
+        rivals: the other players.
+        bars: how many times faster than a rival we must be, by its name; a rival without a bar is
+            only shown.
+        cpu_bars: how many times less CPU time per step than a rival we must use; for comparisons
+            in which wall time would add only noise.
+        shares: the share that we must reach of a rival's speed times the task's number of threads
+            or workers; for the plain loop in one process.
+        own_loops: rivals that step other environments than ours, as they need older packages: by
+            name, the plain loop over theirs and over ours. Their bars compare each player with its
+            own loop.
         notes: what a reader of the table must know.
-        conclude: further notes, from what was measured.
-        mujoco: the version of MuJoCo that this is measured on, in a process of its own if need be;
-            empty for whichever is installed.
+        conclude: returns more notes, from the rows.
+        mujoco: the version of MuJoCo to measure on, if need be in a process of its own; empty for
+            the installed version.
     """
 
     name: str
@@ -71,40 +72,40 @@ class Scene:
 
 
 def cart_pole(num_envs: int, num_threads: int, batch_size: int = 0) -> Task:
-    """CartPole-v1, synchronous without a batch_size."""
+    """Returns a CartPole-v1 task, synchronous unless a batch_size is given."""
     batch_size = batch_size or num_envs
     return Task("CartPole-v1", num_envs, batch_size, num_threads, 2, max_episode_steps=500)
 
 
 def cart_pole_async(num_envs: int, batch_size: int) -> Scene:
-    """Cheap environments, asynchronous: what a second thread gains."""
+    """Returns a scene that shows what a second thread gains with cheap environments."""
     return Scene(
         name=f"cartpole-async-{num_envs}-{batch_size}",
         title=f"CartPole-v1, {num_envs} envs, batch {batch_size}, 2 threads, async",
         task=cart_pole(num_envs, 2, batch_size),
-        ours=(envpool_face,),
-        rivals=(envpool_face_1_thread, envpool),
+        ours=(envpool_api,),
+        rivals=(envpool_api_1_thread, envpool),
         bars={ONE_THREAD: 1.3},
         notes=(
-            "with one thread the caller does not step, so two cores are at work there too: one on"
-            " the steps, one on recv and send",
+            "with one thread the caller does not step, so two cores work there too: one does the"
+            " steps, the other recv and send",
         ),
     )
 
 
 WRAPPED = (
-    "Gymnasium's Pong has AtariPreprocessing and FrameStackObservation around it, the same frame"
+    "Gymnasium's Pong has the wrappers AtariPreprocessing and FrameStackObservation, the same frame"
     " skip and no sticky actions"
 )
 
 
 def atari(game: str, num_envs: int, batch_size: int, num_threads: int) -> Task:
-    """A game with EnvPool's defaults: 84 x 84 grey, skip 4, stack 4, up to 30 no-ops at reset."""
+    """Returns a game's task with EnvPool's defaults: 84 x 84 grey, skip 4, stack 4, 30 no-ops."""
     actions = {"Pong": 6, "Breakout": 4}[game]
     return Task(f"{game}-v5", num_envs, batch_size, num_threads, actions, 27000, frame_skip=4)
 
 
-# size and bound of an action
+# Size and bound of an action.
 MUJOCO = {
     "Ant": (8, 1.0),
     "HalfCheetah": (6, 1.0),
@@ -113,12 +114,12 @@ MUJOCO = {
     "Humanoid": (17, 0.4),
 }
 
-# what EnvPool 1.2.5 was built with
+# The version that EnvPool 1.2.5 was built with.
 ENVPOOLS_MUJOCO = "3.6.0"
 
 
 def mujoco(name: str, num_envs: int, batch_size: int, num_threads: int) -> Task:
-    """A task of Gymnasium's, with everybody's defaults, which are the same."""
+    """Returns a MuJoCo task; its defaults are the same in all libraries."""
     size, bound = MUJOCO[name]
     return Task(
         f"{name}-v5",
@@ -131,19 +132,19 @@ def mujoco(name: str, num_envs: int, batch_size: int, num_threads: int) -> Task:
 
 
 BARE = (mujoco_bare.bare_per_env, mujoco_bare.bare_per_thread, mujoco_bare.bare_stock)
-# by CPU time: they are near, and the clock is noisy
+# By CPU time, as the difference is smaller than the noise of wall time.
 BARE_BARS = {who.name: 0.97 for who in BARE[:2]}
 
 
 def mujoco_races(name: str) -> tuple[Scene, ...]:
-    """The races of one of MuJoCo's tasks."""
+    """Returns the scenes of one MuJoCo task."""
     short, title = name.lower(), f"{name}-v5, 32 envs"
     return (
         Scene(
             name=f"{short}-32-16",
             title=f"{title}, batch 16, 2 threads, async, MuJoCo {ENVPOOLS_MUJOCO}",
             task=mujoco(name, 32, 16, 2),
-            ours=(envpool_face,),
+            ours=(envpool_api,),
             rivals=(envpool, *BARE, mujoco_bare.bare_envpool),
             bars={ENVPOOL: 1.35},
             cpu_bars=BARE_BARS,
@@ -154,7 +155,7 @@ def mujoco_races(name: str) -> tuple[Scene, ...]:
             name=f"{short}-32-16-newest",
             title=f"{title}, batch 16, 2 threads, async, newest MuJoCo",
             task=mujoco(name, 32, 16, 2),
-            ours=(envpool_face,),
+            ours=(envpool_api,),
             rivals=BARE,
             cpu_bars=BARE_BARS,
         ),
@@ -162,7 +163,7 @@ def mujoco_races(name: str) -> tuple[Scene, ...]:
             name=f"{short}-32-gymnasium",
             title=f"{title}, 2 threads, sync",
             task=mujoco(name, 32, 32, 2),
-            ours=BOTH_FACES,
+            ours=BOTH_APIS,
             rivals=(gymnasium_sync, gymnasium_async),
             bars={SYNC: 2.8, ASYNC: 3},
         ),
@@ -170,7 +171,7 @@ def mujoco_races(name: str) -> tuple[Scene, ...]:
             name=f"{short}-32-gymnasium-1-thread",
             title=f"{title}, 1 thread, sync",
             task=mujoco(name, 32, 32, 1),
-            ours=BOTH_FACES,
+            ours=BOTH_APIS,
             rivals=(gymnasium_sync,),
             cpu_bars={SYNC: 1.6},
         ),
@@ -182,7 +183,7 @@ RACES = (
         name="cartpole-1024",
         title="CartPole-v1, 1024 envs, 2 threads, sync",
         task=cart_pole(1024, 2),
-        ours=BOTH_FACES,
+        ours=BOTH_APIS,
         rivals=(envpool, gymnasium_numpy, gymnasium_sync),
         bars={ENVPOOL: 30, NUMPY: 3},
     ),
@@ -190,7 +191,7 @@ RACES = (
         name="cartpole-1024-1-thread",
         title="CartPole-v1, 1024 envs, 1 thread, sync",
         task=cart_pole(1024, 1),
-        ours=BOTH_FACES,
+        ours=BOTH_APIS,
         rivals=(envpool, gymnasium_numpy),
         bars={NUMPY: 2},
     ),
@@ -198,7 +199,7 @@ RACES = (
         name="cartpole-16",
         title="CartPole-v1, 16 envs, 2 threads, sync",
         task=cart_pole(16, 2),
-        ours=BOTH_FACES,
+        ours=BOTH_APIS,
         rivals=(envpool, gymnasium_numpy, gymnasium_sync, gymnasium_async),
         bars={ENVPOOL: 14},
     ),
@@ -206,7 +207,7 @@ RACES = (
         name="cartpole-1",
         title="CartPole-v1, 1 env, 1 thread",
         task=cart_pole(1, 1),
-        ours=BOTH_FACES,
+        ours=BOTH_APIS,
         rivals=(envpool, gymnasium_loop, gymnasium_sync, gymnasium_numpy),
         bars={ENVPOOL: 8, MAKE: 1.3},
     ),
@@ -216,7 +217,7 @@ RACES = (
         name="pong-32-16",
         title="Pong-v5, 32 envs, batch 16, 2 threads, async",
         task=atari("Pong", 32, 16, 2),
-        ours=(envpool_face,),
+        ours=(envpool_api,),
         rivals=(envpool, ale),
         bars={ENVPOOL: 4.5, ALE: 3.5},
     ),
@@ -224,7 +225,7 @@ RACES = (
         name="breakout-32-16",
         title="Breakout-v5, 32 envs, batch 16, 2 threads, async",
         task=atari("Breakout", 32, 16, 2),
-        ours=(envpool_face,),
+        ours=(envpool_api,),
         rivals=(envpool, ale),
         bars={ENVPOOL: 6, ALE: 4.5},
     ),
@@ -232,7 +233,7 @@ RACES = (
         name="pong-1",
         title="Pong-v5, 1 env, 1 thread",
         task=atari("Pong", 1, 1, 1),
-        ours=BOTH_FACES,
+        ours=BOTH_APIS,
         rivals=(envpool, gymnasium_loop),
         bars={ENVPOOL: 4, MAKE: 4},
         notes=(WRAPPED,),
@@ -241,7 +242,7 @@ RACES = (
         name="pong-32-gymnasium",
         title="Pong-v5, 32 envs, 2 threads, sync",
         task=atari("Pong", 32, 32, 2),
-        ours=BOTH_FACES,
+        ours=BOTH_APIS,
         rivals=(gymnasium_loop, gymnasium_async),
         notes=(WRAPPED, "gymnasium.make is a for-loop over 32 environments here"),
     ),
@@ -250,7 +251,7 @@ RACES = (
         name="ant-1",
         title="Ant-v5, 1 env, 1 thread",
         task=mujoco("Ant", 1, 1, 1),
-        ours=BOTH_FACES,
+        ours=BOTH_APIS,
         rivals=(gymnasium_loop,),
         bars={MAKE: 1.3},
     ),
@@ -258,9 +259,9 @@ RACES = (
         name="ant-256",
         title="Ant-v5, 256 envs, batch 8, 2 threads, async",
         task=mujoco("Ant", 256, 8, 2),
-        ours=(envpool_face,),
-        rivals=(envpool_face_16,),
+        ours=(envpool_api,),
+        rivals=(envpool_api_16,),
         bars={FEW: 0.97},
-        notes=("one batch size, so that only the number of environments differs",),
+        notes=("both have the same batch size, so only the number of environments differs",),
     ),
 )

@@ -1,7 +1,7 @@
-"""Millions of steps of environments that crash: `python -m benchmarks.soak --steps 10000000`.
+"""A soak test, millions of steps that crash: `python -m benchmarks.soak --steps 10000000`.
 
 Environments raise, end their process, and have their process killed from outside. No row may be
-lost, doubled or torn, and the memory of all processes together must stay as it is.
+lost, doubled or torn, and the memory of all processes together must not grow.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ import numpy as np
 from benchmarks import counting, machine, tree
 from benchmarks.ledger import Ledger
 
-# seconds; no two looks at the memory are further apart, restarts included, unless it hangs
+# Seconds between two samples, restarts included, after which the pool counts as hung.
 HANGS_AFTER = 120
-# memory may grow by the larger of a share and some KB, from the second fifth to the last
+# Allowed growth from the second fifth of the samples to the last: the larger of a share and some
+# KB for memory, and a number of open files.
 GROWTH, GROWTH_KB, GROWTH_FILES = 0.05, 8 * 1024, 8
 
 
 @dataclass
 class Sample:
-    """The process tree at one moment; memory in KB, what processes share counted once."""
+    """The process tree at one time; memory is in KB, and shared memory counts once."""
 
     rows: int
     memory_kb: int
@@ -46,7 +47,7 @@ class Sample:
 
     @staticmethod
     def take(rows: int) -> Sample:
-        """Looks at this process and all below it."""
+        """Returns a sample of this process and its descendants."""
         pids = [os.getpid(), *tree.descendants(os.getpid())]
         return Sample(
             rows,
@@ -60,10 +61,10 @@ class Sample:
 
 @dataclass
 class Result:
-    """What a soak found.
+    """The result of a soak test.
 
     Attributes:
-        faults: everything that should not be, in words; empty if all is well.
+        faults: descriptions of all faults; empty if there were none.
     """
 
     rows: int
@@ -74,7 +75,7 @@ class Result:
     faults: list[str] = field(default_factory=list)
 
     def summary(self) -> str:
-        """Returns it in a few lines."""
+        """Returns the result in a few lines."""
         first, last = self.samples[0], self.samples[-1]
         lines = [
             f"{self.rows} rows in {self.seconds:.0f} s, {self.rows / self.seconds:.0f} per second",
@@ -88,7 +89,7 @@ class Result:
 
 
 def growth(samples: Sequence[Sample]) -> list[str]:
-    """Says what has grown: the second fifth of the samples against the last."""
+    """Returns what grew from the second fifth of the samples to the last."""
     fifth = len(samples) // 5
     if not fifth:
         return [f"only {len(samples)} samples of memory: give more --steps"]
@@ -105,7 +106,7 @@ def growth(samples: Sequence[Sample]) -> list[str]:
 
 
 def kill_one(pids: Sequence[int], choose: random.Random) -> bool:
-    """Kills a worker from outside; says whether there was one. Never a process that isn't ours."""
+    """Kills one of these processes if it is a descendant; returns whether there was one."""
     workers = sorted(set(pids) & set(tree.descendants(os.getpid())))
     if not workers:
         return False
@@ -127,9 +128,9 @@ def soak(
 
     Args:
         steps: environment steps, one for each row.
-        kill_every: rows between two kills from outside; 0 for none.
-        sample_every: rows between two looks at the memory.
-        alive: called at each look.
+        kill_every: average rows between two kills from outside; 0 for none.
+        sample_every: rows between two samples of memory.
+        alive: called at each sample.
     """
     choose, draw = random.Random(seed), np.random.default_rng(seed)
     obs, _ = env.reset(seed=seed)
@@ -156,12 +157,12 @@ def soak(
 
 
 def alive() -> None:
-    """Ends the process, and says where it is, unless it is called again soon enough."""
+    """Restarts the alarm, which prints the stack and ends the process if the soak test hangs."""
     faulthandler.dump_traceback_later(HANGS_AFTER, exit=True)
 
 
 def left_behind(pids: Sequence[int]) -> list[str]:
-    """Says which workers have outlived their pool."""
+    """Returns a fault if workers still run after their pool was closed."""
     left = sorted(set(pids) & set(tree.descendants(os.getpid())))
     return [f"processes {left} are left after close()"] if left else []
 
@@ -178,8 +179,8 @@ def parser() -> argparse.ArgumentParser:
         "--crash-every",
         type=int,
         default=20_000,
-        help="steps of an environment that crashes, on average; kills come four times as seldom,"
-        " in steps of all (20000)",
+        help="average steps between crashes of an environment; kills come after four times as many"
+        " steps of all environments (20000)",
     )
     made.add_argument("--out", type=Path, default=Path("out/bench/soak.json"), metavar="FILE")
     return made
@@ -200,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = soak(env, options.steps, kill_every, sample_every, alive=alive)
         workers = env.get_attr("pid")
     finally:
-        # which must not hang either
+        # close() must not hang either
         alive()
         env.close()
         faulthandler.cancel_dump_traceback_later()

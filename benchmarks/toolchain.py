@@ -1,4 +1,4 @@
-"""The toolchain: compiles C with the flags of the shipped module, whose objects it shares."""
+"""Compiles the benchmarks' C files with the flags of the shipped module, sharing its objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def toolchain() -> Iterator[build_ffi.Toolchain]:
-    """Gives the compiler of the shipped module; no other build of this tree runs meanwhile."""
+    """Yields the toolchain of the shipped module, locked against other builds of this tree."""
     import build_ffi
 
     tools = build_ffi.Toolchain()
@@ -26,7 +26,7 @@ def toolchain() -> Iterator[build_ffi.Toolchain]:
 
 
 def load(source: Path, parts: Sequence[Path]) -> ctypes.CDLL:
-    """Returns a loaded library of a C file and of those of the engine that it calls."""
+    """Compiles a C file and the engine's files that it needs; loads and returns the library."""
     with toolchain() as tools:
         output = tools.folder / source.with_suffix(".so").name
         tools.link([tools.compile(each, tools.own_flags) for each in (*parts, source)], output)

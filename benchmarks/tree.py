@@ -1,4 +1,4 @@
-"""A process and all its descendants: who they are, what CPU time and memory they have used."""
+"""Process trees: the descendants of a process, their CPU time and their memory."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# a process may end while it is looked at
+# The errors of reading /proc when a process has ended.
 GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
 def fields(pid: int) -> list[str]:
-    """What follows the name in a process's stat: state, parent, ..."""
+    """Returns the fields of /proc/PID/stat after the name: state, parent, ..."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def descendants(root: int) -> list[int]:
-    """Children of a process, and theirs; zombies too."""
+    """Returns all descendants of a process, zombies included."""
     children: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):
         if entry.isdecimal():
@@ -37,39 +37,40 @@ def descendants(root: int) -> list[int]:
 
 
 def zombies(pids: Iterable[int]) -> int:
-    """How many have ended without their parent having asked."""
+    """Returns how many of the processes are zombies."""
     return sum(state == "Z" for state in each(pids, lambda pid: fields(pid)[0]))
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of a process, all threads, to the nanosecond: clock_getcpuclockid(3)'s clock."""
+    """Returns the CPU time of all threads of a process, by the clock of clock_getcpuclockid(3)."""
     return time.clock_gettime((~pid << 3) | 2)
 
 
 def cpu_of(pids: Iterable[int]) -> dict[int, float]:
-    """CPU time of each that is there."""
+    """Returns the CPU time of each process that still exists."""
     found: dict[int, float] = {}
     for pid in pids:
-        # the clock of a process that has gone is an invalid one
+        # the clock of a process that has ended is invalid
         with suppress(OSError):
             found[pid] = cpu_seconds(pid)
     return found
 
 
 def memory_kb(pid: int, what: str = "Pss") -> int:
-    """Memory in KB: Pss divides what processes share among them; Pss_Shmem is files in memory."""
+    """Returns memory in KB. Pss divides shared memory among its processes; Pss_Shmem is of shared
+    files in memory."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     found = re.search(rf"^{what}:\s+(\d+) kB", text, re.MULTILINE)
     return int(found[1]) if found else 0
 
 
 def memory_of(pids: Iterable[int], what: str = "Pss") -> int:
-    """Memory of all that are there, in KB."""
+    """Returns the memory of all processes that still exist, in KB."""
     return sum(each(pids, lambda pid: memory_kb(pid, what)))
 
 
 def each(pids: Iterable[int], look: Callable[[int], T]) -> Iterator[T]:
-    """Looks at all that are there."""
+    """Yields `look(pid)` for each process that still exists."""
     for pid in pids:
         with suppress(*GONE):
             yield look(pid)

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's agents as the training tests have them, and how well an agent has learned."""
+"""The Stable-Baselines3 agents of the training tests, and the measure of how well they learned."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ ALGORITHMS: dict[str, Callable[[VecEnv, int], BaseAlgorithm]] = {
     ),
 }
 
-# steps of all environments together
+# Training steps, of all environments together.
 BUDGETS = {"PPO": 14_000, "A2C": 24_000, "DQN": 12_000}
 
-# consecutive episodes whose mean return says how good an agent was
+# An agent is rated by the mean return of this many consecutive episodes.
 WINDOW = 40
 
-# An agent has learned CartPole if its best mean return is this or more. A new agent has about 20.
-# `python -m integration.learning` measures how far from it 20 seeds stay, on either side.
+# An agent has learned CartPole if its best mean return reaches this. A new agent has about 20.
+# `python -m integration.learning` measures the distance of 20 seeds from it, on either side.
 LEARNED = 60.0
 
 
 class Returns(BaseCallback):
-    """Notes the returns of all episodes in the order in which they end."""
+    """Records the returns of all episodes, in the order in which they end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,10 +81,10 @@ def train_cartpole(name: str, seed: int) -> list[float]:
 
 
 def best(returns: Sequence[float]) -> float:
-    """The highest mean of WINDOW consecutive episodes.
+    """Returns the highest mean of WINDOW consecutive episodes.
 
-    An agent that has learned may forget again (DQN does, with some seeds), so the last episodes say
-    little about whether it ever did.
+    An agent may forget what it learned (DQN does, with some seeds), so the last episodes don't show
+    whether it ever learned.
     """
     sums = np.cumsum([0.0, *returns])
     return float((sums[WINDOW:] - sums[:-WINDOW]).max() / WINDOW)

@@ -1,11 +1,12 @@
-"""Compares the EnvPool-style API with the installed EnvPool wheel: what is where, of which type.
+"""Compares the structure of the EnvPool-style API's results with the installed EnvPool wheel.
 
     python integration/compare_envpool_api.py
 
-For each task and for both faces the same calls are made of both. Compared are the results' nesting,
-names in order, shapes and dtypes, for the Atari games also every value, and of specs the options,
-their defaults, spaces and array specs. What differs on purpose is listed in EXPECTED, as on the
-migration page. The exit status is 1 if anything else differs, or if an expected difference is gone.
+For each task and both APIs (Gymnasium's and dm_env's) it makes the same calls to both packages. It
+compares the nesting of results, the order of names, shapes and dtypes; for Atari games also all
+values; and for specs the options, their defaults, spaces and array specs. EXPECTED lists the
+intended differences, as the migration page does. The exit status is 1 if anything else differs, or
+if an expected difference is gone.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ import numpy as np
 import parallel_pool
 
 TASKS = ["CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Pong-v5"]
-FACES = ["make_gymnasium", "make_dm"]
+APIS = ["make_gymnasium", "make_dm"]
 SAME_VALUES = {"Pong-v5"}
 STEPS = 200
 
 EXPECTED = {
-    # the default seed is fresh entropy; there are no files to look for
+    # our default seed is fresh entropy; we have no files to look for
     "{task} config seed",
     "{task} config base_path",
-    # options: Gymnasium's for classic control, and none to choose another game's ROM with
+    # classic control has Gymnasium's options; Atari has none that chooses another game's ROM
     "CartPole-v1 config options",
     "MountainCar-v0 config options",
     "MountainCarContinuous-v0 config options",
     "Pendulum-v1 config options",
     "Pong-v5 config options",
-    # these infos have one value for each environment, not one for each player
+    # our infos have one value for each environment, not one for each player
     "Pong-v5 state_array_spec info:lives",
     "Pong-v5 state_array_spec info:reward",
     "Pong-v5 state_array_spec info:terminated",
@@ -43,7 +44,7 @@ EXPECTED = {
 
 
 def leaves(result: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every array of a result, with the way to it."""
+    """Yields every array of a result with its path."""
     if isinstance(result, dict):
         for key, value in result.items():
             yield from leaves(value, f"{path}[{key!r}]")
@@ -58,7 +59,7 @@ def leaves(result: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def results(theirs: Any, ours: Any, with_values: bool) -> Iterator[str]:
-    """Where two results differ."""
+    """Yields the differences of two results."""
     a, b = list(leaves(theirs)), list(leaves(ours))
     if [path for path, _ in a] != [path for path, _ in b]:
         yield "names"
@@ -70,10 +71,10 @@ def results(theirs: Any, ours: Any, with_values: bool) -> Iterator[str]:
             yield f"{path} values"
 
 
-def pools(task: str, face: str) -> Iterator[str]:
-    """Where the results of two pools differ."""
-    theirs = getattr(envpool, face)(task, num_envs=3, seed=5)
-    ours = getattr(parallel_pool, face)(task, num_envs=3, seed=5)
+def pools(task: str, api: str) -> Iterator[str]:
+    """Yields the differences of the results of two pools."""
+    theirs = getattr(envpool, api)(task, num_envs=3, seed=5)
+    ours = getattr(parallel_pool, api)(task, num_envs=3, seed=5)
     with_values = task in SAME_VALUES
     space = parallel_pool.make_spec(task).action_space
     space.seed(0)
@@ -90,7 +91,7 @@ def pools(task: str, face: str) -> Iterator[str]:
 
 
 def specs(task: str) -> Iterator[str]:
-    """Where what is known of a task beforehand differs."""
+    """Yields the differences of two specs."""
     theirs, ours = envpool.make_spec(task), parallel_pool.make_spec(task)
     a, b = theirs.config._asdict(), ours.config._asdict()
     if list(a) != list(b):
@@ -117,8 +118,8 @@ def main() -> int:
     found: set[str] = set()
     for task in TASKS:
         differences = {f"{task} {what}" for what in specs(task)}
-        for face in FACES:
-            differences |= {f"{task} {face} {what}" for what in pools(task, face)}
+        for api in APIS:
+            differences |= {f"{task} {api} {what}" for what in pools(task, api)}
         found |= differences
         print(f"{task}: {len(differences)} differences")
     expected = {what.format(task=task) for what in EXPECTED for task in TASKS}

@@ -1,4 +1,4 @@
-"""Compares a subject's Atari with the installed EnvPool wheel, bit by bit, step by step.
+"""Compares Atari games with the installed EnvPool wheel, bit by bit and step by step.
 
     python integration/compare_envpool_atari.py
     python integration/compare_envpool_atari.py --subject parallel_pool --games Pong Breakout
@@ -6,14 +6,13 @@
     python integration/compare_envpool_atari.py --subject parallel_pool --games all --sets default
 
 The subject is the model in tests/reference/envpool_atari.py, or parallel_pool itself. Each run
-plays random actions on two environments with two forced resets (one partial) in between. Compared
-on every step are observation, reward, terminated, truncated, the infos lives, reward, terminated,
-ram and elapsed_step, and, in the sets that use the dm API, step_type and discount. A run stops at
-its first difference. The exit status is 1 when any run differs.
+plays random actions on two environments with two forced resets (one partial) in between. Every
+step compares observation, reward, terminated, truncated, the infos lives, reward, terminated, ram
+and elapsed_step, and, in the sets that use the dm API, step_type and discount. A run stops at its
+first difference. The exit status is 1 if any run differs.
 
-parallel_pool deviates on purpose in two places, and only there the comparison allows for it: on
-the step of the time limit it also reports the end of the game, and its discount stays 1 where
-nothing but the time limit ended the episode.
+The comparison allows two intended differences of parallel_pool: on the step of the time limit it
+also reports the end of the game, and its discount stays 1 if only the time limit ended the episode.
 """
 
 from __future__ import annotations
@@ -49,13 +48,13 @@ class Participant(Protocol):
     """A pool of NUM_ENVS environments."""
 
     def reset(self, env_ids: list[int]) -> Rows:
-        """Forced reset; one row for each id."""
+        """Resets environments; returns one row for each id."""
 
     def step(self, actions: Array) -> Rows: ...
 
 
 class EnvPool:
-    """The wheel."""
+    """EnvPool's wheel."""
 
     def __init__(self, task: str, seed: int, api: str, options: Mapping[str, Any]) -> None:
         self.dm = api == "dm"
@@ -105,7 +104,7 @@ class EnvPool:
 
 
 class Model:
-    """tests/reference/envpool_atari.py."""
+    """The model in tests/reference/envpool_atari.py."""
 
     def __init__(self, task: str, seed: int, options: Mapping[str, Any]) -> None:
         rom = rom_name(task)
@@ -157,14 +156,18 @@ class ParallelPool:
 def make_subject(
     name: str, task: str, seed: int, api: str, options: Mapping[str, Any]
 ) -> Participant:
-    """NotImplementedError: parallel_pool refuses this game."""
+    """Makes the subject.
+
+    Raises:
+        NotImplementedError: parallel_pool does not support this game.
+    """
     if name == "model":
         return Model(task, seed, options)
     return ParallelPool(task, seed, api, options)
 
 
 def as_envpool(rows: Rows) -> Rows:
-    """Undoes parallel_pool's two deviations; anything else stays and would show."""
+    """Undoes parallel_pool's two intended differences; any other remains visible."""
     if "truncated" in rows:
         return {**rows, "terminated": rows["terminated"] & ~rows["truncated"]}
     discount = np.where(rows["step_type"] == 2, 0, rows["discount"])
@@ -172,14 +175,14 @@ def as_envpool(rows: Rows) -> Rows:
 
 
 def rom_name(task: str) -> str:
-    """ale-py's name of a task's game: "SpaceInvaders-v5" is space_invaders."""
+    """Returns ale-py's name of a task's game: space_invaders for "SpaceInvaders-v5"."""
     game = task.removesuffix("-v5")
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", game).lower()
     return {"tic_tac_toe3d": "tic_tac_toe_3d"}.get(words, words)
 
 
 def every_game() -> list[str]:
-    """EnvPool's words for all games whose ROM ale-py brings."""
+    """Returns EnvPool's names of all games whose ROM ale-py contains."""
     known = {path.stem for path in Path(str(roms.get_rom_path("pong"))).parent.glob("*.bin")}
     tasks = (task for task in envpool.list_all_envs() if task.endswith("-v5"))
     return [task.removesuffix("-v5") for task in tasks if rom_name(task) in known]
@@ -187,7 +190,7 @@ def every_game() -> list[str]:
 
 @dataclass
 class Run:
-    """What one comparison came to."""
+    """The result of one comparison."""
 
     steps: int = 0
     dones: int = 0
@@ -209,7 +212,7 @@ def first_difference(expected: Rows, got: Rows) -> str:
 
 
 def compare(rival: EnvPool, subject: Participant, steps: int, actions_seed: int) -> Run:
-    """Plays both until they differ or the steps are over."""
+    """Plays both until they differ or all steps are done."""
     rng = np.random.default_rng(actions_seed)
     run = Run()
     forced = {0: [0, 1], steps * 2 // 5: [1], steps * 7 // 10: [0, 1]}

@@ -1,9 +1,9 @@
-"""Compares the names of EnvPool's wheel with ours: each is there, or on the migration page.
+"""Checks that each name of EnvPool's wheel exists here or is on the migration page.
 
     python integration/compare_envpool_names.py
 
-Compared are the package, its modules, pools of every kind and specs, and of functions the names of
-their arguments. The exit status is 1 if a name is neither here nor on the page.
+It compares the package, its modules, pools of every kind, specs, and the argument names of
+functions. The exit status is 1 if a name is neither here nor on the page.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "migrating-from-envpool
 TASKS = ["CartPole-v1", "Pong-v5"]
 KINDS = ["make_gym", "make_gymnasium", "make_dm"]
 
-# whose arguments are compared with a word on the page instead of one by one
+# Functions whose arguments differ altogether: the page must mention them instead.
 OWN_WAY = {"register", "gen_config"}
 
 
 def public(thing: Any) -> list[str]:
-    """Names that the wheel itself defines, without what a module has imported for itself."""
+    """Returns the names that the wheel itself defines, without those that a module imports."""
     names = [name for name in dir(thing) if not name.startswith("_")]
     if not isinstance(thing, ModuleType):
         return names
@@ -49,7 +49,7 @@ def public(thing: Any) -> list[str]:
 
 
 def places() -> Iterator[tuple[str, Any, Any]]:
-    """What is compared: its name, the wheel's and ours."""
+    """Yields what is compared: its name, the wheel's and ours."""
     yield "envpool", envpool, parallel_pool
     yield "envpool.registration", envpool.registration, parallel_pool.registration
     yield (
@@ -73,13 +73,13 @@ def arguments(function: Any) -> list[str]:
 
 
 def missing() -> Iterator[tuple[str, str]]:
-    """Names of the wheel that are not here, and where."""
+    """Yields the names of the wheel that we lack, each with its place."""
     for name in (each.name for each in pkgutil.iter_modules(envpool.python.__path__)):
         if not hasattr(parallel_pool.python, name):
             yield "envpool.python", name
     for where, theirs, ours in places():
         for name in public(theirs):
-            # the package holds itself, by its own import statements
+            # the package contains itself, through its own import statements
             if where == "envpool" and name == "envpool":
                 continue
             if not hasattr(ours, name):
@@ -92,16 +92,16 @@ def missing() -> Iterator[tuple[str, str]]:
 
 
 def main() -> int:
-    # without its programs, of what it says in text
+    # the words in code style on the page, without its programs
     page = re.sub(r"^```.*?^```", "", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
     named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", page))))
     absent = list(missing())
-    unsaid = [(where, name) for where, name in absent if name not in named]
-    unsaid += [("the page", name) for name in OWN_WAY if name not in named]
-    for where, name in unsaid:
+    unnamed = [(where, name) for where, name in absent if name not in named]
+    unnamed += [("the page", name) for name in OWN_WAY if name not in named]
+    for where, name in unnamed:
         print(f"{where}: {name} is neither here nor on {PAGE.name}")
-    print(f"{len(absent)} names are not here, {len(absent) - len(unsaid)} of them on the page")
-    return int(bool(unsaid))
+    print(f"{len(absent)} names are not here, {len(absent) - len(unnamed)} of them on the page")
+    return int(bool(unnamed))
 
 
 if __name__ == "__main__":

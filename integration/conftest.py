@@ -1,4 +1,4 @@
-"""What holds for all of these tests: which are left out, and how torch works in them."""
+"""Settings of all integration tests: which are left out, and how torch computes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ WHEEL = "test_envpool_wheel.py"
 
 collect_ignore = [] if importlib.util.find_spec("envpool") else [WHEEL]
 
-# Both are read when torch is imported. Threads that wait for each other leave the core to other
-# tests, and MKL gives the same bits wherever in memory a matrix lies.
+# torch reads both when it is imported. With the first, waiting threads leave the core to other
+# tests; with the second, MKL's results don't depend on where a matrix lies in memory.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("MKL_CBWR", "AUTO")
 
@@ -21,13 +21,13 @@ os.environ.setdefault("MKL_CBWR", "AUTO")
 def pytest_report_header() -> str:
     if collect_ignore:
         return f"{WHEEL} is left out: EnvPool's wheel comes with pip install --group bench"
-    return f"{WHEEL}: EnvPool's wheel is there to compare with"
+    return f"{WHEEL}: EnvPool's wheel is installed"
 
 
 @pytest.fixture
 def torch_threads() -> Iterator[Callable[[int], None]]:
-    """Sets how many threads torch has for the rest of a test."""
-    # most tests do without it
+    """Returns a function that sets torch's number of threads for the rest of a test."""
+    # imported here, as most tests don't need torch
     import torch
 
     before = torch.get_num_threads()

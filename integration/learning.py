@@ -1,11 +1,11 @@
-"""Measures how well agents learn CartPole with many seeds, to see what training tests may ask for.
+"""Measures how well agents learn CartPole with many seeds: the threshold of training tests.
 
     python -m integration.learning
 
-trains each agent of the tests with 20 seeds, on one and on two threads of torch, and writes
-results/learning.json after each; started again, it does what is missing. What an agent learns
-depends on the processor's arithmetic as it does on the seed, so a threshold must be far from what
-any seed gives.
+trains each agent of the tests with 20 seeds, on one and on two threads of torch. It writes
+results/learning.json after each run; when started again, it does the runs that are missing. The
+result of a run depends on the processor's arithmetic as much as on the seed, so a threshold must be
+far from the result of every seed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def train_ppo(seed: int) -> list[float]:
 
 
 def run(agent: str, seed: int, threads: int) -> dict[str, Any]:
-    """Trains one agent; returns what it was at first and at best, and who it is."""
+    """Trains one agent; returns its setting, and its mean return at the start and at best."""
     torch.set_num_threads(threads)
     returns = train_ppo(seed) if agent == "ppo.py" else train_cartpole(agent, seed)
     start = float(np.mean(returns[:WINDOW]))
@@ -56,7 +56,7 @@ def run(agent: str, seed: int, threads: int) -> dict[str, Any]:
 
 
 def setting() -> dict[str, Any]:
-    """What the measurement depends on; runs with another are of no use."""
+    """Returns what the measurement depends on; runs with another setting are discarded."""
     return {
         "learned": LEARNED,
         "window": WINDOW,
@@ -66,7 +66,7 @@ def setting() -> dict[str, Any]:
 
 
 def machine() -> dict[str, str]:
-    """What the numbers, but not the verdict, depend on."""
+    """Returns what the exact numbers depend on, though not the conclusion."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return {
         "processor": next((x.partition(": ")[2] for x in lines if "model name" in x), "unknown"),
@@ -77,7 +77,7 @@ def machine() -> dict[str, str]:
 
 
 def write(runs: list[dict[str, Any]], path: Path) -> None:
-    """Writes settings, machine and runs, a run a line."""
+    """Writes setting, machine and runs, with one run per line."""
     runs = sorted(runs, key=lambda run: (AGENTS.index(run["agent"]), run["threads"], run["seed"]))
     head = json.dumps({"setting": setting(), "machine": machine()}, indent=1)[:-2]
     lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
@@ -85,7 +85,7 @@ def write(runs: list[dict[str, Any]], path: Path) -> None:
 
 
 def summary(agent: str, runs: Sequence[dict[str, Any]]) -> str:
-    """Says in a line what all runs of one agent came to."""
+    """Returns one line about all runs of an agent."""
     starts = [run["start"] for run in runs if run["agent"] == agent]
     bests = [run["best"] for run in runs if run["agent"] == agent]
     return (
@@ -95,13 +95,13 @@ def summary(agent: str, runs: Sequence[dict[str, Any]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Trains what the file lacks, and prints a table."""
+    """Does the runs that the file lacks, and prints a table."""
     parser = argparse.ArgumentParser(prog="python -m integration.learning")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time")
     parser.add_argument("--out", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
-    # threads that wait for each other must leave the core to other trainings
+    # waiting threads must leave the core to other trainings
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     runs: list[dict[str, Any]] = []
     if options.out.exists():

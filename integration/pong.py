@@ -2,10 +2,9 @@
 
     python -m integration.pong
 
-ends when the mean return has reached `GOAL`, and writes pong.json (each episode's return, and when
-it ended) and pong.png; after Ctrl-C, of what was learned until then. Pictures are 42 x 42, so that
-two cores are enough for the network; they have nothing else to do, for the environments take a
-small part of the time.
+trains until the mean return reaches `GOAL`, then writes pong.json (each episode's return, and when
+it ended) and pong.png. After Ctrl-C it writes what there is. Images are 64 x 64, so that one core
+is enough for the network; the environments take a small part of the time.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ import parallel_pool
 from integration import ppo
 
 NUM_ENVS = 16
-OPTIONS: dict[str, Any] = {"img_height": 42, "img_width": 42, "stack_num": 4}
+OPTIONS: dict[str, Any] = {"img_height": 64, "img_width": 64, "stack_num": 4}
 SETTINGS = ppo.Settings(
-    total_steps=6_000_000,
+    total_steps=8_000_000,
     rollout_steps=128,
-    epochs=3,
+    epochs=4,
     minibatches=8,
-    learning_rate=5e-4,
+    learning_rate=4e-4,
     gamma=0.99,
     gae_lambda=0.95,
-    clip=0.2,
+    clip=0.1,
     entropy_weight=0.01,
 )
-# episodes of which the curve is the mean, and the mean that ends the training
+# number of episodes in the moving average, and the average that ends training
 WINDOW, GOAL = 64, 18.0
 
 
@@ -48,7 +47,7 @@ def make() -> Any:
 
 
 def smooth(returns: Sequence[float]) -> list[float]:
-    """The mean of each episode and of those before it, at most WINDOW."""
+    """Returns the moving average over WINDOW episodes."""
     sums = np.cumsum([0.0, *returns])
     ends = np.arange(1, len(returns) + 1)
     starts = np.maximum(0, ends - WINDOW)
@@ -80,7 +79,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Trains, and writes what came of it."""
+    """Trains, and writes the result."""
     parser = argparse.ArgumentParser(prog="python -m integration.pong")
     parser.add_argument("--steps", type=int, default=SETTINGS.total_steps, help="environment steps")
     parser.add_argument("--out", type=Path, default=Path("integration/results"))
@@ -89,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     start = time.monotonic()
     training: ppo.Training | None = None
 
-    def tell(so_far: ppo.Training, steps: int) -> bool:
+    def report(so_far: ppo.Training, steps: int) -> bool:
         nonlocal training
         training = so_far
         passed = time.monotonic() - start
@@ -99,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     envs = make()
     with contextlib.suppress(KeyboardInterrupt):
-        ppo.train(envs, settings, tell)
+        ppo.train(envs, settings, report)
     envs.close()
     if training is None:
         return

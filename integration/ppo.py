@@ -1,9 +1,9 @@
 """Proximal policy optimisation in the manner of CleanRL: one file that can be read from the top.
 
-It trains on any `gymnasium.vector.VectorEnv` with NEXT_STEP autoreset and discrete or real
-actions, from numbers or from stacks of pictures. In that mode the step after the end of an episode
-is a reset: its action was ignored and its reward is 0, so it is no experience, and
-`Rollout.is_real` keeps it out of the losses.
+It trains on any `gymnasium.vector.VectorEnv` with NEXT_STEP autoreset and discrete or continuous
+actions, from vectors or from stacks of images. In that mode the step after the end of an episode is
+a reset: its action is ignored and its reward is 0. Such steps are no experience, and
+`Rollout.is_real` keeps them out of the losses.
 
 Method: Schulman et al., "Proximal Policy Optimization Algorithms" (2017), with generalised
 advantage estimation.
@@ -26,7 +26,7 @@ from torch.distributions import Categorical, Distribution, Independent, Normal
 
 @dataclass(frozen=True)
 class Settings:
-    """What may be tuned. The defaults solve CartPole."""
+    """Hyperparameters. The defaults solve CartPole."""
 
     total_steps: int = 49_152
     rollout_steps: int = 64
@@ -44,10 +44,10 @@ class Settings:
 
 @dataclass
 class Training:
-    """What a training run came to.
+    """The result of training.
 
     Attributes:
-        agent: the one that was trained.
+        agent: the trained agent.
         returns: of all episodes in the order in which they ended.
         ends: for each of them, environment steps of all environments until then.
     """
@@ -58,15 +58,15 @@ class Training:
 
 
 class Agent(nn.Module):
-    """A policy and a value of observations.
+    """A policy and a value function.
 
-    Of (n, numbers) float32 each has a network of its own; of (n, planes, height, width) uint8 both
-    look through the same eyes.
+    For observations (n, numbers) float32 each has a network of its own. For images (n, planes,
+    height, width) uint8 both share an encoder.
     """
 
     def __init__(self, shape: tuple[int, ...], actions: Space[Any]) -> None:
         super().__init__()
-        # of real actions the spread, the same in all states; of discrete ones none
+        # standard deviations of continuous actions, the same in all states
         self.log_deviations: nn.Parameter | None = None
         if isinstance(actions, Box):
             num_actions = actions.shape[0]
@@ -74,53 +74,53 @@ class Agent(nn.Module):
         else:
             num_actions = int(actions.n)  # type: ignore[attr-defined]
         if len(shape) == 1:
-            self.eyes: nn.Module = nn.Identity()
+            self.encoder: nn.Module = nn.Identity()
             self.policy: nn.Module = network(shape[0], num_actions, last_scale=0.01)
             self.value: nn.Module = network(shape[0], 1, last_scale=1.0)
         else:
-            self.eyes = eyes(shape)
-            self.policy = scaled(nn.Linear(SEEN, num_actions), 0.01)
-            self.value = scaled(nn.Linear(SEEN, 1), 1.0)
+            self.encoder = encoder(shape)
+            self.policy = scaled(nn.Linear(FEATURES, num_actions), 0.01)
+            self.value = scaled(nn.Linear(FEATURES, 1), 1.0)
 
-    def judge(self, observations: Tensor) -> tuple[Distribution, Tensor]:
+    def evaluate(self, observations: Tensor) -> tuple[Distribution, Tensor]:
         """Returns the distribution of actions, and values (n,)."""
-        seen = self.eyes(observations)
-        policy, values = self.policy(seen), self.value(seen).squeeze(-1)
+        features = self.encoder(observations)
+        policy, values = self.policy(features), self.value(features).squeeze(-1)
         if self.log_deviations is None:
             return Categorical(logits=policy), values
         return Independent(Normal(policy, self.log_deviations.exp()), 1), values
 
     def act(self, observations: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns actions drawn by chance, (n,) or (n, numbers), their log probabilities, (n,), and
-        values, (n,)."""
-        choice, values = self.judge(observations)
+        """Returns sampled actions, (n,) or (n, numbers), their log probabilities, (n,), and values,
+        (n,)."""
+        choice, values = self.evaluate(observations)
         actions = choice.sample()
         return actions, choice.log_prob(actions), values
 
 
-# numbers that eyes make of pictures
-SEEN = 256
+# numbers that the encoder makes of an image
+FEATURES = 256
 
 
 class Scaled(nn.Module):
-    """Bytes as numbers from 0 to 1, the planes of a pixel side by side: convolutions of few planes
-    are up to twice as fast on a processor that way."""
+    """Bytes as numbers from 0 to 1, in channels-last order, in which convolutions of few planes are
+    up to twice as fast on a CPU."""
 
     def forward(self, bytes_: Tensor) -> Tensor:
         return bytes_.float().div_(255).contiguous(memory_format=torch.channels_last)
 
 
-def eyes(shape: tuple[int, ...]) -> nn.Module:
-    """Two convolutions and a layer over them; for pictures of 42 x 42 or so."""
+def encoder(shape: tuple[int, ...]) -> nn.Module:
+    """Two convolutions and a linear layer, for images of about 64 x 64."""
     planes = shape[0]
     layers: list[nn.Module] = [Scaled()]
-    for outputs, size, stride in ((16, 6, 3), (32, 4, 2)):
+    for outputs, size, stride in ((16, 8, 4), (32, 4, 2)):
         layers += [scaled(nn.Conv2d(planes, outputs, size, stride), 2**0.5), nn.ReLU()]
         planes = outputs
     layers.append(nn.Flatten())
     with torch.no_grad():
         numbers = nn.Sequential(*layers)(torch.zeros(1, *shape)).shape[1]
-    whole = nn.Sequential(*layers, scaled(nn.Linear(numbers, SEEN), 2**0.5), nn.ReLU())
+    whole = nn.Sequential(*layers, scaled(nn.Linear(numbers, FEATURES), 2**0.5), nn.ReLU())
     return whole.to(memory_format=torch.channels_last)
 
 
@@ -215,7 +215,7 @@ class Player:
             training.returns += self.running_returns[self.ended].tolist()
             training.ends += [self.steps] * int(self.ended.sum())
             self.running_returns[self.ended] = 0
-        return training.agent.judge(self.observations)[1]
+        return training.agent.evaluate(self.observations)[1]
 
 
 def improve(
@@ -233,7 +233,7 @@ def improve(
     size = -(-len(actions) // settings.minibatches)
     for _ in range(settings.epochs):
         for chosen in torch.randperm(len(actions)).split(size):
-            choice, values = agent.judge(observations[chosen])
+            choice, values = agent.evaluate(observations[chosen])
             ratio = (choice.log_prob(actions[chosen]) - log_probs[chosen]).exp()
             gain = advantage[chosen]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)
@@ -251,12 +251,13 @@ def improve(
 def train(
     envs: VectorEnv[Any, Any, Any],
     settings: Settings,
-    tell: Callable[[Training, int], object] = lambda training, steps: None,
+    report: Callable[[Training, int], object] = lambda training, steps: None,
 ) -> Training:
     """Trains a new agent; the same settings and environments give the same agent, bit by bit.
 
     Args:
-        tell: called after each rollout, with the environment steps so far; True ends the training.
+        report: called after each rollout with the environment steps so far; if it returns True,
+            training ends.
     """
     torch.manual_seed(settings.seed)
     space = envs.single_observation_space
@@ -272,6 +273,6 @@ def train(
         last_values = player.fill(rollout, training)
         advantages = rollout.advantages(last_values, settings)
         improve(training.agent, optimizer, rollout, advantages, settings)
-        if tell(training, player.steps) is True:
+        if report(training, player.steps) is True:
             break
     return training

@@ -1,4 +1,4 @@
-"""Compares worker processes with SyncVectorEnv over environments of anybody's, by id.
+"""Compares worker processes with SyncVectorEnv on any registered environments, by id.
 
 python -m integration.same_as_sync dm_control/walker-walk-v0 --register shimmy --limit 60
 """
@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AutoresetMode
 
-import parallel_pool  # noqa: F401 (make_vec's further mode)
+import parallel_pool  # noqa: F401  adds a mode to make_vec
 from tests.same import assert_same
 
 NUM_ENVS, NUM_WORKERS = 4, 2
@@ -30,17 +30,17 @@ def assert_same_as_sync(
     wrappers: Sequence[Callable[[Any], Any]] | None = None,
     **options: Any,
 ) -> list[str]:
-    """Steps both with the same seed and actions; all that they return must be the same bits.
+    """Steps both with the same seed and actions; asserts that all results have the same bits.
 
     Args:
-        id: as Gymnasium's registry has it.
-        steps: of each environment.
-        ends: episodes that must end on the way, in all.
-        mode: how episodes start again.
-        wrappers, options: as make_vec takes them.
+        id: id in Gymnasium's registry.
+        steps: steps of each environment.
+        ends: number of episodes that must end, in all environments together.
+        mode: autoreset mode.
+        wrappers, options: arguments of make_vec.
 
     Returns:
-        The names of all infos that were seen.
+        The names of all infos that appeared.
     """
 
     def make(kind: str, **more: Any) -> Any:
@@ -72,7 +72,7 @@ def assert_same_as_sync(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("id", nargs="+", help="ids of the registry")
-    parser.add_argument("--register", help="module that puts them there when it is imported")
+    parser.add_argument("--register", help="module whose import registers them")
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--limit", type=int, help="max_episode_steps")
     arguments = parser.parse_args()

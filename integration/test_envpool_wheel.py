@@ -1,4 +1,4 @@
-"""Atari and the EnvPool-style API against EnvPool's own wheel; conftest.py says when they run."""
+"""Atari and the EnvPool-style API against EnvPool's wheel; conftest.py skips them without it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.test_envpool_programs import Statistics
 
 STEPS = 400
 
-# of the options, those that change how frames are made, when episodes end, and what is drawn by
-# chance; python integration/compare_envpool_atari.py --subject parallel_pool goes through them all
+# Sets of options that change how frames are made, when episodes end, and what is drawn at random.
+# `python integration/compare_envpool_atari.py --subject parallel_pool` compares all sets.
 CHOSEN = ["default", "life", "rgb", "sticky", "dm"]
 
 
 def play(game: str, options: str, seed: int, our_seed: int) -> str:
-    """Plays both and returns the first difference, or an empty string."""
+    """Plays both; returns the first difference, or an empty string."""
     api = "dm" if options in DM_SETS else "gymnasium"
     rival = EnvPool(f"{game}-v5", seed, api, SETS[options])
     subject = ParallelPool(f"{game}-v5", our_seed, api, SETS[options])
@@ -32,17 +32,17 @@ def play(game: str, options: str, seed: int, our_seed: int) -> str:
 
 @pytest.mark.parametrize("options", CHOSEN)
 @pytest.mark.parametrize("game", ["Pong", "Breakout"])
-def test_atari_is_the_wheels(game: str, options: str) -> None:
+def test_atari_equals_the_wheel(game: str, options: str) -> None:
     assert not play(game, options, seed=42, our_seed=42)
 
 
-def test_another_seed_shows() -> None:
-    """A control: the comparison can fail."""
+def test_another_seed_differs() -> None:
+    """A control: shows that the comparison can fail."""
     assert play("Breakout", "default", seed=42, our_seed=43)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_api_is_the_wheels(capsys: pytest.CaptureFixture[str]) -> None:
+def test_api_equals_the_wheel(capsys: pytest.CaptureFixture[str]) -> None:
     assert compare_envpool_api.main() == 0, capsys.readouterr().out
 
 

@@ -1,4 +1,4 @@
-"""Every program in examples/ runs as written, and says something."""
+"""Every program in examples/ runs as written and prints something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The threshold of the training tests against what 20 seeds gave: results/learning.json."""
+"""The threshold of the training tests is far from all results of 20 seeds (learning.json)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def result() -> dict[str, Any]:
     return found
 
 
-def test_measured_is_what_tests_train(result: dict[str, Any]) -> None:
+def test_the_measured_setting_is_that_of_the_tests(result: dict[str, Any]) -> None:
     assert result["setting"] == learning.setting(), "run python -m integration.learning"
 
 
@@ -33,15 +33,15 @@ def test_every_seed_stays_far_from_the_threshold(
     assert max(run["start"] for run in runs) <= LEARNED / learning.MARGIN
 
 
-def test_best_is_that_of_a_window() -> None:
+def test_best_is_the_mean_of_a_window() -> None:
     high, low = [100.0] * WINDOW, [20.0] * WINDOW
     assert best(low) == 20
-    # forgotten again, and never held for long enough
+    # learned and forgotten again; then never good for long enough
     assert best([*low, *high, *low]) == 100
     assert best([*low, *high[::2], *low]) == 60
 
 
-def test_measurement_goes_on_where_it_ended(
+def test_measurement_does_only_what_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = [

@@ -1,4 +1,4 @@
-"""PettingZoo's own environments, and MPE2's, give in worker processes what a plain loop gives."""
+"""PettingZoo's and MPE2's environments give the same in worker processes as in a plain loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NUM_ENVS = 4
 NEXT_STEP, SAME_STEP = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
 
 ENVS: dict[str, Callable[[], Any]] = {
-    # agents of unlike spaces, and discrete or real actions
+    # agents with different spaces; discrete and continuous actions
     "speaker and listener": partial(simple_speaker_listener_v4.parallel_env, max_cycles=20),
     "spread": partial(simple_spread_v3.parallel_env, max_cycles=20, continuous_actions=True),
     "multiwalker": partial(pettingzoo.make, "parallel", "sisl/multiwalker-v9", max_cycles=40),
@@ -29,10 +29,10 @@ ENVS: dict[str, Callable[[], Any]] = {
 
 
 def assert_same_as_loop(make: Callable[[], Any], mode: AutoresetMode, steps: int) -> int:
-    """Compares both; returns how often some lived in an environment where others had died."""
+    """Compares both; returns how often an environment had both live and dead agents."""
     loop = Loop([make] * NUM_ENVS, mode)
     rng = np.random.default_rng(1)
-    ends = parted = 0
+    ends = mixed = 0
     with PoolParallelEnv([make] * NUM_ENVS, num_workers=2, autoreset_mode=mode) as envs:
         assert_same(envs.reset(seed=3), loop.reset(3), "reset")
         for step in range(steps):
@@ -41,13 +41,13 @@ def assert_same_as_loop(make: Callable[[], Any], mode: AutoresetMode, steps: int
             assert_same(result, loop.step(actions), f"step {step}")
             assert_same(envs.live, loop.live(), f"live after step {step}")
             lives = np.array(list(envs.live.values()))
-            parted += int((lives.any(axis=0) & ~lives.all(axis=0)).sum())
+            mixed += int((lives.any(axis=0) & ~lives.all(axis=0)).sum())
             over = [result[2][agent] | result[3][agent] for agent in envs.possible_agents]
             ends += int(np.any(over, axis=0).sum())
     for env in loop.envs:
         env.close()
     assert ends >= NUM_ENVS
-    return parted
+    return mixed
 
 
 @pytest.mark.parametrize("name", ENVS)

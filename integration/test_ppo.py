@@ -1,4 +1,4 @@
-"""A PPO in CleanRL's style learns CartPole through each face, and learns the same."""
+"""A PPO in CleanRL's style learns CartPole through both APIs, with the same weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from integration import pong, ppo, training_time
 from integration.agents import LEARNED, WINDOW, best
 from integration.learning import PPO_NUM_ENVS as NUM_ENVS
 
-FACES: dict[str, Callable[[], VectorEnv[Any, Any, Any]]] = {
+APIS: dict[str, Callable[[], VectorEnv[Any, Any, Any]]] = {
     "make": lambda: parallel_pool.make("CartPole-v1", env_type="gymnasium", num_envs=NUM_ENVS),
     "make_vec": lambda: gymnasium.make_vec(
         "CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="parallel_pool"
@@ -30,46 +30,46 @@ FACES: dict[str, Callable[[], VectorEnv[Any, Any, Any]]] = {
 
 @pytest.fixture(autouse=True)
 def one_torch_thread(torch_threads: Callable[[int], None]) -> None:
-    """The networks are small."""
+    """One thread, as the networks are small."""
     torch_threads(1)
 
 
-@pytest.mark.parametrize(("face", "seed", "threads"), [("make", 1, 1), ("make_vec", 2, 2)])
+@pytest.mark.parametrize(("api", "seed", "threads"), [("make", 1, 1), ("make_vec", 2, 2)])
 def test_cartpole_is_learned(
-    face: str, seed: int, threads: int, torch_threads: Callable[[int], None]
+    api: str, seed: int, threads: int, torch_threads: Callable[[int], None]
 ) -> None:
-    """The threshold is measured: see test_learning.py."""
+    """The threshold was measured: see test_learning.py."""
     torch_threads(threads)
-    envs = FACES[face]()
+    envs = APIS[api]()
     returns = ppo.train(envs, ppo.Settings(seed=seed)).returns
     envs.close()
     assert np.mean(returns[:WINDOW]) < LEARNED <= best(returns)
 
 
 @pytest.mark.parametrize(("seed", "threads"), [(5, 1), (6, 2)])
-def test_agents_are_those_that_gymnasium_trains(
+def test_agents_equal_those_trained_on_gymnasium(
     seed: int, threads: int, torch_threads: Callable[[int], None]
 ) -> None:
-    """Same seed, same bits: after some thousand steps of learning not one weight differs."""
+    """With the same seed, no weight differs after some thousand steps."""
     torch_threads(threads)
     settings = ppo.Settings(total_steps=4 * NUM_ENVS * 64, seed=seed)
     reference = gymnasium.make_vec("CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync")
     expected = ppo.train(reference, settings)
     reference.close()
     assert len(expected.returns) > 2 * NUM_ENVS
-    for face, make in FACES.items():
+    for api, make in APIS.items():
         envs = make()
         found = ppo.train(envs, settings)
         envs.close()
-        assert found.returns == expected.returns, face
+        assert found.returns == expected.returns, api
         weights = zip(found.agent.parameters(), expected.agent.parameters(), strict=True)
-        assert all(torch.equal(ours, theirs) for ours, theirs in weights), face
+        assert all(torch.equal(ours, theirs) for ours, theirs in weights), api
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_resets_are_no_experience(face: str) -> None:
+@pytest.mark.parametrize("api", APIS)
+def test_resets_are_left_out_of_the_experience(api: str) -> None:
     """The step after an end has no reward, starts from the last state, and is left out."""
-    envs = FACES[face]()
+    envs = APIS[api]()
     torch.manual_seed(0)
     training = ppo.Training(ppo.Agent((4,), Discrete(2)))
     rollout = ppo.Rollout(100, envs)
@@ -81,12 +81,12 @@ def test_resets_are_no_experience(face: str) -> None:
     assert rollout.is_real[0].all()
     assert (rollout.rewards[1:][after_end] == 0).all()
     assert (rollout.rewards[1:][~after_end] == 1).all()
-    # what it starts from is out of bounds: Gymnasium ends an episode at 2.4 or 12 degrees
+    # it starts from a state out of bounds: Gymnasium ends an episode at 2.4 or 12 degrees
     last = rollout.observations[1:][after_end]
     assert ((last[:, 0].abs() > 2.4) | (last[:, 2].abs() > np.radians(12))).all()
 
 
-def test_training_takes_the_same_steps_over_each_vectoriser(
+def test_training_takes_the_same_steps_on_each_vectoriser(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The program of the figure of training times, for two rollouts of each task."""
@@ -96,7 +96,7 @@ def test_training_takes_the_same_steps_over_each_vectoriser(
         for rollout in [task.settings.rollout_steps]
     )
     monkeypatch.setattr(training_time, "TASKS", short)
-    # where MuJoCo leaves a log
+    # MuJoCo writes its log into the current folder
     monkeypatch.chdir(tmp_path)
     training_time.main(["--seeds", "1", "--out", str(tmp_path)])
     result = json.loads((tmp_path / "training.json").read_text())

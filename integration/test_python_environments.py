@@ -1,4 +1,4 @@
-"""Environments of other libraries, in worker processes, give what they give in SyncVectorEnv."""
+"""Other libraries' environments give the same in worker processes as in SyncVectorEnv."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from integration.same_as_sync import assert_same_as_sync
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# The newest that dm_control 1.0.38 was made for; no dm_control knows MuJoCo 4.
+# The newest MuJoCo that dm_control 1.0.38 supports; no dm_control supports MuJoCo 4.
 DM_CONTROL_MUJOCO = Path(sys.prefix) / "mujoco-3.6.0"
 
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ViZDoom leaves files where it runs: workers run where their creator does."""
+    """ViZDoom writes files into the current folder, which workers inherit from their parent."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -40,7 +40,7 @@ def test_box2d_with_pictures() -> None:
 @pytest.mark.parametrize("mode", list(AutoresetMode)[:2], ids=lambda mode: mode.name)
 @pytest.mark.parametrize("id", ["MiniGrid-DoorKey-5x5-v0", "MiniGrid-LavaCrossingS9N1-v0"])
 def test_minigrid(id: str, mode: AutoresetMode) -> None:
-    """Observations with a text in them."""
+    """Its observations contain a text."""
     importlib.import_module("minigrid")
     assert_same_as_sync(id, ends=4, mode=mode)
 
@@ -53,7 +53,7 @@ def test_minigrid_without_its_text() -> None:
 
 @pytest.mark.parametrize("id", ["VizdoomBasic-v1", "VizdoomHealthGathering-MultiBinary-v1"])
 def test_vizdoom(id: str) -> None:
-    """A process of its own for each environment, and pictures in a Dict."""
+    """Each environment starts a process of its own; pictures are in a Dict."""
     importlib.import_module("vizdoom.gymnasium_wrapper")
     assert_same_as_sync(id, steps=200, ends=4, frame_skip=4, max_episode_steps=90)
 
@@ -77,14 +77,14 @@ def test_ale() -> None:
 
 
 def test_dm_control(tmp_path: Path) -> None:
-    """With a MuJoCo of its own, and so in an interpreter of its own."""
+    """It needs another MuJoCo, so it runs in another interpreter."""
     assert DM_CONTROL_MUJOCO.is_dir(), "make installs it"
     path = os.pathsep.join(map(str, (DM_CONTROL_MUJOCO, ROOT)))
     program = [sys.executable, "-m", "integration.same_as_sync"]
     ids = ["dm_control/walker-walk-v0", "dm_control/cartpole-balance-v0"]
     done = subprocess.run(
         [*program, *ids, "--register", "shimmy", "--steps", "200", "--limit", "60"],
-        # nothing is drawn
+        # no rendering
         env={**os.environ, "PYTHONPATH": path, "MUJOCO_GL": "disabled"},
         capture_output=True,
         text=True,

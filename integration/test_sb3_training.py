@@ -1,7 +1,7 @@
-"""Stable-Baselines3's PPO, A2C and DQN learn CartPole on PoolVecEnv, and learn the same.
+"""Stable-Baselines3's PPO, A2C and DQN learn CartPole on PoolVecEnv, with the same weights.
 
-What must hold on every processor is that agents are the same, bit by bit, whatever they were
-trained on; how good they become is held against a threshold that is far from what any seed gives.
+On every processor, an agent must be the same, bit by bit, on PoolVecEnv and on DummyVecEnv. How
+good it becomes is compared with a threshold that is far from the result of every seed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from parallel_pool.compat.sb3 import PoolVecEnv
 def test_cartpole_is_learned(
     name: str, seed: int, threads: int, torch_threads: Callable[[int], None]
 ) -> None:
-    """The threshold is measured: see test_learning.py."""
+    """The threshold was measured: see test_learning.py."""
     torch_threads(threads)
     returns = train_cartpole(name, seed)
     assert np.mean(returns[:WINDOW]) < LEARNED <= best(returns)
@@ -32,7 +32,7 @@ def test_cartpole_is_learned(
 
 FUNCTIONS: list[Callable[[], Any]] = [lambda: gymnasium.make("CartPole-v1")] * NUM_ENVS
 
-# native environments, and Python environments in worker processes
+# Native environments, and Python environments in worker processes.
 POOLS: dict[str, Callable[[], VecEnv]] = {
     "id": lambda: PoolVecEnv("CartPole-v1", NUM_ENVS),
     "functions": lambda: PoolVecEnv(FUNCTIONS, num_workers=2),
@@ -41,10 +41,10 @@ POOLS: dict[str, Callable[[], VecEnv]] = {
 
 @pytest.mark.parametrize(("seed", "threads"), [(5, 1), (6, 2)])
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_agents_are_those_that_dummy_trains(
+def test_agents_equal_those_trained_on_dummy_vec_env(
     name: str, seed: int, threads: int, torch_threads: Callable[[int], None]
 ) -> None:
-    """Same seed, same bits: after some hundred steps of learning not one weight differs."""
+    """With the same seed, no weight differs after some hundred steps."""
     torch_threads(threads)
 
     def train(env: VecEnv) -> tuple[dict[str, Any], list[float]]:

@@ -1,4 +1,4 @@
-"""Gymnasium's vector wrappers, and Stable-Baselines3's refusal, over both faces."""
+"""Gymnasium's vector wrappers over both APIs, and Stable-Baselines3's refusal of a pool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import parallel_pool
 Envs = VectorEnv[Any, Any, Any]
 NUM_ENVS = 3
 
-FACES: dict[str, Callable[[str], Envs]] = {
+APIS: dict[str, Callable[[str], Envs]] = {
     "make": lambda id: parallel_pool.make(id, env_type="gymnasium", num_envs=NUM_ENVS),
     "make_vec": lambda id: gymnasium.make_vec(
         id, num_envs=NUM_ENVS, vectorization_mode="parallel_pool"
@@ -32,7 +32,7 @@ WRAPPERS: dict[str, Callable[[Envs], Envs]] = {
     "TransformReward": lambda envs: wrappers.TransformReward(envs, lambda reward: 3 * reward - 1),
     "DtypeObservation": lambda envs: wrappers.DtypeObservation(envs, np.float64),
     "DictInfoToList": lambda envs: wrappers.DictInfoToList(wrappers.RecordEpisodeStatistics(envs)),
-    "all that PPO wants": lambda envs: wrappers.ClipReward(
+    "all that PPO needs": lambda envs: wrappers.ClipReward(
         wrappers.NormalizeReward(
             wrappers.NormalizeObservation(wrappers.RecordEpisodeStatistics(envs))
         ),
@@ -43,7 +43,7 @@ WRAPPERS: dict[str, Callable[[Envs], Envs]] = {
 
 
 def episodes(info: Any) -> list[tuple[int, float, int]]:
-    """Environment, return and length of the episodes that this step's infos tell of."""
+    """Returns environment, return and length of the episodes that ended in this step."""
     if isinstance(info, list):
         found = [(i, each["episode"]) for i, each in enumerate(info) if "episode" in each]
         return [(i, float(episode["r"]), int(episode["l"])) for i, episode in found]
@@ -56,13 +56,13 @@ def episodes(info: Any) -> list[tuple[int, float, int]]:
     ]
 
 
-# Acrobot's rewards are whole numbers, so that the EnvPool face's float32 holds them exactly
+# Acrobot's rewards are whole numbers, so that the EnvPool API's float32 holds them exactly
 @pytest.mark.parametrize("id", ["CartPole-v1", "Acrobot-v1"])
 @pytest.mark.parametrize("name", WRAPPERS)
-@pytest.mark.parametrize("face", FACES)
-def test_wrapper_gives_what_it_gives_over_sync(face: str, name: str, id: str) -> None:
+@pytest.mark.parametrize("api", APIS)
+def test_wrapper_gives_what_it_gives_over_sync(api: str, name: str, id: str) -> None:
     wrap = WRAPPERS[name]
-    ours = wrap(FACES[face](id))
+    ours = wrap(APIS[api](id))
     theirs = wrap(gymnasium.make_vec(id, num_envs=NUM_ENVS, vectorization_mode="sync"))
     actions = np.random.default_rng(7).integers(0, 2, (600, NUM_ENVS))
     assert_equal(ours.reset(seed=2)[0], theirs.reset(seed=2)[0], "reset")
@@ -88,25 +88,25 @@ def assert_equal(found: Any, expected: Any, where: str) -> None:
     assert (found == expected).all(), where
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_wrappers_over_atari(face: str) -> None:
-    envs = wrappers.RecordEpisodeStatistics(FACES[face]("Pong-v5"))
+@pytest.mark.parametrize("api", APIS)
+def test_wrappers_over_atari(api: str) -> None:
+    envs = wrappers.RecordEpisodeStatistics(APIS[api]("Pong-v5"))
     envs = wrappers.ClipReward(wrappers.NormalizeObservation(envs), -1, 1)
     observations, _ = envs.reset(seed=1)
     assert observations.shape == (NUM_ENVS, 4, 84, 84)
     actions = np.random.default_rng(0).integers(0, 6, (400, NUM_ENVS))
     rewards = np.array([envs.step(each)[1] for each in actions])
-    # by chance one loses nearly every ball
+    # random play loses nearly every ball
     assert rewards.min() == -1 and rewards.sum() < -NUM_ENVS
     assert observations.any()
     envs.close()
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_stable_baselines_refuses_a_pool_at_construction(face: str) -> None:
-    envs = FACES[face]("CartPole-v1")
+@pytest.mark.parametrize("api", APIS)
+def test_stable_baselines_refuses_a_pool_at_construction(api: str) -> None:
+    envs = APIS[api]("CartPole-v1")
     with pytest.raises((TypeError, ValueError, AssertionError), match="nvironment"):
         stable_baselines3.PPO("MlpPolicy", envs)
-    # and leaves it as it was
+    # the pool is unharmed
     assert len(envs.reset(seed=0)[0]) == NUM_ENVS
     envs.close()

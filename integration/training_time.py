@@ -1,11 +1,11 @@
-"""Trains one agent over each vectoriser, and draws how long each takes to a given return.
+"""Trains one agent on each vectoriser, and draws how long each takes to reach a given return.
 
     python -m integration.training_time
 
 writes training.json (all curves) and training.png. The agent is `ppo.py`'s: the same network,
-settings, seeds and number of environments for all, and torch on one thread. Gymnasium's vector
+settings, seeds and number of environments for all, and torch uses one thread. Gymnasium's vector
 environments and ours give the same bits, so their agents are equal after each rollout and only the
-clock differs. EnvPool draws other episodes from the same seed, so its agents differ.
+time differs. EnvPool draws other episodes from the same seed, so its agents differ.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.wrappers.vector import NormalizeObservation
 
-import parallel_pool  # noqa: F401  (make_vec learns its mode)
+import parallel_pool  # noqa: F401   adds a mode to make_vec
 from benchmarks import machine
 from integration import ppo
 
@@ -35,11 +35,11 @@ Env = VectorEnv[Any, Any, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned, and when it counts as learned.
+    """A task to learn, and when it counts as learned.
 
     Attributes:
         target: mean return of the last `window` episodes that ends the training.
-        wrap: what an agent for it wants around the environments, the same for all.
+        wrap: adds the wrappers that the agent needs, the same for all vectorisers.
     """
 
     env_id: str
@@ -51,7 +51,7 @@ class Task:
 
 
 def normalized(env: Env) -> Env:
-    """Observations of mean 0 and variance 1, as is usual for MuJoCo."""
+    """Normalises observations to mean 0 and variance 1, as is usual for MuJoCo."""
     return NormalizeObservation(env)
 
 
@@ -110,7 +110,7 @@ class EnvPoolEnv(VectorEnv[Any, Any, Any]):
 
 
 def mode(name: str) -> Callable[[Task, int], Env]:
-    """Environments by `gymnasium.make_vec`."""
+    """Returns a maker of environments with this mode of `gymnasium.make_vec`."""
     return lambda task, seed: gymnasium.make_vec(task.env_id, task.num_envs, name)
 
 
@@ -130,9 +130,9 @@ def train(task: Task, make: Callable[[Task, int], Env], seed: int) -> dict[str, 
     """Trains once.
 
     Returns:
-        The curve: after each rollout seconds, environment steps, and mean return (None before the
-        first episode has ended); and whether the target was reached. Making the environments is
-        not in the seconds.
+        The curve, and whether the target was reached. The curve has, after each rollout, seconds,
+        environment steps, and mean return (None before the first episode has ended). The seconds
+        exclude making the environments.
     """
     envs = task.wrap(make(task, seed))
     settings = ppo.Settings(**{**asdict(task.settings), "seed": seed})
@@ -143,29 +143,29 @@ def train(task: Task, make: Callable[[Task, int], Env], seed: int) -> dict[str, 
 
     start = time.monotonic()
 
-    def tell(training: ppo.Training, steps: int) -> bool:
+    def record(training: ppo.Training, steps: int) -> bool:
         recent = training.returns[-task.window :]
         mean = float(np.mean(recent)) if recent else None
         curve.append((time.monotonic() - start, steps, mean))
         return is_reached(mean) and len(recent) == task.window
 
-    ppo.train(envs, settings, tell)
+    ppo.train(envs, settings, record)
     envs.close()
     return {"curve": curve, "reached": is_reached(curve[-1][2])}
 
 
 def seconds(runs: Sequence[dict[str, Any]]) -> float | None:
-    """The median time to the target; None if a run did not reach it."""
+    """Returns the median time to the target; None if a run did not reach it."""
     if not all(run["reached"] for run in runs):
         return None
     return median(run["curve"][-1][0] for run in runs)
 
 
 def measure(task: Task, seeds: Sequence[int]) -> dict[str, list[dict[str, Any]]]:
-    """Trains with each seed over everybody in turn, so that a slow minute of the machine meets all.
+    """Trains on all vectorisers in turn for each seed, so that a slow minute affects all of them.
 
     Raises:
-        AssertionError: an agent over our environments is another than over Gymnasium's.
+        AssertionError: an agent differs between our environments and Gymnasium's.
     """
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in PLAYERS}
     for seed in seeds:
@@ -192,7 +192,7 @@ COLOURS = {
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
-    """Return over time, one panel for each task, and the median time to the target."""
+    """Draws return over time, one panel for each task, with the median time to the target."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -228,7 +228,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Trains, and writes what came of it."""
+    """Trains all agents and writes the results."""
     parser = argparse.ArgumentParser(prog="python -m integration.training_time")
     parser.add_argument("--seeds", type=int, default=5, help="trainings of each (5)")
     parser.add_argument("--out", type=Path, default=Path("integration/results"))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parallel_pool._include import get_include
+from parallel_pool._lazy import lazy
 from parallel_pool.compat import gymnasium_hook
-from parallel_pool.compat.after_import import after_import
+from parallel_pool.compat.import_hook import after_import
 from parallel_pool.errors import (
     BrokenPoolError,
     BusyError,
@@ -29,7 +30,7 @@ from parallel_pool.registry import load
 if TYPE_CHECKING:
     from parallel_pool import python as python
     from parallel_pool import registration as registration
-    from parallel_pool.compat.envpool.functions import (
+    from parallel_pool.compat.envpool.registration import (
         list_all_envs,
         make,
         make_dm,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
         make_spec,
         register,
     )
-    from parallel_pool.compat.gymnasium.make_vec import make_vec
+    from parallel_pool.compat.gymnasium.make import make_vec
     from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv
     from parallel_pool.compat.pettingzoo.parallel_env import PoolParallelEnv
     from parallel_pool.compat.sb3.vec_env import PoolVecEnv as PoolVecEnv
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# `import *` must not fail for a package that is not installed: PoolVecEnv needs one, and so do
-# the classes of EnvPool's API
+# Without PoolVecEnv and the classes of EnvPool's API: they need packages that may not be installed,
+# and `import *` must not fail
 __all__ = [
     "BrokenPoolError",
     "BusyError",
@@ -84,51 +85,40 @@ __all__ = [
     "register",
 ]
 
-# Names whose modules are loaded at first use, which keeps importing this light.
-_LAZY = {
-    "PoolParallelEnv": "parallel_pool.compat.pettingzoo.parallel_env",
-    "PoolVecEnv": "parallel_pool.compat.sb3.vec_env",
-    "PoolVectorEnv": "parallel_pool.compat.gymnasium.vector_env",
-    "ProcessPool": "parallel_pool.workers.process_pool",
-    "DMEnvPool": "parallel_pool.python.protocol",
-    "EnvPool": "parallel_pool.python.protocol",
-    "EnvSpec": "parallel_pool.python.protocol",
-    "GymnasiumEnvPool": "parallel_pool.python.protocol",
-    "list_all_envs": "parallel_pool.compat.envpool.functions",
-    "make": "parallel_pool.compat.envpool.functions",
-    "make_dm": "parallel_pool.compat.envpool.functions",
-    "make_gym": "parallel_pool.compat.envpool.functions",
-    "make_gymnasium": "parallel_pool.compat.envpool.functions",
-    "make_spec": "parallel_pool.compat.envpool.functions",
-    "make_vec": "parallel_pool.compat.gymnasium.make_vec",
-    "mosaic": "parallel_pool.pictures",
-    "register": "parallel_pool.compat.envpool.functions",
-}
-
-# EnvPool's own modules, which programs find on the package
-_MODULES = ("python", "registration")
-
-
-def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    value = getattr(importlib.import_module(_LAZY[name]), name)
-    globals()[name] = value
-    return value
+__getattr__, _ = lazy(
+    __name__,
+    {
+        "PoolParallelEnv": f"{__name__}.compat.pettingzoo.parallel_env",
+        "PoolVecEnv": f"{__name__}.compat.sb3.vec_env",
+        "PoolVectorEnv": f"{__name__}.compat.gymnasium.vector_env",
+        "ProcessPool": f"{__name__}.workers.process_pool",
+        "DMEnvPool": f"{__name__}.python.protocol",
+        "EnvPool": f"{__name__}.python.protocol",
+        "EnvSpec": f"{__name__}.python.protocol",
+        "GymnasiumEnvPool": f"{__name__}.python.protocol",
+        "list_all_envs": f"{__name__}.compat.envpool.registration",
+        "make": f"{__name__}.compat.envpool.registration",
+        "make_dm": f"{__name__}.compat.envpool.registration",
+        "make_gym": f"{__name__}.compat.envpool.registration",
+        "make_gymnasium": f"{__name__}.compat.envpool.registration",
+        "make_spec": f"{__name__}.compat.envpool.registration",
+        "make_vec": f"{__name__}.compat.gymnasium.make",
+        "mosaic": f"{__name__}.pictures",
+        "register": f"{__name__}.compat.envpool.registration",
+        # EnvPool's own modules, which programs use as attributes of the package
+        "python": f"{__name__}.python",
+        "registration": f"{__name__}.registration",
+    },
+)
 
 
 def __dir__() -> list[str]:
-    """Lists the public names, loaded or not; PoolVecEnv only where there is what it needs."""
+    """Lists the public names, loaded or not; PoolVecEnv only if Stable-Baselines3 is installed."""
     found = {*__all__, *(name for name in globals() if name.startswith("__"))}
     if find_spec("stable_baselines3"):
         found.add("PoolVecEnv")
     return sorted(found)
 
 
-# gymnasium.make_vec(..., vectorization_mode="parallel_pool"), now or once Gymnasium is imported
+# adds vectorization_mode="parallel_pool" to gymnasium.make_vec, now or when Gymnasium is imported
 after_import("gymnasium", gymnasium_hook.install)

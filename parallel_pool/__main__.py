@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import parallel_pool
+from parallel_pool._command import missing, until_interrupted
 
-INTERRUPTED = 130
-# of a game, in a proof worth a row in the package's table
+# Frames of one game that a row of the package's table needs.
 FRAMES = 20_000
 
 
@@ -22,24 +22,24 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     demo = commands.add_parser(
-        "demo", help="steps CartPoles, Pongs and more beside the others (a minute)"
+        "demo", help="steps CartPole, Pong and more, and compares with other libraries (a minute)"
     )
     demo.add_argument(
         "--out",
         type=picture,
         default="out",
         metavar="FOLDER",
-        help="for demo.png and mosaic.gif (out); or FILE.png, with mosaic.gif beside it",
+        help="where demo.png and mosaic.gif go (out); or FILE.png, with mosaic.gif beside it",
     )
     demo.add_argument(
         "--seconds",
         type=positive,
         default=1.5,
         metavar="S",
-        help="how long each is measured (1.5)",
+        help="seconds to measure each player (1.5)",
     )
     commands.add_parser(
-        "bench", add_help=False, help="measures side by side with the rivals: bench --help"
+        "bench", add_help=False, help="measures us and other libraries side by side: bench --help"
     )
     prove = commands.add_parser(
         "prove-atari", help="plays Atari games on our console and on ale_py's, frame by frame"
@@ -50,12 +50,12 @@ def parser() -> argparse.ArgumentParser:
         type=count,
         default=FRAMES,
         metavar="N",
-        help=f"frames of a game, and a twentieth of that in each of its modes ({FRAMES})",
+        help=f"frames of each game, and a twentieth of that for each of its modes ({FRAMES})",
     )
-    prove.add_argument("--session", type=count, metavar="N", help="only this part of one game")
-    prove.add_argument("--jobs", type=count, metavar="N", help="processes (one for each core)")
+    prove.add_argument("--session", type=count, metavar="N", help="only this session of one game")
+    prove.add_argument("--jobs", type=count, metavar="N", help="processes (one per core)")
     prove.add_argument(
-        "--write", action="store_true", help="puts what came of it into the package's table"
+        "--write", action="store_true", help="writes the result into the package's table"
     )
     return made
 
@@ -72,7 +72,7 @@ def positive(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """Reads a number of things."""
+    """Reads a whole number of 1 or more."""
     try:
         value = int(text)
     except ValueError:
@@ -83,7 +83,7 @@ def count(text: str) -> int:
 
 
 def picture(text: str) -> Path:
-    """Reads where the demo's picture goes, a folder or a PNG."""
+    """Returns the path of the demo's picture, from a folder or the name of a PNG file."""
     path = Path(text)
     if path.suffix.lower() == ".png" and not path.is_dir():
         return path
@@ -95,29 +95,29 @@ def picture(text: str) -> Path:
 def demo(out: Path, seconds: float) -> int:
     """Runs the demo; returns the exit status."""
     try:
-        # before a minute of work
+        # fail now, not after a minute of measuring
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         print(f"--out: no folder {out.parent}: {error}: choose another", file=sys.stderr)
         return 1
     print("loading Gymnasium, ale_py and matplotlib", flush=True)
     try:
-        from parallel_pool.demo import run
+        from parallel_pool.demo import run as run_demo
     except ModuleNotFoundError as error:
         return missing(error.name or str(error), "demo")
-    return run(out, seconds)
+    return run_demo(out, seconds)
 
 
 def prove_atari(options: argparse.Namespace) -> int:
     """Runs the proof; returns the exit status."""
     try:
-        from parallel_pool.prove_atari import run
+        from parallel_pool.prove_atari import run as run_proof
     except ModuleNotFoundError as error:
         return missing(error.name or str(error), "prove-atari", "demo")
     from parallel_pool._native import ffi, lib
     from parallel_pool.envs.atari_proofs import PATH
 
-    return run(
+    return run_proof(
         options.games,
         options.frames,
         jobs=options.jobs or lib.pp_usable_cores(ffi.NULL),
@@ -127,15 +127,15 @@ def prove_atari(options: argparse.Namespace) -> int:
 
 
 def check_proof(command: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Ends the process where options of `prove-atari` don't go together."""
+    """Ends the process if options of `prove-atari` contradict each other."""
     if options.session is not None and len(options.games) != 1:
         command.error(f"--session {options.session}: name the one game whose session it is")
     if options.write and (options.session is not None or options.frames < FRAMES):
-        command.error(f"--write: a proof has all sessions of {FRAMES} frames or more")
+        command.error(f"--write: needs all sessions, of {FRAMES} frames or more")
 
 
 def bench(arguments: Sequence[str]) -> int:
-    """Runs the benchmarks, which are in a checkout and not in the package."""
+    """Runs the benchmarks, which a checkout contains and the package does not."""
     places = (Path(parallel_pool.__file__).parent.parent, Path.cwd())
     root = next((place for place in places if (place / "benchmarks/scenes.py").exists()), None)
     if root is None:
@@ -151,32 +151,23 @@ def bench(arguments: Sequence[str]) -> int:
     return status
 
 
-def missing(name: str, command: str, extra: str | None = None) -> int:
-    """Says in one sentence what to install; returns the exit status."""
-    print(
-        f"the {command} needs {name.partition('.')[0]}, which is not installed:"
-        f" pip install 'parallel_pool[{extra or command}]'",
-        file=sys.stderr,
-    )
-    return 1
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns the exit status, 130 after Ctrl-C."""
+    """Runs a command; returns its exit status, or 130 after Ctrl-C."""
+    return until_interrupted(lambda: run(arguments))
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Parses the arguments and runs the command that they name; returns its exit status."""
     command = parser()
     options, others = command.parse_known_args(arguments)
-    try:
-        if options.command == "bench":
-            return bench(others)
-        if others:
-            command.error(f"unrecognized arguments: {' '.join(others)}")
-        if options.command == "prove-atari":
-            check_proof(command, options)
-            return prove_atari(options)
-        return demo(options.out, options.seconds)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+    if options.command == "bench":
+        return bench(others)
+    if others:
+        command.error(f"unrecognized arguments: {' '.join(others)}")
+    if options.command == "prove-atari":
+        check_proof(command, options)
+        return prove_atari(options)
+    return demo(options.out, options.seconds)
 
 
 if __name__ == "__main__":

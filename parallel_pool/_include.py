@@ -1,4 +1,4 @@
-"""Where the C headers lie that an environment of one's own compiles against."""
+"""The folder of the C headers that a user's own environment is compiled against."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def get_include() -> str:
-    """Returns the folder to give to the compiler with -I.
+    """Returns the folder for the compiler's option -I, an absolute path.
 
     It holds `pp_env.h`, the environment ABI, and `base/`, the helpers of the built-in environments:
-    headers and, where a header alone is not enough, C files to compile along.
+    headers, and C files to compile with the environment if it uses their functions.
     """
     return str(Path(__file__).resolve().parent / "include")

@@ -1,4 +1,4 @@
-"""The C engine: the only module that imports it, and where its statuses become exceptions."""
+"""The C engine: the only module that imports it, and that turns its statuses into exceptions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def new_error() -> CData:
 
 
 def text(chars: CData) -> str:
-    """Decodes a C string; null is the empty one."""
+    """Decodes a C string; a null pointer gives the empty string."""
     if not chars:
         return ""
     raw = ffi.string(chars)
@@ -39,6 +39,6 @@ def text(chars: CData) -> str:
 
 
 def raise_error(status: int, error: CData) -> NoReturn:
-    """Raises the exception of a negative status with the text that C gave."""
+    """Raises the exception of a negative status, with C's text in `error`."""
     message = text(error.text) or text(lib.pp_status_name(status))
     raise EXCEPTIONS.get(status, errors.PoolError)(message)

@@ -1,8 +1,8 @@
-"""Actions: what the caller passes, as C takes it.
+"""Actions: checks what the caller passes and converts it to C's form.
 
-The reference hands an action on as the caller gave it, and NumPy computes in its dtype: a float64
-action has other bits than the same one in float32. So actions keep their dtype here, where the
-definition knows it (`pp_env_def.action_dtypes`), and each environment's may have another one.
+The reference passes an action on as the caller gave it, and NumPy computes in its dtype: a float64
+action gives other bits than the same one in float32. So actions keep their dtype here if the
+definition supports it (`pp_env_def.action_dtypes`), and it may differ between environments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
-# every dtype of an action that has a code in C
+# all dtypes of actions that have a code in C
 ACTION_CODES: dict[DType, int] = CODES | {
     np.dtype(np.int8): lib.PP_INT8,
     np.dtype(np.int16): lib.PP_INT16,
@@ -36,29 +36,29 @@ ACTION_CODES: dict[DType, int] = CODES | {
 }
 ACTION_DTYPES = {code: dtype for dtype, code in ACTION_CODES.items()}
 
-# of Python's own numbers
+# codes of Python's own numbers
 PYTHON_CODES: dict[type, int] = {
     float: lib.PP_FLOAT64 | lib.PP_PYTHON,
     int: lib.PP_INT64 | lib.PP_PYTHON,
     bool: lib.PP_BOOL | lib.PP_PYTHON,
 }
 
-# integers beyond are no doubles
+# larger integers are not exact as doubles
 MOST = 2**53
 
 
 def described(value: Any) -> str:
-    """What an error message says of a value: enough to find it, and never long."""
+    """Returns a short description of a value for an error message."""
     if isinstance(value, np.ndarray | np.generic):
         return f"a {type(value).__name__} of dtype {value.dtype} and shape {value.shape}"
     return f"a {type(value).__name__}, {reprlib.repr(value)}"
 
 
 def take_array(actions: Any) -> Any:
-    """Returns arrays of other libraries as NumPy's, and all else as it is.
+    """Returns arrays of other libraries as NumPy arrays, and other objects unchanged.
 
     Raises:
-        TypeError: one can't be read from here, as a tensor on a GPU.
+        TypeError: NumPy can't read the array (a tensor on a GPU, for example).
     """
     is_numpy = isinstance(actions, np.ndarray | np.generic)
     if is_numpy or not hasattr(type(actions), "__array__"):
@@ -76,10 +76,10 @@ def take_array(actions: Any) -> Any:
 
 
 def check_sequence(actions: Any, count: int, name: str = "actions") -> None:
-    """Refuses what has no order or no end.
+    """Refuses objects without an order, a length or indexing.
 
     Raises:
-        TypeError: it is no sequence of actions.
+        TypeError: actions are no sequence.
     """
     if isinstance(actions, Mapping | Set):
         why = "which has no order"
@@ -96,14 +96,14 @@ def check_sequence(actions: Any, count: int, name: str = "actions") -> None:
 
 
 def take_list(actions: Any, count: int) -> list[Any]:
-    """Returns the single actions of a sequence, whatever they are.
+    """Returns the items of a sequence of actions as a list.
 
     Raises:
-        TypeError: it is no sequence of actions.
+        TypeError: actions are no sequence.
         ValueError: there are more or fewer than `count`.
     """
     check_sequence(actions, count)
-    # what tells a wrong length may have no end
+    # an object with a wrong __len__ may be endless
     single = list(islice(iter(actions), count + 1))
     if len(single) != count:
         seen = f"more than {count}" if len(single) > count else f"{len(single)}"
@@ -112,10 +112,10 @@ def take_list(actions: Any, count: int) -> list[Any]:
 
 
 class ActionReader:
-    """Checks the actions of one pool and hands them on; C then checks that they are in the space.
+    """Checks the actions of one pool; C then checks that they are in the space.
 
     Attributes:
-        shape: of one environment's action, players included.
+        shape: of one environment's action, with an axis of players if there are several.
     """
 
     __slots__ = ("_field", "_keeps_dtypes", "_seen", "shape")
@@ -124,14 +124,14 @@ class ActionReader:
         self._field = field = spec.action
         has_players = field.per_player and spec.num_players > 1
         self.shape = (*((spec.num_players,) if has_players else ()), *field.shape)
-        # whether callbacks know of other dtypes than the action's own
+        # whether C's callbacks support dtypes other than the action's own
         self._keeps_dtypes = bool(spec.definition.raw.action_dtypes)
-        # The dtype that was passed last, and its code: contiguous arrays of that very dtype and the
-        # right shape go to C as they are. One object, as threads may send.
+        # The last dtype passed, and its code: contiguous arrays of this dtype object and the right
+        # shape go to C unchanged. One tuple, assigned at once: several threads may send.
         self._seen: tuple[DType, int] = (field.dtype, CODES[field.dtype])
 
     def read(self, actions: Any, count: int) -> tuple[CData, int]:
-        """Returns actions of count environments as C takes them, and the code of their dtype.
+        """Returns actions of count environments in C's form, and the code of their dtype.
 
         Raises:
             TypeError, ValueError: the dtype or the shape is wrong.
@@ -139,7 +139,7 @@ class ActionReader:
         seen, code = self._seen
         shape = (count, *self.shape)
         if type(actions) is np.ndarray and actions.dtype is seen and actions.shape == shape:
-            # what loops pass; contextlib.suppress costs ten times as much
+            # the usual case in a loop; contextlib.suppress costs ten times as much
             try:
                 return ffi.from_buffer(actions), code
             except ValueError:  # not contiguous
@@ -150,9 +150,9 @@ class ActionReader:
         return self._read_list(actions, shape)
 
     def dtypes(self, actions: Any, count: int) -> DType | list[DType]:
-        """Returns in which dtype NumPy computes with these actions: one for all, or one for each.
+        """Returns the dtype in which NumPy computes with these actions: one for all, or a list.
 
-        The actions are such that `read` takes them.
+        The actions must be valid for `read`.
         """
         actions = _plain_array(take_array(actions))
         if type(actions) is np.ndarray and actions.dtype != object:
@@ -167,7 +167,7 @@ class ActionReader:
     # -------------------------------------------------------------------------------- arrays --
 
     def _read_array(self, array: Array, shape: tuple[int, ...]) -> tuple[CData, int]:
-        """Hands on an array, or makes one that C can read."""
+        """Returns an array in C's form, converted if necessary, and its code."""
         field = self._field
         if array.shape != shape:
             raise ValueError(
@@ -179,7 +179,7 @@ class ActionReader:
             return self._mix(array, ACTION_CODES[dtype])
         if field.dtype.kind in "iu":
             if dtype.kind == "u" and dtype.itemsize == 8:
-                # beyond int64 nothing is in the space, but a cast would wrap
+                # the space holds nothing beyond int64, but a cast would wrap
                 array = np.minimum(array, np.uint64(2**63 - 1))
             if field.space_kind == "box":
                 dtype = field.dtype
@@ -189,28 +189,28 @@ class ActionReader:
                 dtype = field.dtype
         elif dtype not in CODES:
             return self._mix(array, ACTION_CODES[dtype])
-        # NumPy has several objects for some dtypes: the fast path looks for the one last seen
+        # NumPy has several objects for some dtypes: the fast path compares with the last one
         if array.dtype == dtype and array.dtype.isnative:
             self._seen = (array.dtype, CODES[dtype])
         array = np.ascontiguousarray(array, dtype)
         return ffi.from_buffer(array), CODES[dtype]
 
     def _check_dtype(self, dtype: DType, what: str) -> None:
-        """Refuses numbers of another kind than the action's, and those that nobody computes in."""
+        """Refuses dtypes of another kind than the action's, and those without a code in C."""
         kind = self._field.dtype.kind
         kinds = {"f": "iufb", "b": "b"}.get(kind, "iu")
         if dtype.kind not in kinds:
             wanted = {"f": "real numbers", "b": "bools"}.get(kind, "integers")
             raise TypeError(f"{what} dtype {dtype}: give {wanted}")
         if dtype not in ACTION_CODES:
-            # NumPy's `long long`, where that is not its int64, is none of them either
+            # also refuses NumPy's `long long` where it is not its int64
             raise TypeError(
                 f"{what} dtype {dtype}: native environments compute in float16, float32 and"
                 " float64: give actions.astype(numpy.float64), or make Python environments"
             )
 
     def _mix(self, array: Array, codes: Any) -> tuple[CData, int]:
-        """Returns numbers of any dtype as doubles, and behind them the code of each action's."""
+        """Returns numbers of any dtype as doubles, followed by one dtype code per action."""
         if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
             self._check_size(array)
         count = len(array)
@@ -221,7 +221,7 @@ class ActionReader:
         return ffi.from_buffer(mixed), lib.PP_MIXED_DTYPES
 
     def _check_size(self, array: Array) -> None:
-        """Refuses integers that a double can't hold; those of a discrete space are refused by C."""
+        """Refuses integers that are not exact as doubles; C checks those of a discrete space."""
         if self._field.dtype.kind != "f" or not array.size:
             return
         for number in (int(array.min()), int(array.max())):
@@ -231,7 +231,7 @@ class ActionReader:
     # --------------------------------------------------------------------------------- lists --
 
     def _read_list(self, actions: Any, shape: tuple[int, ...]) -> tuple[CData, int]:
-        """Makes an array of a sequence of actions, each of which may have a dtype of its own."""
+        """Returns a sequence of actions in C's form; each may have its own dtype."""
         if isinstance(actions, np.ma.MaskedArray) and (masked := np.ma.getmaskarray(actions)).any():
             raise ValueError(
                 f"actions are a masked array, {masked.sum()} of whose numbers are masked: give"
@@ -264,7 +264,7 @@ class ActionReader:
         return self._read_array(array, shape)
 
     def _take_one(self, i: int, action: Any) -> Array:
-        """One environment's action as an array of the right shape."""
+        """Returns one environment's action as an array of the right shape."""
         array = _as_array(take_array(action), f"actions[{i}]", f"one of shape {self.shape}")
         if array.shape != self.shape:
             raise ValueError(
@@ -276,14 +276,14 @@ class ActionReader:
         return array
 
     def _check_kind(self, dtype: DType, code: int, what: str) -> None:
-        """As _check_dtype; a bool of Python's own is an integer."""
+        """Does `_check_dtype`, but accepts Python's bool as an integer."""
         if dtype.kind == "b" and code & lib.PP_PYTHON and self._field.space_kind != "multi_binary":
             return
         self._check_dtype(dtype.newbyteorder("="), what)
 
 
 def _plain_array(actions: Any) -> Any:
-    """An array of a subclass of NumPy's as a plain one, unless its numbers mean something else."""
+    """Returns an array of an ndarray subclass as a plain one, except masked arrays and matrices."""
     is_like = isinstance(actions, np.ndarray) and not isinstance(
         actions, np.ma.MaskedArray | np.matrix
     )
@@ -298,7 +298,8 @@ def _as_array(value: Any, what: str, wanted: str) -> Array:
 
 
 def _code_of(action: Any, array: Array) -> int:
-    """The dtype that NumPy computes in with an action, and whether its numbers are Python's own."""
+    """Returns the code of the dtype in which NumPy computes with an action, and PP_PYTHON if its
+    numbers are Python's own."""
     while type(action) in (list, tuple) and action:
         action = action[0]
     code = ACTION_CODES.get(array.dtype.newbyteorder("="), lib.PP_FLOAT64)
@@ -306,8 +307,8 @@ def _code_of(action: Any, array: Array) -> int:
 
 
 def _common_code(single: list[Any]) -> int | None:
-    """The code of all of these actions, if that is seen at a glance: they are Python's numbers, or
-    lists of such; all of one type, or arrays of one dtype."""
+    """Returns the common code of actions that are Python's numbers of one type, lists of such, or
+    arrays of one dtype; None for others, which are checked one by one."""
     kinds = set(map(type, single))
     if kinds <= {list, tuple}:
         kinds = set(map(type, chain.from_iterable(single)))
@@ -318,7 +319,7 @@ def _common_code(single: list[Any]) -> int | None:
 
 
 def info_dtype(dtype: DType, follows: int) -> DType:
-    """The dtype of an info that follows an action of this dtype; follows: a `pp_follow`."""
+    """Returns the dtype of an info whose dtype depends on the action's; follows: a `pp_follow`."""
     if dtype.kind == "f":
         return dtype
     if follows == lib.PP_FOLLOW_FLOAT:
@@ -327,7 +328,7 @@ def info_dtype(dtype: DType, follows: int) -> DType:
 
 
 def cast_info(values: Array, dtype: DType) -> Array:
-    """Returns doubles that C computed as numbers of this dtype; negative ones may be unsigned."""
+    """Returns doubles from C in another dtype; for uint64 negative ones wrap, as in NumPy."""
     if dtype == np.uint64:
         return values.astype(np.int64).astype(np.uint64)
     return values.astype(dtype)

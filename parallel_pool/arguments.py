@@ -1,4 +1,4 @@
-"""Arguments: numbers and words that callers choose, and how messages show what was given."""
+"""Checks of arguments, and the form in which error messages show their values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 
 from parallel_pool._native import ffi, lib
 
-# as csrc/pool/queue.h has it; looked at before lists of that length are made
+# PP_MAX_ENVS in csrc; checked before lists of that length are made
 MAX_ENVS = 2**24
 INT32_MAX = 2**31 - 1
 
 
 class _Shortener(reprlib.Repr):
-    """A repr of one line, whatever is shown."""
+    """A repr of limited length."""
 
     def __init__(self) -> None:
         super().__init__()
         self.maxstring = self.maxother = self.maxlong = 60
 
     def repr_int(self, value: int, level: int) -> str:
-        # Python refuses to write very long ones out
+        # Python refuses to convert very long integers to decimal
         bits = value.bit_length()
         return f"an integer of {bits} bits" if bits > 256 else repr(value)
 
@@ -33,7 +33,7 @@ _shortener = _Shortener()
 
 
 def shown(value: Any) -> str:
-    """Returns what a message says of a value: its repr, or as much of it as tells what it is."""
+    """Returns a value as messages show it: its repr in one line, shortened if it is long."""
     try:
         return " ".join(_shortener.repr(value).split())
     except Exception:
@@ -41,7 +41,7 @@ def shown(value: Any) -> str:
 
 
 def check_count(name: str, value: Any, low: int, high: int = INT32_MAX) -> int:
-    """Returns a number of things; raises TypeError or ValueError with its name."""
+    """Returns an integer from `low` to `high`; raises TypeError or ValueError that names it."""
     number = whole(name, value)
     if not low <= number <= high:
         choice = f"{low} or more" if number < low else f"{low} to {high}"
@@ -50,7 +50,7 @@ def check_count(name: str, value: Any, low: int, high: int = INT32_MAX) -> int:
 
 
 def whole(name: str, value: Any) -> int:
-    """Returns any kind of integer as an int; raises TypeError with its name for anything else."""
+    """Returns any kind of integer as an int; raises TypeError for anything else, bools included."""
     if not isinstance(value, (bool, np.bool_)):
         try:
             return operator.index(value)
@@ -60,17 +60,17 @@ def whole(name: str, value: Any) -> int:
 
 
 def check_choice(name: str, value: Any, choices: Mapping[str, Any]) -> Any:
-    """Returns what a word stands for; raises ValueError with its name and all words there are."""
+    """Returns the value of a choice; raises ValueError that lists all choices."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={shown(value)}: choose {' or '.join(map(repr, choices))}")
     return choices[value]
 
 
 def check_sizes(num_envs: Any, batch_size: Any) -> tuple[int, int]:
-    """Returns both as a pool has them, batch_size None or 0 being num_envs.
+    """Returns num_envs and batch_size as ints; batch_size None or 0 means num_envs.
 
     Raises:
-        TypeError, ValueError: one is no count, too large, or batch_size > num_envs.
+        TypeError, ValueError: one is no integer, too small or too large, or batch_size > num_envs.
     """
     envs = check_count("num_envs", num_envs, 1, MAX_ENVS)
     if batch_size is None or whole("batch_size", batch_size) == 0:
@@ -82,7 +82,7 @@ def check_sizes(num_envs: Any, batch_size: Any) -> tuple[int, int]:
 
 
 def check_limit(max_episode_steps: Any) -> int:
-    """Returns a time limit as Gymnasium takes it: 1 or more, or -1 for none."""
+    """Returns a time limit in steps in Gymnasium's form: 1 or more, or -1 for none."""
     limit = whole("max_episode_steps", max_episode_steps)
     if limit == 0 or limit < -1:
         raise ValueError(f"max_episode_steps={shown(limit)}: choose 1 or more, or -1 for none")
@@ -90,11 +90,11 @@ def check_limit(max_episode_steps: Any) -> int:
 
 
 def check_memory(num_envs: int, bytes_each: int, what: str) -> None:
-    """Raises MemoryError if so many environments can't be in the machine's memory."""
+    """Raises MemoryError if environments of `bytes_each` need more memory than is usable."""
     usable = lib.pp_usable_memory(ffi.NULL)
     needed = num_envs * bytes_each
     if needed > usable:
         raise MemoryError(
             f"num_envs={num_envs} {what} take {needed / 1e9:.3g} GB or more, and this process may"
-            f" use {usable / 1e9:.3g} GB: choose fewer environments"
+            f" use {usable / 1e9:.3g} GB: choose a smaller num_envs"
         )

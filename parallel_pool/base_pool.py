@@ -1,4 +1,7 @@
-"""What every kind of pool has in common: whose turn it is, so that no exception loses a batch."""
+"""BasePool: stepping and receiving for pools of threads and of processes.
+
+One thread at a time may receive (it has the turn), and no exception loses a batch.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +26,22 @@ if TYPE_CHECKING:
     from parallel_pool._core import CData
 
     class Reader(Protocol):
-        """Makes of the caller's actions what C takes; `actions.ActionReader` is one."""
+        """Converts the caller's actions to C's form; `actions.ActionReader` implements it."""
 
         @property
         def shape(self) -> tuple[int, ...]:
             """Of one environment's action."""
 
         def read(self, actions: Any, count: int) -> tuple[CData, int]:
-            """Returns actions of count environments, which must live as long as what is returned,
-            and the code of their dtype; raises TypeError or ValueError."""
+            """Returns actions of count environments and the code of their dtype; the object
+            returned keeps its memory alive. Raises TypeError or ValueError."""
 
 
 INT32 = np.dtype(np.int32)
-# seconds; more than a computer runs, and few enough to be nanoseconds in 64 bits
+# seconds: 31 years; in nanoseconds it fits into 64 bits
 FOREVER = 1e9
 
-# looked up once, for the sake of step
+# looked up once: step is called most
 NULL = ffi.NULL
 from_buffer = ffi.from_buffer
 ndarray = np.ndarray
@@ -52,22 +55,22 @@ Views = Sequence[Callable[[], Array]]
 
 
 def show_all(views: Views) -> Batch:
-    """All arrays of a batch."""
+    """Returns all arrays of a batch."""
     return tuple([view() for view in views])
 
 
 def show_batch(show: Callable[[Views], Any], batch: Batch) -> Any:
-    """What `show` makes of arrays that are made already."""
+    """Returns the result of `show` for arrays instead of views."""
     return show([array.view for array in batch])
 
 
-# whose turn it is to receive: nobody's; a thread's; nobody's, and an exception may have come
-# between a batch that C gave and the user
+# the turn to receive: no thread has it; a thread has it; no thread has it, and an exception may
+# have kept a batch that C gave from the user
 IDLE, BUSY, UNSETTLED = range(3)
 
 
 class OwnError(threading.local):
-    """For each thread its own `pp_error`: C writes to it without Python's lock."""
+    """A `pp_error` for each thread: C writes to it without holding the GIL."""
 
     def __init__(self) -> None:
         self.raw = new_error()
@@ -77,28 +80,28 @@ own_error = OwnError()
 
 
 def check(status: int) -> None:
-    """Raises what a call with `own_error` came to."""
+    """Raises the exception of a call that was given `own_error`, if its status is negative."""
     if status < 0:
         raise_error(status, own_error.raw)
 
 
 def seconds(timeout: Any, name: str = "timeout") -> float | None:
-    """Returns a timeout; raises TypeError or ValueError if it is none."""
+    """Returns a timeout in seconds, None for none; raises TypeError or ValueError."""
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name}={shown(timeout)} is a {type(timeout).__name__}: give seconds")
     if not timeout >= 0:
         raise ValueError(f"{name}={shown(timeout)}: choose 0 or more seconds, or None")
-    # an integer may be more than any float
+    # an integer may be larger than any float
     return math.inf if timeout > FOREVER else cast("float", timeout)
 
 
 def _as_array(env_ids: Any) -> Array:
-    """Returns an array of what names environments; raises ValueError if it can't be one."""
+    """Returns env_ids as an array; raises ValueError if NumPy can't make one."""
     if isinstance(env_ids, np.ma.MaskedArray) and env_ids.mask.any():
         raise ValueError(
-            f"env_ids={shown(env_ids)} has a mask: give env_ids.compressed(), without what it hides"
+            f"env_ids={shown(env_ids)} has masked ids: give env_ids.compressed(), without them"
         )
     try:
         return np.asarray(env_ids)
@@ -107,16 +110,16 @@ def _as_array(env_ids: Any) -> Array:
 
 
 def _shut(handle: CData, ring: Ring) -> None:
-    """Ends what steps before the memory it writes to is let go of; `ring` is held until then."""
+    """Ends the threads or processes; until then `ring` keeps the memory that they write to."""
     lib.pp_pool_close(handle)
 
 
 class BasePool:
-    """Many environments behind one `pp_pool` of C, which are sent actions and give batches.
+    """Many environments in one `pp_pool` of C, which takes actions and returns batches.
 
-    What steps them, threads or processes, is for the classes made from this one. Such a class makes
-    its `pp_pool` and gives it to `_adopt`; from then on everything here works. It may say by
-    `_raise_failed` what becomes of environments that failed.
+    A derived class decides whether threads or processes step them. It makes its `pp_pool` and
+    passes it to `_adopt`; from then on the methods here work. It may override `_raise_failed`,
+    which handles failed environments.
 
     Attributes:
         columns: the arrays of a result, in order.
@@ -125,15 +128,15 @@ class BasePool:
         closed: whether `close` was called.
     """
 
-    # what the environments are, for messages
+    # name of the environments, for messages
     _name: str
-    # what steps them, for messages
+    # "threads" or "processes", for messages
     _holds = "threads"
 
     def __init__(self) -> None:
-        """A pool without a `pp_pool`: nothing but `close` works before `_adopt`."""
+        """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
         self.closed = True
-        # of the thread whose turn it is; others have their own
+        # of the thread that has the turn; other threads use own_error
         self._error = new_error()
         self._turn = IDLE
 
@@ -145,13 +148,13 @@ class BasePool:
         reader: Reader,
         types: Types = (),
     ) -> None:
-        """Makes this the pool of `handle`, gives C its blocks of memory, and opens it.
+        """Takes over a `pp_pool`, gives C its blocks of memory, and opens the pool.
 
         Args:
             handle: the `pp_pool *`, new, with its destructor: `ffi.gc(..., lib.pp_pool_destroy)`.
-            batch_size, num_envs: as C has them.
+            batch_size, num_envs: of the `pp_pool`.
             reader: of the actions of `step` and `send`.
-            types: of the fields, where C knows only their bytes.
+            types: of the fields, if C knows only their bytes.
 
         Raises:
             MemoryError: there is no memory for the batches.
@@ -177,13 +180,13 @@ class BasePool:
         """Sends actions and receives the next batch.
 
         Args:
-            actions: one for each environment named, shape (count, *action shape); arrays and lists
-                of any integer (Discrete) or real (Box) dtype.
-            env_ids: whom they are for; None for all, in order.
+            actions: one for each of env_ids, shape (count, *action shape); arrays and lists of any
+                integer (Discrete) or real (Box) dtype.
+            env_ids: their environments, integers (count,); None for all, in order.
             timeout: seconds.
 
         Returns:
-            The arrays of `columns`, rows first: a named tuple, see `NamedBatch`.
+            The arrays of `columns`, (batch_size, ...) each: a named tuple, see `NamedBatch`.
 
         Raises:
             TypeError, ValueError: actions or env_ids are wrong; nothing was sent.
@@ -201,18 +204,18 @@ class BasePool:
         env_ids: Any = None,
         timeout: float | None = None,
     ) -> Any:
-        """A step whose result is made by `show`, for faces that have their own.
+        """Does a step and returns the result of `show`, for APIs with their own form of results.
 
         Args:
-            show: takes one function for each of `columns`, which returns its array, and returns
-                the result; it must call those it needs at once.
+            show: a function of views: for each of `columns` a function that returns its array.
+                `show` must call those that it needs before it returns.
             actions, env_ids, timeout: as for `step`.
         """
         count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
         data, code = self._reader.read(actions, count)
         turn = self._turn
         if turn == BUSY or timeout is not None:
-            return self._dress(show, self._step_within(ids, count, data, code, timeout))
+            return self._converted(show, self._step_within(ids, count, data, code, timeout))
         self._turn = BUSY
         try:
             if turn == UNSETTLED:
@@ -220,7 +223,7 @@ class BasePool:
                 lost = self._taken()
                 if lost:
                     self._check(step_send(self._handle, ids, count, data, code, self._error))
-                    return self._dress(show, self._deliver(lost))
+                    return self._converted(show, self._deliver(lost))
             ring = self._ring
             rows = step(self._handle, ids, count, data, code, ring.fresh, self._error)
             if rows == self.batch_size:
@@ -228,14 +231,17 @@ class BasePool:
                 ring.swap()
                 self._turn = IDLE
                 return result
-            return self._dress(show, self._wait(rows, None))
+            return self._converted(show, self._wait(rows, None))
         finally:
             if self._turn == BUSY:
                 self._turn = UNSETTLED
                 self._note_unsettled()
 
     def send(self, actions: Any, env_ids: Any = None) -> None:
-        """Queues one action for each environment named (None: all); all of them or none.
+        """Queues one action for each of env_ids (None: all); on an error none is queued.
+
+        Args:
+            actions, env_ids: as for `step`.
 
         Raises:
             TypeError, ValueError: actions or env_ids are wrong.
@@ -251,32 +257,37 @@ class BasePool:
             raise_error(status, error)
 
     def recv(self, *, timeout: float | None = None) -> NamedBatch:
-        """Returns the next batch: all that is in flight, or (asynchronous) the first to finish.
+        """Returns the next batch: all environments in flight, or if asynchronous the first to
+        finish.
 
-        With a timeout (seconds) it also waits for what another thread is going to send.
+        Args:
+            timeout: seconds; with a timeout it also waits for actions that another thread sends.
+
+        Returns:
+            The arrays of `columns`: a named tuple, see `NamedBatch`.
 
         Raises:
             StateError: too few environments are in flight, or another thread is receiving.
             EnvError: environments failed.
-            PoolTimeoutError: nothing came in time.
+            PoolTimeoutError: nothing arrived in time.
         """
         batch: NamedBatch = self.recv_shown(self._show, timeout)
         return batch
 
     def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
-        """A receive whose result is made by `show`, as for `step_shown`."""
+        """Receives as `recv` does, and returns the result of `show`; see `step_shown`."""
         timeout = seconds(timeout)
         turn = self._turn
         if turn == BUSY:
             self._refuse_turn()
-        # no call since the look, so that no other thread came in between
+        # no function call since the check: no other thread can have taken the turn in between
         self._turn = BUSY
         try:
             lost = self._taken() if turn == UNSETTLED else 0
             if lost:
-                return self._dress(show, self._deliver(lost))
+                return self._converted(show, self._deliver(lost))
             if timeout is not None:
-                return self._dress(show, self._wait(0, timeout))
+                return self._converted(show, self._wait(0, timeout))
             ring = self._ring
             rows = receive(self._handle, ring.fresh, -1, self._error)
             if rows == self.batch_size:
@@ -284,32 +295,33 @@ class BasePool:
                 ring.swap()
                 self._turn = IDLE
                 return result
-            return self._dress(show, self._wait(rows, None))
+            return self._converted(show, self._wait(rows, None))
         finally:
             if self._turn == BUSY:
                 self._turn = UNSETTLED
                 self._note_unsettled()
 
-    # -------------------------------------------------------------------------- about itself --
+    # --------------------------------------------------------------------------------- state --
 
     @property
     def in_flight(self) -> int:
-        """Environments sent to and not yet received."""
+        """The number of environments that were sent an action or reset and not yet received."""
         lost = self._lost_ids() if self._turn == UNSETTLED else ()
         return int(lib.pp_pool_in_flight(self._handle)) + len(lost)
 
     def stats(self) -> dict[str, int]:
-        """Returns what the pool has done so far: counts of steps, batches, waits and wakes."""
+        """Returns counts since the pool was made: steps, batches, waits, wakes and others."""
         stats = ffi.new("pp_stats *")
         lib.pp_pool_stats(self._handle, stats)
         return {name: getattr(stats, name) for name, _ in ffi.typeof("pp_stats").fields}
 
     def close(self) -> None:
-        """Ends what steps, each after the environment it is stepping. Arrays stay valid."""
+        """Ends the threads or processes, each after the environment it is stepping; arrays stay
+        valid."""
         self.closed = True
         if hasattr(self, "_shut"):
             self._shut()
-            # another thread may have been first, and be waiting still
+            # another thread may have called first, and still wait
             lib.pp_pool_close(self._handle)
 
     def __enter__(self) -> Self:
@@ -329,21 +341,21 @@ class BasePool:
             f"a pool holds {self._holds} and cannot be pickled or copied: make a new one"
         )
 
-    # -------------------------------------------------------------------------------- inside --
+    # ------------------------------------------------------------------------------- private --
 
     def _check(self, status: int) -> None:
         if status < 0:
             raise_error(status, self._error)
 
     def _ids(self, env_ids: Any) -> tuple[int, CData]:
-        """Returns how many environments are named, and their ids for C."""
+        """Returns the number of env_ids, and the ids for C."""
         if (
             type(env_ids) is ndarray
             and env_ids.dtype is INT32
             and env_ids.ndim == 1
             and len(env_ids)
         ):
-            # as a result's env_id is; contextlib.suppress costs ten times as much
+            # the env_id of results is like this; contextlib.suppress costs ten times as much
             try:
                 return len(env_ids), from_buffer(INT32S, env_ids)
             except ValueError:  # not contiguous
@@ -365,7 +377,7 @@ class BasePool:
         return len(ids), from_buffer(INT32S, ids)
 
     def _refuse_ids(self, env_ids: Any) -> NoReturn:
-        """Raises what is wrong with ids that are no numbers to NumPy."""
+        """Raises the error for ids that NumPy does not read as numbers."""
         if isinstance(env_ids, (list, tuple, int)):
             for env_id in env_ids if isinstance(env_ids, (list, tuple)) else [env_ids]:
                 self._one_id(env_id)
@@ -386,7 +398,7 @@ class BasePool:
             return list(range(self.num_envs))
         count, ids = self._ids(env_ids)
         named = list(ffi.unpack(ids, count))
-        # arrays of the right dtype have been left to C so far
+        # `_ids` leaves the range of int32 arrays to C, which does not check them here
         for env_id in named:
             if not 0 <= env_id < self.num_envs:
                 raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")
@@ -395,7 +407,7 @@ class BasePool:
     def _step_within(
         self, ids: CData, count: int, data: CData, code: int, timeout: float | None
     ) -> NamedBatch:
-        """A step with a timeout, or one that finds another thread receiving."""
+        """Does a step that has a timeout, or that finds the turn taken."""
         timeout = seconds(timeout)
         if self._turn == BUSY:
             self._refuse_turn()
@@ -414,7 +426,7 @@ class BasePool:
         return self.recv(timeout=timeout)
 
     def _check_usable(self) -> None:
-        """A pool that is closed, broken, or was forked, says that before anything else."""
+        """Raises if the pool is closed, broken or forked: this comes before other errors."""
         status = lib.pp_pool_needs_reset(self._handle, 0)
         if status in (lib.PP_ERR_FORKED, lib.PP_ERR_CLOSED, lib.PP_ERR_BROKEN):
             check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
@@ -424,11 +436,11 @@ class BasePool:
         raise BusyError("another thread is receiving from this pool: let one thread receive")
 
     def _taken(self) -> int:
-        """What C returned for a batch that never came to the user, 0: there is none."""
+        """Returns C's result for a batch that never reached the user, 0 if there is none."""
         return int(lib.pp_pool_last_result(self._handle, self._ring.fresh))
 
     def _lost_ids(self) -> list[int]:
-        """The environments of such a batch."""
+        """Returns the ids of the environments in a batch that never reached the user."""
         rows = self._taken()
         if rows == lib.PP_ERR_ENV:
             _, rows = self._failed()
@@ -436,7 +448,7 @@ class BasePool:
         return [int(env_id) for env_id in self._ring.oldest.arrays[place][:rows]]
 
     def _check_settled(self, ids: CData, count: int, is_step: bool = False) -> None:
-        """Refuses environments whose result an exception kept from the user."""
+        """Refuses environments whose results never reached the user, because of an exception."""
         lost = self._lost_ids()
         if lost:
             self._check_usable()
@@ -453,7 +465,7 @@ class BasePool:
             )
 
     def _wait(self, rows: int, timeout: float | None) -> NamedBatch:
-        """Receives until a batch is there, an error, or the time is over; in the thread's turn."""
+        """Waits for a batch, an error, or the timeout; the thread must have the turn."""
         end = None if timeout is None else time.monotonic() + timeout
         while rows == 0:
             self._tick()
@@ -469,13 +481,13 @@ class BasePool:
         return self._deliver(rows)
 
     def _tick(self) -> None:
-        """Called every 50 ms or so while a batch is waited for."""
+        """Called about every 50 ms during a wait for a batch."""
 
     def _note_unsettled(self) -> None:
-        """Called when an exception leaves a wait that has not come to its end."""
+        """Called when an exception ends a wait early."""
 
     def _deliver(self, rows: int) -> NamedBatch:
-        """What a receive came to, as the user sees it."""
+        """Returns the batch of a receive, or raises its error; rows is C's result."""
         if rows > 0:
             return self._result(rows)
         if rows == lib.PP_ERR_ENV:
@@ -489,21 +501,21 @@ class BasePool:
         self._turn = IDLE
         return batch
 
-    def _dress(self, show: Callable[[Views], Any], batch: NamedBatch) -> Any:
-        """What `show` makes of a batch."""
+    def _converted(self, show: Callable[[Views], Any], batch: NamedBatch) -> Any:
+        """Returns the result of `show` for a batch."""
         return batch if show is self._show else show_batch(show, batch)
 
     def _failed(self) -> tuple[list[int], int]:
-        """The environments that failed in the batch that C gave last, and all its rows."""
+        """Returns the ids of the environments that failed in C's last batch, and its rows."""
         count, rows = ffi.new("int32_t *"), ffi.new("int32_t *")
         failed = lib.pp_pool_failed(self._handle, count, rows)
         return ffi.unpack(failed, count[0]), rows[0]
 
     def _raise_failed(self) -> NoReturn:
-        """Raises what a batch with failed environments came to, with all its rows.
+        """Raises the EnvError of a batch with failed environments.
 
-        Called in the thread's turn, when `_failed` says who they are; what it needs from C about
-        them it must ask before `_result`, which takes the batch and ends the turn.
+        The thread must have the turn. What this needs from C about the failures, `_failed`
+        included, it must read before it calls `_result`, which takes the batch and ends the turn.
         """
         env_ids, rows = self._failed()
         first = text(lib.pp_pool_env_error(self._handle, env_ids[0]).text)

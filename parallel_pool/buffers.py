@@ -1,9 +1,9 @@
-"""Batches as NumPy arrays: who holds which memory, and when it may be used again.
+"""Batches as NumPy arrays: the ownership and reuse of their memory.
 
-A batch's memory has one owner, a plain byte array that nobody outside this module ever sees. All
-arrays handed out are views whose `base` is that owner (NumPy collapses chains of views), so its
-reference count tells whether the user still holds any of them. Nothing runs when an array is
-dropped: the ring looks when it needs a batch, and a batch that is still held is left alone.
+A batch's memory has one owner, a byte array that is private to this module. All arrays given to the
+user are views whose `base` is that owner (NumPy collapses chains of views), so its reference count
+shows whether the user still holds any of them. Nothing runs when an array is dropped: the ring
+checks the counts when it needs a block, and does not reuse one that is still held.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-# what the user holds in an ordinary loop before batches count as many
+# batches that the user holds in an ordinary loop
 ORDINARY = 3
 
 
@@ -33,11 +33,11 @@ class Column:
     """One array of a batch.
 
     Attributes:
-        name: the field's name, or the engine's ("reward", "terminated", ...).
+        name: the field's name, or that of an engine column ("reward", "terminated", ...).
         dtype: of its elements.
-        shape: of one row, players included.
-        field: index of the environment's field, -1 for the engine's own.
-        is_final: holds what an episode ended with, in rows that ended one.
+        shape: of one row, with an axis of players if there are several.
+        field: index of the environment's field, -1 for an engine column.
+        is_final: whether it holds the last value of an episode, in rows that ended one.
     """
 
     name: str
@@ -47,19 +47,19 @@ class Column:
     is_final: bool
 
 
-# What a pool's fields are where C knows only their bytes: dtype and shape, in order.
+# dtype and shape of each of a pool's fields, if C knows only their bytes
 Types = Sequence[tuple[np.dtype[Any], tuple[int, ...]]]
 
 
-class Batch:
-    """One block of memory and the arrays over it.
+class Block:
+    """The memory of one batch and the arrays over it.
 
     Attributes:
-        memory: the block as C takes it.
-        owner: what all arrays over it hold on to.
-        unheld: the reference count of `owner` while nobody outside holds an array.
-        arrays: one for each column, all rows; only views of them are handed out.
-        views: for each of them, what makes such a view.
+        memory: the block in C's form.
+        owner: the byte array that all arrays refer to.
+        unheld: the reference count of `owner` while the user holds no array.
+        arrays: one for each column, all rows; the user gets only views of them.
+        views: for each array a function that returns a view.
     """
 
     def __init__(self, pool: CData, rows: int, types: Types = ()) -> None:
@@ -67,7 +67,7 @@ class Batch:
         raw = lib.pp_batch_alloc(pool)
         if not raw:
             raise MemoryError(f"no memory for a batch of {size} bytes: drop results you keep")
-        # freed with the last array over it, which may outlive the pool
+        # freed with its last array, which may outlive the pool
         self.memory = ffi.gc(raw, lambda address: lib.pp_batch_free(address, size), size)
         self.owner = np.frombuffer(memoryview(ffi.buffer(self.memory, size)), np.uint8)
         count = ffi.new("int32_t *")
@@ -83,70 +83,71 @@ class Batch:
 
 
 class Ring:
-    """All batches of a pool: those given to C in order, those lent to the user, those to spare.
+    """All blocks of a pool: those that C fills in order, those lent to the user, and spare ones.
 
-    An exception may come out of the blue (Ctrl-C does, after any call), and a batch that C has
-    given must not be lost by it. So `swap` changes what counts at its end, where nothing is called.
+    An exception may come at any time (Ctrl-C, after any function call), and it must not lose a
+    batch that C has given. So `swap` changes the state that matters at its end, where it calls no
+    function.
 
     Attributes:
-        fresh: memory to give to C for the next receive; the same until `swap` is done.
-        oldest: the batch that C gives next, or has given, until `swap` is done.
+        fresh: memory for C at the next receive; unchanged until `swap` is done.
+        oldest: the block that C gives next, or has given, until `swap` is done.
     """
 
     def __init__(self, pool: CData, rows: int, types: Types = ()) -> None:
         self._pool = pool
         self._rows = rows
         self._types = types
-        # those that C holds, and the fresh one where the oldest will have been
+        # those that C holds, and the fresh one, which takes the place of the oldest
         count = lib.pp_pool_batches(pool) + 1
-        self._slots = [Batch(pool, rows, types) for _ in range(count)]
+        self._slots = [Block(pool, rows, types) for _ in range(count)]
         self._at = 0
-        self._last: Batch | None = None
-        self._lent: deque[Batch] = deque()
+        self._last: Block | None = None
+        self._lent: deque[Block] = deque()
         self.oldest = self._slots[0]
         self.fresh = self._slots[-1].memory
 
     def fill(self) -> list[CData]:
         """Returns the memory that C must hold from the start, in order."""
-        return [batch.memory for batch in self._slots[:-1]]
+        return [block.memory for block in self._slots[:-1]]
 
     def swap(self) -> None:
-        """C has taken the fresh memory and given the oldest batch, which is the user's now."""
-        # what an exception makes this forget is freed
+        """Goes on to the next block, after C took the fresh memory and gave the oldest block."""
+        # if an exception loses a block here, its memory is freed
         last, self._last = self._last, None
         lent = self._lent
         if last is not None:
             lent.append(last)
-        # in an ordinary loop the batch lent longest ago is free, and there are few
+        # in an ordinary loop few blocks are lent, and the one lent longest ago is unheld
         if lent and len(lent) <= ORDINARY and getrefcount(lent[0].owner) == lent[0].unheld:
             spare = lent.popleft()
         else:
             spare = self._search()
         slots, at = self._slots, self._at
         following = at + 1 if at + 1 < len(slots) else 0
-        # from here on no call: Python looks for signals after each
+        # no function call from here on: Python handles signals after each
         self._last = slots[at]
         slots[at] = spare
         self._at = following
         self.oldest = slots[following]
         self.fresh = spare.memory
 
-    def _search(self) -> Batch:
-        """A batch that nobody holds, the oldest if possible, else a new one.
+    def _search(self) -> Block:
+        """Returns a block that the user does not hold, the oldest if possible, else a new one.
 
-        Looks at four a time, so that the cost does not grow with what the user keeps; further ones
-        that are free are given back to the system once there are more than an ordinary loop needs.
+        It checks four blocks a call, so that its cost does not grow with what the user keeps. Other
+        unheld blocks are freed if there are more than an ordinary loop needs.
         """
-        found: Batch | None = None
+        found: Block | None = None
         for _ in range(min(4, len(self._lent))):
-            batch = self._lent.popleft()
-            if getrefcount(batch.owner) != batch.unheld:
-                self._lent.append(batch)
+            block = self._lent.popleft()
+            if getrefcount(block.owner) != block.unheld:
+                self._lent.append(block)
             elif found is None:
-                found = batch
+                found = block
             elif len(self._lent) < ORDINARY:
-                self._lent.append(batch)
-        return found or Batch(self._pool, self._rows, self._types)
+                self._lent.append(block)
+        return found or Block(self._pool, self._rows, self._types)
 
     def __len__(self) -> int:
         return len(self._slots) + len(self._lent) + (self._last is not None)
@@ -174,3 +175,8 @@ def read_columns(pool: CData, types: Types = ()) -> tuple[Column, ...]:
         )
         for i in range(count[0])
     )
+
+
+def engine_places(columns: Sequence[Column]) -> dict[str, int]:
+    """Returns the index of each engine column ("reward", "terminated", ...) by name."""
+    return {column.name: i for i, column in enumerate(columns) if column.field < 0}

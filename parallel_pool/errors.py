@@ -1,6 +1,6 @@
-"""What can go wrong with a pool, as exceptions.
+"""The exceptions and warnings of pools.
 
-Wrong values are plain `ValueError`s and wrong types `TypeError`s; everything else is here.
+Wrong values raise `ValueError` and wrong types `TypeError`; every other error is a `PoolError`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class PoolError(Exception):
-    """Anything a pool raises that is not a `ValueError` or a `TypeError`."""
+    """Base class of all exceptions here."""
 
 
 class StateError(PoolError, RuntimeError):
-    """A right call at the wrong moment; the pool is as it was before."""
+    """A call that is not allowed in the pool's present state; the pool is unchanged."""
 
 
 class ClosedError(StateError):
@@ -24,12 +24,12 @@ class ClosedError(StateError):
 
 
 class ForkedError(StateError):
-    """The pool belongs to the process that this one was forked from."""
+    """The pool belongs to the parent process that this one was forked from."""
 
 
 class BrokenPoolError(StateError):
-    """Code in a worker process has written over what the pool shares with it, and nothing can come
-    of the pool any more: close it and make a new one."""
+    """Code in a worker process has overwritten memory that it shares with the pool; the pool can't
+    be used any more: close it and make a new one."""
 
 
 class BusyError(StateError):
@@ -37,25 +37,25 @@ class BusyError(StateError):
 
 
 class PoolTimeoutError(PoolError, TimeoutError):
-    """No result came in time; nothing is lost, the next `recv` goes on waiting."""
+    """No result arrived within the timeout; nothing is lost, the next `recv` continues to wait."""
 
 
 class MissingDependencyError(PoolError, ImportError):
-    """A package or file that this environment needs is not installed."""
+    """A package or file that the environment needs is not installed."""
 
 
 class UnprovenError(PoolError, NotImplementedError):
-    """An environment that is not known to equal its reference, and is refused for that."""
+    """The environment is refused because it is not proven to equal its reference."""
 
 
 class EnvError(PoolError, RuntimeError):
     """Environments failed while they were stepped or reset.
 
-    The other environments of the batch are fine: their results are in `batch`. A failed
-    environment starts a new episode at its next step.
+    The results of the batch's other environments are in `batch`. A failed environment starts a new
+    episode at its next step.
 
     Attributes:
-        env_ids: the environments that failed.
+        env_ids: ids of the environments that failed, a tuple.
         batch: what `recv` would have returned; rows of failed environments are zero.
     """
 
@@ -65,13 +65,13 @@ class EnvError(PoolError, RuntimeError):
         self.batch = batch
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exception calls the class with args alone
+        # Exception's own passes only args to the class
         return type(self), (*self.args, self.env_ids, self.batch), self.__dict__
 
 
 class SlowWorkerWarning(RuntimeWarning):
-    """Environments in worker processes are waited for, and have been for long."""
+    """A wait for environments in worker processes takes unusually long."""
 
 
 class WorkerError(EnvError):
-    """A worker process died, or could not be started, and its environments with it."""
+    """A worker process died or could not be started; its environments failed."""

@@ -1,4 +1,4 @@
-"""NamedBatch: a batch whose arrays have names as well as places."""
+"""NamedBatch: a batch of arrays as a named tuple."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from parallel_pool.buffers import Array, Column
 
-# what a tuple itself has under such a name
+# names of tuple's own methods
 TAKEN = ("count", "index")
 
 
 class NamedBatch(tuple[Array, ...]):
-    """The arrays of a batch, rows first: a named tuple, with a class for each set of names.
+    """The arrays of a batch, (rows, ...) each: a named tuple, with a class for each set of names.
 
-    A field has the name of its column: `batch.obs`, `batch.reward`. See `field_names` for columns
-    whose names are no identifiers. Everything else is as for `collections.namedtuple`. Batches can
+    A field has the name of its column: `batch.obs`, `batch.reward`; see `field_names` for columns
+    whose names are not identifiers. Everything else is as in `collections.namedtuple`. Batches can
     be copied and pickled.
     """
 
@@ -36,18 +36,18 @@ class NamedBatch(tuple[Array, ...]):
         def _replace(self, /, **arrays: Array) -> Self: ...
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # the class is in no module, so it is made again from its names
+        # pickle can't find the class in a module, so it is made again from its names
         return _remake, (self._fields, tuple(self))
 
 
 def field_names(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Returns the field of a batch for each column.
+    """Returns the name of a batch's field for each column.
 
-    "final_" stands before the names of final columns: "final_obs". Characters that an identifier
-    can't have become "_" ("players.env_id" is `players_env_id`), "column_" stands before what
-    begins with a digit or "_" ("0" is `column_0`), and "_" stands behind what is a keyword or a
-    method of tuples (`count_`, `index_`), and behind an environment's name that the engine or an
-    earlier column has already (`reward_`).
+    Final columns get the prefix "final_": "final_obs". Characters that are not allowed in an
+    identifier become "_" ("players.env_id" is `players_env_id`). Names that begin with a digit or
+    "_" get the prefix "column_" ("0" is `column_0`). Keywords and names of tuple methods get the
+    suffix "_" (`count_`, `index_`), and so do an environment's names that are the engine's or an
+    earlier column's (`reward_`).
     """
     names = [_identifier(column) for column in columns]
     found = {i: names[i] for i, column in enumerate(columns) if column.field < 0}
@@ -59,7 +59,7 @@ def field_names(columns: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _identifier(column: Column) -> str:
-    """Returns the field of a column that has no namesakes."""
+    """Returns a column's field name, apart from other columns of the same name."""
     name = re.sub(r"\W", "_", f"final_{column.name}" if column.is_final else column.name)
     if not name.isidentifier() or name.startswith("_"):
         name = f"column_{name}"
@@ -68,7 +68,7 @@ def _identifier(column: Column) -> str:
 
 @cache
 def batch_class(names: tuple[str, ...]) -> type[NamedBatch]:
-    """Returns the class of batches with these fields, always the same one."""
+    """Returns the class of batches with these fields; each call, the same class."""
     base = namedtuple("Batch", names)  # type: ignore[misc]
     made = type("Batch", (NamedBatch, base), {"__slots__": (), "__doc__": NamedBatch.__doc__})
     made.__module__ = __name__
@@ -77,10 +77,10 @@ def batch_class(names: tuple[str, ...]) -> type[NamedBatch]:
 
 @cache
 def shower(names: tuple[str, ...]) -> Callable[[Sequence[Callable[[], Array]]], NamedBatch]:
-    """Returns a function that makes such a batch of functions which return an array each.
+    """Returns a function that makes a batch from views: functions that return one array each.
 
-    It is written out for its number of arrays, as `namedtuple` does with its constructor: a loop
-    costs a tenth of a step of one CartPole.
+    The function is generated for its number of arrays, as `namedtuple` does with its constructor:
+    a loop would cost a tenth of a step of one CartPole.
     """
     views = [f"v{i}" for i in range(len(names))]
     source = (
@@ -88,12 +88,12 @@ def shower(names: tuple[str, ...]) -> Callable[[Sequence[Callable[[], Array]]], 
         f"    {', '.join(views)}, = views\n"
         f"    return new(made, ({', '.join(f'{view}()' for view in views)},))\n"
     )
-    space: dict[str, Any] = {"new": tuple.__new__, "made": batch_class(names)}
-    exec(source, space)
-    show: Callable[[Sequence[Callable[[], Array]]], NamedBatch] = space["show"]
+    namespace: dict[str, Any] = {"new": tuple.__new__, "made": batch_class(names)}
+    exec(source, namespace)
+    show: Callable[[Sequence[Callable[[], Array]]], NamedBatch] = namespace["show"]
     return show
 
 
 def _remake(names: tuple[str, ...], arrays: tuple[Array, ...]) -> NamedBatch:
-    """Returns what was pickled."""
+    """Makes a batch again; pickles refer to this function."""
     return batch_class(names)._make(arrays)

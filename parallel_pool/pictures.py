@@ -1,4 +1,4 @@
-"""Pictures: what environments draw, side by side."""
+"""mosaic: lays the pictures of several environments side by side."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import numpy as np
 
 from parallel_pool.buffers import Array
 
-# between two pictures
+# pixels between two pictures
 GAP = 2
 
 
 def mosaic(pictures: Sequence[Array] | Array, *, columns: int | None = None) -> Array:
-    """Lays pictures side by side, row after row, with two black pixels between them.
+    """Lays pictures side by side, row by row, with two black pixels between them.
 
     Args:
         pictures: RGB, uint8 (height, width, 3), all of one size: what `render` returns.
-        columns: in a row; None: as many as make the whole about as wide as high.
+        columns: pictures in a row; None for a mosaic about as wide as high.
 
     Returns:
         One picture, uint8 (height, width, 3).
 
     Raises:
-        TypeError, ValueError: there are none, they differ in size, or they are no such pictures.
+        TypeError: a picture has another dtype or number of axes.
+        ValueError: there are no pictures, they differ in size, one is empty, or columns < 1.
     """
     shown = [np.asarray(picture) for picture in pictures]
     if not shown:

@@ -1,4 +1,4 @@
-"""The pool: many environments, stepped at once, results as arrays."""
+"""Pool: many native environments, stepped by threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from parallel_pool.errors import StateError
 from parallel_pool.named_batch import NamedBatch, batch_class, field_names
 from parallel_pool.specs import Definition, Values
 
-# Batch, Views, show_all and the checks are others', for the faces
+# Batch, Views, show_all and the checks belong to other modules; compat imports them from here
 __all__ = [
     "AUTORESET",
     "MAX_ENVS",
@@ -52,21 +52,21 @@ REWARDS = {"float32": lib.PP_FLOAT32, "float64": lib.PP_FLOAT64}
 
 
 class Pool(BasePool):
-    """Many environments of one kind, stepped by threads; every row of results is one environment.
+    """Many environments of one kind, stepped by threads; each row of a result is one environment.
 
-    With `batch_size == num_envs` (the default) a pool is synchronous: results come in the order in
-    which environments were named, all of them in order of their id. With a smaller `batch_size` it
-    is asynchronous: `recv` returns the first `batch_size` environments to finish.
+    With `batch_size == num_envs` (the default) a pool is synchronous: results are in the order of
+    `env_ids`, or of all ids. With a smaller `batch_size` it is asynchronous: `recv` returns the
+    first `batch_size` environments to finish.
 
-    Arrays are returned without a copy and are safe to keep, to write to, and to use after the pool
-    is closed.
+    Arrays are returned without a copy. You may keep them, write to them, and use them after the
+    pool is closed.
 
     Attributes:
-        definition, spec: what the environments are, and what they look like with these options.
+        definition, spec: of the environments; `spec` has their fields with these options.
         columns: the arrays of a result, in order: the environment's fields (observations, then
-            infos); "reward", "terminated", "truncated", "env_id", "elapsed_step"; the extras asked
-            for; and with autoreset="same_step" the fields again with `is_final`, valid in rows with
-            terminated or truncated. A result is a named tuple of them, a `NamedBatch`.
+            infos); "reward", "terminated", "truncated", "env_id", "elapsed_step"; the optional
+            columns; and with autoreset="same_step" the fields again with `is_final`, valid in rows
+            with terminated or truncated. A result is a named tuple of them, a `NamedBatch`.
         num_envs, batch_size, num_threads: as given or chosen.
         is_async: whether batch_size < num_envs.
         closed: whether `close` was called.
@@ -96,29 +96,30 @@ class Pool(BasePool):
             definition: a definition or its id.
             num_envs: environments.
             batch_size: rows of one result; None or 0 for num_envs.
-            num_threads: every thread that steps, the caller's included (but for an asynchronous
-                pool of one, which has a thread that goes on while the caller is away); 0 for the
-                cores this process may use, at most batch_size.
-            thread_affinity_offset: 0 or more pins threads one to one, from this core of the
-                process's on, each on its own NUMA node, whose part of the offset is in
-                proportion to its cores; -1 leaves them free on their node.
+            num_threads: threads that step, the caller's included; 0 for the cores this process may
+                use, at most batch_size. (An asynchronous pool of one has a thread of its own,
+                which steps while the caller does other work.)
+            thread_affinity_offset: 0 or more pins each thread to its own core, from this one of
+                the process's cores on, within its NUMA node; the offset is divided among nodes in
+                proportion to their cores. -1 leaves threads free on their node.
             autoreset: "next_step": the step after the end of an episode ignores its action and
-                resets; "same_step": the step that ends one returns the next one's first
-                observation, and the last one in the final columns; "disabled": the caller resets.
-            max_episode_steps: time limit; None for the definition's own, 0 for none.
+                resets; "same_step": the step that ends an episode returns the first observation of
+                the next, and the last one in the final columns; "disabled": the caller resets.
+            max_episode_steps: time limit in steps; None for the definition's own, 0 for none.
             seed: environment i gets seed + i, or the i-th of a sequence; None for fresh entropy.
             reward_dtype: "float32" or "float64".
-            step_type, discount, players, statistics: adds the columns "step_type" (0 first, 1 mid,
-                2 last), "discount", "players.env_id" (num_players), and "episode_return" and
-                "episode_length".
+            step_type, discount, players, statistics: whether to add the columns "step_type" (0
+                first, 1 mid, 2 last); "discount"; "players.env_id" (num_players,); "episode_return"
+                and "episode_length".
             options: the environment's own options.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
-            MissingDependencyError: the environment needs something that is not installed.
+            MissingDependencyError: the environment needs a package or file that is not installed.
+            MemoryError: there is no memory for the environments or batches.
         """
         super().__init__()
-        self._painter: Any = None
+        self._renderer: Any = None
         if isinstance(definition, str):
             definition = registry.find(definition)
         elif not isinstance(definition, Definition):
@@ -162,7 +163,7 @@ class Pool(BasePool):
         self.max_episode_steps = definition.max_episode_steps if limit < 0 else limit or None
         self.num_threads: int = self.stats()["num_threads"]
 
-        # without a seed every environment gets fresh entropy, once; resets go on from there
+        # without a seed each environment gets fresh entropy once; later resets continue from it
         fresh = iter(seeds.entropies(first_seeds.count(None)))
         self.seeds = [next(fresh) if each is None else each for each in first_seeds]
         words, sizes = seeds.words(self.seeds)
@@ -184,10 +185,12 @@ class Pool(BasePool):
         seed: seeds.Seed = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Queues resets of the environments named (None: all).
+        """Queues resets of the environments of env_ids (None: all).
 
         Args:
-            seed: seed + i for the i-th named, or one for each; None keeps the generators.
+            env_ids: integers (count,).
+            seed: the i-th of env_ids gets seed + i, or the i-th of a sequence; None continues the
+                generators.
             options: the environment's reset options.
 
         Raises:
@@ -226,8 +229,8 @@ class Pool(BasePool):
         options: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> NamedBatch:
-        """Resets the environments named (None: all) and receives; see `send_reset` and `recv`."""
-        # before anything is sent
+        """Resets the environments of env_ids (None: all) and receives; see `send_reset`, `recv`."""
+        # checked before anything is sent
         timeout = seconds(timeout)
         self.send_reset(env_ids, seed=seed, options=options)
         return self.recv(timeout=timeout)
@@ -235,10 +238,10 @@ class Pool(BasePool):
     # ----------------------------------------------------------------------------- snapshots --
 
     def get_state(self, env_ids: Any = None) -> list[bytes]:
-        """Returns one snapshot for each environment named (None: all): bytes for `set_state`.
+        """Returns a snapshot of each environment of env_ids (None: all): bytes for `set_state`.
 
-        A snapshot holds all there is: the environment, its random generator and pending seed, the
-        step count and return of its episode, and whether it waits for a reset.
+        A snapshot holds the whole state: the environment, its random generator and pending seed,
+        the step count and return of its episode, and whether it needs a reset.
 
         Raises:
             StateError: an environment is in flight.
@@ -246,17 +249,17 @@ class Pool(BasePool):
         return [self._get_state(env_id) for env_id in self._id_list(env_ids)]
 
     def set_state(self, states: Sequence[bytes], env_ids: Any = None) -> None:
-        """Puts snapshots of this pool, or of one like it, into the environments named (None: all).
+        """Restores snapshots of this pool, or of one like it, into env_ids (None: all).
 
-        All are checked before the first environment is changed. What can't be undone is a failure
-        of an environment's own `load` callback: the environments before it are restored, the one
-        that failed starts a new episode at its next step, and those after it are as they were.
+        All snapshots are checked before the first environment is changed. Only a failure of an
+        environment's own `load` callback has an effect: the environments before it are restored,
+        the one that failed starts a new episode at its next step, and those after it are unchanged.
 
         Raises:
             TypeError: a snapshot is no bytes.
             StateError: an environment is in flight.
             ValueError: a snapshot is of another environment, other options, or damaged.
-            PoolError, or what else its status stands for: an environment's `load` callback failed.
+            PoolError, or the exception of its status: an environment's `load` callback failed.
         """
         ids = self._id_list(env_ids)
         kept = _snapshots(states)
@@ -269,7 +272,7 @@ class Pool(BasePool):
         check(lib.pp_pool_set_state(self._handle, raw_ids, len(ids), snapshots, sizes, error))
 
     def clone(self, env_id: int, env_ids: Any) -> None:
-        """Makes the environments named equal to this one, random generator and episode included.
+        """Copies the state of env_id, random generator included, into the environments of env_ids.
 
         Raises:
             StateError: one of them is in flight.
@@ -286,14 +289,14 @@ class Pool(BasePool):
         state: bytes = ffi.buffer(buffer, size)[:]
         return state
 
-    # ----------------------------------------------------------------------------- questions --
+    # --------------------------------------------------------------------------------- state --
 
     def observe(self, env_ids: Any = None) -> NamedBatch:
-        """Returns what the environments named (None: all) show now, after `set_state` too.
+        """Returns the current observations of env_ids (None: all), also after `set_state`.
 
         Returns:
-            The observations' arrays in the order of `spec.observations`, (count, *shape) each, by
-            the names they have in batches; they share no memory with anything.
+            Arrays in the order of `spec.observations`, (count, *shape) each, under the names that
+            they have in batches; they share no memory with the pool.
 
         Raises:
             StateError: an environment is in flight, or was never reset.
@@ -310,25 +313,28 @@ class Pool(BasePool):
         return batch_class(field_names(seen))._make(arrays)
 
     def render(self, env_ids: Any = None) -> Array:
-        """Draws the environments named (None: all): uint8 (count, height, width, 3), RGB.
+        """Draws the environments of env_ids (None: all).
 
-        MuJoCo's are drawn in 480 x 480 by Gymnasium's camera; for others make a painter of one's
-        own: `parallel_pool.envs.mujoco_renderer.Painter`.
+        MuJoCo's pictures have 480 x 480 pixels and Gymnasium's camera; for other sizes and cameras
+        make a renderer yourself: `parallel_pool.envs.mujoco_renderer.Painter`.
+
+        Returns:
+            RGB pictures, uint8 (count, height, width, 3).
 
         Raises:
-            StateError: an environment is in flight, or draws no pictures; or it is MuJoCo's, and
-                was never reset.
-            MissingDependencyError: MuJoCo's pictures need OpenGL, and there is none.
+            StateError: an environment is in flight, or has no pictures; or it is MuJoCo's, and was
+                never reset.
+            MissingDependencyError: MuJoCo's pictures need OpenGL, which is not installed.
         """
         ids = self._id_list(env_ids)
-        painters = registry.painters(self.definition)
-        if painters is None:
+        module = registry.renderer_module(self.definition)
+        if module is None:
             return np.stack([self._draw(env_id) for env_id in ids])
-        if self._painter is None:
-            # a proxy, for else threads of a pool dropped without close() would wait for the
-            # garbage collector
-            self._painter = painters.Painter(weakref.proxy(self))
-        return np.stack([self._painter.paint(env_id) for env_id in ids])
+        if self._renderer is None:
+            # A proxy. With a reference cycle, threads of a pool dropped without close() would stay
+            # until the garbage collector runs.
+            self._renderer = module.Painter(weakref.proxy(self))
+        return np.stack([self._renderer.paint(env_id) for env_id in ids])
 
     def _draw(self, env_id: int) -> Array:
         """Draws with the environment's own C code."""
@@ -340,32 +346,34 @@ class Pool(BasePool):
         return frame
 
     def expose(self, env_id: int, address: int) -> None:
-        """Copies what an environment simulates to where its family's own tools can read it.
+        """Copies an environment's simulation to memory that its family's own tools can read.
 
         Args:
             env_id: the environment.
             address: for MuJoCo, of an mjData made from the pool's model,
                 `pool.spec.options["_link"].model`, such as `mujoco.MjData(model)._address`. It then
-                holds what Gymnasium's would after the same steps. Nobody can check this number: a
-                wrong one ends the process.
+                holds what Gymnasium's would hold after the same steps. The address can't be
+                checked: a wrong one crashes the process.
 
         Raises:
-            StateError: the environment is in flight or was never reset, or its family has no such.
-            PoolError: MuJoCo refused.
+            StateError: the environment is in flight or was never reset, or its family does not
+                support this.
+            PoolError: MuJoCo reported an error.
         """
         checked = self._one_id(env_id)
         target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))
         check(lib.pp_pool_expose(self._handle, checked, target, own_error.raw))
 
     def action_dtypes(self, actions: Any) -> np.dtype[Any] | list[np.dtype[Any]]:
-        """Returns in which dtype NumPy computes with actions of all environments.
+        """Returns the dtype in which NumPy computes with actions of all environments.
 
-        One for all, or one for each. Infos with `Field.follows` have it.
+        It is one for all, or a list of one per environment. The dtype of infos with
+        `Field.follows` depends on it.
         """
         return self._actions.dtypes(actions, self.num_envs)
 
     def needs_reset(self, env_id: int) -> bool:
-        """Says whether the next step of this environment resets it (or, disabled, is refused)."""
+        """Returns whether the next step of an environment resets it (if disabled: is refused)."""
         checked = self._one_id(env_id)
         status = lib.pp_pool_needs_reset(self._handle, checked)
         if status == lib.PP_ERR_STATE:
@@ -373,22 +381,22 @@ class Pool(BasePool):
         if status == lib.PP_ERR_ARGUMENT:
             raise ValueError(f"env_id {env_id}: choose 0 to {self.num_envs - 1}")
         if status < 0:
-            # closed or forked: let a call say so that can
+            # closed or forked: this call has the error's text
             check(lib.pp_pool_get_state(self._handle, 0, NULL, 0, own_error.raw))
         return bool(status)
 
     def close(self) -> None:
-        """Ends the threads, each after the environment it is stepping. Arrays stay valid."""
+        """Ends the threads, each after the environment it is stepping; arrays stay valid."""
         super().close()
-        if self._painter is not None:
-            self._painter.close()
+        if self._renderer is not None:
+            self._renderer.close()
 
 
 def _snapshots(states: Any) -> list[bytes]:
-    """Returns snapshots as bytes, as nobody can write to them while C checks and then reads them.
+    """Returns snapshots as bytes objects, which can't change while C checks and then reads them.
 
     Raises:
-        TypeError: they are no list of bytes.
+        TypeError: states are no list of bytes.
     """
     if not isinstance(states, Sequence) or isinstance(states, (str, bytes, bytearray, memoryview)):
         kind = type(states).__name__

@@ -1,6 +1,6 @@
-"""EnvPool's module of this name: the functions that make pools."""
+"""EnvPool's module of this name: functions that make, list and register tasks."""
 
-from parallel_pool.compat.envpool.functions import (
+from parallel_pool.compat.envpool.registration import (
     list_all_envs,
     make,
     make_dm,

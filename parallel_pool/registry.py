@@ -1,4 +1,4 @@
-"""The environments at hand: the built-in ones, and those loaded at run time."""
+"""The registry of native environments: built-in ones, and those loaded at run time."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from parallel_pool.specs import Definition
 if TYPE_CHECKING:
     import os
 
-# Families that need something from Python (ROM files, models) before they can be configured: the
-# module whose `complete(definition, options)` returns the options with those filled in.
+# Families that need data from Python (ROM files, models) in their options: the module whose
+# function `complete(definition, options)` adds it.
 COMPLETERS = {
     "ale": "parallel_pool.envs.ale",
     "atari": "parallel_pool.envs.atari",
     "mujoco": "parallel_pool.envs.mujoco",
 }
 
-# Families whose pictures are drawn in Python: the module with `Painter(pool, mode, **options)`, the
-# defaults of those `OPTIONS`, the `MODES`, and `render_fps(pool)`.
-PAINTERS = {"mujoco": "parallel_pool.envs.mujoco_renderer"}
+# Families whose pictures are drawn in Python: the module with `Painter(pool, mode, **options)`,
+# `OPTIONS` (those options and their defaults), `MODES` and `render_fps(pool)`.
+RENDERER_MODULES = {"mujoco": "parallel_pool.envs.mujoco_renderer"}
 
-# ids that ale-py had before ALE/<Game>-v5, some of which it still has
+# ids of ale-py older than ALE/<Game>-v5; it still has some of them
 OLD_GAME = re.compile(
     r"(?P<game>[A-Z][A-Za-z0-9]*?)(-ram)?(NoFrameskip|Deterministic|)(-ram)?-v([04])"
 )
-# toys of EnvPool's that nobody else has
+# EnvPool's tasks that neither Gymnasium nor this package has
 ENVPOOLS = ("Catch-v0", "NChain-v0")
 
 _loaded: dict[str, Definition] = {}
@@ -49,7 +49,7 @@ def builtin() -> Mapping[str, Definition]:
 
 @cache
 def _shown() -> Mapping[str, Definition]:
-    """Returns the built-in definitions but those of one face alone, whose ids begin with "_"."""
+    """Returns the built-in definitions, without those internal to an API (ids with a first "_")."""
     return {env_id: it for env_id, it in builtin().items() if not env_id.startswith("_")}
 
 
@@ -62,7 +62,7 @@ def find(env_id: str) -> Definition:
     """Returns the definition of an id.
 
     Raises:
-        ValueError: there is none; the message names the nearest ids.
+        ValueError: there is none; the message names similar ids.
     """
     known = definitions()
     if env_id in known:
@@ -71,16 +71,16 @@ def find(env_id: str) -> Definition:
 
 
 def hint(env_id: Any) -> str:
-    """Returns what somebody who gave an id that is not native may want; half a sentence."""
+    """Returns a suggestion for an id that is not native; a clause for an error message."""
     known = {each: it for each, it in definitions().items() if it.family != "test"}
     if is_old_game(env_id):
         return _hint_of_game(env_id)
     in_python = _python_ids()
     name, version = _split(str(env_id))
     same = [each for each in known if _split(each)[0] == name]
-    # the version that was asked for, then the newest
+    # the requested version first, then the newest
     same.sort(key=lambda each: (_split(each)[1] != version, -_split(each)[1]))
-    # a game may be called like an environment of Gymnasium's
+    # a game may have the name of one of Gymnasium's environments
     is_game = same and not any(each in in_python for each in same if "/" not in each)
     if env_id in in_python and (is_game or not same):
         return _hint_of_python(env_id)
@@ -91,8 +91,8 @@ def hint(env_id: Any) -> str:
         return _hint_of_python(max(elsewhere, key=lambda each: _split(each)[1]))
     if env_id in ENVPOOLS:
         return (
-            "EnvPool has it, and neither Gymnasium nor parallel_pool: give"
-            " PoolVectorEnv functions that make a gymnasium.Env which does the same"
+            "only EnvPool has it: write it as a gymnasium.Env, and give PoolVectorEnv functions"
+            " that make one"
         )
     by_name = {each.lower(): each for each in known}
     near = difflib.get_close_matches(str(env_id).lower(), by_name, n=3)
@@ -102,7 +102,7 @@ def hint(env_id: Any) -> str:
 
 
 def _split(env_id: str) -> tuple[str, int]:
-    """Returns an id's name as anybody may write it, and its version, -1 for none."""
+    """Returns an id's name in a normal form (lower case, no punctuation), and its version or -1."""
     name, _, version = env_id.rpartition("/")[2].rpartition("-v")
     if not version.isdecimal() or not name:
         name, version = env_id.rpartition("/")[2], "-1"
@@ -110,13 +110,13 @@ def _split(env_id: str) -> tuple[str, int]:
 
 
 def is_old_game(env_id: Any) -> bool:
-    """Whether it is one of the ids by which games were known before ALE/<Game>-v5."""
+    """Returns whether an id is one of ale-py's from before ALE/<Game>-v5."""
     found = OLD_GAME.fullmatch(env_id) if isinstance(env_id, str) else None
     return found is not None and f"ALE/{found['game']}-v5" in builtin()
 
 
 def _hint_of_game(env_id: str) -> str:
-    """Returns what such an id is now."""
+    """Returns a suggestion for an id of ale-py from before ALE/<Game>-v5."""
     found = OLD_GAME.fullmatch(env_id)
     assert found is not None
     game, _, skip, _, version = found.groups()
@@ -125,10 +125,10 @@ def _hint_of_game(env_id: str) -> str:
     options = f"frameskip={frames}, repeat_action_probability={0.25 if version == '0' else 0.0}"
     if is_ram:
         options += ", obs_type='ram'"
-    text = f"take ALE/{game}-v5 with {options}"
+    text = f"use ALE/{game}-v5 with {options}"
     if is_ram or skip == "Deterministic":
-        return f"ale-py has this id no longer: {text}"
-    return f"{text}; parallel_pool.make_vec takes this id with ale-py installed"
+        return f"ale-py no longer has this id: {text}"
+    return f"{text}; parallel_pool.make_vec takes this id if ale-py is installed"
 
 
 def _hint_of_python(env_id: str) -> str:
@@ -139,7 +139,7 @@ def _hint_of_python(env_id: str) -> str:
 
 
 def _python_ids() -> list[str]:
-    """Returns the ids that Gymnasium has a Python environment for."""
+    """Returns the ids of Gymnasium's Python environments; [] without Gymnasium."""
     try:
         import gymnasium
     except ImportError:
@@ -148,16 +148,19 @@ def _python_ids() -> list[str]:
 
 
 def load(path: str | os.PathLike[str], symbol: str) -> Definition:
-    """Loads an environment of one's own from a shared library, and registers it under its id.
+    """Loads the user's own environment from a shared library, and registers it under its id.
 
     Args:
         path: the library, compiled against the headers in `parallel_pool.get_include()`.
         symbol: the name of its `pp_env_def`, such as "pp_env_maze".
 
+    Returns:
+        The definition, which `Pool` takes as well as its id.
+
     Raises:
         TypeError: the path or the symbol is no string.
-        ValueError: the library or the symbol is not there, it was compiled against another ABI, a
-            member of the definition can't work, or the id is taken.
+        ValueError: the library or the symbol does not exist, the library was compiled against
+            another ABI, a member of the definition is invalid, or the id is taken.
     """
     import os
 
@@ -167,10 +170,10 @@ def load(path: str | os.PathLike[str], symbol: str) -> Definition:
         raise ValueError(f"symbol={shown(symbol)}: give the name of a pp_env_def in C")
     out = ffi.new("const pp_env_def **")
     error = new_error()
-    # a name without a slash would be looked for in the system's folders
+    # a name without a slash would be searched in the system's folders
     where = os.fsencode(os.path.abspath(path))
     if b"\0" in where:
-        raise ValueError(f"path={shown(path)} holds a zero: no file's name does")
+        raise ValueError(f"path={shown(path)} holds a zero byte: give the name of a file")
     status = lib.pp_env_open(where, symbol.encode(), out, error)
     if status < 0:
         raise_error(status, error)
@@ -183,7 +186,7 @@ def load(path: str | os.PathLike[str], symbol: str) -> Definition:
 
 
 def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the options with whatever the family adds to them (Atari: the ROM)."""
+    """Returns the options with the data that the family adds to them (for Atari: the ROM)."""
     module = COMPLETERS.get(definition.family)
     if module is None:
         return dict(options)
@@ -192,7 +195,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     return function(definition, options)
 
 
-def painters(definition: Definition) -> Any:
-    """Returns the module that draws a definition's family; None where C does it, or nobody."""
-    module = PAINTERS.get(definition.family)
+def renderer_module(definition: Definition) -> Any:
+    """Returns the module that draws a definition's family, None if there is none."""
+    module = RENDERER_MODULES.get(definition.family)
     return None if module is None else importlib.import_module(module)

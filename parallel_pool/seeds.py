@@ -1,4 +1,4 @@
-"""Seeds: from what users give to the words that NumPy's SeedSequence takes."""
+"""Seeds: checks those that users give, and splits them into words for NumPy's SeedSequence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check(seed: Any) -> int:
 
 
 def spread(seed: Seed, count: int) -> list[int | None]:
-    """Returns one seed for each of `count` environments: seed + i, or the list's own.
+    """Returns one seed for each of `count` environments: seed + i, or the i-th of a sequence.
 
     Raises:
         TypeError, ValueError: a seed is no integer >= 0, or there are too few or too many.
@@ -47,18 +47,23 @@ def spread(seed: Seed, count: int) -> list[int | None]:
 
 
 def entropy(bits: int = 128) -> int:
-    """Returns a fresh seed from the system's entropy, by default of as many bits as NumPy draws."""
+    """Returns a seed from the system's entropy; NumPy, too, draws 128 bits by default."""
     return secrets.randbits(bits)
 
 
 def entropies(count: int) -> list[int]:
-    """Returns as many fresh seeds, from one look at the system's entropy."""
+    """Returns `count` seeds of 128 bits, from one read of the system's entropy."""
     drawn = secrets.token_bytes(16 * count)
     return [int.from_bytes(drawn[at : at + 16], "little") for at in range(0, len(drawn), 16)]
 
 
 def words(seeds: Sequence[int | None]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Returns all seeds' 32-bit words, low first, one after another, and how many each has."""
+    """Splits seeds into 32-bit words.
+
+    Returns:
+        The words of all seeds one after another, lowest first, uint32; and the number of words of
+        each seed, int32 (len(seeds),), 0 for None.
+    """
     counts = [0 if seed is None else max(1, -(-seed.bit_length() // 32)) for seed in seeds]
     flat = b"".join(
         seed.to_bytes(4 * count, "little")

@@ -1,4 +1,4 @@
-"""What an environment is: its definition, its options, its fields and their spaces."""
+"""The definition of a native environment: its options, fields and spaces."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Option:
     Attributes:
         name: the Python keyword.
         kind: "bool", "int", "float", "str" or "bytes".
-        default: what holds when the option is not given; None for a required one.
-        low, high: inclusive range of an int or float.
-        doc: what it does.
+        default: value if the option is not given; None for a required option.
+        low, high: inclusive range of an int or float; both 0 for no range.
+        doc: description.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Option:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether it is filled in, and no matter of the user's: a file's bytes, or addresses."""
+        """Whether the package fills it in (a file's bytes, an address), not the user."""
         return self.kind == "bytes" or self.name.startswith("_")
 
     @staticmethod
@@ -87,11 +87,11 @@ class Option:
         )
 
     def check(self, value: Any) -> OptionValue:
-        """Returns the value as this option takes it.
+        """Returns the value converted to this option's type.
 
         Raises:
-            TypeError: it has the wrong type.
-            ValueError: it is outside the range.
+            TypeError: the value has the wrong type.
+            ValueError: the value is outside the range.
         """
         if self.kind == "bool":
             if isinstance(value, (bool, np.bool_)):
@@ -115,7 +115,7 @@ class Option:
             try:
                 return self._in_range(float(value))
             except OverflowError:
-                # an integer beyond any float; shown as such, for it has hundreds of digits
+                # beyond any float; the message shows "inf", not hundreds of digits
                 return self._in_range(math.inf if value > 0 else -math.inf)
         if self.kind == "str":
             if isinstance(value, str):
@@ -130,19 +130,22 @@ class Option:
         return TypeError(f"{self.name}={shown(value)} is a {kind}: give {wanted}")
 
     def _as_chars(self, value: str) -> str:
-        """A string as C reads it: up to the first zero, in UTF-8."""
+        """Returns a string that C can read: UTF-8 without zero bytes."""
         if "\0" in value:
-            raise ValueError(f"{self.name}={shown(value)} holds a zero: choose a string without")
+            raise ValueError(
+                f"{self.name}={shown(value)} holds a zero byte: choose a string without one"
+            )
         try:
             value.encode()
         except UnicodeEncodeError:
             raise ValueError(
-                f"{self.name}={shown(value)} holds half a character: choose a string of Unicode"
+                f"{self.name}={shown(value)} holds a lone surrogate: choose a string that UTF-8 can"
+                " encode"
             ) from None
         return value
 
     def _in_range(self, value: float) -> float:
-        # low == high == 0 is a range nobody stated
+        # low == high == 0: there is no range
         if (self.low or self.high) and not self.low <= value <= self.high:
             raise ValueError(f"{self.name}={shown(value)}: choose {self.low:g} to {self.high:g}")
         return value
@@ -154,14 +157,14 @@ class Field:
 
     Attributes:
         name: "obs" for a single observation, else its key.
-        dtype, shape: of one environment's value, players not counted.
+        dtype, shape: of one environment's value, without an axis of players.
         is_info: False for observations and the action.
-        on_step, on_reset: which rows carry an info.
+        on_step, on_reset: whether rows of steps, and of resets, have the info.
         space_kind: "box", "discrete", "multi_discrete" or "multi_binary".
         low, high: bounds of a Box, scalars or arrays of `shape`.
         n: of a Discrete space.
         nvec: of a MultiDiscrete space.
-        follows: of an info, how its dtype follows that of the action (`pp_follow`); 0: not at all.
+        follows: how an info's dtype depends on the action's (`pp_follow`); 0: it does not.
     """
 
     name: str
@@ -231,7 +234,7 @@ class Field:
 
 
 class Values:
-    """Option values as C takes them: an array of `pp_value`, and whatever it points to."""
+    """Option values in C's form: an array of `pp_value`, and the memory that it points to."""
 
     def __init__(self, options: Mapping[str, Option], given: Mapping[str, Any], what: str) -> None:
         """Checks the given values.
@@ -272,7 +275,7 @@ class Values:
             raw.size = len(data)
         else:
             raw.f = float(value)
-            # a float option may hold what no integer can
+            # a float may be too large for an int64, infinite or NaN
             raw.i = int(value) if option.kind != "float" else 0
 
 
@@ -280,12 +283,14 @@ class Definition:
     """An environment as its C file defines it.
 
     Attributes:
-        id, family, reference: as in the definition; `reference` is what its results equal.
-        variant: which of several environments that share one implementation, "" for none.
+        id, family: as in the C definition.
+        reference: the environment that its results equal.
+        variant: the name among several environments of one implementation, "" if there is one.
         tolerance: largest difference from the reference, 0 for the same bits.
-        reward_threshold: None for none.
-        max_episode_steps: the default time limit, None for none.
+        reward_threshold: the return at which it counts as solved, None for none.
+        max_episode_steps: the default time limit in steps, None for none.
         options, reset_options: by name.
+        can_render: whether it draws itself, in C.
     """
 
     def __init__(self, raw: CData) -> None:
@@ -301,7 +306,7 @@ class Definition:
         self.max_episode_steps: int | None = raw.max_episode_steps or None
         self.can_render = bool(raw.render)
 
-    # hundreds of definitions are listed whenever Gymnasium is imported, and few are ever used
+    # read at first use: importing Gymnasium registers hundreds of definitions, and few are used
     @cached_property
     def options(self) -> dict[str, Option]:
         return self._read(self.raw.options, self.raw.num_options)
@@ -328,7 +333,7 @@ class Definition:
         values = Values(self.options, options or {}, self.id)
         config = ffi.new("pp_config *")
         error = new_error()
-        # configure takes values with their defaults filled in
+        # C's configure expects values with defaults filled in
         for raw, option in zip(values.raw, self.options.values(), strict=False):
             if not raw.given:
                 values._set(raw, option, values.checked[option.name])
@@ -342,10 +347,10 @@ class Definition:
 
 
 class Spec:
-    """What environments of a definition with certain options look like.
+    """The fields and spaces of a definition's environments with given options.
 
     Attributes:
-        options: every option's value.
+        options: the values of all options.
         num_players: players of one environment.
         fields: observations, then infos.
         action: the action's field.
@@ -362,7 +367,7 @@ class Spec:
         self.action = Field.read(config.action)
 
     def observation_space(self) -> gymnasium.Space[Any]:
-        """Returns one environment's observation space: a Dict if there are several observations."""
+        """Returns one environment's observation space; a Dict if there are several observations."""
         if len(self.observations) == 1:
             return self._with_players(self.observations[0])
         from gymnasium import spaces
@@ -374,7 +379,7 @@ class Spec:
         return self._with_players(self.action)
 
     def _with_players(self, field: Field) -> gymnasium.Space[Any]:
-        """A per-player field of several players is a batch of its space."""
+        """Returns a field's space; for a per-player field of several players, a batch of it."""
         if self.num_players == 1 or not field.per_player:
             return field.space()
         from gymnasium.vector.utils import batch_space

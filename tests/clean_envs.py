@@ -1,7 +1,7 @@
-"""Virtual environments that hold a wheel, what it declares that it needs, and nothing else.
+"""Virtual environments with a wheel and its declared dependencies, and nothing else.
 
-They are what `pip install 'parallel_pool[extra]'` makes, without a network: packages are linked
-from this interpreter's own environment. What is not declared is not there, and can't be imported.
+They equal what `pip install 'parallel_pool[extra]'` makes, but need no network: packages are linked
+from this interpreter's own environment. What is not declared can't be imported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SITE = Path(sysconfig.get_path("purelib"))
 
 
 def wanted(requirements: Iterable[str], extras: Iterable[str]) -> Iterator[Requirement]:
-    """The requirements that hold here, with these extras."""
+    """Yields the requirements that apply to this interpreter, with these extras."""
     environments = [{"extra": extra} for extra in ("", *extras)]
     for requirement in map(Requirement, requirements):
         marker = requirement.marker
@@ -33,9 +33,9 @@ def wanted(requirements: Iterable[str], extras: Iterable[str]) -> Iterator[Requi
 
 
 def closure(metadata: Message, extras: Iterable[str]) -> dict[str, Distribution]:
-    """All distributions that a wheel with these extras brings, by name.
+    """Returns all distributions that a wheel with these extras installs, by name.
 
-    Its own extras may name each other, and so do those of what it needs.
+    Extras may refer to other extras, in the wheel as in its dependencies.
     """
     own = canonicalize_name(metadata["Name"])
     lists: dict[str, list[str]] = {own: metadata.get_all("Requires-Dist", [])}
@@ -60,19 +60,19 @@ def closure(metadata: Message, extras: Iterable[str]) -> dict[str, Distribution]
 
 
 def parts(found: Distribution) -> set[tuple[str, ...]]:
-    """The files of a distribution, by the parts of their paths; without scripts."""
+    """Returns the files of a distribution, as parts of their paths; without scripts."""
     paths = (path.parts for path in found.files or ())
     return {path for path in paths if path[0] not in ("..", "__pycache__")}
 
 
 @cache
 def owners() -> Counter[str]:
-    """How many installed distributions have something in each folder of site-packages."""
+    """Counts the installed distributions that have files in each folder of site-packages."""
     return Counter(name for each in distributions() for name in {path[0] for path in parts(each)})
 
 
 def link(found: Distribution, site: Path) -> None:
-    """Puts a distribution into another site-packages."""
+    """Links a distribution into another site-packages."""
     for path in parts(found):
         # a folder that several share is linked file by file
         shared = len(path) > 1 and owners()[path[0]] > 1
@@ -101,7 +101,7 @@ def clean(folder: Path, wheel: Path, metadata: Message, extras: Iterable[str]) -
 
 
 def run(python: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Runs that Python, which sees nothing of this one."""
+    """Runs another Python without this one's PYTHON variables."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return subprocess.run(
         [python, *arguments], cwd=cwd, env=env, capture_output=True, text=True, check=False

@@ -1,24 +1,26 @@
-"""What holds for all tests."""
+"""Fixtures that all tests can use."""
 
+import gc
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.patience import limited
 
-# Shells start background jobs with Ctrl-C ignored, and Python then leaves it so: tests of Ctrl-C
-# would wait for ever. Processes that tests start inherit what is set here.
+# Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
+# wait for ever. Processes that tests start inherit what is set here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def own_signals() -> Iterator[None]:
-    """Whatever a test interrupts, it leaves no signal blocked."""
+    """Fails a test that leaves a signal blocked."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     yield
     left = signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -27,14 +29,42 @@ def own_signals() -> Iterator[None]:
 
 @pytest.fixture
 def alarm() -> Iterator[None]:
-    """A test that hangs fails."""
+    """Fails a test that hangs."""
     with limited():
         yield
 
 
+@pytest.fixture
+def start() -> Iterator[Any]:
+    """Starts workers with a function of `tests.workers_targets` as target.
+
+    They end with the test, and must leave nothing behind. Fork servers outlive a test, so they do
+    not count.
+    """
+    from parallel_pool.workers import forkserver, launch
+    from tests.worker_processes import TARGETS, children, kinds
+
+    forkserver.current()
+    # garbage of earlier tests must not be collected while this one runs
+    gc.collect()
+    before = kinds(), children() - forkserver._unreaped
+    started = []
+
+    def start_workers(method: str | None, function: str, *arguments: Any) -> list[Any]:
+        workers = launch.start(method, f"{TARGETS}:{function}", arguments, name="test")
+        started.extend(workers)
+        return workers
+
+    yield start_workers
+    while started:
+        started.pop().close()
+    forkserver.current()
+    assert (kinds(), children() - forkserver._unreaped) == before
+
+
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """An sdist of this tree, and a wheel built from nothing but that sdist."""
+    """An sdist of this tree, and a wheel built from only that sdist."""
     folder = tmp_path_factory.mktemp("packages")
     root = Path(__file__).resolve().parent.parent
     subprocess.run(

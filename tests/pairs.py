@@ -1,4 +1,4 @@
-"""Gymnasium's environments and ours, made by the same call, to be compared."""
+"""Pairs of a Gymnasium vector environment and ours, made by the same call and compared."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gymnasium.vector import VectorEnv
 
 @contextmanager
 def pair(id: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, VectorEnv]]:
-    """Makes both by Gymnasium's make_vec, and closes them; nobody warns meanwhile."""
+    """Makes both with Gymnasium's make_vec, without warnings, and closes them."""
     with warnings.catch_warnings():
-        # some ids are out of date, and states and actions outside the space are wanted
+        # some ids are deprecated, and some states and actions are outside the space on purpose
         warnings.simplefilter("ignore")
         theirs = gymnasium.make_vec(id, num_envs, vectorization_mode="sync", **kwargs)
         try:

@@ -1,4 +1,4 @@
-"""What `PoolParallelEnv` promises, as plainly as can be: a loop over PettingZoo environments."""
+"""Reference of `PoolParallelEnv`: a plain loop over PettingZoo environments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 
 
 class Loop:
-    """n environments, one after another.
+    """Steps environments one after another.
 
     Args:
-        env_fns: make them.
-        mode: how episodes start again.
-        nothing: by agent, what stands for an observation that was not told; zeros.
+        env_fns: functions that make them.
+        mode: the autoreset mode.
+        nothing: by agent, what replaces a missing observation; zeros by default.
     """
 
     def __init__(
@@ -32,27 +32,29 @@ class Loop:
         self.agents = first.possible_agents
         self.spaces = {agent: first.observation_space(agent) for agent in self.agents}
         self.shown: list[Any] = [None] * len(self.envs)
-        # collects infos as vector environments do
+        # merges infos as vector environments do
         self.infos = gymnasium.vector.VectorEnv()
         self.infos.num_envs = len(self.envs)
 
-    def batch(self, told: Sequence[Any]) -> dict[Any, Any]:
-        """Arrays by agent of what each environment told."""
+    def batch(self, single: Sequence[Any]) -> dict[Any, Any]:
+        """Returns an array by agent of what each environment returned."""
         found = {}
         for agent, space in self.spaces.items():
             nothing = self.nothing.get(agent)
             if nothing is None:
                 nothing = np.zeros(space.shape or (), space.dtype)
-            items = [(each or {}).get(agent, nothing) for each in told]
-            found[agent] = concatenate(space, items, create_empty_array(space, len(told)))
+            items = [(each or {}).get(agent, nothing) for each in single]
+            found[agent] = concatenate(space, items, create_empty_array(space, len(single)))
         return found
 
-    def number(self, told: Sequence[Any], dtype: Any) -> dict[Any, Any]:
-        return {agent: np.array([t.get(agent, 0) for t in told], dtype) for agent in self.agents}
+    def numbers(self, single: Sequence[Any], dtype: Any) -> dict[Any, Any]:
+        return {
+            agent: np.array([each.get(agent, 0) for each in single], dtype) for agent in self.agents
+        }
 
-    def merge(self, told: Sequence[Any]) -> dict[Any, Any]:
+    def merge(self, single: Sequence[Any]) -> dict[Any, Any]:
         merged: dict[Any, Any] = {}
-        for i, infos in enumerate(told):
+        for i, infos in enumerate(single):
             if infos is not None:
                 own = {key: info for key, info in infos.items() if info}
                 merged = self.infos._add_info(merged, own, i)
@@ -89,19 +91,19 @@ class Loop:
                 finals[i], final_infos[i] = self.shown[i], row[3]
                 self.shown[i], row[3] = env.reset()
             rows[i] = row
-        rewards, terminations, truncations, told = zip(*rows, strict=True)
-        infos = self.merge(told)
+        rewards, terminations, truncations, single = zip(*rows, strict=True)
+        infos = self.merge(single)
         if any(finals):
             is_final = np.array([final is not None for final in finals])
             infos["final_obs"] = self.batch(finals)
             infos["final_info"] = self.merge(final_infos)
             infos["_final_obs"], infos["_final_info"] = is_final, is_final
-        flags = self.number(terminations, np.bool_), self.number(truncations, np.bool_)
-        return self.batch(self.shown), self.number(rewards, np.float64), *flags, infos
+        flags = self.numbers(terminations, np.bool_), self.numbers(truncations, np.bool_)
+        return self.batch(self.shown), self.numbers(rewards, np.float64), *flags, infos
 
 
 def sample(envs: Any, rng: np.random.Generator) -> dict[Any, Any]:
-    """Actions of everybody, as arrays."""
+    """Returns actions of all agents, as arrays."""
     actions = {}
     for agent in envs.possible_agents:
         space = envs.action_space(agent)

@@ -1,4 +1,4 @@
-"""Partial resets: one draw of masks, seeds and options for all kinds of vector environments."""
+"""Partial resets with random masks, seeds and options, for all kinds of vector environments."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def check_partial_resets(
     num_actions: int = 2,
     spoil: bool = True,
 ) -> None:
-    """Resets of any environments, at any moment, with seeds and options, and steps between them.
+    """Steps two vector environments and resets random parts of them; compares all results.
 
     Args:
-        theirs, ours: two vector environments that must do the same.
-        steps: how many.
-        options_at: the choice of reset options at a step.
-        compare: holds a result of ours against theirs.
-        num_actions: of each environment.
-        spoil: writes into what ours returned, which must not come back.
+        theirs, ours: the vector environments, which must behave the same.
+        steps: number of steps.
+        options_at: returns the reset options to choose from at a step.
+        compare: compares a result of ours with theirs.
+        num_actions: size of each environment's action space.
+        spoil: writes into the observations that ours returned, which must have no effect.
     """
     rng = np.random.default_rng(5)
     count = theirs.num_envs

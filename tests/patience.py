@@ -1,4 +1,4 @@
-"""Patience: how long tests wait, so that one that hangs fails and says so."""
+"""Timeouts of tests: one that hangs fails with a message."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-# seconds after which something counts as hanging
+# seconds after which a test counts as hanging
 PATIENCE = 60.0
 
 
 @contextlib.contextmanager
 def limited(seconds: float = PATIENCE) -> Iterator[None]:
-    """What is done within this fails if it takes longer; `pytest.mark.usefixtures("alarm")`."""
+    """Raises AssertionError in the with statement when time is up; see the fixture `alarm`."""
     is_late = False
 
     def fail(*_: Any) -> None:
@@ -24,7 +24,7 @@ def limited(seconds: float = PATIENCE) -> Iterator[None]:
         raise AssertionError(f"not done within {seconds} s")
 
     before = signal.signal(signal.SIGALRM, fail)
-    # again and again: what it interrupts may hang once more, or swallow exceptions
+    # repeated: the interrupted code may hang again, or swallow the exception
     signal.setitimer(signal.ITIMER_REAL, seconds, 5.0)
     try:
         yield
@@ -35,15 +35,15 @@ def limited(seconds: float = PATIENCE) -> Iterator[None]:
 
 
 def wait_for(is_so: Callable[[], Any]) -> None:
-    """Waits until something is so; fails if it is not in time."""
+    """Waits until a condition is true; fails after `PATIENCE` seconds."""
     end = time.monotonic() + PATIENCE
     while not is_so():
-        assert time.monotonic() < end, "this does not come"
+        assert time.monotonic() < end, f"the condition was not true within {PATIENCE} s"
         time.sleep(0.002)
 
 
 def has_ended(pid: int) -> bool:
-    """Whether a process is gone, or waits for nothing but being reaped."""
+    """Says whether a process has ended; it may not be reaped yet."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

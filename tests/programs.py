@@ -1,4 +1,4 @@
-"""Programs: scripts that run as processes of their own, and whoever they leave behind."""
+"""Programs: scripts that tests run as processes of their own, with all their child processes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import Any
 
 from tests.patience import PATIENCE, wait_for
 
-# what all processes of a program have in their environment
+# environment variable that marks all processes of a program
 MARK = "MARK"
 
 
 @dataclass(frozen=True)
 class Done:
-    """A program that has ended, and all its processes with it.
+    """A program that has ended, with all its processes.
 
     Attributes:
-        code: how it ended, as `subprocess` has it.
-        out, err: what it and its workers said.
+        code: its exit code, as in `subprocess`.
+        out, err: output of all its processes.
     """
 
     code: int
@@ -34,11 +34,11 @@ class Done:
 
 
 class Program:
-    """A program that runs.
+    """A program that is running.
 
     Attributes:
         process: of the program itself, the leader of a process group.
-        folder: where its processes meet: see `PRELUDE`.
+        folder: where its processes report what they have reached: see `PRELUDE`.
     """
 
     def __init__(self, command: Sequence[str], folder: Path, **options: Any) -> None:
@@ -65,17 +65,16 @@ class Program:
         )
 
     def meet(self, name: str) -> None:
-        """Waits until one of its processes has come to a place, see `PRELUDE`."""
+        """Waits until one of its processes has reached a place, see `PRELUDE`."""
         wait_for(
             lambda: (self.folder / "meeting" / name).exists() or self.process.poll() is not None
         )
         assert (self.folder / "meeting" / name).exists(), self.end()
 
     def end(self, text: str = "") -> Done:
-        """Waits for the end of all its processes, whatever became of the first; fails if they do
-        not come to one, or leave files."""
+        """Waits for the end of all its processes; fails if one does not end or leaves files."""
         try:
-            # returns when nobody has stdout or stderr open any more
+            # returns once no process has stdout or stderr open
             out, err = self.process.communicate(text, timeout=PATIENCE)
             wait_for(lambda: not self.processes())
         finally:
@@ -84,7 +83,7 @@ class Program:
         return Done(self.process.returncode, out, err)
 
     def processes(self) -> list[int]:
-        """Those that live, or are dead and not yet waited for by a living one of them."""
+        """Returns the ids of its processes, zombies included whose parent lives."""
         found = []
         for name in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -93,7 +92,7 @@ class Program:
         return found
 
     def kill(self) -> None:
-        """Ends what is left of it."""
+        """Kills the processes that are left."""
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -103,9 +102,9 @@ class Program:
                 stream.close()
 
 
-# Scripts begin with this. Environments come to places, which others may wait for: "make" and their
-# name in their constructor, "step" and their name at their third step, where they do what they are
-# made for.
+# Scripts start with this. Environments report the places that they reach, and other code may wait
+# for them: "make" + name in the constructor, "step" + name at the third step, where they do what
+# they were made for.
 PRELUDE = """
 import ctypes, os, pathlib, signal, sys, threading, time
 import gymnasium
@@ -127,7 +126,7 @@ def meet(*names):
 
 
 def sleep_with_lock():
-    # nothing of Python's runs in this process any more
+    # holds the GIL: no Python code runs in this process meanwhile
     ctypes.PyDLL(None).sleep(100000)
 
 
@@ -140,14 +139,14 @@ WAYS = {
 
 
 def others():
-    # all processes of this program but this one and the one that forks
+    # all processes of this program except this one and the fork server
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             if (
                 ("MARK=" + os.environ["MARK"]).encode() in (folder / "environ").read_bytes()
                 and folder.name != str(os.getpid())
-                and not (folder / "comm").read_text().startswith("parallel_pool-z")
+                and not (folder / "comm").read_text().startswith("parallel_pool-f")
             ):
                 found.append(int(folder.name))
         except OSError:
@@ -156,7 +155,7 @@ def others():
 
 
 def interrupt_at(*names):
-    # Ctrl-C for this process alone, as soon as somebody is there
+    # Ctrl-C for this process alone, as soon as these places are reached
     def work():
         meet(*names)
         os.kill(os.getpid(), signal.SIGINT)
@@ -165,7 +164,7 @@ def interrupt_at(*names):
 
 
 def interrupted(function, *names):
-    # it must end with KeyboardInterrupt, when somebody has come to these places
+    # it must raise KeyboardInterrupt once these places are reached
     try:
         interrupt_at(*names)
         function()

@@ -1,4 +1,4 @@
-"""Comparison of whatever an environment returns."""
+"""Comparison of results of environments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def assert_same(actual: Any, expected: Any, where: str) -> None:
-    """Same types, dtypes, shapes and bits, at any depth."""
+    """Fails unless types, dtypes, shapes and bits are the same, at any depth."""
     assert type(actual) is type(expected), where
     if isinstance(expected, dict):
         assert actual.keys() == expected.keys(), where
@@ -31,7 +31,7 @@ def assert_same(actual: Any, expected: Any, where: str) -> None:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """The arrays in a result, at any depth."""
+    """Yields the arrays in a result, at any depth."""
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, dict):

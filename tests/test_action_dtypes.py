@@ -1,4 +1,4 @@
-"""What callbacks are given of actions, by the dtypes that their definition names."""
+"""The dtypes in which callbacks receive actions, by the definition's action_dtypes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from parallel_pool import actions
 from parallel_pool._native import lib
 from parallel_pool.pool import Pool
 
-# An environment that shows the action it got and its dtype, in step and in step_many. Defined with
-# every set of dtypes that there are tests for.
+# An environment that shows its action and the action's dtype, in step and in step_many. There is a
+# definition for every set of dtypes in the tests.
 SOURCE = """
 #include "pp_env.h"
 
@@ -97,7 +97,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(kind: str, dtype: np.dtype[Any], is_python: bool) -> int:
-    """What callbacks of this kind are told of an action of this dtype."""
+    """The dtype code that callbacks of this kind get for an action of this dtype."""
     if kind == "all":
         return actions.ACTION_CODES[dtype] | (lib.PP_PYTHON if is_python else 0)
     is_wide = dtype not in (np.float32, np.float16)
@@ -105,7 +105,7 @@ def told(kind: str, dtype: np.dtype[Any], is_python: bool) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_callbacks_are_given_the_dtypes_that_they_know(library: Path, kind: str) -> None:
+def test_callbacks_get_the_dtypes_that_they_support(library: Path, kind: str) -> None:
     forms: list[Any] = [VALUES.astype(dtype) for dtype in actions.ACTION_CODES if dtype.kind == "f"]
     forms += [VALUES.round().astype(dtype) for dtype in actions.ACTION_CODES if dtype.kind in "ib"]
     forms += [abs(VALUES).round().astype(d) for d in actions.ACTION_CODES if d.kind == "u"]
@@ -113,7 +113,7 @@ def test_callbacks_are_given_the_dtypes_that_they_know(library: Path, kind: str)
     definition = parallel_pool.load(library, f"echo_{kind}")
     with Pool(definition, 3) as pool:
         pool.reset()
-        # each after each other, so that nothing is left of the one before
+        # every pair in succession, so that no state is left from the one before
         for form in itertools.chain(forms, reversed(forms)):
             seen, dtypes, *_ = pool.step(form)
             is_python = isinstance(form, list) and isinstance(form[0], list)

@@ -1,5 +1,5 @@
-"""An asynchronous pool delivers in another order, and nothing else: each environment's rows are the
-ones a synchronous pool gives it, whatever the number of threads and the size of a batch."""
+"""An asynchronous pool differs only in the order of rows: each environment's rows are those that
+a synchronous pool returns, for any number of threads and any batch size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows_of(pool: Pool, arrays: tuple[np.ndarray, ...], row: int) -> tuple[bytes
 def trajectories(
     env: str, autoreset: str, *, batch_size: int, num_threads: int, rounds: int
 ) -> list[list[tuple[bytes, ...]]]:
-    """Rows of each environment, in the order in which it made them; NUM_ENVS * rounds in all."""
+    """The rows of each environment in order; NUM_ENVS * rounds in all."""
     pool = Pool(
         env,
         NUM_ENVS,
@@ -38,7 +38,7 @@ def trajectories(
         max_episode_steps=17,
         seed=5,
     )
-    # an action follows from how many rows its environment has made, and from nothing else
+    # an action depends only on the number of its environment's rows
     space = pool.spec.action_space()
     space.seed(1)
     actions = np.stack([space.sample() for _ in range(101)])
@@ -64,7 +64,7 @@ def test_order_is_all_that_differs(env: str, autoreset: str) -> None:
         found = trajectories(
             env, autoreset, batch_size=batch_size, num_threads=num_threads, rounds=ROUNDS
         )
-        # some environments may be ahead of others, yet one has made its ROUNDS rows at least
+        # some environments may be ahead of others, yet at least one has ROUNDS rows
         assert max(map(len, found)) >= ROUNDS - 1
         for env_id, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
             length = min(len(ours), len(theirs))

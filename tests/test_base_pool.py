@@ -1,4 +1,4 @@
-"""What a kind of pool of one's own must bring along, and that all the rest comes with BasePool."""
+"""What a class derived from BasePool must define; BasePool does the rest."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from parallel_pool.errors import ClosedError, StateError
 
 
 class Broken(Exception):
-    """What this kind of pool raises when environments fail."""
+    """The exception of this kind of pool for failed environments."""
 
 
 class OwnKind(BasePool):
-    """Makes its `pp_pool` itself and says in its own words what failed."""
+    """A pool that makes its `pp_pool` itself and raises its own exception."""
 
     _name = "mine"
     _holds = "toys"
@@ -49,7 +49,7 @@ def test_nothing_but_a_handle_and_a_reader_is_needed() -> None:
         assert repr(pool) == "OwnKind('mine', num_envs=3)"
         assert (pool.num_envs, pool.batch_size, pool.is_async, pool.closed) == (3, 3, False, False)
         place = [column.name for column in pool.columns].index("env_id")
-        # a step of what was never reset resets it
+        # the first step of an environment is a reset
         assert pool.step([0, 0, 0])[place].tolist() == [0, 1, 2]
         assert pool.step([0, 0], [2, 0], timeout=100)[place].tolist() == [2, 0]
         pool.send([0], [1])
@@ -64,8 +64,8 @@ def test_nothing_but_a_handle_and_a_reader_is_needed() -> None:
         pool.step([0, 0, 0])
 
 
-def test_environments_are_named_by_integers_that_there_are() -> None:
-    """What makes a list of them, for calls that C does not check, refuses the same as `step`."""
+def test_env_ids_are_integers_in_range() -> None:
+    """Calls whose ids Python checks refuse the same ids as `step`."""
     with OwnKind(3, 3) as pool:
         assert pool._id_list(None) == [0, 1, 2]
         for named in ([2, 0], np.array([2, 0], np.int32), np.array([2, 9, 0], np.int32)[::2]):
@@ -76,7 +76,7 @@ def test_environments_are_named_by_integers_that_there_are() -> None:
                     pool._id_list(np.array([0, wrong], dtype))
 
 
-def test_an_asynchronous_one_gives_the_first_to_finish() -> None:
+def test_an_asynchronous_pool_returns_the_first_to_finish() -> None:
     with OwnKind(4, 2) as pool:
         assert pool.is_async
         place = [column.name for column in pool.columns].index("env_id")
@@ -85,7 +85,7 @@ def test_an_asynchronous_one_gives_the_first_to_finish() -> None:
         assert sorted(np.concatenate([first, second])) == [0, 1, 2, 3]
 
 
-def test_it_says_in_its_own_words_what_failed() -> None:
+def test_it_raises_its_own_exception_for_failures() -> None:
     with OwnKind(3, 3, fail_on="step", fail_at_step=1, fail_env=1) as pool:
         place = [column.name for column in pool.columns].index("env_id")
         pool.step([0, 0, 0])
@@ -94,12 +94,12 @@ def test_it_says_in_its_own_words_what_failed() -> None:
         env_ids, batch = raised.value.args
         assert env_ids == [1]
         assert batch[place].tolist() == [0, 1, 2]
-        # the turn is over: nothing is pending
+        # the turn has ended: nothing is pending
         assert pool.in_flight == 0
         assert pool.step([0, 0, 0])[place].tolist() == [0, 1, 2]
 
 
-def test_one_that_never_got_a_handle_can_be_closed() -> None:
+def test_a_pool_without_a_handle_can_be_closed() -> None:
     pool = BasePool()
     assert pool.closed
     pool.close()

@@ -1,4 +1,4 @@
-"""The build: what it refuses, what it repeats, and whether its packages work where it is not."""
+"""The build: its errors, what it compiles again, and its packages in other environments."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ import build_ffi
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def build_on(pretence: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Runs the build in a Python that was told a lie about its system first."""
-    script = f"import platform, sys, build_ffi; {pretence}; build_ffi.main(['build_ext'])"
+def build_on(fake: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Runs the build after a statement that fakes something about the system."""
+    script = f"import platform, sys, build_ffi; {fake}; build_ffi.main(['build_ext'])"
     return subprocess.run(
         [sys.executable, "-c", script],
         cwd=ROOT,
@@ -34,7 +34,7 @@ def build_on(pretence: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("pretence", "sentence"),
+    ("fake", "sentence"),
     [
         (
             "platform.system = lambda: 'Windows'",
@@ -47,8 +47,8 @@ def build_on(pretence: str, **env: str) -> subprocess.CompletedProcess[str]:
         ),
     ],
 )
-def test_unsupported_system_gets_one_sentence(pretence: str, sentence: str) -> None:
-    done = build_on(pretence)
+def test_unsupported_system_gets_one_sentence(fake: str, sentence: str) -> None:
+    done = build_on(fake)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"error: {sentence}"
     assert "Traceback" not in done.stderr
@@ -59,7 +59,7 @@ def test_unsupported_system_gets_one_sentence(pretence: str, sentence: str) -> N
     [
         ({"CC": "/no/such/compiler"}, "'/no/such/compiler' was not found: install gcc or clang"),
         ({"PP_SANITIZE": "memory"}, "PP_SANITIZE=memory: choose from address, undefined, thread"),
-        # the smallest flag that no compiler has
+        # a flag that no compiler has
         ({"CFLAGS": "-no-such-flag"}, "-no-such-flag"),
     ],
 )
@@ -88,12 +88,20 @@ def test_table_lists_each_definition_once(tmp_path: Path, monkeypatch: pytest.Mo
     table = build_ffi.environment_table()
     assert re.findall(r"^    &(\w+),$", table, re.MULTILINE) == ["pp_env_b", "pp_env_a"]
     assert "*count = 2;" in table
+    (folder / "many.h").write_text("enum { MANY = 2 };\n")
+    (folder / "many.c").write_text("const pp_env_def pp_env_m[MANY] = {\n")
+    table = build_ffi.environment_table()
+    assert "    &pp_env_m[0],\n    &pp_env_m[1],\n" in table and "*count = 4;" in table
+    (folder / "more.h").write_text("enum { MANY = 3 };\n")
+    with pytest.raises(Exception, match=r"\[MANY\] has 2 values"):
+        build_ffi.environment_table()
+    (folder / "more.h").unlink()
     (folder / "again.c").write_text("const pp_env_def pp_env_a = {\n")
     with pytest.raises(Exception, match=r"pp_env_a is defined in .*again\.c and again in .*two\.c"):
         build_ffi.environment_table()
 
 
-def test_object_is_stale_when_anything_it_was_made_from_changed(tmp_path: Path) -> None:
+def test_object_is_stale_when_any_of_its_sources_changed(tmp_path: Path) -> None:
     source, header = tmp_path / "a b.c", tmp_path / "a.h"
     made, listed = tmp_path / "a.o", tmp_path / "a.d"
     assert build_ffi.is_stale(made, listed)
@@ -114,9 +122,9 @@ def test_object_is_stale_when_anything_it_was_made_from_changed(tmp_path: Path) 
 
 
 @pytest.mark.package
-def test_sdist_holds_all_of_csrc(packages: tuple[Path, Path]) -> None:
+def test_sdist_contains_all_of_csrc(packages: tuple[Path, Path]) -> None:
     with tarfile.open(packages[0]) as archive:
-        held = {name.partition("/")[2] for name in archive.getnames()}
+        names = {name.partition("/")[2] for name in archive.getnames()}
     listed = subprocess.run(
         ["git", "ls-files", "csrc", "parallel_pool", "build_ffi.py", "LICENSE", "pyproject.toml"],
         cwd=ROOT,
@@ -125,7 +133,7 @@ def test_sdist_holds_all_of_csrc(packages: tuple[Path, Path]) -> None:
         check=True,
     ).stdout.split()
     assert len(listed) > 20
-    assert set(listed) <= held
+    assert set(listed) <= names
 
 
 @pytest.mark.package
@@ -133,11 +141,11 @@ def test_wheel_is_for_every_python(packages: tuple[Path, Path]) -> None:
     wheel = packages[1]
     assert "-cp311-abi3-" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
-        held = set(archive.namelist())
+        names = set(archive.namelist())
     headers = {f"parallel_pool/include/{name}" for name in build_ffi.include_files()}
     assert "parallel_pool/include/pp_env.h" in headers
-    assert held >= headers | {"parallel_pool/_core.pyi", "parallel_pool/py.typed"}
-    assert not any(name.startswith(("csrc", "tests", "build")) for name in held)
+    assert names >= headers | {"parallel_pool/_core.pyi", "parallel_pool/py.typed"}
+    assert not any(name.startswith(("csrc", "tests", "build")) for name in names)
 
 
 @pytest.mark.package
@@ -166,15 +174,15 @@ print(parallel_pool.get_include())
 
 @pytest.fixture(scope="module")
 def installed(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Python of an environment that has the wheel, and this one's other packages to lean on."""
+    """Returns the Python of an environment that has the wheel, and otherwise our packages."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps"]
     subprocess.run([*pip, "--quiet", packages[1]], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
-    # a path named in a .pth file is searched, but its own .pth files, which would bring the
-    # editable install, are not read
+    # Python searches a path named in a .pth file, but ignores the .pth files there, which would
+    # add the editable install
     (site / "others.pth").write_text(sysconfig.get_path("purelib"))
     return python
 

@@ -1,4 +1,4 @@
-"""The command line: what it says, what it writes, and how Ctrl-C ends it."""
+"""The command line: its messages, the files it writes, and its end by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ import pytest
 from PIL import Image, ImageSequence
 
 from parallel_pool import __main__ as cli
+from parallel_pool import _command
 from parallel_pool.demo import speeds
-from parallel_pool.demo.film import _with_palette, film
+from parallel_pool.demo.animation import _with_palette, animate
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(*arguments: str, code: str | None = None, cwd: Path = ROOT) -> subprocess.CompletedProcess:
-    """Runs the command, or code that does, in a process of its own."""
+    """Runs the command, or code, in a process of its own."""
     start = ["-m", "parallel_pool"] if code is None else ["-c", code]
     command = [sys.executable, *start, *arguments]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
@@ -32,7 +33,7 @@ def run(*arguments: str, code: str | None = None, cwd: Path = ROOT) -> subproces
     )
 
 
-# code that runs the command in a Python that lacks a module
+# Code that runs the command in a Python that lacks a module.
 WITHOUT = """
 import sys
 sys.modules[sys.argv.pop(1)] = None
@@ -40,7 +41,7 @@ from parallel_pool.__main__ import main
 sys.exit(main(sys.argv[1:]))
 """
 
-# code that stands for Ctrl-C in the middle of the demo: once somebody's environments are made
+# Code that sends Ctrl-C in the middle of the demo, once AsyncVectorEnv has its processes.
 INTERRUPT = """
 import os, signal, sys
 from parallel_pool.demo import speeds
@@ -145,16 +146,16 @@ def test_a_folder_that_cannot_be_made_is_named(
     assert err.endswith("choose another\n")
 
 
-def test_a_film_is_always_the_same_and_moves(tmp_path: Path) -> None:
+def test_an_animation_is_always_the_same_and_moves(tmp_path: Path) -> None:
     games = ("Pong", "Breakout", "Seaquest")
     for name in ("a.gif", "b.gif"):
-        still = film(tmp_path / name, games=games, seconds=0.4)
+        still = animate(tmp_path / name, games=games, seconds=0.4)
         assert still.shape == (2 * 107 - 2, 2 * 82 - 2, 3)
     assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
     with Image.open(tmp_path / "a.gif") as image:
         assert image.n_frames == 6
         shown = [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
-    # all colours are the console's own
+    # no colour of the console is lost
     assert np.array_equal(shown[3], still)
     places = [(slice(0, 105), slice(0, 80)), (slice(0, 105), slice(82, 162)), (slice(107, 212),)]
     for place in places:
@@ -162,7 +163,7 @@ def test_a_film_is_always_the_same_and_moves(tmp_path: Path) -> None:
 
 
 def test_more_colours_than_a_gif_has() -> None:
-    """Those left out are shown by the nearest that is kept."""
+    """A colour that is left out is replaced by the nearest one that is kept."""
     many = np.random.default_rng(0).integers(256, size=(40, 40, 3), dtype=np.uint8)
     (numbers,), colours = _with_palette([many])
     shown = np.frombuffer(colours, np.uint8).reshape(-1, 3)[numbers]
@@ -171,16 +172,16 @@ def test_more_colours_than_a_gif_has() -> None:
 
 
 @pytest.mark.slow
-def test_demo_shows_tables_and_draws_a_picture_and_a_film(tmp_path: Path) -> None:
+def test_demo_shows_tables_and_draws_a_picture_and_an_animation(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     done = run("demo", "--seconds", "0.01", "--out", str(folder), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     lines = done.stdout.splitlines()
-    # progress from the first second, where there is no terminal
+    # without a terminal there are lines of progress, from the first second
     assert lines[0] == "loading Gymnasium, ale_py and matplotlib"
     assert re.fullmatch(r"1 of \d+: 64 x CartPole-v1: parallel_pool, sync", lines[1])
-    assert lines[-2:] == [f"picture: {folder / 'demo.png'}", f"film: {folder / 'mosaic.gif'}"]
+    assert lines[-2:] == [f"picture: {folder / 'demo.png'}", f"animation: {folder / 'mosaic.gif'}"]
     for words in ("64 x CartPole-v1, random", "16 x Pong-v5, random", "frames/s", "batch 16  "):
         assert words in done.stdout
     assert "Gymnasium's async sends every action to another process" in done.stdout
@@ -204,7 +205,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     assert not [name for _, name in names if name.startswith("EnvPool")]
 
 
-def test_everybody_steps_as_many_environments() -> None:
+def test_all_runners_step_the_same_number_of_environments() -> None:
     for runner in speeds.runners():
         if runner.name.endswith("async") and runner.name.startswith("Gymnasium"):
             assert runner.runs_on == f"{runner.task.num_envs} processes"
@@ -213,20 +214,20 @@ def test_everybody_steps_as_many_environments() -> None:
                 assert stepping.env.num_envs == stepping.num_envs == runner.task.num_envs
 
 
-def test_processes_of_the_demo_leave_ctrl_c_to_their_parent() -> None:
-    from parallel_pool.demo.speeds import deaf_children
+def test_processes_of_the_demo_ignore_ctrl_c() -> None:
+    from parallel_pool.demo.speeds import interrupts_ignored
 
-    heard = signal.getsignal(signal.SIGINT)
+    before = signal.getsignal(signal.SIGINT)
     code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
-    with deaf_children():
+    with interrupts_ignored():
         assert run(code=code).stdout == "True\n"
-    assert signal.getsignal(signal.SIGINT) is heard
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.slow
 def test_interrupted_demo_ends_without_a_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-c", INTERRUPT, str(tmp_path / "demo.png")]
-    # a session of its own: the signal goes to the group, as a terminal sends it
+    # in a new session: the signal goes to the process group, as from a terminal
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -236,6 +237,6 @@ def test_interrupted_demo_ends_without_a_traceback(tmp_path: Path) -> None:
         start_new_session=True,
     ) as process:
         _, err = process.communicate(timeout=250)
-    assert process.returncode == cli.INTERRUPTED == 128 + signal.SIGINT
+    assert process.returncode == _command.INTERRUPTED == 128 + signal.SIGINT
     assert err == "interrupted\n"
     assert not (tmp_path / "demo.png").exists()

@@ -198,7 +198,7 @@ OPTIONS: list[tuple[Callable[[Maker], None], str]] = [
     (set_option(name=NULL), r"options\[0\]: its name is null: give one"),
     (set_option(name=b""), r"options\[0\] \(\): its name is empty: give one"),
     *(
-        (set_option(name=name), "its name is no name of a Python argument: choose letters")
+        (set_option(name=name), "its name is not a Python identifier: choose letters")
         for name in (b"two words", b"2d", b"a-b", b"lambda", b"None", "dôme".encode())
     ),
     (set_option(name=LATIN), "its name is not UTF-8"),
@@ -226,13 +226,13 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
     (set_field(name=LATIN), "its name is not UTF-8"),
     (set_field(1, name=b"score"), r"fields\[1\] \(score\): fields\[0\] has the same name: choose"),
     *(
-        (set_field(name=name), r"fields\[0\] \(.*\): its name is a column's of the engine: choose")
+        (set_field(name=name), r"fields\[0\] \(.*\): its name is that of an engine column: choose")
         for name in (
             *(b"reward", b"terminated", b"truncated", b"env_id", b"elapsed_step", b"step_type"),
             *(b"discount", b"players.env_id", b"episode_return", b"episode_length"),
         )
     ),
-    (set_field(3, name=b"env_id"), r"fields\[3\] \(env_id\): its name is a column's"),
+    (set_field(3, name=b"env_id"), r"fields\[3\] \(env_id\): its name is that of an engine column"),
     (set_field(dtype=99), r"fields\[0\] \(score\): dtype=99: choose a pp_dtype"),
     (set_field(dtype=-1), "dtype=-1: choose a pp_dtype"),
     (set_field(space=99), "space=99: choose a pp_space"),
@@ -264,7 +264,7 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
     ),
     (
         set_field(1, dtype=lib.PP_FLOAT32),
-        "dtype=4 is a float's: choose an integer dtype, or PP_BOX",
+        "dtype=4 is a float: choose an integer dtype, or PP_BOX",
     ),
     (set_field(1, ndim=1, shape=[2]), "ndim=1: choose 0 for PP_DISCRETE, or PP_MULTI_DISCRETE"),
     (

@@ -1,4 +1,4 @@
-"""Packages that are not installed: which one, and what installs it."""
+"""Errors for packages that are not installed name the package and the command that installs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from gymnasium.error import DependencyNotInstalled
 
 from parallel_pool.compat import dependencies
-from parallel_pool.compat.python_env import PythonEnv
+from parallel_pool.compat.env_fn import EnvFn
 from parallel_pool.errors import MissingDependencyError
 
 MAKE = """
@@ -47,14 +47,14 @@ def test_cure_is_named(module: str, id: str, options: str, extra: str) -> None:
 
 
 def test_worker_names_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worker processes make environments by PythonEnv."""
+    """Worker processes make environments by EnvFn."""
 
     def make(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("No module named 'imageio'")
 
     monkeypatch.setattr(gymnasium, "make", make)
     with pytest.raises(MissingDependencyError, match=r"imageio.*parallel_pool\[mujoco\]"):
-        PythonEnv(gymnasium.spec("Ant-v5"), {}, ())()
+        EnvFn(gymnasium.spec("Ant-v5"), {}, ())()
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_gymnasiums_own_environments_are_explained(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("entry_point", ["gymnasium.envs.mujoco2:Env", "mine:Env", object])
-def test_others_raise_what_they_raise(entry_point: object) -> None:
+def test_errors_of_other_environments_are_unchanged(entry_point: object) -> None:
     with (
         pytest.raises(ModuleNotFoundError, match="theirs"),
         dependencies.explained(entry_point),
@@ -79,7 +79,7 @@ def test_others_raise_what_they_raise(entry_point: object) -> None:
         raise ModuleNotFoundError("theirs")
 
 
-def test_what_is_installed_is_loaded() -> None:
+def test_installed_packages_are_loaded() -> None:
     entry_point = gymnasium.spec("CartPole-v1").entry_point
     assert isinstance(entry_point, str)
     assert dependencies.load_creator(entry_point).__name__ == "CartPoleEnv"

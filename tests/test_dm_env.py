@@ -1,4 +1,4 @@
-"""The dm_env face: batched time steps, and specs that hold them."""
+"""The dm_env API: batched time steps, and their specs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def actions_for(pool: Any, rows: int, step: int) -> np.ndarray:
 
 
 def validate(spec: Any, value: Any, row: int) -> None:
-    """One row of an observation fits the spec of one environment's."""
+    """One row of an observation fits the spec of one environment."""
     if isinstance(spec, tuple):
         assert spec._fields == value._fields
         for part, values in zip(spec, value, strict=True):
@@ -64,7 +64,7 @@ def test_time_steps_fit_their_specs(env_id: str) -> None:
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "Pong-v5"])
-def test_same_numbers_as_the_gymnasium_face(env_id: str) -> None:
+def test_same_numbers_as_the_gymnasium_api(env_id: str) -> None:
     config: dict[str, Any] = {"num_envs": 3, "seed": 2}
     with make_dm(env_id, **config) as pool, make_gymnasium(env_id, **config) as other:
         ours, (obs, _) = pool.reset(), other.reset()

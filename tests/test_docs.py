@@ -14,7 +14,7 @@ from parallel_pool.envs import atari_proofs
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-# runs the blocks of one page one after another, as a reader would type them
+# Runs the blocks of one page one after another, as a reader would type them.
 RUN = """
 import pathlib, sys
 namespace = {"__name__": "__main__"}
@@ -24,7 +24,7 @@ for block in sorted(pathlib.Path(sys.argv[1]).glob("block-*.py")):
 
 
 def python_blocks(page: Path) -> list[tuple[int, str]]:
-    """Line and text of every block of Python on a page."""
+    """Returns line and text of every Python block of a page."""
     text = page.read_text()
     return [
         (text.count("\n", 0, block.start()) + 1, block[1])
@@ -37,7 +37,7 @@ def test_blocks_are_found() -> None:
 
 
 def test_every_block_names_its_language() -> None:
-    """A block without one, or with an unusual one, would silently not be run."""
+    """A block without a language, or with an unusual one, would not run."""
     for page in PAGES:
         fences = re.findall(r"^```(.*)$", page.read_text(), re.MULTILINE)
         assert len(fences) % 2 == 0, f"{page.name}: a block is not closed"
@@ -45,8 +45,8 @@ def test_every_block_names_its_language() -> None:
         assert languages <= {"python", "sh", "c", "text"}, f"{page.name}: {languages}"
 
 
-def test_counts_of_atari_games_are_the_table_s() -> None:
-    """The table is written by a command, and these by hand."""
+def test_counts_of_atari_games_match_the_table() -> None:
+    """A command writes the table; the pages are written by hand."""
     proofs = atari_proofs.committed()
     exact = sum(proof.difference is None for proof in proofs.values())
     frames = sum(proof.frames for proof in proofs.values()) / 1e6
@@ -54,22 +54,22 @@ def test_counts_of_atari_games_are_the_table_s() -> None:
     assert exact == len(proofs), "README says all"
     assert f"All {exact} games of ale-py run on our own Atari 2600 core" in readme
     page = (ROOT / "docs" / "environments" / "atari.md").read_text()
-    told = re.search(r"ale-py's (\d+) games (\d+) are proven, over ([\d.]+) million frames", page)
-    assert told and (int(told[1]), int(told[2])) == (len(proofs), exact)
-    assert float(told[3]) <= frames < float(told[3]) + 0.1
+    found = re.search(r"ale-py's (\d+) games (\d+) are proven, over ([\d.]+) million frames", page)
+    assert found and (int(found[1]), int(found[2])) == (len(proofs), exact)
+    assert float(found[3]) <= frames < float(found[3]) + 0.1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
-    # what pages say lies there: an environment of the reader's own
+    # the pages use this file as an environment of the reader's own
     source = (ROOT / "csrc" / "envs" / "_template.c").read_text()
     source = source.replace("test/Template-v0", "Corridor-v0")
     source = source.replace("pp_env_test_template_v0", "pp_env_corridor_v0")
     (tmp_path / "corridor.c").write_text(source)
     blocks = python_blocks(page)
     for line, block in blocks:
-        # blank lines before it, so that a traceback tells the line of the page
+        # with blank lines before it, a traceback shows the line of the page
         (tmp_path / f"block-{line:05}.py").write_text("\n" * line + block)
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True

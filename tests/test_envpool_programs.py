@@ -1,4 +1,4 @@
-"""Programs that others wrote for EnvPool run after the change of the import line."""
+"""Programs written for EnvPool run after a change of their import line."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnvWrapper, VecMonitor
 
 import parallel_pool as envpool
-from parallel_pool.compat import sb3_refusal
+from parallel_pool.compat.envpool import dummy_vec_env
 
 NUM_ENVS = 4
 
 
 class Statistics(gymnasium.Wrapper):
-    """What CleanRL's and LeanRL's programs wrap a pool in, here for five results."""
+    """The wrapper of CleanRL's and LeanRL's programs, here for five results."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
@@ -76,7 +76,7 @@ def test_a_wrapper_shows_the_spec() -> None:
         assert wrapped.unwrapped.spec.additional_wrappers == ()
 
 
-# what there is of OpenAI's gym before 0.26, where that package is not installed
+# a stand-in for OpenAI's gym before 0.26, if that package is not installed
 OLD_GYM = """
 import sys, types
 import numpy as np
@@ -109,7 +109,7 @@ sys.modules["gym"] = gym
 
 
 def test_a_program_for_old_gym() -> None:
-    """CleanRL's programs as they are published unpack four results and look for gym's spaces."""
+    """CleanRL's published programs unpack four results and expect gym's spaces."""
     script = f"""{OLD_GYM}
 import gym
 import parallel_pool as envpool
@@ -188,7 +188,7 @@ def test_stable_baselines_refuses_a_pool(env_type: str, wrap: Any, model: Any) -
     ):
         with pytest.raises(TypeError, match=REFUSED):
             use()
-    # what is one environment is taken as before
+    # a single environment is accepted as before
     DummyVecEnv([lambda: gymnasium.make("CartPole-v1")]).reset()
     assert pool.step(np.zeros(NUM_ENVS, int))[4]["elapsed_step"].tolist() == [0] * NUM_ENVS
     pool.close()
@@ -212,17 +212,17 @@ except TypeError as error:
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", program, *first], capture_output=True, text=True
         )
-        assert "would take it for one environment" in done.stdout, done.stderr
+        assert "would treat it as one environment" in done.stdout, done.stderr
 
 
 def test_installing_the_refusal_twice_is_installing_it_once() -> None:
     before = DummyVecEnv.__init__
-    sb3_refusal.install(object)
+    dummy_vec_env.install(object)
     assert DummyVecEnv.__init__ is before
 
 
 class Adapter(VecEnvWrapper):
-    """What EnvPool's own example puts between a pool and Stable-Baselines3."""
+    """The adapter of EnvPool's own example between a pool and Stable-Baselines3."""
 
     def __init__(self, venv: Any) -> None:
         super().__init__(venv=venv, observation_space=venv.observation_space)
@@ -245,7 +245,7 @@ class Adapter(VecEnvWrapper):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_an_adapter_for_stable_baselines_is_taken() -> None:
+def test_an_adapter_for_stable_baselines_is_accepted() -> None:
     pool = envpool.make("CartPole-v1", env_type="gymnasium", num_envs=NUM_ENVS, seed=0)
     model = stable_baselines3.PPO(
         "MlpPolicy", VecMonitor(Adapter(pool)), n_steps=16, batch_size=64, n_epochs=1, device="cpu"

@@ -1,4 +1,4 @@
-"""Exceptions survive the way between processes, with all they say."""
+"""Exceptions can be pickled with all their attributes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def test_each_is_a_name_of_the_package() -> None:
+def test_each_is_exported_by_the_package() -> None:
     for each in CLASSES:
         assert getattr(parallel_pool, each.__name__) is each
         assert each.__name__ in parallel_pool.__all__
@@ -46,7 +46,7 @@ def made(kind: type[Exception]) -> Exception:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
-def test_a_copy_says_the_same(kind: type[Exception], way: str) -> None:
+def test_a_copy_is_equal(kind: type[Exception], way: str) -> None:
     error = made(kind)
     again = WAYS[way](error)
     assert type(again) is kind
@@ -55,11 +55,11 @@ def test_a_copy_says_the_same(kind: type[Exception], way: str) -> None:
     assert_same(vars(again), vars(error), "attributes")
 
 
-def test_all_are_tried() -> None:
+def test_every_error_is_tested() -> None:
     assert errors.EnvError in CLASSES and len(CLASSES) >= 7
 
 
-def test_what_a_failing_environment_raises_is_copied_too() -> None:
+def test_the_exception_of_a_failing_environment_can_be_copied() -> None:
     pool = Pool("test/Fault-v0", 3, options={"fail_on": "step", "fail_env": 1})
     pool.reset()
     with pytest.raises(errors.EnvError) as caught:

@@ -1,4 +1,4 @@
-"""Each extra by itself, from the wheel, in an environment that has nothing else."""
+"""Each extra alone, installed from the wheel into an empty environment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.package
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What the package runs without extras.
+# The program that runs without extras.
 BARE = """
 import gymnasium, numpy as np, parallel_pool
 from parallel_pool.compat.gymnasium import PoolVectorEnv
@@ -40,8 +40,8 @@ envs.reset(seed=0)
 envs.close()
 """
 
-# The first program of each extra. What it needs beyond the package comes after what only the
-# extra makes possible.
+# The first program of each extra. Packages beyond the extra are imported only after what the
+# extra alone makes possible.
 PROGRAMS = {
     "atari": """
 import numpy as np, parallel_pool
@@ -139,7 +139,7 @@ MakePython = Callable[[str], Path]
 def python_with(
     packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> MakePython:
-    """Makes environments by extra, "" for none; returns their Pythons."""
+    """Makes a virtual environment per extra, "" for none; returns their Pythons."""
 
     @cache
     def make(extra: str) -> Path:
@@ -185,7 +185,7 @@ def test_first_program_of_an_extra_alone(
     assert done.returncode == 0, done.stderr
 
 
-# pettingzoo is imported by its users' own programs
+# programs import pettingzoo themselves
 @pytest.mark.parametrize("extra", [extra for extra in PROGRAMS if extra != "pettingzoo"])
 def test_first_program_says_which_extra_is_missing(
     extra: str, python_with: MakePython, tmp_path: Path
@@ -193,12 +193,12 @@ def test_first_program_says_which_extra_is_missing(
     done = clean_envs.run(python_with(""), "-c", PROGRAMS[extra], cwd=tmp_path)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    # the demo is a command: it says so in a sentence
+    # the demo is a command: it prints a sentence
     assert ("MissingDependencyError" in last) == (extra != "demo"), done.stderr
     assert f"pip install 'parallel_pool[{extra}]'" in last, done.stderr
 
 
-def test_what_is_not_declared_is_not_there(python_with: MakePython, tmp_path: Path) -> None:
+def test_undeclared_packages_are_missing(python_with: MakePython, tmp_path: Path) -> None:
     """A control: this is how the first program of mujoco failed before packaging was declared."""
     for extra, module, is_there in [
         ("mujoco", "packaging", True),

@@ -1,4 +1,4 @@
-"""What unknown ids and lost native environments are told: what is meant, and what to do."""
+"""Messages for unknown ids, and for environments that do not run natively: cause and cure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit
 
 import parallel_pool
 from parallel_pool import registry
-from parallel_pool.compat import notices
 from parallel_pool.compat.gymnasium import PoolVectorEnv, backends
+from parallel_pool.compat.warn_once import warn_once
 
 # ------------------------------------------------------------------------------- unknown ids --
 
@@ -34,21 +34,21 @@ MEANT = {
     "Ant-v2": "did you mean Ant-v5",
     "half_cheetah": "did you mean HalfCheetah-v5",
     "Humannoid-v5": "did you mean Humanoid-v5",
-    "Catch-v0": "EnvPool has it.* gymnasium.Env",
+    "Catch-v0": "only EnvPool has it.* gymnasium.Env",
     "PongNoFrameskip-v4": (
-        r"take ALE/Pong-v5 with frameskip=1, repeat_action_probability=0\.0; .*make_vec takes"
+        r"use ALE/Pong-v5 with frameskip=1, repeat_action_probability=0\.0; .*make_vec takes"
     ),
-    "Pong-v0": r"take ALE/Pong-v5 with frameskip=\(2, 5\), repeat_action_probability=0\.25",
-    "PongDeterministic-v4": "no longer: take ALE/Pong-v5 with frameskip=4",
-    "Pong-ram-v4": "no longer: take ALE/Pong-v5 .*obs_type='ram'",
-    "Pong-ramNoFrameskip-v4": "no longer: take ALE/Pong-v5 with frameskip=1.*obs_type='ram'",
+    "Pong-v0": r"use ALE/Pong-v5 with frameskip=\(2, 5\), repeat_action_probability=0\.25",
+    "PongDeterministic-v4": "no longer has this id: use ALE/Pong-v5 with frameskip=4",
+    "Pong-ram-v4": "no longer has this id: use ALE/Pong-v5 .*obs_type='ram'",
+    "Pong-ramNoFrameskip-v4": "no longer has .* use ALE/Pong-v5 with frameskip=1.*obs_type='ram'",
     "Xyzzy-v0": r"see parallel_pool\.list_all_envs\(\)",
     "": r"see parallel_pool\.list_all_envs\(\)",
 }
 
 
 @pytest.mark.parametrize("env_id", MEANT)
-def test_an_unknown_id_says_what_is_meant(env_id: str) -> None:
+def test_an_unknown_id_gets_a_suggestion(env_id: str) -> None:
     with pytest.raises(ValueError, match=f"no environment {env_id!r}: .*{MEANT[env_id]}"):
         registry.find(env_id)
 
@@ -57,14 +57,14 @@ NATIVE = [parallel_pool.Pool, partial(parallel_pool.make, env_type="gymnasium")]
 
 
 @pytest.mark.parametrize("make", NATIVE, ids=["Pool", "make"])
-def test_every_native_api_says_it(make: Callable[..., Any]) -> None:
+def test_every_native_api_suggests_it(make: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match=r"make_vec.*runs it in worker processes"):
         make("FrozenLake-v1", num_envs=2)
 
 
 @pytest.mark.parametrize("make", [parallel_pool.make_vec, PoolVectorEnv], ids=["make_vec", "class"])
 @pytest.mark.parametrize("env_id", ["pong", "cartpole", "Catch-v0", "PongDeterministic-v4"])
-def test_gymnasiums_errors_say_it_too(make: Callable[..., Any], env_id: str) -> None:
+def test_gymnasiums_errors_suggest_it_too(make: Callable[..., Any], env_id: str) -> None:
     with pytest.raises(
         UnregisteredEnv, match=f"doesn't exist.*In parallel_pool: .*{MEANT[env_id]}"
     ):
@@ -85,7 +85,7 @@ print(envs.spec.id, envs.reset(seed=1)[0].shape)
 
 @pytest.mark.parametrize("env_id", ["PongNoFrameskip-v4", "Pong-v0", "BreakoutNoFrameskip-v0"])
 def test_old_ids_need_no_import_of_ale_py(env_id: str) -> None:
-    """And none are registered before they are asked for."""
+    """No id is registered before it is needed."""
     code = PROGRAM.format(env_id=env_id)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout == f"{env_id} (2, 210, 160, 3)\n", done.stderr
@@ -96,10 +96,10 @@ def test_old_ids_need_no_import_of_ale_py(env_id: str) -> None:
 
 @pytest.fixture
 def unwarned() -> Iterator[None]:
-    """Nothing has been warned of."""
-    notices.warn.cache_clear()
+    """Clears the warnings that were shown."""
+    warn_once.cache_clear()
     yield
-    notices.warn.cache_clear()
+    warn_once.cache_clear()
 
 
 def record(env: Any) -> Any:
@@ -116,8 +116,8 @@ LOST: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", LOST)
 @pytest.mark.usefixtures("unwarned")
-def test_a_lost_twin_is_told_once(name: str) -> None:
-    """With the reason and the cure, at the line that made the environments."""
+def test_an_unused_native_environment_is_reported_once(name: str) -> None:
+    """With reason and cure, at the line that made the environments."""
     options, reason = LOST[name]
 
     def make() -> None:
@@ -142,7 +142,7 @@ def test_vector_kwargs_are_a_dict(given: Any) -> None:
 
 
 @pytest.mark.parametrize("wrappers", ["abc", "", 3, [3], [None], ["TimeLimit"]], ids=str)
-def test_wrappers_that_are_none(wrappers: Any) -> None:
+def test_wrong_wrappers(wrappers: Any) -> None:
     with pytest.raises(TypeError, match=r"wrappers.*: give .*functions of an environment"):
         parallel_pool.make_vec("CartPole-v1", 2, wrappers=wrappers)
 
@@ -157,8 +157,8 @@ def test_the_line_of_gymnasiums_make_vec_is_the_callers() -> None:
 
 
 @pytest.mark.usefixtures("unwarned")
-def test_who_loses_nothing_is_not_warned() -> None:
-    """Processes that were asked for, ids without a twin, functions, and wrappers that are fused."""
+def test_no_warning_if_nothing_is_lost() -> None:
+    """Requested processes, ids without a native environment, functions, and fused wrappers."""
     known = [RecordEpisodeStatistics, partial(TimeLimit, max_episode_steps=5)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -12,7 +12,7 @@ from parallel_pool.pictures import GAP, mosaic
 
 
 def pictures(count: int, height: int = 4, width: int = 6) -> Any:
-    """Each of one colour, its number + 1."""
+    """Pictures of one colour each: the picture's number + 1."""
     ones = np.ones((count, height, width, 3), np.uint8)
     return ones * np.arange(1, count + 1, dtype=np.uint8)[:, None, None, None]
 
@@ -26,14 +26,14 @@ def test_every_picture_is_in_its_place(columns: int) -> None:
     for i in range(5):
         top, left = i // columns * (4 + GAP), i % columns * (6 + GAP)
         whole[top : top + 4, left : left + 6] -= shown[i]
-    # and all else is black
+    # the rest is black
     assert not whole.any()
 
 
 def test_it_is_about_as_wide_as_high() -> None:
     assert mosaic(pictures(1)).shape == (4, 6, 3)
     assert mosaic(pictures(16, 210, 160)).shape[:2] == (4 * 212 - 2, 5 * 162 - 2)
-    # never wider than there are pictures
+    # at most one column per picture
     assert mosaic(pictures(2, 100, 1)).shape[:2] == (100, 1 + GAP + 1)
 
 

@@ -1,4 +1,4 @@
-"""Batches as named tuples: the fields' names, and that they are tuples still."""
+"""Batches as named tuples: names of fields, and everything that tuples do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENGINE = ("reward", "terminated", "truncated", "env_id", "elapsed_step")
 
 
 def columns(*names: str, engine: tuple[str, ...] = ()) -> list[Column]:
-    """Columns of these names; "final:x" is that of what an episode showed last of x."""
+    """Columns of these names; "final:x" is the final column of x."""
     dtype = np.dtype(np.int32)
     own = [Column(n.removeprefix("final:"), dtype, (), 0, n.startswith("final:")) for n in names]
     return own + [Column(name, dtype, (), -1, False) for name in engine]
@@ -72,7 +72,7 @@ def test_asynchronous_pools_and_failures() -> None:
         assert failure.batch.env_id.tolist() == [0, 1]
 
 
-def test_a_batch_is_a_tuple_still() -> None:
+def test_a_batch_is_a_tuple() -> None:
     with parallel_pool.Pool("CartPole-v1", 2, seed=0) as pool:
         batch = pool.reset()
     obs, reward, terminated, truncated, env_id, elapsed_step = batch
@@ -82,7 +82,7 @@ def test_a_batch_is_a_tuple_still() -> None:
     assert batch[0] is obs
     assert batch[1:3] == (reward, terminated)
     assert len(batch) == 6
-    # and what named tuples have beside that
+    # and the methods of named tuples
     assert batch._asdict()["reward"] is reward
     changed = batch._replace(reward=obs)
     assert type(changed) is type(batch)
@@ -126,7 +126,7 @@ def test_pools_of_the_same_columns_share_a_class() -> None:
         (columns("a.b", "a/b", "a b"), ("a_b", "a_b_", "a_b__")),
         (columns("0", "1.x", "_y", ""), ("column_0", "column_1_x", "column__y", "column_")),
         (columns("class", "count", "index"), ("class_", "count_", "index_")),
-        # the engine's own are what everybody looks for
+        # engine columns keep their names
         (columns("reward", "env_id", engine=ENGINE), ("reward_", "env_id_", *ENGINE)),
         (columns("final:0", "größe", "final_0"), ("final_0", "größe", "final_0_")),
     ],
@@ -140,7 +140,7 @@ def test_names_that_are_no_identifiers(given: list[Column], expected: tuple[str,
 
 
 class Fails(gymnasium.Env):
-    """Fails in its first step."""
+    """Raises in its first step."""
 
     observation_space = action_space = gymnasium.spaces.Discrete(2)
 
@@ -152,7 +152,7 @@ class Fails(gymnasium.Env):
 
 
 class Tree(gymnasium.Env):
-    """Shows a Dict with a Tuple in it, and a key that the engine has, too."""
+    """Shows a Dict that holds a Tuple, and a key that is an engine column's name."""
 
     observation_space = gymnasium.spaces.Dict(
         {

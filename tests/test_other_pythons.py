@@ -1,4 +1,4 @@
-"""The one wheel on other Pythons, and on the oldest NumPy: it loads, steps, and starts workers."""
+"""The wheel on other Pythons and on the oldest NumPy: it loads, steps, and starts workers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ OTHERS = other_pythons()
 
 @pytest.fixture(scope="module")
 def unpacked(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder to import the wheel from."""
+    """Returns a folder with the unpacked wheel."""
     folder = tmp_path_factory.mktemp("unpacked")
     with zipfile.ZipFile(packages[1]) as archive:
         archive.extractall(folder)
@@ -68,7 +68,7 @@ def unpacked(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFacto
 
 
 def run(python: Path | str, *path: Path, cwd: Path) -> list[str]:
-    """Runs the program with only these folders beside the standard library."""
+    """Runs the program with the standard library and these folders only."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
     done = subprocess.run(
         [python, "-c", PROGRAM], cwd=cwd, env=env, capture_output=True, text=True, check=False

@@ -26,7 +26,7 @@ from tests.same import assert_same
 
 MODES = list(AutoresetMode)
 
-# what an agent of each space is shown where it is told nothing
+# the observation of an agent that the environment returned none for, by space
 NOTHING: dict[Any, Any] = {
     "walker": np.zeros(2, np.float32),
     "bird": np.int64(0),
@@ -36,11 +36,11 @@ NOTHING: dict[Any, Any] = {
 
 
 class Relay(ParallelEnv[Any, Any, Any]):
-    """Agents of all sorts, whose lives end at different times; one is born on the way.
+    """Agents with spaces of many kinds, that end at different times; one appears later.
 
     Args:
-        longest: steps that an agent may live.
-        leaves_dead: whether agents stay in `agents` when their end was told.
+        longest: largest number of steps of an agent.
+        leaves_dead: whether agents stay in `agents` after their end.
         order: of the agents.
         fails_at: step of every episode that raises.
     """
@@ -129,7 +129,7 @@ class Relay(ParallelEnv[Any, Any, Any]):
 
 
 class Crowd(ParallelEnv[Any, Any, Any]):
-    """More agents than arrays fit into a pool, who are told how often they acted."""
+    """More agents than a pool has arrays; observations are sums of their actions."""
 
     def __init__(self) -> None:
         self.metadata = {"name": "crowd_v0"}
@@ -175,8 +175,8 @@ ENVS: dict[str, Callable[[], Any]] = {
 }
 
 
-def test_environments_are_what_pettingzoo_says() -> None:
-    # who is born on the way is no part of that test: it gives no action for them
+def test_environments_pass_pettingzoos_own_test() -> None:
+    # without agents that appear later: PettingZoo's test gives them no action
     parallel_api_test(Relay(order=("walker", "bird", 7)), num_cycles=30)
     parallel_api_test(Crowd(), num_cycles=30)
 
@@ -208,7 +208,7 @@ def test_equals_a_plain_loop(name: str, mode: AutoresetMode) -> None:
         assert (ends < 5 * 40) == (mode is AutoresetMode.NEXT_STEP)
 
 
-def test_agents_that_nobody_told_of_are_zeros() -> None:
+def test_agents_that_environments_return_nothing_for_are_zeros() -> None:
     with pool([Relay] * 4, num_workers=1) as envs:
         observations, _ = envs.reset(seed=1)
         assert envs.agents == ["walker", "bird", 7] and envs.num_agents == 3
@@ -229,7 +229,7 @@ def test_agents_that_nobody_told_of_are_zeros() -> None:
 
 
 def test_dead_agents_that_stay_among_the_agents_do_not_act() -> None:
-    """`Relay` itself asserts who acts."""
+    """`Relay` asserts which agents act."""
     with pool([partial(Relay, leaves_dead=True)] * 3, num_workers=1) as envs:
         envs.reset(seed=1)
         rng = np.random.default_rng(0)
@@ -259,14 +259,14 @@ def test_results_are_the_callers_own() -> None:
 # ------------------------------------------------------------------------------------ actions --
 
 
-def test_actions_may_be_left_out_of_those_who_live_nowhere() -> None:
+def test_actions_of_agents_that_are_live_nowhere_may_be_left_out() -> None:
     with pool([Relay] * 3) as envs:
         envs.reset(seed=1)
         actions = sample(envs, np.random.default_rng(0))
         del actions["late"]
         envs.step(actions)
         del actions[7]
-        with pytest.raises(ValueError, match=r"no actions for agent 7, which lives in env.* \d"):
+        with pytest.raises(ValueError, match=r"no actions for agent 7, which is live in env.* \d"):
             envs.step(actions)
 
 
@@ -284,7 +284,7 @@ def test_actions_may_be_left_out_of_those_who_live_nowhere() -> None:
         (lambda actions: actions | {"walker": np.array(1)}, ValueError, "are 0 actions: give one"),
     ],
 )
-def test_wrong_actions_step_nobody(change: Any, error: Any, match: str) -> None:
+def test_wrong_actions_step_nothing(change: Any, error: Any, match: str) -> None:
     loop = Loop([Relay] * 3, AutoresetMode.NEXT_STEP, NOTHING)
     with pool([Relay] * 3) as envs:
         envs.reset(seed=1)
@@ -326,7 +326,7 @@ def test_methods_and_attributes_are_the_environments() -> None:
     assert envs.closed
 
 
-def test_joint_environment_is_one_of_gymnasiums() -> None:
+def test_joint_environment_is_a_gymnasium_environment() -> None:
     env = JointEnv(Relay)
     with pytest.raises(ResetNeeded):
         env.step({})
@@ -347,7 +347,7 @@ def test_joint_environment_is_one_of_gymnasiums() -> None:
 
 
 def test_joint_environment_carries_the_last_rewards_over_a_reset() -> None:
-    """Once, into the reset right after the end, and without a change of what was returned."""
+    """Once, into the reset right after the end, and results returned before do not change."""
     env = JointEnv(partial(Relay, longest=1), carries=True)
     observation, _ = env.reset(seed=1)
     assert not observation["reward"].any()
@@ -366,14 +366,14 @@ def test_joint_environment_carries_the_last_rewards_over_a_reset() -> None:
 
 
 class Turns(AECEnv[Any, Any, Any]):
-    """An environment whose agents act one after another."""
+    """An environment whose agents act in turn (PettingZoo's AEC)."""
 
     def __init__(self) -> None:
         self.metadata, self.possible_agents = {"name": "turns_v0"}, ["a"]
 
 
 class Surprise(Relay):
-    """Names an agent that it had not told of."""
+    """Adds an agent that is not in possible_agents."""
 
     def reset(self, seed: Any = None, options: Any = None) -> tuple[Any, Any]:
         result = super().reset(seed, options)
@@ -441,7 +441,7 @@ def test_an_environment_that_raises_begins_another_episode() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-def test_environments_of_a_dead_worker_come_back_cut_short(mode: AutoresetMode) -> None:
+def test_environments_of_a_dead_worker_are_made_again_and_truncated(mode: AutoresetMode) -> None:
     env_fns = [partial(Relay, longest=3)] * 4
     with pool(env_fns, on_error="restart", autoreset_mode=mode) as envs:
         rng = np.random.default_rng(0)
@@ -471,8 +471,8 @@ def test_environments_of_a_dead_worker_come_back_cut_short(mode: AutoresetMode) 
                 envs.step(sample(envs, rng))
 
 
-def test_environments_that_raise_come_back_cut_short() -> None:
-    """With on_error="restart", and the others as if nothing had been."""
+def test_environments_that_raise_are_made_again_and_truncated() -> None:
+    """With on_error="restart"; the others are not affected."""
     loop = Loop([Relay], AutoresetMode.NEXT_STEP, NOTHING)
     with pool([Relay, partial(Relay, longest=9, fails_at=1)], on_error="restart") as envs:
         rng = np.random.default_rng(0)
@@ -495,7 +495,7 @@ def test_environments_that_raise_come_back_cut_short() -> None:
 
 
 def only_first(actions: dict[Any, Any]) -> dict[Any, Any]:
-    """Actions of the first environment alone."""
+    """Actions of the first environment only."""
     return {
         agent: {key: value[:1] for key, value in own.items()} if isinstance(own, dict) else own[:1]
         for agent, own in actions.items()

@@ -1,4 +1,4 @@
-"""The pictures of the demo and of the benchmarks: nothing that is written is cut off."""
+"""In pictures of the demo and the benchmarks no text is cut off."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESULTS = Path(report.__file__).parent / "results" / "amd-epyc-2-cores"
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
-    """The figures that are written, in order."""
+    """The figures that are saved, in order."""
     figures: list[Figure] = []
     save = Figure.savefig
 
@@ -35,7 +35,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 
 def texts(figure: Figure) -> Iterator[tuple[str, float, float]]:
-    """What is written, with the left and right ends, as shares of the figure's width."""
+    """Texts with their left and right ends, in fractions of the figure's width."""
     for text in figure.findobj(Text):
         if text.get_text() and text.get_visible():
             extent = text.get_window_extent()
@@ -52,7 +52,7 @@ def test_the_demos_numbers_stay_within_the_margins(
     picture.draw(speeds, np.zeros((854, 654, 3), np.uint8), tmp_path / "demo.png")
     (figure,) = drawn
     written = [text for text, _, _ in texts(figure)]
-    assert {picture.in_words(each.steps_per_second) for each in speeds} <= {*written}
+    assert {picture.rounded(each.steps_per_second, picture.WORDS) for each in speeds} <= {*written}
     # a name and a number each, and a title for each task
     assert len(written) > 2 * len(speeds) + len({each.task for each in everybody})
     for text, left, right in texts(figure):

@@ -16,12 +16,12 @@ from parallel_pool.buffers import ORDINARY
 from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
 from parallel_pool.pool import Pool
 
-# long enough to come to no end on the slowest of machines
+# longer than any test takes on a slow machine
 AGES = 300
 
 
 def named(pool: Pool, batch: tuple[Any, ...]) -> dict[str, Any]:
-    """Columns by name, but for the final ones."""
+    """Columns by name, without final ones."""
     pairs = zip(pool.columns, batch, strict=True)
     return {column.name: array for column, array in pairs if not column.is_final}
 
@@ -51,7 +51,7 @@ def test_columns_of_a_plain_pool() -> None:
             assert (array.dtype, array.shape) == (column.dtype, (3, *column.shape))
 
 
-def test_columns_that_are_asked_for() -> None:
+def test_optional_columns() -> None:
     pool = Pool(
         "test/Duel-v0",
         3,
@@ -89,7 +89,7 @@ def test_columns_that_are_asked_for() -> None:
         assert np.array_equal(seen["episode_return"], totals)
         assert seen["episode_length"].tolist() == [step] * 3
         assert seen["step_type"].tolist() == [step] * 3
-    # the time limit has come: the final columns have the old round, the others the new one
+    # at the time limit: final columns are of the old episode, the others of the new one
     assert seen["truncated"].all() and not seen["terminated"].any()
     assert seen["discount"].tolist() == [1, 1, 1]
     assert batch[-1].tolist() == [2, 2, 2] and seen["round"].tolist() == [0, 0, 0]
@@ -143,7 +143,7 @@ def test_rows_come_in_the_order_of_sending(num_threads: int) -> None:
     assert seen["count"].tolist() == [1, 1, 2]
 
 
-def test_what_was_sent_after_a_receive_is_another_batch() -> None:
+def test_actions_sent_after_a_receive_are_another_batch() -> None:
     pool = Pool("test/Fault-v0", 4, seed=1)
     pool.reset()
     for first, second in (([2], [0, 1]), ([3, 1], [2])):
@@ -178,7 +178,7 @@ def test_an_asynchronous_pool_counts_what_is_in_flight() -> None:
     assert set(seen["env_id"].tolist()) == {last, other}
 
 
-def test_recv_without_anything_in_flight_runs_out_of_time() -> None:
+def test_recv_with_nothing_in_flight_times_out() -> None:
     pool = Pool("test/Fault-v0", 2, seed=1)
     pool.reset()
     with pytest.raises(StateError):
@@ -197,22 +197,22 @@ def test_recv_with_a_timeout_waits_for_another_threads_send(batch_size: int) -> 
     with ThreadPoolExecutor(1) as executor:
         before = pool.stats()["caller_waits"]
         received = executor.submit(pool.recv, timeout=AGES)
-        # C returns to Python after each of its waits, and has to be called again after the first
+        # C returns to Python after each of its short waits, so Python must call it again
         while pool.stats()["caller_waits"] < before + 3 and not received.done():
             time.sleep(0.001)
         assert not received.done()
         pool.send([1] * batch_size, range(batch_size))
-        # long before the receiver's own time is up
+        # long before the receiver's timeout
         batch = received.result(timeout=AGES / 2)
     assert named(pool, batch)["reward"].tolist() == [1] * batch_size
     assert pool.in_flight == 0
 
 
-def test_a_step_that_runs_out_of_time_loses_nothing() -> None:
+def test_a_step_that_times_out_loses_nothing() -> None:
     pool = Pool("test/Fault-v0", 2, batch_size=1, seed=1, options={"sleep_ms": 50})
     pool.send_reset()
     pool.recv(), pool.recv()
-    # a machine may be so slow that the step is done before anybody looks; not always
+    # on a slow machine the step may be done before the check, but not every time
     for _ in range(50):
         try:
             pool.step([1], [0], timeout=0)
@@ -274,8 +274,8 @@ WAYS_TO_KEEP = {
 
 
 @pytest.mark.parametrize("way", WAYS_TO_KEEP)
-def test_whatever_is_kept_of_an_array_keeps_its_memory(way: str) -> None:
-    """Nothing else is held, and the memory it speaks of is never used again while it is there."""
+def test_any_view_of_an_array_keeps_its_memory(way: str) -> None:
+    """Nothing else is held, and its memory is not reused while it exists."""
     keep = WAYS_TO_KEEP[way]
     pool = Pool("test/Duel-v0", 5, seed=1)
     kept = []
@@ -289,13 +289,13 @@ def test_whatever_is_kept_of_an_array_keeps_its_memory(way: str) -> None:
             continue
         now = held.numpy() if way.startswith("a tensor") else np.asarray(held)
         assert now.tobytes() == np.asarray(keep(copied)).tobytes()
-    # and is used again when it is not
+    # and is reused afterwards
     del kept, held
     places = []
     for batch in play(pool, 150):
         places.append(batch[0].ctypes.data)
         del batch
-    # those to spare, and the few that C has, gets next and has given last
+    # spare blocks, and the few that C holds, gets next and gave last
     assert len(set(places[100:])) <= ORDINARY + 4
     assert len(pool._ring) <= ORDINARY + 4
 
@@ -305,7 +305,7 @@ def test_an_ordinary_loop_needs_no_more_memory() -> None:
     places = set()
     batch = None
     for following in play(pool, 100):
-        # an ordinary loop holds the last result while it gets the next
+        # an ordinary loop holds the last result while it receives the next
         batch = following
         places.add(batch[0].ctypes.data)
     assert len(places) <= ORDINARY + 3
@@ -313,7 +313,7 @@ def test_an_ordinary_loop_needs_no_more_memory() -> None:
 
 
 class CountingLib:
-    """The C functions, with the memory that batches have taken from the system counted."""
+    """The C functions, with a count of the memory that batches hold."""
 
     def __init__(self, lib: Any) -> None:
         self._lib = lib
@@ -332,9 +332,7 @@ class CountingLib:
 
 
 @pytest.mark.parametrize("batch_size", [4096, 1024])
-def test_kept_batches_are_given_back_to_the_system(
-    batch_size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_of_kept_batches_is_freed(batch_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     counting = CountingLib(buffers.lib)
     monkeypatch.setattr(buffers, "lib", counting)
     pool = Pool("test/Duel-v0", 4096, batch_size=batch_size, seed=1, num_threads=2)
@@ -389,7 +387,7 @@ def test_actions_are_copied() -> None:
 # ------------------------------------------------------------------------------- questions --
 
 
-def test_stats_count_what_was_done() -> None:
+def test_stats() -> None:
     pool = Pool("test/Fault-v0", 4, seed=1, num_threads=2)
     assert pool.num_threads == 2
     before = pool.stats()
@@ -411,7 +409,7 @@ def test_the_number_of_threads_is_chosen_to_fit() -> None:
         assert pool.num_threads == 1
         assert pool.stats()["num_workers"] == 0
     with Pool("test/Fault-v0", 8, batch_size=1) as pool:
-        # asynchronous: all threads are the pool's own
+        # asynchronous: the caller's thread does not step
         assert pool.stats()["num_workers"] == pool.num_threads == 1
 
 
@@ -428,7 +426,7 @@ def test_a_context_ends_with_the_pool_closed() -> None:
     assert pool.closed
 
 
-def test_what_a_pool_says_of_itself() -> None:
+def test_len_and_repr_and_no_copies() -> None:
     with Pool("test/Fault-v0", 3) as pool:
         assert len(pool) == 3
         assert repr(pool) == "Pool('test/Fault-v0', num_envs=3)"
@@ -437,7 +435,7 @@ def test_what_a_pool_says_of_itself() -> None:
                 duplicate(pool)
 
 
-def test_observe_shows_what_the_last_result_did() -> None:
+def test_observe_returns_the_last_observations() -> None:
     pool = Pool("test/Duel-v0", 3, seed=1)
     with pytest.raises(StateError, match="environment 0 "):
         pool.observe()

@@ -1,4 +1,4 @@
-"""ProcessPool's own columns: the engine's books about environments in worker processes."""
+"""ProcessPool: the engine's own columns, for environments in worker processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from parallel_pool.pool import Pool
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import Counting
+from tests.faults.failing_envs import Counting
 
 MODES = ("next_step", "same_step", "disabled")
 
@@ -22,7 +22,7 @@ def column(pool: Any, batch: Any, name: str) -> Any:
 
 
 def elapsed(pool: Any, steps: int) -> list[Any]:
-    """What the column says in a few episodes that end at different times."""
+    """Returns the column over a few episodes that end at different times."""
     pool.reset(seed=0)
     told = []
     for _ in range(steps):
@@ -43,7 +43,7 @@ def test_elapsed_steps_are_those_of_native_environments(autoreset: str) -> None:
         assert elapsed(native, 25) == told
 
 
-def test_rows_that_repeat_others_are_no_steps() -> None:
+def test_rows_that_repeat_others_do_not_count_as_steps() -> None:
     with ProcessPool([Counting] * 3, num_workers=1, start_method="fork") as pool:
         pool.reset(seed=0)
         for _ in range(2):
@@ -53,11 +53,11 @@ def test_rows_that_repeat_others_are_no_steps() -> None:
         assert column(pool, pool.step([0, 0, 0]), "elapsed_step") == [1, 3, 1]
 
 
-def test_a_worker_finds_its_rows_wherever_they_lie() -> None:
+def test_a_worker_writes_to_the_right_rows_of_any_block() -> None:
     with ProcessPool([Counting] * 4, num_workers=2, start_method="fork") as pool:
         pool.reset(seed=0)
         counts = np.zeros(4, np.int64)
-        # blocks come again, with rows of others in them
+        # blocks are reused, with rows of other environments in them
         for _ in range(6):
             for whom in ([0, 1, 2, 3], [2, 3], [0, 1], [2, 3]):
                 batch = pool.step([0] * len(whom), whom)

@@ -1,18 +1,13 @@
-"""ProcessVectorEnv's manners: what AsyncVectorEnv takes and raises, failures, and its end."""
+"""ProcessVectorEnv: AsyncVectorEnv's arguments, methods and errors."""
 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
-import signal
-import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -22,109 +17,32 @@ from gymnasium.error import (
     AlreadyPendingCallError,
     ClosedEnvironmentError,
     NoAsyncCallError,
-    ResetNeeded,
 )
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import vector as vector_wrappers
 
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.errors import EnvError, PoolError, PoolTimeoutError, StateError, WorkerError
+from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
 from tests.patience import has_ended, wait_for
+from tests.process_vector_env_cases import (
+    ACTIONS,
+    FOREVER,
+    Doer,
+    doers,
+    interrupted,
+    made,
+    nap,
+    pids,
+)
 from tests.same import assert_same
 
-# what a test that hangs may take; nothing here sleeps longer
-FOREVER = 20.0
-ACTIONS = np.zeros(4, np.int64)
-
-
-class OwnError(Exception):
-    """Can't be made of its arguments, and so can't be unpickled."""
-
-    def __init__(self, one: str, other: str) -> None:
-        super().__init__(one + other)
-
-
-class Doer(gymnasium.Env[Any, Any]):
-    """Counts its steps, shows the count, and does what its action names.
-
-    Args:
-        index: what it shows beside the count.
-        length: of an episode.
-        doings: by action.
-    """
-
-    action_space: ClassVar[Any] = spaces.Discrete(9)
-    observation_space: ClassVar[Any] = spaces.Box(-1, 1e6, (2,), np.float32)
-
-    def __init__(self, index: int = 0, length: int = 10**6, doings: Any = ()) -> None:
-        self.index, self.length = index, length
-        self.doings: dict[int, Callable[[Doer], Any]] = dict(doings)
-        self.count = self.total = 0
-
-    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        super().reset(seed=seed)
-        if options and "do" in options:
-            options["do"](self)
-        self.count = 0
-        return self.show(), {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.count += 1
-        self.total += 1
-        shown = self.doings[int(action)](self) if int(action) in self.doings else None
-        if shown is None:
-            shown = self.show()
-        return shown, self.count, self.count >= self.length, False, {}
-
-    def show(self) -> Any:
-        return np.array([self.index, self.count], np.float32)
-
-    def render(self) -> Any:
-        return np.full((2, 2, 3), self.count, np.uint8)
-
-    def sleep(self, seconds: float) -> int:
-        time.sleep(seconds)
-        return self.index
-
-    def fail(self, error: Exception) -> None:
-        raise error
-
-    def tell(self, name: str = "", timeout: float = 0, env_ids: Any = None) -> Any:
-        return self.index, name, timeout, env_ids
-
-
-def doers(do: Callable[[Doer], Any] | None = None, count: int = 4) -> list[Any]:
-    """Environments; the second does something at action 1."""
-    doings = [{1: do} if do is not None and i == 1 else {} for i in range(count)]
-    return [partial(Doer, i, doings=doings[i]) for i in range(count)]
-
-
-@contextmanager
-def made(do: Callable[[Doer], Any] | None = None, **kwargs: Any) -> Iterator[ProcessVectorEnv]:
-    """Four of them in two workers."""
-    env = ProcessVectorEnv(doers(do), context="fork", num_workers=2, **kwargs)
-    try:
-        yield env
-    finally:
-        env.close(timeout=0.5)
-        assert env.closed
-
-
-def nap(seconds: float) -> Callable[[Doer], None]:
-    return lambda env: time.sleep(seconds)
-
-
-def pids(env: ProcessVectorEnv) -> list[int]:
-    return sorted(set(env.pool.apply(lambda env: os.getpid())))
-
-
-# ------------------------------------------------------------------------- AsyncVectorEnv's API --
+# -------------------------------------------------------------------------- AsyncVectorEnv's API --
 
 Call = Callable[[Any], Any]
 
 
 def after(*calls: Call) -> Call:
-    """All calls in order; the last one is the wrong one."""
+    """Calls in order, of which the last must be refused."""
 
     def run(env: Any) -> Any:
         for call in calls[:-1]:
@@ -199,7 +117,7 @@ def test_wrong_calls_raise_what_async_vector_env_raises(name: str) -> None:
             WRONG[name](theirs)
     finally:
         with warnings.catch_warnings():
-            # that something is pending
+            # for the warning about a pending call
             warnings.simplefilter("ignore")
             theirs.close(terminate=True)
     with made() as ours:
@@ -208,7 +126,7 @@ def test_wrong_calls_raise_what_async_vector_env_raises(name: str) -> None:
         assert isinstance(raised.value, PoolError | ValueError | TypeError)
         assert getattr(raised.value, "name", None) == getattr(expected.value, "name", None)
         if not ours.closed:
-            # nothing is lost by it
+            # nothing is lost
             waits = {"step": ours.step_wait, "reset": ours.reset_wait, "call": ours.call_wait}
             if ours._pending is not None:
                 waits[ours._pending]()
@@ -316,7 +234,7 @@ def changed(**attributes: Any) -> Callable[[], Any]:
 def test_spaces_must_fit(mode: str, name: str, space: Any, num_workers: int) -> None:
     env_fns = [Doer, changed(**{f"{name}_space": space})]
     if (mode, name) != ("different", "observation"):
-        # where it asserts instead
+        # AsyncVectorEnv has an assertion here
         with pytest.raises(RuntimeError):
             SyncVectorEnv(env_fns, observation_mode=mode)
     said = f"nvironment 1 has the {name} space" if name == "action" else r"Environment 1 has Box\("
@@ -325,7 +243,7 @@ def test_spaces_must_fit(mode: str, name: str, space: Any, num_workers: int) -> 
 
 
 class Told(Doer):
-    """Whose reset has no defaults, and which tells what that was given last."""
+    """An environment whose reset has no defaults, and returns its arguments as infos."""
 
     def reset(self, seed: Any, options: Any) -> Any:  # type: ignore[override]
         self.given = seed, options
@@ -337,7 +255,7 @@ class Told(Doer):
     [{}, {"seed": 3}, {"seed": [5, None]}, {"options": {"a": 1}}, {"options": {}}],
     ids=str,
 )
-def test_reset_hands_on_both_arguments(kwargs: dict[str, Any]) -> None:
+def test_reset_passes_both_arguments(kwargs: dict[str, Any]) -> None:
     theirs = SyncVectorEnv([Told] * 2)
     ours = ProcessVectorEnv([Told] * 2, context="fork", num_workers=1)
     assert_same(ours.reset(**kwargs), theirs.reset(**kwargs), "reset")
@@ -349,7 +267,7 @@ def test_reset_hands_on_both_arguments(kwargs: dict[str, Any]) -> None:
 
 
 class Noted(Doer):
-    """Notes what each reset was given."""
+    """Records the arguments of each reset."""
 
     def __init__(self) -> None:
         super().__init__(length=2)
@@ -362,7 +280,7 @@ class Noted(Doer):
 
 
 @pytest.mark.parametrize("mode", AutoresetMode)
-def test_autoresets_hand_on_nothing(mode: AutoresetMode) -> None:
+def test_autoresets_pass_no_arguments(mode: AutoresetMode) -> None:
     theirs = SyncVectorEnv([Noted] * 2, autoreset_mode=mode)
     ours = ProcessVectorEnv([Noted] * 2, context="fork", num_workers=1, autoreset_mode=mode)
     for env in (theirs, ours):
@@ -387,7 +305,7 @@ def test_close_with_a_call_pending_warns() -> None:
 
 
 def test_close_after_an_interrupted_step_does_not_warn() -> None:
-    """The caller has begun nothing there."""
+    """The caller has not begun a call."""
     with warnings.catch_warnings(), made(nap(0.8)) as env:
         warnings.simplefilter("error")
         env.reset()
@@ -426,15 +344,15 @@ def test_messages_begin_as_async_vector_envs() -> None:
         ProcessVectorEnv(env_fns, context="fork", num_workers=1)
 
 
-def test_calls_hand_on_every_argument() -> None:
-    """Those that the pool's own call knows, too."""
+def test_calls_pass_every_argument() -> None:
+    """Also arguments with names of the pool's own."""
     with made() as env:
         told = tuple((i, "a", 2, 3) for i in range(4))
         assert env.call("tell", "a", timeout=2, env_ids=3) == told
         env.call_async("tell", name="b")
         told = tuple((i, "b", 0, None) for i in range(4))
         assert env.call_wait(timeout=FOREVER) == told
-        # as with the others, what can be called is called
+        # a callable attribute is called, as in Gymnasium
         told = tuple((i, "", 0, None) for i in range(4))
         assert env.get_attr("tell") == told
         with pytest.raises(ValueError, match="call step directly"):
@@ -485,8 +403,8 @@ def test_results_are_the_callers_own() -> None:
 
 
 @pytest.mark.parametrize("context", ["spawn", "forkserver", None])
-def test_what_tests_define_travels(context: str | None) -> None:
-    """Classes and closures that no other process could import."""
+def test_environments_defined_in_tests_reach_workers(context: str | None) -> None:
+    """Classes and closures that another process can't import."""
     high = 3.0
 
     class Local(Doer):
@@ -505,7 +423,7 @@ def test_what_tests_define_travels(context: str | None) -> None:
     wait_for(lambda: all(map(has_ended, ids)))
 
 
-# ------------------------------------------------------------------------------------ wrappers --
+# -------------------------------------------------------------------------------------- wrappers --
 
 WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "RecordEpisodeStatistics": vector_wrappers.RecordEpisodeStatistics,
@@ -530,286 +448,9 @@ def test_vector_wrappers_do_the_same(name: str) -> None:
             actual, expected = ours.step(action), theirs.step(action)
             for infos in (actual[4], expected[4]):
                 if "episode" in infos:
-                    # how long it took
+                    # a duration
                     infos["episode"].pop("t")
             assert_same(actual, expected, f"step {step}")
     finally:
         ours.close()
         theirs.close()
-
-
-# ------------------------------------------------------------------------------------ failures --
-
-
-def raise_key(env: Doer) -> None:
-    raise KeyError("lost", env.count)
-
-
-def test_an_exception_comes_as_it_was_raised() -> None:
-    """With the environment's index and the worker's traceback."""
-    with made(raise_key) as env:
-        env.reset()
-        env.step(ACTIONS)
-        with pytest.raises(KeyError) as raised:
-            env.step([1] * 4)
-        assert raised.value.args == ("lost", 2)
-        cause = raised.value.__cause__
-        assert isinstance(cause, EnvError)
-        assert cause.env_ids == (1,)
-        assert "environment 1 failed" in str(cause)
-        assert "in raise_key" in str(cause)
-        # the one that failed begins again, all others go on
-        observations, rewards, *_ = env.step(ACTIONS)
-        assert observations.tolist() == [[0, 3], [1, 0], [2, 3], [3, 3]]
-        assert rewards.tolist() == [3, 0, 3, 3]
-        assert env.reset()[0].tolist() == [[i, 0] for i in range(4)]
-        assert env.step(ACTIONS)[1].tolist() == [1] * 4
-
-
-def test_an_exception_comes_from_step_wait_too() -> None:
-    with made(raise_key) as env:
-        env.reset()
-        env.step_async([1] * 4)
-        with pytest.raises(KeyError):
-            env.step_wait()
-        with pytest.raises(NoAsyncCallError):
-            env.step_wait()
-        assert env.step(ACTIONS)[1].tolist() == [2, 0, 2, 2]
-
-
-def test_one_that_failed_must_be_reset_where_nobody_else_does() -> None:
-    with made(raise_key, autoreset_mode=AutoresetMode.DISABLED) as env:
-        env.reset()
-        with pytest.raises(KeyError):
-            env.step([1] * 4)
-        for error in (AssertionError, ResetNeeded, StateError):
-            with pytest.raises(error, match="environment 1 has ended its episode or failed"):
-                env.step(ACTIONS)
-        with pytest.raises(AssertionError):
-            env.step_async(ACTIONS)
-        # nothing was sent
-        assert env.get_attr("total") == (1,) * 4
-        mask = np.array([False, True, False, False])
-        observations, _ = env.reset(options={"reset_mask": mask})
-        assert observations.tolist() == [[0, 1], [1, 0], [2, 1], [3, 1]]
-        assert env.step(ACTIONS)[1].tolist() == [2, 1, 2, 2]
-
-
-def test_ended_episodes_are_refused_before_anything_is_sent() -> None:
-    env_fns = [partial(Doer, 0, 2), partial(Doer, 1, 3)]
-    theirs = SyncVectorEnv(env_fns, autoreset_mode=AutoresetMode.DISABLED)
-    ours = ProcessVectorEnv(
-        env_fns, context="fork", num_workers=2, autoreset_mode=AutoresetMode.DISABLED
-    )
-    for env in (theirs, ours):
-        env.reset()
-        env.step([0, 0])
-        assert env.step([0, 0])[2].tolist() == [True, False]
-        with pytest.raises(AssertionError):
-            env.step([0, 0])
-        # of another one only: the first has still ended
-        env.reset(options={"reset_mask": np.array([False, True])})
-        with pytest.raises(AssertionError):
-            env.step([0, 0])
-    # the other one steps nobody before the one that has ended, either
-    assert ours.get_attr("total") == theirs.get_attr("total") == (2, 2)
-    ours.reset()
-    assert ours.step([0, 0])[1].tolist() == [1, 1]
-    ours.close()
-
-
-def divide(env: Any) -> None:
-    if env.index == 2:
-        raise ZeroDivisionError("by none")
-
-
-def test_a_reset_that_fails_can_be_tried_again() -> None:
-    with made(autoreset_mode=AutoresetMode.DISABLED) as env:
-        with pytest.raises(ZeroDivisionError, match="by none") as raised:
-            env.reset(options={"do": divide})
-        assert isinstance(raised.value.__cause__, EnvError)
-        assert raised.value.__cause__.env_ids == (2,)
-        with pytest.raises(ResetNeeded, match="environment 2"):
-            env.step(ACTIONS)
-        env.reset()
-        env.step(ACTIONS)
-        mask = np.array([False, False, True, True])
-        with pytest.raises(ZeroDivisionError):
-            env.reset(options={"reset_mask": mask, "do": divide})
-        with pytest.raises(ResetNeeded, match="environment 2"):
-            env.step(ACTIONS)
-        mask = np.array([False, False, True, False])
-        observations, _ = env.reset(options={"reset_mask": mask})
-        assert observations.tolist() == [[0, 1], [1, 1], [2, 0], [3, 0]]
-        assert env.step(ACTIONS)[1].tolist() == [2, 2, 1, 1]
-
-
-def test_some_can_not_be_reset_before_all_were() -> None:
-    with made() as env:
-        with pytest.raises(ResetNeeded, match="environment 1 was never reset"):
-            env.reset(options={"reset_mask": np.array([True, False, True, True])})
-        env.reset(options={"reset_mask": np.ones(4, np.bool_)})
-        env.reset(options={"reset_mask": np.array([True, False, True, True])})
-
-
-def test_a_call_that_fails_leaves_all_usable() -> None:
-    with made() as env:
-        env.reset()
-        with pytest.raises(LookupError, match="gone") as raised:
-            env.call("fail", LookupError("gone"))
-        assert "in fail" in str(raised.value.__cause__)
-        with pytest.raises(AttributeError, match="no_such_thing"):
-            env.get_attr("no_such_thing")
-        assert env.get_attr("index") == (0, 1, 2, 3)
-        assert env.step(ACTIONS)[1].tolist() == [1] * 4
-
-
-@pytest.mark.parametrize("position", [0, 3])
-def test_an_environment_that_can_not_be_made_says_so(position: int) -> None:
-    def make() -> Any:
-        raise FileNotFoundError("no model")
-
-    env_fns: list[Any] = [Doer] * 4
-    env_fns[position] = make
-    with pytest.raises(FileNotFoundError, match="no model") as raised:
-        ProcessVectorEnv(env_fns, context="fork", num_workers=2)
-    assert f"environment {position} " in str(raised.value.__cause__)
-
-
-def test_an_exception_that_can_not_travel_is_described() -> None:
-    def do(env: Doer) -> None:
-        raise OwnError("one ", "other")
-
-    with made(do) as env:
-        env.reset()
-        with pytest.raises(EnvError, match="OwnError: one other") as raised:
-            env.step([1] * 4)
-        assert raised.value.env_ids == (1,)
-        env.step(ACTIONS)
-
-
-@pytest.mark.parametrize(
-    "shown",
-    [
-        np.zeros(3, np.float32),
-        np.zeros(1, np.float32),
-        np.zeros((1, 2), np.float32),
-        np.zeros(2, np.complex128),
-        "text",
-        {"a": 1},
-    ],
-    ids=str,
-)
-def test_an_observation_of_another_shape_or_dtype_is_an_error(shown: Any) -> None:
-    with made(lambda env: shown) as env:
-        env.reset()
-        with pytest.raises((TypeError, ValueError), match="observation") as raised:
-            env.step([1] * 4)
-        assert isinstance(raised.value.__cause__, EnvError)
-        assert raised.value.__cause__.env_ids == (1,)
-        env.reset()
-        assert env.step(ACTIONS)[1].tolist() == [1] * 4
-
-
-def test_a_worker_that_dies_is_named() -> None:
-    with made(lambda env: os._exit(3)) as env:
-        env.reset()
-        with pytest.raises(WorkerError, match="exit code 3") as raised:
-            env.step([1] * 4)
-        assert "environment 1" in str(raised.value)
-        assert 1 in raised.value.env_ids
-        assert raised.value.batch[1].tolist()[2:] == [1, 1]
-        for call in (lambda: env.step(ACTIONS), env.reset, lambda: env.get_attr("count")):
-            with pytest.raises(StateError, match="worker process"):
-                call()
-
-
-def test_a_worker_that_is_killed_comes_back() -> None:
-    with made(lambda env: os.kill(os.getpid(), signal.SIGKILL), on_error="restart") as env:
-        env.reset()
-        env.step(ACTIONS)
-        observations, rewards, terminated, truncated, infos = env.step([1] * 4)
-        assert observations.tolist() == [[0, 1], [1, 1], [2, 2], [3, 2]]
-        assert rewards.tolist() == [0, 0, 2, 2]
-        assert terminated.tolist() == [False] * 4
-        assert truncated.tolist() == [True, True, False, False]
-        assert infos["worker_restarted"].tolist() == [True, True, False, False]
-        assert infos["_restart_seed"].tolist() == [True, True, False, False]
-        observations, *_, infos = env.step(ACTIONS)
-        assert observations.tolist() == [[0, 0], [1, 0], [2, 3], [3, 3]]
-        assert infos == {}
-        assert env.step(ACTIONS)[1].tolist() == [1, 1, 4, 4]
-
-
-def test_an_environment_that_sleeps_for_ever_is_ended() -> None:
-    with made(nap(FOREVER), timeout=0.3) as env:
-        env.reset()
-        with pytest.raises(WorkerError, match=r"environment 1 took longer than timeout=0\.3 s"):
-            env.step([1] * 4)
-
-
-# ------------------------------------------------------------------------------------- the end --
-
-
-@pytest.mark.parametrize("arguments", [{"timeout": 0.1}, {"terminate": True}], ids=str)
-def test_close_returns_whatever_is_under_way(arguments: dict[str, Any]) -> None:
-    with made(nap(FOREVER)) as env:
-        env.reset()
-        ids = pids(env)
-        env.step_async([1] * 4)
-        env.close(**arguments)
-        wait_for(lambda: all(map(has_ended, ids)))
-        env.close()
-
-
-def test_close_in_a_call() -> None:
-    with made() as env:
-        ids = pids(env)
-        env.call_async("sleep", FOREVER)
-        env.close(terminate=True)
-        wait_for(lambda: all(map(has_ended, ids)))
-
-
-def test_one_that_is_dropped_ends_its_workers() -> None:
-    """At once: without the help of the garbage collector."""
-    env = ProcessVectorEnv(doers(), context="fork", num_workers=2)
-    env.reset()
-    env.step(ACTIONS)
-    ids = pids(env)
-    assert not any(map(has_ended, ids))
-    del env
-    wait_for(lambda: all(map(has_ended, ids)))
-
-
-@contextmanager
-def interrupted() -> Iterator[None]:
-    """What is in here gets Ctrl-C in a moment."""
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        yield
-    timer.join()
-
-
-def test_an_interrupted_step_can_be_waited_for() -> None:
-    with made(nap(0.8)) as env:
-        env.reset()
-        with interrupted():
-            env.step([1] * 4)
-        with pytest.raises(AlreadyPendingCallError, match="or reset"):
-            env.step(ACTIONS)
-        assert env.step_wait()[1].tolist() == [1] * 4
-        assert env.step(ACTIONS)[1].tolist() == [2] * 4
-
-
-def test_what_was_interrupted_is_forgotten_by_a_reset() -> None:
-    with made(nap(0.8)) as env:
-        env.reset()
-        with interrupted():
-            env.step([1] * 4)
-        env.reset()
-        assert env.step(ACTIONS)[1].tolist() == [1] * 4
-        with interrupted():
-            env.call("sleep", 0.4)
-        env.reset()
-        assert env.step(ACTIONS)[1].tolist() == [1] * 4

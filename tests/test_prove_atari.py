@@ -1,4 +1,4 @@
-"""The proof of Atari's games: what it plays, that it sees every difference, what it writes."""
+"""The command prove-atari: what it plays, that it finds every difference, what it writes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ import pytest
 
 from parallel_pool import __main__ as cli
 from parallel_pool import prove_atari
+from parallel_pool._command import INTERRUPTED
 from parallel_pool.envs import atari, atari_proofs
 from parallel_pool.envs.atari_proofs import Proof
 from parallel_pool.prove_atari import game, match
@@ -31,8 +32,8 @@ from tests.programs import Done, Program
 MODES, DIFFICULTIES = (0, 3, 7), (0, 1)
 
 
-class Toy:
-    """A made-up console: numbers that depend on all that was done to it.
+class FakeConsole:
+    """A made-up console, whose numbers depend on all moves that were made.
 
     Attributes:
         flaw: what is wrong with it, from its hundredth frame on.
@@ -104,7 +105,7 @@ class Toy:
         pass
 
 
-class FewActions(Toy):
+class FewActions(FakeConsole):
     num_actions = 5
 
 
@@ -114,8 +115,8 @@ def session(frames: int = 1500, **style: int) -> Session:
 
 def outcome(flaw: str, frames: int = 1500) -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(game, "Theirs", Toy)
-        patch.setattr(game, "Ours", lambda each: Toy(each, flaw))
+        patch.setattr(game, "Theirs", FakeConsole)
+        patch.setattr(game, "Ours", lambda each: FakeConsole(each, flaw))
         return game.play(session(frames))
 
 
@@ -123,14 +124,14 @@ def outcome(flaw: str, frames: int = 1500) -> Outcome:
 
 
 @pytest.mark.parametrize("frame_skip", [1, 4])
-def test_what_is_equal_is_played_to_the_end(frame_skip: int) -> None:
+def test_equal_sides_play_to_the_end(frame_skip: int) -> None:
     each = session(2000, frame_skip=frame_skip)
-    ours, theirs = Toy(each), Toy(each)
+    ours, theirs = FakeConsole(each), FakeConsole(each)
     played = match.Match(each, ours, theirs)
     played.play()
     assert played.frames == theirs.frames == 2000
     assert played.games > 2000 // frame_skip // 240
-    # what is played once more after a restore is played by ours alone
+    # after a restore only our side plays again
     assert ours.frames > theirs.frames
     assert theirs.restored == {}
     if frame_skip == 1:
@@ -153,40 +154,40 @@ def test_what_is_equal_is_played_to_the_end(frame_skip: int) -> None:
         ("forgets", "after its state was put into "),
     ],
 )
-def test_a_difference_is_seen(flaw: str, words: str) -> None:
+def test_a_difference_is_found(flaw: str, words: str) -> None:
     found = outcome(flaw)
     assert found.difference is not None
     assert words in found.difference
     assert 0 < found.frames < 1500
     if flaw in ("ram", "screen", "reward", "lives", "over", "raises"):
-        # at once, and nothing else is said to differ
+        # at once, and nothing else differs
         assert found.frames <= 101
         assert "; " not in found.difference
     assert outcome(flaw) == found
 
 
-def test_another_set_of_actions_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(game, "Theirs", Toy)
+def test_another_set_of_actions_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(game, "Theirs", FakeConsole)
     monkeypatch.setattr(game, "Ours", FewActions)
     assert game.play(session()).difference == "5 actions instead of 6"
 
 
-def test_a_console_that_can_not_be_made_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Session) -> Toy:
+def test_a_console_that_fails_at_creation_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Session) -> FakeConsole:
         raise ValueError("mode=3: choose -1, 0")
 
     monkeypatch.setattr(game, "Ours", refuse)
     assert game.play(session()) == Outcome(session(), 0, 0, "ValueError: mode=3: choose -1, 0")
 
 
-def test_games_begin_when_they_must_or_as_the_style_says() -> None:
+def test_games_begin_after_an_end_or_as_the_style_says() -> None:
     begun = {}
     for restart in (0, 20):
         each = session(2000, restart=restart)
-        played = match.Match(each, Toy(each), Toy(each))
+        played = match.Match(each, FakeConsole(each), FakeConsole(each))
         played.play()
         begun[restart] = played.games
-    # a toy's game is over after 240 steps
+    # a fake console's game is over after 240 steps
     assert begun[0] == 9
     assert begun[20] > 50
 
@@ -194,14 +195,14 @@ def test_games_begin_when_they_must_or_as_the_style_says() -> None:
 def test_long_actions_are_held() -> None:
     played: dict[int, list[int]] = {}
 
-    class Told(Toy):
+    class Told(FakeConsole):
         def step(self, action: int) -> Frame:
             played.setdefault(hold, []).append(action)
             return super().step(action)
 
     for hold in (1, 30):
         each = session(1500, hold=hold)
-        match.Match(each, Toy(each), Told(each)).play()
+        match.Match(each, FakeConsole(each), Told(each)).play()
     changes = {hold: np.count_nonzero(np.diff(actions)) for hold, actions in played.items()}
     assert changes[1] > 1000
     assert 20 < changes[30] < 80
@@ -244,15 +245,15 @@ def test_parts_are_even() -> None:
 
 
 @pytest.fixture
-def toys(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Games that are toys; returns their flaws, by ROM."""
+def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Replaces three games with fake consoles; returns their flaws, by ROM."""
     flaws: dict[str, str] = {}
     known = SimpleNamespace(
         getAvailableModes=lambda: MODES, getAvailableDifficulties=lambda: DIFFICULTIES
     )
     monkeypatch.setattr(game, "oracle", lambda rom: known)
-    monkeypatch.setattr(game, "Theirs", Toy)
-    monkeypatch.setattr(game, "Ours", lambda each: Toy(each, flaws.get(each.rom, "")))
+    monkeypatch.setattr(game, "Theirs", FakeConsole)
+    monkeypatch.setattr(game, "Ours", lambda each: FakeConsole(each, flaws.get(each.rom, "")))
     monkeypatch.setattr(prove_atari, "ids", lambda: {"breakout": "", "freeway": "", "pong": ""})
     return flaws
 
@@ -262,7 +263,7 @@ def prove(*arguments: str) -> int:
     return cli.main(["prove-atari", "--jobs", "1", *arguments])
 
 
-def test_equal_games_are_exact(toys: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_games_are_exact(fakes: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert prove("--frames", "600") == 0
     said = capsys.readouterr()
     assert said.err == ""
@@ -270,10 +271,10 @@ def test_equal_games_are_exact(toys: dict[str, str], capsys: pytest.CaptureFixtu
     assert "pong " in said.out and "breakout " in said.out
 
 
-def test_a_difference_fails_and_is_found_again(
-    toys: dict[str, str], capsys: pytest.CaptureFixture[str]
+def test_a_difference_fails_and_its_command_repeats_it(
+    fakes: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    toys["pong"] = "screen"
+    fakes["pong"] = "screen"
     assert prove("--frames", "600", "pong", "breakout") == 1
     said = capsys.readouterr().out
     assert "1 of 2 exact" in said
@@ -294,15 +295,15 @@ def test_a_difference_fails_and_is_found_again(
         (("--session", "2"), "--session 2: name the one game"),
         (("pong", "freeway", "--session", "2"), "--session 2: name the one game"),
         (("pong", "--session", "99"), "there is no session 99: choose 1 to 14"),
-        (("pong", "--write", "--frames", "19999"), "--write: a proof has all sessions of 20000"),
-        (("pong", "--write", "--session", "1"), "--write: a proof has all sessions"),
+        (("pong", "--write", "--frames", "19999"), "--write: needs all sessions, of 20000"),
+        (("pong", "--write", "--session", "1"), "--write: needs all sessions"),
         (("pong", "--fast"), "unrecognized arguments: --fast"),
     ],
 )
 def test_wrong_arguments_are_named(
     arguments: Sequence[str],
     words: str,
-    toys: dict[str, str],
+    fakes: dict[str, str],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     try:
@@ -329,7 +330,7 @@ def test_a_missing_package_is_named(
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A table with a row of its own, in the place of the package's."""
+    """A table with two rows, used instead of the package's."""
     path = tmp_path / "proofs.json"
     atari_proofs.merge([Proof("alien", "0a", 5, (0,), (0, 1), "0.1"), OLD], path)
     monkeypatch.setattr(atari_proofs, "PATH", path)
@@ -339,8 +340,8 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 OLD = Proof("pong", "0b", 6, (0,), (0,), "0.1", "long ago")
 
 
-def test_a_table_is_merged_game_by_game(toys: dict[str, str], table: Path) -> None:
-    toys["pong"] = "ram"
+def test_a_table_is_merged_game_by_game(fakes: dict[str, str], table: Path) -> None:
+    fakes["pong"] = "ram"
     assert prove("pong", "breakout", "--write") == 1
     found = atari_proofs.read(table)
     assert list(found) == ["alien", "breakout", "pong"]
@@ -355,19 +356,19 @@ def test_a_table_is_merged_game_by_game(toys: dict[str, str], table: Path) -> No
     before = table.read_bytes()
     assert prove("breakout", "pong", "--write") == 1
     assert table.read_bytes() == before
-    # a line for each game
+    # one line for each game
     assert before.count(b"\n") == 5
     assert set(json.loads(before)) == set(found)
 
 
-def test_without_write_the_table_stays(toys: dict[str, str], table: Path) -> None:
+def test_without_write_the_table_is_unchanged(fakes: dict[str, str], table: Path) -> None:
     before = table.read_bytes()
     assert prove("pong") == 0
     assert table.read_bytes() == before
 
 
 def test_an_interrupted_proof_keeps_whole_games(
-    toys: dict[str, str],
+    fakes: dict[str, str],
     table: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -380,14 +381,14 @@ def test_an_interrupted_proof_keeps_whole_games(
         return play(each)
 
     monkeypatch.setattr(game, "play", interrupted)
-    assert prove("breakout", "pong", "freeway", "--write") == cli.INTERRUPTED
+    assert prove("breakout", "pong", "freeway", "--write") == INTERRUPTED
     assert capsys.readouterr().err == "interrupted\n"
     found = atari_proofs.read(table)
     assert list(found) == ["alien", "breakout", "pong"]
     assert found["pong"] == OLD
 
 
-def test_an_interrupted_write_leaves_the_old_table(
+def test_an_interrupted_write_keeps_the_old_table(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> None:
@@ -404,19 +405,20 @@ def test_an_interrupted_write_leaves_the_old_table(
 @pytest.mark.parametrize(
     "content", ["[", "[]", '{"pong": 3}', '{"pong": {"md5": "0a"}}', '{"pong": {"x": 1}}']
 )
-def test_a_table_that_can_not_be_kept_is_told_at_once(
-    content: str, toys: dict[str, str], table: Path, capsys: pytest.CaptureFixture[str]
+def test_an_unusable_table_is_reported_before_the_play(
+    content: str, fakes: dict[str, str], table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    toys["pong"] = "raises"
+    fakes["pong"] = "raises"
     table.write_text(content)
     assert prove("pong", "--write") == 2
     said = capsys.readouterr()
-    assert said.err.startswith(f"--write: {table} can't be written: {table} is no table of proofs")
+    expected = f"--write: {table} can't be written: {table} is not a table of proofs"
+    assert said.err.startswith(expected)
     assert said.out == ""
     assert table.read_text() == content
 
 
-# arguments: the table, and what the names of ROMs begin with
+# arguments: the table, and the beginning of the ROMs' names
 MERGES = """
 import pathlib, sys
 from parallel_pool.envs.atari_proofs import Proof, merge
@@ -427,7 +429,7 @@ for i in range(60):
 """
 
 
-def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(MERGES)
     path = tmp_path / "table.json"
@@ -436,8 +438,8 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     assert len(atari_proofs.read(path)) == 120
 
 
-def test_a_missing_rom_is_told_before_the_play(
-    toys: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_missing_rom_is_reported_before_the_play(
+    fakes: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(atari, "read_rom", atari.read_rom.__wrapped__)
@@ -481,7 +483,7 @@ def test_a_dead_process_is_told() -> None:
 
 
 def test_a_proof_whose_process_dies_names_what_it_missed(
-    toys: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fakes: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     play = game.play
 
@@ -494,10 +496,10 @@ def test_a_proof_whose_process_dies_names_what_it_missed(
     assert prove("breakout", "pong", "freeway", "--frames", "600") == 1
     said = capsys.readouterr()
     assert "1 of 1 exact" in said.out
-    assert "before these were played: freeway, pong." in said.err
+    assert "died before it had played freeway, pong: run them with --jobs 1" in said.err
 
 
-# a processes whose creator is killed while both of its processes are at work
+# a parent that is killed while both of its processes are at work
 ORPHANS = """
 import os, pathlib, signal, time
 from parallel_pool.prove_atari.processes import Processes
@@ -577,5 +579,5 @@ def test_processes_end_in_the_middle_of_their_tasks(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     done = run(INTERRUPT, tmp_path)
-    assert done.code == cli.INTERRUPTED
+    assert done.code == INTERRUPTED
     assert done.err == "interrupted\n"

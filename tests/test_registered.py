@@ -1,4 +1,4 @@
-"""Gymnasium's registry in worker processes: the entries of the program hold, with no warnings."""
+"""Gymnasium's registry in worker processes has the program's entries, without warnings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ register_all()
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Such a package, imported."""
+    """Makes and imports such a package."""
     name = f"shop_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(PACKAGE.format(name=name))
     monkeypatch.syspath_prepend(tmp_path)
@@ -50,7 +50,7 @@ def make_cart() -> Any:
 
 
 @pytest.mark.parametrize("method", ["forkserver", "spawn", "fork"])
-def test_an_import_registers_again_without_a_word(
+def test_an_import_that_registers_again_shows_no_warning(
     shop: Any, capfd: pytest.CaptureFixture[str], method: str
 ) -> None:
     with ProcessPool([make_cart] * 2, num_workers=2, start_method=method) as pool:
@@ -59,7 +59,7 @@ def test_an_import_registers_again_without_a_word(
 
 
 def test_the_programs_entry_holds(shop: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    """Also against the import in the worker, which comes later."""
+    """Also if the worker imports the package later."""
     gymnasium.registry["Shop/Cart-v0"].kwargs["mark"] = "program"
     with ProcessPool([make_cart], num_workers=1) as pool:
         assert pool.call("mark") == ["program"]
@@ -69,7 +69,7 @@ def test_the_programs_entry_holds(shop: Any, capfd: pytest.CaptureFixture[str]) 
 def test_a_class_as_entry_point_brings_its_package(
     shop: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What registers while the registry itself is read."""
+    """A class whose import registers ids while the registry is read."""
     gymnasium.registry["Shop/Wagon-v0"].entry_point = shop.Cart
     with ProcessPool([make_cart], num_workers=1) as pool:
         assert pool.call("mark") == ["package"]
@@ -79,7 +79,7 @@ def test_a_class_as_entry_point_brings_its_package(
 def test_an_environment_that_registers_is_warned(
     shop: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As in the program's own process; and what it registers holds from then on."""
+    """As in the program's own process; and its entries stay."""
 
     def make_own() -> Any:
         gymnasium.register("Shop/Cart-v0", entry_point=shop.Cart, kwargs={"mark": "own"})
@@ -106,8 +106,8 @@ def test_an_import_that_the_program_has_not_made_is_warned(
     assert capfd.readouterr().err.count("UserWarning: ") == 2
 
 
-def test_ale_py_registers_again_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
-    """Once 352 warnings of each worker."""
+def test_ale_py_registers_again_without_warnings(capfd: pytest.CaptureFixture[str]) -> None:
+    """Each worker once showed 352 warnings."""
     importlib.import_module("ale_py")
     envs = parallel_pool.make_vec("ALE/Pong-v5", 1, backend="process")
     envs.close()

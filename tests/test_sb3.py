@@ -1,16 +1,13 @@
-"""PoolVecEnv over native environments equals DummyVecEnv, and says what it does not take."""
+"""PoolVecEnv over native environments returns what DummyVecEnv returns."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import subprocess
-import sys
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,6 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Dict, Discrete
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
-from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import (
     DummyVecEnv,
     VecCheckNan,
@@ -35,35 +31,28 @@ from stable_baselines3.common.vec_env import (
 import parallel_pool
 from parallel_pool import registry
 from parallel_pool.compat.sb3 import PoolVecEnv
-from parallel_pool.errors import ClosedError, EnvError, StateError
-from parallel_pool.pool import Pool
+from parallel_pool.errors import StateError
 from tests.same import assert_same, leaves
-
-CLASSIC = [id for id, found in registry.builtin().items() if found.family == "classic_control"]
-MUJOCO = [
-    id
-    for id, found in registry.builtin().items()
-    if found.family == "mujoco" and found.reference.startswith("gymnasium")
-]
-
-
-# of an environment in a wrapper
-CLIPPED = gymnasium.wrappers.ClipReward(gymnasium.make("CartPole-v1"), 0, 0.5).spec
-
-
-class Custom(CartPoleEnv):
-    """Is registered by an id that has a native environment, and is not that."""
+from tests.sb3_cases import (
+    CLASSIC,
+    MUJOCO,
+    assert_same_reset,
+    assert_same_step,
+    made,
+    make_actions,
+    pair,
+)
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's own MuJoCo environments leave a MUJOCO_LOG.TXT where they are made."""
+    """Gymnasium's MuJoCo environments write MUJOCO_LOG.TXT to the working directory."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    """v0 and v4 ids are out of date, and states outside the space are wanted here."""
+    """Ignores warnings about old ids (v0, v4) and states outside the space; tests need both."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module="gymnasium")
         warnings.filterwarnings("ignore", message=".*(out of date|precision|not within).*")
@@ -77,58 +66,12 @@ def cartpoles() -> Iterator[PoolVecEnv]:
     env.close()
 
 
-@contextmanager
-def made(*args: Any, **kwargs: Any) -> Iterator[PoolVecEnv]:
-    env = PoolVecEnv(*args, **kwargs)
-    yield env
-    env.close()
-
-
-@contextmanager
-def pair(id: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[DummyVecEnv, PoolVecEnv]]:
-    """Stable-Baselines3's environments and ours."""
-    theirs = DummyVecEnv([lambda: gymnasium.make(id, **kwargs)] * num_envs)
-    ours = PoolVecEnv(id, num_envs, **kwargs)
-    try:
-        yield theirs, ours
-    finally:
-        theirs.close()
-        ours.close()
-
-
-def plain(observation: Any) -> Any:
-    """DummyVecEnv has an OrderedDict where SubprocVecEnv has a dict, as we do."""
-    return dict(observation) if isinstance(observation, dict) else observation
-
-
-def assert_same_reset(ours: VecEnv, theirs: VecEnv, where: str) -> None:
-    assert_same(ours.reset(), plain(theirs.reset()), where)
-    assert_same(ours.reset_infos, theirs.reset_infos, f"{where}: infos")
-
-
-def assert_same_step(ours: VecEnv, theirs: VecEnv, actions: Any, where: str) -> Any:
-    observations, *others = theirs.step(actions)
-    found = ours.step(actions)
-    assert_same(found, (plain(observations), *others), where)
-    assert_same(ours.reset_infos, theirs.reset_infos, f"{where}: infos of resets")
-    return found
-
-
-def make_actions(space: gymnasium.Space[Any], num_envs: int, steps: int) -> list[Any]:
-    """Actions drawn from the space; Box actions also go beyond it."""
-    space.seed(7)
-    drawn = [np.stack([space.sample() for _ in range(num_envs)]) for _ in range(steps)]
-    if isinstance(space, Box):
-        return [np.float32(1.5 if i % 9 == 0 else 1) * each for i, each in enumerate(drawn)]
-    return drawn
-
-
-# ------------------------------------------------------------------------------------ parity --
+# ---------------------------------------------------------------------------------------- parity --
 
 
 @dataclass(frozen=True)
 class Case:
-    """What to make and how to run it; `reset` holds reset options."""
+    """What to make and how to run it; `reset` are reset options."""
 
     id: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
@@ -143,7 +86,7 @@ class Case:
 
 CASES = [
     *(Case(id) for id in CLASSIC),
-    # short episodes end by time in all environments at once
+    # with a short time limit episodes end in all environments at once
     *(Case(id, {"max_episode_steps": 7}, steps=60) for id in CLASSIC),
     Case("CartPole-v1", {"max_episode_steps": 1}, steps=30),
     Case("CartPole-v1", {"max_episode_steps": -1}, steps=300),
@@ -218,19 +161,19 @@ def test_options_of_each_environment() -> None:
         assert_same_reset(ours, theirs, "list of one dict")
 
 
-def test_wrong_options_name_what_they_are() -> None:
+def test_wrong_options_are_named() -> None:
     with made("CartPole-v1", 2) as env:
         env.set_options({"colour": 3})
         with pytest.raises(TypeError, match="no option colour"):
             env.reset()
-        # nothing was reset, and a step would not know from where
+        # nothing was reset: a step is refused
         with pytest.raises(ResetNeeded):
             env.step([0, 0])
 
 
 @pytest.mark.parametrize("env", ["CartPole-v1", [CartPoleEnv] * 3], ids=["native", "process"])
-def test_misuse_is_named_and_changes_nothing(env: Any) -> None:
-    """Each with its cause, the value and a cure; the seeds and options set before hold."""
+def test_misuse_raises_and_changes_nothing(env: Any) -> None:
+    """The error has cause, value and cure; earlier seeds and options stay."""
     size = {"n_envs": 3} if isinstance(env, str) else {"num_workers": 1}
     twin = PoolVecEnv("CartPole-v1", 3)
     with made(env, **size) as env:
@@ -266,7 +209,7 @@ def test_misuse_is_named_and_changes_nothing(env: Any) -> None:
         assert_same(env.reset(), twin.reset(), "nothing changed")
         with pytest.raises(StateError, match="send first") as caught:
             env.step_wait()
-        assert caught.value.__notes__ == ["No step is under way: call step_async(actions) first."]
+        assert caught.value.__notes__ == ["No step is in flight: call step_async(actions) first."]
         twin.close()
 
 
@@ -278,7 +221,7 @@ def test_wrong_seeds_at_the_beginning() -> None:
         assert env.reset().shape == (2, 4)
 
 
-# --------------------------------------------------------------------- infos and observations --
+# ------------------------------------------------------------------------ infos and observations --
 
 LAMPS = r"""
 #include "pp_env.h"
@@ -344,12 +287,12 @@ const pp_env_def pp_env_lamps = {
 
 
 class Lamps(gymnasium.Env[Any, Any]):
-    """The same in Python."""
+    """The same environment in Python."""
 
     observation_space = Dict({"light": Box(0, 99, (2,), np.float32), "count": Discrete(12)})
     action_space = Discrete(3)
 
-    # how often an episode would have ended by itself at the step that was its last anyway
+    # how often an episode terminated at the step that was its last by the time limit
     coincidences = 0
 
     def __init__(self) -> None:
@@ -406,7 +349,7 @@ def test_infos_of_every_kind_and_dict_observations() -> None:
 
 @pytest.mark.usefixtures("lamps")
 def test_results_are_the_callers_own() -> None:
-    """Whatever is kept stays as it was, and nothing that is written comes back."""
+    """Results that are kept do not change, and writing to them changes no later result."""
     with made("Lamps-v0", 4) as env, made("Lamps-v0", 4) as twin:
         kept = [(env.reset(), *[None] * 3)]
         wanted = [(twin.reset(), *[None] * 3)]
@@ -416,7 +359,7 @@ def test_results_are_the_callers_own() -> None:
             wanted.append(copied(twin.step(actions)))
         for i, (found, expected) in enumerate(zip(kept, wanted, strict=True)):
             assert_same(found, expected, f"result {i}")
-        # so that who keeps an info does not keep the whole result
+        # a kept info must not keep the whole result alive
         assert all(array.base is None for each in kept for array in leaves(each[3]))
         arrays = list(leaves(kept))
         owners = [array for array in arrays if array.size]
@@ -456,309 +399,7 @@ def test_actions_may_be_changed_while_a_step_is_in_flight() -> None:
         assert_same(ours.step_wait(), theirs.step(np.ones((3, 1), np.float32)), "step")
 
 
-# ---------------------------------------------------------------------------------- surface --
-
-
-@pytest.mark.parametrize(
-    ("id", "kwargs"),
-    [
-        ("CartPole-v1", {}),
-        ("CartPole-v1", {"render_mode": "rgb_array", "sutton_barto_reward": True}),
-        ("Pendulum-v1", {"max_episode_steps": 30, "g": 9.0}),
-        ("Acrobot-v1", {"max_episode_steps": -1}),
-        ("MountainCarContinuous-v0", {"goal_velocity": 0.1}),
-        ("Hopper-v5", {"healthy_reward": 0.5, "reset_noise_scale": 0.0}),
-        ("Ant-v4", {"use_contact_forces": True}),
-    ],
-)
-def test_surface_is_the_same(id: str, kwargs: dict[str, Any]) -> None:
-    with pair(id, 3, **kwargs) as (theirs, ours):
-        for name in ("num_envs", "observation_space", "action_space", "render_mode", "metadata"):
-            assert getattr(ours, name) == getattr(theirs, name), name
-        assert ours.observation_space.dtype == theirs.observation_space.dtype
-        names = ["spec", "metadata", "render_mode", "observation_space", "action_space"]
-        for name in [*names, "_max_episode_steps", "no_such_thing"]:
-            assert ours.has_attr(name) == theirs.has_attr(name), name
-            if theirs.has_attr(name):
-                assert ours.get_attr(name) == theirs.get_attr(name), name
-        for wrapper in (
-            gymnasium.Wrapper,
-            Monitor,
-            *(gymnasium.wrappers.TimeLimit, gymnasium.wrappers.OrderEnforcing),
-            *(gymnasium.wrappers.PassiveEnvChecker, gymnasium.wrappers.ClipReward),
-        ):
-            assert ours.env_is_wrapped(wrapper) == theirs.env_is_wrapped(wrapper), wrapper
-
-
-@pytest.mark.parametrize("indices", [None, 0, 2, -1, [0], [2, 0], range(1, 3), []])
-def test_indices_name_environments(indices: Any) -> None:
-    with pair("CartPole-v1", 3) as (theirs, ours):
-        for env in (theirs, ours):
-            env.seed(30)
-            env.reset()
-        found, expected = (
-            [
-                env.get_attr("np_random_seed", indices),
-                env.env_is_wrapped(gymnasium.wrappers.TimeLimit, indices),
-            ]
-            for env in (ours, theirs)
-        )
-        assert found == expected
-
-
-@pytest.mark.parametrize(
-    "id, names",
-    [
-        ("CartPole-v1", ["gravity", "x_threshold", "kinematics_integrator"]),
-        ("Pendulum-v1", ["max_torque", "g"]),
-        ("Hopper-v5", ["frame_skip", "dt"]),
-    ],
-)
-def test_constants_of_the_reference_can_be_read(id: str, names: list[str]) -> None:
-    with pair(id, 3) as (theirs, ours):
-        for name in names:
-            assert ours.has_attr(name)
-            assert ours.get_attr(name) == theirs.get_attr(name), name
-            assert type(ours.get_attr(name)[0]) is type(theirs.get_attr(name)[0]), name
-
-
-def test_wrong_indices(cartpoles: PoolVecEnv) -> None:
-    for indices in (3, -4, [0, 3]):
-        with pytest.raises(IndexError, match="choose 0 to 2"):
-            cartpoles.get_attr("spec", indices)
-
-
-def test_options_are_attributes() -> None:
-    with made("Pendulum-v1", 2, g=3.5) as env:
-        assert env.get_attr("g") == [3.5, 3.5]
-    with made("Pong-v5", 1, frame_skip=2) as env:
-        assert env.get_attr("frame_skip") == [2]
-        shown = env.get_attr("spec")[0]
-        assert (shown.id, shown.kwargs) == ("Pong-v5", {"frame_skip": 2})
-        assert not env.has_attr("_rom") and not env.has_attr("rom")
-
-
-def test_what_native_environments_refuse(cartpoles: PoolVecEnv) -> None:
-    for name in ("unwrapped", "state", "np_random", "reset"):
-        with pytest.raises(AttributeError, match=f"{name}: CartPole-v1 is native.*by functions"):
-            cartpoles.get_attr(name)
-        assert not cartpoles.has_attr(name)
-    with pytest.raises(
-        AttributeError, match=r"gravity: .* fixed when they are made.*gymnasium.make\('CartPole-v1'"
-    ):
-        cartpoles.set_attr("gravity", 3)
-    with pytest.raises(AttributeError, match=r"compute\(1, 'a'\): CartPole-v1 is native"):
-        cartpoles.env_method("compute", 1, "a", indices=[0])
-    for name in ("reset", "step", "close"):
-        with pytest.raises(AttributeError, match=f"call {name}\\(\\) of the vector environment"):
-            cartpoles.env_method(name)
-
-
-def test_specs_are_taken() -> None:
-    with pair("CartPole-v1", 2, max_episode_steps=5) as (theirs, ours):
-        again = PoolVecEnv(ours.get_attr("spec")[0], 2)
-        for env in (theirs, ours, again):
-            env.seed(1)
-        expected = theirs.reset()
-        assert_same(ours.reset(), expected, "id")
-        assert_same(again.reset(), expected, "spec")
-        for step in range(12):
-            expected = theirs.step(np.ones(2, int))
-            assert_same(ours.step(np.ones(2, int)), expected, f"{step} of id")
-            assert_same(again.step(np.ones(2, int)), expected, f"{step} of spec")
-        again.close()
-    with made("parallel_pool/CartPole-v1") as env:
-        assert env.observation_space.shape == (4,)
-
-
-@pytest.mark.parametrize(
-    ("env", "kwargs", "error", "message"),
-    [
-        ("FrozenLake-v1", {"num_threads": 2}, TypeError, "num_threads=2 .*no native.*num_workers"),
-        ("FrozenLake-v1", {"thread_affinity_offset": 0}, TypeError, "stepped by processes"),
-        ("FrozenLake-v1", {"n_envs": 0}, ValueError, "n_envs=0: choose 1 or more"),
-        ("FrozenLake-v1", {"n_envs": 10**9}, ValueError, "n_envs=1000000000: choose 1 to"),
-        ("FrozenLake-v1", {"nonsense": 1}, TypeError, "unexpected keyword argument 'nonsense'"),
-        ("NoSuchThing-v0", {}, gymnasium.error.UnregisteredEnv, "NoSuchThing"),
-        ("test/Duel-v0", {}, ValueError, "2 players.*one reward"),
-        ("CartPole-v1", {"gravity": 3}, TypeError, "no option gravity: it has"),
-        ("CartPole-v1", {"n_envs": 0}, ValueError, "n_envs=0: choose 1 or more"),
-        ("CartPole-v1", {"n_envs": 2.0}, TypeError, "n_envs=2.0 is a float"),
-        ("CartPole-v1", {"n_envs": "fork"}, TypeError, "n_envs='fork' is a str"),
-        ("CartPole-v1", {"start_method": "fork"}, TypeError, "start_method='fork'.*leave it out"),
-        ("CartPole-v1", {"num_workers": 2}, TypeError, r"num_workers=2: .*make\('CartPole-v1'\)"),
-        (gymnasium.spec("Acrobot-v1"), {"timeout": 1}, TypeError, r"timeout=1: .*'Acrobot-v1'"),
-        ("CartPole-v1", {"on_error": "restart"}, TypeError, "on_error='restart'"),
-        ("CartPole-v1", {"max_episode_steps": 0}, ValueError, "or -1 for none"),
-        ("CartPole-v1", {"render_mode": "ansi"}, ValueError, "'human' or 'rgb_array'"),
-        ("CartPole-v1", {"render_mode": "rgb_array_list"}, ValueError, "'human' or 'rgb_array'"),
-        ("test/Heap-v0", {"render_mode": "rgb_array"}, ValueError, "choose None"),
-        ("CartPole-v1", {"num_threads": -1}, ValueError, "num_threads"),
-    ],
-)
-def test_what_is_not_taken(env: Any, kwargs: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        PoolVecEnv(env, **kwargs)
-
-
-def test_specs_of_vector_environments_are_refused() -> None:
-    envs = parallel_pool.make_vec("CartPole-v1", 3)
-    with pytest.raises(ValueError, match="is of a vector environment"):
-        PoolVecEnv(envs.spec)
-    envs.close()
-
-
-@pytest.mark.parametrize(
-    ("env", "kwargs", "reason"),
-    [
-        ("FrozenLake-v1", {"map_name": "8x8"}, "FrozenLake-v1 has no native environment"),
-        ("FrozenLake-v1", {"max_episode_steps": 3}, "no native"),
-        ("gymnasium.envs.toy_text:Taxi-v4", {}, "Taxi-v4 has no native"),
-        (gymnasium.spec("CliffWalking-v1"), {}, "no native"),
-        (CLIPPED, {}, "ClipReward"),
-        (replace(gymnasium.spec("CartPole-v1"), entry_point=Custom), {}, "does not replace"),
-    ],
-    ids=["option", "limit", "module", "spec", "wrapper", "entry_point"],
-)
-def test_what_is_not_native_runs_in_worker_processes(env: Any, kwargs: Any, reason: str) -> None:
-    theirs = DummyVecEnv([lambda: gymnasium.make(env, **kwargs)] * 3)
-    with made(env, 3, num_workers=1, **kwargs) as ours:
-        assert ours.backend == "process"
-        assert reason in ours.backend_reason
-        for each in (theirs, ours):
-            each.seed(4)
-        assert_same_reset(ours, theirs, "reset")
-        for step, actions in enumerate(make_actions(theirs.action_space, 3, 12)):
-            assert_same_step(ours, theirs, actions, f"step {step}")
-    with made("CartPole-v1") as ours:
-        assert (ours.backend, ours.backend_reason) == ("native", "CartPole-v1 is native")
-
-
-WITHOUT = """
-import sys
-sys.modules["stable_baselines3"] = None
-from parallel_pool.errors import MissingDependencyError
-try:
-    import parallel_pool.compat.sb3
-except MissingDependencyError as error:
-    print(error)
-"""
-
-
-def test_without_stable_baselines3_it_says_what_to_install() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT],
-        cwd=Path(__file__).parent.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "pip install 'parallel_pool[sb3]'" in done.stdout, done.stderr
-
-
-# ------------------------------------------------------------------------ turns and failures --
-
-
-def test_steps_out_of_turn(cartpoles: PoolVecEnv) -> None:
-    zeros = np.zeros(3, int)
-    with pytest.raises(ResetNeeded, match="call reset"):
-        cartpoles.step_async(zeros)
-    with pytest.raises(ResetNeeded, match="call reset"):
-        cartpoles.env_method("render")
-    cartpoles.seed(1)
-    cartpoles.reset()
-    with pytest.raises(StateError):
-        cartpoles.step_wait()
-    cartpoles.step_async(zeros)
-    with pytest.raises(StateError, match="in flight"):
-        cartpoles.step_async(zeros)
-    assert len(cartpoles.step_wait()) == 4
-
-
-def test_reset_drops_a_step_in_flight() -> None:
-    with pair("CartPole-v1", 3) as (theirs, ours):
-        for env in (theirs, ours):
-            env.seed(6)
-        assert_same_reset(ours, theirs, "reset")
-        theirs.step(np.zeros(3, int))
-        ours.step_async(np.zeros(3, int))
-        assert_same_reset(ours, theirs, "reset in flight")
-        assert_same_step(ours, theirs, np.ones(3, int), "after it")
-
-
-@pytest.mark.parametrize(
-    "actions", [[0, 1], [0, 1, 2], [0.5, 0, 0], [[0], [0], [0]], ["a"] * 3, None, [-1, 0, 0]]
-)
-def test_wrong_actions_step_nothing(cartpoles: PoolVecEnv, actions: Any) -> None:
-    cartpoles.reset()
-    before = cartpoles.pool.get_state()
-    with pytest.raises((TypeError, ValueError), match="action"):
-        cartpoles.step(actions)
-    assert cartpoles.pool.get_state() == before
-    assert cartpoles.pool.in_flight == 0
-
-
-def test_closed(cartpoles: PoolVecEnv) -> None:
-    cartpoles.reset()
-    cartpoles.close()
-    cartpoles.close()
-    with pytest.raises(ClosedError):
-        cartpoles.step([0, 0, 0])
-    with pytest.raises(ClosedError):
-        cartpoles.reset()
-
-
-def test_a_dropped_one_ends_its_threads_at_once() -> None:
-    env = PoolVecEnv("CartPole-v1", 8, render_mode="rgb_array")
-    env.reset()
-    env.step([0] * 8)
-    pool = weakref.ref(env.pool)
-    assert isinstance(pool(), Pool)
-    del env
-    assert pool() is None
-
-
-def test_a_failing_environment_is_named_and_starts_anew() -> None:
-    options = {"fail_on": "step", "fail_at_step": 3, "fail_env": 1}
-    with made("test/Fault-v0", 3, **options) as env:
-        env.reset()
-        for _ in range(2):
-            env.step([1, 1, 1])
-        env.reset_infos[:] = [None] * 3
-        with pytest.raises(
-            EnvError, match="environment 1 failed: told to fail in step 3"
-        ) as caught:
-            env.step([1, 1, 1])
-        assert caught.value.env_ids == (1,)
-        observations, rewards, dones, infos = caught.value.batch
-        assert observations.tolist() == [[3], [0], [3]] and rewards.tolist() == [1, 0, 1]
-        assert not dones.any() and infos[2] == {"count": 3, "TimeLimit.truncated": False}
-        # its next step is a reset
-        observations, rewards, dones, infos = env.step([1, 1, 1])
-        assert observations.tolist() == [[4], [3], [4]] and rewards.tolist() == [1, 0, 1]
-        assert not dones.any()
-        assert [each["count"] for each in infos] == [4, 0, 4]
-        assert env.reset_infos == [None, {"count": 3}, None]
-        # and then all is as ever
-        observations, rewards, dones, infos = env.step([1, 1, 1])
-        assert rewards.tolist() == [1, 1, 1] and infos[1]["count"] == 4
-        assert env.reset_infos == [None, {"count": 3}, None]
-
-
-def test_a_failing_reset() -> None:
-    options = {"fail_on": "reset", "fail_at_step": 2, "fail_env": 0}
-    with made("test/Fault-v0", 2, **options) as env:
-        env.reset()
-        assert env.step([1, 1])[1].tolist() == [1, 1]
-        with pytest.raises(EnvError, match="told to fail in reset 2") as caught:
-            env.reset()
-        assert caught.value.batch.tolist() == [[0], [1]]
-        assert env.step([1, 1])[1].tolist() == [0, 1]
-        assert env.reset_infos == [{"count": 1}, {"count": 0}]
-        assert env.step([1, 1])[1].tolist() == [1, 1]
-
-
-# ----------------------------------------------------------------------------------- pictures --
+# -------------------------------------------------------------------------------------- pictures --
 
 
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1"])
@@ -796,7 +437,7 @@ def test_without_a_render_mode_there_are_warnings(cartpoles: PoolVecEnv) -> None
     assert cartpoles.env_method("render") == [None] * 3
 
 
-# ----------------------------------------------------------------------------------- wrappers --
+# -------------------------------------------------------------------------------------- wrappers --
 
 WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
     "VecMonitor": VecMonitor,
@@ -809,7 +450,7 @@ WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
 
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1", "Hopper-v5"])
 @pytest.mark.parametrize("name", WRAPPERS)
-def test_wrappers_give_what_they_give_over_dummy(name: str, id: str) -> None:
+def test_wrappers_return_the_same_as_around_dummy_vec_env(name: str, id: str) -> None:
     with pair(id, 3, max_episode_steps=40) as both:
         theirs, ours = (WRAPPERS[name](env) for env in both)
         for env in (theirs, ours):
@@ -826,7 +467,7 @@ def test_wrappers_give_what_they_give_over_dummy(name: str, id: str) -> None:
         assert bool(episodes) == (name in ("VecMonitor", "all"))
 
 
-def test_evaluate_policy_takes_it() -> None:
+def test_evaluate_policy_accepts_it() -> None:
     class Left:
         def predict(self, observations: Any, **kwargs: Any) -> tuple[Any, None]:
             return np.zeros(len(observations), int), None

@@ -1,6 +1,6 @@
-"""Snapshots that are damaged, or restored several at once: all or nothing.
+"""Damaged snapshots, and several restored at once: all or nothing.
 
-What a snapshot restores is in tests/contract/test_every_id.py.
+tests/contract/test_every_id.py tests what a snapshot restores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from parallel_pool.pool import Pool
 
 DAMAGED = "the snapshot is damaged: give what get_state returned"
 
-# counts its steps; a snapshot of three of them is taken in, and then found wanting
+# counts its steps; its load callback rejects a snapshot with three, after it has read it
 FRAIL = """
 #include <stdio.h>
 #include <string.h>
@@ -93,7 +93,7 @@ def test_a_flipped_bit_is_noticed_wherever_it_is(env: str) -> None:
     (state,) = pool.get_state()
     bits = np.arange(8 * len(state))
     if len(bits) > 10_000:
-        # the engine's books and the end in full, the environment's own bytes here and there
+        # all of the engine's part and the end, and samples of the environment's own bytes
         some = np.random.default_rng(1).choice(bits, 2000, replace=False)
         bits = np.concatenate([bits[:1400], some, bits[-600:]])
     for bit in bits.tolist():
@@ -112,13 +112,13 @@ def lengthened(state: bytes) -> bytes:
 
 
 def exchanged(state: bytes) -> bytes:
-    """Two neighbouring blocks of the environment's bytes change places."""
+    """Swaps two neighbouring blocks of the environment's bytes."""
     at = 1000
     return state[:at] + state[at + 64 : at + 128] + state[at : at + 64] + state[at + 128 :]
 
 
 def mixed(state: bytes) -> bytes:
-    """The second half is of another moment."""
+    """Takes the second half from another state."""
     pool = played("Pong-v5", steps=60)
     (other,) = pool.get_state()
     half = len(state) // 2
@@ -147,13 +147,13 @@ def test_zeros_missing_at_the_end_are_noticed() -> None:
 
 
 @pytest.mark.parametrize("state", [b"", b"nothing", bytes(184), b"PPE1" * 60])
-def test_what_is_no_snapshot_is_told_so(state: bytes) -> None:
+def test_bytes_that_are_no_snapshot(state: bytes) -> None:
     with pytest.raises(ValueError, match="environment 0: these bytes are no snapshot"):
         played("CartPole-v1").set_state([state])
 
 
 @pytest.mark.parametrize("state", ["text", 184, None, [1, 2]])
-def test_what_is_no_bytes_is_a_type_error(state: Any) -> None:
+def test_other_types_than_bytes_are_type_errors(state: Any) -> None:
     pool = played("CartPole-v1", 2)
     before = pool.get_state()
     pool.step([1, 1])
@@ -166,7 +166,7 @@ def test_what_is_no_bytes_is_a_type_error(state: Any) -> None:
 @pytest.mark.parametrize(
     "kind", [bytearray, memoryview, lambda state: np.frombuffer(state, np.float64)]
 )
-def test_any_buffer_will_do(kind: Callable[[bytes], Any]) -> None:
+def test_any_buffer_is_accepted(kind: Callable[[bytes], Any]) -> None:
     pool = played("CartPole-v1", 2)
     before = pool.get_state()
     pool.step([1, 1])
@@ -177,12 +177,12 @@ def test_any_buffer_will_do(kind: Callable[[bytes], Any]) -> None:
 def test_pictures_in_a_state_are_packed() -> None:
     pool = played("Pong-v5", steps=50)
     (state,) = pool.get_state()
-    # of which 7.5 KB are three Mersenne twisters
+    # 7.5 KB of it are three Mersenne twisters
     assert len(state) < 16_000
 
 
 @pytest.mark.parametrize("env", ["CartPole-v1", "Pong-v5"])
-def test_clones_go_on_as_the_original(env: str) -> None:
+def test_clones_continue_as_the_original(env: str) -> None:
     pool = played(env, 4)
     pool.step([1, 0, 1, 1])
     pool.clone(1, [0, 3])
@@ -190,7 +190,7 @@ def test_clones_go_on_as_the_original(env: str) -> None:
         obs, reward, terminated, truncated, *_ = pool.step([1] * 4)
         for batch in (obs, reward, terminated, truncated):
             np.testing.assert_array_equal(batch[[0, 3]], batch[[1, 1]])
-    # another one is as it was
+    # the third one is unchanged
     assert env != "CartPole-v1" or not np.array_equal(obs[2], obs[1])
 
 
@@ -264,7 +264,7 @@ def test_an_environment_that_is_not_there_and_none_is_changed() -> None:
 
 @pytest.fixture
 def frail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> parallel_pool.registry.Definition:
-    """An environment whose load callback can fail, for one test."""
+    """An environment whose load callback can fail."""
     source, library = tmp_path / "frail.c", tmp_path / "frail.so"
     source.write_text(FRAIL)
     compiler = shlex.split(os.environ.get("CC") or "cc")
@@ -276,7 +276,7 @@ def frail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> parallel_pool.regi
 
 
 def test_a_load_callback_that_fails_halfway(frail: registry.Definition) -> None:
-    """Those before it are restored, it starts anew, those after it are as they were."""
+    """Those before it are restored, it begins a new episode, those after it are unchanged."""
     pool = Pool(frail, 4)
     pool.reset()
     for steps in ([0], [0, 1], [1, 1, 2, 3], [3]):

@@ -1,8 +1,8 @@
-"""A pool against a model of it: whatever is called in whatever order, both say the same.
+"""A pool against a model of it: for any calls in any order both give the same results.
 
-The model keeps a few numbers for each environment. Calls are drawn without a look at the pool, so
-that refused ones come up as often as others, and so that it does not matter which environments an
-asynchronous pool happens to finish first.
+The model has a few numbers per environment. Calls are drawn without regard to the pool's state, so
+that refused calls are as frequent as others, and it does not matter which environments an
+asynchronous pool finishes first.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ACTIONS = st.lists(st.integers(0, 1), min_size=NUM_ENVS, max_size=NUM_ENVS)
 
 @dataclass(frozen=True)
 class Model:
-    """One test/Fault-v0: it counts the steps of all its episodes."""
+    """A model of one test/Fault-v0, which counts the steps of all its episodes."""
 
     steps: int = 0
     elapsed: int = 0
@@ -52,7 +52,7 @@ class Model:
 
 
 class PoolMachine(RuleBasedStateMachine):
-    """Calls of a pool, and what they must come to."""
+    """Calls of a pool, and their expected results."""
 
     @initialize(batch_size=st.integers(1, NUM_ENVS), num_threads=st.integers(1, 3))
     def make(self, batch_size: int, num_threads: int) -> None:
@@ -66,7 +66,7 @@ class PoolMachine(RuleBasedStateMachine):
         )
         self.names = [column.name for column in self.pool.columns]
         self.models = [Model() for _ in range(NUM_ENVS)]
-        # what is in flight and what must come of it, in the order of sending
+        # what is in flight and its expected result, in the order of sending
         self.flying: dict[int, dict[str, Any]] = {}
         self.received = 0
         self.held: list[tuple[Any, list[Any]]] = []
@@ -75,7 +75,7 @@ class PoolMachine(RuleBasedStateMachine):
     # -------------------------------------------------------------------------- what must be --
 
     def refused(self, call: Callable[[], Any], ids: list[int]) -> bool:
-        """Whether a call must be refused that wants these environments at rest; makes it if so."""
+        """Returns whether a call on these environments must be refused; makes it if so."""
         if self.pool.closed:
             with pytest.raises(ClosedError):
                 call()
@@ -97,7 +97,7 @@ class PoolMachine(RuleBasedStateMachine):
         return len(self.flying) >= (self.pool.batch_size if self.pool.is_async else 1)
 
     def check(self, batch: tuple[Any, ...]) -> None:
-        """A batch is what was in flight; an ordered one all of it, as it was sent."""
+        """A batch is part of what was in flight; an ordered one all of it, as it was sent."""
         columns = dict(zip(self.names, batch, strict=True))
         env_ids = columns["env_id"].tolist()
         if self.pool.is_async:
@@ -178,7 +178,7 @@ class PoolMachine(RuleBasedStateMachine):
         states, models = self.snapshots[which % len(self.snapshots)]
         ids = ids[: len(states)]
         states, models = states[: len(ids)], models[: len(ids)]
-        # environment by environment: those before one in flight are set
+        # one by one: those before one in flight are set
         for env_id, state, model in zip(ids, states, models, strict=True):
             if not self.refused(lambda i=env_id, s=state: self.pool.set_state([s], [i]), [env_id]):
                 self.pool.set_state([state], [env_id])
@@ -186,7 +186,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(wrong=st.sampled_from(["twice", "outside", "action", "count", "damaged"]))
     def refuse(self, wrong: str) -> None:
-        """What is wrong in itself changes nothing."""
+        """Invalid arguments change nothing."""
         if self.pool.closed:
             return
         with pytest.raises((ValueError, StateError)):
@@ -203,7 +203,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(index=st.integers(0, 7), value=st.integers(0, 255))
     def write(self, index: int, value: int) -> None:
-        """A user may write into what was returned."""
+        """The user may write to results."""
         if index < len(self.held):
             batch, copies = self.held[index]
             for array, copy in zip(batch, copies, strict=True):
@@ -215,7 +215,7 @@ class PoolMachine(RuleBasedStateMachine):
         if index < len(self.held):
             del self.held[index]
 
-    # once in a while, or nothing else would be tried
+    # seldom, so that other calls are tried too
     @rule(really=st.integers(0, 3))
     def close(self, really: int) -> None:
         if really == 3:

@@ -1,4 +1,4 @@
-"""What `import parallel_pool` offers: every public name, found without loading what it needs."""
+"""The names of `import parallel_pool`: listed without importing what they need."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ assert_type(observations, Array)
 
 
 def run(script: str) -> str:
-    """Runs code in a Python of its own; returns what it printed."""
+    """Runs code in a fresh interpreter; returns what it printed."""
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
@@ -75,14 +75,14 @@ def test_dir_loads_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", LAZY)
-def test_names_are_loaded_when_they_are_used(name: str) -> None:
+def test_names_are_imported_at_first_use(name: str) -> None:
     value = getattr(parallel_pool, name)
     assert value.__name__ == name
     assert vars(parallel_pool)[name] is value
 
 
 def test_without_stable_baselines3() -> None:
-    """Everything that dir() lists is there, `import *` works, and PoolVecEnv names the cure."""
+    """Every name in dir() exists, `import *` works, and PoolVecEnv's error names the cure."""
     out = run(
         "import sys; sys.modules['stable_baselines3'] = None\n"
         "import importlib.util as util; find = util.find_spec\n"

@@ -1,4 +1,4 @@
-"""Infos that travel by column: the same as SyncVectorEnv's, whatever environments tell."""
+"""Infos that are sent in columns: the same as SyncVectorEnv's, whatever environments return."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from hypothesis import strategies as st
 
 from parallel_pool._native import ffi
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.compat.process_rows import RowReader
+from parallel_pool.compat.row_reader import RowReader
 from parallel_pool.workers import info_columns, process_pool
 from parallel_pool.workers.messages import INFO, INFOS, Reply
 from parallel_pool.workers.process_pool import ProcessPool
 
 
 def bits(value: Any) -> Any:
-    """All there is to tell of a value: types, the order of keys, signs of zero."""
+    """Returns all that distinguishes a value: types, the order of keys, signs of zero."""
     if isinstance(value, dict):
         return type(value), [(key, bits(each)) for key, each in value.items()]
     if isinstance(value, list | tuple):
@@ -41,7 +41,7 @@ def bits(value: Any) -> Any:
     return type(value), repr(value)
 
 
-# ----------------------------------------------------------------------- what environments tell --
+# -------------------------------------------------------------------------- infos of all kinds --
 
 ARRAYS: list[Any] = [
     np.array([1.5, -0.0]),
@@ -102,7 +102,7 @@ KINDS: list[st.SearchStrategy[Any]] = [
 KINDS.append(st.fixed_dictionaries({"in": KINDS[0], "deep": st.fixed_dictionaries({"er": ints})}))
 KINDS.append(st.dictionaries(st.sampled_from(["in", "x"]), ints, max_size=2))
 KEYS: list[Any] = ["a", "b", "c", "_a", "_b", "__a", "final_obs", "final_info", "", 1, None]
-# those that environments are likeliest to have
+# the most likely ones
 COMMON = KEYS[:3]
 
 
@@ -116,17 +116,17 @@ def templates(draw: st.DrawFn) -> dict[Any, st.SearchStrategy[Any]]:
 
 @st.composite
 def infos_of_all(draw: st.DrawFn) -> list[dict[Any, Any]]:
-    """Of each environment: most of them of the same keys and types as another's."""
+    """Draws infos of each environment; most have the keys and types of another's."""
     like = draw(st.lists(templates(), min_size=1, max_size=3))
-    told = []
+    drawn = []
     for _ in range(draw(st.integers(1, 9))):
         info = {key: draw(value) for key, value in draw(st.sampled_from(like)).items()}
-        told.append(dict(sorted(info.items(), key=repr)) if draw(st.integers(0, 9)) == 0 else info)
-    return told
+        drawn.append(dict(sorted(info.items(), key=repr)) if draw(st.integers(0, 9)) == 0 else info)
+    return drawn
 
 
 class Adder(VectorEnv[Any, Any, Any]):
-    """Whose only use is `_add_info`."""
+    """A vector environment that is used only for its `_add_info`."""
 
     def __init__(self, num_envs: int) -> None:
         self.num_envs = num_envs
@@ -140,25 +140,25 @@ def one_by_one(infos: list[dict[Any, Any]]) -> dict[Any, Any]:
     return found
 
 
-def told_by(infos: list[dict[Any, Any]], lanes: int) -> dict[int, Reply]:
-    """What a pool of so many workers is told."""
+def replies_of(infos: list[dict[Any, Any]], lanes: int) -> dict[int, Reply]:
+    """Returns the replies that a pool of `lanes` workers receives."""
     cuts = [len(infos) * lane // lanes for lane in range(lanes + 1)]
-    told: dict[int, Reply] = {}
+    replies: dict[int, Reply] = {}
     for a, b in itertools.pairwise(cuts):
-        shared, rest = info_columns.gather([(i, infos[i]) for i in range(a, b) if infos[i]])
-        told.update((some.env_ids[0], {INFOS: some}) for some in shared)
-        told.update((i, {INFO: info}) for i, info in rest)
-    return cast(dict[int, Reply], pickle.loads(pickle.dumps(dict(sorted(told.items())), 5)))
+        shared, singles = info_columns.gather([(i, infos[i]) for i in range(a, b) if infos[i]])
+        replies.update((some.env_ids[0], {INFOS: some}) for some in shared)
+        replies.update((i, {INFO: info}) for i, info in singles)
+    return cast(dict[int, Reply], pickle.loads(pickle.dumps(dict(sorted(replies.items())), 5)))
 
 
-def put_together(told: dict[int, Reply], num_envs: int) -> dict[Any, Any]:
+def put_together(replies: dict[int, Reply], num_envs: int) -> dict[Any, Any]:
     reader = object.__new__(RowReader)
     shown: Any = (None, np.zeros(num_envs), None, None, ())
-    return reader.infos(Adder(num_envs)._add_info, told, shown)
+    return reader.infos(Adder(num_envs)._add_info, replies, shown)
 
 
 def outcome(make: Any, *args: Any) -> Any:
-    """What comes of it: a value, or the type of an exception."""
+    """Returns the value of a call, or the type of its exception."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -169,7 +169,7 @@ def outcome(make: Any, *args: Any) -> Any:
 
 @settings(max_examples=250, deadline=None)
 @given(infos_of_all(), st.integers(1, 4))
-# the first one decides what the others are cast to, or whether they can be
+# the first decides to which dtype the others are cast, or whether they can be
 @example([{"a": 1}, {"a": 0.5}, {"a": -1.5}], 1)
 @example([{"a": 1}, {"a": float("nan")}, {"a": 2.0}], 1)
 @example([{"a": None}, {"a": np.float32(0.1)}, {"a": np.float32(0.1)}], 2)
@@ -180,22 +180,25 @@ def outcome(make: Any, *args: Any) -> Any:
 @example([{"b": 1.0, "a": "", "c": 2.0}] * 2 + [{"c": 1.0, "d": 1, "b": 2.0}] * 2, 2)
 @example([{"final_obs": 1.0}] * 2, 1)
 @example([{"a": 1.0, "_a": 1.0}] * 2, 1)
+@example([{"_a": {}, "a": 1.0}, {"a": 1.0}, {"a": 1.0}], 1)
+@example([{"_a": {}}] + [{"a": 1.0}] * 4, 2)
+@example([{"_a": 0.0, "a": 0.0}, {"a": 0.0}, {"a": 0.0}, {"_a": 0.0, "a": 0.0}, {"a": 0.0}], 1)
 def test_infos_are_put_together_as_by_sync_vector_env(
     infos: list[dict[Any, Any]], lanes: int
 ) -> None:
-    # pickling by itself makes other types of a few
+    # pickle itself changes the types of a few
     expected = outcome(one_by_one, pickle.loads(pickle.dumps(infos, 5)))
-    told = told_by(infos, min(lanes, len(infos)))
-    assert outcome(put_together, told, len(infos)) == expected
+    replies = replies_of(infos, min(lanes, len(infos)))
+    assert outcome(put_together, replies, len(infos)) == expected
 
 
 @settings(max_examples=150, deadline=None)
 @given(infos_of_all())
 @example([{"b": 1.0, "a": "", "c": 2.0}] * 2)
-def test_infos_of_each_environment_are_as_it_told_them(infos: list[dict[Any, Any]]) -> None:
-    shared, rest = info_columns.gather(list(enumerate(infos)))
+def test_infos_of_each_environment_are_unchanged(infos: list[dict[Any, Any]]) -> None:
+    shared, singles = info_columns.gather(list(enumerate(infos)))
     shared = pickle.loads(pickle.dumps(shared, 5))
-    found = dict(rest)
+    found = dict(singles)
     for some in shared:
         assert len(some.env_ids) > 1
         found.update(some.dicts())
@@ -231,25 +234,25 @@ NO_COLUMNS: list[Any] = [
 
 
 @pytest.mark.parametrize("value", COLUMNS, ids=repr)
-def test_what_travels_by_column(value: Any) -> None:
+def test_values_that_columns_can_hold(value: Any) -> None:
     info = {"first": 1, "value": value, "last": "text", "very last": 2}
-    (some,), rest = info_columns.gather([(3, info), (4, info), (7, info)])
-    assert rest == []
+    (some,), singles = info_columns.gather([(3, info), (4, info), (7, info)])
+    assert singles == []
     assert some.env_ids == [3, 4, 7]
     assert [key for key, _, _ in some.columns()] == ["first", "value", "last", "very last"]
     assert bits(list(some.dicts())) == bits([(i, info) for i in (3, 4, 7)])
 
 
 @pytest.mark.parametrize("value", NO_COLUMNS, ids=repr)
-def test_what_does_not(value: Any) -> None:
-    told = [(i, {"value": value}) for i in range(3)]
-    assert info_columns.gather(told) == ([], told)
+def test_values_that_columns_cannot_hold(value: Any) -> None:
+    infos = [(i, {"value": value}) for i in range(3)]
+    assert info_columns.gather(infos) == ([], infos)
 
 
 @pytest.mark.parametrize("info", [None, 3, ["a"], UserDict(a=1), {1: 1}, {"_a": 1}], ids=repr)
-def test_other_infos_do_not_either(info: Any) -> None:
-    told = [(0, info), (1, info)]
-    assert info_columns.gather(told) == ([], told)
+def test_infos_that_columns_cannot_hold(info: Any) -> None:
+    infos = [(0, info), (1, info)]
+    assert info_columns.gather(infos) == ([], infos)
 
 
 def test_arrays_of_each_environment_are_its_own() -> None:
@@ -268,11 +271,11 @@ def test_environments_that_died_are_left_out(value: Any) -> None:
     assert bits(dict(left.dicts())) == bits({i: infos[i] for i in (0, 2, 3)})
 
 
-# ------------------------------------------------------------------------------- whole programs --
+# ---------------------------------------------------------------------------------------- pools --
 
 
-class Teller(gymnasium.Env[Any, Any]):
-    """Tells infos that its index, seed and steps decide."""
+class WithInfos(gymnasium.Env[Any, Any]):
+    """Returns infos that depend on its index, seed and steps."""
 
     observation_space = spaces.Box(-1, 1e6, (2,), np.float32)
     action_space = spaces.Discrete(2)
@@ -313,10 +316,10 @@ class Teller(gymnasium.Env[Any, Any]):
 
 @pytest.mark.parametrize("num_workers", [1, 2, 3])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_vector_environments_tell_what_sync_vector_env_tells(
+def test_vector_environments_return_the_infos_of_sync_vector_env(
     mode: AutoresetMode, num_workers: int
 ) -> None:
-    env_fns = [partial(Teller, i) for i in range(7)]
+    env_fns = [partial(WithInfos, i) for i in range(7)]
     theirs = SyncVectorEnv(env_fns, autoreset_mode=mode)
     ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers, autoreset_mode=mode)
     try:
@@ -330,8 +333,8 @@ def test_vector_environments_tell_what_sync_vector_env_tells(
         theirs.close()
 
 
-class Steady(Teller):
-    """Tells the same keys always, and dies at the third step if it is told to."""
+class Steady(WithInfos):
+    """Always returns the same keys, and dies at the third step if it should."""
 
     def __init__(self, index: int, dies: bool = False) -> None:
         super().__init__(index)
@@ -351,17 +354,17 @@ def test_a_worker_sends_one_message_for_all_its_environments() -> None:
     ) as pool:
         pool.reset()
         pool.step(np.zeros(6, np.int64))
-        told = pool.told()
-        assert list(told) == [0, 3]
-        assert [told[i][INFOS].env_ids for i in told] == [[0, 1, 2], [3, 4, 5]]
+        replies = pool.told()
+        assert list(replies) == [0, 3]
+        assert [replies[i][INFOS].env_ids for i in replies] == [[0, 1, 2], [3, 4, 5]]
         replies = pool.replies()
         assert bits(replies) == bits({i: {INFO: {"x": 0.5, "n": i}} for i in range(6)})
-        # some of them only
+        # only some of them
         pool.step(np.zeros(2, np.int64), [4, 1])
         assert pool.replies() == {i: {INFO: {"x": 1.0, "n": i}} for i in (1, 4)}
 
 
-def test_who_died_tells_nothing_but_that() -> None:
+def test_a_dead_workers_environments_report_only_the_restart() -> None:
     env_fns = [partial(Steady, i, dies=i == 1) for i in range(4)]
     with ProcessPool(env_fns, num_workers=2, start_method="fork", on_error="restart") as pool:
         pool.reset()
@@ -386,7 +389,7 @@ def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.Mo
         return replied
 
     pool: Any = SimpleNamespace(
-        _handle=None, _num_told=ffi.new("int32_t *"), _reply={0: {INFOS: some}, 2: restarted}.get
+        _handle=None, _num_replies=ffi.new("int32_t *"), _reply={0: {INFOS: some}, 2: restarted}.get
     )
     monkeypatch.setattr(process_pool, "lib", SimpleNamespace(pp_pool_replied=list_replied))
     assert ProcessPool.told(pool)[0][INFOS].env_ids == [0, 1]
@@ -394,7 +397,7 @@ def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.Mo
     assert ProcessPool.replies(pool) == {0: {INFO: {"x": 0.0}}, 1: {INFO: {"x": 0.5}}, 2: restarted}
 
 
-def test_who_is_unlike_the_others_tells_by_itself() -> None:
+def test_an_environment_with_other_keys_has_its_own_reply() -> None:
     class Odd(Steady):
         def step(self, action: Any) -> Any:
             *result, info = super().step(action)
@@ -404,6 +407,6 @@ def test_who_is_unlike_the_others_tells_by_itself() -> None:
     with ProcessPool(env_fns, num_workers=1, start_method="fork") as pool:
         pool.reset()
         pool.step(np.zeros(3, np.int64))
-        told = pool.told()
-        assert told[0][INFOS].env_ids == [0, 2]
-        assert list(told[1][INFO]) == ["x", "n", "odd"]
+        replies = pool.told()
+        assert replies[0][INFOS].env_ids == [0, 2]
+        assert list(replies[1][INFO]) == ["x", "n", "odd"]

@@ -1,10 +1,9 @@
-"""Spaces of worker processes against a real SyncVectorEnv: observations, actions, final_obs."""
+"""Observations of any space in worker processes, compared with SyncVectorEnv's."""
 
 from __future__ import annotations
 
-import itertools
 import pickle
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -13,14 +12,12 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-from gymnasium.vector.utils import batch_space, concatenate, iterate
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+from gymnasium.vector.utils import batch_space, concatenate
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from parallel_pool.workers.action_records import ActionPacker, ActionUnpacker
 from parallel_pool.workers.spaces import (
-    ActionPacker,
-    ActionUnpacker,
     Reader,
     Writer,
     batch_objects,
@@ -29,125 +26,30 @@ from parallel_pool.workers.spaces import (
     leaves,
 )
 from tests.same import assert_same
-
-NUM = 3
-FLOATS = ["float16", "float32", "float64", ">f4"]
-INTS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
-
-SINGLE: dict[str, spaces.Space[Any]] = {
-    **{f"box-{dtype}": spaces.Box(0, 1, (4,), np.dtype(dtype)) for dtype in FLOATS},
-    **{f"box-{dtype}": spaces.Box(1, 100, (2, 3), np.dtype(dtype)) for dtype in INTS},
-    "box-bool": spaces.Box(0, 1, (3,), np.bool_),
-    "box-bool-0d": spaces.Box(0, 1, (), np.bool_),
-    "box-0d": spaces.Box(-1, 1, ()),
-    "box-0d-uint16": spaces.Box(0, 9, (), np.uint16),
-    "box-unbounded": spaces.Box(-np.inf, np.inf, (2,), np.float64),
-    "box-size-0": spaces.Box(-1, 1, (0,)),
-    "box-size-0-2d": spaces.Box(-1, 1, (2, 0)),
-    "discrete": spaces.Discrete(5),
-    "discrete-start": spaces.Discrete(7, start=-3, dtype=np.int32),
-    "discrete-int8": spaces.Discrete(7, dtype=np.int8),
-    "discrete-uint8": spaces.Discrete(7, dtype=np.uint8),
-    "multi-discrete": spaces.MultiDiscrete([3, 4, 5]),
-    "multi-discrete-2d": spaces.MultiDiscrete(np.array([[2, 3], [4, 5]]), dtype=np.int16),
-    "multi-discrete-start": spaces.MultiDiscrete([3, 4], start=[-2, 5], dtype=np.int32),
-    "multi-discrete-0d": spaces.MultiDiscrete(np.array(3)),
-    "multi-binary": spaces.MultiBinary(5),
-    "multi-binary-2d": spaces.MultiBinary([3, 2]),
-}
-TREES: dict[str, spaces.Space[Any]] = {
-    "dict": spaces.Dict({"b": spaces.Box(0, 1, (3,)), "a": spaces.Discrete(4)}),
-    "dict-of-one": spaces.Dict(only=spaces.Box(0, 1, (3,))),
-    "dict-unsorted": spaces.Dict(
-        {"z": spaces.Discrete(2), "a": spaces.MultiBinary(3)}, sort_keys=False
-    ),
-    "dict-int-keys": spaces.Dict({0: spaces.Discrete(2), 1: spaces.Box(0, 1, (2,))}),
-    "tuple": spaces.Tuple((spaces.Discrete(3, dtype=np.int8), spaces.Box(0, 1, (2, 2)))),
-    "nested": spaces.Dict(
-        {
-            "t": spaces.Tuple((spaces.Dict(x=spaces.Box(0, 1, ()), y=spaces.MultiBinary(3)),)),
-            "odd": spaces.Box(0, 1, (3,), np.bool_),
-            "none": spaces.Box(0, 1, (0, 2)),
-            "wide": spaces.Tuple(
-                (spaces.Box(0, 1, (2,), np.float64), spaces.Discrete(9, start=-4))
-            ),
-        }
-    ),
-}
-EMPTY: dict[str, spaces.Space[Any]] = {
-    "empty-dict": spaces.Dict(),
-    "empty-tuple": spaces.Tuple(()),
-    "empty-parts": spaces.Dict(
-        a=spaces.Dict(), b=spaces.Discrete(2), c=spaces.Tuple((spaces.Tuple(()),))
-    ),
-}
-FIXED = {**SINGLE, **TREES, **EMPTY}
-
-
-class Custom(spaces.Space[str]):
-    """A space that Gymnasium knows nothing about."""
-
-    def __init__(self) -> None:
-        super().__init__(None, None)
-
-    def sample(self, mask: Any = None, probability: Any = None) -> str:
-        return f"custom {self.np_random.integers(1000)}"
-
-    def contains(self, x: Any) -> bool:
-        return isinstance(x, str)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Custom)
-
-
-OBJECTS: dict[str, spaces.Space[Any]] = {
-    "text": spaces.Text(5),
-    "sequence": spaces.Sequence(spaces.Discrete(4)),
-    "graph": spaces.Graph(spaces.Box(0, 1, (2,)), spaces.Discrete(3)),
-    "one-of": spaces.OneOf([spaces.Discrete(2), spaces.Box(0, 1, (2,))]),
-    "custom": Custom(),
-    "mixed": spaces.Dict(
-        box=spaces.Box(0, 1, (2,)),
-        deep=spaces.Tuple((spaces.Discrete(3), spaces.Dict(text=spaces.Text(4)))),
-    ),
-}
-
-
-def of(table: dict[str, spaces.Space[Any]]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("space", table.values(), ids=table.keys())
+from tests.space_cases import (
+    EMPTY,
+    FIXED,
+    NUM,
+    OBJECTS,
+    SINGLE,
+    TREES,
+    fixed_spaces,
+    is_same,
+    is_steppable,
+    of,
+    rearranged,
+    recorders,
+    seed_spaces,
+)
 
 
 @pytest.fixture(autouse=True)
-def seed_spaces(request: pytest.FixtureRequest) -> None:
-    """Samples are the same whichever tests ran before."""
-    given = getattr(request.node, "callspec", None)
-    for space in [*TREES.values(), *SINGLE.values()] if given is None else given.params.values():
-        if isinstance(space, spaces.Space):
-            space.seed(3)
-
-
-class Recorder(gymnasium.Env[Any, Any]):
-    """Samples its observations, remembers what it gave and got, and ends every third step."""
-
-    def __init__(self, space: spaces.Space[Any], seed: int) -> None:
-        self.observation_space = deepcopy(space)
-        self.action_space = deepcopy(space)
-        self.observation_space.seed(seed)
-        self.given: list[Any] = []
-        self.taken: list[Any] = []
-
-    def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
-        self.given.append(self.observation_space.sample())
-        return self.given[-1], {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        self.taken.append(deepcopy(action))
-        self.given.append(self.observation_space.sample())
-        return self.given[-1], 0.0, len(self.taken) % 3 == 0, False, {}
+def seeded_spaces(request: pytest.FixtureRequest) -> None:
+    seed_spaces(request)
 
 
 class Constant(gymnasium.Env[Any, Any]):
-    """Always the same observation, whatever its space says."""
+    """Always returns the same observation, whatever its space is."""
 
     action_space = spaces.Discrete(1)
 
@@ -159,67 +61,21 @@ class Constant(gymnasium.Env[Any, Any]):
         return self.observation, {}
 
 
-def recorders(space: spaces.Space[Any]) -> tuple[list[Recorder], SyncVectorEnv]:
-    envs = [Recorder(space, seed) for seed in range(NUM)]
-    makers: list[Callable[[], Recorder]] = [lambda env=env: env for env in envs]
-    vector = SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
-    vector.action_space.seed(7)
-    return envs, vector
-
-
 def blocks(space: spaces.Space[Any], rows: int = NUM) -> list[Any]:
-    """Columns of bytes, full of rubbish."""
+    """Returns columns of bytes, filled with garbage."""
     found = leaves(space)
     assert found is not None
     return [np.full((rows, leaf.nbytes), 0xA5, np.uint8) for leaf in found]
 
 
 def written(space: spaces.Space[Any], observations: list[Any]) -> list[Any]:
-    """Columns that a writer has written into."""
+    """Returns columns into which a writer has written the observations."""
     writer = Writer(space)
     raw = blocks(space, len(observations))
     arrays = [column(each, leaf) for each, leaf in zip(raw, writer.leaves, strict=True)]
     for row, observation in enumerate(observations):
         writer.write(arrays, row, observation)
     return raw
-
-
-def received(space: spaces.Space[Any], actions: Any, num: int = NUM) -> list[Any]:
-    """What environments get of these actions."""
-    records = ActionPacker(space).pack(actions, num)
-    if records is None:
-        return iterate_objects(batch_space(space, num), actions, num)
-    assert (records.dtype, records.ndim, len(records)) == (np.uint8, 2, num)
-    assert records.flags.c_contiguous
-    bound = ActionUnpacker(space).bind(records, num)
-    assert len(bound) == num
-    return [bound[index] for index in range(num)]
-
-
-def rearranged(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The same tree with all its arrays changed, and lists for tuples."""
-    if isinstance(value, dict):
-        return {key: rearranged(part, change) for key, part in value.items()}
-    if isinstance(value, tuple):
-        return [rearranged(part, change) for part in value]
-    return change(value)
-
-
-def changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The same tree with all its arrays changed."""
-    if isinstance(value, dict):
-        return {key: changed(part, change) for key, part in value.items()}
-    if isinstance(value, tuple):
-        return tuple(changed(part, change) for part in value)
-    return change(value)
-
-
-def is_same(one: Any, other: Any) -> bool:
-    try:
-        assert_same(one, other, "value")
-    except AssertionError:
-        return False
-    return True
 
 
 # ---------------------------------------------------------------------- like SyncVectorEnv --
@@ -245,81 +101,9 @@ def check_observations(space: spaces.Space[Any]) -> None:
                 assert writer.is_exact(final)
 
 
-def is_steppable(space: Any) -> bool:
-    """SyncVectorEnv can't take actions of a Dict or Tuple in which nothing is."""
-    if isinstance(space, spaces.Dict | spaces.Tuple):
-        parts = list(space.spaces.values() if isinstance(space, spaces.Dict) else space.spaces)
-        return bool(parts) and all(map(is_steppable, parts))
-    return True
-
-
-def check_actions(space: spaces.Space[Any]) -> None:
-    envs, vector = recorders(space)
-    vector.reset()
-    for step in range(2):
-        actions = vector.action_space.sample()
-        vector.step(actions)
-        for index, action in enumerate(received(space, actions)):
-            assert_same(action, envs[index].taken[-1], f"step {step}, action {index}")
-        unpacker = ActionUnpacker(space)
-        records = ActionPacker(space).pack(actions, NUM)
-        assert records is not None
-        for index, record in enumerate(records):
-            assert_same(unpacker.read(record), envs[index].taken[-1], "one record")
-            assert_same(unpacker.read(memoryview(record)), envs[index].taken[-1], "its memory")
-
-
 @of(FIXED)
 def test_observations_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> None:
     check_observations(space)
-
-
-@of({**SINGLE, **TREES})
-def test_actions_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> None:
-    check_actions(space)
-
-
-def test_empty_actions_are_empty() -> None:
-    """SyncVectorEnv can't take them at all."""
-    actions = {"a": {}, "b": np.array([0, 1, 0]), "c": ((),)}
-    got = received(EMPTY["empty-parts"], actions)
-    assert got == [{"a": {}, "b": np.int64(b), "c": ((),)} for b in (0, 1, 0)]
-    assert received(EMPTY["empty-dict"], {}) == [{}] * NUM
-    assert received(EMPTY["empty-tuple"], ()) == [()] * NUM
-
-
-def boxes() -> st.SearchStrategy[spaces.Space[Any]]:
-    shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
-    dtypes = st.sampled_from([*FLOATS, *INTS, "bool"]).map(np.dtype)
-    return st.builds(lambda shape, dtype: spaces.Box(0, 1, shape, dtype), shapes, dtypes)
-
-
-def fixed_leaves() -> st.SearchStrategy[spaces.Space[Any]]:
-    sizes = st.lists(st.integers(1, 4), min_size=1, max_size=3)
-    dtypes = st.sampled_from(INTS).map(np.dtype)
-    return st.one_of(
-        boxes(),
-        st.builds(
-            lambda n, start, dtype: spaces.Discrete(n, start=start, dtype=dtype),
-            st.integers(1, 9),
-            st.integers(0, 5),
-            dtypes,
-        ),
-        st.builds(lambda n, dtype: spaces.MultiDiscrete(n, dtype=dtype), sizes, dtypes),
-        sizes.map(spaces.MultiBinary),
-    )
-
-
-def fixed_spaces(smallest: int) -> st.SearchStrategy[spaces.Space[Any]]:
-    names = st.text("abcd", min_size=1, max_size=2)
-    return st.recursive(
-        fixed_leaves(),
-        lambda part: st.one_of(
-            st.dictionaries(names, part, min_size=smallest, max_size=3).map(spaces.Dict),
-            st.lists(part, min_size=smallest, max_size=3).map(spaces.Tuple),
-        ),
-        max_leaves=6,
-    )
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -328,24 +112,18 @@ def test_observations_of_any_space(space: spaces.Space[Any]) -> None:
     check_observations(space)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(space=fixed_spaces(1))
-def test_actions_of_any_space(space: spaces.Space[Any]) -> None:
-    check_actions(space)
-
-
 # ----------------------------------------------------------------- what environments may return --
 
 
 def variations(sample: Any) -> list[Any]:
-    """A sample, and what is almost one."""
+    """Returns a sample and variations of it."""
     changes: list[Callable[[Any], Any]] = [np.asarray, np.asfortranarray, lambda a: a.tolist()]
     changes += [lambda a, dtype=dtype: a.astype(dtype) for dtype in (bool, "i8", "u8", "f8", "O")]
     changes += [lambda a: np.stack([a]), lambda a: np.repeat(a, 2)[::2]]
     return [sample, *(rearranged(sample, change) for change in changes)]
 
 
-# for every space: what SyncVectorEnv takes is taken, with the same result, what it refuses is not
+# for every space: what SyncVectorEnv accepts is accepted with the same result; all else refused
 ODD: list[Any] = [
     0,
     1,
@@ -421,7 +199,7 @@ ODD: list[Any] = [
 
 @of(FIXED)
 @np.errstate(all="ignore")
-def test_odd_observations_are_taken_or_refused_as_by_sync_vector_env(
+def test_odd_observations_are_accepted_or_refused_as_by_sync_vector_env(
     space: spaces.Space[Any],
 ) -> None:
     outcomes = set()
@@ -441,7 +219,7 @@ def test_odd_observations_are_taken_or_refused_as_by_sync_vector_env(
         reader = Reader(space)
         assert_same(reader.batch(raw), expected, where)
         assert Writer(space).is_exact(value) == is_same(reader.row(raw, 0), value), where
-    # nothing is asked of what is in an empty Dict
+    # the content of a value for an empty Dict is not checked
     assert outcomes == ({"taken"} if repr(space) in ("Dict()", "Tuple()") else {"taken", "refused"})
 
 
@@ -481,7 +259,7 @@ def test_refused_observations_are_named(value: Any, error: type[Exception], mess
 
 
 @pytest.mark.parametrize("value", [0.5, np.float64(0.5), np.array(0.5), 1, True])
-def test_a_number_is_taken_for_an_array_of_one_as_by_async_vector_env(value: Any) -> None:
+def test_a_number_is_accepted_for_an_array_of_one_as_by_async_vector_env(value: Any) -> None:
     space = spaces.Box(-1, 1, (1, 1))
     vector = AsyncVectorEnv([lambda: Constant(space, value)], context="fork")
     try:
@@ -493,7 +271,7 @@ def test_a_number_is_taken_for_an_array_of_one_as_by_async_vector_env(value: Any
 
 
 @pytest.mark.parametrize("value", ["a", None, 1j, {}, [1], np.ones(2)], ids=repr)
-def test_no_other_is_taken_for_an_array_of_one(value: Any) -> None:
+def test_no_other_value_is_accepted_for_an_array_of_one(value: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"observation is .* takes shape \(1, 1\)"):
         written(spaces.Box(-1, 1, (1, 1)), [value])
 
@@ -547,7 +325,7 @@ def test_rows_are_copies(space: spaces.Space[Any]) -> None:
 
 
 def test_bytes_in_any_arrangement_are_read() -> None:
-    """Every other row, and bytes that are not side by side."""
+    """Every other row, and bytes that are not contiguous."""
     space = SINGLE["box-float32"]
     values = [space.sample() for _ in range(6)]
     (raw,) = written(space, values)
@@ -577,7 +355,7 @@ def test_leaves_of_a_pickled_space_have_the_dtypes_of_arrays(space: spaces.Space
 
 
 @of({**SINGLE, **TREES})
-def test_what_is_plain_is_written_as_it_is_assigned(space: spaces.Space[Any]) -> None:
+def test_plain_observations_may_be_assigned(space: spaces.Space[Any]) -> None:
     writer = Writer(space)
     is_array = not isinstance(space, spaces.Dict | spaces.Tuple) and space.shape != ()
     assert (writer.plain != (None, None)) is is_array
@@ -588,169 +366,6 @@ def test_what_is_plain_is_written_as_it_is_assigned(space: spaces.Space[Any]) ->
         writer.write([written], 1, sample)
         assigned[1] = sample
         assert_same(written, assigned, "rows")
-
-
-# ----------------------------------------------------------------------------------- actions --
-
-
-@of(SINGLE)
-def test_single_contiguous_actions_are_not_copied(space: spaces.Space[Any]) -> None:
-    actions: Any = batch_space(space, NUM).sample()
-    records = ActionPacker(space).pack(actions, NUM)
-    assert records is not None
-    assert records.tobytes() == actions.tobytes()
-    assert np.shares_memory(records, actions) or not actions.size
-
-
-@of({**SINGLE, **TREES})
-def test_actions_in_any_container_arrive(space: spaces.Space[Any]) -> None:
-    """Whatever holds one action after another, its elements of the space's own dtypes."""
-    actions = batch_space(space, NUM).sample()
-    expected = received(space, actions)
-    changes: list[Callable[[Any], Any]] = [list, tuple, deque, np.asfortranarray]
-    changes += [lambda array: np.repeat(array, 2, 0)[::2]]
-    for change in changes:
-        assert_same(received(space, rearranged(actions, change)), expected, repr(change))
-
-
-@of({**SINGLE, **TREES})
-def test_arrays_of_the_space_have_records_however_they_lie(space: spaces.Space[Any]) -> None:
-    actions = batch_space(space, NUM).sample()
-    packer = ActionPacker(pickle.loads(pickle.dumps(space)))
-    expected = packer.pack(actions, NUM)
-    assert expected is not None
-    changes: list[Callable[[Any], Any]] = [np.copy, np.asfortranarray]
-    changes += [lambda array: np.repeat(array, 2, 0)[::2], lambda array: array.astype(array.dtype)]
-    for change in changes:
-        records = packer.pack(changed(actions, change), NUM)
-        assert records is not None and records.tobytes() == expected.tobytes(), repr(change)
-    others: list[Callable[[Any], Any]] = [list, lambda array: array.astype("c16")]
-    others += [lambda array: array[1:], lambda array: array[..., None], lambda array: None]
-    for change in others:
-        assert packer.pack(changed(actions, change), NUM) is None, repr(change)
-
-
-def test_read_only_actions_are_taken() -> None:
-    actions = np.arange(3)
-    actions.flags.writeable = False
-    assert received(spaces.Discrete(3), actions) == [0, 1, 2]
-
-
-def test_arrays_of_objects_are_taken() -> None:
-    objects = np.empty(2, object)
-    objects[:] = [np.array([1, 2], np.float32), np.array([3, 4], np.float32)]
-    got = received(spaces.Box(0, 9, (2,)), objects, 2)
-    assert_same(got, list(objects), "arrays")
-    assert received(spaces.Discrete(9), np.array([1, 2], object), 2) == [1, 2]
-
-
-@of({**SINGLE, **TREES})
-def test_environments_may_keep_actions(space: spaces.Space[Any]) -> None:
-    records = ActionPacker(space).pack(batch_space(space, NUM).sample(), NUM)
-    assert records is not None
-    records = records.copy()
-    bound = ActionUnpacker(space).bind(records, NUM)
-    action = bound[1]
-    kept = deepcopy(action)
-    records[...] = 0x3C
-    assert_same(action, kept, "kept")
-
-
-def test_bound_actions_are_read_when_asked_for() -> None:
-    for space in (spaces.Discrete(9), spaces.Box(0, 9, (2,), np.int64), TREES["dict"]):
-        packer = ActionPacker(space)
-        batched = batch_space(space, 2)
-        batched.seed(0)
-        one, other = batched.sample(), batched.sample()
-        assert not is_same(one, other)
-        first, second = packer.pack(one, 2), packer.pack(other, 2)
-        assert first is not None and second is not None
-        records = first.copy()
-        bound = ActionUnpacker(space).bind(memoryview(records.reshape(-1)), 2)
-        assert_same(list(bound), received(space, one, 2), "first")
-        records[...] = second
-        assert_same(list(bound), received(space, other, 2), "second")
-
-
-def test_buffers_that_are_too_small_are_refused() -> None:
-    with pytest.raises((TypeError, ValueError)):
-        ActionUnpacker(spaces.Discrete(9)).bind(np.zeros(23, np.uint8), 3)
-
-
-@pytest.mark.parametrize(
-    ("space", "actions", "expected"),
-    [
-        (spaces.Discrete(9), np.array([1, 2], np.int8), [np.int8(1), np.int8(2)]),
-        (spaces.Discrete(9), np.array([1.5, 2]), [np.float64(1.5), np.float64(2)]),
-        (spaces.Discrete(2), np.array([False, True]), [np.False_, np.True_]),
-        (spaces.Discrete(9), [1, 2**70], [1, 2**70]),
-        (spaces.Discrete(9), [None, "a"], [None, "a"]),
-        (spaces.Discrete(9), [[1], [2, 3]], [[1], [2, 3]]),
-        (spaces.Discrete(9), np.array([[1], [2]]), [np.array([1]), np.array([2])]),
-        (spaces.MultiBinary(2), [[0, 1], (1, 0)], [[0, 1], (1, 0)]),
-        (spaces.Box(0, 9, (1,)), [[0.5], [2]], [[0.5], [2]]),
-        (spaces.Box(0, 9, (1,)), np.array([[0.1], [2]]), [np.array([0.1]), np.array([2.0])]),
-        (spaces.Box(0, 9, (1,)), np.array([[1], [2]], ">f4"), list(np.array([[1], [2]], ">f4"))),
-        (spaces.Box(0, 9, ()), [0.5, True], [0.5, True]),
-        (spaces.Box(0, 9, ()), np.float16([0.5, 2]), [np.float16(0.5), np.float16(2)]),
-        (spaces.Dict(a=spaces.Discrete(3)), {"a": [1, 2.0]}, [{"a": 1}, {"a": 2.0}]),
-    ],
-)
-def test_actions_arrive_as_the_caller_gave_them(
-    space: spaces.Space[Any], actions: Any, expected: Any
-) -> None:
-    assert_same(received(space, actions, 2), expected, "actions")
-    assert_same(list(iterate(batch_space(space, 2), actions)), expected, "Gymnasium's")
-
-
-@pytest.mark.parametrize(
-    ("space", "actions", "error", "message"),
-    [
-        (spaces.Discrete(9), np.zeros(2, np.int64), ValueError, "^2 actions: .* 3 environments"),
-        (spaces.Discrete(9), np.zeros(4, np.int64), ValueError, "^more than 3 actions: .* 3 env"),
-        (spaces.Discrete(9), 5, TypeError, "are a int, 5, which holds no actions: give an array"),
-        (spaces.Discrete(9), None, TypeError, "are None, which holds no actions: give an array"),
-        (spaces.Discrete(9), "abc", TypeError, "are a str, 'abc', which holds no actions"),
-        (spaces.Discrete(9), {1, 2, 3}, TypeError, "are a set, .* which has no order"),
-        (spaces.Discrete(9), {0: 1, 1: 2, 2: 3}, TypeError, "are a dict, .* which has no order"),
-        (spaces.Discrete(9), itertools.count(), TypeError, "are a count, .* has no length"),
-        (spaces.Discrete(9), {1: 2}.values(), TypeError, "a dict_values, .* which is no sequence"),
-        (
-            spaces.Discrete(9),
-            np.zeros(()),
-            TypeError,
-            "Unable to iterate over",
-        ),
-        (TREES["dict"], {"a": [0, 1, 2]}, ValueError, r"with keys \['a'\]: its space needs 'b'"),
-        (TREES["dict"], [{}, {}, {}], TypeError, "actions is a list.* needs 'a'"),
-        (TREES["dict"], {"a": [0, 1], "b": []}, ValueError, "does not take"),
-        (TREES["dict"], {"a": {1}, "b": []}, TypeError, r"actions\['a'\] are a set, .* no order"),
-        (TREES["tuple"], ([0, 1, 2],), ValueError, "actions is a tuple.* needs 1 in it"),
-        (TREES["tuple"], ([0, 1, 2], [[0.0]]), ValueError, "does not take"),
-    ],
-)
-def test_wrong_actions_are_refused(
-    space: spaces.Space[Any], actions: Any, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        received(space, actions, 3)
-
-
-def test_actions_without_an_end_are_refused() -> None:
-    class Liar:
-        """Says that it has three actions, and has one after another."""
-
-        def __len__(self) -> int:
-            return 3
-
-        def __getitem__(self, index: int) -> int:
-            return index
-
-        def __iter__(self) -> Any:
-            return itertools.count()
-
-    with pytest.raises(ValueError, match="more than 3 actions: give one for each"):
-        received(spaces.Discrete(9), Liar(), 3)
 
 
 # ------------------------------------------------------------------------------------ leaves --
@@ -787,7 +402,7 @@ def test_spaces_without_a_fixed_size_have_none(space: spaces.Space[Any]) -> None
             user(space)
 
 
-def test_subclasses_are_what_gymnasium_takes_them_for() -> None:
+def test_subclasses_are_treated_as_by_gymnasium() -> None:
     class Plain(spaces.Box):
         pass
 

@@ -1,4 +1,4 @@
-"""What tests have workers do: imported by them, so it imports little."""
+"""Targets of the workers that tests start. Workers import this module, so it imports little."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from parallel_pool.workers.connection import Connection
 
 
 def echo(connection: Connection, argument: Any) -> None:
-    """Tells its process id and argument, then sends back whatever comes, descriptors as paths."""
+    """Sends its process id and argument, then sends back each message, descriptors as paths."""
     connection.send(("hello", os.getpid(), argument))
     while True:
         try:
@@ -29,18 +29,18 @@ def echo(connection: Connection, argument: Any) -> None:
 
 
 def evaluate(connection: Connection, source: str) -> None:
-    """Sends what an expression comes to, and ends when the creator has heard it."""
+    """Sends the value of an expression and ends."""
     connection.send(eval(source, {**globals(), "connection": connection}))
 
 
 def call(connection: Connection, task: Any) -> None:
-    """Sends what a function makes of an argument."""
+    """Sends what a function returns for an argument."""
     function, argument = task
     connection.send(function(argument))
 
 
 class Env(gymnasium.Env[Any, Any]):
-    """Shows how many steps it has made."""
+    """Its observation is the number of its steps."""
 
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
     action_space = gymnasium.spaces.Discrete(2)
@@ -57,14 +57,14 @@ class Env(gymnasium.Env[Any, Any]):
 
 
 class OwnError(Exception):
-    """Of no type that Python knows."""
+    """An exception class that Python does not define."""
 
 
-class Untold(Exception):
-    """Can be pickled, and not unpickled."""
+class Unreadable(Exception):
+    """An exception that can be pickled, but not unpickled."""
 
     def __init__(self, first: object, second: object) -> None:
-        super().__init__("told by one word")
+        super().__init__("one argument instead of two")
 
 
 def fail(connection: Connection, argument: str) -> None:
@@ -72,14 +72,16 @@ def fail(connection: Connection, argument: str) -> None:
         raise OwnError("of my own", 7)
     if argument == "unpicklable":
         raise OwnError(threading.Lock())
-    if argument == "untold":
-        raise Untold(1, 2)
+    if argument == "unreadable":
+        raise Unreadable(1, 2)
     raise ValueError(argument)
 
 
 def crash(number: signal.Signals = signal.SIGSEGV) -> None:
-    """Ends its process as a defect in C does, without what pytest's faulthandler, which forked
-    workers inherit, would say of it: that would look like a failed run."""
+    """Ends its process as a defect in C does, without a report of pytest's faulthandler.
+
+    Forked workers inherit the handler, and its report would look like a failed test run.
+    """
     faulthandler.disable()
     if number == signal.SIGSEGV:
         ctypes.string_at(0)
@@ -87,7 +89,7 @@ def crash(number: signal.Signals = signal.SIGSEGV) -> None:
 
 
 def end(connection: Connection, how: str) -> None:
-    """Ends its process as it is told to."""
+    """Ends its process in the given way, after a message."""
     connection.send("here")
     connection.recv()
     if how == "return":
@@ -105,7 +107,7 @@ def end(connection: Connection, how: str) -> None:
 
 
 class Poison:
-    """An argument that can be pickled, and not unpickled."""
+    """An argument that can be pickled, but not unpickled."""
 
     def __reduce__(self) -> Any:
         return _refuse, ()
@@ -115,8 +117,8 @@ def _refuse() -> None:
     raise RuntimeError("this argument cannot be read")
 
 
-def surroundings() -> dict[str, Any]:
-    """What a worker may take over from its creator, or must not."""
+def process_state() -> dict[str, Any]:
+    """Returns what a worker takes over from its parent process, and what it must not inherit."""
     return {
         "argv": sys.argv,
         "environ": dict(os.environ),

@@ -1,4 +1,5 @@
-/* The pool API: what Python calls, read by both gcc and cffi. */
+/* The pool API: what Python calls. Both gcc and cffi read this header, so it holds enums, structs
+ * and prototypes only. */
 #ifndef PP_POOL_H
 #define PP_POOL_H
 
@@ -6,18 +7,30 @@
 
 /* ------------------------------------------------------------------------------- constants -- */
 
+/* when the engine resets an environment whose episode has ended: at the next step, within the same
+ * step, or never */
 enum pp_autoreset { PP_NEXT_STEP, PP_SAME_STEP, PP_DISABLED };
 
+/* values of the dtype argument of pp_pool_send and pp_pool_step, beside those of pp_dtype */
 enum {
-  /* the dtype of actions that have several, or another one than pp_dtype: doubles, count x
-   * num_players rows, and after those the dtype of each of the count actions in a byte */
+  /* Actions whose dtypes differ, or whose dtype is no pp_dtype. The array holds count x num_players
+   * rows of doubles, followed by count bytes: the dtype of each action. */
   PP_MIXED_DTYPES = 64,
-  /* the same of environments in worker processes: each finds its action in the order that was left
-   * for it, and what actions points to is not read */
+  /* Environments in worker processes only: each action is in the environment's payload
+   * (pp_pool_set_payload), and the actions argument is not read. */
   PP_ACTION_IN_PAYLOAD = 65
 };
 
-/* columns that the engine writes beside the environment's fields, when asked for */
+/* what an environment must do next */
+enum pp_command {
+  PP_COMMAND_STEP = 0,
+  PP_COMMAND_RESET = 1, /* in a worker process the payload, if any, holds seed and options */
+  PP_COMMAND_RESET_OPTIONS = 2, /* with the pool's reset options; not in worker processes */
+  PP_COMMAND_RESTART = 3, /* its worker died during its step: reset, and report that in the row */
+  PP_COMMAND_ACTION = 4   /* in a worker process: a step, whose action is in the payload */
+};
+
+/* columns that the engine writes beside the environment's fields, if asked for */
 enum pp_extra {
   PP_WITH_STEP_TYPE = 1, /* int32: 0 first, 1 mid, 2 last row of an episode */
   PP_WITH_DISCOUNT = 2,  /* float32 */
@@ -32,269 +45,318 @@ typedef struct pp_pool pp_pool;
 typedef struct pp_pool_options {
   int32_t num_envs;
   int32_t batch_size;  /* num_envs: ordered, synchronous; fewer: first come, first served */
-  int32_t num_threads; /* every thread that steps, the caller included; 0: what the machine has */
-  int32_t thread_affinity_offset; /* >= 0: pin workers one to one, each on the node of its lane */
+  int32_t num_threads; /* all threads that step, the caller included; 0: one per usable core */
+  int32_t thread_affinity_offset; /* >= 0: pin each worker to a core on the node of its lane */
   int32_t autoreset;              /* pp_autoreset */
-  int32_t max_episode_steps;      /* -1: the definition's; 0: none */
+  int32_t max_episode_steps;      /* -1: the definition's; 0: no limit */
   int32_t reward_dtype;           /* PP_FLOAT32 or PP_FLOAT64 */
   int32_t extras;                 /* pp_extra bits */
-  const char *topology_root;      /* null: "/" */
+  const char *topology_root;      /* folder to read /proc and /sys under; null: "/" */
 } pp_pool_options;
 
 /* one contiguous array of a batch: rows x shape */
 typedef struct pp_column {
   const char *name; /* a field's name, or the engine's: "reward", "terminated", ... */
-  int32_t field;    /* index of the environment's field, -1: the engine's own */
-  int32_t is_final; /* SAME_STEP: written only in rows whose episode just ended */
-  int32_t dtype;
-  int32_t ndim; /* of one row, players included */
+  int32_t field;    /* index of the environment's field, -1: a column of the engine */
+  int32_t is_final; /* 1: SAME_STEP, written only in rows whose episode has just ended */
+  int32_t dtype;    /* pp_dtype */
+  int32_t ndim;     /* of one row, players included */
   int64_t shape[PP_MAX_NDIM + 1];
   int64_t row_bytes;
-  int64_t offset; /* of row 0 in the batch's memory */
+  int64_t offset; /* of row 0, from the start of the batch's memory */
 } pp_column;
 
-/* what the pool has done so far; only counts, no clocks */
+/* counts since the pool was made; no times */
 typedef struct pp_stats {
-  int64_t env_steps;     /* rows delivered to batches, resets included */
-  int64_t batches;       /* batches given to the caller */
-  int64_t chunks;        /* grabs from the action queues */
+  int64_t env_steps;     /* rows in received batches, resets included */
+  int64_t batches;       /* batches received */
+  int64_t chunks;        /* chunks that threads took from the action queues */
   int64_t worker_waits;  /* futex waits of workers */
   int64_t worker_wakes;  /* futex wakes of workers */
   int64_t caller_waits;  /* futex waits of the caller */
   int64_t caller_wakes;  /* futex wakes of the caller */
-  int64_t refused_binds; /* mbind or affinity calls that the system refused */
-  int32_t num_threads;   /* that step, the caller included */
-  int32_t num_workers;   /* threads of the pool's own */
+  int64_t refused_binds; /* mbind and affinity calls that the system refused */
+  int32_t num_threads;   /* threads that step, the caller included */
+  int32_t num_workers;   /* threads that the pool started, or worker processes */
   int32_t num_lanes;
 } pp_stats;
 
 /* ----------------------------------------------------------------------------- environments -- */
 
-/* the built-in definitions, and how many there are */
+/* Returns the built-in definitions and writes their number to count. */
 const pp_env_def *const *pp_env_table(int32_t *count);
 
-/* refuses a definition made for another ABI, or one without what the engine needs */
+/* Checks that the engine can work with a definition. Returns PP_OK, PP_ERR_ABI if it was compiled
+ * for another ABI, or PP_ERR_ARGUMENT if a member is missing or out of range. */
 int pp_env_check(const pp_env_def *def, pp_error *error);
 
-/* loads a definition from a shared library; symbol is the name of the pp_env_def */
+/* Loads a shared library and writes the definition with the given symbol name to out. The library
+ * stays loaded. Returns PP_ERR_ARGUMENT if the file can't be loaded or has no such definition, and
+ * what pp_env_check returns. */
 int pp_env_open(const char *path, const char *symbol, const pp_env_def **out, pp_error *error);
 
-/* runs configure without a pool, to learn fields; end it with pp_config_fini */
+/* Checks a definition and runs its configure without making a pool, to learn fields and action.
+ * options holds one value per option of def. On success pp_config_fini must be called. Returns the
+ * status of pp_env_check or of configure, or PP_ERR_ARGUMENT if no pool can be laid out for the
+ * result. */
 int pp_config_init(const pp_env_def *def, const pp_value *options, pp_config *config,
                    pp_error *error);
 void pp_config_fini(const pp_env_def *def, pp_config *config);
 
 /* ------------------------------------------------------------------------------------- pool -- */
 
-/* A pool is never null, but for pp_pool_destroy. Any other argument may be wrong: an environment or
- * lane that is not there, a null where none is allowed, a call that is for pools of the other kind.
- * What returns a status or a number returns a negative status then, what returns an address null,
- * and nothing has happened. */
+/* The pool argument must not be null, except for pp_pool_destroy. Any other argument may be wrong:
+ * an environment or lane that does not exist, a null pointer, a call for pools of the other kind. A
+ * function that returns a status or a number then returns a negative status, one that returns an
+ * address returns null, and nothing has changed.
+ *
+ * Every function that takes an error also returns PP_ERR_CLOSED after pp_pool_close, PP_ERR_FORKED
+ * in a forked child, and PP_ERR_BROKEN after a worker process has written over the pool's memory.
+ */
 
-/* makes the environments and the threads; values holds one entry per option of def */
+/* Makes environments and threads, and writes the pool to out (null on failure). values holds one
+ * entry per option of def. Returns PP_ERR_ARGUMENT, PP_ERR_MEMORY, PP_ERR_SYSTEM if a thread can't
+ * be started, or the status of configure or init. */
 int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_options *options,
                    pp_pool **out, pp_error *error);
 
-/* ends the threads, each after the environment it is stepping; calls that wait return
- * PP_ERR_CLOSED, as do all later ones. Environments can't be stepped again. Every call returns
- * after the threads have ended, whichever of several began first */
+/* Ends the threads, each after the environment that it is stepping. Waiting and later calls return
+ * PP_ERR_CLOSED. Several threads may close a pool: each call returns after all of the pool's
+ * threads have ended. */
 void pp_pool_close(pp_pool *pool);
 
-/* closes, then frees everything but batches. pool may be null; in a forked child it does nothing */
+/* Closes the pool and frees all of its memory but batches. Does nothing if pool is null, or in a
+ * forked child. */
 void pp_pool_destroy(pp_pool *pool);
 
-/* columns of a batch, in the order of their memory; they live as long as the pool */
+/* Returns the columns of a batch in the order of their memory. They live as long as the pool. */
 const pp_column *pp_pool_columns(const pp_pool *pool, int32_t *count);
 
-/* what configure decided */
+/* Returns what configure decided. It lives as long as the pool. */
 const pp_config *pp_pool_config(const pp_pool *pool);
 
-/* memory for one batch, placed on the right nodes; null: out of memory */
+/* Allocates the memory of one batch, on the NUMA nodes whose threads write it. Returns null if
+ * there is no memory. The caller frees it with pp_batch_free, which works after the end of the pool
+ * too; size is what pp_batch_size returned. */
 void *pp_batch_alloc(pp_pool *pool);
 int64_t pp_batch_size(const pp_pool *pool);
 void pp_batch_free(void *memory, int64_t size);
 
-/* batches the pool must hold before the first send; each receive then gives one and takes one */
+/* Returns how many batches must be offered before the first send. From then on each receive takes
+ * one out of the pool and puts one in. */
 int32_t pp_pool_batches(const pp_pool *pool);
 
-/* gives memory for one of those first batches, which pp_batch_alloc made; it stays the caller's,
- * but untouched until received. Batches are received in the order in which their memory was given
- */
+/* Gives the pool the memory of one of its first batches, from pp_batch_alloc. The caller keeps the
+ * ownership, but must not touch it before it is received. Batches are received in the order in
+ * which their memory was given. Returns PP_ERR_ARGUMENT if no batch fits this memory, or
+ * PP_ERR_STATE if the pool has all its batches. */
 int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error);
 
-/* gives every environment its seed, used at its next reset: sizes[i] words for environment i, one
- * after another; size 0 keeps the generator */
+/* Stores a seed for every environment, which its next reset takes. words holds the seeds one after
+ * another, sizes[i] words for environment i; size 0 keeps the current generator. Returns
+ * PP_ERR_STATE while environments are in flight, or PP_ERR_ARGUMENT if a seed is too long. */
 int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_error *error);
 
-/* queues one action for each environment named; all of them or none. env_ids null: all
- * environments in order (count is num_envs). The pool copies the actions: count x num_players rows
- * of this dtype, C order */
+/* Queues one action for each environment named, for all of them or for none. env_ids null: all
+ * environments in order (count is num_envs). The pool copies actions: count x num_players rows of
+ * this dtype (a pp_dtype or one of the constants above), in C order. Returns PP_ERR_ARGUMENT if an
+ * id or an action is invalid, PP_ERR_TYPE if the dtype can't be converted, or PP_ERR_STATE if an
+ * environment is in flight or (PP_DISABLED) must be reset first. */
 int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                  int32_t dtype, pp_error *error);
 
-/* queues resets; seeds as in pp_pool_seed, for the environments named, or null; options holds one
- * entry per reset option, or null */
+/* Queues one reset for each environment named, for all of them or for none. Seeds are given as in
+ * pp_pool_seed, one for each environment named, or null; options holds one entry per reset option,
+ * or is null. Returns what pp_pool_send returns; with options also PP_ERR_STATE while other
+ * environments are in flight. */
 int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
                        const uint32_t *seed_words, const int32_t *seed_sizes,
                        const pp_value *options, pp_error *error);
 
-/* takes the next batch and gives fresh memory in its place. Returns its rows (> 0); 0 after 50 ms
- * or so, so that the caller can look after its signals and call again; or a negative status. With
- * PP_ERR_ENV the batch is taken all the same: pp_pool_failed tells its rows and what failed.
- * timeout in nanoseconds, < 0: none, and it is an error if too few environments are in flight; >=
- * 0: returns 0 after it at the latest, and another thread's send is waited for */
+/* Takes the next batch and puts fresh memory in its place.
+ *
+ * timeout is in nanoseconds. Below 0 there is no timeout, and too few environments in flight for a
+ * batch is an error (PP_ERR_STATE). From 0 on the call waits for sends of other threads too.
+ *
+ * Returns the number of rows (> 0). Returns 0 if the batch is not complete after the timeout, or
+ * after about 50 ms, so that the caller can handle signals and call again. Returns PP_ERR_ENV if
+ * environments failed: the batch is taken all the same, and pp_pool_failed returns its rows and
+ * the environments. Returns PP_ERR_STATE while another thread receives, or another negative status.
+ */
 int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error);
 
-/* send, then recv, in one call; the caller steps environments too. After 0 go on with recv */
+/* Sends and receives in one call, in which the caller's thread steps environments too. Arguments as
+ * in pp_pool_send and results as in pp_pool_recv; after 0 go on with pp_pool_recv. Returns
+ * PP_ERR_STATE as well if results of earlier sends are pending (ordered), or if too few
+ * environments would be in flight for a batch. */
 int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                      int32_t dtype, void *fresh, pp_error *error);
 
-/* what the receive or step that took this fresh memory returned, 0: none did. For a caller that an
- * exception kept from learning it; for the thread that receives */
+/* Returns the result of the receive or step that took this fresh memory, or 0 if none has. For a
+ * caller that lost the result to an exception; to be called by the thread that receives. */
 int32_t pp_pool_last_result(const pp_pool *pool, const void *fresh);
 
-/* after PP_ERR_ENV: how many rows the batch had, and the environments that failed in it */
+/* After PP_ERR_ENV: returns the environments that failed in the batch, and writes their number to
+ * count and the batch's number of rows to rows. */
 const int32_t *pp_pool_failed(const pp_pool *pool, int32_t *count, int32_t *rows);
 
-/* what one environment's last failure said. In worker processes: what the pool itself found; with
- * no text, pp_pool_reply says it, or the worker has died */
+/* Returns the last error of one environment, or null if there is no such environment. In worker
+ * processes it holds only what the pool itself found: if its text is empty, either pp_pool_reply
+ * has the error or the worker has died. */
 const pp_error *pp_pool_env_error(const pp_pool *pool, int32_t env_id);
 
-/* environments sent and not yet received */
+/* Returns the number of environments sent and not yet received. */
 int32_t pp_pool_in_flight(const pp_pool *pool);
 
-/* 1: the next step of this environment resets it (or, PP_DISABLED, is refused); PP_ERR_STATE while
- * it is in flight */
+/* Returns 1 if the next step of an environment resets it (PP_DISABLED: is refused), else 0; or
+ * PP_ERR_STATE while it is in flight. */
 int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id);
 
-/* snapshots: bytes that restore one environment, in this pool or one like it.
- * get with bytes null returns the room to give, else writes and returns how much, which may be less
- */
+/* Writes a snapshot of one environment: bytes that restore it, in this pool or in one like it. With
+ * bytes null, returns the room that is needed, in bytes. Else size must be that room, and the call
+ * returns the number of bytes written, which may be smaller. Returns PP_ERR_STATE while the
+ * environment is in flight, PP_ERR_ARGUMENT, or the status of the save callback. */
 int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t size,
                           pp_error *error);
 
-/* restores the environments named, each from its own snapshot; all of them or none. Only a load
- * callback that fails can't be undone: environments before it are restored, it starts a new episode
- * at its next step, those after it are as they were. Nothing of this may change during the call */
+/* Restores the environments named, each from its own snapshot, all of them or none. The exception
+ * is a load callback that fails: environments before that one are restored, that one starts a new
+ * episode at its next step, and those after it are unchanged. No other thread may change the
+ * arguments during the call. Returns PP_ERR_STATE while one of them is in flight, PP_ERR_ARGUMENT
+ * if a snapshot is damaged or of another kind of environment, or the status of the load callback.
+ */
 int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
                       const void *const *snapshots, const int64_t *sizes, pp_error *error);
 
-/* writes one row of each field as an environment stands; fields[i] may be null. An environment that
- * was never reset, or failed, has nothing to show */
+/* Writes each field of an environment as it is now; fields[i] is the memory of one row of field i,
+ * or null. Returns PP_ERR_STATE while it is in flight, and if it was never reset or has failed. */
 int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error *error);
 
-/* draws one environment; with pixels null only its size */
+/* Draws one environment; with image->pixels null, writes only the size. Returns PP_ERR_STATE while
+ * it is in flight, and if it draws no pictures. */
 int pp_pool_render(pp_pool *pool, int32_t env_id, pp_image *image, pp_error *error);
 
-/* copies what an environment simulates into an object of its family's own (MuJoCo: an mjData of the
- * same model). As for observe, one that was never reset, or failed, has nothing to show */
+/* Copies an environment's simulation into an object of its family (MuJoCo: an mjData of the same
+ * model). Returns PP_ERR_STATE as pp_pool_observe does, and if the family has no such object. */
 int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error);
 
+/* Writes what the pool has counted so far. */
 void pp_pool_stats(pp_pool *pool, pp_stats *stats);
-
-/* calls the environment's callbacks in a plain loop over all environments, without queues, batches
- * or threads: the measure of what the engine adds. Goes round through num_actions sets of actions,
- * one for each environment, of the action's own dtype */
-int pp_pool_bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, int64_t rounds,
-                      pp_error *error);
 
 /* ------------------------------------------------------------------------ worker processes -- */
 
-/* What becomes of environments in flight when their worker has died. With the latter two another
- * worker will come, and resets wait for it: it is asked for the same reset, with its order */
+/* What happens to the environments that a dead worker had in flight. With the last two the lane
+ * gets another worker, and resets wait for that one: it gets the same reset, with the same payload.
+ */
 enum pp_on_death {
-  PP_DEATH_FAIL,   /* they fail, and nothing can be sent to that lane any more */
+  PP_DEATH_FAIL,   /* they fail, and nothing can be sent to the lane any more */
   PP_DEATH_REPEAT, /* rows of steps repeat what was shown last, truncated */
-  PP_DEATH_REQUEUE /* the worker that comes is asked to restart them: PP_COMMAND_RESTART */
+  PP_DEATH_REQUEUE /* the next worker restarts those that were stepped: PP_COMMAND_RESTART */
 };
 
-/* bytes of address space that a pool with worker processes may take, 0: any number */
+/* bytes of address space that a pool with worker processes may reserve, 0: no limit */
 typedef struct pp_address_space {
-  int64_t parent; /* in the process that makes it */
+  int64_t parent; /* in the process that makes the pool */
   int64_t worker; /* in each worker process */
 } pp_address_space;
 
-/* Makes a pool whose environments live in worker processes, num_lanes of them: the environments of
- * one lie side by side, as many as of any other. config says only how rows and actions look, of one
- * player; there are no extras and no limit of steps, and threads are not looked at. keeps_last:
- * PP_DEATH_REPEAT and _REQUEUE are possible. room: null for any. The pool's calls are the same, but
- * for those that need the environments themselves: seeds, reset options, snapshots, pictures.
+/* Makes a pool whose environments live in num_lanes worker processes, which the caller starts. Each
+ * lane has consecutive environments, as many as any other lane or one more or fewer. config
+ * describes rows and actions of one player; options must have no extras and no max_episode_steps,
+ * and num_threads is ignored. saves_rows: 1 saves the last row of each environment, which
+ * PP_DEATH_REPEAT and PP_DEATH_REQUEUE need. room: null for no limit. The functions above work on
+ * such a pool too, except those that need the environments themselves (seeds, reset options,
+ * snapshots, observe, render, expose): these return PP_ERR_STATE.
  *
- * Environments are anybody's code, which may write over all memory that its worker shares. It can
- * spoil rows by that, which fail where it is seen, and stop a pool, which says so for ever
- * (PP_ERR_BROKEN); it can't make the creator read or write where it must not, nor wait for what
- * can't come. */
+ * Environments are untrusted code, which may write to all memory that its worker shares. That can
+ * spoil rows, which then fail where it is noticed, and break the pool, whose calls then return
+ * PP_ERR_BROKEN. It can't make this process read or write outside its arrays, nor wait for ever.
+ *
+ * Returns PP_ERR_ARGUMENT, PP_ERR_MEMORY, or PP_ERR_SYSTEM. */
 int pp_pool_create_processes(const pp_config *config, const pp_pool_options *options,
-                             int32_t num_lanes, int32_t keeps_last, const pp_address_space *room,
+                             int32_t num_lanes, int32_t saves_rows, const pp_address_space *room,
                              pp_pool **out, pp_error *error);
 
-/* descriptors of the memory that workers open: the pool's, and the file that a lane replies in.
- * PP_ERR_STATE: there are no workers */
+/* Return the file descriptors that a worker passes to pp_worker_open: of the pool's memory, and of
+ * the file that the lane's worker writes its replies to. PP_ERR_STATE or PP_ERR_ARGUMENT if there
+ * are none. */
 int32_t pp_pool_memory_fd(const pp_pool *pool);
 int32_t pp_pool_reply_fd(const pp_pool *pool, int32_t lane);
 
-/* bytes of address space that the pool's memory may grow to: as much must be mapped */
+/* Returns the bytes of address space that the pool's memory may grow to, which a worker must map;
+ * or PP_ERR_STATE. */
 int64_t pp_pool_reserve(const pp_pool *pool);
 
-/* which worker has an environment, and the environments of a lane: first .. first+count-1, with
- * count 0 where there is no such lane */
+/* Returns the lane of an environment, or a negative status. */
 int32_t pp_pool_lane_of(const pp_pool *pool, int32_t env_id);
+
+/* Writes which environments a lane has: first .. first+count-1. count is 0 if there is no such
+ * lane. */
 void pp_pool_lane_envs(const pp_pool *pool, int32_t lane, int32_t *first, int32_t *count);
 
-/* leaves bytes for the next turn of an environment that is not in flight, in place of others; size
- * 0: none. They are for that turn alone: received, or refused when it was sent, it takes them along
- */
+/* Sets the bytes that an environment's worker gets with its next turn, in place of earlier ones;
+ * size 0 removes them. They are for that turn only: when its row is received, or its send is
+ * refused, they are removed. Returns PP_ERR_STATE while the environment is in flight, or
+ * PP_ERR_MEMORY. */
 int pp_pool_set_payload(pp_pool *pool, int32_t env_id, const void *bytes, int64_t size,
                         pp_error *error);
 
-/* what the worker left with the last turn of an environment, until it is sent to again; null: none.
- * size -1: the creator wrote the row, the worker having died */
+/* Returns the bytes that the worker replied with in the environment's last turn, and writes their
+ * size; null if there are none. They stay until the environment is sent to again. size -1: the
+ * worker has died, and the pool wrote the row. */
 const void *pp_pool_reply(const pp_pool *pool, int32_t env_id, int64_t *size);
 
-/* those of the last batch whose turn left something for pp_pool_reply */
+/* Returns the environments of the last batch that have a reply (size not 0), and writes their
+ * number to count. */
 const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count);
 
-/* asks a lane's worker something outside all stepping, one thing at a time */
+/* Sends a request to a lane's worker, apart from all turns. Returns PP_ERR_STATE if the worker has
+ * not answered the previous one, or has died. */
 int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size, pp_error *error);
 
-/* waits for its answer: 1: here it is; 0 after timeout nanoseconds, 50 ms at most; or a status */
+/* Waits for the answer to the last request, for timeout nanoseconds (< 0: no timeout) but for 50 ms
+ * at most. Returns 1 and writes the answer's bytes and size; 0 if there is none yet; or a negative
+ * status: PP_ERR_STATE if the worker died before it answered. */
 int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void **bytes,
                        int64_t *size, pp_error *error);
 
-/* the environment that a lane's worker is stepping, -1: none */
+/* Returns the environment that a lane's worker is stepping, or -1 if there is none. */
 int32_t pp_pool_current_env(const pp_pool *pool, int32_t lane);
 
-/* what an environment in flight was asked: PP_COMMAND_STEP or PP_COMMAND_RESET; -1: it is at rest
- */
+/* Returns the pp_command of an environment in flight, or -1 if it is not in flight. */
 int32_t pp_pool_command(pp_pool *pool, int32_t env_id);
 
-/* turns that a lane's worker has taken, environments in order of their turns: while neither this
- * nor pp_pool_current_env changes, it is stepping the same environment still */
+/* Returns how many turns a lane's worker has taken. It takes environments in the order of their
+ * turns, so while neither this number nor pp_pool_current_env changes, it is still stepping the
+ * same environment. */
 int64_t pp_pool_taken_turns(const pp_pool *pool, int32_t lane);
 
-/* Steps of an environment whose rows its workers have handed over, so resets and rows that repeat
- * others are none: for after a worker's death, to know whether it has brought anything */
+/* Returns how many steps of an environment its workers have delivered; resets and repeated rows do
+ * not count. To be called after a worker's death, to see whether it made progress. */
 int64_t pp_pool_delivered_steps(const pp_pool *pool, int32_t env_id);
 
-/* turns that wait for a lane's worker to take them */
+/* Returns how many turns are queued for a lane's worker. */
 int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane);
 
-/* After a worker's death (never before: its memory is written to): settles what it had in flight.
- * how: a pp_on_death. Returns how many environments were told so, and lists them in settled, which
- * has room for all of the lane's; resets that wait for the next worker are not among them */
+/* Finishes or requeues what a dead worker had in flight, as how (a pp_on_death) says. The process
+ * must have ended, as the call writes to memory that it used. Returns the number of environments
+ * that failed, were repeated or will be restarted, and lists them in affected, which has room for
+ * all of the lane's; resets that wait for the next worker are not among them. Returns PP_ERR_STATE
+ * if how needs saves_rows and the pool was made without it. */
 int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *affected,
                             pp_error *error);
 
 /* ----------------------------------------------------------------------------------- system -- */
 
-/* cores this process may use: cpuset and cgroup quota, under a made-up root if root is set */
+/* Returns the number of cores that this process may use: affinity, cpuset and cgroup quota. root: a
+ * folder to read /proc and /sys under; null: "/". */
 int32_t pp_usable_cores(const char *root);
 
-/* bytes of memory this process may use: the machine's with its swap, or what its control group may;
- * INT64_MAX when unknown */
+/* Returns the bytes of memory that this process may use: the smaller of the machine's memory with
+ * swap and the cgroup's limit; INT64_MAX if unknown. root as above. */
 int64_t pp_usable_memory(const char *root);
 
-/* name of a status code, for messages */
+/* Returns the name of a status, for messages. */
 const char *pp_status_name(int32_t status);
 
 #endif

@@ -1,4 +1,14 @@
-/* The worker's API: what a worker process calls to serve its lane of a pool. */
+/* The worker API: the functions that a worker process calls to serve its lane of a pool.
+ *
+ * A pool may run its environments in worker processes, one for each lane. The process that created
+ * the pool (the parent) sends turns to the workers through memory that both map; a turn is one
+ * step or one reset of one environment. A worker repeats:
+ *
+ *     take -> step or reset each environment -> claim_row -> write its row -> deliver
+ *
+ * and answers a request in between. A worker is used by one thread at a time. Its pointer is never
+ * null, but for pp_worker_close, and a turn is always an index below the count that take returned
+ * last; no function here checks them. */
 #ifndef PP_WORKER_H
 #define PP_WORKER_H
 
@@ -6,21 +16,12 @@
 
 /* ------------------------------------------------------------------------------- constants -- */
 
-/* what an environment is asked to do next */
-enum pp_command {
-  PP_COMMAND_STEP = 0,
-  PP_COMMAND_RESET = 1,         /* of a worker: the order, if any, holds seed and options */
-  PP_COMMAND_RESET_OPTIONS = 2, /* with the pool's reset options; never asked of a worker */
-  PP_COMMAND_RESTART = 3,       /* the former worker died at a step of it: a row that says so */
-  PP_COMMAND_ACTION = 4         /* of a worker: a step, and the order holds its action */
-};
-
-/* what became of a turn */
+/* what the row of a turn shows */
 enum pp_turn_kind {
-  PP_TURN_STEP = 0,
-  PP_TURN_RESET = 1,  /* an episode began, and the row shows its first state */
+  PP_TURN_STEP = 0,   /* the state after a step */
+  PP_TURN_RESET = 1,  /* the first state of an episode */
   PP_TURN_END = 2,    /* a step ended an episode, and the row shows the first state of the next */
-  PP_TURN_REPEAT = 3, /* nothing happened: the row shows what was shown last */
+  PP_TURN_REPEAT = 3, /* nothing happened: the row repeats the environment's last one */
   PP_TURN_CUT = 4     /* an episode was cut short, and the row shows the first state of the next */
 };
 
@@ -28,89 +29,118 @@ enum pp_turn_kind {
 
 typedef struct pp_worker pp_worker;
 
-/* What a worker has taken, and what became of it: entry i of each array is one environment's turn.
- * Arrays have an entry for each environment of the lane. The worker writes results; deliver clears
- * them again but for rewards */
+/* The turns that a worker has taken, and their results: entry i of each array belongs to turn i,
+ * which is one environment's. Each array has an entry for each environment of the lane. The worker
+ * writes the results (rewards, terminated, truncated, kinds, failed); pp_worker_deliver sets them
+ * to zero again, except for rewards. */
 typedef struct pp_turns {
   int32_t count;    /* turns taken */
   int32_t is_whole; /* 1: a plain step of every environment of the lane in order, into rows that lie
-                       one after another in one block */
+                       one after another in one block; 0: anything else */
   int32_t *env_ids;
-  int32_t *command;
-  int32_t *rows;   /* in the block; unordered: from claim on */
-  int64_t *blocks; /* offset of the block that the row is in; unordered: from claim on */
+  int32_t *command; /* a pp_command */
+  int32_t *rows;    /* row in the block; in an unordered pool valid after pp_worker_claim_row */
+  int64_t *blocks;  /* offset of the block that holds the row; valid as rows is */
   double *rewards;
   uint8_t *terminated;
   uint8_t *truncated;
   uint8_t *kinds;  /* a pp_turn_kind */
-  uint8_t *failed; /* the row is left zero, the reply says why */
+  uint8_t *failed; /* 1: the environment failed. Its row is zeroed, and the reply says why */
 } pp_turns;
 
-/* -------------------------------------------------------------------------------- the seat -- */
+/* -------------------------------------------------------------------------- open and close -- */
 
-/* Sits down to a lane: maps the pool's memory and the lane's spill. Copies of both descriptors are
- * kept where this process may have more files; if not, the second must stay open. reserve: what
- * pp_pool_reserve says in the creator. PP_ERR_ABI: that was built from another version than this */
-int pp_worker_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_worker **out,
-                   pp_error *error);
-void pp_worker_close(pp_worker *seat);
+/* Opens a lane of a pool: maps the pool's memory and the lane's reply file.
+ *
+ * memory_fd, reserve and reply_fd are what pp_pool_memory_fd, pp_pool_reserve and pp_pool_reply_fd
+ * return in the parent. The worker keeps copies of both descriptors if this process may have more
+ * files. If it may not, reply_fd must stay open until pp_worker_close.
+ *
+ * Returns PP_OK and sets *out, or sets *out to null and returns
+ * PP_ERR_ARGUMENT: out is null, a descriptor is not such a file, reserve is too small, or the pool
+ *   has no such lane;
+ * PP_ERR_ABI: the pool was made by another build of this library;
+ * PP_ERR_MEMORY: no memory, or no address space to map reserve bytes. */
+int pp_worker_open(int32_t memory_fd, int64_t reserve, int32_t reply_fd, int32_t lane,
+                   pp_worker **out, pp_error *error);
 
-/* ends this process as soon as another one has ended */
+/* Unmaps the memory, closes the copied descriptors and frees the worker. worker may be null. */
+void pp_worker_close(pp_worker *worker);
+
+/* Makes this process exit with status 0 as soon as another process has ended, whatever it is doing
+ * then. Returns PP_OK; PP_ERR_SYSTEM if the other process has ended already or can't be watched;
+ * PP_ERR_MEMORY. After an error nothing is watched, and the caller should exit by itself. A forked
+ * child of this process is not affected. */
 int pp_worker_exit_with(int64_t pid);
 
-/* the lane's environments: first .. first+count-1 */
-int32_t pp_worker_first_env(const pp_worker *seat);
-int32_t pp_worker_num_envs(const pp_worker *seat);
+/* Return the lane's environments: ids first_env .. first_env + num_envs - 1. */
+int32_t pp_worker_first_env(const pp_worker *worker);
+int32_t pp_worker_num_envs(const pp_worker *worker);
 
-/* 1: rows are given out as the environments were named; 0: as they finish, by pp_worker_claim_row
- */
-int32_t pp_worker_is_ordered(const pp_worker *seat);
+/* Returns 1 if the pool is ordered: the parent assigns a row to each turn when it sends it. Returns
+ * 0 if turns claim their rows as they finish, by pp_worker_claim_row. */
+int32_t pp_worker_is_ordered(const pp_worker *worker);
 
-/* where the turns are written to; the same for ever */
-pp_turns *pp_worker_turns(pp_worker *seat);
+/* Returns the struct that every pp_worker_take fills in. The address and its arrays stay the same
+ * until pp_worker_close. */
+pp_turns *pp_worker_turns(pp_worker *worker);
 
-/* actions of the lane's environments, one record after another */
-void *pp_worker_actions(pp_worker *seat, int64_t *record_bytes);
+/* Returns the actions of the lane's environments, one record after another in the order of their
+ * ids, and the bytes of each record. The parent writes a record before it sends the turn. */
+void *pp_worker_actions(pp_worker *worker, int64_t *record_bytes);
 
-/* the environment that is being stepped, for whoever must say who is to blame: -1 or its id */
-int32_t *pp_worker_current_env(pp_worker *seat);
+/* Returns a word in shared memory. The worker writes the id of the environment that it is about to
+ * step, or -1, and the parent reads it to find out which environment hangs or killed its worker. */
+int32_t *pp_worker_current_env(pp_worker *worker);
 
-/* where a block of results lies */
-void *pp_worker_block(pp_worker *seat, int64_t offset);
+/* Returns the address in this process of a block of results (pp_turns.blocks). */
+void *pp_worker_block(pp_worker *worker, int64_t offset);
 
-/* ------------------------------------------------------------------------------- the shift -- */
+/* ----------------------------------------------------------------------------------- turns -- */
 
-/* waits for turns, at most timeout nanoseconds: how many were taken; 0: none, or there is a
- * request; PP_ERR_CLOSED: the pool ends; PP_ERR_FORKED: this is a child of the worker. What a child
- * writes to the pool's memory stays its own, and the other calls do nothing there */
-int32_t pp_worker_take(pp_worker *seat, int64_t timeout);
+/* Waits for turns, for at most timeout nanoseconds, and takes all that are queued.
+ *
+ * Returns the number of turns taken; 0 if there is none, because time is up or because there is a
+ * request (pp_worker_request); PP_ERR_CLOSED if the pool is being closed; or PP_ERR_FORKED in a
+ * forked child of the worker. What such a child writes to the pool's memory stays its own, and
+ * claim_row and deliver do nothing there. */
+int32_t pp_worker_take(pp_worker *worker, int64_t timeout);
 
-/* unordered: claims the row of a turn, unless it has one */
-void pp_worker_claim_row(pp_worker *seat, int32_t turn);
+/* Claims a row of an unordered pool for a turn, unless the turn has one, and sets its rows and
+ * blocks. Waits while the row is still being prepared by the parent. Does nothing in an ordered
+ * pool. */
+void pp_worker_claim_row(pp_worker *worker, int32_t turn);
 
-/* pp_pool_delivered_steps of the environment of a turn */
-int64_t pp_worker_delivered_steps(const pp_worker *seat, int32_t turn);
+/* Returns what pp_pool_delivered_steps returns for the environment of a turn. */
+int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn);
 
-/* writes what an environment showed last into the row of a turn, is_final: among what ended
- * episodes showed */
-void pp_worker_repeat_last(pp_worker *seat, int32_t turn, int32_t is_final);
+/* Copies the fields of the environment's last row into the row of a turn: to the fields, or, if
+ * is_final is 1, to the columns that show the final state of an ended episode. Does nothing in a
+ * pool that does not save rows. */
+void pp_worker_repeat_last(pp_worker *worker, int32_t turn, int32_t is_final);
 
-/* what the creator sent along with a turn; null: nothing */
-const void *pp_worker_payload(pp_worker *seat, int32_t turn, int64_t *size);
+/* Returns the payload that the parent sent with a turn and its size. Without a payload it returns
+ * null and the size 0. The bytes are valid until the turn is delivered. */
+const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size);
 
-/* keeps bytes for the creator to read with the row of a turn; call it before deliver */
-int pp_worker_reply(pp_worker *seat, int32_t turn, const void *bytes, int64_t size,
+/* Stores bytes that the parent can read once it has received the row of a turn. Call it before
+ * deliver; size 0 removes an earlier reply. Returns PP_OK, PP_ERR_MEMORY or PP_ERR_SYSTEM (the
+ * reply file can't grow) or PP_ERR_FORKED. */
+int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t size,
                     pp_error *error);
 
-/* writes the engine's columns of turns first .. first+count-1 and hands their rows over */
-void pp_worker_deliver(pp_worker *seat, int32_t first, int32_t count);
+/* Delivers turns first .. first+count-1: writes the engine's columns of their rows, then publishes
+ * the rows to the parent and wakes it when a batch is complete. */
+void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count);
 
-/* ------------------------------------------------------------------------------- requests -- */
+/* -------------------------------------------------------------------------------- requests -- */
 
-/* what the creator asks outside all stepping; null: nothing */
-const void *pp_worker_request(pp_worker *seat, int64_t *size);
+/* Returns the parent's request that is not yet answered and its size, or null if there is none. The
+ * bytes are valid until pp_worker_answer. */
+const void *pp_worker_request(pp_worker *worker, int64_t *size);
 
-/* answers it */
-int pp_worker_answer(pp_worker *seat, const void *bytes, int64_t size, pp_error *error);
+/* Answers the request and wakes the parent. Returns the same as pp_worker_reply; after an error the
+ * request is still unanswered. */
+int pp_worker_answer(pp_worker *worker, const void *bytes, int64_t size, pp_error *error);
 
 #endif

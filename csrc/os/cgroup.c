@@ -1,25 +1,27 @@
-/* Control groups: what the process may use of the machine. */
+/* Control groups: the cores and the memory that the kernel lets this process use. */
 #include "cgroup.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sysfile.h"
 
-/* a kind of limit: its controller in version 1, and how either version tells it of a folder */
+/* a kind of limit: its controller in version 1, and how to read it in a folder of either version */
 typedef struct kind {
   const char *controller;
   int64_t (*v2)(const char *root, const char *folder);
   int64_t (*v1)(const char *root, const char *folder);
-  const char *mounts[2]; /* of version 1, as systemd and the container runtimes agree on */
+  const char *mounts[2]; /* of version 1, as systemd and the container runtimes mount it */
 } kind;
 
 static int64_t min_of(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static int read_member(const char *root, const char *folder, const char *member,
-                       char line[PP_SYSFILE_LINE]) {
+/* reads the first line of a file in a folder; returns whether there is one */
+static bool read_member(const char *root, const char *folder, const char *member,
+                        char line[PP_SYSFILE_LINE]) {
   char path[PP_SYSFILE_PATH];
   snprintf(path, sizeof(path), "%s/%s", folder, member);
   return pp_sysfile_line(root, path, "", line);
@@ -27,7 +29,7 @@ static int read_member(const char *root, const char *folder, const char *member,
 
 /* ----------------------------------------------------------------------------------- cores -- */
 
-/* cores' worth of time in each period, rounded up; INT64_MAX when nothing is limited */
+/* returns a quota in cores, rounded up; INT64_MAX if there is no limit */
 static int64_t cores_of(long long quota, long long period) {
   if (quota <= 0 || period <= 0) return INT64_MAX;
   return quota / period + (quota % period != 0);
@@ -41,7 +43,7 @@ static int64_t v2_cores(const char *root, const char *folder) {
   return sscanf(line, "%lld %lld", &quota, &period) == 2 ? cores_of(quota, period) : INT64_MAX;
 }
 
-/* cgroup v1: two files; a quota of -1 is none */
+/* cgroup v1: two files; a quota of -1 means none */
 static int64_t v1_cores(const char *root, const char *folder) {
   char quota[PP_SYSFILE_LINE], period[PP_SYSFILE_LINE];
   if (!read_member(root, folder, "cpu.cfs_quota_us", quota)) return INT64_MAX;
@@ -54,7 +56,7 @@ static const kind cores = {
 
 /* ---------------------------------------------------------------------------------- memory -- */
 
-/* a number of bytes; "max", and what is no number, is no limit */
+/* returns a number of bytes; "max", like anything else that is no number, means no limit */
 static int64_t bytes_of(const char *line) {
   long long bytes = strtoll(line, NULL, 10);
   return bytes > 0 ? bytes : INT64_MAX;
@@ -65,7 +67,7 @@ static int64_t v2_memory(const char *root, const char *folder) {
   return read_member(root, folder, "memory.max", line) ? bytes_of(line) : INT64_MAX;
 }
 
-/* without a limit this file has a number beyond any machine */
+/* without a limit, this file holds a number larger than any memory */
 static int64_t v1_memory(const char *root, const char *folder) {
   char line[PP_SYSFILE_LINE];
   return read_member(root, folder, "memory.limit_in_bytes", line) ? bytes_of(line) : INT64_MAX;
@@ -76,11 +78,12 @@ static const kind memory = {
 
 /* ---------------------------------------------------------------------------------- groups -- */
 
-/* the tightest limit on the way from a group up to the mount. Where a container sees only its own
- * subtree, the group's path leads nowhere at first, and the mount is the container's own group */
+/* Returns the tightest limit on the path from a group up to the mount. In a container that sees
+ * only its own subtree, the group's folder does not exist, and the mount is the container's own
+ * group. */
 static int64_t group_limit(const char *root, const char *mount, const char *group,
                            int64_t (*limit)(const char *root, const char *folder)) {
-  if (strstr(group, "..")) group = "";  // outside of what this namespace may see
+  if (strstr(group, "..")) group = "";  // outside of this namespace
   char folder[PP_SYSFILE_PATH];
   snprintf(folder, sizeof(folder), "%s%s", mount, group);
   int64_t tightest = INT64_MAX;
@@ -92,17 +95,17 @@ static int64_t group_limit(const char *root, const char *mount, const char *grou
   }
 }
 
-/* whether a list as in "cpu,cpuacct" holds this controller */
-static int names_controller(const char *controllers, size_t length, const char *name) {
+/* returns whether a list such as "cpu,cpuacct" contains this controller */
+static bool names_controller(const char *controllers, size_t length, const char *name) {
   for (size_t begin = 0; begin < length;) {
     size_t size = strcspn(controllers + begin, ",:");
-    if (size == strlen(name) && strncmp(controllers + begin, name, size) == 0) return 1;
+    if (size == strlen(name) && strncmp(controllers + begin, name, size) == 0) return true;
     begin += size + 1;
   }
-  return 0;
+  return false;
 }
 
-/* one line of /proc/self/cgroup, "hierarchy:controllers:path" */
+/* returns the limit that one line of /proc/self/cgroup ("hierarchy:controllers:path") leads to */
 static int64_t line_limit(const char *root, char *line, const kind *what) {
   line[strcspn(line, "\n")] = '\0';
   char *controllers = strchr(line, ':');

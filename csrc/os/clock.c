@@ -1,4 +1,4 @@
-/* The clock: monotonic nanoseconds. */
+/* Clock: monotonic nanoseconds. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <time.h>

@@ -1,14 +1,15 @@
-/* Forks: noticing that this process is another than it was. */
+/* Fork: detects that this process is a forked child. */
 #define _POSIX_C_SOURCE 200809L
 
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "os.h"
 
-/* written by the only thread of a fresh child, read by any thread; relaxed, as nothing else is
- * published with it */
+/* Written by the only thread of a new child, read by any thread. Relaxed, as it publishes nothing
+ * else. */
 static _Atomic uint32_t fork_generation;
-static int has_no_counter;  // set once, before any reader passes pthread_once
+static bool has_no_counter;  // set once, before any reader passes pthread_once
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 static void count_fork(void) {

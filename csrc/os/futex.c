@@ -1,14 +1,13 @@
-/* Sleeping until a word changes: futexes on Linux, a table of sleepers elsewhere.
+/* Futex: sleeps until a word changes, with futexes on Linux and a table of sleepers elsewhere.
  *
- * The table knows the threads of one process. Words that processes share are polled instead where
- * there are no futexes: right but slower, and whoever sleeps there wakes a thousand times a second.
- * Both are plain POSIX, so that their test (tests/c/test_os_table.c) runs on Linux too; it asks
- * for them by PP_OS_TABLE.
- */
+ * The table serves the threads of one process. Without futexes, words that processes share are
+ * polled: correct but slower, and a sleeper wakes a thousand times a second. Both are plain POSIX,
+ * so that their test (tests/c/test_os_table.c), which defines PP_OS_TABLE, runs on Linux too. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
 #include <errno.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "os.h"
@@ -28,16 +27,16 @@ static struct timespec timespec_of(int64_t nanoseconds) {
 #include <unistd.h>
 
 static int futex_wait(int operation, _Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
-  struct timespec limit = timespec_of(timeout < 0 ? 0 : timeout);
-  struct timespec *limit_or_none = timeout < 0 ? NULL : &limit;
-  if (syscall(SYS_futex, word, operation, expected, limit_or_none, NULL, 0) == 0) return PP_OK;
-  // EAGAIN: the word had changed already. Whatever a sandbox may answer beside ETIMEDOUT and EINTR,
-  // PP_AGAIN sends the caller back to where it can be interrupted
+  struct timespec time = timespec_of(timeout < 0 ? 0 : timeout);
+  struct timespec *time_or_none = timeout < 0 ? NULL : &time;
+  if (syscall(SYS_futex, word, operation, expected, time_or_none, NULL, 0) == 0) return PP_OK;
+  // EAGAIN: the word had changed already. Beside ETIMEDOUT and EINTR a sandbox may return any
+  // error; PP_AGAIN sends the caller back to where it can be interrupted
   return errno == EAGAIN ? PP_OK : PP_AGAIN;
 }
 
 static void futex_wake(int operation, _Atomic uint32_t *word, int32_t count) {
-  if (count <= 0) return;  // the kernel would take 0 for 1
+  if (count <= 0) return;  // the kernel would treat 0 as 1
   syscall(SYS_futex, word, operation, count, NULL, NULL, 0);
 }
 
@@ -49,7 +48,7 @@ void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
   futex_wake(FUTEX_WAKE_PRIVATE, word, count);
 }
 
-// a private futex is named by its address, a shared one by the page of memory behind it
+// a private futex is identified by its address, a shared one by the page behind it
 
 int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
   return futex_wait(FUTEX_WAIT, word, expected, timeout);
@@ -63,20 +62,20 @@ void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count) {
 
 enum {
   NUM_BUCKETS = 64,
-  // nanoseconds between two looks at a shared word: twice as many each time
+  // nanoseconds between two reads of a shared word, doubled each time
   FIRST_NAP = 50000,
   LONGEST_NAP = 1000000
 };
 
-/* one thread asleep; lives on its stack, under its bucket's lock */
+/* a sleeping thread; lies on its stack, guarded by its bucket's lock */
 typedef struct sleeper {
   struct sleeper *next;
   const void *word;
-  int is_woken;
+  bool is_woken;
   pthread_cond_t woken;
 } sleeper;
 
-/* the sleepers of all words that hash to the same place, longest asleep first */
+/* the sleepers of all words with the same hash, longest asleep first */
 typedef struct bucket {
   pthread_mutex_t lock;
   sleeper *first;
@@ -91,7 +90,7 @@ static void init_buckets(void) {
 
 static bucket *bucket_of(const void *word) {
   pthread_once(&buckets_once, init_buckets);
-  // multiplying by the golden ratio spreads neighbours; the top 6 bits choose among 64 buckets
+  // multiplying by the golden ratio spreads close addresses; the top 6 bits are one of 64 buckets
   return &buckets[((uint64_t)(uintptr_t)word * 0x9e3779b97f4a7c15u) >> 58];
 }
 
@@ -119,20 +118,21 @@ static void cond_init(pthread_cond_t *cond) {
 #endif
 }
 
-/* sleeps until a signal or the deadline on pp_os_now's clock (< 0: none); 0 unless it has passed */
+/* Sleeps until a signal or the deadline on pp_os_now's clock (< 0: none). Returns 0 unless the
+ * deadline has passed. */
 static int cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t deadline) {
   if (deadline < 0) return pthread_cond_wait(cond, lock);
 #ifdef __APPLE__
   int64_t left = deadline - pp_os_now();
-  struct timespec limit = timespec_of(left < 0 ? 0 : left);
-  return pthread_cond_timedwait_relative_np(cond, lock, &limit);
+  struct timespec time = timespec_of(left < 0 ? 0 : left);
+  return pthread_cond_timedwait_relative_np(cond, lock, &time);
 #else
-  struct timespec limit = timespec_of(deadline);
-  return pthread_cond_timedwait(cond, lock, &limit);
+  struct timespec time = timespec_of(deadline);
+  return pthread_cond_timedwait(cond, lock, &time);
 #endif
 }
 
-/* far timeouts are as good as none, and must not overflow */
+/* returns the deadline of a timeout, -1 for none or one so far that the sum would overflow */
 static int64_t deadline_of(int64_t timeout) {
   int64_t now = pp_os_now();
   return timeout < 0 || timeout > INT64_MAX - now ? -1 : now + timeout;
@@ -143,7 +143,7 @@ int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
   sleeper self = {.word = word};
   int64_t deadline = deadline_of(timeout);
 
-  // the lock makes "compare, then sleep" one step for pp_os_wake, which takes it too
+  // pp_os_wake takes the lock too, so it can't come between comparing and sleeping
   pthread_mutex_lock(&b->lock);
   if (atomic_load(word) != expected) {
     pthread_mutex_unlock(&b->lock);
@@ -170,9 +170,9 @@ void pp_os_wake(_Atomic uint32_t *word, int32_t count) {
       continue;
     }
     *link = one->next;
-    one->is_woken = 1;
+    one->is_woken = true;
     --count;
-    // under the lock: once it is released, the sleeper may be gone from its stack
+    // under the lock: after its release the sleeper may return, and its stack frame is gone
     pthread_cond_signal(&one->woken);
   }
   pthread_mutex_unlock(&b->lock);
@@ -191,7 +191,7 @@ int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout
 }
 
 void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count) {
-  // sleepers look by themselves
+  // sleepers poll
   (void)word;
   (void)count;
 }

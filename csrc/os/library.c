@@ -1,24 +1,26 @@
-/* Shared libraries: whether a file can be given to dlopen, which maps what it is given. */
+/* Library: checks that a file is safe to pass to dlopen, which maps whatever it gets. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os.h"
-#include "pool/error.h"
+#include "pp_env.h"
 
 #if defined(__linux__)
 
 #include <elf.h>
 #include <link.h>
 
-/* ELF of this machine's kind; what is of another kind dlopen refuses by itself */
-static int is_native(const ElfW(Ehdr) * head) {
+/* returns whether this is an ELF file for this kind of machine; dlopen refuses others by itself */
+static bool is_native(const ElfW(Ehdr) * head) {
   const uint16_t one = 1;
   const int data = *(const uint8_t *)&one ? ELFDATA2LSB : ELFDATA2MSB;
   const int class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
@@ -26,8 +28,8 @@ static int is_native(const ElfW(Ehdr) * head) {
          head->e_ident[EI_DATA] == data && head->e_phentsize == sizeof(ElfW(Phdr));
 }
 
-/* Segments are mapped from the file and then touched, which beyond its end is SIGBUS: compares
- * them with its size. Returns how many bytes the file should have, as far as it is readable. */
+/* Returns how many bytes the file must have for its segments, as far as its headers are readable.
+ * dlopen maps the segments and touches them, and a page beyond the file's end raises SIGBUS. */
 static uint64_t needed_size(int fd, uint64_t size) {
   ElfW(Ehdr) head;
   if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || !is_native(&head)) return 0;
@@ -56,29 +58,29 @@ static uint64_t needed_size(int fd, uint64_t size) {
 
 #endif
 
-static int check_file(int fd, const char *shown, pp_error *error) {
+static int check_file(int fd, const char *shown, char *reason, size_t bytes) {
   struct stat info;
   if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s is no ordinary file: give a shared library",
-                        shown);
+    snprintf(reason, bytes, "%s is no ordinary file: give a shared library", shown);
+    return PP_ERR_ARGUMENT;
   }
   uint64_t size = (uint64_t)info.st_size, needed = needed_size(fd, size);
   if (size >= needed) return PP_OK;
-  return pp_error_set(error, PP_ERR_ARGUMENT,
-                      "%s is cut off: it has %llu bytes, and its segments end at %llu: build or "
-                      "copy it anew",
-                      shown, (unsigned long long)size, (unsigned long long)needed);
+  snprintf(reason, bytes,
+           "%s is cut off: it has %llu bytes, and its segments end at %llu: build or copy it anew",
+           shown, (unsigned long long)size, (unsigned long long)needed);
+  return PP_ERR_ARGUMENT;
 }
 
-int pp_os_library_check(const char *path, const char *shown, pp_error *error) {
-  // without waiting for whoever writes to a pipe
+int pp_os_library_check(const char *path, const char *shown, char *reason, size_t bytes) {
+  // O_NONBLOCK: a pipe without a writer must not block
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), status;
   if (fd < 0) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "%s can't be opened: %s: give a shared library that is there", shown,
-                        strerror(errno));
+    snprintf(reason, bytes, "%s can't be opened: %s: give a shared library that is there", shown,
+             strerror(errno));
+    return PP_ERR_ARGUMENT;
   }
-  status = check_file(fd, shown, error);
+  status = check_file(fd, shown, reason, bytes);
   close(fd);
   return status;
 }

@@ -1,4 +1,4 @@
-/* Memory pages: getting them from the system, placing them on NUMA nodes. */
+/* Memory: allocates pages, and places them on NUMA nodes. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
@@ -8,7 +8,7 @@
 #include "os.h"
 #include "pp_env.h"
 
-/* mmap takes no empty range, but a pool whose environments have no state asks for one */
+/* mmap refuses an empty range, which a pool of environments without state needs */
 static size_t at_least_one(size_t size) {
   return size ? size : 1;
 }
@@ -42,13 +42,13 @@ int pp_os_pages_bind(void *memory, size_t size, const int32_t *nodes, int32_t co
     mask[nodes[i] / WORD_BITS] |= 1ul << (nodes[i] % WORD_BITS);
   }
 
-  // pages at the edges belong to the neighbouring ranges as well: leave them where they are
+  // pages at the edges belong to neighbouring ranges as well, so they keep their policy
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
   uintptr_t end = ((uintptr_t)memory + size) / page * page;
   if (begin >= end) return PP_OK;
 
-  // the kernel reads one bit fewer than it is told
+  // the kernel reads one bit fewer than this number
   int mode = count == 1 ? MPOL_PREFERRED : MPOL_INTERLEAVE;
   long failed = syscall(SYS_mbind, begin, end - begin, mode, mask, MAX_NODE_IDS + 1ul, 0);
   return failed ? PP_ERR_SYSTEM : PP_OK;

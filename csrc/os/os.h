@@ -1,4 +1,5 @@
-/* What the engine asks of the operating system; each primitive has its own os_*.c. */
+/* What the engine asks of the operating system. Each section is implemented in the file that its
+ * heading names. */
 #ifndef PP_OS_OS_H
 #define PP_OS_OS_H
 
@@ -9,115 +10,123 @@
 
 #include "pp_env.h"
 
-/* -------------------------------------------------------------------------------- os_clock.c -- */
+/* --------------------------------------------------------------------------------- clock.c -- */
 
-/* monotonic nanoseconds */
+/* Returns monotonic nanoseconds. */
 int64_t pp_os_now(void);
 
-/* the same clock as of its last tick, some milliseconds ago at most: several times as quick */
+/* Returns the same clock as of its last tick, some milliseconds ago at most. Several times faster.
+ */
 int64_t pp_os_now_roughly(void);
 
-/* -------------------------------------------------------------------------------- os_futex.c -- */
+/* --------------------------------------------------------------------------------- futex.c -- */
 
-/* sleeps while *word == expected, at most timeout nanoseconds (< 0: no limit). Returns PP_OK when
- * woken or when the word differs (spurious returns included), PP_AGAIN on timeout or a signal */
+/* Sleeps while *word == expected, for at most timeout nanoseconds (< 0: no limit). Returns PP_OK
+ * when woken or when the word differs, or PP_AGAIN on timeout or a signal. May return PP_OK
+ * spuriously. */
 int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout);
 
-/* wakes at most count sleepers */
+/* Wakes at most count sleepers. */
 void pp_os_wake(_Atomic uint32_t *word, int32_t count);
 
-/* the same for a word in memory that several processes map, each where it likes. A waker must have
- * changed the word before: systems without futexes look at it every now and then, and nothing else
- * tells them. They are late by a millisecond, and wake all sleepers whatever count is */
+/* The same for a word in memory that several processes map, at any address. A waker must change the
+ * word first: systems without futexes poll it and have no other signal. There, sleepers notice the
+ * change up to a millisecond later, and all of them wake whatever count is. */
 int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout);
 void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count);
 
-/* tells the core that this is a spin loop */
+/* Tells the core that this is a spin loop. */
 void pp_os_relax(void);
 
-/* ------------------------------------------------------------------------------- os_thread.c -- */
+/* -------------------------------------------------------------------------------- thread.c -- */
 
-/* starts a thread with every signal blocked; name has at most 15 characters */
+/* Starts a thread with every signal from outside blocked. name has at most 15 characters. Returns
+ * PP_OK, PP_ERR_MEMORY or PP_ERR_SYSTEM. */
 int pp_os_thread_start(pthread_t *thread, void *(*run)(void *), void *arg, const char *name);
 
-/* keeps the calling thread on these cores; PP_ERR_SYSTEM when refused or unknown here */
+/* Restricts the calling thread to these cores. Returns PP_ERR_SYSTEM if refused or unsupported. */
 int pp_os_thread_bind(const int32_t *cpus, int32_t count);
 
-/* moves the calling thread to a core that it may run on and that is not among these; the system may
- * move it again. PP_AGAIN: there is none, PP_ERR_SYSTEM: refused or unknown here */
+/* Moves the calling thread to a core that it may run on and that is not among these; the system may
+ * move it again later. Returns PP_AGAIN if there is no such core, or PP_ERR_SYSTEM if refused or
+ * unsupported. */
 int pp_os_thread_avoid(const int32_t *taken, int32_t count);
 
-/* lets others on this core run first that wait for it */
+/* Lets other threads that wait for this core run first. */
 void pp_os_yield(void);
 
-/* the core this thread runs on, -1 when unknown */
+/* Returns the core that this thread runs on, -1 if unknown. */
 int32_t pp_os_current_cpu(void);
 
-/* --------------------------------------------------------------------------------- os_fork.c -- */
+/* ---------------------------------------------------------------------------------- fork.c -- */
 
-/* counts forks: a child sees another value than its parent did */
+/* Returns a number that differs between a forked child and its parent. */
 uint32_t pp_os_fork_generation(void);
 
-/* ------------------------------------------------------------------------------ os_library.c -- */
+/* ------------------------------------------------------------------------------- library.c -- */
 
-/* Refuses what dlopen would hang on or crash on: what is no ordinary file, and a library whose
- * segments end behind the file's end. shown: the path as messages have it */
-int pp_os_library_check(const char *path, const char *shown, pp_error *error);
+/* Checks that dlopen will neither hang nor crash on a file: that it is a regular file, and no
+ * library whose segments reach beyond the file's end. Returns PP_OK, or PP_ERR_ARGUMENT and writes
+ * the reason into a buffer of so many bytes. shown: the path as messages show it. */
+int pp_os_library_check(const char *path, const char *shown, char *reason, size_t bytes);
 
-/* bytes of the data that a library has at this address, 0: it is no data, -1: unknown */
+/* Returns the bytes of the data object that a library has at this address, 0 if it is no data, or
+ * -1 if unknown. */
 int64_t pp_os_symbol_size(const void *address);
 
-/* ------------------------------------------------------------------------------- os_memory.c -- */
+/* -------------------------------------------------------------------------------- memory.c -- */
 
-/* zeroed private pages; null when there is no memory */
+/* Allocates zeroed private pages. Returns null if there is no memory. */
 void *pp_os_pages_alloc(size_t size);
 void pp_os_pages_free(void *memory, size_t size);
 
-/* prefers (one node) or interleaves (several) the whole pages of a range over NUMA nodes;
- * PP_ERR_SYSTEM when refused or unknown here */
+/* Sets the NUMA policy of the whole pages of a range: prefers one node, or interleaves several.
+ * Returns PP_ERR_SYSTEM if refused or unsupported. */
 int pp_os_pages_bind(void *memory, size_t size, const int32_t *nodes, int32_t count);
 
-/* ------------------------------------------------------------------------------- os_shared.c -- */
+/* ------------------------------------------------------------------------- shared_memory.c -- */
 
-/* memory that processes share: a file without a name, zeroed and closed by exec. Its descriptor, or
- * PP_ERR_MEMORY, PP_ERR_SYSTEM. name is what system tools show */
+/* Creates memory that processes can share: a zeroed file without a name, closed by exec. Returns
+ * its descriptor, PP_ERR_MEMORY or PP_ERR_SYSTEM. name is what system tools show. */
 int pp_os_shared_create(int64_t size, const char *name);
 
-/* lengthens the file; every new byte has its memory, is zero, and can be touched without a fault.
- * PP_ERR_MEMORY or PP_ERR_SYSTEM: the file has its old size or, sealed, no memory behind that */
+/* Lengthens the file. All new bytes are zero and have memory, so that touching them can't fault.
+ * Returns PP_ERR_MEMORY or PP_ERR_SYSTEM on failure: the file then has its old size or, if it is
+ * sealed, no memory behind that size. */
 int pp_os_shared_grow(int fd, int64_t old_size, int64_t new_size);
 
-/* Keeps a file from ever becoming shorter, whoever tries: what is within its size can be read for
- * ever. PP_ERR_SYSTEM when refused or unknown here */
+/* Forbids all processes to shorten the file, so that every byte within its size stays readable for
+ * ever. Returns PP_ERR_SYSTEM if refused or unsupported. */
 int pp_os_shared_seal(int fd);
 
-/* bytes that a file has, -1: this is no descriptor of a file that can be read and written */
+/* Returns the size of a file in bytes, or -1 if this is no descriptor of a regular file that is
+ * open for reading and writing. */
 int64_t pp_os_shared_size(int fd);
 
-/* maps reserve bytes for reading and writing, however long the file is now: as it grows, its bytes
- * are there. Null when refused, as by a limit on address space */
+/* Maps reserve bytes for reading and writing, which may exceed the file's current size: as the file
+ * grows, its bytes appear there. Returns null if refused, as by a limit on address space. */
 void *pp_os_shared_map(int fd, int64_t reserve);
 void pp_os_shared_unmap(void *memory, int64_t reserve);
 
-/* Makes a mapping this process's own: it still shows what is in the file, and what is written to it
- * goes nowhere else. Where that is refused it can't be written to at all. For a fresh child: calls
- * nothing but the system */
+/* Makes a mapping private to this process: it still shows the file, but writes to it are seen by no
+ * other process. If that is refused, the mapping becomes read-only. For a newly forked child: makes
+ * system calls only. */
 void pp_os_shared_detach(void *memory, int64_t reserve, int fd);
 
-/* gives whole pages of the file back to the system, which are zero then and must not be touched
- * before pp_os_shared_allocate. PP_ERR_SYSTEM when refused or unknown here: they stay as they are
- */
+/* Returns the memory of whole pages of the file to the system. They must not be touched before
+ * pp_os_shared_allocate, and are zero after that. Returns PP_ERR_SYSTEM if refused or unsupported:
+ * they are unchanged then. */
 int pp_os_shared_release(int fd, int64_t offset, int64_t size);
 
-/* gets memory again for what was released; PP_ERR_MEMORY: it stays released */
+/* Allocates memory for released pages again. Returns PP_ERR_MEMORY if they stay released. */
 int pp_os_shared_allocate(int fd, int64_t offset, int64_t size);
 
-/* ------------------------------------------------------------------------------ os_process.c -- */
+/* ------------------------------------------------------------------------------- process.c -- */
 
-/* ends this process, at once and with status 0, when another one has ended; a thread of its own
- * waits for that. PP_ERR_SYSTEM when the other has ended already or nothing can wait for it, and
- * PP_ERR_MEMORY: nothing waits, and the caller should end by itself. A forked child has no such
- * thread */
+/* Starts a thread that ends this process, with status 0, as soon as another process has ended. A
+ * forked child has no such thread. Returns PP_ERR_SYSTEM if the other process has ended already or
+ * can't be waited for, or PP_ERR_MEMORY. After an error nothing waits, and the caller should end by
+ * itself. */
 int pp_os_exit_with_process(int64_t pid);
 
 #endif

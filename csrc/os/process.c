@@ -1,8 +1,9 @@
-/* Processes: ending this one with another one.
+/* Process: ends this process when another one has ended.
  *
- * A worker must not outlive the pool it works for, and can't be told when that was killed. This is
- * the one place of the engine that ends a process, and it is a worker's own: its creator is gone,
- * nobody reads its results or its exit status, and what it runs may never come back to look.
+ * A worker must not outlive the process of its pool, which can't send it a message when it is
+ * killed. This is the only place in the engine that ends a process, and it ends only a worker: the
+ * pool's process is gone, no one reads results or an exit status, and the worker's own code may
+ * never return to a place where it could check.
  */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,21 +27,21 @@
 #include "os.h"
 #include "pp_env.h"
 
-enum { LOOK_EVERY = 200000000 };  // nanoseconds, where the system can't tell when it happens
+enum { POLL_NS = 200000000 };  // between two checks, where the system can't notify
 
 /* the process that is waited for */
 typedef struct watched {
   pid_t pid;
-  int fd;        /* tells when it has ended; -1: it has to be asked for by its number */
-  int is_parent; /* of this process */
+  int fd;         /* becomes readable when it has ended; -1: its pid must be polled */
+  bool is_parent; /* of this process */
 } watched;
 
-/* ------------------------------------------------------------------------------- being told -- */
+/* ----------------------------------------------------------------------------- notification -- */
 
-/* open_watch: a descriptor that tells when the process ends. -1 with errno ESRCH: it has ended;
- * with another: the system has no such thing.
- * is_told: waits at most timeout milliseconds (< 0: no limit) for it to tell; 1 when it has, -1
- * when it never will */
+/* open_watch: returns a descriptor that reports the end of the process; -1 with errno ESRCH if it
+ * has ended already, or with another errno if the system has no such descriptors. wait_for_end:
+ * waits at most timeout milliseconds (< 0: no limit). Returns 1 if the process has ended, 0 if not
+ * yet, -1 if the descriptor will never report it. */
 
 #if defined(SYS_pidfd_open) && !defined(PP_OS_ASK)
 
@@ -47,11 +49,11 @@ static int open_watch(pid_t pid) {
   return (int)syscall(SYS_pidfd_open, pid, 0);  // closed by exec
 }
 
-static int is_told(int fd, int timeout) {
+static int wait_for_end(int fd, int timeout) {
   struct pollfd seen = {.fd = fd, .events = POLLIN};
   if (poll(&seen, 1, timeout) < 0) return errno == EINTR ? 0 : -1;
   if (seen.revents & POLLIN) return 1;
-  return seen.revents ? -1 : 0;  // somebody else has closed it
+  return seen.revents ? -1 : 0;  // other code has closed it
 }
 
 #elif defined(__APPLE__) && !defined(PP_OS_ASK)
@@ -69,7 +71,7 @@ static int open_watch(pid_t pid) {
   return -1;
 }
 
-static int is_told(int fd, int timeout) {
+static int wait_for_end(int fd, int timeout) {
   struct kevent seen;
   struct timespec limit = {timeout / 1000, timeout % 1000 * 1000000L};
   int count = kevent(fd, NULL, 0, &seen, 1, timeout < 0 ? NULL : &limit);
@@ -85,7 +87,7 @@ static int open_watch(pid_t pid) {
   return -1;
 }
 
-static int is_told(int fd, int timeout) {
+static int wait_for_end(int fd, int timeout) {
   (void)fd;
   (void)timeout;
   return -1;
@@ -93,16 +95,16 @@ static int is_told(int fd, int timeout) {
 
 #endif
 
-/* ----------------------------------------------------------------------------------- asking -- */
+/* ---------------------------------------------------------------------------------- polling -- */
 
-/* a process that nobody has waited for still has its number; this one's parent is known to have
- * ended all the same, as another one takes its place */
-static int is_gone(const watched *other) {
+/* Returns whether the process has ended, by its pid. A zombie keeps its pid, but if it was this
+ * process's parent, another process has taken its place as that. */
+static bool is_gone(const watched *other) {
   if (other->is_parent) return getppid() != other->pid;
   return kill(other->pid, 0) != 0 && errno == ESRCH;
 }
 
-/* asks the processes of this one's group to end, if it leads one: those that it has started */
+/* terminates the processes of this one's group, if it leads one: those that it has started */
 static void end_group(void) {
   if (getpgrp() != getpid()) return;
   signal(SIGTERM, SIG_IGN);
@@ -111,21 +113,21 @@ static void end_group(void) {
 
 static void *wait_and_end(void *arg) {
   watched other = *(watched *)arg;
-  const struct timespec nap = {0, LOOK_EVERY};
-  int told = 0;
+  const struct timespec nap = {0, POLL_NS};
+  int ended = 0;
   free(arg);
-  while (other.fd >= 0 && !told) told = is_told(other.fd, -1);
-  if (told != 1) {
+  while (other.fd >= 0 && !ended) ended = wait_for_end(other.fd, -1);
+  if (ended != 1) {
     while (!is_gone(&other)) nanosleep(&nap, NULL);
   }
   end_group();
   _exit(0);
 }
 
-/* other is the thread's, if it starts */
+/* starts the thread that waits, which frees other; on failure the caller keeps it */
 static int start_waiting(watched *other) {
   pthread_t thread;
-  int has_ended = other->fd >= 0 ? is_told(other->fd, 0) == 1 : is_gone(other);
+  bool has_ended = other->fd >= 0 ? wait_for_end(other->fd, 0) == 1 : is_gone(other);
   if (has_ended) return PP_ERR_SYSTEM;
   int status = pp_os_thread_start(&thread, wait_and_end, other, "pp/follow");
   if (status == PP_OK) pthread_detach(thread);
@@ -133,7 +135,7 @@ static int start_waiting(watched *other) {
 }
 
 int pp_os_exit_with_process(int64_t pid) {
-  // 0: the parent's number when it lives in another namespace
+  // getppid returns 0 if the parent is in another namespace
   if (pid <= 0 || pid > INT_MAX) return PP_ERR_SYSTEM;
   watched *other = malloc(sizeof(*other));
   if (!other) return PP_ERR_MEMORY;

@@ -1,8 +1,8 @@
-/* Memory that processes share: a file without a name, mapped once and grown while it is mapped.
+/* Shared memory: a file without a name that processes map once, and that grows while it is mapped.
  *
- * A page that the file has no memory for is noticed only when it is touched, and then by SIGBUS. So
- * all pages are allocated before anybody is told of them: what fails is this call.
- */
+ * A page that the file has no memory for raises SIGBUS when it is touched. So all pages are
+ * allocated before they are used: a lack of memory then is an error of the call that grows the
+ * file. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
@@ -28,9 +28,10 @@
 enum {
   CHUNK = 4 << 20,  // bytes allocated in one call
   MAX_PATH = 1024,
-  MAX_TRIES = 100  // names of files that others have already
+  MAX_TRIES = 100  // file names to try, as others may exist already
 };
 
+/* returns the pp_status of an errno */
 static int status_of(int failed) {
   switch (failed) {
     case 0: return PP_OK;
@@ -44,8 +45,8 @@ static int status_of(int failed) {
 
 /* -------------------------------------------------------------------------------- creating -- */
 
-/* macOS has shm_open too, but lets nobody resize what it makes, nor map more than its size.
- * PP_OS_FILE asks for this on Linux (tests/c/test_os_table.c) */
+/* For systems without memfd_create. macOS has shm_open, but its memory can't be resized, nor can
+ * more than its size be mapped. PP_OS_FILE selects this on Linux (tests/c/test_os_table.c). */
 static int open_file(void) {
   static _Atomic uint32_t files;
   const char *folder = getenv("TMPDIR");
@@ -71,7 +72,7 @@ static int open_memory(const char *name) {
   // MFD_CLOEXEC and MFD_ALLOW_SEALING, MFD_NOEXEC_SEAL
   const unsigned flags = 1 | 2, not_executable = 8;
   long fd = syscall(SYS_memfd_create, name, flags | not_executable);
-  // older kernels don't know the last one, newer ones may insist on it
+  // older kernels don't know MFD_NOEXEC_SEAL, newer ones may require it
   if (fd < 0 && errno == EINVAL) fd = syscall(SYS_memfd_create, name, flags);
   return (int)fd;
 }
@@ -115,7 +116,7 @@ static int allocate_chunk(int fd, int64_t offset, int64_t size) {
 
 #elif defined(__APPLE__)
 
-/* nothing there allocates what lies inside of a file, so it is written */
+/* macOS has no call that allocates pages inside a file, so they are written */
 static int allocate_chunk(int fd, int64_t offset, int64_t size) {
   static const char zeros[4096];
   while (size > 0) {
@@ -135,11 +136,11 @@ static int allocate_chunk(int fd, int64_t offset, int64_t size) {
 
 #endif
 
-/* 0 or what failed, as errno has it */
+/* allocates a range of the file; returns 0 or an errno */
 static int allocate(int fd, int64_t offset, int64_t size) {
   int64_t end = offset + size;
   while (offset < end) {
-    // a signal undoes the whole call: small ones get done however often a profiler's timer fires
+    // a signal undoes the whole call: small calls succeed however often a profiler's timer fires
     int64_t chunk = end - offset < CHUNK ? end - offset : CHUNK;
     int failed = allocate_chunk(fd, offset, chunk);
     if (failed == EINTR) continue;
@@ -165,7 +166,7 @@ int64_t pp_os_shared_size(int fd) {
 }
 
 int pp_os_shared_grow(int fd, int64_t old_size, int64_t new_size) {
-  // a sealed file may have kept the size of an attempt that failed
+  // a sealed file may still have the size of an attempt that failed
   int failed = pp_os_shared_size(fd) < new_size ? set_size(fd, new_size) : 0;
   if (!failed) failed = allocate(fd, old_size, new_size - old_size);
   if (failed && set_size(fd, old_size)) pp_os_shared_release(fd, old_size, new_size - old_size);
@@ -190,7 +191,7 @@ void pp_os_shared_detach(void *memory, int64_t reserve, int fd) {
   mprotect(memory, (size_t)reserve, PROT_READ);
 }
 
-/* ------------------------------------------------------------------------------ giving back -- */
+/* -------------------------------------------------------------------------------- releasing -- */
 
 #if defined(__linux__) && !defined(PP_OS_FILE)
 
@@ -222,7 +223,7 @@ int pp_os_shared_release(int fd, int64_t offset, int64_t size) {
 }
 
 int pp_os_shared_allocate(int fd, int64_t offset, int64_t size) {
-  // it was never given away
+  // it was never released
   (void)fd;
   (void)offset;
   (void)size;

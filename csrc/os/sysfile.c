@@ -1,4 +1,4 @@
-/* System files: lines of /proc and /sys, of this machine or of a made-up one under a folder. */
+/* System files: reads lines of /proc and /sys, of this machine or of a copy under a folder. */
 #include "sysfile.h"
 
 #include <string.h>
@@ -9,12 +9,12 @@ FILE *pp_sysfile_open(const char *root, const char *path) {
   return length > 0 && length < PP_SYSFILE_PATH ? fopen(full, "re") : NULL;
 }
 
-int pp_sysfile_line(const char *root, const char *path, const char *prefix,
-                    char line[PP_SYSFILE_LINE]) {
+bool pp_sysfile_line(const char *root, const char *path, const char *prefix,
+                     char line[PP_SYSFILE_LINE]) {
   FILE *file = pp_sysfile_open(root, path);
-  if (!file) return 0;
+  if (!file) return false;
   size_t skip = strlen(prefix);
-  int found = 0;
+  bool found = false;
   while (!found && fgets(line, PP_SYSFILE_LINE, file)) found = strncmp(line, prefix, skip) == 0;
   fclose(file);
   if (found) memmove(line, line + skip, strlen(line + skip) + 1);

@@ -1,7 +1,8 @@
-/* System files: lines of /proc and /sys, of this machine or of a made-up one under a folder. */
+/* System files: reads lines of /proc and /sys, of this machine or of a copy under a folder. */
 #ifndef PP_OS_SYSFILE_H
 #define PP_OS_SYSFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 enum {
@@ -9,11 +10,12 @@ enum {
   PP_SYSFILE_PATH = 4096
 };
 
-/* opens root/path for reading; root "" is this machine. Null: there is no such file */
+/* Opens root/path for reading; root is "" for this machine. Returns null if it can't be opened. */
 FILE *pp_sysfile_open(const char *root, const char *path);
 
-/* what follows prefix on the first line that starts with it; 0: there is no such file or line */
-int pp_sysfile_line(const char *root, const char *path, const char *prefix,
-                    char line[PP_SYSFILE_LINE]);
+/* Writes to line what follows prefix on the first line that starts with it. Returns false if there
+ * is no such file or line. */
+bool pp_sysfile_line(const char *root, const char *path, const char *prefix,
+                     char line[PP_SYSFILE_LINE]);
 
 #endif

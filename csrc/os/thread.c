@@ -1,4 +1,4 @@
-/* Threads: starting them, and keeping them on cores. */
+/* Thread: starts threads, and binds them to cores. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
@@ -12,14 +12,14 @@
 
 /* ----------------------------------------------------------------------------------- start -- */
 
-enum { STACK_SIZE = 8 << 20 };  // what a main thread has; musl and macOS give far less
+enum { STACK_SIZE = 8 << 20 };  // of a main thread; musl and macOS have far less by default
 
-/* what a new thread is told; it frees this */
-typedef struct start {
+/* the arguments of a new thread, which frees them */
+typedef struct thread_args {
   void *(*run)(void *);
   void *arg;
   char name[16];
-} start;
+} thread_args;
 
 static void name_this_thread(const char *name) {
 #if defined(__linux__)
@@ -32,30 +32,30 @@ static void name_this_thread(const char *name) {
 }
 
 static void *run_thread(void *arg) {
-  start told = *(start *)arg;
+  thread_args args = *(thread_args *)arg;
   free(arg);
-  name_this_thread(told.name);
-  return told.run(told.arg);
+  name_this_thread(args.name);
+  return args.run(args.arg);
 }
 
-/* every signal that comes from outside. A fault of the thread's own must reach its handler, or
- * faulthandler and the sanitizers could not say where an environment crashed */
-static void foreign_signals(sigset_t *set) {
+/* Collects all signals that come from outside. A fault of the thread itself must reach its handler,
+ * or faulthandler and the sanitizers could not report where an environment crashed. */
+static void outside_signals(sigset_t *set) {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
   sigfillset(set);
   for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); ++i) sigdelset(set, own[i]);
 }
 
-static int create_thread(pthread_t *thread, start *told) {
+static int create_thread(pthread_t *thread, thread_args *args) {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return PP_ERR_MEMORY;
   pthread_attr_setstacksize(&attributes, STACK_SIZE);
 
-  // a thread inherits its mask, so there is no moment in which it could take a signal
+  // a thread inherits its mask, so it can't receive a signal before it has blocked them
   sigset_t blocked, before;
-  foreign_signals(&blocked);
+  outside_signals(&blocked);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  int failed = pthread_create(thread, &attributes, run_thread, told);
+  int failed = pthread_create(thread, &attributes, run_thread, args);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 
   pthread_attr_destroy(&attributes);
@@ -63,13 +63,13 @@ static int create_thread(pthread_t *thread, start *told) {
 }
 
 int pp_os_thread_start(pthread_t *thread, void *(*run)(void *), void *arg, const char *name) {
-  start *told = malloc(sizeof(*told));
-  if (!told) return PP_ERR_MEMORY;
-  told->run = run;
-  told->arg = arg;
-  snprintf(told->name, sizeof(told->name), "%s", name);
-  int status = create_thread(thread, told);
-  if (status != PP_OK) free(told);
+  thread_args *args = malloc(sizeof(*args));
+  if (!args) return PP_ERR_MEMORY;
+  args->run = run;
+  args->arg = arg;
+  snprintf(args->name, sizeof(args->name), "%s", name);
+  int status = create_thread(thread, args);
+  if (status != PP_OK) free(args);
   return status;
 }
 
@@ -97,7 +97,7 @@ int pp_os_thread_avoid(const int32_t *taken, int32_t count) {
   }
   while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &free)) ++cpu;
   if (cpu == CPU_SETSIZE) return PP_AGAIN;
-  // there and free again: it starts where it stands
+  // bound to that core and freed again: it stays there until the system moves it
   CPU_ZERO(&one);
   CPU_SET(cpu, &one);
   if (pthread_setaffinity_np(pthread_self(), sizeof(one), &one)) return PP_ERR_SYSTEM;

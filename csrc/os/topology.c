@@ -1,27 +1,27 @@
-/* Machine topology: the cores this process may use, NUMA node by NUMA node. */
+/* Machine topology: the cores that this process may use, by NUMA node. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
 #include "topology.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "pp_pool.h"
 #include "sysfile.h"
 
 /* ------------------------------------------------------------------------------------ sets -- */
 
-/* numbers from 0 to PP_MAX_CPUS - 1 */
+/* a set of numbers from 0 to PP_MAX_CPUS - 1 */
 typedef struct set {
   uint8_t has[PP_MAX_CPUS];
 } set;
 
-/* adds what the kernel's list format names, as in "0-3,8,10-11" */
+/* adds the numbers of a list in the kernel's format, such as "0-3,8,10-11" */
 static void add_list(set *numbers, const char *list) {
   char *end;
   for (long first = strtol(list, &end, 10); end != list; first = strtol(list, &end, 10)) {
@@ -40,17 +40,17 @@ static int32_t count_of(const set *numbers) {
 
 /* ----------------------------------------------------------------------------------- files -- */
 
-/* adds the list in a file's first line; 0: there is no such file */
-static int read_list(const char *root, const char *path, set *numbers) {
+/* adds the list in a file's first line; returns whether there is such a file */
+static bool read_list(const char *root, const char *path, set *numbers) {
   char line[PP_SYSFILE_LINE];
-  if (!pp_sysfile_line(root, path, "", line)) return 0;
+  if (!pp_sysfile_line(root, path, "", line)) return false;
   add_list(numbers, line);
-  return 1;
+  return true;
 }
 
 /* ------------------------------------------------------------------------------------ cpus -- */
 
-/* the affinity of this thread, which the kernel keeps inside cpuset and online cpus */
+/* adds the affinity of this thread, which the kernel keeps within cpuset and online cpus */
 static void read_own_affinity(set *cpus) {
 #if defined(__linux__)
   // as large as any kernel's (NR_CPUS), since a mask that is too small is refused
@@ -66,7 +66,7 @@ static void read_own_affinity(set *cpus) {
   for (long i = 0; i < online && i < PP_MAX_CPUS; ++i) cpus->has[i] = 1;
 }
 
-/* the affinity that a made-up machine tells, minus the cpus it calls offline */
+/* adds the affinity of a made-up machine, without its offline cpus */
 static void read_affinity_under(const char *root, set *cpus) {
   char line[PP_SYSFILE_LINE];
   set online = {{0}};
@@ -79,22 +79,22 @@ static void read_affinity_under(const char *root, set *cpus) {
 
 enum { NO_NODE = -1 };
 
-/* makes a node the owner of those of its cpus that are usable; 0: it has none */
-static int claim_cpus(const char *root, int32_t id, const set *cpus, int32_t *owner) {
+/* makes a node the owner of its usable cpus; returns whether it has any */
+static bool claim_cpus(const char *root, int32_t id, const set *cpus, int32_t *owner) {
   char path[64];
   set members = {{0}};
-  int claimed = 0;
+  bool has_cpus = false;
   snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", (int)id);
   read_list(root, path, &members);
   for (int32_t i = 0; i < PP_MAX_CPUS; ++i) {
     if (!cpus->has[i] || !members.has[i] || owner[i] != NO_NODE) continue;
     owner[i] = id;
-    claimed = 1;
+    has_cpus = true;
   }
-  return claimed;
+  return has_cpus;
 }
 
-/* finds the node of every usable cpu; in_use becomes the ids of nodes that have any */
+/* finds the node of every usable cpu; adds to in_use the ids of nodes that have any */
 static void read_owners(const char *root, const set *cpus, int32_t *owner, set *in_use) {
   set online = {{0}};
   int32_t first = NO_NODE, num_nodes = 0;
@@ -107,7 +107,7 @@ static void read_owners(const char *root, const set *cpus, int32_t *owner, set *
     if (first == NO_NODE) first = id;
   }
 
-  // containers may hide /sys: what no node claims is the first node's
+  // containers may hide /sys: cpus without a node belong to the first node
   if (first == NO_NODE) first = 0;
   in_use->has[first] = 1;
   for (int32_t i = 0; i < PP_MAX_CPUS; ++i) {
@@ -147,7 +147,7 @@ void pp_topology_read(pp_topology *topology, const char *root) {
   topology->cores = quota < topology->num_cpus ? (int32_t)quota : topology->num_cpus;
 }
 
-/* gives one more thread to the node that was cut most when its part was rounded down */
+/* gives one more thread to the node whose part lost most when it was rounded down */
 static void deal_one(const pp_topology *topology, int64_t *cut, int32_t *threads) {
   int32_t most = 0;
   for (int32_t i = 1; i < topology->num_nodes; ++i) {
@@ -166,7 +166,7 @@ int32_t pp_topology_assign(const pp_topology *topology, int32_t num_threads, pp_
     cut[i] = part % topology->num_cpus;
     left -= threads[i];
   }
-  // fewer than there are nodes, so that no node gets two
+  // fewer threads are left than there are nodes, so no node gets two
   for (; left > 0; --left) deal_one(topology, cut, threads);
 
   for (int32_t i = 0; i < topology->num_nodes; ++i) {
@@ -184,10 +184,4 @@ const int32_t *pp_topology_pin(const pp_topology *topology, const pp_share *shar
                                int32_t thread) {
   int64_t first = (int64_t)offset * share->num_cpus / topology->num_cpus;
   return &share->cpus[(first + thread) % share->num_cpus];
-}
-
-int32_t pp_usable_cores(const char *root) {
-  pp_topology topology;
-  pp_topology_read(&topology, root);
-  return topology.cores;
 }

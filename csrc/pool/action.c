@@ -1,7 +1,8 @@
-/* Actions: checking what the caller sends and turning it into what step callbacks take. */
+/* Actions: checks what the caller sends and converts it to what step callbacks take. */
 #include "action.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "error.h"
@@ -10,9 +11,9 @@
 
 /* ------------------------------------------------------------------------------- Discrete -- */
 
-/* Converts count elements to int64 and says where the first one outside 0 .. n-1 is, -1: nowhere.
- * The loop has no exit, so that the compiler can use vectors, and only collects sign bits: x or
- * n-1-x is negative when x is outside. A bad value is looked for afterwards. */
+/* Converts count elements to int64. Returns the index of the first one outside 0 .. n-1, or -1. The
+ * first loop has no exit, so that the compiler can use vector instructions, and only collects sign
+ * bits: x or n-1-x is negative if x is outside. The second loop finds the bad value. */
 #define DEFINE_DISCRETE(name, type)                                              \
   static int64_t name(int64_t *to, const type *from, int64_t count, int64_t n) { \
     uint64_t bad = 0;                                                            \
@@ -40,7 +41,7 @@ static int64_t store_discrete(int64_t *to, const void *from, int64_t count, int6
   }
 }
 
-/* MultiDiscrete: every element has its own n */
+/* MultiDiscrete: each element has its own n. Returns the index of the first bad one, or -1. */
 static int64_t store_multi(int64_t *to, const void *from, int64_t count, const int64_t *nvec,
                            int32_t dtype) {
   int64_t size = pp_dtype_size(dtype);
@@ -52,8 +53,7 @@ static int64_t store_multi(int64_t *to, const void *from, int64_t count, const i
 
 /* ------------------------------------------------------------------------------------ Box -- */
 
-/* The same for floats; outside means NaN or infinite. A sum of x - x is zero only if all are finite
- */
+/* The same for floats. Bad ones are NaN and infinite: x - x is 0 only if x is finite. */
 #define DEFINE_BOX(name, from_type, to_type)                      \
   static int64_t name(void *out, const void *in, int64_t count) { \
     const from_type *from = in;                                   \
@@ -86,30 +86,30 @@ static int64_t store_box(void *to, int32_t to_dtype, const void *from, int32_t f
 
 /* ---------------------------------------------------------------------------------- checks -- */
 
-static int is_float(int32_t dtype) {
+static bool is_float(int32_t dtype) {
   return dtype == PP_FLOAT32 || dtype == PP_FLOAT64;
 }
 
-static int is_integer(int32_t dtype) {
+static bool is_integer(int32_t dtype) {
   return dtype == PP_UINT8 || dtype == PP_INT32 || dtype == PP_INT64;
 }
 
-static int is_discrete(const pp_field *action) {
+static bool is_discrete(const pp_field *action) {
   return action->space == PP_DISCRETE || action->space == PP_MULTI_DISCRETE;
 }
 
 static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
   const pp_field *action = &fleet->config.action;
-  int fits = is_discrete(action)       ? is_integer(dtype) || dtype == PP_MIXED_DTYPES
-             : is_float(action->dtype) ? is_float(dtype) || dtype == PP_MIXED_DTYPES
-                                       : 0;
-  // what has no conversion must come as it is
-  if (fits || dtype == action->dtype) return PP_OK;
+  bool is_converted = is_discrete(action)       ? is_integer(dtype) || dtype == PP_MIXED_DTYPES
+                      : is_float(action->dtype) ? is_float(dtype) || dtype == PP_MIXED_DTYPES
+                                                : false;
+  if (is_converted || dtype == action->dtype) return PP_OK;
   return pp_error_set(error, PP_ERR_TYPE,
-                      "%s: actions of dtype %d can't become its own, which is %d: send those",
+                      "%s: actions of dtype %d can't be converted to its own, %d: send that dtype",
                       fleet->def->id, dtype, action->dtype);
 }
 
+/* fills in the error about the element at an index of a stored action */
 static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *error) {
   const pp_field *action = &fleet->config.action;
   const char *stored = pp_fleet_action(fleet, env_id);
@@ -130,35 +130,33 @@ static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *e
 
 /* ---------------------------------------------------------------------------------- dtypes -- */
 
-/* What callbacks are told of an action that came in this dtype: that, if they know it; else what it
- * becomes. */
-static uint8_t told_dtype(const pp_fleet *fleet, int32_t dtype) {
+/* Returns the dtype that callbacks see for an action that came in this dtype: the same if the
+ * definition accepts it, else the one that the action is converted to. */
+static uint8_t shown_dtype(const pp_fleet *fleet, int32_t dtype) {
   const uint32_t known = fleet->def->action_dtypes;
   const int32_t own = fleet->config.action.dtype, base = dtype & (PP_PYTHON - 1);
-  int32_t told = own;
+  int32_t shown = own;
   if (base != own && (known >> base & 1)) {
-    told = base;
+    shown = base;
   } else if (base != own && base != PP_FLOAT16 && is_float(own) && (known >> PP_FLOAT64 & 1)) {
-    told = PP_FLOAT64;
+    shown = PP_FLOAT64;
   }
-  return (uint8_t)(told | (known >> PP_PYTHON & 1 ? dtype & PP_PYTHON : 0));
+  return (uint8_t)(shown | (known >> PP_PYTHON & 1 ? dtype & PP_PYTHON : 0));
 }
 
-static void tell_dtype(pp_fleet *fleet, int32_t env_id, int32_t dtype) {
-  fleet->action_dtypes[env_id] = (uint8_t)dtype;
-}
-
-/* the same for all environments named; nearly always they have had this dtype before */
-static void tell_dtypes(pp_fleet *fleet, const int32_t *env_ids, int32_t count, int32_t dtype) {
+/* sets the dtype of all environments named; nearly always it is the one that they have already */
+static void set_dtypes(pp_fleet *fleet, const int32_t *env_ids, int32_t count, int32_t dtype) {
   if (dtype == fleet->common_dtype) return;
-  for (int32_t i = 0; i < count; i++) tell_dtype(fleet, env_ids ? env_ids[i] : i, dtype);
+  for (int32_t i = 0; i < count; i++) {
+    fleet->action_dtypes[env_ids ? env_ids[i] : i] = (uint8_t)dtype;
+  }
   fleet->common_dtype = count == fleet->num_envs ? dtype : -1;
 }
 
 /* --------------------------------------------------------------------------------- storing -- */
 
-/* Stores the action of so many environments that lie side by side, whose callbacks have been told
- * its dtype; returns the first bad element */
+/* Stores the actions of environments with consecutive ids, whose dtype is set. Returns the index of
+ * the first bad element, or -1. */
 static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int32_t dtype,
                      int64_t envs) {
   const pp_field *action = &fleet->config.action;
@@ -180,15 +178,15 @@ static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int
     return -1;
   }
   if (is_float(action->dtype)) {
-    int is_wide = fleet->wide && to != fleet->actions + fleet->action_bytes * first;
+    bool is_wide = fleet->wide && to != fleet->actions + fleet->action_bytes * first;
     return store_box(to, is_wide ? PP_FLOAT64 : action->dtype, from, dtype, elements * envs);
   }
   memcpy(to, from, (size_t)(fleet->action_bytes * envs));
   return -1;
 }
 
-/* one action that came as doubles, whatever dtype the caller's was; returns the first bad element
- */
+/* Stores one action that came as doubles, whatever the caller's dtype was. Returns the index of the
+ * first bad element, or -1. */
 static int64_t store_one(const pp_fleet *fleet, int32_t env_id, const double *from) {
   const pp_field *action = &fleet->config.action;
   int64_t width = pp_field_elements(action, 1);
@@ -197,7 +195,7 @@ static int64_t store_one(const pp_fleet *fleet, int32_t env_id, const double *fr
   if (!is_discrete(action)) return store(fleet, env_id, from, PP_FLOAT64, 1);
   for (int64_t i = 0; i < fleet->action_elements; i++) {
     int64_t n = action->space == PP_DISCRETE ? action->n : action->nvec[i % width];
-    // what is in no space at all need only stay so
+    // beyond 2^53 a number is outside every space, and stays outside
     to[i] = from[i] > -0x1p53 && from[i] < 0x1p53 ? (int64_t)from[i] : INT64_MAX;
     if ((uint64_t)to[i] >= (uint64_t)n) return i;
   }
@@ -217,7 +215,7 @@ static int store_mixed(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
   fleet->common_dtype = -1;
   for (int32_t i = 0; i < count; i++) {
     int32_t env_id = env_ids ? env_ids[i] : i;
-    tell_dtype(fleet, env_id, told_dtype(fleet, dtypes[i]));
+    fleet->action_dtypes[env_id] = shown_dtype(fleet, dtypes[i]);
     bad = store_one(fleet, env_id, actions + elements * i);
     if (bad >= 0) return refuse(fleet, env_id, bad, error);
   }
@@ -237,7 +235,7 @@ int pp_action_store(pp_fleet *fleet, const int32_t *env_ids, int32_t count, cons
     return pp_error_set(error, PP_ERR_ARGUMENT, "actions are null: give one for each environment");
   }
   if (dtype == PP_MIXED_DTYPES) return store_mixed(fleet, env_ids, count, actions, error);
-  tell_dtypes(fleet, env_ids, count, told_dtype(fleet, dtype));
+  set_dtypes(fleet, env_ids, count, shown_dtype(fleet, dtype));
   if (!env_ids) {
     bad = store(fleet, 0, actions, dtype, count);
     return bad < 0 ? PP_OK : refuse(fleet, (int32_t)(bad / elements), bad % elements, error);

@@ -1,12 +1,12 @@
-/* Actions: checking what the caller sends and turning it into what step callbacks take. */
+/* Actions: checks what the caller sends and converts it to what step callbacks take. */
 #ifndef PP_POOL_ACTION_H
 #define PP_POOL_ACTION_H
 
 #include "fleet.h"
 
-/* Checks and stores one action for each environment named (env_ids null: 0 .. count-1), converting
- * from dtype. Only idle environments may be named: their stored action is overwritten even if a
- * later one turns out to be bad. */
+/* Checks and stores one action for each environment named (env_ids null: 0 .. count-1), converted
+ * from dtype. Only idle environments may be named: if a later action is invalid, the actions of
+ * earlier ones are overwritten all the same. Returns PP_OK, PP_ERR_TYPE or PP_ERR_ARGUMENT. */
 int pp_action_store(pp_fleet *fleet, const int32_t *env_ids, int32_t count, const void *actions,
                     int32_t dtype, pp_error *error);
 

@@ -1,10 +1,11 @@
-/* Batches: the ring of result blocks, from the claim of a row to the block that is full. */
+/* Batches: the ring of result blocks. Threads claim rows of a block and fill them, and the caller
+ * receives the block when it is full. */
 #include "batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/pp_env.h"
+#include "pp_env.h"
 
 static void prepare(pp_ring *ring, pp_batch *batch, void *memory) {
   batch->memory = memory;
@@ -15,8 +16,8 @@ static void prepare(pp_ring *ring, pp_batch *batch, void *memory) {
 }
 
 int32_t pp_ring_capacity(int32_t num_envs, int32_t batch_size) {
-  // All rows claimed and not received belong to environments in flight, so they span no more blocks
-  // than this. Ordered: one block is open while another is being received.
+  // Rows that are claimed and not received belong to environments in flight, so they span at most
+  // this many blocks. Ordered: one block is open while another is being received.
   return (num_envs - 1) / batch_size + 1 + (batch_size == num_envs);
 }
 
@@ -68,7 +69,7 @@ int32_t pp_ring_claim(pp_ring *ring, int32_t *count) {
     sequence = ticket / ring->batch_size;
     row = (int32_t)(ticket - sequence * ring->batch_size);
   } else {
-    // a run must not reach into the next block
+    // a run must not extend into the next block
     do {
       sequence = ticket / ring->batch_size;
       row = (int32_t)(ticket - sequence * ring->batch_size);
@@ -91,9 +92,9 @@ void pp_batch_fail(pp_batch *batch, int32_t env_id) {
   batch->failed[at] = env_id;
 }
 
-int pp_batch_finish(pp_batch *batch, int32_t count) {
-  // Writes done, reads target; the caller that closes an ordered block writes target, reads done.
-  // Sequential consistency: one of the two sees that the block is complete.
+bool pp_batch_finish(pp_batch *batch, int32_t count) {
+  // This writes done and then reads target; the caller that closes an ordered block writes target
+  // and then reads done. Sequential consistency: one of the two sees that the block is complete.
   int32_t done = atomic_fetch_add_explicit(&batch->done, count, memory_order_seq_cst) + count;
   return done == atomic_load_explicit(&batch->target, memory_order_seq_cst);
 }
@@ -108,8 +109,8 @@ pp_batch *pp_ring_close_locked(pp_ring *ring) {
   return batch;
 }
 
-int pp_batch_is_complete(pp_batch *batch) {
-  // acquire is part of it: the rows are visible once done says so
+bool pp_batch_is_complete(pp_batch *batch) {
+  // includes acquire: the rows are visible once done counts them
   return atomic_load_explicit(&batch->done, memory_order_seq_cst) ==
          atomic_load_explicit(&batch->target, memory_order_seq_cst);
 }

@@ -1,4 +1,4 @@
-/* Budget: the memory that a pool will need, and what there is. */
+/* Budget: compares the memory that a pool will need with the memory that the process may use. */
 #include "budget.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "os/cgroup.h"
 #include "os/sysfile.h"
 
-/* a line as "MemTotal:       24737380 kB" in bytes; 0: there is none */
+/* returns the bytes of a line such as "MemTotal:       24737380 kB", or 0 if there is none */
 static int64_t read_kilobytes(const char *root, const char *prefix) {
   char line[PP_SYSFILE_LINE];
   if (!pp_sysfile_line(root, "/proc/meminfo", prefix, line)) return 0;
@@ -18,8 +18,8 @@ static int64_t read_kilobytes(const char *root, const char *prefix) {
 }
 
 static int64_t installed_memory(const char *root) {
-  int64_t told = read_kilobytes(root, "MemTotal:");
-  if (told) return told + read_kilobytes(root, "SwapTotal:");
+  int64_t total = read_kilobytes(root, "MemTotal:");
+  if (total) return total + read_kilobytes(root, "SwapTotal:");
   if (root[0]) return INT64_MAX;
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_MAX;
@@ -40,7 +40,7 @@ int pp_budget_check(const pp_pool *pool, const pp_pool_options *options, pp_erro
 
   if (states + results <= usable) return PP_OK;
   return pp_error_set(error, PP_ERR_MEMORY,
-                      "num_envs=%d needs %.3g GB (environments %.3g GB, results %.3g GB), and this "
+                      "num_envs=%d needs %.3g GB (environments %.3g GB, results %.3g GB), but this "
                       "process may use %.3g GB: choose fewer environments, or smaller observations",
                       options->num_envs, (states + results) / giga, states / giga, results / giga,
                       usable / giga);

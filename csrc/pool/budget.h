@@ -1,12 +1,12 @@
-/* Budget: the memory that a pool will need, and what there is. */
+/* Budget: compares the memory that a pool will need with the memory that the process may use. */
 #ifndef PP_POOL_BUDGET_H
 #define PP_POOL_BUDGET_H
 
 #include "pool.h"
 
-/* Refuses a pool whose environments and blocks of results are more than the machine's memory, so
- * that it fails at once, by an exception, and not later by the system's ending of the process.
- * Fleet and layout are described, and nothing is allocated yet. */
+/* Returns PP_ERR_MEMORY if the environments and result blocks of a pool need more memory than this
+ * process may use. Without this check the system would kill the process later; so the caller gets
+ * an exception at once. Fleet and layout are described; nothing is allocated yet. */
 int pp_budget_check(const pp_pool *pool, const pp_pool_options *options, pp_error *error);
 
 #endif

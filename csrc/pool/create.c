@@ -1,4 +1,4 @@
-/* Pools: making them and taking them down. */
+/* Create: checks the options of a pool and makes its parts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,12 @@
 
 static int check_options(const void *source, const pp_pool_options *o, pp_pool **out,
                          pp_error *error) {
-  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "nowhere to put a pool: out is null");
+  if (!out)
+    return pp_error_set(error, PP_ERR_ARGUMENT, "out is null: give the address of a pool pointer");
   *out = NULL;
   if (!source || !o) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "no %s: give them", o ? "environments" : "options");
+    return pp_error_set(error, PP_ERR_ARGUMENT, "%s are null: give them",
+                        o ? "environments" : "options");
   }
   if (o->num_envs < 1 || o->num_envs > PP_MAX_ENVS) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "num_envs=%d: choose 1 to %d", o->num_envs,
@@ -38,14 +40,15 @@ static int check_options(const void *source, const pp_pool_options *o, pp_pool *
                         o->autoreset);
   }
   if (o->max_episode_steps < -1) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "max_episode_steps=%d: choose a positive number, or none",
-                        o->max_episode_steps);
+    return pp_error_set(
+        error, PP_ERR_ARGUMENT,
+        "max_episode_steps=%d: choose 1 or more, 0 for no limit, or -1 for the default",
+        o->max_episode_steps);
   }
   return PP_OK;
 }
 
-/* bytes of one row, or a number that is too large: nobody has checked these shapes */
+/* returns the bytes of one row; infinity if the shape, which is unchecked here, can't be */
 static double field_bytes(const pp_field *field) {
   double bytes = (double)pp_dtype_size(field->dtype);
   if (field->ndim < 0 || field->ndim > PP_MAX_NDIM || field->per_player) return INFINITY;
@@ -56,10 +59,10 @@ static double field_bytes(const pp_field *field) {
   return bytes;
 }
 
-/* what workers can't do, and a seat knows nothing of */
+/* checks the configuration and the options of a pool with worker processes */
 static int check_config(const pp_config *config, const pp_pool_options *o, int32_t num_lanes,
                         pp_error *error) {
-  const double most = 0x1p48;
+  const double most_bytes = 0x1p48;
   double bytes = field_bytes(&config->action);
   if (num_lanes < 1 || num_lanes > o->num_envs) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "num_workers=%d, num_envs=%d: choose 1 to num_envs",
@@ -72,12 +75,12 @@ static int check_config(const pp_config *config, const pp_pool_options *o, int32
   }
   if (o->extras) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "extras=%d: worker processes write no such columns, choose 0", o->extras);
+                        "extras=%d: worker processes write no such columns: choose 0", o->extras);
   }
   if (o->max_episode_steps > 0) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "max_episode_steps=%d: environments in worker processes have their own "
-                        "limits, choose -1",
+                        "limits: choose -1",
                         o->max_episode_steps);
   }
   if (config->num_fields < 0 || config->num_fields > PP_MAX_FIELDS) {
@@ -85,36 +88,17 @@ static int check_config(const pp_config *config, const pp_pool_options *o, int32
                         PP_MAX_FIELDS);
   }
   for (int32_t i = 0; i < config->num_fields; i++) bytes += field_bytes(&config->fields[i]);
-  if (bytes * o->num_envs <= most) return PP_OK;
+  if (bytes * o->num_envs <= most_bytes) return PP_OK;
   return pp_error_set(error, PP_ERR_ARGUMENT,
                       "fields of %.3g bytes in num_envs=%d environments: choose shapes that are "
                       "not negative, and fewer than 2^48 bytes in all",
                       bytes, o->num_envs);
 }
 
-int pp_pool_check(const pp_pool *pool, pp_error *error) {
-  if (pool->fork_generation != pp_os_fork_generation()) {
-    return pp_error_set(error, PP_ERR_FORKED,
-                        "this pool belongs to the parent process: make a new one after fork");
-  }
-  if (atomic_load_explicit(&pool->is_closed, memory_order_seq_cst)) {
-    return pp_error_set(error, PP_ERR_CLOSED, "the pool is closed: make a new one");
-  }
-  if (atomic_load_explicit(&pool->is_broken, memory_order_relaxed)) {
-    return pp_error_set(error, PP_ERR_BROKEN,
-                        "a worker process has written over the pool's books: close this pool and "
-                        "make a new one");
-  }
-  return PP_OK;
-}
-
-int pp_pool_check_local(const pp_pool *pool, pp_error *error) {
-  return pool->ops.away ? pp_error_set(error, PP_ERR_STATE, "%s", pool->ops.away) : PP_OK;
-}
-
 /* --------------------------------------------------------------------------------- making -- */
 
-static int make_books(pp_pool *pool, const pp_pool_options *options) {
+/* allocates the pool's arrays and its ring */
+static int make_records(pp_pool *pool, const pp_pool_options *options) {
   size_t n = (size_t)options->num_envs;
   pool->failed = calloc(n, sizeof(*pool->failed));
   pool->is_in_flight = calloc(n, sizeof(*pool->is_in_flight));
@@ -125,11 +109,10 @@ static int make_books(pp_pool *pool, const pp_pool_options *options) {
       !pool->step_ids) {
     return PP_ERR_MEMORY;
   }
-  if (pp_scratch_init(&pool->scratch, pool->fleet.num_players) < 0) return PP_ERR_MEMORY;
   return pp_ring_init(&pool->ring, options->num_envs, options->batch_size);
 }
 
-/* what every pool starts with; null: no memory */
+/* makes what both kinds of pools start with; returns null if there is no memory */
 static pp_pool *make_pool(const pp_lane_ops *ops, const char *topology_root) {
   pp_pool *pool = aligned_alloc(64, (sizeof(*pool) + 63) / 64 * 64);
   if (!pool) return NULL;
@@ -139,7 +122,7 @@ static pp_pool *make_pool(const pp_lane_ops *ops, const char *topology_root) {
   pool->fork_generation = pp_os_fork_generation();
   pthread_mutex_init(&pool->lock, NULL);
   pthread_mutex_init(&pool->closing, NULL);
-  pp_gate_init(&pool->gate, 0);
+  pp_gate_init(&pool->gate, false);
   pp_topology_read(&pool->topology, topology_root);
   return pool;
 }
@@ -153,7 +136,6 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
   if (status < 0) return status;
   pool = make_pool(&pp_threads_ops, options->topology_root);
   if (!pool) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a pool");
-  pool->stepper = (pp_stepper){&pool->fleet, &pool->layout, &pool->ring, &pool->gate};
 
   status = pp_fleet_init(&pool->fleet, def, values, options, error);
   if (status >= 0) {
@@ -163,7 +145,7 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
   if (status >= 0) status = pp_budget_check(pool, options, error);
   if (status >= 0) status = pp_fleet_make(&pool->fleet, error);
   if (status >= 0) {
-    status = make_books(pool, options);
+    status = make_records(pool, options);
     if (status >= 0) status = pp_threads_init(pool, options);
     if (status < 0) {
       pp_error_set(error, status, "no memory or threads for num_envs=%d, num_threads=%d",
@@ -179,7 +161,7 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
 }
 
 int pp_pool_create_processes(const pp_config *config, const pp_pool_options *options,
-                             int32_t num_lanes, int32_t keeps_last, const pp_address_space *room,
+                             int32_t num_lanes, int32_t saves_rows, const pp_address_space *room,
                              pp_pool **out, pp_error *error) {
   const pp_address_space any = {0, 0};
   int status = check_options(config, options, out, error);
@@ -189,17 +171,17 @@ int pp_pool_create_processes(const pp_config *config, const pp_pool_options *opt
   if (status < 0) return status;
   pool = make_pool(&pp_processes_ops, options->topology_root);
   if (!pool) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a pool");
-  pool->num_threads = pool->num_workers = num_lanes;
+  pool->num_threads = num_lanes;
   status = pp_fleet_init_processes(&pool->fleet, config, options, error);
   if (status >= 0) {
     status = pp_layout_init(&pool->layout, config, options, options->batch_size, error);
   }
   if (status >= 0) status = pp_budget_check(pool, options, error);
-  if (status >= 0 && make_books(pool, options) < 0) {
+  if (status >= 0 && make_records(pool, options) < 0) {
     status = pp_error_set(error, PP_ERR_MEMORY, "no memory for num_envs=%d", options->num_envs);
   }
   if (status >= 0) {
-    status = pp_processes_init(pool, options, num_lanes, keeps_last, room ? room : &any, error);
+    status = pp_processes_init(pool, options, num_lanes, saves_rows, room ? room : &any, error);
   }
   if (status < 0) {
     pp_pool_destroy(pool);
@@ -207,72 +189,4 @@ int pp_pool_create_processes(const pp_config *config, const pp_pool_options *opt
   }
   *out = pool;
   return PP_OK;
-}
-
-/* ----------------------------------------------------------------------------- taking down -- */
-
-void pp_pool_close(pp_pool *pool) {
-  if (pool->fork_generation != pp_os_fork_generation()) return;
-  atomic_store_explicit(&pool->is_closed, 1, memory_order_seq_cst);
-  pp_gate_wake(pool->caller, INT32_MAX);
-  pthread_mutex_lock(&pool->closing);
-  pool->ops.stop(pool);
-  pthread_mutex_unlock(&pool->closing);
-}
-
-void pp_pool_destroy(pp_pool *pool) {
-  // a child has none of the threads, and whatever it frees here it would have to lock first
-  if (!pool || pool->fork_generation != pp_os_fork_generation()) return;
-  pp_pool_close(pool);
-  pool->ops.fini(pool);
-  pp_ring_fini(&pool->ring);
-  pp_scratch_fini(&pool->scratch);
-  free(pool->failed);
-  free(pool->is_in_flight);
-  free(pool->entries);
-  free(pool->sent_ids);
-  free(pool->step_ids);
-  pp_fleet_fini(&pool->fleet);
-  pthread_mutex_destroy(&pool->lock);
-  pthread_mutex_destroy(&pool->closing);
-  free(pool);
-}
-
-/* -------------------------------------------------------------------------------- batches -- */
-
-int64_t pp_batch_size(const pp_pool *pool) {
-  return pool->layout.size;
-}
-
-int32_t pp_pool_batches(const pp_pool *pool) {
-  return pool->ring.capacity;
-}
-
-void *pp_batch_alloc(pp_pool *pool) {
-  return pool->ops.alloc(pool);
-}
-
-/* ------------------------------------------------------------------------------- questions -- */
-
-const pp_column *pp_pool_columns(const pp_pool *pool, int32_t *count) {
-  if (count) *count = pool->layout.count;
-  return pool->layout.columns;
-}
-
-const pp_config *pp_pool_config(const pp_pool *pool) {
-  return &pool->fleet.config;
-}
-
-void pp_pool_stats(pp_pool *pool, pp_stats *stats) {
-  const pp_gate *gate = pool->caller;
-  if (!stats) return;
-  memset(stats, 0, sizeof(*stats));
-  stats->env_steps = atomic_load_explicit(&pool->env_steps, memory_order_relaxed);
-  stats->batches = atomic_load_explicit(&pool->batches, memory_order_relaxed);
-  stats->chunks = atomic_load_explicit(&pool->scratch.chunks, memory_order_relaxed);
-  stats->caller_waits = atomic_load_explicit(&gate->waits, memory_order_relaxed);
-  stats->caller_wakes = atomic_load_explicit(&gate->wakes, memory_order_relaxed);
-  stats->refused_binds = atomic_load_explicit(&pool->refused_binds, memory_order_relaxed);
-  stats->num_threads = pool->num_threads;
-  pool->ops.stats(pool, stats);
 }

@@ -1,9 +1,10 @@
-/* Definitions: whether what an environment says about itself can be worked with. */
+/* Definitions: checks that the engine can work with what an environment declares. */
 #include "definition.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,21 +12,21 @@
 #include "fleet.h"
 #include "layout.h"
 
-/* With at most PP_MAX_ENVS environments and PP_MAX_COLUMNS columns of these sizes, no sum or
- * product of the engine's leaves int64. */
+/* With at most PP_MAX_ENVS environments and PP_MAX_COLUMNS columns, no sum or product of such sizes
+ * overflows int64. */
 static const size_t most_state = (size_t)1 << 38;
 static const int64_t most_bytes = (int64_t)1 << 32;
 
-enum { MAX_OPTIONS = 256 /* of either kind: a count above is a mistake, not a table */ };
+enum { MAX_OPTIONS = 256 /* of either kind: a higher count must be a mistake */ };
 
 /* -------------------------------------------------------------------------------- refusals -- */
 
-/* what is looked at: a definition, or an entry of one of its tables */
+/* what is checked: a definition, or an entry of one of its tables */
 typedef struct subject {
   const char *who;   /* the definition's id */
-  const char *table; /* the member of the definition; null: the definition itself */
-  int32_t at;        /* the entry in the table, -1: the member is no table */
-  const char *name;  /* the entry's; null: it has none */
+  const char *table; /* its member; null: the definition itself */
+  int32_t at;        /* index of the entry, -1: the member is no table */
+  const char *name;  /* of the entry; null: none */
   pp_error *error;
 } subject;
 
@@ -44,32 +45,32 @@ __attribute__((format(printf, 2, 3))) static int refuse(const subject *s, const 
 
 /* ----------------------------------------------------------------------------------- texts -- */
 
-/* bytes of the UTF-8 character that starts here, 0: none does */
-static int32_t character(const unsigned char *at) {
+/* returns the bytes of the UTF-8 character that starts here, 0 if none does */
+static int32_t character_size(const unsigned char *at) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   int32_t size = at[0] < 0x80 ? 1 : at[0] < 0xc0 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
   uint32_t code = at[0] & (0xffu >> (size + 1));
   if (size < 2) return size;
   for (int32_t i = 1; i < size; i++) {
-    if ((at[i] & 0xc0) != 0x80) return 0;  // the closing zero as well
+    if ((at[i] & 0xc0) != 0x80) return 0;  // also at the closing zero
     code = code << 6 | (at[i] & 0x3fu);
   }
-  // no longer than needed, no half of a UTF-16 pair, and not beyond Unicode
+  // too long an encoding, half of a UTF-16 pair, or beyond Unicode
   if (code < least[size] || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff) return 0;
   return size;
 }
 
-static int is_utf8(const char *text) {
+static bool is_utf8(const char *text) {
   const unsigned char *at = (const unsigned char *)text;
   while (*at) {
-    int32_t size = character(at);
-    if (!size) return 0;
+    int32_t size = character_size(at);
+    if (!size) return false;
     at += size;
   }
-  return 1;
+  return true;
 }
 
-/* a text that may be null */
+/* checks a text that may be null */
 static int check_text(const subject *s, const char *member, const char *text) {
   if (!text || is_utf8(text)) return PP_OK;
   return refuse(s, "%s is not UTF-8: write it in UTF-8", member);
@@ -81,21 +82,21 @@ static int check_name(const subject *s, const char *member, const char *name) {
   return check_text(s, member, name);
 }
 
-static int is_python_keyword(const char *name) {
+static bool is_python_keyword(const char *name) {
   static const char *const keywords[] = {
       "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
       "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
       "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
       "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
   for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++) {
-    if (strcmp(name, keywords[i]) == 0) return 1;
+    if (strcmp(name, keywords[i]) == 0) return true;
   }
-  return 0;
+  return false;
 }
 
-/* whether Python takes it as the name of an argument; letters beyond ASCII are left out */
-static int is_argument_name(const char *name) {
-  if (isdigit((unsigned char)name[0]) || is_python_keyword(name)) return 0;
+/* returns whether it can be the name of a Python argument; only ASCII letters are accepted */
+static bool is_argument_name(const char *name) {
+  if (isdigit((unsigned char)name[0]) || is_python_keyword(name)) return false;
   return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
          strlen(name);
 }
@@ -112,8 +113,8 @@ static int check_range(const subject *s, double low, double high) {
 
 static int check_default(const subject *s, const pp_option *option) {
   double number = option->number;
-  // as for what a user gives: low == high == 0 is a range nobody stated
-  int is_ranged = option->low != 0 || option->high != 0;
+  // low == high == 0 means no range, as it does for values that a user gives
+  bool is_ranged = option->low != 0 || option->high != 0;
   if (option->type == PP_OPT_BOOL && number != 0 && number != 1) {
     return refuse(s, "number=%g: choose 0 or 1, for a bool", number);
   }
@@ -132,7 +133,7 @@ static int check_option(const subject *s, const pp_option *option) {
   int status = check_name(s, "its name", option->name);
   if (status < 0) return status;
   if (!is_argument_name(option->name)) {
-    return refuse(s, "its name is no name of a Python argument: choose letters, digits and _");
+    return refuse(s, "its name is not a Python identifier: choose letters, digits and _");
   }
   if (option->type < PP_OPT_BOOL || option->type > PP_OPT_BYTES) {
     return refuse(s, "type=%d: choose a pp_option_type", option->type);
@@ -168,11 +169,11 @@ static int check_options(const pp_env_def *def, const char *table, const pp_opti
 
 /* ---------------------------------------------------------------------------------- fields -- */
 
-static int is_float(int32_t dtype) {
+static bool is_float(int32_t dtype) {
   return dtype == PP_FLOAT32 || dtype == PP_FLOAT64;
 }
 
-/* what an element can be; floats take any */
+/* the range of an element of this dtype; floats take any value */
 static void dtype_range(int32_t dtype, double *low, double *high) {
   static const double ranges[PP_NUM_DTYPES][2] = {{0, 1},
                                                   {0, 255},
@@ -185,7 +186,7 @@ static void dtype_range(int32_t dtype, double *low, double *high) {
 }
 
 static int check_axes(const subject *s, const pp_field *field, int32_t num_players) {
-  // an info may be an array of none (the tendons of a model without any)
+  // an info may be an empty array (the tendons of a model without tendons)
   int64_t least = field->is_info ? 0 : 1;
   int64_t bytes = pp_dtype_size(field->dtype) * (field->per_player ? num_players : 1);
   if (field->ndim < 0 || field->ndim > PP_MAX_NDIM) {
@@ -223,7 +224,7 @@ static int check_bounds(const subject *s, const pp_field *field) {
   return PP_OK;
 }
 
-/* the values 0 .. n-1 of one element */
+/* checks the n of one element, whose values are 0 .. n-1 */
 static int check_n(const subject *s, const pp_field *field, const char *member, int64_t n) {
   double least, most;
   dtype_range(field->dtype, &least, &most);
@@ -241,7 +242,7 @@ static int check_space(const subject *s, const pp_field *field) {
   }
   if (field->space == PP_BOX) return check_bounds(s, field);
   if (is_float(field->dtype)) {
-    return refuse(s, "dtype=%d is a float's: choose an integer dtype, or PP_BOX", field->dtype);
+    return refuse(s, "dtype=%d is a float: choose an integer dtype, or PP_BOX", field->dtype);
   }
   if (field->space == PP_DISCRETE) {
     if (field->ndim) {
@@ -272,11 +273,11 @@ static int check_field(const subject *s, const pp_field *field, int32_t num_play
   return status < 0 ? status : check_space(s, field);
 }
 
-/* a field's place beside the others */
+/* checks a field's name against the others, and its position */
 static int check_order(const subject *s, const pp_config *config, int32_t at) {
   const pp_field *field = &config->fields[at];
   if (pp_layout_reserves_name(field->name, field->is_info)) {
-    return refuse(s, "its name is a column's of the engine: choose another");
+    return refuse(s, "its name is that of an engine column: choose another");
   }
   for (int32_t i = 0; i < at; i++) {
     if (strcmp(config->fields[i].name, field->name) == 0) {
@@ -303,8 +304,8 @@ static int check_fields(const char *who, const pp_config *config, pp_error *erro
 
 static int check_action(const char *who, const pp_config *config, pp_error *error) {
   subject s = {who, "action", -1, config->action.name, error};
-  // the callbacks always get Discrete actions as int64, whatever the caller sends
-  int is_discrete =
+  // callbacks always get Discrete actions as int64, whatever the caller sends
+  bool is_discrete =
       config->action.space == PP_DISCRETE || config->action.space == PP_MULTI_DISCRETE;
   pp_field action = config->action;
   action.is_info = 0;
@@ -314,7 +315,7 @@ static int check_action(const char *who, const pp_config *config, pp_error *erro
   return check_field(&s, &action, config->num_players);
 }
 
-/* the counts and sizes of a definition, or of what configure made of it */
+/* checks the counts and sizes of a definition, or of the configuration after configure */
 static int check_sizes(const char *who, const pp_config *config, int32_t least_fields,
                        pp_error *error) {
   subject s = {.who = who, .error = error};
@@ -387,7 +388,7 @@ static int check_numbers(const pp_env_def *def, pp_error *error) {
   return PP_OK;
 }
 
-/* what is to be seen of environments: all of it, or as much as configure starts with */
+/* checks fields and action, or only their table if configure may still change them */
 static int check_description(const pp_env_def *def, pp_error *error) {
   subject s = {.who = def->id, .error = error};
   pp_config config = {.state_size = def->state_size,
@@ -405,7 +406,7 @@ static int check_description(const pp_env_def *def, pp_error *error) {
 
 int pp_env_check(const pp_env_def *def, pp_error *error) {
   int status;
-  if (!def) return pp_error_set(error, PP_ERR_ARGUMENT, "no definition");
+  if (!def) return pp_error_set(error, PP_ERR_ARGUMENT, "the definition is null: give one");
   if (def->abi != PP_ENV_ABI || def->size != sizeof(pp_env_def)) {
     return pp_error_set(error, PP_ERR_ABI,
                         "the definition has ABI %u and %u bytes, this engine ABI %d and %zu bytes: "

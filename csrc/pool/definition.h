@@ -1,13 +1,14 @@
-/* Definitions: whether what an environment says about itself can be worked with. */
+/* Definitions: checks that the engine can work with what an environment declares. */
 #ifndef PP_POOL_DEFINITION_H
 #define PP_POOL_DEFINITION_H
 
-#include "../include/pp_pool.h"
+#include "pp_pool.h"
 
-/* a configuration as the definition has it, before configure; the definition must be sound */
+/* Fills in the configuration that a checked definition has before configure runs. */
 void pp_definition_read(const pp_env_def *def, pp_config *config);
 
-/* refuses a configuration that no pool can be laid out for; who: the definition's id */
+/* Returns PP_ERR_ARGUMENT if no pool can be laid out for a configuration. who: the definition's id,
+ * for the message. */
 int pp_definition_check_config(const char *who, const pp_config *config, pp_error *error);
 
 #endif

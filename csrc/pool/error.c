@@ -1,4 +1,4 @@
-/* Error texts: how the engine says what went wrong. */
+/* Error: fills in pp_error, and names statuses. */
 #include "error.h"
 
 #include <stdarg.h>

@@ -1,11 +1,11 @@
-/* Error texts: how the engine says what went wrong. */
+/* Error: fills in pp_error. */
 #ifndef PP_POOL_ERROR_H
 #define PP_POOL_ERROR_H
 
-#include "../include/pp_pool.h"
+#include "pp_pool.h"
 
-/* fills in error (null is fine) and returns status, so that `return pp_error_set(...)` reads well
- */
+/* Fills in error, unless it is null. Returns status, so that callers can write
+ * `return pp_error_set(...)`. */
 __attribute__((format(printf, 3, 4))) int pp_error_set(pp_error *error, int status,
                                                        const char *format, ...);
 

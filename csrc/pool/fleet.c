@@ -1,4 +1,4 @@
-/* Fleet: the environments of a pool, their state and the engine's books about each of them. */
+/* Fleet: the environments of a pool, their states and the engine's records of each of them. */
 #include "fleet.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "os/os.h"
 #include "registry.h"
 
-/* state blocks of small environments stay dense, others start on a cache line */
+/* small states stay close together, larger ones start on a cache line */
 static size_t state_stride(size_t size) {
   size_t unit = size <= 64 ? 16 : 64;
   if (!size) size = 1;
@@ -17,17 +17,17 @@ static size_t state_stride(size_t size) {
 }
 
 double pp_fleet_bytes(const pp_fleet *fleet) {
-  size_t books = sizeof(*fleet->envs) + sizeof(*fleet->rngs) + sizeof(*fleet->elapsed) +
-                 sizeof(*fleet->phase) + sizeof(*fleet->command) +
-                 sizeof(*fleet->returns) * (size_t)fleet->num_players + sizeof(*fleet->seeds) +
-                 sizeof(*fleet->seed_sizes);
-  return ((double)fleet->stride + (double)fleet->action_bytes + (double)books) * fleet->num_envs;
+  size_t records = sizeof(*fleet->envs) + sizeof(*fleet->rngs) + sizeof(*fleet->elapsed) +
+                   sizeof(*fleet->phase) + sizeof(*fleet->command) +
+                   sizeof(*fleet->returns) * (size_t)fleet->num_players + sizeof(*fleet->seeds) +
+                   sizeof(*fleet->seed_sizes);
+  return ((double)fleet->stride + (double)fleet->action_bytes + (double)records) * fleet->num_envs;
 }
 
-/* every array by calloc: pages that are never touched (errors, seeds) cost nothing */
+/* uses calloc for every array: pages that are never touched (errors, seeds) cost nothing */
 static int alloc_arrays(pp_fleet *fleet) {
   size_t n = (size_t)fleet->num_envs;
-  int has_wide = fleet->def->action_dtypes && fleet->config.action.space == PP_BOX;
+  bool has_wide = fleet->def->action_dtypes && fleet->config.action.space == PP_BOX;
   fleet->states_size = fleet->stride * n;
   fleet->states = pp_os_pages_alloc(fleet->states_size);
   fleet->envs = calloc(n, sizeof(*fleet->envs));
@@ -124,8 +124,8 @@ int pp_fleet_make(pp_fleet *fleet, pp_error *error) {
   return PP_OK;
 }
 
-/* what messages call environments of worker processes */
-static const pp_env_def remote_def = {
+/* the definition of environments in worker processes: messages show its id */
+static const pp_env_def python_def = {
     .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "python", .family = "python"};
 
 int pp_fleet_init_processes(pp_fleet *fleet, const pp_config *config,
@@ -133,7 +133,7 @@ int pp_fleet_init_processes(pp_fleet *fleet, const pp_config *config,
   size_t n = (size_t)options->num_envs;
 
   memset(fleet, 0, sizeof(*fleet));
-  fleet->def = &remote_def;
+  fleet->def = &python_def;
   fleet->config = *config;
   fleet->num_envs = options->num_envs;
   fleet->num_players = config->num_players;
@@ -141,8 +141,8 @@ int pp_fleet_init_processes(pp_fleet *fleet, const pp_config *config,
   fleet->action_elements = pp_field_elements(&config->action, config->num_players);
   fleet->action_bytes = fleet->action_elements * pp_dtype_size(config->action.dtype);
   fleet->common_dtype = config->action.dtype;
-  fleet->is_in_processes = 1;
-  // all PP_RUNNING: workers know better, and check for themselves
+  fleet->is_in_processes = true;
+  // all PP_RUNNING: workers keep the phases of their environments, and check them
   fleet->phase = calloc(n, sizeof(*fleet->phase));
   fleet->command = calloc(n, sizeof(*fleet->command));
   fleet->errors = calloc(n, sizeof(*fleet->errors));
@@ -177,7 +177,7 @@ void pp_fleet_fini(pp_fleet *fleet) {
   memset(fleet, 0, sizeof(*fleet));
 }
 
-int pp_fleet_needs_reset(const pp_fleet *fleet, int32_t env_id) {
+bool pp_fleet_needs_reset(const pp_fleet *fleet, int32_t env_id) {
   return fleet->phase[env_id] != PP_RUNNING;
 }
 

@@ -1,23 +1,24 @@
-/* Fleet: the environments of a pool, their state and the engine's books about each of them. */
+/* Fleet: the environments of a pool, their states and the engine's records of each of them. */
 #ifndef PP_POOL_FLEET_H
 #define PP_POOL_FLEET_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
-#include "../include/pp_pool.h"
-#include "pp_worker.h"
+#include "pp_pool.h"
 
 enum {
   PP_MAX_PLAYERS = 64,
-  PP_SEED_WORDS = 16 /* a seed may have 512 bits */
+  PP_SEED_WORDS = 16 /* a seed has at most 512 bits */
 };
 
-/* where an environment is in its episode; 0 must mean that it can be stepped */
+/* Where an environment is in its episode: in the middle, at its end, or never reset (or failed). 0
+ * must mean that it can be stepped. */
 enum pp_phase { PP_RUNNING = 0, PP_ENDED = 1, PP_FRESH = 2 };
 
-/* Arrays have one entry per environment. Each entry belongs to the caller while the environment is
- * idle, and to the thread that took it from the queue while it is in flight; queue and batch hand
- * it over with release and acquire, so none of this is atomic. */
+/* Arrays have one entry per environment. An entry belongs to the caller while the environment is
+ * idle, and to the thread that took it from the queue while it is in flight. Queue and batch hand
+ * it over with release and acquire, so entries are not atomic. */
 typedef struct pp_fleet {
   const pp_env_def *def;
   pp_config config;
@@ -25,63 +26,64 @@ typedef struct pp_fleet {
   pp_value *reset_options; /* of the last reset with options */
   int32_t num_envs;
   int32_t num_players;
-  int32_t is_in_processes; /* they live in worker processes */
-  int32_t num_live;        /* environments whose init succeeded */
-  int32_t autoreset;
+  bool is_in_processes; /* the environments live in worker processes */
+  int32_t num_live;     /* environments whose init succeeded */
+  int32_t autoreset;    /* pp_autoreset */
   int32_t max_episode_steps;
   int64_t action_elements; /* of one environment, all players */
   int64_t action_bytes;    /* the same in the action's own dtype */
 
   char *states;
-  size_t stride;
+  size_t stride; /* bytes from one state to the next */
   pp_env *envs;
   pp_rng *rngs;
-  int32_t *elapsed;
-  uint8_t *phase;
-  uint8_t *command;
-  double *returns; /* num_players each, kept only if the layout shows them */
-  int32_t keeps_returns;
-  char *actions;          /* of the action's own dtype, whatever the definition knows besides */
-  double *wide;           /* where a Box action of another dtype lies, null: there are none */
-  uint8_t *action_dtypes; /* of the action that an environment's next step takes */
-  int32_t common_dtype;   /* what all of these are, -1: they differ. Under the pool's lock */
+  int32_t *elapsed; /* steps of the running episode */
+  uint8_t *phase;   /* pp_phase */
+  uint8_t *command; /* pp_command */
+  double *returns;  /* num_players each, kept only if the layout shows them */
+  bool keeps_returns;
+  char *actions;          /* in the action's own dtype, whatever else the definition accepts */
+  double *wide;           /* Box actions of other dtypes; null if the definition takes none */
+  uint8_t *action_dtypes; /* the dtype of the action that the next step takes */
+  int32_t common_dtype;   /* what all action_dtypes are, -1: they differ. Under the pool's lock */
   uint32_t (*seeds)[PP_SEED_WORDS];
   uint8_t *seed_sizes; /* words of the seed that the next reset takes, 0: none */
   pp_error *errors;
   size_t states_size; /* bytes of states */
-  /* ns that a reset takes at least, 0 while unknown; written and read by every thread, relaxed: an
-   * estimate (see pp_autoreset_learn) */
+  /* ns that a reset takes at least, 0 while unknown. Written and read by every thread; relaxed,
+   * because it is an estimate (see pp_autoreset_learn). */
   _Atomic int64_t reset_cost;
-  /* 1: step_many has taken long, and is not called. As above (see pp_stepper_learn) */
-  _Atomic int32_t avoids_runs;
+  /* step_many took too long and is not called for now. Written and read as above (see
+   * pp_stepper_learn). */
+  _Atomic bool avoids_runs;
 } pp_fleet;
 
-/* runs configure: what the environments will be, and nothing made yet */
+/* Runs configure and computes sizes; makes no environment yet. Returns a pp_status. */
 int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values,
                   const pp_pool_options *options, pp_error *error);
 
-/* bytes that pp_fleet_make allocates */
+/* Returns the bytes that pp_fleet_make will allocate; a double, as the product may be huge. */
 double pp_fleet_bytes(const pp_fleet *fleet);
 
-/* makes the environments; on failure everything is undone, configure included */
+/* Makes the environments. Returns a pp_status; on failure all is undone, configure included. */
 int pp_fleet_make(pp_fleet *fleet, pp_error *error);
 
-/* the books alone, of environments that live in worker processes; actions is left null */
+/* Makes only the records, for environments that live in worker processes. actions stays null. */
 int pp_fleet_init_processes(pp_fleet *fleet, const pp_config *config,
                             const pp_pool_options *options, pp_error *error);
 
 void pp_fleet_fini(pp_fleet *fleet);
 
-/* 1: this environment must be reset before it can be stepped */
-int pp_fleet_needs_reset(const pp_fleet *fleet, int32_t env_id);
+/* Returns whether an environment must be reset before it can be stepped. */
+bool pp_fleet_needs_reset(const pp_fleet *fleet, int32_t env_id);
 
-/* refuses a seed of more words than there is room for */
+/* Returns PP_ERR_ARGUMENT if a seed has more words than PP_SEED_WORDS. */
 int pp_fleet_check_seed(int32_t env_id, int32_t count, pp_error *error);
 
-/* stores a checked seed for the next reset; no words: keep the generator */
+/* Stores a checked seed for the next reset; with count 0 the current generator stays. */
 void pp_fleet_seed(pp_fleet *fleet, int32_t env_id, const uint32_t *words, int32_t count);
 
-/* the action of one environment, as its step callback takes it */
+/* Returns the action of one environment, as its step callback takes it. */
 void *pp_fleet_action(const pp_fleet *fleet, int32_t env_id);
 
 #endif

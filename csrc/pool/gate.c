@@ -1,30 +1,29 @@
-/* Parking: how threads and worker processes wait for work or results, first spinning a little,
- * then asleep. */
+/* Gate: how threads and worker processes wait: they spin briefly, then sleep. */
 #include "gate.h"
 
 #include <pthread.h>
 
 #include "os/os.h"
 
-// atomics that took a lock would take it in one process only
+// an atomic with a lock would lock out threads of its own process only
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2 && ATOMIC_LLONG_LOCK_FREE == 2, "gates can't be shared");
 
-/* written by workers as they sleep and wake, read by all that want to spin; relaxed: a stale count
- * costs some microseconds of spinning, nothing else depends on it */
+/* Written by workers as they sleep and wake, read by threads that want to spin. Relaxed: a stale
+ * count costs some microseconds of spinning, and nothing else depends on it. */
 static _Atomic int32_t awake_workers;
-static pthread_once_t forget_once = PTHREAD_ONCE_INIT;
+static pthread_once_t reset_once = PTHREAD_ONCE_INIT;
 
 /* a forked child has none of its parent's workers */
-static void forget_workers(void) {
+static void reset_workers(void) {
   atomic_store_explicit(&awake_workers, 0, memory_order_relaxed);
 }
 
-/* without it a child would spin less than it might: nothing to fail for */
-static void register_forget(void) {
-  pthread_atfork(NULL, NULL, forget_workers);
+/* a failure is ignored: a child then spins less than it might */
+static void register_reset(void) {
+  pthread_atfork(NULL, NULL, reset_workers);
 }
 
-void pp_gate_init(pp_gate *gate, int32_t is_shared) {
+void pp_gate_init(pp_gate *gate, bool is_shared) {
   atomic_init(&gate->epoch, 0);
   atomic_init(&gate->sleepers, 0);
   atomic_init(&gate->waits, 0);
@@ -66,11 +65,22 @@ void pp_gate_wake(pp_gate *gate, int32_t count) {
   }
 }
 
+bool pp_spin(bool (*may_spin)(void *), bool (*is_done)(void *), void *context, int64_t end) {
+  while (may_spin(context)) {
+    for (int32_t i = 0; i < 32; i++) {
+      if (is_done(context)) return true;
+      pp_os_relax();
+    }
+    if (pp_os_now() >= end) break;
+  }
+  return false;
+}
+
 void pp_spin_awake(int32_t change) {
-  pthread_once(&forget_once, register_forget);
+  pthread_once(&reset_once, register_reset);
   atomic_fetch_add_explicit(&awake_workers, change, memory_order_relaxed);
 }
 
-int pp_spin_allowed(int32_t cores) {
+bool pp_spin_allowed(int32_t cores) {
   return atomic_load_explicit(&awake_workers, memory_order_relaxed) + 1 <= cores;
 }

@@ -1,10 +1,10 @@
-/* Id set: environment ids that are added in any order and taken out in rising runs. */
+/* Id set: environment ids that are added in any order and taken out as sorted runs. */
 #include "idset.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../include/pp_env.h"
+#include "pp_env.h"
 
 enum { BITS = 64 };
 
@@ -28,12 +28,12 @@ void pp_idset_fini(pp_idset *set) {
 
 int32_t pp_ids_run(const int32_t *ids, int32_t count) {
   enum { BLOCK = 16 };
-  // unsigned, as nobody has checked the ids
+  // unsigned, as the ids are unchecked and a sum might overflow
   const uint32_t *all = (const uint32_t *)ids, first = all[0];
   int32_t run = 1;
   while (run < count && all[run] == first + (uint32_t)run) {
     run++;
-    // many at a time, on vectors; not for the few that follow by chance
+    // 16 at a time, with vector instructions; not before the run is that long
     while (run >= BLOCK && run + BLOCK <= count) {
       uint32_t differs = 0;
       for (int32_t i = 0; i < BLOCK; i++) differs |= all[run + i] - first - (uint32_t)(run + i);
@@ -44,11 +44,11 @@ int32_t pp_ids_run(const int32_t *ids, int32_t count) {
   return run;
 }
 
-/* adds ids from .. from+count-1, counted from the set's first */
+/* adds ids from .. from+count-1, relative to the set's first */
 static void add_run(pp_idset *set, uint32_t from, uint32_t count) {
   while (count > 0) {
-    uint32_t word = from / BITS, at = from % BITS, part = BITS - at < count ? BITS - at : count;
-    set->words[word] |= ~(uint64_t)0 >> (BITS - part) << at;
+    uint32_t word = from / BITS, bit = from % BITS, part = BITS - bit < count ? BITS - bit : count;
+    set->words[word] |= ~(uint64_t)0 >> (BITS - part) << bit;
     set->used[word / BITS] |= (uint64_t)1 << word % BITS;
     from += part;
     count -= part;
@@ -70,13 +70,13 @@ int32_t pp_idset_add(pp_idset *set, const int32_t *ids, int32_t count) {
   return added;
 }
 
-/* entries of the runs of one word; first: the id of its lowest bit */
+/* writes an entry for each run of one word; first: the id of its lowest bit */
 static int32_t take_word(uint64_t bits, int32_t first, int32_t longest, pp_entry *out) {
   int32_t taken = 0;
   while (bits) {
     int32_t at = __builtin_ctzll(bits);
-    uint64_t rest = bits >> at;
-    int32_t length = ~rest ? __builtin_ctzll(~rest) : BITS;
+    uint64_t shifted = bits >> at;
+    int32_t length = ~shifted ? __builtin_ctzll(~shifted) : BITS;
     if (length > longest) length = longest;
     out[taken++] = PP_ENTRY(0, first + at, length);
     bits = at + length < BITS ? bits >> (at + length) << (at + length) : 0;

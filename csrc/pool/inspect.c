@@ -1,4 +1,4 @@
-/* Sights: how an environment looks while it is at rest. */
+/* Inspect: reads an environment between its steps: observe, render and expose. */
 #include "error.h"
 #include "pool.h"
 
@@ -22,12 +22,13 @@ int pp_pool_explain_failure(pp_fleet *fleet, int32_t env_id, int status, const c
   return status;
 }
 
-/* an environment between its first reset and a failure has something to show */
-static int check_sight_locked(const pp_pool *pool, int32_t env_id, pp_error *error) {
+/* refuses an environment that was never reset or has failed: it has no state to show */
+static int check_reset_locked(const pp_pool *pool, int32_t env_id, pp_error *error) {
   int status = pp_pool_check_idle_locked(pool, env_id, error);
   if (status < 0 || pool->fleet.phase[env_id] != PP_FRESH) return status;
   return pp_error_set(error, PP_ERR_STATE,
-                      "environment %d is not reset: there is nothing to see before it is", env_id);
+                      "environment %d is not reset: there is nothing to see until it is reset",
+                      env_id);
 }
 
 int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error *error) {
@@ -36,7 +37,7 @@ int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  status = check_sight_locked(pool, env_id, error);
+  status = check_reset_locked(pool, env_id, error);
   if (status >= 0 && !fields) {
     status = pp_error_set(error, PP_ERR_ARGUMENT, "fields are null: give one address for each");
   } else if (status >= 0) {
@@ -72,7 +73,7 @@ int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error)
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
-  status = check_sight_locked(pool, env_id, error);
+  status = check_reset_locked(pool, env_id, error);
   if (status >= 0 && !target) {
     status = pp_error_set(error, PP_ERR_ARGUMENT, "address 0: give the address of an object");
   } else if (status >= 0 && !fleet->def->expose) {

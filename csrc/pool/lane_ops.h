@@ -1,54 +1,83 @@
-/* Lane operations: what a pool asks of its lanes, chosen when it is made: threads.c, remote.c. */
+/* Lane operations: everything that a pool asks of its lanes. Lanes are threads of this process
+ * (threads/) or worker processes (processes/); which, is decided when the pool is made. */
 #ifndef PP_POOL_LANE_OPS_H
 #define PP_POOL_LANE_OPS_H
 
-#include "../include/pp_pool.h"
+#include <stdbool.h>
+
 #include "batch.h"
+#include "pp_pool.h"
 
-/* A null function has nothing to do, so that lanes which need none of it pay for a look at most.
- * Those that end in _locked are called with the pool's lock held. */
+/* No function is null: lanes that need nothing done have an empty function. Functions whose names
+ * end in _locked are called with the pool's lock held. */
 typedef struct pp_lane_ops {
-  /* null: the environments are in this process, which can seed, save, restore and show them; else
-   * what to say to who tries */
-  const char *away;
+  /* null if the environments are in this process, which can then seed, save, restore and draw them;
+   * else the error message for callers that try */
+  const char *why_not_local;
 
-  /* refuses environments that can't be sent to */
+  /* ---- sending */
+
+  /* Returns an error if one of the environments can't be sent to. */
   int (*check_locked)(const pp_pool *pool, const int32_t *env_ids, int32_t count, pp_error *error);
 
-  /* forgets what was left for a send that came to nothing; env_ids are as the caller gave them */
+  /* Drops what was prepared for a send that was refused. env_ids are unchecked. */
   void (*refuse_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count);
 
-  /* queues accepted environments and wakes workers; is_helping: the caller is about to work too */
+  /* Queues accepted environments and wakes workers. caller_helps: the caller's thread will step
+   * environments too. */
   void (*queue_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
-                       int32_t is_helping);
+                       bool caller_helps);
 
-  /* memory that a batch can lie in, and whether this is such (null: all memory is) */
+  /* Returns whether the caller had best step so many environments itself, without the queues. */
+  bool (*is_inline)(const pp_pool *pool, int32_t count);
+
+  /* Does so. Afterwards all environments are stepped or queued. */
+  void (*step_inline)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
+
+  /* ---- blocks of results */
+
+  /* Allocates a block. Returns null if there is no memory. */
   void *(*alloc)(pp_pool *pool);
-  int (*is_fit)(const pp_pool *pool, const void *memory);
 
-  /* the block that was offered last may be filled from here on; no rows are added to this one */
-  void (*ready_locked)(pp_pool *pool, const pp_batch *batch);
+  /* Returns whether this memory can be a block of the pool. */
+  bool (*is_block)(const pp_pool *pool, const void *memory);
+
+  /* open: the block that was offered last may be filled from here on. close: no more rows are added
+   * to this block. */
+  void (*open_locked)(pp_pool *pool, const pp_batch *batch);
   void (*close_locked)(pp_pool *pool, const pp_batch *batch);
 
-  /* pp_batch_is_complete, for rows that these lanes write */
-  int (*is_complete)(const pp_pool *pool, pp_batch *batch);
+  /* ---- receiving */
 
-  /* after a wait in vain: finds out whether the batch can still come */
-  int (*look)(pp_pool *pool, pp_batch *batch, pp_error *error);
+  /* Returns whether all rows are written. Sequentially consistent, so that the caller may check it
+   * last before it sleeps. */
+  bool (*is_complete)(const pp_pool *pool, pp_batch *batch);
 
-  /* ends the flight of the environments in a complete batch; lists those that failed in
-   * pool->failed and returns how many */
+  /* Returns whether the batch is expected to take longer than a spin lasts. */
+  bool (*is_far)(const pp_pool *pool, const pp_batch *batch);
+
+  /* Lets the caller step one chunk. Returns false if nothing is queued, or if helping would delay
+   * the batch. now: the time (pp_os_now), updated after the chunk. */
+  bool (*help)(pp_pool *pool, int64_t *now);
+
+  /* After a wait without a result: returns an error if the batch can't be completed any more. */
+  int (*check_progress)(pp_pool *pool, pp_batch *batch, pp_error *error);
+
+  /* Marks the environments of a complete batch as idle, lists those that failed in pool->failed and
+   * returns how many failed. */
   int32_t (*collect_locked)(pp_pool *pool, pp_batch *batch, int32_t rows);
 
-  /* cores that this process's own threads may have */
+  /* ---- the rest */
+
+  /* Returns the number of cores that this process's own threads may use. */
   int32_t (*cores)(const pp_pool *pool);
 
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 
-  /* tells all that step to end, threads are waited for; may be called again */
+  /* Tells all workers to end, and waits for threads. May be called again. */
   void (*stop)(pp_pool *pool);
 
-  /* frees what init made, however far that came; after stop */
+  /* After stop: frees what init made, even if init failed halfway. */
   void (*fini)(pp_pool *pool);
 } pp_lane_ops;
 

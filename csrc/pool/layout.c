@@ -1,4 +1,5 @@
-/* Layout: where every array of a batch lies in its memory. No other file computes such offsets. */
+/* Layout: where each array of a batch lies in the batch's memory. No other file computes such
+ * offsets. */
 #include "layout.h"
 
 #include <string.h>
@@ -18,18 +19,18 @@ int64_t pp_field_elements(const pp_field *field, int32_t num_players) {
   return count;
 }
 
-int pp_layout_reserves_name(const char *name, int32_t is_info) {
+bool pp_layout_reserves_name(const char *name, bool is_info) {
   static const char *const taken[] = {
       "reward",    "terminated", "truncated",      "env_id",         "elapsed_step",
       "step_type", "discount",   "players.env_id", "episode_return", "episode_length"};
-  // the first two are for infos as well
+  // infos may have the first two names
   for (size_t i = is_info ? 2 : 0; i < sizeof(taken) / sizeof(*taken); i++) {
-    if (strcmp(name, taken[i]) == 0) return 1;
+    if (strcmp(name, taken[i]) == 0) return true;
   }
-  return 0;
+  return false;
 }
 
-/* appends a column for rows of these elements; returns its index */
+/* appends a column with so many elements in a row; returns its index */
 static int32_t add_column(pp_layout *layout, const char *name, int32_t dtype, int32_t rows,
                           int64_t elements) {
   pp_column *column = &layout->columns[layout->count];
@@ -45,7 +46,7 @@ static int32_t add_column(pp_layout *layout, const char *name, int32_t dtype, in
 }
 
 static int32_t add_field(pp_layout *layout, const pp_field *field, int32_t index, int32_t rows,
-                         int32_t is_final) {
+                         bool is_final) {
   int64_t elements = pp_field_elements(field, layout->num_players);
   int32_t at = add_column(layout, field->name, field->dtype, rows, elements);
   pp_column *column = &layout->columns[at];
@@ -59,9 +60,9 @@ static int32_t add_field(pp_layout *layout, const pp_field *field, int32_t index
   return at;
 }
 
-/* a column of the engine's with one value per row, or one per player */
+/* appends a column of the engine with one value per row, or one per player */
 static int32_t add_engine(pp_layout *layout, const char *name, int32_t dtype, int32_t rows,
-                          int32_t per_player) {
+                          bool per_player) {
   int32_t at = add_column(layout, name, dtype, rows, per_player ? layout->num_players : 1);
   if (per_player) {
     layout->columns[at].ndim = 1;
@@ -72,7 +73,8 @@ static int32_t add_engine(pp_layout *layout, const char *name, int32_t dtype, in
 
 int pp_layout_init(pp_layout *layout, const pp_config *config, const pp_pool_options *options,
                    int32_t rows, pp_error *error) {
-  int32_t extras = options->extras, per_player = config->num_players > 1;
+  int32_t extras = options->extras;
+  bool per_player = config->num_players > 1;
 
   if (options->reward_dtype != PP_FLOAT32 && options->reward_dtype != PP_FLOAT64) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "reward_dtype=%d: choose PP_FLOAT32 or PP_FLOAT64",
@@ -86,30 +88,30 @@ int pp_layout_init(pp_layout *layout, const pp_config *config, const pp_pool_opt
   layout->has_extras = extras != 0;
 
   for (int32_t i = 0; i < config->num_fields; i++) {
-    add_field(layout, &config->fields[i], i, rows, 0);
+    add_field(layout, &config->fields[i], i, rows, false);
   }
   layout->reward = add_engine(layout, "reward", options->reward_dtype, rows, per_player);
-  layout->terminated = add_engine(layout, "terminated", PP_BOOL, rows, 0);
-  layout->truncated = add_engine(layout, "truncated", PP_BOOL, rows, 0);
-  layout->env_id = add_engine(layout, "env_id", PP_INT32, rows, 0);
-  layout->elapsed_step = add_engine(layout, "elapsed_step", PP_INT32, rows, 0);
+  layout->terminated = add_engine(layout, "terminated", PP_BOOL, rows, false);
+  layout->truncated = add_engine(layout, "truncated", PP_BOOL, rows, false);
+  layout->env_id = add_engine(layout, "env_id", PP_INT32, rows, false);
+  layout->elapsed_step = add_engine(layout, "elapsed_step", PP_INT32, rows, false);
   if (extras & PP_WITH_STEP_TYPE) {
-    layout->step_type = add_engine(layout, "step_type", PP_INT32, rows, 0);
+    layout->step_type = add_engine(layout, "step_type", PP_INT32, rows, false);
   }
   if (extras & PP_WITH_DISCOUNT) {
-    layout->discount = add_engine(layout, "discount", PP_FLOAT32, rows, 0);
+    layout->discount = add_engine(layout, "discount", PP_FLOAT32, rows, false);
   }
   if (extras & PP_WITH_PLAYERS) {
-    layout->players = add_engine(layout, "players.env_id", PP_INT32, rows, 1);
+    layout->players = add_engine(layout, "players.env_id", PP_INT32, rows, true);
   }
   if (extras & PP_WITH_STATISTICS) {
     layout->episode_return = add_engine(layout, "episode_return", PP_FLOAT64, rows, per_player);
-    layout->episode_length = add_engine(layout, "episode_length", PP_INT32, rows, 0);
+    layout->episode_length = add_engine(layout, "episode_length", PP_INT32, rows, false);
   }
   if (options->autoreset == PP_SAME_STEP) {
     layout->final_fields = layout->count;
     for (int32_t i = 0; i < config->num_fields; i++) {
-      add_field(layout, &config->fields[i], i, rows, 1);
+      add_field(layout, &config->fields[i], i, rows, true);
     }
   }
   layout->size = (layout->size + PAGE - 1) / PAGE * PAGE;

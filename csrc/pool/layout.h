@@ -1,20 +1,23 @@
-/* Layout: where every array of a batch lies in its memory. No other file computes such offsets. */
+/* Layout: where each array of a batch lies in the batch's memory. No other file computes such
+ * offsets. */
 #ifndef PP_POOL_LAYOUT_H
 #define PP_POOL_LAYOUT_H
 
-#include "../include/pp_pool.h"
+#include <stdbool.h>
+
+#include "pp_pool.h"
 
 enum {
   PP_MAX_COLUMNS = 2 * PP_MAX_FIELDS + 10,
   PP_ALIGNMENT = 64 /* of each column: a cache line, and enough for any vector load */
 };
 
-/* indices of the engine's own columns, -1: not asked for */
+/* The columns of a batch. Members named like a column hold its index, -1: not asked for. */
 typedef struct pp_layout {
   pp_column columns[PP_MAX_COLUMNS];
   int32_t count;
   int32_t num_fields;   /* columns 0 .. num_fields-1 are the environment's fields */
-  int32_t final_fields; /* first of as many columns for SAME_STEP, -1: none */
+  int32_t final_fields; /* first of num_fields columns for SAME_STEP, -1: none */
   int32_t reward;
   int32_t terminated;
   int32_t truncated;
@@ -26,26 +29,26 @@ typedef struct pp_layout {
   int32_t episode_return;
   int32_t episode_length;
   int32_t num_players;
-  int32_t has_extras; /* any of step_type, discount, players, episode_return */
+  int32_t has_extras; /* 1: has columns of pp_extra. Not bool: worker processes share layouts */
   int64_t size;       /* bytes of a batch, whole pages */
 } pp_layout;
 
-/* bytes of one element */
+/* Returns the bytes of one element, or 0 for no pp_dtype. */
 int64_t pp_dtype_size(int32_t dtype);
 
-/* elements of a field in one row, all players together */
+/* Returns the elements of a field in one row, all players together. */
 int64_t pp_field_elements(const pp_field *field, int32_t num_players);
 
-/* Whether the engine has a column of this name, so that no observation may have it, nor an info but
- * for "reward" and "terminated": EnvPool's Atari has infos called so, which are looked for among
- * infos alone. */
-int pp_layout_reserves_name(const char *name, int32_t is_info);
+/* Returns whether the engine has a column of this name, which no field may have then. Infos may be
+ * called "reward" and "terminated": EnvPool's Atari has such infos, which are looked up among infos
+ * alone. */
+bool pp_layout_reserves_name(const char *name, bool is_info);
 
-/* lays out batches of so many rows */
+/* Lays out batches of so many rows. Returns PP_OK or PP_ERR_ARGUMENT. */
 int pp_layout_init(pp_layout *layout, const pp_config *config, const pp_pool_options *options,
                    int32_t rows, pp_error *error);
 
-/* where a row of a column starts; in the header because every row needs it many times */
+/* Returns where a row of a column starts. In the header because every row needs it many times. */
 static inline void *pp_layout_at(const pp_layout *layout, void *memory, int32_t column,
                                  int32_t row) {
   const pp_column *c = &layout->columns[column];

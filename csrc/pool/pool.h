@@ -1,65 +1,63 @@
-/* The pool's inside: what the files of its calls and its lanes share. */
+/* Pool: the members that both kinds of pools have, and the checks at the start of calls. */
 #ifndef PP_POOL_POOL_H
 #define PP_POOL_POOL_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
+#include "batch.h"
+#include "entry.h"
+#include "fleet.h"
+#include "gate.h"
 #include "lane_ops.h"
-#include "threads/lane.h"
+#include "layout.h"
+#include "os/topology.h"
 
-/* ns that a call which waits stays away from its caller's signals */
+/* ns that a waiting call keeps its caller from handling signals */
 enum { PP_SLICE_NS = 50000000 };
 
 struct pp_pool {
-  pp_lane_ops ops; /* by value: the hot path has no more to load than if the pool knew its lanes */
+  pp_lane_ops ops; /* by value: one load less on the hot path */
   pp_fleet fleet;
   pp_layout layout;
   pp_ring ring;
-  pp_stepper stepper;
   pp_topology topology;
-  pp_lane *lanes;
-  int32_t num_lanes;
-  int32_t num_threads;
-  int32_t num_workers; /* threads but for the caller */
-  int32_t home_lane;   /* the one on whose node the pool was made: the caller helps there first */
-  struct pp_processes
-      *processes;    /* of lanes that are worker processes: remote.c's and its files' */
-  int32_t is_helped; /* 1: the caller steps too, as one of num_threads */
+  struct pp_threads *threads;     /* lanes that are threads, or null */
+  struct pp_processes *processes; /* lanes that are worker processes, or null */
+  int32_t num_threads;            /* threads that step, the caller included; or worker processes */
   uint32_t fork_generation;
   pp_gate *caller; /* where the caller sleeps: gate, or one that worker processes share */
   pp_gate gate;
 
-  /* the caller's own, used by one thread at a time: whoever holds receiving */
-  pp_scratch scratch;
-  int32_t *failed; /* of the last batch with failures */
+  /* Used by the receiving thread only: the one that has set receiving. */
+  int32_t *failed; /* environments of the last batch with failures */
   int32_t num_failed;
-  int32_t failed_rows;
-  const void *last_given; /* memory that the last receive took, and what it returned */
-  int32_t last_result;
-  int32_t *step_ids; /* room for the ids of one step */
-  uint32_t inline_steps;
-  int32_t other_shard; /* of the home lane's queue: the one that the caller looked at last */
+  int32_t failed_rows;    /* rows of that batch */
+  const void *last_given; /* fresh memory of the last receive */
+  int32_t last_result;    /* what the last receive returned */
+  int32_t *step_ids;      /* buffer for the ids of one step */
 
-  /* 1 while a thread is in recv or step: taken with acquire, given back with release */
-  _Atomic int32_t receiving;
-  /* set by close, read by all calls: sequentially consistent, so that who sleeps sees it */
-  _Atomic int32_t is_closed;
-  /* 1: nothing can come of the pool any more. Set by the thread that finds it out and never taken
-   * back, read by all calls; relaxed, as nothing is published with it and one call more does no
-   * harm */
-  _Atomic int32_t is_broken;
-  /* held by close, which waits for threads that never close: whoever closes meanwhile waits too */
+  /* set while a thread is in recv or step: taken with acquire, released with release */
+  _Atomic bool receiving;
+  /* set by close, read by all calls: sequentially consistent, so that a thread about to sleep sees
+   * it */
+  _Atomic bool is_closed;
+  /* No more results can be expected. Set by the thread that detects this, never cleared, and read
+   * by all calls. Relaxed: it publishes nothing, and one more call does no harm. */
+  _Atomic bool is_broken;
+  /* held by close while it waits for threads; other threads that close meanwhile wait for it */
   pthread_mutex_t closing;
 
-  /* Held by whoever sends or takes a batch; guards flying, in_flight, entries and the caller's
-   * part of the ring. Workers never take it. */
+  /* Held by the thread that sends or takes a batch; guards is_in_flight, num_in_flight, entries,
+   * sent_ids and the caller's part of the ring. Workers never take it. */
   pthread_mutex_t lock;
-  uint8_t *is_in_flight; /* 1: sent and not yet received */
-  /* how many of them; written under the lock, read without it where an answer may be stale.
-   * Relaxed: under the lock nobody else writes, and without it nothing follows from the number */
-  _Atomic int32_t in_flight;
-  pp_entry *entries; /* room for one send */
-  int32_t *sent_ids; /* room for the ids of one send */
+  uint8_t *is_in_flight; /* by environment, 1: sent and not yet received */
+  /* Number of environments in flight. Written under the lock, and read without it where an old
+   * value will do. Relaxed: under the lock there is no other writer, and readers without it
+   * conclude nothing else from the number. */
+  _Atomic int32_t num_in_flight;
+  pp_entry *entries; /* buffer for one send */
+  int32_t *sent_ids; /* buffer for the ids of one send */
 
   /* statistics; written under the lock, read by any thread, relaxed */
   _Atomic int64_t env_steps;
@@ -67,45 +65,46 @@ struct pp_pool {
   _Atomic int64_t refused_binds;
 };
 
-/* environments in flight. In the header, as what follows, because every step asks */
+/* Returns the number of environments in flight. In the header, like the next function, because
+ * every step needs it. */
 static inline int32_t pp_pool_count(const pp_pool *pool) {
-  return atomic_load_explicit(&pool->in_flight, memory_order_relaxed);
+  return atomic_load_explicit(&pool->num_in_flight, memory_order_relaxed);
 }
 
-/* they became more or fewer; under the lock, so no locked addition */
+/* Changes that number; under the lock, so the addition need not be atomic. */
 static inline void pp_pool_add_locked(pp_pool *pool, int32_t change) {
-  atomic_store_explicit(&pool->in_flight, pp_pool_count(pool) + change, memory_order_relaxed);
+  atomic_store_explicit(&pool->num_in_flight, pp_pool_count(pool) + change, memory_order_relaxed);
 }
 
-/* Copies ids into room for num_envs of them, so that a caller's thread that writes to its array
- * meanwhile can't get a bad one past the checks. Returns the copy, or ids if they are null or have
- * a count that will be refused. */
-const int32_t *pp_pool_copy_ids(const pp_pool *pool, int32_t *room, const int32_t *ids,
+/* Copies ids to a buffer for num_envs of them, so that another thread that writes to the caller's
+ * array can't change an id after it was checked. Returns the copy; or ids itself, if it is null or
+ * if count is out of range, which later checks refuse. */
+const int32_t *pp_pool_copy_ids(const pp_pool *pool, int32_t *buffer, const int32_t *ids,
                                 int32_t count);
 
-/* PP_OK, or why no call can be served now */
+/* Returns PP_OK, or PP_ERR_FORKED, PP_ERR_CLOSED or PP_ERR_BROKEN. */
 int pp_pool_check(const pp_pool *pool, pp_error *error);
 
-/* the same for calls that need the environments themselves */
+/* Returns PP_ERR_STATE if the environments live in worker processes, for calls that need the
+ * environments themselves. */
 int pp_pool_check_local(const pp_pool *pool, pp_error *error);
 
-/* refuses an environment that can't be read or written now, because it is in flight or elsewhere */
+/* Returns PP_OK if an environment can be read and written now: it exists, is not in flight, and is
+ * in this process. */
 int pp_pool_check_idle_locked(const pp_pool *pool, int32_t env_id, pp_error *error);
 
-/* Says what an environment can't be ("saved") and why: what its callback said when it failed, once,
- * so that a later failure without a text does not repeat it. Returns status */
+/* Fills in an error after a callback failed: what could not be done (as in "saved"), and the
+ * callback's own text. Clears that text, so that a later failure without a text does not repeat it.
+ * Returns status. */
 int pp_pool_explain_failure(pp_fleet *fleet, int32_t env_id, int status, const char *what,
                             pp_error *error);
 
-/* refuses memory that no batch of this pool can lie in */
+/* Returns PP_ERR_ARGUMENT if this memory can't be a block of the pool. */
 int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error);
 
-/* lets the lanes forget what was left for a send that was refused; env_ids as the caller gave them
- */
-void pp_pool_refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count);
-
-/* validates, stores and marks a send, then builds its entries; the caller queues or steps them.
- * Returns the place of the first row, or a negative status and nothing has changed */
+/* Validates a send, stores its actions and marks its environments as in flight; the caller then
+ * queues or steps them. Returns the place of the first row (0 if unordered), or a negative status
+ * if nothing was accepted. */
 int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
                               const void *actions, int32_t dtype, pp_error *error);
 

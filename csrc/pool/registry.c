@@ -1,4 +1,4 @@
-/* Registry: opening definitions, configuring them, and keeping their option values. */
+/* Registry: opens definitions, runs configure, and keeps copies of option values. */
 #include "registry.h"
 
 #include <dlfcn.h>
@@ -9,14 +9,14 @@
 #include "error.h"
 #include "os/os.h"
 
-/* the end of a path, which tells more than its beginning where there is no room for all of it */
+/* returns the last 120 characters of a path, which say more than the first where room is short */
 static const char *end_of(const char *path) {
   const size_t most = 120;
   size_t length = strlen(path);
   return length > most ? path + (length - most) : path;
 }
 
-/* why dlopen refused; its text begins with the path */
+/* returns why dlopen failed, without the path that its text begins with */
 static const char *reason(const char *path) {
   const char *text = dlerror();
   if (!text) return "no reason given";
@@ -25,7 +25,7 @@ static const char *reason(const char *path) {
   return text;
 }
 
-/* what a symbol stands for, as far as it can be told before it is read */
+/* refuses a symbol that is missing, or too small for the head of a definition */
 static int check_symbol(const char *shown, const char *symbol, const void *address,
                         pp_error *error) {
   int64_t size;
@@ -35,7 +35,7 @@ static int check_symbol(const char *shown, const char *symbol, const void *addre
                         symbol);
   }
   size = pp_os_symbol_size(address);
-  // one of another ABI may be smaller; its first two members say so
+  // a definition of another ABI may be smaller; its first two members show that it is one
   if (size < 0 || size >= (int64_t)(2 * sizeof(uint32_t))) return PP_OK;
   return pp_error_set(error, PP_ERR_ARGUMENT, "%.60s of %s is no pp_env_def: name one", symbol,
                       shown);
@@ -43,12 +43,13 @@ static int check_symbol(const char *shown, const char *symbol, const void *addre
 
 int pp_env_open(const char *path, const char *symbol, const pp_env_def **out, pp_error *error) {
   const char *shown = end_of(path);
-  int status = pp_os_library_check(path, shown, error);
+  char refusal[PP_ERROR_TEXT];
+  int status = pp_os_library_check(path, shown, refusal, sizeof(refusal));
   const pp_env_def *def;
   void *library;
 
-  if (status < 0) return status;
-  // the library stays open: pools point into it for as long as they like
+  if (status < 0) return pp_error_set(error, status, "%s", refusal);
+  // the library is never closed: pools point into it
   library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "%s can't be loaded: %.120s", shown, reason(path));
@@ -89,7 +90,7 @@ void pp_config_fini(const pp_env_def *def, pp_config *config) {
   config->shared = NULL;
 }
 
-/* bytes to keep for one text or byte string, its closing zero included */
+/* returns the bytes of one text or byte string, with its closing zero */
 static size_t text_size(const pp_value *value) {
   return value->s ? (size_t)value->size + 1 : 0;
 }

@@ -1,14 +1,14 @@
-/* Registry: opening definitions, configuring them, and keeping their option values. */
+/* Registry: opens definitions, runs configure, and keeps copies of option values. */
 #ifndef PP_POOL_REGISTRY_H
 #define PP_POOL_REGISTRY_H
 
-#include "../include/pp_pool.h"
+#include "pp_pool.h"
 
-/* makes value the option's default */
+/* Sets value to the option's default. */
 void pp_value_default(pp_value *value, const pp_option *option);
 
-/* one block with the values and every text and byte string in them, defaults filled in; free() it;
- * null: no memory */
+/* Returns one block with the values and with every text and byte string in them, defaults filled
+ * in; values may be null. The caller passes it to free(). Null if there is no memory. */
 pp_value *pp_values_copy(const pp_option *options, int32_t count, const pp_value *values);
 
 #endif

@@ -1,44 +1,9 @@
-/* Rows: writing what became of an environment into its row of a batch. */
+/* Row: writes the engine's own columns of a batch. No other file writes them. */
 #include "row.h"
 
 #include <string.h>
 
-#include "os/os.h"
-#include "threads/grain.h"
-
-/* ------------------------------------------------------------------------------ fields -- */
-
-/* 1: an info of this kind stands in such rows */
-static int is_carried(const pp_field *field, int32_t is_reset) {
-  return !field->is_info || (field->when & (is_reset ? PP_ON_RESET : PP_ON_STEP));
-}
-
-/* Where the fields of a row go. Infos that such a row does not carry are zeroed here and hidden
- * from the environment, so that a recycled row never shows its past. */
-static void locate_fields(const pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                          int32_t rows, int32_t first_column, int32_t is_reset, void **fields) {
-  for (int32_t i = 0; i < layout->num_fields; i++) {
-    const pp_column *column = &layout->columns[first_column + i];
-    fields[i] = (char *)memory + column->offset + column->row_bytes * row;
-    if (is_carried(&fleet->config.fields[i], is_reset)) continue;
-    memset(fields[i], 0, (size_t)(column->row_bytes * rows));
-    fields[i] = NULL;
-  }
-}
-
-static int observe(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                   int32_t env_id, int32_t first_column, int32_t is_reset) {
-  void *fields[PP_MAX_FIELDS];
-  int status;
-  locate_fields(fleet, layout, memory, row, 1, first_column, is_reset, fields);
-  status = fleet->def->observe(&fleet->envs[env_id], fields, is_reset);
-  if (status < 0) pp_autoreset_fail(fleet, env_id, status);
-  return status;
-}
-
-/* ------------------------------------------------------------------------ engine's columns -- */
-
-/* a value of the engine's in one row; columns that nobody asked for have index -1 */
+/* writes one value, unless the layout has no such column (index -1) */
 #define PUT(type, column, value)                                                  \
   do {                                                                            \
     if (layout->column >= 0)                                                      \
@@ -56,34 +21,27 @@ static void put_rewards(const pp_layout *layout, void *memory, int32_t row, int3
   }
 }
 
-/* columns that only some layouts have */
-static void put_extras(const pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                       int32_t env_id, int32_t step_type, float discount) {
-  const double *returns = fleet->returns + (size_t)env_id * (size_t)layout->num_players;
+void pp_row_put(const pp_layout *layout, void *memory, int32_t row, const pp_row *values) {
+  put_rewards(layout, memory, row, 1, values->rewards);
+  PUT(uint8_t, terminated, values->terminated);
+  PUT(uint8_t, truncated, values->truncated);
+  PUT(int32_t, env_id, values->env_id);
+  PUT(int32_t, elapsed_step, values->elapsed);
+}
+
+void pp_row_put_extras(const pp_layout *layout, void *memory, int32_t row, const pp_row *values,
+                       int32_t step_type, float discount, const double *returns) {
+  if (!layout->has_extras) return;
   PUT(int32_t, step_type, step_type);
   PUT(float, discount, discount);
-  PUT(int32_t, episode_length, fleet->elapsed[env_id]);
+  PUT(int32_t, episode_length, values->elapsed);
   if (layout->players >= 0) {
     int32_t *to = pp_layout_at(layout, memory, layout->players, row);
-    for (int32_t p = 0; p < layout->num_players; p++) to[p] = env_id;
+    for (int32_t p = 0; p < layout->num_players; p++) to[p] = values->env_id;
   }
   if (layout->episode_return >= 0) {
     memcpy(pp_layout_at(layout, memory, layout->episode_return, row), returns,
            sizeof(double) * (size_t)layout->num_players);
-  }
-}
-
-static void put_engine(const pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                       int32_t env_id, const pp_outcome *outcome) {
-  int32_t ended = outcome->terminated || outcome->truncated;
-  put_rewards(layout, memory, row, 1, outcome->reward);
-  PUT(uint8_t, terminated, outcome->terminated);
-  PUT(uint8_t, truncated, outcome->truncated);
-  PUT(int32_t, env_id, env_id);
-  PUT(int32_t, elapsed_step, fleet->elapsed[env_id]);
-  if (layout->has_extras) {
-    put_extras(fleet, layout, memory, row, env_id, outcome->is_reset ? 0 : 1 + ended,
-               outcome->discount);
   }
 }
 
@@ -94,157 +52,23 @@ void pp_row_blank(const pp_layout *layout, void *memory, int32_t row, int32_t en
   PUT(int32_t, env_id, env_id);
 }
 
-/* ------------------------------------------------------------------------------- one row -- */
-
-int pp_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                 int32_t env_id, pp_outcome *outcome) {
-  int status = outcome->status;
-  int32_t ended = outcome->terminated || outcome->truncated, is_reset = outcome->is_reset;
-
-  // first what is still known of an episode that ends here
-  if (status >= 0) put_engine(fleet, layout, memory, row, env_id, outcome);
-  if (status >= 0 && ended && fleet->autoreset == PP_SAME_STEP) {
-    status = observe(fleet, layout, memory, row, env_id, layout->final_fields, 0);
-    if (status >= 0) status = pp_autoreset_restart(fleet, env_id);
-    if (status < 0) pp_autoreset_fail(fleet, env_id, status);
-    is_reset = 1;
-  }
-  if (status >= 0) status = observe(fleet, layout, memory, row, env_id, 0, is_reset);
-  if (status < 0) pp_row_blank(layout, memory, row, env_id);
-  return status;
-}
-
-/* ---------------------------------------------------------------------------------- runs -- */
-
-/* the engine's columns of a run, in plain loops that the compiler can turn into vectors */
-static void put_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                    int32_t env_id, int32_t count, const double *rewards) {
+void pp_row_put_run(const pp_layout *layout, void *memory, int32_t row, int32_t env_id,
+                    int32_t count, const int32_t *restrict elapsed, uint32_t limit,
+                    const double *rewards) {
   uint8_t *restrict terminated = pp_layout_at(layout, memory, layout->terminated, row);
   uint8_t *restrict truncated = pp_layout_at(layout, memory, layout->truncated, row);
   int32_t *restrict ids = pp_layout_at(layout, memory, layout->env_id, row);
   int32_t *restrict steps = pp_layout_at(layout, memory, layout->elapsed_step, row);
-  int32_t *restrict elapsed = fleet->elapsed + env_id;
-  uint8_t *restrict phase = fleet->phase + env_id;
-  uint32_t limit = pp_autoreset_limit(fleet);
 
+  // plain loops, which the compiler turns into vector instructions
   for (int32_t i = 0; i < count; i++) {
-    steps[i] = elapsed[i] = pp_autoreset_add_step(elapsed[i]);
+    steps[i] = elapsed[i];
     ids[i] = env_id + i;
   }
-  // a callback may set a flag to anything but 0; what follows counts on 1
+  // a callback may set a flag to any value but 0, and other code relies on 1
   for (int32_t i = 0; i < count; i++) terminated[i] = terminated[i] != 0;
   for (int32_t i = 0; i < count; i++) {
-    truncated[i] = (truncated[i] != 0) | ((uint32_t)steps[i] >= limit);
+    truncated[i] = (truncated[i] != 0) | ((uint32_t)elapsed[i] >= limit);
   }
-  for (int32_t i = 0; i < count; i++) phase[i] = terminated[i] | truncated[i];
   put_rewards(layout, memory, row, count, rewards);
-  if (fleet->keeps_returns) {
-    double *restrict returns = fleet->returns + (size_t)env_id * (size_t)layout->num_players;
-    for (int32_t i = 0; i < count * layout->num_players; i++) returns[i] += rewards[i];
-  }
-}
-
-/* tells of resets in a run that have taken far longer than they did */
-static void look_at_resets(pp_fleet *fleet, int64_t start, int32_t count) {
-  if (count) pp_autoreset_learn_run(fleet, pp_os_now_roughly() - start, count);
-}
-
-/* SAME_STEP: rows of a run whose episode ended, seldom any; returns how many failed to restart */
-static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                             int32_t env_id, int32_t count) {
-  int32_t failed = 0, resets = 0;
-  int64_t start = 0;
-  for (int32_t i = 0; i < count; i++) {
-    int status;
-    if (fleet->phase[env_id + i] != PP_ENDED) continue;
-    // not before there is one: a look at the clock costs as much as a cheap step
-    if (!resets++) start = pp_os_now_roughly();
-    for (int32_t f = 0; f < layout->num_fields; f++) {
-      memcpy(pp_layout_at(layout, memory, layout->final_fields + f, row + i),
-             pp_layout_at(layout, memory, f, row + i), (size_t)layout->columns[f].row_bytes);
-    }
-    status = pp_autoreset_restart(fleet, env_id + i);
-    if (status >= 0) status = observe(fleet, layout, memory, row + i, env_id + i, 0, 1);
-    if (status >= 0) continue;
-    pp_autoreset_fail(fleet, env_id + i, status);
-    pp_row_blank(layout, memory, row + i, env_id + i);
-    failed++;
-  }
-  look_at_resets(fleet, start, resets);
-  return failed;
-}
-
-/* Environments of a run that have ended their episode (NEXT_STEP): listed before the run is
- * stepped, which keeps it in one piece, and reset after it, over what step_many made of them. */
-static int32_t list_ended(const pp_fleet *fleet, int32_t env_id, int32_t count, int32_t *ended) {
-  const uint8_t *phase = fleet->phase + env_id;
-  int32_t found = 0;
-  for (int32_t i = 0; i < count; i += (int32_t)sizeof(uint64_t)) {
-    uint64_t eight = 0;
-    int32_t left = count - i < (int32_t)sizeof(eight) ? count - i : (int32_t)sizeof(eight);
-    memcpy(&eight, phase + i, (size_t)left);
-    for (int32_t j = 0; eight && j < left; j++) {
-      if (phase[i + j] == PP_ENDED) ended[found++] = i + j;
-    }
-  }
-  return found;
-}
-
-static int32_t reset_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                           int32_t env_id, const int32_t *ended, int32_t count) {
-  pp_outcome outcome;
-  int32_t failed = 0;
-  int64_t start = count ? pp_os_now_roughly() : 0;
-  for (int32_t i = 0; i < count; i++) {
-    fleet->phase[env_id + ended[i]] = PP_ENDED;
-    pp_autoreset_advance(fleet, env_id + ended[i], &outcome);
-    failed += pp_row_write(fleet, layout, memory, row + ended[i], env_id + ended[i], &outcome) < 0;
-  }
-  look_at_resets(fleet, start, count);
-  return failed;
-}
-
-/* the columns that few layouts have */
-static void put_run_extras(const pp_fleet *fleet, const pp_layout *layout, void *memory,
-                           int32_t row, int32_t env_id, int32_t count) {
-  const uint8_t *terminated = pp_layout_at(layout, memory, layout->terminated, row);
-  if (!layout->has_extras) return;
-  for (int32_t i = 0; i < count; i++) {
-    put_extras(fleet, layout, memory, row + i, env_id + i,
-               1 + (fleet->phase[env_id + i] == PP_ENDED), (float)!terminated[i]);
-  }
-}
-
-int32_t pp_row_write_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                         int32_t env_id, int32_t count, double *rewards) {
-  void *fields[PP_MAX_FIELDS];
-  int32_t ended[PP_GRAIN_ROWS], num_ended = list_ended(fleet, env_id, count, ended);
-  pp_run run = {.states = fleet->states + fleet->stride * (size_t)env_id,
-                .state_stride = fleet->stride,
-                .actions = pp_fleet_action(fleet, env_id),
-                .reward = rewards,
-                .terminated = pp_layout_at(layout, memory, layout->terminated, row),
-                .truncated = pp_layout_at(layout, memory, layout->truncated, row),
-                .fields = fields,
-                .count = count,
-                .action_dtype = fleet->action_dtypes[env_id]};
-  int status;
-
-  locate_fields(fleet, layout, memory, row, count, 0, 0, fields);
-  memset(run.terminated, 0, (size_t)count);
-  memset(run.truncated, 0, (size_t)count);
-  status = fleet->def->step_many(fleet->config.shared, &run);
-  if (status < 0) {
-    for (int32_t i = 0; i < count; i++) {
-      pp_autoreset_fail(fleet, env_id + i, status);
-      pp_row_blank(layout, memory, row + i, env_id + i);
-    }
-    return count;
-  }
-  put_run(fleet, layout, memory, row, env_id, count, rewards);
-  put_run_extras(fleet, layout, memory, row, env_id, count);
-  if (fleet->autoreset == PP_SAME_STEP) {
-    return restart_ended(fleet, layout, memory, row, env_id, count);
-  }
-  return reset_ended(fleet, layout, memory, row, env_id, ended, num_ended);
 }

@@ -1,25 +1,40 @@
-/* Rows: writing what became of an environment into its row of a batch. */
+/* Row: writes the engine's own columns of a batch. No other file writes them. */
 #ifndef PP_POOL_ROW_H
 #define PP_POOL_ROW_H
 
+#include <stdbool.h>
+
 #include "layout.h"
-#include "threads/autoreset.h"
 
-/* Writes a whole row: the fields (through observe), the reward, flags and the rest; with SAME_STEP
- * an ended episode goes to the final columns and the next one is started. Returns a negative status
- * when a callback failed, now or before; the row is then zero but for its env id. */
-int pp_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                 int32_t env_id, pp_outcome *outcome);
+/* what the engine writes into a row beside the environment's fields */
+typedef struct pp_row {
+  int32_t env_id;
+  int32_t elapsed;       /* steps of the episode */
+  const double *rewards; /* of each player */
+  bool terminated;
+  bool truncated;
+} pp_row;
 
-/* makes a row zero but for its env id: that of an environment that failed */
+/* Writes the columns that every layout has. */
+void pp_row_put(const pp_layout *layout, void *memory, int32_t row, const pp_row *values);
+
+/* Writes the row of an environment that failed: zero in all columns but the env id. */
 void pp_row_blank(const pp_layout *layout, void *memory, int32_t row, int32_t env_id);
 
-/* Steps a run of environments straight into rows through step_many: all of them asked for a plain
- * step, none PP_FRESH, ids and rows consecutive; those that have ended are reset instead. rewards
- * is scratch for count x num_players values, count at most PP_GRAIN_ROWS. Returns how many of them
- * failed: their phase is PP_FRESH, their rows are zero but for the env id.
- */
-int32_t pp_row_write_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                         int32_t env_id, int32_t count, double *rewards);
+/* Writes the columns of pp_extra that the layout has. step_type: 0 first, 1 mid, 2 last; returns:
+ * of each player, read only if the layout has that column. */
+void pp_row_put_extras(const pp_layout *layout, void *memory, int32_t row, const pp_row *values,
+                       int32_t step_type, float discount, const double *returns);
+
+/* Writes the rows of a run after step_many, which has written the flags into their columns. Flags
+ * become 0 or 1, and an episode of at least limit steps is truncated. elapsed: steps of each
+ * environment's episode, this one included; rewards: count x num_players. */
+void pp_row_put_run(const pp_layout *layout, void *memory, int32_t row, int32_t env_id,
+                    int32_t count, const int32_t *elapsed, uint32_t limit, const double *rewards);
+
+/* Returns the elapsed_step after one more step, which saturates at INT32_MAX. */
+static inline int32_t pp_row_next_elapsed(int32_t elapsed) {
+  return elapsed + (elapsed < INT32_MAX);
+}
 
 #endif

@@ -1,15 +1,16 @@
-/* Sending: from the caller's arguments to entries in the action queues. */
+/* Send: checks the arguments of sends and resets, and hands environments over to their lanes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "action.h"
 #include "error.h"
+#include "idset.h"
 #include "pool.h"
 #include "registry.h"
 
 /* ------------------------------------------------------------------------------ accepting -- */
 
-static int refuse_flying(int32_t env_id, pp_error *error) {
+static int refuse_in_flight(int32_t env_id, pp_error *error) {
   pp_error_set(error, PP_ERR_STATE,
                "environment %d is already in flight: receive its result before sending to it again",
                env_id);
@@ -26,31 +27,31 @@ static int refuse_ended(const pp_pool *pool, int32_t env_id, pp_error *error) {
   return PP_ERR_STATE;
 }
 
-const int32_t *pp_pool_copy_ids(const pp_pool *pool, int32_t *room, const int32_t *ids,
+const int32_t *pp_pool_copy_ids(const pp_pool *pool, int32_t *buffer, const int32_t *ids,
                                 int32_t count) {
   if (!ids || count < 1 || count > pool->fleet.num_envs) return ids;
-  return memcpy(room, ids, sizeof(*ids) * (size_t)count);
+  return memcpy(buffer, ids, sizeof(*ids) * (size_t)count);
 }
 
-/* takes back the marks of the first count environments */
+/* removes the marks of the first count environments */
 static void unmark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
   for (int32_t i = 0; i < count; i++) pool->is_in_flight[env_ids ? env_ids[i] : i] = 0;
   pp_pool_add_locked(pool, -count);
 }
 
-/* marks all environments as in flight, or finds the one that can't be sent to */
+/* marks all environments as in flight, or refuses the first that is already */
 static int mark_all_locked(pp_pool *pool, pp_error *error) {
   int32_t n = pool->fleet.num_envs;
   if (pp_pool_count(pool)) {
-    const uint8_t *is_in_flight = memchr(pool->is_in_flight, 1, (size_t)n);
-    return refuse_flying((int32_t)(is_in_flight - pool->is_in_flight), error);
+    const uint8_t *first = memchr(pool->is_in_flight, 1, (size_t)n);
+    return refuse_in_flight((int32_t)(first - pool->is_in_flight), error);
   }
   memset(pool->is_in_flight, 1, (size_t)n);
   pp_pool_add_locked(pool, n);
   return PP_OK;
 }
 
-/* marks the i-th environment named, or says why it can't be sent to */
+/* marks the i-th environment named, or refuses it; does not count it */
 static int mark_one_locked(pp_pool *pool, const int32_t *env_ids, int32_t i, pp_error *error) {
   int32_t id = env_ids[i], n = pool->fleet.num_envs;
   if (id < 0 || id >= n) {
@@ -60,12 +61,12 @@ static int mark_one_locked(pp_pool *pool, const int32_t *env_ids, int32_t i, pp_
     pool->is_in_flight[id] = 1;
     return PP_OK;
   }
-  // it may be here twice, or have been in flight before
+  // it is named twice, or was in flight before this call
   for (int32_t j = 0; j < i; j++) {
     if (env_ids[j] != id) continue;
     return pp_error_set(error, PP_ERR_ARGUMENT, "env_id %d is named twice: name it once", id);
   }
-  return refuse_flying(id, error);
+  return refuse_in_flight(id, error);
 }
 
 static int mark_some_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, pp_error *error) {
@@ -100,7 +101,7 @@ static int mark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, pp_
   return env_ids ? mark_some_locked(pool, env_ids, count, error) : mark_all_locked(pool, error);
 }
 
-/* DISABLED: an episode that has ended can't be stepped */
+/* PP_DISABLED: refuses environments whose episode has ended */
 static int check_phases_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
                                pp_error *error) {
   if (pool->fleet.autoreset != PP_DISABLED) return PP_OK;
@@ -111,12 +112,13 @@ static int check_phases_locked(pp_pool *pool, const int32_t *env_ids, int32_t co
   return PP_OK;
 }
 
-static void ask_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t command) {
+static void set_command_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
+                               int32_t command) {
   for (int32_t i = 0, run; i < count; i += run) {
     uint8_t *first = pool->fleet.command + (env_ids ? env_ids[i] : 0), differs = 0;
     run = env_ids ? pp_ids_run(env_ids + i, count - i) : count;
     for (int32_t j = 0; j < run; j++) differs |= (uint8_t)(first[j] ^ command);
-    // not written without need: other threads are reading what is asked of the neighbours
+    // written only if it changes: other threads read commands in the same cache line
     if (differs) memset(first, command, (size_t)run);
   }
 }
@@ -126,23 +128,21 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
   int status = mark_locked(pool, env_ids, count, error);
   if (status < 0) return status;
   status = check_phases_locked(pool, env_ids, count, error);
-  if (status >= 0 && pool->ops.check_locked) {
-    status = pool->ops.check_locked(pool, env_ids, count, error);
-  }
+  if (status >= 0) status = pool->ops.check_locked(pool, env_ids, count, error);
   if (status >= 0) status = pp_action_store(&pool->fleet, env_ids, count, actions, dtype, error);
   if (status < 0) {
     unmark_locked(pool, env_ids, count);
     return status;
   }
-  ask_locked(pool, env_ids, count,
-             dtype == PP_ACTION_IN_PAYLOAD ? PP_COMMAND_ACTION : PP_COMMAND_STEP);
+  set_command_locked(pool, env_ids, count,
+                     dtype == PP_ACTION_IN_PAYLOAD ? PP_COMMAND_ACTION : PP_COMMAND_STEP);
   return pool->ring.is_ordered ? pp_ring_append_locked(&pool->ring, count) : 0;
 }
 
 /* ---------------------------------------------------------------------------------- calls -- */
 
 int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error) {
-  if (memory && (!pool->ops.is_fit || pool->ops.is_fit(pool, memory))) return PP_OK;
+  if (memory && pool->ops.is_block(pool, memory)) return PP_OK;
   return pp_error_set(error, PP_ERR_ARGUMENT,
                       "address %p is no memory for a batch of this pool: give what pp_batch_alloc "
                       "returned",
@@ -158,20 +158,16 @@ int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error) {
     status =
         pp_error_set(error, PP_ERR_STATE, "the ring has all its %d batches", pool->ring.capacity);
   } else {
-    const pp_batch *batch = pp_ring_offer_locked(&pool->ring, memory);
-    if (pool->ops.ready_locked) pool->ops.ready_locked(pool, batch);
+    pool->ops.open_locked(pool, pp_ring_offer_locked(&pool->ring, memory));
   }
   pthread_mutex_unlock(&pool->lock);
   return status;
 }
 
-void pp_pool_refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
-  if (pool->ops.refuse_locked) pool->ops.refuse_locked(pool, env_ids, count);
-}
-
-/* Another thread may be waiting for something to be in flight. All are woken, for threads that wait
- * for an answer of a worker process sleep there too, and one of them might be taken for it. */
-static void tell_receiver(pp_pool *pool) {
+/* Another thread may be waiting for something to be in flight. All sleepers are woken: threads that
+ * wait for an answer of a worker process sleep at the same gate, and one wake might reach only
+ * those. */
+static void wake_receiver(pp_pool *pool) {
   pp_gate_wake(pool->caller, INT32_MAX);
 }
 
@@ -183,22 +179,22 @@ int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const voi
   env_ids = pp_pool_copy_ids(pool, pool->sent_ids, env_ids, count);
   place = pp_pool_accept_locked(pool, env_ids, count, actions, dtype, error);
   if (place >= 0) {
-    pool->ops.queue_locked(pool, env_ids, count, place, 0);
+    pool->ops.queue_locked(pool, env_ids, count, place, false);
   } else {
-    pp_pool_refuse_locked(pool, env_ids, count);
+    pool->ops.refuse_locked(pool, env_ids, count);
   }
   pthread_mutex_unlock(&pool->lock);
-  if (place >= 0) tell_receiver(pool);
+  if (place >= 0) wake_receiver(pool);
   return place < 0 ? place : PP_OK;
 }
 
-/* seeds come one after another, sizes[i] words for the i-th environment named */
+/* words: the seeds one after another, sizes[i] words for the i-th environment named */
 static int store_seeds_locked(pp_pool *pool, const int32_t *env_ids, int32_t count,
                               const uint32_t *words, const int32_t *sizes, pp_error *error) {
   if (words && !sizes) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "seeds without sizes: give the words of each");
   }
-  // one that is too long must not leave others behind
+  // all are checked before the first is stored
   for (int32_t i = 0; words && i < count; i++) {
     int status = pp_fleet_check_seed(env_ids ? env_ids[i] : i, sizes[i], error);
     if (status < 0) return status;
@@ -225,7 +221,7 @@ int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_
   return status;
 }
 
-/* checks reset options and keeps them; environments read them while their reset is in flight */
+/* checks reset options and stores them; environments read them while their reset is in flight */
 static int store_reset_options_locked(pp_pool *pool, const pp_value *options, int32_t count,
                                       pp_error *error) {
   const pp_env_def *def = pool->fleet.def;
@@ -261,9 +257,7 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
   status = mark_locked(pool, env_ids, count, error);
   if (status >= 0) {
     if (seed_words || options) status = pp_pool_check_local(pool, error);
-    if (status >= 0 && pool->ops.check_locked) {
-      status = pool->ops.check_locked(pool, env_ids, count, error);
-    }
+    if (status >= 0) status = pool->ops.check_locked(pool, env_ids, count, error);
     if (status >= 0 && options) status = store_reset_options_locked(pool, options, count, error);
     if (status >= 0) {
       status = store_seeds_locked(pool, env_ids, count, seed_words, seed_sizes, error);
@@ -271,13 +265,13 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
     if (status < 0) unmark_locked(pool, env_ids, count);
   }
   if (status >= 0) {
-    ask_locked(pool, env_ids, count, command);
+    set_command_locked(pool, env_ids, count, command);
     if (pool->ring.is_ordered) place = pp_ring_append_locked(&pool->ring, count);
-    pool->ops.queue_locked(pool, env_ids, count, place, 0);
+    pool->ops.queue_locked(pool, env_ids, count, place, false);
   } else {
-    pp_pool_refuse_locked(pool, env_ids, count);
+    pool->ops.refuse_locked(pool, env_ids, count);
   }
   pthread_mutex_unlock(&pool->lock);
-  if (status >= 0) tell_receiver(pool);
+  if (status >= 0) wake_receiver(pool);
   return status;
 }

@@ -1,4 +1,5 @@
-/* Snapshots: the bytes that restore one environment. */
+/* Snapshot: saves one environment as bytes, and restores it from them. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -9,13 +10,13 @@
 enum {
   SNAPSHOT_MAGIC = 0x50504531,
   SNAPSHOT_VERSION = 3,
-  /* plain states of so many bytes or more are packed: they have pictures in them */
+  /* plain states of at least so many bytes are packed: they contain pictures */
   PACKED_FROM = 4096
 };
 
-/* What the engine knows of an environment, before the environment's own bytes. The checksum is of
- * all bytes after it. identity covers id and options, so that a snapshot is only taken by a pool
- * that would have made it. */
+/* The engine's part of a snapshot; returns and the environment's own bytes follow. The checksum
+ * covers all bytes after it. identity covers the definition's id and the options, so that a pool
+ * accepts only snapshots that it could have made. */
 typedef struct snapshot_head {
   uint64_t checksum;
   uint32_t magic;
@@ -26,13 +27,13 @@ typedef struct snapshot_head {
   int32_t seed_size;
   int32_t phase;
   int32_t elapsed;
-  int32_t num_players; /* returns follow the head */
+  int32_t num_players;
 } snapshot_head;
 
 /* ------------------------------------------------------------------------------- checksum -- */
 
-/* One to one in either argument, as an odd factor and a turn are, so that no change of a single
- * word is ever lost. The factor is 2^64 over the golden ratio. */
+/* Multiplying by an odd factor and rotating are one to one, so a change of a single word always
+ * changes the sum. The factor is 2^64 over the golden ratio. */
 static uint64_t mix(uint64_t sum, uint64_t word) {
   sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
   return sum << 32 | sum >> 32;
@@ -44,9 +45,9 @@ static uint64_t word_at(const char *bytes) {
   return word;
 }
 
-/* An Atari game has tens of KB, its program included, and one sum would wait for each
- * multiplication: hence four, in variables of their own because compilers keep an array in memory.
- */
+/* An Atari game has tens of KB, its program included, and a single sum would wait for each
+ * multiplication. So there are four sums; in separate variables, because compilers keep an array in
+ * memory. */
 static uint64_t hash(uint64_t seed, const void *bytes, size_t size) {
   uint64_t a = seed, b = 1, c = 2, d = 3;
   const char *at = bytes;
@@ -58,9 +59,9 @@ static uint64_t hash(uint64_t seed, const void *bytes, size_t size) {
     d = mix(d, word_at(at + 24));
   }
 
-  char rest[32] = {0};
-  memcpy(rest, at, left);
-  for (size_t i = 0; i < left; i += 8) a = mix(a, word_at(rest + i));
+  char tail[32] = {0};
+  memcpy(tail, at, left);
+  for (size_t i = 0; i < left; i += 8) a = mix(a, word_at(tail + i));
   return mix(mix(mix(mix(a, b), c), d), size);
 }
 
@@ -75,7 +76,7 @@ static uint64_t identity(const pp_fleet *fleet) {
   sum = hash(sum, &fleet->config.state_size, sizeof(fleet->config.state_size));
   for (int32_t i = 0; i < def->num_options; i++) {
     const pp_value *value = &fleet->options[i];
-    // what such a name hides is this process's own: addresses
+    // options whose names begin with _ hold addresses of this process
     if (def->options[i].name[0] == '_') continue;
     sum = hash(sum, &value->i, sizeof(value->i));
     sum = hash(sum, &value->f, sizeof(value->f));
@@ -90,19 +91,18 @@ static size_t returns_bytes(const pp_fleet *fleet) {
   return sizeof(double) * (size_t)fleet->num_players;
 }
 
-static int is_packed(const pp_fleet *fleet) {
+static bool is_packed(const pp_fleet *fleet) {
   return !fleet->def->save && fleet->config.state_size >= PACKED_FROM;
 }
 
-/* room for an environment's own bytes */
+/* returns the most bytes that an environment's own part can take, or a negative status */
 static int64_t own_room(pp_fleet *fleet, int32_t env_id) {
   if (is_packed(fleet)) return (int64_t)pp_pack_bound(fleet->config.state_size);
   if (!fleet->def->save) return (int64_t)fleet->config.state_size;
   return fleet->def->save(&fleet->envs[env_id], NULL);
 }
 
-/* writes an environment's own bytes, for which there is this much room; returns how many they are
- */
+/* writes an environment's own part, at most room bytes; returns its size, or a negative status */
 static int64_t save_own(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t room) {
   pp_env *env = &fleet->envs[env_id];
   if (is_packed(fleet)) return (int64_t)pp_pack(env->state, fleet->config.state_size, bytes);
@@ -114,7 +114,7 @@ static int64_t save_own(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t ro
   return room;
 }
 
-/* writes a snapshot, with room for an environment's own bytes; the sum comes last, over the rest */
+/* writes a snapshot; room: the most bytes of the own part. The checksum is computed last */
 static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t room) {
   snapshot_head head = {.magic = SNAPSHOT_MAGIC,
                         .version = SNAPSHOT_VERSION,
@@ -164,8 +164,8 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
 
 /* ------------------------------------------------------------------------------- restoring -- */
 
-/* an environment's own bytes are as many as its state needs */
-static int is_own(const pp_fleet *fleet, const char *own, int64_t size) {
+/* returns whether the size of an environment's own part is what its state needs */
+static bool fits_state(const pp_fleet *fleet, const char *own, int64_t size) {
   size_t needed = fleet->config.state_size;
   if (is_packed(fleet)) return pp_unpack(own, (size_t)size, NULL, needed);
   return fleet->def->load || size == (int64_t)needed;
@@ -182,7 +182,7 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
                         "snapshot is damaged: give what get_state returned",
                         env_id);
   }
-  // who makes up a right sum can still not make the engine leave its arrays
+  // even with a forged checksum no index may be out of range
   if (head.checksum != checksum(bytes, size) || head.seed_size < 0 ||
       head.seed_size > PP_SEED_WORDS || head.phase < PP_RUNNING || head.phase > PP_FRESH) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
@@ -190,7 +190,7 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
                         env_id);
   }
   if (head.identity != identity(fleet) || head.num_players != fleet->num_players || own < 0 ||
-      !is_own(fleet, (const char *)bytes + (size - own), own)) {
+      !fits_state(fleet, (const char *)bytes + (size - own), own)) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "environment %d: the snapshot is of another environment or of other "
                         "options than this pool's %s",
@@ -199,7 +199,7 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
   return PP_OK;
 }
 
-/* takes a checked snapshot; the environment's own part may fail, the engine's can't */
+/* restores from a checked snapshot; only the load callback can fail */
 static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size) {
   pp_env *env = &fleet->envs[env_id];
   const char *returns = bytes + sizeof(snapshot_head), *own = returns + returns_bytes(fleet);
@@ -230,7 +230,7 @@ static int load_all(pp_fleet *fleet, const int32_t *env_ids, int32_t count,
   for (int32_t i = 0; i < count; i++) {
     int status = load(fleet, env_ids[i], snapshots[i], sizes[i]);
     if (status < 0) {
-      // half a state is none
+      // the state may be half restored
       fleet->phase[env_ids[i]] = PP_FRESH;
       return pp_pool_explain_failure(fleet, env_ids[i], status, "restored", error);
     }
@@ -248,7 +248,7 @@ int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
                           "%d snapshots: give as many env_ids, snapshots and sizes", count);
   }
   if (status < 0) return status;
-  // held throughout, so that nobody sends one of them between the checks and the loads
+  // held throughout, so that no thread sends one of them between the checks and the loads
   pthread_mutex_lock(&pool->lock);
   for (int32_t i = 0; i < count && status >= 0; i++) {
     status = pp_pool_check_idle_locked(pool, env_ids[i], error);

@@ -1,4 +1,4 @@
-/* Arena: blocks of memory that the creator of a pool shares with its worker processes. */
+/* Arena: a heap in a file that the parent of a pool shares with its worker processes. */
 #include "arena.h"
 
 #include <stdlib.h>
@@ -8,25 +8,26 @@
 #include "os/os.h"
 #include "pp_env.h"
 
-enum { SMALLEST = 64 };
+enum { SMALLEST = 64 }; /* bytes */
 
-static const int64_t LEAST_RESERVE = INT64_C(64) << 20;
+static const int64_t MIN_RESERVE = INT64_C(64) << 20;
 
 static int64_t round_up(int64_t size, int64_t unit) {
   return (size + unit - 1) / unit * unit;
 }
 
-/* -------------------------------------------------------------------------- making, ending -- */
+/* --------------------------------------------------------------------------- init and fini -- */
 
 int64_t pp_arena_max_reserve(void) {
   int64_t pages = -1, page = sysconf(_SC_PAGESIZE);
 #ifdef _SC_PHYS_PAGES
   pages = sysconf(_SC_PHYS_PAGES);
 #endif
-  return pages > LEAST_RESERVE / page ? pages * page : LEAST_RESERVE;
+  return pages > MIN_RESERVE / page ? pages * page : MIN_RESERVE;
 }
 
-/* maps wanted bytes, or half of them, and so on, but never less than the file has */
+/* Maps wanted bytes of the file. If the system refuses it tries half of that, and so on, but never
+ * less than the size of the file. */
 static int map_file(pp_arena *arena, int64_t wanted) {
   int64_t reserve = wanted < arena->size ? arena->size : wanted / arena->page * arena->page;
   while (!(arena->base = pp_os_shared_map(arena->fd, reserve))) {
@@ -68,7 +69,7 @@ int pp_arena_attach(pp_arena *arena, int fd, int64_t reserve) {
   return arena->base ? PP_OK : PP_ERR_MEMORY;
 }
 
-static int is_forked(const pp_arena *arena) {
+static bool is_forked(const pp_arena *arena) {
   return arena->fork_generation != pp_os_fork_generation();
 }
 
@@ -79,7 +80,7 @@ void pp_arena_fini(pp_arena *arena) {
   if (arena->fd < 0) return;
   close(arena->fd);
   arena->fd = -1;
-  // a fork may have come while another thread was changing the books: they are left alone
+  // another thread may have been changing the records during the fork, so they can't be freed
   if (is_forked(arena)) return;
   for (int i = 0; i < PP_ARENA_CLASSES; ++i) free(arena->classes[i].offsets);
   free(arena->gaps);
@@ -92,9 +93,9 @@ void *pp_arena_at(const pp_arena *arena, int64_t offset) {
 
 /* ----------------------------------------------------------------------------- whole pages -- */
 
-/* makes room for the gaps that one more run of pages can bring. No two gaps touch, and the first
- * block is no gap: there are no more of them than runs, and one while two are being joined */
-static int room_for_span_locked(pp_arena *arena) {
+/* Makes room for the gaps that one more run of pages can bring. No two gaps touch, and the first
+ * block is no gap, so there are at most as many gaps as runs, and one more while two are joined. */
+static int reserve_gaps_locked(pp_arena *arena) {
   int64_t needed = arena->num_spans + 2;
   if (needed <= arena->max_gaps) return PP_OK;
   size_t capacity = (size_t)(2 * needed);
@@ -110,7 +111,7 @@ static void remove_gap_locked(pp_arena *arena, int64_t i) {
   memmove(gap, gap + 1, (size_t)(--arena->num_gaps - i) * sizeof(*gap));
 }
 
-/* takes size bytes from the front of a gap, which must have so many: their offset */
+/* Takes size bytes from the front of a gap, which must have that many, and returns their offset. */
 static int64_t take_gap_locked(pp_arena *arena, int64_t i, int64_t size) {
   pp_arena_gap *gap = &arena->gaps[i];
   int64_t offset = gap->offset;
@@ -122,9 +123,11 @@ static int64_t take_gap_locked(pp_arena *arena, int64_t i, int64_t size) {
   return offset;
 }
 
-/* lengthens the file for size bytes at its end, beginning with a gap that may be there */
+/* Takes size bytes from the end of the file: uses the gap that may be there, and grows the file by
+ * what is missing. */
 static int64_t take_end_locked(pp_arena *arena, int64_t size) {
-  int64_t last = arena->num_gaps - 1, old_size = arena->size, has = 0;
+  int64_t last = arena->num_gaps - 1, old_size = arena->size;
+  int64_t has = 0;  // bytes of a gap at the end of the file
   pp_arena_gap *gap = last < 0 ? NULL : &arena->gaps[last];
   if (gap && gap->offset + gap->size == old_size) has = gap->size;
   int64_t start = old_size - has, new_size = start + size;
@@ -143,7 +146,7 @@ static int64_t take_end_locked(pp_arena *arena, int64_t size) {
 }
 
 static int64_t take_pages_locked(pp_arena *arena, int64_t size) {
-  int status = room_for_span_locked(arena);
+  int status = reserve_gaps_locked(arena);
   if (status != PP_OK) return status;
   int64_t i = 0;
   while (i < arena->num_gaps && arena->gaps[i].size < size) ++i;
@@ -153,7 +156,7 @@ static int64_t take_pages_locked(pp_arena *arena, int64_t size) {
   return offset;
 }
 
-/* lets a gap take in the next one if they touch */
+/* Joins a gap with the next one if they touch. */
 static void join_locked(pp_arena *arena, int64_t i) {
   if (i < 0 || i + 1 >= arena->num_gaps) return;
   pp_arena_gap *gap = &arena->gaps[i];
@@ -168,7 +171,7 @@ static void free_pages_locked(pp_arena *arena, int64_t offset, int64_t size) {
   while (i < arena->num_gaps && arena->gaps[i].offset < offset) ++i;
   pp_arena_gap *gap = &arena->gaps[i];
   memmove(gap + 1, gap, (size_t)(arena->num_gaps++ - i) * sizeof(*gap));
-  int is_dirty = pp_os_shared_release(arena->fd, offset, size) != PP_OK;
+  bool is_dirty = pp_os_shared_release(arena->fd, offset, size) != PP_OK;
   *gap = (pp_arena_gap){offset, size, is_dirty};
   --arena->num_spans;
   join_locked(arena, i);
@@ -181,7 +184,7 @@ static int64_t size_of_class(int class) {
   return (int64_t)SMALLEST << class;
 }
 
-/* the smallest class that holds size, or -1: pages for itself */
+/* Returns the smallest class that holds size, or -1 if the block gets pages of its own. */
 static int class_of(const pp_arena *arena, int64_t size) {
   for (int class = 0; class < PP_ARENA_CLASSES; ++class) {
     if (2 * size_of_class(class) > arena->page) return -1;
@@ -190,8 +193,8 @@ static int class_of(const pp_arena *arena, int64_t size) {
   return -1;
 }
 
-/* makes room for count more blocks of a class, so that freeing never fails */
-static int room_for_blocks(pp_arena_class *blocks, int64_t count) {
+/* Makes room to free count more blocks of a class, so that freeing never fails. */
+static int reserve_blocks(pp_arena_class *blocks, int64_t count) {
   int64_t needed = blocks->total + count;
   if (needed <= blocks->capacity) return PP_OK;
   size_t capacity = (size_t)(2 * needed);
@@ -202,16 +205,16 @@ static int room_for_blocks(pp_arena_class *blocks, int64_t count) {
   return PP_OK;
 }
 
-/* cuts a page into blocks */
+/* Cuts a new page into free blocks. */
 static int add_blocks_locked(pp_arena *arena, int class) {
   pp_arena_class *blocks = &arena->classes[class];
   int64_t size = size_of_class(class), count = arena->page / size;
-  int status = room_for_blocks(blocks, count);
+  int status = reserve_blocks(blocks, count);
   if (status != PP_OK) return status;
   int64_t start = take_pages_locked(arena, arena->page);
   if (start < 0) return (int)start;
   blocks->total += count;
-  // the first one is used first
+  // pushed in reverse, so that the first block is used first
   while (count > 0) blocks->offsets[blocks->count++] = start + --count * size;
   return PP_OK;
 }
@@ -225,15 +228,15 @@ static int64_t take_block_locked(pp_arena *arena, int class) {
   return blocks->offsets[--blocks->count];
 }
 
-/* ------------------------------------------------------------------------- taking, freeing -- */
+/* ------------------------------------------------------------------------- alloc and free -- */
 
-int pp_arena_contains(pp_arena *arena, int64_t offset, int64_t size) {
-  int has;
-  if (offset <= 0 || offset % SMALLEST || size < 1 || size > arena->reserve - offset) return 0;
+bool pp_arena_contains(pp_arena *arena, int64_t offset, int64_t size) {
+  bool is_inside;
+  if (offset <= 0 || offset % SMALLEST || size < 1 || size > arena->reserve - offset) return false;
   pthread_mutex_lock(&arena->lock);
-  has = offset + size <= arena->size;
+  is_inside = offset + size <= arena->size;
   pthread_mutex_unlock(&arena->lock);
-  return has;
+  return is_inside;
 }
 
 int64_t pp_arena_alloc(pp_arena *arena, int64_t size) {
@@ -252,7 +255,7 @@ int64_t pp_arena_alloc(pp_arena *arena, int64_t size) {
 }
 
 void pp_arena_free(pp_arena *arena, int64_t offset, int64_t size) {
-  // the first block stays
+  // the first block is never freed
   if (offset <= 0 || arena->fd < 0 || is_forked(arena)) return;
   int class = class_of(arena, size);
   int64_t rounded = class < 0 ? round_up(size, arena->page) : size_of_class(class);

@@ -1,86 +1,93 @@
-/* Arena: blocks of memory that the creator of a pool shares with its worker processes. */
+/* Arena: a heap in a file that the parent of a pool shares with its worker processes. */
 #ifndef PP_PROCESSES_ARENA_H
 #define PP_PROCESSES_ARENA_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* powers of two from 64 bytes to half a page, of 64 KB at most */
 enum { PP_ARENA_CLASSES = 10 };
 
-/* a run of pages that nobody has, between blocks or at the end */
+/* a run of free pages, between blocks or at the end */
 typedef struct pp_arena_gap {
   int64_t offset;
   int64_t size;
-  int32_t is_dirty; /* the system did not take the pages back: not zero */
+  bool is_dirty; /* the system did not take the pages back, so they are not zero */
 } pp_arena_gap;
 
-/* blocks of one size that nobody has, the last one freed on top */
+/* the free blocks of one size, used as a stack */
 typedef struct pp_arena_class {
   int64_t *offsets;
   int64_t count;
-  int64_t capacity; /* of offsets: never less than all blocks of this class, free or not */
+  int64_t capacity; /* of offsets: never less than total */
   int64_t total;    /* blocks of this class, free or not */
 } pp_arena_class;
 
-/* One file (os_shared.c), mapped once at a reserved size and grown while it is mapped. Processes
- * name its blocks by their offset, as each maps the file where it likes.
+/* One file (os/shared_memory.c), mapped once at a reserved size and grown while it is mapped.
+ * Processes refer to its blocks by offset, as each maps the file at an address of its own.
  *
- * Only the creator allocates and frees, from any thread: a lock that workers never see guards the
- * books, which are the creator's own memory, so that no worker can spoil them. A forked child of
- * the creator shares the blocks and has a copy of the books: it must neither allocate
- * (PP_ERR_FORKED) nor free (which does nothing there), nor ever take the lock, as another thread
- * may have had it.
+ * Only the parent allocates and frees, from any thread. The records about blocks are the parent's
+ * private memory, so that no worker can damage them, and are guarded by a lock that workers never
+ * see. A forked child of the parent shares the blocks and has a copy of the records: it must
+ * neither allocate (PP_ERR_FORKED) nor free (which does nothing there), nor ever take the lock,
+ * which another thread may have held during the fork.
  *
- * Blocks of up to half a page are cut from pages that stay theirs. Larger ones are whole pages, and
- * their memory goes back to the system while nobody has them: a write to a block after it was freed
- * takes memory that nobody counts, and spoils the zeros of the next. */
+ * Blocks of up to half a page are cut from a page, which stays with their size class. Larger blocks
+ * are whole pages, and their memory goes back to the system while they are free. A write to a block
+ * after it was freed therefore takes memory that is not accounted for, and breaks the promise that
+ * the next block is zeroed. */
 typedef struct pp_arena {
-  char *base;      /* where offset 0 is in this process; null: no arena */
+  char *base;      /* address of offset 0 in this process; null: no arena */
   int64_t reserve; /* bytes mapped, the most that the file can grow to */
-  int fd;          /* the file; -1 in a worker, which has no books */
+  int fd;          /* the file; -1 in a worker, which has none of the members below */
 
-  /* the creator's books */
+  /* the parent's records */
   uint32_t fork_generation;
   pthread_mutex_t lock; /* guards all below */
   int64_t page;
   int64_t size; /* of the file */
-  int64_t used; /* bytes of blocks that somebody has, as rounded up */
+  int64_t used; /* bytes of allocated blocks, as rounded up */
   pp_arena_gap *gaps;
   int64_t num_gaps;  /* ordered by offset; no two touch */
   int64_t max_gaps;  /* room for one gap beside each run of pages, so that freeing never fails */
-  int64_t num_spans; /* runs of pages that are taken */
+  int64_t num_spans; /* allocated runs of pages */
   pp_arena_class classes[PP_ARENA_CLASSES];
 } pp_arena;
 
-/* Makes the file with its first block of first_size bytes, zeroed and at offset 0, where it stays.
- * reserve: the most bytes it may have, 0 for the memory of the machine; where the system does not
- * map that much, half of it is asked for, and so on. PP_ERR_ARGUMENT, PP_ERR_MEMORY, PP_ERR_SYSTEM:
- * there is no arena, and pp_arena_fini does nothing */
+/* Creates the file with its first block, of first_size bytes, zeroed and at offset 0, where it
+ * stays. reserve: the most bytes that the file may have; 0: pp_arena_max_reserve. Where the system
+ * refuses to map that much, half of it is tried, and so on. Returns PP_OK, PP_ERR_ARGUMENT,
+ * PP_ERR_MEMORY or PP_ERR_SYSTEM; after an error there is no arena, and pp_arena_fini does
+ * nothing. */
 int pp_arena_init(pp_arena *arena, int64_t first_size, int64_t reserve);
 
-/* the bytes of memory that this machine has, as far as it is known: what a reserve of 0 means */
+/* Returns the bytes of memory that this machine has, and at least 64 MB: what a reserve of 0
+ * means. */
 int64_t pp_arena_max_reserve(void);
 
-/* for a worker: maps the creator's file, with the creator's arena->reserve. The descriptor stays
- * the caller's and may be closed at once. PP_ERR_MEMORY when refused */
+/* For a worker: maps the parent's file, with the parent's arena->reserve. The descriptor stays the
+ * caller's and may be closed at once. Returns PP_OK, or PP_ERR_MEMORY if the system refuses. */
 int pp_arena_attach(pp_arena *arena, int fd, int64_t reserve);
 
-/* lets go of the mapping and, in the creator, of file and books. Nothing may use the arena then */
+/* Unmaps the file and, in the parent, closes it and frees the records. The arena must not be used
+ * after that. */
 void pp_arena_fini(pp_arena *arena);
 
-/* a block's offset, never 0: aligned to 64 bytes; from a page on to pages, and zeroed. Or
- * PP_ERR_MEMORY, PP_ERR_SYSTEM (all is as it was), PP_ERR_ARGUMENT (no size), PP_ERR_STATE (in a
- * worker), PP_ERR_FORKED */
+/* Returns the offset of a new block, which is never 0 and aligned to 64 bytes. Blocks of a page or
+ * more are aligned to pages and zeroed. Or returns PP_ERR_MEMORY or PP_ERR_SYSTEM (nothing has
+ * changed), PP_ERR_ARGUMENT (size < 1), PP_ERR_STATE (in a worker) or PP_ERR_FORKED. */
 int64_t pp_arena_alloc(pp_arena *arena, int64_t size);
 
-/* gives a block back, of the size it was asked for; may be called by any thread, and can't fail */
+/* Frees a block, given the size that it was allocated with. Any thread may call it, and it can't
+ * fail. */
 void pp_arena_free(pp_arena *arena, int64_t offset, int64_t size);
 
-/* 1: these bytes lie in blocks behind the first, and begin where a block can; for the creator */
-int pp_arena_contains(pp_arena *arena, int64_t offset, int64_t size);
+/* Returns whether these bytes lie behind the first block and begin where a block can. For the
+ * parent. */
+bool pp_arena_contains(pp_arena *arena, int64_t offset, int64_t size);
 
-/* where a block is in this process */
+/* Returns the address of a block in this process. */
 void *pp_arena_at(const pp_arena *arena, int64_t offset);
 
 #endif

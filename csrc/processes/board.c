@@ -1,4 +1,4 @@
-/* Board: the books that a pool and its worker processes share, in memory that all of them map. */
+/* Board: the tables that a pool and its worker processes share, in memory that all of them map. */
 #include "board.h"
 
 #include <stddef.h>
@@ -7,59 +7,60 @@
 #include "os/os.h"
 #include "reply_heap.h"
 
-enum { LINE = 64 };
+enum { LINE = 64 }; /* bytes of a cache line */
 
-/* Of all that a worker must lay out as its creator does. PROTOCOL is raised by hand when the same
- * tables come to mean something else. */
+/* Raised by hand when the same tables come to mean something else. */
 enum { PROTOCOL = 2 };
 
-static const int64_t facts[] = {PROTOCOL,
-                                PP_REPLY_HEAP_RESERVE,
-                                PP_ENV_ABI,
-                                sizeof(pp_board_head),
-                                offsetof(pp_board_head, shape),
-                                offsetof(pp_board_head, layout),
-                                offsetof(pp_board_head, caller),
-                                offsetof(pp_board_head, first_free),
-                                sizeof(pp_board_shape),
-                                offsetof(pp_board_shape, action_bytes),
-                                offsetof(pp_board_shape, reply_reserve),
-                                sizeof(pp_layout),
-                                offsetof(pp_layout, size),
-                                sizeof(pp_column),
-                                offsetof(pp_column, offset),
-                                sizeof(pp_gate),
-                                sizeof(pp_message),
-                                sizeof(pp_board_env),
-                                offsetof(pp_board_env, kept),
-                                offsetof(pp_board_env, payload),
-                                offsetof(pp_board_env, reply),
-                                sizeof(pp_mailbox),
-                                offsetof(pp_mailbox, tail),
-                                offsetof(pp_mailbox, request),
-                                offsetof(pp_mailbox, reply),
-                                offsetof(pp_mailbox, current),
-                                offsetof(pp_mailbox, probe),
-                                sizeof(pp_slot),
-                                PP_ENTRY(1, 2, 3)};
+/* Whatever decides how the tables are laid out: a worker and its parent must agree on all of it. */
 
-/* FNV-1a over the facts' words */
+static const int64_t layout_facts[] = {PROTOCOL,
+                                       PP_REPLY_HEAP_RESERVE,
+                                       PP_ENV_ABI,
+                                       sizeof(pp_board_head),
+                                       offsetof(pp_board_head, shape),
+                                       offsetof(pp_board_head, layout),
+                                       offsetof(pp_board_head, caller),
+                                       offsetof(pp_board_head, first_free),
+                                       sizeof(pp_board_shape),
+                                       offsetof(pp_board_shape, action_bytes),
+                                       offsetof(pp_board_shape, reply_reserve),
+                                       sizeof(pp_layout),
+                                       offsetof(pp_layout, size),
+                                       sizeof(pp_column),
+                                       offsetof(pp_column, offset),
+                                       sizeof(pp_gate),
+                                       sizeof(pp_message),
+                                       sizeof(pp_board_env),
+                                       offsetof(pp_board_env, saved_copy),
+                                       offsetof(pp_board_env, payload),
+                                       offsetof(pp_board_env, reply),
+                                       sizeof(pp_mailbox),
+                                       offsetof(pp_mailbox, tail),
+                                       offsetof(pp_mailbox, request),
+                                       offsetof(pp_mailbox, reply),
+                                       offsetof(pp_mailbox, current_env),
+                                       offsetof(pp_mailbox, probe),
+                                       sizeof(pp_slot),
+                                       PP_ENTRY(1, 2, 3)};
+
+/* the FNV-1a hash of layout_facts */
 static uint64_t magic(void) {
   uint64_t sum = 0xcbf29ce484222325;
-  for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
-    sum = (sum ^ (uint64_t)facts[i]) * 0x100000001b3;
+  for (size_t i = 0; i < sizeof(layout_facts) / sizeof(*layout_facts); i++) {
+    sum = (sum ^ (uint64_t)layout_facts[i]) * 0x100000001b3;
   }
   return sum;
 }
 
 /* -------------------------------------------------------------------------------- tables -- */
 
-/* offsets of the tables */
-typedef struct tables {
-  int64_t mailboxes, entries, envs, slots, done, rows, actions, last, size;
-} tables;
+typedef struct table_offsets {
+  int64_t mailboxes, entries, envs, slots, rows_done, rows, actions, saved, size;
+} table_offsets;
 
-static int64_t after(int64_t *end, int64_t bytes) {
+/* appends a table of so many bytes and returns its offset */
+static int64_t append(int64_t *end, int64_t bytes) {
   int64_t at = *end;
   *end = (at + bytes + LINE - 1) / LINE * LINE;
   return at;
@@ -71,59 +72,59 @@ static int64_t field_bytes(const pp_layout *layout) {
   return bytes;
 }
 
-/* each environment of a lane is queued once at most; a lane has as many as any other, or one more
- */
-static uint64_t box_of(const pp_board_shape *shape) {
-  uint64_t box = 16, most = (uint64_t)((shape->num_envs - 1) / shape->num_lanes + 1);
-  while (box < most) box *= 2;
-  return box;
+/* An environment is queued once at most. The lane with most environments has at most one more than
+ * any other. */
+static uint64_t mailbox_size_of(const pp_board_shape *shape) {
+  uint64_t mailbox_size = 16, most = (uint64_t)((shape->num_envs - 1) / shape->num_lanes + 1);
+  while (mailbox_size < most) mailbox_size *= 2;
+  return mailbox_size;
 }
 
-static tables lay_out(const pp_board_shape *shape, const pp_layout *layout) {
+static table_offsets compute_offsets(const pp_board_shape *shape, const pp_layout *layout) {
   int64_t lanes = shape->num_lanes, envs = shape->num_envs, end = 0;
   int64_t rows = shape->is_ordered ? 0 : (int64_t)shape->capacity * shape->batch_size;
-  int64_t last_bytes = shape->keeps_last ? field_bytes(layout) : 0;
-  tables t;
+  int64_t saved_bytes = shape->saves_rows ? field_bytes(layout) : 0;
+  table_offsets t;
 
-  after(&end, (int64_t)sizeof(pp_board_head));
-  t.mailboxes = after(&end, lanes * (int64_t)sizeof(pp_mailbox));
-  t.entries = after(&end, lanes * (int64_t)(box_of(shape) * sizeof(uint64_t)));
-  t.envs = after(&end, envs * (int64_t)sizeof(pp_board_env));
-  t.slots = after(&end, shape->capacity * (int64_t)sizeof(pp_slot));
-  t.done = after(&end, shape->capacity * lanes * (int64_t)sizeof(int32_t));
-  t.rows = after(&end, rows * (int64_t)sizeof(uint64_t));
-  t.actions = after(&end, envs * shape->action_bytes);
-  t.last = after(&end, envs * 2 * last_bytes);
+  append(&end, (int64_t)sizeof(pp_board_head));
+  t.mailboxes = append(&end, lanes * (int64_t)sizeof(pp_mailbox));
+  t.entries = append(&end, lanes * (int64_t)(mailbox_size_of(shape) * sizeof(uint64_t)));
+  t.envs = append(&end, envs * (int64_t)sizeof(pp_board_env));
+  t.slots = append(&end, shape->capacity * (int64_t)sizeof(pp_slot));
+  t.rows_done = append(&end, shape->capacity * lanes * (int64_t)sizeof(int32_t));
+  t.rows = append(&end, rows * (int64_t)sizeof(uint64_t));
+  t.actions = append(&end, envs * shape->action_bytes);
+  t.saved = append(&end, envs * 2 * saved_bytes);
   t.size = end;
   return t;
 }
 
-static void point(pp_board *board, char *base, const pp_board_shape *shape,
-                  const pp_layout *layout) {
-  tables t = lay_out(shape, layout);
+static void set_pointers(pp_board *board, char *base, const pp_board_shape *shape,
+                         const pp_layout *layout) {
+  table_offsets t = compute_offsets(shape, layout);
   board->shape = *shape;
   board->layout = *layout;
-  board->box = box_of(shape);
-  board->last_bytes = shape->keeps_last ? field_bytes(layout) : 0;
+  board->mailbox_size = mailbox_size_of(shape);
+  board->saved_bytes = shape->saves_rows ? field_bytes(layout) : 0;
   board->base = base;
   board->head = (pp_board_head *)base;
   board->mailboxes = (pp_mailbox *)(base + t.mailboxes);
   board->entries = (_Atomic uint64_t *)(base + t.entries);
   board->envs = (pp_board_env *)(base + t.envs);
   board->slots = (pp_slot *)(base + t.slots);
-  board->done = (_Atomic int32_t *)(base + t.done);
+  board->rows_done = (_Atomic int32_t *)(base + t.rows_done);
   board->rows = (_Atomic uint64_t *)(base + t.rows);
   board->actions = base + t.actions;
-  board->last = base + t.last;
+  board->saved = base + t.saved;
 }
 
 int64_t pp_board_size(const pp_board_shape *shape, const pp_layout *layout) {
-  return lay_out(shape, layout).size;
+  return compute_offsets(shape, layout).size;
 }
 
 void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
                    const pp_layout *layout) {
-  point(board, base, shape, layout);
+  set_pointers(board, base, shape, layout);
   board->head->size = pp_board_size(shape, layout);
   board->head->shape = *shape;
   board->head->layout = *layout;
@@ -133,10 +134,10 @@ void pp_board_init(pp_board *board, void *base, const pp_board_shape *shape,
   atomic_init(&board->head->sent_from, -1);
   for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
     pp_gate_init(&board->mailboxes[lane].gate, 1);
-    atomic_init(&board->mailboxes[lane].current, -1);
+    atomic_init(&board->mailboxes[lane].current_env, -1);
     atomic_init(&board->mailboxes[lane].cpu, -1);
   }
-  // last: a worker that sees it sees all the rest
+  // last, so that a worker that sees it sees all the rest
   board->head->magic = magic();
 }
 
@@ -154,7 +155,7 @@ int pp_board_attach(pp_board *board, void *base, int64_t bytes) {
       head->size != pp_board_size(&shape, &layout)) {
     return PP_ERR_ABI;
   }
-  point(board, base, &shape, &layout);
+  set_pointers(board, base, &shape, &layout);
   return PP_OK;
 }
 
@@ -164,66 +165,65 @@ void pp_board_lane_envs(const pp_board *board, int32_t lane, int32_t *first, int
   *count = (int32_t)((int64_t)shape->num_envs * (lane + 1) / shape->num_lanes) - *first;
 }
 
-/* one of the two copies of what an environment showed last */
-static char *copy_of(const pp_board *board, int32_t env_id, int32_t copy) {
-  return board->last + board->last_bytes * (2 * (int64_t)env_id + copy);
+/* one of the two copies of the fields of an environment's last row */
+static char *saved_fields_at(const pp_board *board, int32_t env_id, int32_t copy) {
+  return board->saved + board->saved_bytes * (2 * (int64_t)env_id + copy);
 }
 
-/* which copy that is: 0 or 1, whatever was written there */
-static int32_t kept_of(const pp_board_env *env) {
-  return atomic_load_explicit(&env->kept, memory_order_acquire) & 1;
+/* Returns which copy is valid: 0 or 1, even if the word was overwritten. */
+static int32_t saved_copy_of(const pp_board_env *env) {
+  return atomic_load_explicit(&env->saved_copy, memory_order_acquire) & 1;
 }
 
 int32_t pp_board_elapsed(const pp_board *board, int32_t env_id) {
   const pp_board_env *env = &board->envs[env_id];
-  return env->elapsed[kept_of(env)];
+  return env->elapsed[saved_copy_of(env)];
 }
 
-void pp_board_save_last(pp_board *board, char *memory, int32_t row, int32_t env_id,
-                        int32_t elapsed) {
+void pp_board_save_row(pp_board *board, char *memory, int32_t row, int32_t env_id,
+                       int32_t elapsed) {
   const pp_layout *layout = &board->layout;
   pp_board_env *env = &board->envs[env_id];
-  int32_t next = !kept_of(env);
-  char *to = copy_of(board, env_id, next);
-  for (int32_t i = 0; board->last_bytes && i < layout->num_fields; i++) {
+  int32_t next = !saved_copy_of(env);
+  char *to = saved_fields_at(board, env_id, next);
+  for (int32_t i = 0; board->saved_bytes && i < layout->num_fields; i++) {
     int64_t bytes = layout->columns[i].row_bytes;
     memcpy(to, pp_layout_at(layout, memory, i, row), (size_t)bytes);
-    PP_TEST_DIE(half_kept);
+    PP_TEST_DIE(half_saved);
     to += bytes;
   }
   env->elapsed[next] = elapsed;
-  atomic_store_explicit(&env->kept, next, memory_order_release);
+  atomic_store_explicit(&env->saved_copy, next, memory_order_release);
 }
 
-void pp_board_repeat_last(const pp_board *board, char *memory, int32_t row, int32_t env_id,
-                          int32_t is_final) {
+void pp_board_repeat_row(const pp_board *board, char *memory, int32_t row, int32_t env_id,
+                         bool is_final) {
   const pp_layout *layout = &board->layout;
   int32_t first = is_final ? layout->final_fields : 0;
-  const char *from = copy_of(board, env_id, kept_of(&board->envs[env_id]));
-  // a pool that keeps nothing has nothing to show
-  for (int32_t i = 0; board->last_bytes && i < layout->num_fields; i++) {
+  const char *from = saved_fields_at(board, env_id, saved_copy_of(&board->envs[env_id]));
+  for (int32_t i = 0; board->saved_bytes && i < layout->num_fields; i++) {
     int64_t bytes = layout->columns[i].row_bytes;
     memcpy(pp_layout_at(layout, memory, first + i, row), from, (size_t)bytes);
     from += bytes;
   }
 }
 
-/* ------------------------------------------------------------------------------- creator -- */
+/* --------------------------------------------------------------------------------- parent -- */
 
-/* where a lane counts the rows of a slot */
-static _Atomic int32_t *count_of(const pp_board *board, int32_t slot, int32_t lane) {
-  return board->done + (int64_t)slot * board->shape.num_lanes + lane;
+/* the number of rows of a slot that a lane's worker has written */
+static _Atomic int32_t *rows_done_of(const pp_board *board, int32_t slot, int32_t lane) {
+  return board->rows_done + (int64_t)slot * board->shape.num_lanes + lane;
 }
 
-void pp_board_prepare(pp_board *board, int64_t sequence, int64_t memory) {
+void pp_board_prepare_slot(pp_board *board, int64_t sequence, int64_t memory) {
   const pp_board_shape *shape = &board->shape;
   int32_t slot = (int32_t)(sequence % shape->capacity);
   int64_t first = (int64_t)slot * shape->batch_size;
 
   board->slots[slot].memory = memory;
-  // relaxed: nobody counts in a slot of which no row is given out or claimed
+  // relaxed: no worker counts rows of a slot before one of them is assigned or claimed
   for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
-    atomic_store_explicit(count_of(board, slot, lane), 0, memory_order_relaxed);
+    atomic_store_explicit(rows_done_of(board, slot, lane), 0, memory_order_relaxed);
   }
   atomic_store_explicit(&board->slots[slot].target,
                         shape->is_ordered ? INT32_MAX : shape->batch_size, memory_order_seq_cst);
@@ -234,19 +234,19 @@ void pp_board_prepare(pp_board *board, int64_t sequence, int64_t memory) {
   }
 }
 
-void pp_board_close(pp_board *board, int32_t slot, int32_t rows) {
+void pp_board_close_slot(pp_board *board, int32_t slot, int32_t rows) {
   atomic_store_explicit(&board->slots[slot].target, rows, memory_order_seq_cst);
 }
 
-int32_t pp_board_done_by(const pp_board *board, int32_t slot, int32_t lane) {
-  return atomic_load_explicit(count_of(board, slot, lane), memory_order_seq_cst);
+int32_t pp_board_lane_rows_done(const pp_board *board, int32_t slot, int32_t lane) {
+  return atomic_load_explicit(rows_done_of(board, slot, lane), memory_order_seq_cst);
 }
 
-int32_t pp_board_done(const pp_board *board, int32_t slot) {
-  // unsigned: nobody knows what may stand there
+int32_t pp_board_rows_done(const pp_board *board, int32_t slot) {
+  // unsigned, as overwritten counts may overflow
   uint32_t total = 0;
   for (int32_t lane = 0; lane < board->shape.num_lanes; lane++) {
-    total += (uint32_t)pp_board_done_by(board, slot, lane);
+    total += (uint32_t)pp_board_lane_rows_done(board, slot, lane);
   }
   return (int32_t)total;
 }
@@ -259,17 +259,18 @@ void pp_board_note_send(pp_board *board) {
 
 void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32_t count) {
   pp_mailbox *mailbox = &board->mailboxes[lane];
-  uint64_t box = board->box;
-  _Atomic uint64_t *to = board->entries + (uint64_t)lane * box;
+  uint64_t mailbox_size = board->mailbox_size;
+  _Atomic uint64_t *to = board->entries + (uint64_t)lane * mailbox_size;
   uint64_t tail = atomic_load_explicit(&mailbox->tail, memory_order_relaxed);
 
   for (int32_t i = 0; i < count; i++) {
     pp_board_env *env = &board->envs[PP_ENTRY_ENV(entries[i])];
     env->place = PP_ENTRY_PLACE(entries[i]);
     env->reply.size = 0;
-    // relaxed: published by tail
+    // relaxed, as tail publishes both
     atomic_store_explicit(&env->state, PP_ENV_QUEUED, memory_order_relaxed);
-    atomic_store_explicit(&to[(tail + (uint64_t)i) & (box - 1)], entries[i], memory_order_relaxed);
+    atomic_store_explicit(&to[(tail + (uint64_t)i) & (mailbox_size - 1)], entries[i],
+                          memory_order_relaxed);
   }
   atomic_store_explicit(&mailbox->is_awake, 1, memory_order_relaxed);
   atomic_store_explicit(&mailbox->tail, tail + (uint64_t)count, memory_order_seq_cst);
@@ -279,85 +280,86 @@ void pp_board_wake(pp_board *board, int32_t lane) {
   pp_gate_wake(&board->mailboxes[lane].gate, 1);
 }
 
-void pp_board_probe(pp_board *board, int32_t lane, uint32_t probe, int32_t is_new) {
+void pp_board_probe(pp_board *board, int32_t lane, uint32_t probe, bool is_new) {
   pp_mailbox *mailbox = &board->mailboxes[lane];
   if (is_new) atomic_store_explicit(&mailbox->probe, probe, memory_order_seq_cst);
-  // release, as every wake moves it
+  // release, as in every wake
   atomic_fetch_add_explicit(&mailbox->gate.epoch, 1, memory_order_release);
   pp_os_wake_shared(&mailbox->gate.epoch, 1);
 }
 
-int pp_board_is_idle(const pp_board *board, int32_t lane, uint32_t probe) {
-  return atomic_load_explicit(&board->mailboxes[lane].idle, memory_order_acquire) == probe;
+bool pp_board_is_idle(const pp_board *board, int32_t lane, uint32_t probe) {
+  return atomic_load_explicit(&board->mailboxes[lane].answered_probe, memory_order_acquire) ==
+         probe;
 }
 
 void pp_board_wake_caller(pp_board *board) {
   pp_gate_wake(&board->head->caller, INT32_MAX);
 }
 
-void pp_board_recount(pp_board *board, int32_t lane, int32_t slot, int32_t done) {
-  // publishes the rows that the creator wrote in the worker's place
-  atomic_store_explicit(count_of(board, slot, lane), done, memory_order_seq_cst);
+void pp_board_set_rows_done(pp_board *board, int32_t lane, int32_t slot, int32_t count) {
+  // publishes the rows that the parent wrote instead of the worker
+  atomic_store_explicit(rows_done_of(board, slot, lane), count, memory_order_seq_cst);
 }
 
-void pp_board_clear(pp_board *board, int32_t lane) {
+void pp_board_clear_mailbox(pp_board *board, int32_t lane) {
   pp_mailbox *mailbox = &board->mailboxes[lane];
   uint32_t request = atomic_load_explicit(&mailbox->request, memory_order_relaxed);
-  // orders matter to nobody: the dead read nothing, and the system stands between this and who
-  // comes
+  // relaxed: the dead worker reads nothing, and starting the next one orders these stores before
+  // its loads
   atomic_store_explicit(&mailbox->head, atomic_load_explicit(&mailbox->tail, memory_order_relaxed),
                         memory_order_relaxed);
-  atomic_store_explicit(&mailbox->current, -1, memory_order_relaxed);
+  atomic_store_explicit(&mailbox->current_env, -1, memory_order_relaxed);
   atomic_store_explicit(&mailbox->is_awake, 0, memory_order_relaxed);
   if (atomic_load_explicit(&mailbox->answered, memory_order_relaxed) != request) {
-    // it may have died while it wrote the reply
+    // the worker may have died while it wrote the reply
     mailbox->reply = (pp_message){0, -1};
-    // publishes the reply to the thread that waits for it
+    // publishes the reply to the thread that waits for the answer
     atomic_store_explicit(&mailbox->answered, request, memory_order_seq_cst);
   }
-  // it may have died asleep
+  // the worker may have died asleep
   pp_gate_forget(&mailbox->gate,
                  atomic_load_explicit(&mailbox->gate.sleepers, memory_order_relaxed));
 }
 
-/* 1: the row of this place is an environment's. Relaxed: its worker is dead, or the row is counted
- */
-static int is_owned(const pp_board *board, int32_t place, int32_t env_id) {
+/* Returns whether an environment owns the row of this place. Relaxed: its worker is dead, or the
+ * row was counted before. */
+static bool is_owned(const pp_board *board, int32_t place, int32_t env_id) {
   uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_relaxed);
   return (uint32_t)word == (uint32_t)env_id + 1;
 }
 
-int32_t pp_board_claimed(const pp_board *board, int32_t env_id) {
+int32_t pp_board_find_claim(const pp_board *board, int32_t env_id) {
   const pp_board_shape *shape = &board->shape;
   int32_t noted = *(const volatile int32_t *)&board->envs[env_id].place;
   int32_t places = shape->capacity * shape->batch_size;
 
   if (noted >= 0 && noted < places && is_owned(board, noted, env_id)) return noted;
-  // It may have died between the claim and the note of it. An environment in flight has no other
-  // row of its name: that of its last result was readied anew when the result was received.
+  // The worker may have died between the claim and writing its place. An environment in flight owns
+  // no other row: the one of its last result was prepared anew when the result was received.
   for (int32_t place = 0; place < places; place++) {
     if (is_owned(board, place, env_id)) return place;
   }
   return -1;
 }
 
-int32_t pp_board_owner(const pp_board *board, int64_t sequence, int32_t row) {
+int32_t pp_board_row_owner(const pp_board *board, int64_t sequence, int32_t row) {
   const pp_board_shape *shape = &board->shape;
   int64_t place = sequence % shape->capacity * shape->batch_size + row;
-  // relaxed: it was claimed before it was counted, and the counts were acquired
+  // relaxed: the row was claimed before it was counted, and the counts were loaded with acquire
   uint64_t word = atomic_load_explicit(&board->rows[place], memory_order_relaxed);
   return (uint32_t)(word >> 32) == (uint32_t)sequence ? (int32_t)((uint32_t)word - 1) : -1;
 }
 
-int32_t pp_board_claim_for(pp_board *board, int32_t env_id, int64_t sequence) {
+int32_t pp_board_claim_for_dead(pp_board *board, int32_t env_id, int64_t sequence) {
   const pp_board_shape *shape = &board->shape;
   int64_t first = sequence * shape->batch_size;
   for (int64_t i = 0; i < (int64_t)shape->capacity * shape->batch_size; i++) {
     int64_t at = (first + i) / shape->batch_size;
     int32_t place = (int32_t)((first + i) % ((int64_t)shape->capacity * shape->batch_size));
     uint64_t word = (uint64_t)(uint32_t)at << 32;
-    // strong: a free row must not be passed by. Acquire and release, as claims of workers are, who
-    // learn of a block's memory from the claims before their own
+    // strong: a spurious failure would skip a free row. Acquire and release, as in the claims of
+    // workers, which learn the address of a block from the claims before their own
     if (atomic_compare_exchange_strong_explicit(&board->rows[place], &word,
                                                 word | ((uint32_t)env_id + 1), memory_order_acq_rel,
                                                 memory_order_relaxed)) {
@@ -367,7 +369,7 @@ int32_t pp_board_claim_for(pp_board *board, int32_t env_id, int64_t sequence) {
   return -1;
 }
 
-int32_t pp_board_awake(const pp_board *board) {
+int32_t pp_board_num_awake(const pp_board *board) {
   int32_t awake = 0;
   for (int32_t lane = 0; lane < board->shape.num_lanes; lane++) {
     awake += atomic_load_explicit(&board->mailboxes[lane].is_awake, memory_order_relaxed) != 0;
@@ -375,61 +377,61 @@ int32_t pp_board_awake(const pp_board *board) {
   return awake;
 }
 
-/* -------------------------------------------------------------------------------- worker -- */
+/* --------------------------------------------------------------------------------- worker -- */
 
-int pp_mailbox_has_turns(const pp_mailbox *mailbox) {
+bool pp_mailbox_has_turns(const pp_mailbox *mailbox) {
   return atomic_load_explicit(&mailbox->tail, memory_order_seq_cst) !=
          atomic_load_explicit(&mailbox->head, memory_order_relaxed);
 }
 
-int pp_mailbox_has_request(const pp_mailbox *mailbox) {
+bool pp_mailbox_has_request(const pp_mailbox *mailbox) {
   return atomic_load_explicit(&mailbox->request, memory_order_seq_cst) !=
          atomic_load_explicit(&mailbox->answered, memory_order_relaxed);
 }
 
-int pp_mailbox_is_closing(const pp_mailbox *mailbox) {
+bool pp_mailbox_is_closing(const pp_mailbox *mailbox) {
   return atomic_load_explicit(&mailbox->is_closing, memory_order_seq_cst);
 }
 
-int pp_mailbox_has_any(const pp_mailbox *mailbox) {
+bool pp_mailbox_has_any(const pp_mailbox *mailbox) {
   return pp_mailbox_has_turns(mailbox) || pp_mailbox_is_closing(mailbox) ||
          pp_mailbox_has_request(mailbox);
 }
 
-/* answers a question of the creator's that was read before the look for work, of which there was
- * none */
-static void tell_idle(pp_mailbox *mailbox, uint32_t probe) {
-  if (atomic_load_explicit(&mailbox->idle, memory_order_relaxed) == probe) return;
-  // release: all rows are counted
-  atomic_store_explicit(&mailbox->idle, probe, memory_order_release);
+/* Answers "nothing left to do" to a probe. The probe was read before the worker looked for work and
+ * found none. */
+static void answer_probe(pp_mailbox *mailbox, uint32_t probe) {
+  if (atomic_load_explicit(&mailbox->answered_probe, memory_order_relaxed) == probe) return;
+  // release: publishes the rows counted before
+  atomic_store_explicit(&mailbox->answered_probe, probe, memory_order_release);
 }
 
 int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t room) {
   pp_mailbox *mailbox = &board->mailboxes[lane];
-  // before tail
+  // read before tail, so that the answer covers all that was sent before the probe
   uint32_t probe = atomic_load_explicit(&mailbox->probe, memory_order_seq_cst);
-  uint64_t box = board->box;
-  const _Atomic uint64_t *from = board->entries + (uint64_t)lane * box;
+  uint64_t mailbox_size = board->mailbox_size;
+  const _Atomic uint64_t *from = board->entries + (uint64_t)lane * mailbox_size;
   uint64_t head = atomic_load_explicit(&mailbox->head, memory_order_relaxed);
-  // part of the last look before going to sleep
+  // sequentially consistent: this is also the last check before the worker sleeps
   uint64_t tail = atomic_load_explicit(&mailbox->tail, memory_order_seq_cst);
   int32_t count = tail - head < (uint64_t)room ? (int32_t)(tail - head) : room;
 
   for (int32_t i = 0; i < count; i++) {
-    // relaxed, both: tail has published the entry, and only a burial looks at this state
-    entries[i] =
-        atomic_load_explicit(&from[(head + (uint64_t)i) & (box - 1)], memory_order_relaxed);
+    // both relaxed: tail has published the entry, and PP_ENV_RUNNING is read only after a death
+    entries[i] = atomic_load_explicit(&from[(head + (uint64_t)i) & (mailbox_size - 1)],
+                                      memory_order_relaxed);
     atomic_store_explicit(&board->envs[PP_ENTRY_ENV(entries[i])].state, PP_ENV_RUNNING,
                           memory_order_relaxed);
     PP_TEST_DIE(running);
   }
-  if (!count && !pp_mailbox_has_request(mailbox)) tell_idle(mailbox, probe);
+  if (!count && !pp_mailbox_has_request(mailbox)) answer_probe(mailbox, probe);
   atomic_store_explicit(&mailbox->head, head + (uint64_t)count, memory_order_release);
   PP_TEST_DIE(taken);
   return count;
 }
 
-/* the hint only grows */
+/* Raises the hint, which never decreases. */
 static void raise_first_free(pp_board *board, int64_t seen, int64_t value) {
   while (seen < value &&
          !atomic_compare_exchange_weak_explicit(&board->head->first_free, &seen, value,
@@ -437,9 +439,15 @@ static void raise_first_free(pp_board *board, int64_t seen, int64_t value) {
   }
 }
 
-/* Tries to claim the row of a ticket: 1: claimed, 0: somebody else has it, -1: the ticket is of the
- * past. */
-static int32_t try_row(pp_board *board, int32_t lane, int64_t ticket, int32_t env_id) {
+/* how an attempt to claim the row of a ticket ended */
+typedef enum claim_result {
+  CLAIMED,
+  OWNED_BY_OTHER,
+  TICKET_IN_PAST /* the row belongs to a later block by now */
+} claim_result;
+
+/* Tries to claim the row of a ticket. Tickets number all rows of all blocks. */
+static claim_result try_claim(pp_board *board, int32_t lane, int64_t ticket, int32_t env_id) {
   pp_mailbox *mailbox = &board->mailboxes[lane];
   const pp_board_shape *shape = &board->shape;
   _Atomic uint64_t *row = &board->rows[ticket % ((int64_t)shape->capacity * shape->batch_size)];
@@ -449,15 +457,16 @@ static int32_t try_row(pp_board *board, int32_t lane, int64_t ticket, int32_t en
   while (!atomic_compare_exchange_weak_explicit(row, &word, free | (uint32_t)(env_id + 1),
                                                 memory_order_acq_rel, memory_order_acquire)) {
     int32_t ahead = (int32_t)((uint32_t)(word >> 32) - sequence);
-    if (ahead > 0) return -1;
-    if (ahead == 0 && word != free) return 0;
-    // Behind: it is being readied, as there is a row for all that are in flight. If somebody has
-    // written over the rows' words it never is, and the creator must not wait for this worker
-    tell_idle(mailbox, atomic_load_explicit(&mailbox->probe, memory_order_seq_cst));
+    if (ahead > 0) return TICKET_IN_PAST;
+    if (ahead == 0 && word != free) return OWNED_BY_OTHER;
+    // The row still belongs to an earlier block. The ring has a row for each environment in flight,
+    // so the parent is preparing it. If the rows' words were overwritten it never will be ready,
+    // and the parent must not wait for this worker.
+    answer_probe(mailbox, atomic_load_explicit(&mailbox->probe, memory_order_seq_cst));
     pp_os_relax();
     word = free;
   }
-  return 1;
+  return CLAIMED;
 }
 
 int32_t pp_board_claim(pp_board *board, int32_t lane, int32_t env_id) {
@@ -466,30 +475,30 @@ int32_t pp_board_claim(pp_board *board, int32_t lane, int32_t env_id) {
   int64_t seen = atomic_load_explicit(&board->head->first_free, memory_order_relaxed);
   int64_t ticket = seen;
 
-  for (int32_t got = 0; (got = try_row(board, lane, ticket, env_id)) != 1;) {
+  for (claim_result result; (result = try_claim(board, lane, ticket, env_id)) != CLAIMED;) {
     ticket++;
-    if (got == 0) continue;
-    // of the past: others have raised the hint, unless they died before they could
+    if (result == OWNED_BY_OTHER) continue;
+    // other workers have raised the hint by now, unless they died before
     seen = atomic_load_explicit(&board->head->first_free, memory_order_relaxed);
     if (seen > ticket) ticket = seen;
   }
-  PP_TEST_DIE(won);
+  PP_TEST_DIE(claimed);
   env->place = (int32_t)(ticket % ((int64_t)shape->capacity * shape->batch_size));
-  PP_TEST_DIE(noted);
+  PP_TEST_DIE(placed);
   raise_first_free(board, seen, ticket + 1);
   PP_TEST_DIE(hinted);
   return env->place;
 }
 
-void pp_board_count(pp_board *board, int32_t lane, int32_t slot, int32_t count) {
-  _Atomic int32_t *done = count_of(board, slot, lane);
+void pp_board_add_rows_done(pp_board *board, int32_t lane, int32_t slot, int32_t count) {
+  _Atomic int32_t *done = rows_done_of(board, slot, lane);
   int32_t target;
 
-  // One writer: no need for a locked addition. It publishes the rows; then who counts last sees all
-  // the others' counts
+  // The count has one writer, so the addition need not be atomic. The store publishes the rows.
+  // Sequentially consistent: the worker that counts the last row sees the counts of all others.
   atomic_store_explicit(done, atomic_load_explicit(done, memory_order_relaxed) + count,
                         memory_order_seq_cst);
   PP_TEST_DIE(counted);
   target = atomic_load_explicit(&board->slots[slot].target, memory_order_seq_cst);
-  if (pp_board_done(board, slot) == target) pp_board_wake_caller(board);
+  if (pp_board_rows_done(board, slot) == target) pp_board_wake_caller(board);
 }

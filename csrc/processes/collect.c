@@ -1,4 +1,5 @@
-/* Collecting: what the creator takes over from its worker processes once a batch is complete. */
+/* Collecting: how the parent receives a complete batch from its worker processes. It checks every
+ * row, as a worker may have written anything to shared memory. */
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/row.h"
@@ -7,21 +8,21 @@
 
 /* --------------------------------------------------------------------------------- waiting -- */
 
-int pp_processes_is_complete(const pp_pool *pool, pp_batch *batch) {
-  // the target is the creator's own copy, which whoever waits has set: relaxed
-  return pp_board_done(&pool->processes->board, pp_processes_slot_of(pool, batch)) ==
+bool pp_processes_is_complete(const pp_pool *pool, pp_batch *batch) {
+  // relaxed: batch is the parent's copy, whose target the waiting thread has set itself
+  return pp_board_rows_done(&pool->processes->board, pp_processes_slot_of(pool, batch)) ==
          atomic_load_explicit(&batch->target, memory_order_relaxed);
 }
 
-/* 1: everybody who is in flight is of a lane that has nothing left to do */
-static int is_idle_locked(pp_pool *pool) {
+/* Returns whether every environment in flight belongs to a lane that has nothing left to do. */
+static bool is_idle_locked(pp_pool *pool) {
   const pp_processes *processes = pool->processes;
-  int is_idle = 1;
+  bool is_idle = true;
   for (int32_t l = 0; l < processes->num_lanes; l++) {
     const pp_process_lane *lane = &processes->lanes[l];
     int32_t env_id = lane->first;
     while (env_id < lane->first + lane->count && !pool->is_in_flight[env_id]) env_id++;
-    // all are asked, whatever the first of them says
+    // every lane is probed, whatever the first ones answer
     if (env_id < lane->first + lane->count) is_idle &= pp_processes_is_idle_locked(pool, l);
   }
   return is_idle;
@@ -30,9 +31,9 @@ static int is_idle_locked(pp_pool *pool) {
 int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, pp_error *error) {
   const pp_processes *processes = pool->processes;
   int32_t target = atomic_load_explicit(&batch->target, memory_order_relaxed);
-  int is_idle;
+  bool is_idle;
   for (int32_t l = 0; l < processes->num_lanes; l++) {
-    int32_t done = pp_board_done_by(&processes->board, pp_processes_slot_of(pool, batch), l);
+    int32_t done = pp_board_lane_rows_done(&processes->board, pp_processes_slot_of(pool, batch), l);
     if (done >= 0 && done <= processes->lanes[l].count) continue;
     return pp_processes_break(pool, error, "lane %d: %d rows of %d environments", l, done,
                               processes->lanes[l].count);
@@ -40,34 +41,35 @@ int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, pp_error *error)
   pthread_mutex_lock(&pool->lock);
   is_idle = is_idle_locked(pool);
   pthread_mutex_unlock(&pool->lock);
-  // in this order: who is idle has counted its rows
+  // in this order, as an idle worker has counted its rows before it answered
   if (!is_idle || pp_processes_is_complete(pool, batch)) return 0;
-  return pp_processes_break(pool, error, "%d rows of %d are there, and nobody works on the others",
-                            pp_board_done(&processes->board, pp_processes_slot_of(pool, batch)),
-                            target);
+  return pp_processes_break(
+      pool, error, "%d of %d rows are written, and no worker has turns left",
+      pp_board_rows_done(&processes->board, pp_processes_slot_of(pool, batch)), target);
 }
 
 /* ------------------------------------------------------------------------------------ rows -- */
 
-static int is_flying(const pp_pool *pool, int32_t env_id) {
+static bool is_in_flight(const pp_pool *pool, int32_t env_id) {
   return env_id >= 0 && env_id < pool->fleet.num_envs && pool->is_in_flight[env_id];
 }
 
-/* whose a row of the batch is that is received next; -1: nobody's who is in flight. said: what the
- * row itself says */
-static int32_t owner_of(const pp_pool *pool, const pp_batch *batch, int32_t row, int32_t said) {
+/* Returns the environment that a row belongs to, in the batch that is received next; -1: none that
+ * is in flight. named_env: the env id in the row. */
+static int32_t owner_of(const pp_pool *pool, const pp_batch *batch, int32_t row,
+                        int32_t named_env) {
   const pp_processes *processes = pool->processes;
   int32_t owner;
   if (pool->ring.is_ordered) {
     return processes->owners[pp_processes_slot_of(pool, batch) * pool->ring.batch_size + row];
   }
-  owner = pp_board_owner(&processes->board, pool->ring.received, row);
-  if (is_flying(pool, owner)) return owner;
-  return is_flying(pool, said) ? said : -1;
+  owner = pp_board_row_owner(&processes->board, pool->ring.received, row);
+  if (is_in_flight(pool, owner)) return owner;
+  return is_in_flight(pool, named_env) ? named_env : -1;
 }
 
-/* Somebody has to be taken for a row that names nobody: one whose turn is over, if there is such,
- * else any. As many are in flight as there are rows. */
+/* Chooses an environment for a row without an owner: one whose turn is over if possible, else any.
+ * There is one, as at least as many environments are in flight as the batch has rows. */
 static int32_t guess_owner(const pp_pool *pool) {
   int32_t guess = -1;
   for (int32_t i = 0; i < pool->fleet.num_envs; i++) {
@@ -80,46 +82,47 @@ static int32_t guess_owner(const pp_pool *pool) {
   return guess;
 }
 
-int pp_processes_read_message(pp_pool *pool, int32_t lane, const pp_message *from,
-                              pp_message *message) {
-  pp_process_lane *own = &pool->processes->lanes[lane];
-  const volatile pp_message *seen = from;
-  int64_t known = atomic_load_explicit(&own->replies_size, memory_order_relaxed);
+bool pp_processes_read_message(pp_pool *pool, int32_t lane, const pp_message *from,
+                               pp_message *message) {
+  pp_process_lane *worker = &pool->processes->lanes[lane];
+  const volatile pp_message *shared = from;
+  int64_t known = atomic_load_explicit(&worker->replies_size, memory_order_relaxed);
   int64_t reserve = pool->processes->board.shape.reply_reserve;
 
-  *message = (pp_message){seen->offset, seen->size};
+  *message = (pp_message){shared->offset, shared->size};
   if (!message->size) {
     message->offset = 0;
-    return 1;
+    return true;
   }
   if (message->size < 0 || message->size > reserve || message->offset < 0 ||
       message->offset > reserve - message->size) {
-    return 0;
+    return false;
   }
   if (message->offset + message->size > known) {
-    known = pp_os_shared_size(own->reply_fd);
-    atomic_store_explicit(&own->replies_size, known, memory_order_relaxed);
+    known = pp_os_shared_size(worker->reply_fd);
+    atomic_store_explicit(&worker->replies_size, known, memory_order_relaxed);
   }
   return message->offset + message->size <= known;
 }
 
-/* fails an environment for what was found in the books; its row is zeroed like that of any other */
+/* Marks an environment as failed for a fault in its row, and zeroes the row, as for any failure. */
 static void fail(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
-                 const char *what) {
+                 const char *fault) {
   pp_error *error = &pool->fleet.errors[env_id];
   pp_row_blank(&pool->layout, batch->memory, row, env_id);
   pool->processes->envs[env_id].reply = (pp_message){0, 0};
   pp_error_set(error, PP_ERR_ENV,
-               "%s: look for code in worker processes that writes beyond its arrays", what);
+               "%s: look for code in worker processes that writes beyond its arrays", fault);
   error->env_id = env_id;
 }
 
-/* what is wrong with a row, null: nothing; notes its reply. said: whom it names */
-static const char *judge(pp_pool *pool, int32_t env_id, int32_t said, int32_t state) {
+/* Returns what is wrong with a row, or null, and copies its reply. named_env: the env id in the
+ * row. */
+static const char *find_fault(pp_pool *pool, int32_t env_id, int32_t named_env, int32_t state) {
   pp_process_env *env = &pool->processes->envs[env_id];
   const pp_message *reply = &pool->processes->board.envs[env_id].reply;
 
-  if (said != env_id) return "its row names another environment";
+  if (named_env != env_id) return "its row names another environment";
   if (state != PP_ENV_DONE && state != PP_ENV_FAILED) {
     return "its row was counted before its turn was over";
   }
@@ -129,32 +132,33 @@ static const char *judge(pp_pool *pool, int32_t env_id, int32_t said, int32_t st
   }
   if (pp_processes_read_message(pool, pp_processes_lane_of(pool, env_id), reply, &env->reply))
     return NULL;
-  return "its reply lies outside of its worker's memory";
+  return "its reply lies outside its worker's memory";
 }
 
-/* Takes the row of an environment as its worker, or a burial, has left it. 1: it failed */
-static int32_t accept(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
-                      int32_t said) {
+/* Accepts or refuses a row as its worker, or the parent after a worker death, has written it.
+ * Returns whether the environment failed. */
+static bool accept_row(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
+                       int32_t named_env) {
   const pp_board_env *env = &pool->processes->board.envs[env_id];
   int32_t state = atomic_load_explicit(&env->state, memory_order_acquire);
-  const char *wrong = judge(pool, env_id, said, state);
+  const char *fault = find_fault(pool, env_id, named_env, state);
 
-  if (wrong) {
-    fail(pool, batch, row, env_id, wrong);
+  if (fault) {
+    fail(pool, batch, row, env_id, fault);
   } else if (state == PP_ENV_FAILED) {
-    // the reply says why, or the death
+    // the reply says why, or the environment failed with its worker
     pool->fleet.errors[env_id].text[0] = '\0';
   }
-  return wrong || state == PP_ENV_FAILED;
+  return fault || state == PP_ENV_FAILED;
 }
 
-/* books an environment of the batch as received; 1: it failed */
-static int32_t collect_one(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
-                           int32_t said) {
+/* Receives one row of the batch, and returns whether its environment failed. */
+static bool collect_one(pp_pool *pool, const pp_batch *batch, int32_t row, int32_t env_id,
+                        int32_t named_env) {
   pp_processes *processes = pool->processes;
-  int32_t has_failed = accept(pool, batch, row, env_id, said);
+  bool has_failed = accept_row(pool, batch, row, env_id, named_env);
   if (processes->envs[env_id].payload.size) {
-    // it was for this turn
+    // the payload was for this turn only
     pp_processes_write_message(pool, &processes->envs[env_id].payload, NULL, 0, NULL);
   }
   if (processes->envs[env_id].reply.size) processes->replied[processes->num_replied++] = env_id;
@@ -163,22 +167,23 @@ static int32_t collect_one(pp_pool *pool, const pp_batch *batch, int32_t row, in
 
 int32_t pp_processes_collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
   const volatile int32_t *ids = pp_layout_at(&pool->layout, batch->memory, pool->layout.env_id, 0);
-  int32_t failed = 0, unknown = 0, *taken = pool->processes->taken;
+  int32_t failed = 0, unknown = 0, *row_envs = pool->processes->row_envs;
 
   pool->processes->num_replied = 0;
   for (int32_t row = 0; row < rows; row++) {
-    int32_t said = ids[row];
-    taken[row] = owner_of(pool, batch, row, said);
-    unknown += taken[row] < 0;
-    if (taken[row] < 0) continue;
-    pool->is_in_flight[taken[row]] = 0;
-    if (collect_one(pool, batch, row, taken[row], said)) pool->failed[failed++] = taken[row];
+    int32_t named_env = ids[row];
+    int32_t env_id = row_envs[row] = owner_of(pool, batch, row, named_env);
+    unknown += env_id < 0;
+    if (env_id < 0) continue;
+    pool->is_in_flight[env_id] = 0;
+    if (collect_one(pool, batch, row, env_id, named_env)) pool->failed[failed++] = env_id;
   }
   for (int32_t row = 0; unknown && row < rows; row++) {
-    if (taken[row] >= 0) continue;
-    taken[row] = guess_owner(pool);
-    pool->is_in_flight[taken[row]] = 0;
-    if (collect_one(pool, batch, row, taken[row], -1)) pool->failed[failed++] = taken[row];
+    int32_t env_id;
+    if (row_envs[row] >= 0) continue;
+    env_id = guess_owner(pool);
+    pool->is_in_flight[env_id] = 0;
+    if (collect_one(pool, batch, row, env_id, -1)) pool->failed[failed++] = env_id;
   }
   return failed;
 }
@@ -192,7 +197,7 @@ const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count) {
 
 const void *pp_pool_reply(const pp_pool *pool, int32_t env_id, int64_t *size) {
   const pp_message none = {0, 0};
-  int is_there = pool->processes && env_id >= 0 && env_id < pool->fleet.num_envs;
+  bool is_there = pool->processes && env_id >= 0 && env_id < pool->fleet.num_envs;
   pp_message reply = is_there ? pool->processes->envs[env_id].reply : none;
   if (size) *size = reply.size;
   if (reply.size <= 0) return NULL;

@@ -1,4 +1,4 @@
-/* Remote: the creator's side of a pool whose lanes are worker processes. */
+/* Processes: the parent's side of a pool whose lanes are worker processes. */
 #include "processes.h"
 
 #include <stdarg.h>
@@ -12,35 +12,35 @@
 #include "reply_heap.h"
 #include "shared_arena.h"
 
-/* ------------------------------------------------------------------------- making, ending -- */
+/* -------------------------------------------------------------------------- init and fini -- */
 
 enum {
-  REPLY_SHARE = 4,       /* of the room there is, all files to reply in may take one in so many */
-  LEAST_REPLIES = 65536, /* bytes of address space that each of them has, whatever the room */
-  KEPT = 3               /* results that an ordinary caller keeps */
+  REPLY_SHARE = 4,           /* all reply files together may take 1/4 of the address space */
+  MIN_REPLY_RESERVE = 65536, /* bytes of address space for a reply file, whatever the limits */
+  KEPT_RESULTS = 3           /* blocks of results that an ordinary caller keeps */
 };
 
-static int64_t least(int64_t a, int64_t b) {
+static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* shares out address space: for each file to reply in, and for the arena (0: any) */
-static void share_room(const pp_address_space *room, int32_t num_lanes, int64_t *replies,
-                       int64_t *reserve) {
+/* Splits the address space into the bytes for each reply file and those for the arena, 0: any. */
+static void split_address_space(const pp_address_space *limits, int32_t num_lanes, int64_t *replies,
+                                int64_t *reserve) {
   *replies = PP_REPLY_HEAP_RESERVE;
   *reserve = 0;
-  if (room->parent) *replies = least(*replies, room->parent / REPLY_SHARE / num_lanes);
-  if (room->worker) *replies = least(*replies, room->worker / REPLY_SHARE);
-  *replies = *replies / LEAST_REPLIES * LEAST_REPLIES;
-  if (*replies < LEAST_REPLIES) *replies = LEAST_REPLIES;
+  if (limits->parent) *replies = smaller(*replies, limits->parent / REPLY_SHARE / num_lanes);
+  if (limits->worker) *replies = smaller(*replies, limits->worker / REPLY_SHARE);
+  *replies = *replies / MIN_REPLY_RESERVE * MIN_REPLY_RESERVE;
+  if (*replies < MIN_REPLY_RESERVE) *replies = MIN_REPLY_RESERVE;
 
-  if (room->parent) *reserve = room->parent - *replies * num_lanes;
-  if (room->worker) {
-    int64_t there = room->worker - *replies;
-    *reserve = room->parent ? least(*reserve, there) : there;
+  if (limits->parent) *reserve = limits->parent - *replies * num_lanes;
+  if (limits->worker) {
+    int64_t for_arena = limits->worker - *replies;
+    *reserve = limits->parent ? smaller(*reserve, for_arena) : for_arena;
   }
-  // too little is found out by the arena
-  if ((room->parent || room->worker) && *reserve < 1) *reserve = 1;
+  // 0 would mean any; can_hold_results refuses what is too little
+  if ((limits->parent || limits->worker) && *reserve < 1) *reserve = 1;
 }
 
 static int open_lanes(pp_processes *processes) {
@@ -54,7 +54,7 @@ static int open_lanes(pp_processes *processes) {
     pp_board_lane_envs(&processes->board, i, &lane->first, &lane->count);
     lane->reply_fd = pp_os_shared_create(0, "parallel_pool replies");
     if (lane->reply_fd < 0) return lane->reply_fd;
-    // where that can't be, a worker that makes its file shorter takes its creator along
+    // where sealing is refused, a worker that makes its file shorter kills the parent by SIGBUS
     pp_os_shared_seal(lane->reply_fd);
     lane->replies = pp_os_shared_map(lane->reply_fd, reserve);
     if (!lane->replies) return PP_ERR_MEMORY;
@@ -62,31 +62,55 @@ static int open_lanes(pp_processes *processes) {
   return PP_OK;
 }
 
-static int alloc_books(pp_processes *processes, const pp_board_shape *shape) {
+static int alloc_tables(pp_processes *processes, const pp_board_shape *shape) {
   size_t envs = (size_t)shape->num_envs, lanes = (size_t)shape->num_lanes;
   size_t slots = (size_t)shape->capacity, rows = (size_t)shape->batch_size;
   processes->lanes = calloc(lanes, sizeof(*processes->lanes));
   processes->envs = calloc(envs, sizeof(*processes->envs));
   processes->owners = calloc(slots * rows, sizeof(*processes->owners));
   processes->is_queued = calloc(lanes, sizeof(*processes->is_queued));
-  processes->counts = calloc(slots, sizeof(*processes->counts));
-  processes->taken = calloc(rows, sizeof(*processes->taken));
+  processes->slot_counts = calloc(slots, sizeof(*processes->slot_counts));
+  processes->row_envs = calloc(rows, sizeof(*processes->row_envs));
   processes->replied = calloc(envs, sizeof(*processes->replied));
   return processes->lanes && processes->envs && processes->owners && processes->is_queued &&
-                 processes->counts && processes->taken && processes->replied
+                 processes->slot_counts && processes->row_envs && processes->replied
              ? PP_OK
              : PP_ERR_MEMORY;
 }
 
-/* 1: an arena that may grow so far can hold the board and the results of an ordinary loop */
-static int has_room(const pp_pool *pool, int64_t board, int64_t reserve) {
-  // those that the ring holds, the fresh one, and what the caller keeps
-  int64_t blocks = pool->ring.capacity + 1 + KEPT;
+/* Returns whether an arena with this reserve can hold the board and the results of an ordinary
+ * loop. */
+static bool can_hold_results(const pp_pool *pool, int64_t board, int64_t reserve) {
+  // those in the ring, the fresh one, and those that the caller keeps
+  int64_t blocks = pool->ring.capacity + 1 + KEPT_RESULTS;
   return reserve > board && (reserve - board) / blocks >= pool->layout.size;
 }
 
+/* creates the arena, the board in it, and the lanes' reply files */
+static int create_shared(pp_pool *pool, const pp_board_shape *shape, int64_t size,
+                         int64_t reserve) {
+  pp_processes *processes = pool->processes = calloc(1, sizeof(*processes));
+  int status = processes ? alloc_tables(processes, shape) : PP_ERR_MEMORY;
+  if (status < 0) return status;
+  // checked first, as allocating the arena takes time during which signals are not handled
+  if (!can_hold_results(pool, size, reserve ? reserve : pp_arena_max_reserve())) {
+    return PP_ERR_MEMORY;
+  }
+  processes->arena = pp_shared_arena_create(size, reserve, &status);
+  if (status < 0) return status;
+  pp_os_shared_seal(processes->arena->fd);
+  pp_board_init(&processes->board, processes->arena->base, shape, &pool->layout);
+  processes->num_lanes = shape->num_lanes;
+  pool->caller = &processes->board.head->caller;
+  pool->fleet.actions = processes->board.actions;
+  status = open_lanes(processes);
+  if (status < 0) return status;
+  // again, as the system may have refused the reserve and given less
+  return can_hold_results(pool, size, processes->arena->reserve) ? PP_OK : PP_ERR_MEMORY;
+}
+
 int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
-                      int32_t keeps_last, const pp_address_space *room, pp_error *error) {
+                      bool saves_rows, const pp_address_space *limits, pp_error *error) {
   pp_board_shape shape = {.num_envs = options->num_envs,
                           .num_lanes = num_lanes,
                           .batch_size = options->batch_size,
@@ -94,28 +118,11 @@ int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num
                           .is_ordered = pool->ring.is_ordered,
                           .cores = pool->topology.cores,
                           .action_bytes = pool->fleet.action_bytes,
-                          .keeps_last = keeps_last};
-  pp_processes *processes = pool->processes = calloc(1, sizeof(*processes));
-  int status = processes ? alloc_books(processes, &shape) : PP_ERR_MEMORY;
+                          .saves_rows = saves_rows};
   int64_t reserve, size = pp_board_size(&shape, &pool->layout);
-  share_room(room, num_lanes, &shape.reply_reserve, &reserve);
-
-  // before memory is taken that can't suffice, which takes time in which nobody hears signals
-  if (status >= 0 && !has_room(pool, size, reserve ? reserve : pp_arena_max_reserve())) {
-    status = PP_ERR_MEMORY;
-  }
-  if (status >= 0) {
-    processes->arena = pp_shared_arena_create(size, reserve, &status);
-  }
-  if (status >= 0) {
-    pp_os_shared_seal(processes->arena->fd);
-    pp_board_init(&processes->board, processes->arena->base, &shape, &pool->layout);
-    processes->num_lanes = num_lanes;
-    pool->caller = &processes->board.head->caller;
-    pool->fleet.actions = processes->board.actions;
-    status = open_lanes(processes);
-  }
-  if (status >= 0 && !has_room(pool, size, processes->arena->reserve)) status = PP_ERR_MEMORY;
+  int status;
+  split_address_space(limits, num_lanes, &shape.reply_reserve, &reserve);
+  status = create_shared(pool, &shape, size, reserve);
   if (status >= 0) return PP_OK;
   return pp_error_set(error, status,
                       "no shared memory for num_envs=%d in %d worker processes (tables of %lld "
@@ -141,7 +148,7 @@ static void fini(pp_pool *pool) {
     }
     if (processes->lanes[i].reply_fd >= 0) close(processes->lanes[i].reply_fd);
   }
-  // the arena's, not the fleet's
+  // the actions are in the arena, so the fleet must not free them
   pool->fleet.actions = NULL;
   pool->caller = &pool->gate;
   if (processes->arena) pp_shared_arena_release(processes->arena);
@@ -149,8 +156,8 @@ static void fini(pp_pool *pool) {
   free(processes->envs);
   free(processes->owners);
   free(processes->is_queued);
-  free(processes->counts);
-  free(processes->taken);
+  free(processes->slot_counts);
+  free(processes->row_envs);
   free(processes->replied);
   free(processes);
   pool->processes = NULL;
@@ -162,7 +169,7 @@ static void *alloc(pp_pool *pool) {
   return pp_shared_arena_alloc(pool->processes->arena, pool->layout.size);
 }
 
-static int is_fit(const pp_pool *pool, const void *memory) {
+static bool is_block(const pp_pool *pool, const void *memory) {
   pp_arena *arena = pool->processes->arena;
   return pp_arena_contains(arena, (const char *)memory - arena->base, pool->layout.size);
 }
@@ -171,15 +178,15 @@ int32_t pp_processes_slot_of(const pp_pool *pool, const pp_batch *batch) {
   return (int32_t)(batch - pool->ring.batches);
 }
 
-static void ready_locked(pp_pool *pool, const pp_batch *batch) {
+static void open_locked(pp_pool *pool, const pp_batch *batch) {
   pp_board *board = &pool->processes->board;
-  pp_board_prepare(board, pool->ring.offered - 1, (char *)batch->memory - board->base);
+  pp_board_prepare_slot(board, pool->ring.offered - 1, (char *)batch->memory - board->base);
 }
 
 static void close_locked(pp_pool *pool, const pp_batch *batch) {
-  // INT32_MAX while nothing was sent
-  pp_board_close(&pool->processes->board, pp_processes_slot_of(pool, batch),
-                 atomic_load_explicit(&batch->target, memory_order_relaxed));
+  // relaxed: written under the lock. INT32_MAX if nothing was sent
+  pp_board_close_slot(&pool->processes->board, pp_processes_slot_of(pool, batch),
+                      atomic_load_explicit(&batch->target, memory_order_relaxed));
 }
 
 /* --------------------------------------------------------------------------------- checks -- */
@@ -205,7 +212,7 @@ int pp_processes_check_env(const pp_pool *pool, int32_t env_id, pp_error *error)
                       pool->fleet.num_envs - 1);
 }
 
-/* what pp_board_lane_envs gives each lane, the other way round */
+/* the inverse of pp_board_lane_envs */
 int32_t pp_processes_lane_of(const pp_pool *pool, int32_t env_id) {
   const pp_processes *processes = pool->processes;
   int32_t lane = (int32_t)((int64_t)env_id * processes->num_lanes / pool->fleet.num_envs);
@@ -237,7 +244,7 @@ static int check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t cou
   return PP_OK;
 }
 
-/* --------------------------------------------------------------------------------- orders -- */
+/* ------------------------------------------------------------------------------- payloads -- */
 
 int pp_processes_write_message(pp_pool *pool, pp_message *message, const void *bytes, int64_t size,
                                pp_error *error) {
@@ -281,11 +288,11 @@ int pp_pool_set_payload(pp_pool *pool, int32_t env_id, const void *bytes, int64_
 
 static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
   int32_t n = pool->fleet.num_envs;
-  // a count that can't be says nothing of how many ids there are to look at
-  int32_t is_named = env_ids && count > 0 && count <= n;
+  // with an invalid count the length of env_ids is unknown
+  bool is_named = env_ids && count > 0 && count <= n;
   for (int32_t i = 0; i < (is_named ? count : n); i++) {
     int32_t env_id = is_named ? env_ids[i] : i;
-    // one that is in flight has its order from another send
+    // the payload of an environment in flight belongs to an earlier send
     if (env_id < 0 || env_id >= n || pool->is_in_flight[env_id]) continue;
     pp_processes_write_message(pool, &pool->processes->envs[env_id].payload, NULL, 0, NULL);
   }
@@ -293,10 +300,11 @@ static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) 
 
 /* --------------------------------------------------------------------------------- sending -- */
 
-/* The system puts who is woken on the core that it slept on, if that is idle, else nearby, where it
- * may meet another and stay with it. So those of the caller's own core come last: by then the other
- * cores are busy, and the caller is about to leave its own. */
-static void wake_queued(pp_board *board, int32_t num_lanes, const uint8_t *is_queued) {
+/* Wakes the workers that were queued entries. The system puts a woken worker on the core that it
+ * slept on if that is idle, else on a core nearby, which it may then share with another worker for
+ * long. So the workers that slept on the caller's core are woken last: by then the other cores are
+ * busy, and the caller is about to leave its own. */
+static void wake_queued(pp_board *board, int32_t num_lanes, const bool *is_queued) {
   int32_t here = atomic_load_explicit(&board->head->sent_from, memory_order_relaxed);
   for (int32_t is_late = 0; is_late < 2; is_late++) {
     for (int32_t l = 0; l < num_lanes; l++) {
@@ -306,14 +314,14 @@ static void wake_queued(pp_board *board, int32_t num_lanes, const uint8_t *is_qu
   }
 }
 
-/* records that an environment is sent for a row of the ring, -1: it will claim one; returns its
- * entry */
+/* Records that an environment is sent, for a row of the ring, or -1 if it will claim one. Returns
+ * its entry. */
 static pp_entry send_one(pp_pool *pool, int32_t env_id, int32_t place) {
   pp_processes *processes = pool->processes;
   pp_process_env *env = &processes->envs[env_id];
   pp_board_env *shared = &processes->board.envs[env_id];
   env->place = place;
-  env->is_written_by_parent = 0;
+  env->is_written_by_parent = false;
   env->reply = (pp_message){0, 0};
   if (place >= 0) processes->owners[place] = env_id;
   shared->command = pool->fleet.command[env_id];
@@ -328,9 +336,9 @@ void pp_processes_push_locked(pp_pool *pool, int32_t lane, const pp_entry *entri
 }
 
 static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
-                         int32_t is_helping) {
+                         bool caller_helps) {
   pp_processes *processes = pool->processes;
-  (void)is_helping;
+  (void)caller_helps;
   pp_board_note_send(&processes->board);
   for (int32_t l = 0; l < processes->num_lanes; l++) {
     const pp_process_lane *lane = &processes->lanes[l];
@@ -347,16 +355,45 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
   wake_queued(&processes->board, processes->num_lanes, processes->is_queued);
 }
 
-/* ------------------------------------------------------------------------------- questions -- */
+/* The next four operations are empty: the caller has no environments to step, and nothing to
+ * estimate the time of a batch from. */
+
+static bool is_inline(const pp_pool *pool, int32_t count) {
+  (void)pool;
+  (void)count;
+  return false;
+}
+
+/* never called, as is_inline returns false */
+static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
+  (void)pool;
+  (void)env_ids;
+  (void)count;
+  (void)place;
+}
+
+static bool help(pp_pool *pool, int64_t *now) {
+  (void)pool;
+  (void)now;
+  return false;
+}
+
+static bool is_far(const pp_pool *pool, const pp_batch *batch) {
+  (void)pool;
+  (void)batch;
+  return false;
+}
+
+/* -------------------------------------------------------------------------------- queries -- */
 
 static int32_t cores(const pp_pool *pool) {
-  // worker processes that are awake have theirs
-  return pool->topology.cores - pp_board_awake(&pool->processes->board);
+  // each awake worker process takes a core
+  return pool->topology.cores - pp_board_num_awake(&pool->processes->board);
 }
 
 static void stats(const pp_pool *pool, pp_stats *out) {
   const pp_processes *processes = pool->processes;
-  // unsigned: nobody knows what may stand there
+  // unsigned, as overwritten counts may overflow
   uint64_t waits = 0, wakes = 0;
   for (int32_t i = 0; i < processes->num_lanes; i++) {
     const pp_mailbox *mailbox = &processes->board.mailboxes[i];
@@ -376,7 +413,7 @@ int64_t pp_pool_reserve(const pp_pool *pool) {
   return pool->processes ? pool->processes->arena->reserve : PP_ERR_STATE;
 }
 
-static int has_lane(const pp_pool *pool, int32_t lane) {
+static bool has_lane(const pp_pool *pool, int32_t lane) {
   return pool->processes && lane >= 0 && lane < pool->processes->num_lanes;
 }
 
@@ -405,7 +442,7 @@ int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane) {
   uint64_t head, waiting;
   if (!has_lane(pool, lane)) return PP_ERR_ARGUMENT;
   mailbox = &pool->processes->board.mailboxes[lane];
-  // relaxed, and head first: a hint
+  // relaxed, as the result is a hint; head before tail, so that the difference is not negative
   head = atomic_load_explicit(&mailbox->head, memory_order_relaxed);
   waiting = atomic_load_explicit(&mailbox->tail, memory_order_relaxed) - head;
   return waiting < (uint64_t)pool->processes->lanes[lane].count
@@ -414,13 +451,13 @@ int64_t pp_pool_waiting_turns(const pp_pool *pool, int32_t lane) {
 }
 
 int32_t pp_pool_current_env(const pp_pool *pool, int32_t lane) {
-  const pp_process_lane *own;
-  int32_t current;
+  const pp_process_lane *worker;
+  int32_t env_id;
   if (!has_lane(pool, lane)) return PP_ERR_ARGUMENT;
-  own = &pool->processes->lanes[lane];
-  current =
-      atomic_load_explicit(&pool->processes->board.mailboxes[lane].current, memory_order_relaxed);
-  return current >= own->first && current < own->first + own->count ? current : -1;
+  worker = &pool->processes->lanes[lane];
+  env_id = atomic_load_explicit(&pool->processes->board.mailboxes[lane].current_env,
+                                memory_order_relaxed);
+  return env_id >= worker->first && env_id < worker->first + worker->count ? env_id : -1;
 }
 
 int32_t pp_pool_command(pp_pool *pool, int32_t env_id) {
@@ -432,21 +469,21 @@ int32_t pp_pool_command(pp_pool *pool, int32_t env_id) {
   return command;
 }
 
-/* ------------------------------------------------------------------------------ being idle -- */
+/* ------------------------------------------------------------------- idle and broken pools -- */
 
-int pp_processes_is_idle_locked(pp_pool *pool, int32_t lane) {
-  pp_process_lane *own = &pool->processes->lanes[lane];
-  int is_new = own->probed_at != own->num_sent;
-  if (own->is_dead) return 1;
+bool pp_processes_is_idle_locked(pp_pool *pool, int32_t lane) {
+  pp_process_lane *worker = &pool->processes->lanes[lane];
+  bool is_new = worker->probed_at != worker->num_sent;
+  if (worker->is_dead) return true;
   if (is_new) {
-    own->probed_at = own->num_sent;
-    own->probe++;
-  } else if (pp_board_is_idle(&pool->processes->board, lane, own->probe)) {
-    return 1;
+    worker->probed_at = worker->num_sent;
+    worker->probe++;
+  } else if (pp_board_is_idle(&pool->processes->board, lane, worker->probe)) {
+    return true;
   }
-  // again each time: it may have been about to sleep
-  pp_board_probe(&pool->processes->board, lane, own->probe, is_new);
-  return 0;
+  // each time, as the worker may have been about to sleep when it was woken last
+  pp_board_probe(&pool->processes->board, lane, worker->probe, is_new);
+  return false;
 }
 
 int pp_processes_break(pp_pool *pool, pp_error *error, const char *format, ...) {
@@ -457,25 +494,29 @@ int pp_processes_break(pp_pool *pool, pp_error *error, const char *format, ...) 
   va_end(arguments);
   atomic_store_explicit(&pool->is_broken, 1, memory_order_relaxed);
   return pp_error_set(error, PP_ERR_BROKEN,
-                      "a worker process has written over the pool's books (%s): close this pool "
+                      "a worker process has written over the pool's memory (%s): close this pool "
                       "and make a new one",
                       found);
 }
 
-static const char away[] =
-    "environments in worker processes keep their state, generators and options to themselves: "
-    "leave an order with a reset, or ask their worker";
+static const char not_local[] =
+    "the state, generators and options of environments in worker processes are out of reach here: "
+    "send a payload with a reset, or a request to their worker";
 
-const pp_lane_ops pp_processes_ops = {.away = away,
+const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .check_locked = check_locked,
                                       .refuse_locked = refuse_locked,
                                       .queue_locked = queue_locked,
+                                      .is_inline = is_inline,
+                                      .step_inline = step_inline,
                                       .alloc = alloc,
-                                      .is_fit = is_fit,
-                                      .ready_locked = ready_locked,
+                                      .is_block = is_block,
+                                      .open_locked = open_locked,
                                       .close_locked = close_locked,
                                       .is_complete = pp_processes_is_complete,
-                                      .look = pp_processes_check_progress,
+                                      .is_far = is_far,
+                                      .help = help,
+                                      .check_progress = pp_processes_check_progress,
                                       .collect_locked = pp_processes_collect_locked,
                                       .cores = cores,
                                       .stats = stats,

@@ -1,4 +1,4 @@
-/* Remote: the creator's side of a pool whose lanes are worker processes. */
+/* Processes: the parent's side of a pool whose lanes are worker processes. */
 #ifndef PP_PROCESSES_PROCESSES_H
 #define PP_PROCESSES_PROCESSES_H
 
@@ -6,22 +6,23 @@
 #include "board.h"
 #include "pool/pool.h"
 
-/* All that follows is in memory of the creator's own. What a worker may have written to, the board
- * and the spills, says nothing about where to read or write before it is compared with this. */
+/* All structs here are in the parent's private memory. A worker may have written anything to the
+ * board and to the reply files, so no value from there decides where the parent reads or writes
+ * before it was checked against these. */
 
-/* a worker process, as its creator knows it */
+/* a worker process, as the parent knows it */
 typedef struct pp_process_lane {
-  int32_t first; /* its environments */
+  int32_t first; /* its environments: first .. first+count-1 */
   int32_t count;
-  int32_t reply_fd; /* descriptor of the file that it replies in, -1: none */
+  int32_t reply_fd; /* the reply file, -1: none */
   char *replies;    /* the same, mapped */
-  int32_t is_dead;  /* under the pool's lock: nothing can be sent to it */
-  /* bytes that its file has at least: nobody can make it shorter (pp_os_shared_seal). Relaxed, it
-   * only grows, and who does not know yet asks the system */
+  bool is_dead;     /* under the pool's lock: nothing can be sent to it */
+  /* Bytes that the reply file has at least: it can't be made shorter (pp_os_shared_seal). Relaxed,
+   * as it only grows, and a thread that reads an old value asks the system. */
   _Atomic int64_t replies_size;
-  pp_message request; /* what it was asked last, in the arena */
-  /* Under the pool's lock: how often it was sent turns or requests; for which of these it was last
-   * asked whether it is done with them (-1: none), and the number of that question */
+  pp_message request; /* its last request, in the arena */
+  /* Under the pool's lock: how many sends and requests it was sent; what num_sent was at its last
+   * probe (-1: there was none), and the number of that probe. */
   int64_t num_sent;
   int64_t probed_at;
   uint32_t probe;
@@ -29,10 +30,10 @@ typedef struct pp_process_lane {
 
 /* an environment */
 typedef struct pp_process_env {
-  int32_t place;                /* ordered: the row that it was sent for */
-  int32_t is_written_by_parent; /* 1: the creator wrote the row, its worker having died */
-  pp_message payload; /* for its next turn or the one in flight, in the arena; size 0: none */
-  pp_message reply;   /* of its last turn, within the spill; size -1: is_settled */
+  int32_t place;             /* ordered: the row that it was sent for */
+  bool is_written_by_parent; /* its worker has died, and the parent wrote the row */
+  pp_message payload;        /* for its next turn or the one in flight, in the arena */
+  pp_message reply; /* of its last turn, in the reply file; size -1: is_written_by_parent */
 } pp_process_env;
 
 typedef struct pp_processes {
@@ -41,52 +42,55 @@ typedef struct pp_processes {
   pp_process_lane *lanes;
   int32_t num_lanes;
   pp_process_env *envs;
-  int32_t *owners;    /* by place; ordered: the environment that was sent for it */
-  uint8_t *is_queued; /* by lane: room for one send */
-  int32_t *counts;    /* by slot: room for one burial */
-  int32_t *taken;     /* by row: room for one batch */
-  int32_t *replied;   /* environments of the last batch with replies, num_replied of them */
+  int32_t *owners;      /* by place; ordered: the environment that was sent for it */
+  bool *is_queued;      /* by lane: room for one send */
+  int32_t *slot_counts; /* by slot: room for one worker death */
+  int32_t *row_envs;    /* by row: the environments of the batch that is being received */
+  int32_t *replied;     /* environments of the last batch with replies, num_replied of them */
   int32_t num_replied;
 } pp_processes;
 
 extern const pp_lane_ops pp_processes_ops;
 
-/* makes board and arena of a pool that has its layout, and puts its actions there */
+/* Creates the board and the arena of a pool whose layout is known, and makes the board hold the
+ * pool's actions. saves_rows: save each environment's last row. limits: of address space. */
 int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
-                      int32_t keeps_last, const pp_address_space *room, pp_error *error);
+                      bool saves_rows, const pp_address_space *limits, pp_error *error);
 
-/* PP_OK, or why this call about a lane, or an environment, can't be served: the pool is closed or
- * has no worker processes, or there is no such lane */
+/* Return PP_OK if a call about this lane, or this environment, can be served. Otherwise: the pool
+ * is closed or has no worker processes, or there is no such lane or environment. */
 int pp_processes_check_lane(const pp_pool *pool, int32_t lane, pp_error *error);
 int pp_processes_check_env(const pp_pool *pool, int32_t env_id, pp_error *error);
 
-/* the lane of an environment, and the slot of a block; both must be there */
+/* Return the lane of an environment, and the slot of a block. Both arguments must be valid. */
 int32_t pp_processes_lane_of(const pp_pool *pool, int32_t env_id);
 int32_t pp_processes_slot_of(const pp_pool *pool, const pp_batch *batch);
 
-/* copies bytes to where workers can read them, in place of what a message says; size 0: nothing */
+/* Copies bytes into the arena, where workers can read them, and frees the bytes that the message
+ * referred to before. Size 0: the message becomes empty. */
 int pp_processes_write_message(pp_pool *pool, pp_message *message, const void *bytes, int64_t size,
                                pp_error *error);
 
-/* queues entries for a lane's worker, without waking it */
+/* Queues entries for a lane's worker, without waking it. */
 void pp_processes_push_locked(pp_pool *pool, int32_t lane, const pp_entry *entries, int32_t count);
 
-/* After a wait in vain: 1 if a lane's worker has nothing left to do of all that it was sent, or is
- * dead and settled. It is asked by this, and 0 until it has answered */
-int pp_processes_is_idle_locked(pp_pool *pool, int32_t lane);
+/* To be called after a wait that timed out: returns whether a lane's worker has nothing left to do
+ * of all that it was sent, or has died and its turns were given rows. The call sends the worker a
+ * probe, and returns false until the worker has answered it. */
+bool pp_processes_is_idle_locked(pp_pool *pool, int32_t lane);
 
-/* nothing can come of this pool any more, and all calls will say so; returns PP_ERR_BROKEN with
- * what was found */
+/* Marks the pool as broken: no result can come any more, and all later calls return PP_ERR_BROKEN.
+ * Returns PP_ERR_BROKEN with a message that contains the formatted text. */
 int pp_processes_break(pp_pool *pool, pp_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* reads a message of a worker's once, as it may change meanwhile; 1: a worker of this lane can have
- * left such a one: none, or bytes that its spill has */
-int pp_processes_read_message(pp_pool *pool, int32_t lane, const pp_message *from,
-                              pp_message *message);
+/* Copies a message that a worker wrote; reads it once, as the worker may change it meanwhile.
+ * Returns whether the copy is empty or lies inside the lane's reply file. */
+bool pp_processes_read_message(pp_pool *pool, int32_t lane, const pp_message *from,
+                               pp_message *message);
 
-/* operations of these lanes (lane_ops.h) that collect.c has */
-int pp_processes_is_complete(const pp_pool *pool, pp_batch *batch);
+/* operations of these lanes (lane_ops.h) that are in collect.c */
+bool pp_processes_is_complete(const pp_pool *pool, pp_batch *batch);
 int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, pp_error *error);
 int32_t pp_processes_collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows);
 

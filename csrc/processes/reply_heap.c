@@ -1,4 +1,4 @@
-/* Spill: memory in which a worker leaves bytes for the creator, as much as it needs. */
+/* Reply heap: a heap in the file in which a worker stores bytes for the parent. */
 #include "reply_heap.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "os/os.h"
 #include "pp_env.h"
 
-enum { SMALLEST = 8 }; /* class of the smallest rooms: 256 bytes */
+enum { SMALLEST = 8 }; /* class of the smallest blocks: 256 bytes */
 
 static int32_t class_of(int64_t size) {
   int32_t class = SMALLEST;
@@ -18,16 +18,16 @@ int64_t pp_reply_heap_block_size(int64_t size) {
   return (int64_t)1 << class_of(size);
 }
 
-int pp_reply_heap_init(pp_reply_heap *heap, int32_t fd, int64_t reserve, int64_t left,
-                       int64_t left_end) {
+int pp_reply_heap_init(pp_reply_heap *heap, int32_t fd, int64_t reserve, int64_t unread,
+                       int64_t unread_end) {
   memset(heap, 0, sizeof(*heap));
   heap->fd = fd;
   heap->reserve = reserve;
-  heap->left = left;
-  heap->left_end = left_end;
+  heap->unread = unread;
+  heap->unread_end = unread_end;
   heap->size = pp_os_shared_size(fd);
   if (heap->size < 0) return PP_ERR_ARGUMENT;
-  // a growth that failed may have left a part without memory
+  // part of the file may have no memory, if a former worker failed to grow it
   if (heap->size && pp_os_shared_allocate(fd, 0, heap->size) < 0) return PP_ERR_MEMORY;
   heap->base = pp_os_shared_map(fd, reserve);
   return heap->base ? PP_OK : PP_ERR_MEMORY;
@@ -38,7 +38,8 @@ void pp_reply_heap_fini(pp_reply_heap *heap) {
   heap->base = NULL;
 }
 
-/* the file grows by half at least, so that it seldom does */
+/* Grows the file to at least needed bytes, and by at least half of its size, so that it grows
+ * rarely. */
 static int grow(pp_reply_heap *heap, int64_t needed) {
   int64_t size = heap->size + heap->size / 2, page = 1 << 16;
   int status;
@@ -62,7 +63,7 @@ int64_t pp_reply_heap_alloc(pp_reply_heap *heap, int64_t size) {
     return offset;
   }
   offset = heap->end;
-  if (offset < heap->left_end && offset + block > heap->left) offset = heap->left_end;
+  if (offset < heap->unread_end && offset + block > heap->unread) offset = heap->unread_end;
   if (offset + block > heap->size) {
     int status = grow(heap, offset + block);
     if (status < 0) return status;

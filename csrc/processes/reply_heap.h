@@ -1,4 +1,4 @@
-/* Spill: memory in which a worker leaves bytes for the creator, as much as it needs. */
+/* Reply heap: a heap in the file in which a worker stores bytes for the parent. */
 #ifndef PP_PROCESSES_REPLY_HEAP_H
 #define PP_PROCESSES_REPLY_HEAP_H
 
@@ -6,31 +6,33 @@
 
 enum {
   PP_REPLY_HEAP_CLASSES = 48,
-  PP_REPLY_HEAP_RESERVE = 1 << 30 /* bytes of address space for each: more is refused */
+  PP_REPLY_HEAP_RESERVE = 1 << 30 /* most bytes of address space for one file */
 };
 
-/* the worker's side: the creator only reads. Rooms have sizes that are powers of two, and those
- * given back are linked by their first bytes, so nothing else is kept about them */
+/* The worker's side; the parent only reads the file. Block sizes are powers of two. Free blocks of
+ * a size are a linked list through their first bytes, so nothing else is recorded about them. */
 typedef struct pp_reply_heap {
   int32_t fd;
   char *base;
-  int64_t reserve;        /* bytes mapped, whatever the file has */
-  int64_t size;           /* of the file */
-  int64_t end;            /* of what was ever given out */
-  int64_t left, left_end; /* what another worker left here */
-  int64_t
-      free[PP_REPLY_HEAP_CLASSES]; /* offset + 1 of the first free room of each class, 0: none */
+  int64_t reserve; /* bytes mapped, whatever the size of the file */
+  int64_t size;    /* of the file */
+  int64_t end;     /* of all blocks that were ever allocated */
+  /* where replies of a former worker lie that the parent may still read */
+  int64_t unread, unread_end;
+  /* offset + 1 of the first free block of each class, 0: none */
+  int64_t free[PP_REPLY_HEAP_CLASSES];
 } pp_reply_heap;
 
-/* opens the file; what lies from left to left_end is not given out */
-int pp_reply_heap_init(pp_reply_heap *heap, int32_t fd, int64_t reserve, int64_t left,
-                       int64_t left_end);
+/* Maps the file. The bytes from unread to unread_end are never allocated. Returns PP_OK,
+ * PP_ERR_ARGUMENT if fd is not a file for replies, or PP_ERR_MEMORY. */
+int pp_reply_heap_init(pp_reply_heap *heap, int32_t fd, int64_t reserve, int64_t unread,
+                       int64_t unread_end);
 void pp_reply_heap_fini(pp_reply_heap *heap);
 
-/* bytes of the room that something of this size gets */
+/* Returns the bytes of the block that pp_reply_heap_alloc gives for this size. */
 int64_t pp_reply_heap_block_size(int64_t size);
 
-/* the offset of a room, or a negative status */
+/* Returns the offset of a new block, or a negative status. */
 int64_t pp_reply_heap_alloc(pp_reply_heap *heap, int64_t size);
 void pp_reply_heap_free(pp_reply_heap *heap, int64_t offset, int64_t size);
 

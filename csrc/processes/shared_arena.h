@@ -1,17 +1,17 @@
-/* Holding: an arena that lives until its pool and all batches that lie in it are done with. */
+/* Shared arena: an arena that lives until its pool and all of its blocks are released. */
 #ifndef PP_PROCESSES_SHARED_ARENA_H
 #define PP_PROCESSES_SHARED_ARENA_H
 
 #include "arena.h"
 
-/* an arena whose first block has so many bytes, with a reserve as for pp_arena_init; null: status
- * says why */
+/* Creates an arena whose first block has first_size bytes, with a reserve as for pp_arena_init.
+ * Returns null and sets status after an error. */
 pp_arena *pp_shared_arena_create(int64_t first_size, int64_t reserve, int *status);
 
-/* the pool is done with it */
+/* Drops the pool's reference. */
 void pp_shared_arena_release(pp_arena *arena);
 
-/* a block for a batch, null: no memory. pp_batch_free gives it back */
+/* Returns a block for a batch, or null if there is no memory. pp_batch_free frees it. */
 void *pp_shared_arena_alloc(pp_arena *arena, int64_t size);
 
 #endif

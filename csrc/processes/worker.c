@@ -1,8 +1,9 @@
-/* Seat: a worker process's side of its lane, from the turns it takes to the rows it hands over.
+/* Worker: a worker process's side of its lane, from taking turns to delivering their rows.
  *
- * Environments may fork, and a child that goes on with its parent's work would write into the rows
- * that the parent writes. So the memory becomes the child's own as soon as it is there (one that
- * does something else is not disturbed by that), and every call here refuses to serve it.
+ * Environments may fork. A child that returns from the environment's code would write to the same
+ * rows as the worker. So a fork handler makes the mapped memory private in every child, and every
+ * call that would serve a child returns PP_ERR_FORKED or does nothing. A child that does something
+ * else does not notice.
  */
 #define _GNU_SOURCE
 
@@ -20,37 +21,38 @@
 #include "pool/row.h"
 #include "pp_worker.h"
 #include "reply_heap.h"
-#include "threads/autoreset.h"
 #include "worker_wait.h"
 
+/* programs that close all descriptors by number often stop below this one */
 enum { HIGH_FD = 512 };
 
-/* where a worker has left the bytes of an environment's last reply */
+/* the block of the reply heap that holds an environment's last reply */
 typedef struct reply_block {
   int64_t offset;
-  int64_t size; /* 0: nowhere */
+  int64_t size; /* 0: there is no block */
 } reply_block;
 
 struct pp_worker {
   pp_board board;
   pp_reply_heap reply_heap;
-  pp_arena arena;  /* as this process has it */
-  int32_t replies; /* a copy of the spill's descriptor; -1: none */
-  int32_t memory;  /* a descriptor of the pool's memory, for children; -1: none */
-  dev_t device;    /* the file that it is, for environments may close what they did not open */
+  pp_arena arena;    /* this process's mapping */
+  int32_t reply_fd;  /* a copy of the reply file's descriptor; -1: none */
+  int32_t memory_fd; /* a copy of the memory's descriptor, for forked children; -1: none */
+  /* the file that memory_fd must refer to, as environments may close descriptors of others */
+  dev_t device;
   ino_t file;
   uint32_t fork_generation;
-  struct pp_worker *next; /* of those that this process has */
+  struct pp_worker *next; /* in the list of workers */
   int32_t lane;
-  int32_t first; /* the lane's environments */
+  int32_t first; /* the lane's environments: first .. first+count-1 */
   int32_t count;
   pp_wait_history history;
   pp_entry *entries;
   reply_block *reply_blocks; /* one for each environment, and one for answers */
-  pp_turns shift;
+  pp_turns turns;
 };
 
-/* a copy of a descriptor beyond those that programs close by their numbers, if there may be one */
+/* Returns a copy of a descriptor: of HIGH_FD or more if that is allowed, else any. */
 static int duplicate_of(int fd) {
   int copy = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
   return copy < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : copy;
@@ -59,117 +61,120 @@ static int duplicate_of(int fd) {
 /* ---------------------------------------------------------------------------------- forks -- */
 
 static pthread_mutex_t workers_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t leave_once = PTHREAD_ONCE_INIT;
-static pp_worker *workers; /* guarded by the lock */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static pp_worker *workers; /* of this process; guarded by the lock */
 
-static int is_forked(const pp_worker *worker) {
+static bool is_forked(const pp_worker *worker) {
   return worker->fork_generation != pp_os_fork_generation();
 }
 
-/* the descriptor of the seat's memory, -1: it is closed, or another file's by now */
-static int memory_of(const pp_worker *worker) {
+/* Returns the descriptor of the worker's memory, or -1 if it was closed or now refers to another
+ * file. */
+static int memory_fd_of(const pp_worker *worker) {
   struct stat file;
-  if (worker->memory < 0 || fstat(worker->memory, &file)) return -1;
-  return file.st_dev == worker->device && file.st_ino == worker->file ? worker->memory : -1;
+  if (worker->memory_fd < 0 || fstat(worker->memory_fd, &file)) return -1;
+  return file.st_dev == worker->device && file.st_ino == worker->file ? worker->memory_fd : -1;
 }
 
-static void hold_seats(void) {
+static void lock_workers(void) {
   pthread_mutex_lock(&workers_lock);
 }
 
-static void let_go_of_seats(void) {
+static void unlock_workers(void) {
   pthread_mutex_unlock(&workers_lock);
 }
 
-static void leave_seats(void) {
+static void detach_in_child(void) {
   for (const pp_worker *worker = workers; worker; worker = worker->next) {
-    pp_os_shared_detach(worker->arena.base, worker->arena.reserve, memory_of(worker));
+    pp_os_shared_detach(worker->arena.base, worker->arena.reserve, memory_fd_of(worker));
   }
-  let_go_of_seats();
+  unlock_workers();
 }
 
-static void register_leave(void) {
-  pthread_atfork(hold_seats, let_go_of_seats, leave_seats);
+static void register_fork_handlers(void) {
+  pthread_atfork(lock_workers, unlock_workers, detach_in_child);
 }
 
-static void enlist(pp_worker *worker, int32_t memory) {
+static void register_worker(pp_worker *worker, int32_t memory_fd) {
   struct stat file = {0};
-  worker->memory = duplicate_of(memory);
-  if (fstat(memory, &file) == 0) {
+  worker->memory_fd = duplicate_of(memory_fd);
+  if (fstat(memory_fd, &file) == 0) {
     worker->device = file.st_dev;
     worker->file = file.st_ino;
   }
-  pthread_once(&leave_once, register_leave);
-  hold_seats();
+  pthread_once(&fork_once, register_fork_handlers);
+  lock_workers();
   worker->next = workers;
   workers = worker;
-  let_go_of_seats();
+  unlock_workers();
 }
 
-static void strike_off(pp_worker *worker) {
-  hold_seats();
+static void unregister_worker(pp_worker *worker) {
+  lock_workers();
   for (pp_worker **link = &workers; *link; link = &(*link)->next) {
     if (*link != worker) continue;
     *link = worker->next;
     break;
   }
-  let_go_of_seats();
-  if (memory_of(worker) >= 0) close(worker->memory);
+  unlock_workers();
+  if (memory_fd_of(worker) >= 0) close(worker->memory_fd);
 }
 
-/* ---------------------------------------------------------------------------- open, close -- */
+/* -------------------------------------------------------------------------- open and close -- */
 
-static int alloc_shift(pp_worker *worker) {
+static int alloc_turns(pp_worker *worker) {
   size_t n = (size_t)worker->count;
-  pp_turns *shift = &worker->shift;
+  pp_turns *turns = &worker->turns;
   worker->entries = calloc(n, sizeof(*worker->entries));
   worker->reply_blocks = calloc(n + 1, sizeof(*worker->reply_blocks));
-  shift->env_ids = calloc(n, sizeof(*shift->env_ids));
-  shift->command = calloc(n, sizeof(*shift->command));
-  shift->rows = calloc(n, sizeof(*shift->rows));
-  shift->blocks = calloc(n, sizeof(*shift->blocks));
-  shift->rewards = calloc(n, sizeof(*shift->rewards));
-  shift->terminated = calloc(n, 1);
-  shift->truncated = calloc(n, 1);
-  shift->kinds = calloc(n, 1);
-  shift->failed = calloc(n, 1);
-  return worker->entries && worker->reply_blocks && shift->env_ids && shift->command &&
-                 shift->rows && shift->blocks && shift->rewards && shift->terminated &&
-                 shift->truncated && shift->kinds && shift->failed
+  turns->env_ids = calloc(n, sizeof(*turns->env_ids));
+  turns->command = calloc(n, sizeof(*turns->command));
+  turns->rows = calloc(n, sizeof(*turns->rows));
+  turns->blocks = calloc(n, sizeof(*turns->blocks));
+  turns->rewards = calloc(n, sizeof(*turns->rewards));
+  turns->terminated = calloc(n, 1);
+  turns->truncated = calloc(n, 1);
+  turns->kinds = calloc(n, 1);
+  turns->failed = calloc(n, 1);
+  return worker->entries && worker->reply_blocks && turns->env_ids && turns->command &&
+                 turns->rows && turns->blocks && turns->rewards && turns->terminated &&
+                 turns->truncated && turns->kinds && turns->failed
              ? PP_OK
              : PP_ERR_MEMORY;
 }
 
-/* where the replies lie that a dead predecessor left and perhaps nobody has read yet */
-static void find_unread(const pp_worker *worker, int64_t *left, int64_t *left_end) {
+/* Returns the range of the reply file that holds replies of a dead predecessor, which the parent
+ * may not have read yet. */
+static void find_unread(const pp_worker *worker, int64_t *unread, int64_t *unread_end) {
   int64_t reserve = worker->board.shape.reply_reserve;
-  *left = *left_end = 0;
+  *unread = *unread_end = 0;
   for (int32_t i = 0; i <= worker->count; i++) {
     const pp_message *reply = i < worker->count ? &worker->board.envs[worker->first + i].reply
                                                 : &worker->board.mailboxes[worker->lane].reply;
     int64_t end;
-    // what can't be read need not be kept
+    // the parent refuses such a reply, so it need not be kept
     if (reply->size <= 0 || reply->size > reserve || reply->offset < 0 ||
         reply->offset > reserve - reply->size) {
       continue;
     }
     end = reply->offset + pp_reply_heap_block_size(reply->size);
-    if (!*left_end || reply->offset < *left) *left = reply->offset;
-    if (end > *left_end) *left_end = end;
+    if (!*unread_end || reply->offset < *unread) *unread = reply->offset;
+    if (end > *unread_end) *unread_end = end;
   }
 }
 
-/* maps the pool's memory and finds the lane in it */
-static int open_board(pp_worker *worker, int32_t memory, int64_t reserve, pp_error *error) {
-  int64_t bytes = pp_os_shared_size(memory);
+/* maps the pool's memory and checks that it has the lane */
+static int open_board(pp_worker *worker, int32_t memory_fd, int64_t reserve, pp_error *error) {
+  int64_t bytes = pp_os_shared_size(memory_fd);
   int status;
   if (bytes < 1 || reserve < bytes) {
-    return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "memory=%d is no pool's memory, or reserve=%lld is less than its %lld "
-                        "bytes: give what pp_pool_memory_fd and pp_pool_reserve say",
-                        memory, (long long)reserve, (long long)bytes);
+    return pp_error_set(
+        error, PP_ERR_ARGUMENT,
+        "memory_fd=%d is not a pool's memory, or reserve=%lld is less than its %lld "
+        "bytes: give what pp_pool_memory_fd and pp_pool_reserve say",
+        memory_fd, (long long)reserve, (long long)bytes);
   }
-  status = pp_arena_attach(&worker->arena, memory, reserve);
+  status = pp_arena_attach(&worker->arena, memory_fd, reserve);
   if (status < 0) {
     return pp_error_set(error, status, "can't map %lld bytes of a pool's memory",
                         (long long)reserve);
@@ -185,69 +190,70 @@ static int open_board(pp_worker *worker, int32_t memory, int64_t reserve, pp_err
                       worker->board.shape.num_lanes - 1);
 }
 
-static int open_seat(pp_worker *worker, int32_t memory, int64_t reserve, int32_t spill,
+static int open_lane(pp_worker *worker, int32_t memory_fd, int64_t reserve, int32_t reply_fd,
                      pp_error *error) {
-  int status = open_board(worker, memory, reserve, error);
-  int64_t left, left_end;
+  int status = open_board(worker, memory_fd, reserve, error);
+  int64_t unread, unread_end;
   if (status < 0) return status;
-  if (pp_os_shared_size(spill) < 0) {
+  if (pp_os_shared_size(reply_fd) < 0) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "spill=%d is no file to reply in: give what pp_pool_reply_fd says", spill);
+                        "reply_fd=%d is not a reply file: give what pp_pool_reply_fd says",
+                        reply_fd);
   }
   pp_board_lane_envs(&worker->board, worker->lane, &worker->first, &worker->count);
-  status = alloc_shift(worker);
-  find_unread(worker, &left, &left_end);
+  status = alloc_turns(worker);
+  find_unread(worker, &unread, &unread_end);
   if (status >= 0) {
-    worker->replies = duplicate_of(spill);
-    if (worker->replies >= 0) spill = worker->replies;
-    status = pp_reply_heap_init(&worker->reply_heap, spill, worker->board.shape.reply_reserve, left,
-                                left_end);
+    worker->reply_fd = duplicate_of(reply_fd);
+    if (worker->reply_fd >= 0) reply_fd = worker->reply_fd;
+    status = pp_reply_heap_init(&worker->reply_heap, reply_fd, worker->board.shape.reply_reserve,
+                                unread, unread_end);
   }
   return status < 0 ? pp_error_set(error, status, "no memory for a worker") : PP_OK;
 }
 
-int pp_worker_open(int32_t memory, int64_t reserve, int32_t spill, int32_t lane, pp_worker **out,
-                   pp_error *error) {
+int pp_worker_open(int32_t memory_fd, int64_t reserve, int32_t reply_fd, int32_t lane,
+                   pp_worker **out, pp_error *error) {
   pp_worker *worker;
   int status;
 
-  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "nowhere to put a seat: out is null");
+  if (!out) return pp_error_set(error, PP_ERR_ARGUMENT, "no room for a worker: out is null");
   *out = NULL;
   worker = calloc(1, sizeof(*worker));
   if (!worker) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a worker");
   worker->lane = lane;
-  worker->memory = worker->replies = -1;
+  worker->memory_fd = worker->reply_fd = -1;
   worker->fork_generation = pp_os_fork_generation();
-  status = open_seat(worker, memory, reserve, spill, error);
+  status = open_lane(worker, memory_fd, reserve, reply_fd, error);
   if (status < 0) {
     pp_worker_close(worker);
     return status;
   }
   atomic_store_explicit(&worker->board.mailboxes[lane].is_awake, 1, memory_order_relaxed);
-  enlist(worker, memory);
+  register_worker(worker, memory_fd);
   *out = worker;
   return PP_OK;
 }
 
 void pp_worker_close(pp_worker *worker) {
-  pp_turns *shift;
+  pp_turns *turns;
   if (!worker) return;
-  shift = &worker->shift;
-  strike_off(worker);
+  turns = &worker->turns;
+  unregister_worker(worker);
   if (worker->reply_heap.base) pp_reply_heap_fini(&worker->reply_heap);
-  if (worker->replies >= 0) close(worker->replies);
+  if (worker->reply_fd >= 0) close(worker->reply_fd);
   pp_arena_fini(&worker->arena);
   free(worker->entries);
   free(worker->reply_blocks);
-  free(shift->env_ids);
-  free(shift->command);
-  free(shift->rows);
-  free(shift->blocks);
-  free(shift->rewards);
-  free(shift->terminated);
-  free(shift->truncated);
-  free(shift->kinds);
-  free(shift->failed);
+  free(turns->env_ids);
+  free(turns->command);
+  free(turns->rows);
+  free(turns->blocks);
+  free(turns->rewards);
+  free(turns->terminated);
+  free(turns->truncated);
+  free(turns->kinds);
+  free(turns->failed);
   free(worker);
 }
 
@@ -255,7 +261,7 @@ int pp_worker_exit_with(int64_t pid) {
   return pp_os_exit_with_process(pid);
 }
 
-/* ------------------------------------------------------------------------------ questions -- */
+/* -------------------------------------------------------------------------------- queries -- */
 
 int32_t pp_worker_first_env(const pp_worker *worker) {
   return worker->first;
@@ -270,7 +276,7 @@ int32_t pp_worker_is_ordered(const pp_worker *worker) {
 }
 
 pp_turns *pp_worker_turns(pp_worker *worker) {
-  return &worker->shift;
+  return &worker->turns;
 }
 
 void *pp_worker_actions(pp_worker *worker, int64_t *record_bytes) {
@@ -279,172 +285,170 @@ void *pp_worker_actions(pp_worker *worker, int64_t *record_bytes) {
 }
 
 int32_t *pp_worker_current_env(pp_worker *worker) {
-  // Python writes to it as to any memory; one aligned word, read only as a hint
-  return (int32_t *)&worker->board.mailboxes[worker->lane].current;
+  // Python writes to it without atomics: it is one aligned word, which is read only as a hint
+  return (int32_t *)&worker->board.mailboxes[worker->lane].current_env;
 }
 
 void *pp_worker_block(pp_worker *worker, int64_t offset) {
   return worker->board.base + offset;
 }
 
-/* --------------------------------------------------------------------------------- taking -- */
+/* ------------------------------------------------------------------------------ take turns -- */
 
-/* where a turn's row is */
-static void locate(pp_worker *worker, int32_t turn, int32_t place) {
+/* sets the row and the block of a turn */
+static void set_place(pp_worker *worker, int32_t turn, int32_t place) {
   const pp_board_shape *shape = &worker->board.shape;
   int32_t slot = place / shape->batch_size;
-  worker->shift.rows[turn] = place - slot * shape->batch_size;
-  worker->shift.blocks[turn] = worker->board.slots[slot].memory;
+  worker->turns.rows[turn] = place - slot * shape->batch_size;
+  worker->turns.blocks[turn] = worker->board.slots[slot].memory;
 }
 
-/* a plain step of everybody in order: what the short loop is for */
-static int is_whole(const pp_worker *worker, int32_t count) {
-  const pp_turns *shift = &worker->shift;
-  if (count != worker->count || !worker->board.shape.is_ordered) return 0;
+/* Returns whether the turns are a plain step of all environments in order, for which the worker has
+ * a shorter loop. */
+static bool is_whole(const pp_worker *worker, int32_t count) {
+  const pp_turns *turns = &worker->turns;
+  if (count != worker->count || !worker->board.shape.is_ordered) return false;
   for (int32_t i = 0; i < count; i++) {
-    if (shift->env_ids[i] != worker->first + i || shift->command[i] != PP_COMMAND_STEP ||
-        shift->blocks[i] != shift->blocks[0] || shift->rows[i] != shift->rows[0] + i) {
-      return 0;
+    if (turns->env_ids[i] != worker->first + i || turns->command[i] != PP_COMMAND_STEP ||
+        turns->blocks[i] != turns->blocks[0] || turns->rows[i] != turns->rows[0] + i) {
+      return false;
     }
   }
-  return 1;
+  return true;
 }
 
 int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
   pp_mailbox *mailbox = &worker->board.mailboxes[worker->lane];
-  pp_turns *shift = &worker->shift;
+  pp_turns *turns = &worker->turns;
 
   if (is_forked(worker)) return PP_ERR_FORKED;
   pp_worker_wait(&worker->history, &worker->board, worker->lane, timeout);
   if (pp_mailbox_is_closing(mailbox)) return PP_ERR_CLOSED;
-  shift->count = pp_board_take(&worker->board, worker->lane, worker->entries, worker->count);
-  for (int32_t i = 0; i < shift->count; i++) {
-    shift->env_ids[i] = PP_ENTRY_ENV(worker->entries[i]);
-    shift->command[i] = worker->board.envs[shift->env_ids[i]].command;
-    if (worker->board.shape.is_ordered) locate(worker, i, PP_ENTRY_PLACE(worker->entries[i]));
+  turns->count = pp_board_take(&worker->board, worker->lane, worker->entries, worker->count);
+  for (int32_t i = 0; i < turns->count; i++) {
+    turns->env_ids[i] = PP_ENTRY_ENV(worker->entries[i]);
+    turns->command[i] = worker->board.envs[turns->env_ids[i]].command;
+    if (worker->board.shape.is_ordered) set_place(worker, i, PP_ENTRY_PLACE(worker->entries[i]));
   }
-  shift->is_whole = is_whole(worker, shift->count);
-  return shift->count;
+  turns->is_whole = is_whole(worker, turns->count);
+  return turns->count;
 }
 
 void pp_worker_claim_row(pp_worker *worker, int32_t turn) {
-  const pp_turns *shift = &worker->shift;
-  int32_t place = worker->board.envs[shift->env_ids[turn]].place;
+  const pp_turns *turns = &worker->turns;
+  int32_t place = worker->board.envs[turns->env_ids[turn]].place;
 
   if (worker->board.shape.is_ordered || is_forked(worker)) return;
-  // it may have one by now, or from a former worker that died with it
-  if (place < 0) place = pp_board_claim(&worker->board, worker->lane, shift->env_ids[turn]);
-  locate(worker, turn, place);
+  // the turn may have a row already, perhaps claimed by a former worker that died
+  if (place < 0) place = pp_board_claim(&worker->board, worker->lane, turns->env_ids[turn]);
+  set_place(worker, turn, place);
 }
 
 int64_t pp_worker_delivered_steps(const pp_worker *worker, int32_t turn) {
-  return worker->board.envs[worker->shift.env_ids[turn]].steps;
+  return worker->board.envs[worker->turns.env_ids[turn]].steps;
 }
 
 void pp_worker_repeat_last(pp_worker *worker, int32_t turn, int32_t is_final) {
-  const pp_turns *shift = &worker->shift;
-  pp_board_repeat_last(&worker->board, worker->board.base + shift->blocks[turn], shift->rows[turn],
-                       shift->env_ids[turn], is_final);
+  const pp_turns *turns = &worker->turns;
+  pp_board_repeat_row(&worker->board, worker->board.base + turns->blocks[turn], turns->rows[turn],
+                      turns->env_ids[turn], is_final);
 }
 
 const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size) {
-  const pp_message *payload = &worker->board.envs[worker->shift.env_ids[turn]].payload;
+  const pp_message *payload = &worker->board.envs[worker->turns.env_ids[turn]].payload;
   *size = payload->size;
   return payload->size ? worker->board.base + payload->offset : NULL;
 }
 
-/* ------------------------------------------------------------------------------ delivering -- */
+/* -------------------------------------------------------------------------------- deliver -- */
 
-/* puts bytes into a room that is large enough, the old one if it is */
-static int put(pp_worker *worker, reply_block *in, const void *bytes, int64_t size,
-               pp_message *reply, pp_error *error) {
+/* Copies bytes into a block of the reply heap, the old one if it has the right size, and sets reply
+ * to refer to them. */
+static int write_reply(pp_worker *worker, reply_block *block, const void *bytes, int64_t size,
+                       pp_message *reply, pp_error *error) {
   if (is_forked(worker)) {
-    return pp_error_set(error, PP_ERR_FORKED, "a child of a worker process has nothing to say");
+    return pp_error_set(error, PP_ERR_FORKED, "a forked child of a worker process can't reply");
   }
   if (!size) {
     *reply = (pp_message){0, 0};
     return PP_OK;
   }
-  if (!in->size || pp_reply_heap_block_size(in->size) != pp_reply_heap_block_size(size)) {
+  if (!block->size || pp_reply_heap_block_size(block->size) != pp_reply_heap_block_size(size)) {
     int64_t offset;
-    if (in->size) pp_reply_heap_free(&worker->reply_heap, in->offset, in->size);
-    in->size = 0;
+    if (block->size) pp_reply_heap_free(&worker->reply_heap, block->offset, block->size);
+    block->size = 0;
     offset = pp_reply_heap_alloc(&worker->reply_heap, size);
     if (offset < 0) {
       return pp_error_set(error, (int)offset, "no shared memory for a message of %lld bytes",
                           (long long)size);
     }
-    in->offset = offset;
+    block->offset = offset;
   }
-  in->size = size;
-  memcpy(worker->reply_heap.base + in->offset, bytes, (size_t)size);
-  PP_TEST_DIE(put);
-  *reply = (pp_message){in->offset, size};
+  block->size = size;
+  memcpy(worker->reply_heap.base + block->offset, bytes, (size_t)size);
+  PP_TEST_DIE(copied);
+  *reply = (pp_message){block->offset, size};
   return PP_OK;
 }
 
 int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t size,
                     pp_error *error) {
-  int32_t env_id = worker->shift.env_ids[turn];
-  return put(worker, &worker->reply_blocks[env_id - worker->first], bytes, size,
-             &worker->board.envs[env_id].reply, error);
+  int32_t env_id = worker->turns.env_ids[turn];
+  return write_reply(worker, &worker->reply_blocks[env_id - worker->first], bytes, size,
+                     &worker->board.envs[env_id].reply, error);
 }
 
-/* writes what is the engine's of one row, and keeps what it shows if anybody wants that */
+/* writes the engine's columns of one row, and saves the row */
 static void write_row(pp_worker *worker, int32_t turn) {
-  pp_turns *shift = &worker->shift;
+  pp_turns *turns = &worker->turns;
   const pp_layout *layout = &worker->board.layout;
-  char *memory = worker->board.base + shift->blocks[turn];
-  int32_t env_id = shift->env_ids[turn], row = shift->rows[turn];
-  int32_t kind = shift->kinds[turn], is_step = kind == PP_TURN_STEP || kind == PP_TURN_END;
+  char *memory = worker->board.base + turns->blocks[turn];
+  int32_t env_id = turns->env_ids[turn], row = turns->rows[turn];
+  int32_t kind = turns->kinds[turn];
+  bool is_step = kind == PP_TURN_STEP || kind == PP_TURN_END;
   int32_t elapsed = kind == PP_TURN_RESET ? 0 : pp_board_elapsed(&worker->board, env_id);
+  pp_row values;
 
-  if (is_step) elapsed = pp_autoreset_add_step(elapsed);
-  if (shift->failed[turn]) {
+  if (is_step) elapsed = pp_row_next_elapsed(elapsed);
+  if (turns->failed[turn]) {
     pp_row_blank(layout, memory, row, env_id);
     return;
   }
-  if (layout->columns[layout->reward].dtype == PP_FLOAT64) {
-    *(double *)pp_layout_at(layout, memory, layout->reward, row) = shift->rewards[turn];
-  } else {
-    *(float *)pp_layout_at(layout, memory, layout->reward, row) = (float)shift->rewards[turn];
-  }
-  *(uint8_t *)pp_layout_at(layout, memory, layout->terminated, row) = shift->terminated[turn];
-  *(uint8_t *)pp_layout_at(layout, memory, layout->truncated, row) = shift->truncated[turn];
-  *(int32_t *)pp_layout_at(layout, memory, layout->env_id, row) = env_id;
-  *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) = elapsed;
+  values = (pp_row){env_id, elapsed, &turns->rewards[turn], turns->terminated[turn],
+                    turns->truncated[turn]};
+  pp_row_put(layout, memory, row, &values);
   worker->board.envs[env_id].steps += is_step;
-  // what is shown of an episode that has just begun
+  // the saved fields are the first state of the next episode
   if (kind == PP_TURN_END || kind == PP_TURN_CUT) elapsed = 0;
-  pp_board_save_last(&worker->board, memory, row, env_id, elapsed);
+  pp_board_save_row(&worker->board, memory, row, env_id, elapsed);
 }
 
 void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
-  pp_turns *shift = &worker->shift;
+  pp_turns *turns = &worker->turns;
   int32_t rows = 0;
 
   if (is_forked(worker)) return;
   for (int32_t i = first; i < first + count; i++) {
-    pp_board_env *env = &worker->board.envs[shift->env_ids[i]];
+    pp_board_env *env = &worker->board.envs[turns->env_ids[i]];
     int32_t slot = env->place / worker->board.shape.batch_size;
     write_row(worker, i);
     PP_TEST_DIE(written);
     rows++;
-    // release: the row is written
-    atomic_store_explicit(&env->state, shift->failed[i] ? PP_ENV_FAILED : PP_ENV_DONE,
+    // release: publishes the row
+    atomic_store_explicit(&env->state, turns->failed[i] ? PP_ENV_FAILED : PP_ENV_DONE,
                           memory_order_release);
     PP_TEST_DIE(done);
-    // those of one block are counted at once
+    // rows of one block are counted together
     if (i + 1 == first + count ||
-        worker->board.envs[shift->env_ids[i + 1]].place / worker->board.shape.batch_size != slot) {
-      pp_board_count(&worker->board, worker->lane, slot, rows);
+        worker->board.envs[turns->env_ids[i + 1]].place / worker->board.shape.batch_size != slot) {
+      pp_board_add_rows_done(&worker->board, worker->lane, slot, rows);
       rows = 0;
     }
   }
-  memset(shift->terminated + first, 0, (size_t)count);
-  memset(shift->truncated + first, 0, (size_t)count);
-  memset(shift->kinds + first, 0, (size_t)count);
-  memset(shift->failed + first, 0, (size_t)count);
+  memset(turns->terminated + first, 0, (size_t)count);
+  memset(turns->truncated + first, 0, (size_t)count);
+  memset(turns->kinds + first, 0, (size_t)count);
+  memset(turns->failed + first, 0, (size_t)count);
 }
 
 /* ------------------------------------------------------------------------------- requests -- */
@@ -459,8 +463,8 @@ const void *pp_worker_request(pp_worker *worker, int64_t *size) {
 
 int pp_worker_answer(pp_worker *worker, const void *bytes, int64_t size, pp_error *error) {
   pp_mailbox *mailbox = &worker->board.mailboxes[worker->lane];
-  int status =
-      put(worker, &worker->reply_blocks[worker->count], bytes, size, &mailbox->reply, error);
+  int status = write_reply(worker, &worker->reply_blocks[worker->count], bytes, size,
+                           &mailbox->reply, error);
   if (status < 0) return status;
   PP_TEST_DIE(replied);
   // publishes the reply

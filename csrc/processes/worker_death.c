@@ -1,55 +1,58 @@
-/* Burial: what the creator does for a worker process that has died. */
+/* Worker death: how the parent completes the turns of a worker process that has died. */
 #include <string.h>
 
 #include "pool/error.h"
 #include "pool/row.h"
 #include "processes.h"
 
-static int is_over(const pp_board_env *env) {
+static bool is_turn_over(const pp_board_env *env) {
   int32_t state = atomic_load_explicit(&env->state, memory_order_acquire);
   return state == PP_ENV_DONE || state == PP_ENV_FAILED;
 }
 
-/* the place of the row that an environment in flight has, -1: none */
+/* Returns the place of the row of an environment in flight, -1: it has none yet. */
 static int32_t place_of(const pp_pool *pool, int32_t env_id) {
   if (pool->ring.is_ordered) return pool->processes->envs[env_id].place;
-  return pp_board_claimed(&pool->processes->board, env_id);
+  return pp_board_find_claim(&pool->processes->board, env_id);
 }
 
-/* writes the row of an environment that will never write it, and says that it is there */
+/* Writes the row of an environment instead of its dead worker, and marks its turn as done. */
 static void write_row_locked(pp_pool *pool, int32_t env_id, int32_t how) {
   pp_processes *processes = pool->processes;
   const pp_layout *layout = &pool->layout;
   pp_board_env *env = &processes->board.envs[env_id];
+  const double no_reward[PP_MAX_PLAYERS] = {0};
   int32_t place = place_of(pool, env_id), row;
+  pp_row values = {env_id, pp_board_elapsed(&processes->board, env_id), no_reward,
+                   .truncated = true};
   char *memory;
 
-  if (place < 0) place = pp_board_claim_for(&processes->board, env_id, pool->ring.received);
+  if (place < 0) place = pp_board_claim_for_dead(&processes->board, env_id, pool->ring.received);
   if (place < 0) {
     pp_processes_break(pool, NULL, "no row is free");
     return;
   }
   env->place = place;
-  processes->envs[env_id].is_written_by_parent = 1;
+  processes->envs[env_id].is_written_by_parent = true;
   memory = pp_ring_at(&pool->ring, place, &row)->memory;
   pp_row_blank(layout, memory, row, env_id);
   if (how == PP_DEATH_REPEAT) {
-    pp_board_repeat_last(&processes->board, memory, row, env_id, 0);
-    if (layout->final_fields >= 0) pp_board_repeat_last(&processes->board, memory, row, env_id, 1);
-    *(uint8_t *)pp_layout_at(layout, memory, layout->truncated, row) = 1;
-    *(int32_t *)pp_layout_at(layout, memory, layout->elapsed_step, row) =
-        pp_board_elapsed(&processes->board, env_id);
+    pp_board_repeat_row(&processes->board, memory, row, env_id, false);
+    if (layout->final_fields >= 0) {
+      pp_board_repeat_row(&processes->board, memory, row, env_id, true);
+    }
+    pp_row_put(layout, memory, row, &values);
   }
-  // release: the row is written
+  // release: publishes the row
   atomic_store_explicit(&env->state, how == PP_DEATH_REPEAT ? PP_ENV_DONE : PP_ENV_FAILED,
                         memory_order_release);
 }
 
-static int is_step(int32_t command) {
+static bool is_step(int32_t command) {
   return command == PP_COMMAND_STEP || command == PP_COMMAND_ACTION;
 }
 
-/* leaves an environment to the worker that comes; the row that it has stays its own */
+/* Queues an environment again, for the lane's next worker. It keeps the row that it has. */
 static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t command) {
   pp_board *board = &pool->processes->board;
   pp_entry entry = PP_ENTRY(place_of(pool, env_id), env_id, 1);
@@ -58,54 +61,56 @@ static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t 
   pp_processes_push_locked(pool, lane, &entry, 1);
 }
 
-/* The worker may have died between marking a row and counting it: counts anew, for each slot, the
- * rows that are this lane's. All environments with a row not yet received are in flight. */
+/* Counts the written rows of this lane again, for each slot, as the worker may have died between
+ * marking a row as done and counting it. All environments whose row is not yet received are in
+ * flight, so none is missed. */
 static void recount_locked(pp_pool *pool, int32_t lane) {
   pp_processes *processes = pool->processes;
-  const pp_process_lane *own = &processes->lanes[lane];
-  memset(processes->counts, 0, sizeof(*processes->counts) * (size_t)pool->ring.capacity);
-  for (int32_t i = own->first; i < own->first + own->count; i++) {
+  const pp_process_lane *worker = &processes->lanes[lane];
+  memset(processes->slot_counts, 0, sizeof(*processes->slot_counts) * (size_t)pool->ring.capacity);
+  for (int32_t i = worker->first; i < worker->first + worker->count; i++) {
     int32_t place;
-    if (!pool->is_in_flight[i] || !is_over(&processes->board.envs[i])) continue;
+    if (!pool->is_in_flight[i] || !is_turn_over(&processes->board.envs[i])) continue;
     place = place_of(pool, i);
-    if (place >= 0) processes->counts[place / pool->ring.batch_size]++;
+    if (place >= 0) processes->slot_counts[place / pool->ring.batch_size]++;
   }
   for (int32_t slot = 0; slot < pool->ring.capacity; slot++) {
-    pp_board_recount(&processes->board, lane, slot, processes->counts[slot]);
+    pp_board_set_rows_done(&processes->board, lane, slot, processes->slot_counts[slot]);
   }
 }
 
-static int check_burial(const pp_pool *pool, int32_t lane, int32_t how, const int32_t *affected,
-                        pp_error *error) {
+static int check_death(const pp_pool *pool, int32_t lane, int32_t how, const int32_t *affected,
+                       pp_error *error) {
   int status = pp_processes_check_lane(pool, lane, error);
   if (status < 0) return status;
   if (how < PP_DEATH_FAIL || how > PP_DEATH_REQUEUE) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "how=%d: choose a pp_on_death", how);
   }
   if (!affected) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "settled is null: give room for all of the lane's");
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "affected is null: give room for all environments of the lane");
   }
-  if (how != PP_DEATH_FAIL && !pool->processes->board.shape.keeps_last) {
+  if (how != PP_DEATH_FAIL && !pool->processes->board.shape.saves_rows) {
     return pp_error_set(error, PP_ERR_STATE,
-                        "this pool does not keep what was shown last: make it with keeps_last=1");
+                        "this pool does not save rows: make it with saves_rows=1");
   }
   return PP_OK;
 }
 
 int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *affected,
                             pp_error *error) {
-  int32_t status = check_burial(pool, lane, how, affected, error), count = 0;
-  pp_process_lane *own;
+  int32_t status = check_death(pool, lane, how, affected, error), count = 0;
+  pp_process_lane *worker;
   if (status < 0) return status;
-  own = &pool->processes->lanes[lane];
+  worker = &pool->processes->lanes[lane];
   pthread_mutex_lock(&pool->lock);
-  pp_board_clear(&pool->processes->board, lane);
-  own->is_dead = how == PP_DEATH_FAIL;
-  for (int32_t i = own->first; i < own->first + own->count; i++) {
+  pp_board_clear_mailbox(&pool->processes->board, lane);
+  worker->is_dead = how == PP_DEATH_FAIL;
+  for (int32_t i = worker->first; i < worker->first + worker->count; i++) {
     if (!pool->is_in_flight[i]) continue;
-    if (is_over(&pool->processes->board.envs[i]) && place_of(pool, i) >= 0) continue;
+    if (is_turn_over(&pool->processes->board.envs[i]) && place_of(pool, i) >= 0) continue;
     if (how != PP_DEATH_FAIL && !is_step(pool->fleet.command[i])) {
-      // as it was asked for, of the environment that comes: nothing of the dead one is in it
+      // a reset shows nothing of the dead worker's environment, so the next worker can do it
       requeue_locked(pool, lane, i, pool->fleet.command[i]);
       continue;
     }
@@ -118,7 +123,7 @@ int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *a
   }
   recount_locked(pool, lane);
   pthread_mutex_unlock(&pool->lock);
-  // whether or not a block became complete, who waits for an answer must hear of it
+  // even if no block became complete: another thread may wait for this worker's answer
   pp_board_wake_caller(&pool->processes->board);
   return count;
 }

@@ -1,78 +1,84 @@
-/* Vigil: how a worker process waits for what it is asked next: awake at first, if that takes no
- * core from anybody, then asleep. */
+/* Worker wait: how a worker process waits for its next turns: it spins as long as that takes no
+ * core from another thread, then sleeps. */
 #include "worker_wait.h"
 
 #include "os/os.h"
 #include "os/topology.h"
 
-/* so many waits in a row that were longer than a spin, and the next one is taken to be, too */
-enum { MOST_VAIN = 2 };
+/* after so many waits in a row that were longer than a spin, the next one is expected to be, too */
+enum { MAX_LONG_WAITS = 2 };
 
-/* cores that are left when all awake workers and the caller have theirs */
+/* Returns how many cores are left if each awake worker and the caller have one. May be negative. */
 static int32_t spare_cores(const pp_board *board) {
-  return board->shape.cores - pp_board_awake(board) - 1;
+  return board->shape.cores - pp_board_num_awake(board) - 1;
 }
 
-/* 1: this is the core that the caller sent from, where the system lets it go on once it is woken */
-static int is_callers_core(const pp_board *board) {
+/* Returns whether this is the core that the caller sent from, on which the system continues it when
+ * it is woken. */
+static bool is_callers_core(const pp_board *board) {
   return pp_os_current_cpu() == atomic_load_explicit(&board->head->sent_from, memory_order_relaxed);
 }
 
-/* 1: another worker has not yet begun what it was sent; perhaps the system has put it on this core
- */
-static int is_awaited(const pp_board *board, int32_t lane) {
+/* Returns whether another worker has not yet taken turns that it was sent: perhaps the system has
+ * put it on this core. */
+static bool others_have_turns(const pp_board *board, int32_t lane) {
   for (int32_t other = 0; other < board->shape.num_lanes; other++) {
-    if (other != lane && pp_mailbox_has_turns(&board->mailboxes[other])) return 1;
+    if (other != lane && pp_mailbox_has_turns(&board->mailboxes[other])) return true;
   }
-  return 0;
+  return false;
 }
 
-/* Nobody is kept from a core: there is one to spare, even if the system wakes the caller anywhere;
- * or else all others that are awake have theirs, and the caller goes on where another worker makes
- * room for it. */
-static int may_spin(const pp_wait_history *history, const pp_board *board) {
-  int32_t spare = spare_cores(board);
-  if (spare > 0) return 1;
-  return spare >= -1 && history->vain < MOST_VAIN && !is_callers_core(board);
-}
+typedef struct waiter {
+  const pp_wait_history *history;
+  const pp_board *board;
+  int32_t lane;
+} waiter;
 
-/* 1: a reason came while spinning */
-static int spin(const pp_wait_history *history, const pp_board *board, int32_t lane, int64_t end) {
-  while (may_spin(history, board)) {
-    if (is_awaited(board, lane)) pp_os_yield();
-    for (int32_t i = 0; i < 32; i++) {
-      if (pp_mailbox_has_any(&board->mailboxes[lane])) return 1;
-      pp_os_relax();
-    }
-    if (pp_os_now() >= end) break;
+/* Returns whether a spin takes no core from another thread. Either there is a spare core, so that
+ * the system can wake the caller on any core. Or there is none, but every awake worker has a core,
+ * and another worker gives up the caller's. */
+static bool may_spin(void *context) {
+  const waiter *it = context;
+  int32_t spare = spare_cores(it->board);
+  if (spare <= 0 &&
+      (spare < -1 || it->history->long_waits >= MAX_LONG_WAITS || is_callers_core(it->board))) {
+    return false;
   }
-  return 0;
+  if (others_have_turns(it->board, it->lane)) pp_os_yield();
+  return true;
 }
 
-/* The system wakes workers where they slept. Two that once met on a core would stay there, one
- * after the other, while others are idle: whoever finds a worker before it on its core leaves. */
+static bool has_work(void *context) {
+  const waiter *it = context;
+  return pp_mailbox_has_any(&it->board->mailboxes[it->lane]);
+}
+
+/* Moves this worker off a core that it shares with another one. The system wakes workers where they
+ * slept, so two workers that once shared a core would stay there and run one after the other, while
+ * other cores are idle. The one with the higher lane leaves. */
 static void spread_out(const pp_board *board, int32_t own) {
   const pp_board_shape *shape = &board->shape;
-  int32_t here = pp_os_current_cpu(), is_met = 0, taken[PP_MAX_CPUS], count = 0;
+  int32_t here = pp_os_current_cpu(), cpus[PP_MAX_CPUS], count = 0;
+  bool must_leave = false;
 
   if (shape->num_lanes > shape->cores || shape->num_lanes > PP_MAX_CPUS) return;
   for (int32_t lane = 0; lane < shape->num_lanes; lane++) {
     int32_t cpu = atomic_load_explicit(&board->mailboxes[lane].cpu, memory_order_relaxed);
     if (lane == own) continue;
-    taken[count++] = cpu;
-    is_met |= cpu == here && lane < own;
+    cpus[count++] = cpu;
+    must_leave |= cpu == here && lane < own;
   }
-  if (is_met) pp_os_thread_avoid(taken, count);
+  if (must_leave) pp_os_thread_avoid(cpus, count);
 }
 
-/* Sleeps until there is a reason. Whoever gives up the core that the caller was short of wakes it,
- * if this is where it would go on: it spins there until the others are done, instead of being woken
- * by the last of them. */
-static void sleep_for_reason(pp_board *board, int32_t lane, int64_t timeout) {
+/* Sleeps until there is work. If the caller sleeps for want of a core, and this worker gives up the
+ * core that the caller would continue on, it wakes the caller: the caller then spins there until
+ * the other workers are done, instead of being woken by the last of them. */
+static void sleep_until_work(pp_board *board, int32_t lane, int64_t timeout) {
   pp_mailbox *mailbox = &board->mailboxes[lane];
   uint32_t epoch;
   atomic_store_explicit(&mailbox->is_awake, 0, memory_order_relaxed);
-  if (spare_cores(board) == 0 && pp_board_awake(board) > 0 && is_callers_core(board)) {
+  if (spare_cores(board) == 0 && pp_board_num_awake(board) > 0 && is_callers_core(board)) {
     pp_board_wake_caller(board);
   }
   atomic_store_explicit(&mailbox->cpu, pp_os_current_cpu(), memory_order_relaxed);
@@ -86,20 +92,21 @@ static void sleep_for_reason(pp_board *board, int32_t lane, int64_t timeout) {
 
 void pp_worker_wait(pp_wait_history *history, pp_board *board, int32_t lane, int64_t timeout) {
   const pp_mailbox *mailbox = &board->mailboxes[lane];
+  waiter it = {history, board, lane};
   int64_t start;
   uint64_t sent;
 
   if (pp_mailbox_has_any(mailbox)) return;
   start = pp_os_now();
-  if (!spin(history, board, lane, start + (timeout < PP_SPIN_NS ? timeout : PP_SPIN_NS))) {
-    sleep_for_reason(board, lane, timeout);
+  if (!pp_spin(may_spin, has_work, &it, start + (timeout < PP_SPIN_NS ? timeout : PP_SPIN_NS))) {
+    sleep_until_work(board, lane, timeout);
   }
   if (!pp_mailbox_has_turns(mailbox)) return;
   sent = (uint64_t)atomic_load_explicit(&board->head->sent_at, memory_order_relaxed);
-  // unsigned: nobody knows what may stand there
+  // unsigned, as the difference of overwritten times may overflow
   if ((int64_t)(sent - (uint64_t)start) <= PP_SPIN_NS) {
-    history->vain = 0;
-  } else if (history->vain < MOST_VAIN) {
-    history->vain++;
+    history->long_waits = 0;
+  } else if (history->long_waits < MAX_LONG_WAITS) {
+    history->long_waits++;
   }
 }

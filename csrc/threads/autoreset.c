@@ -1,4 +1,4 @@
-/* Autoreset: what one environment does next, a step or a new episode, and what it came to. */
+/* Autoreset: decides whether one environment is stepped or reset next, and does it. */
 #include "autoreset.h"
 
 #include <string.h>
@@ -6,8 +6,9 @@
 #include "base/random.h"
 #include "grain.h"
 #include "pool/error.h"
+#include "pool/row.h"
 
-enum { DEAR = 100000 /* ns of a reset that is work enough for a thread by itself */ };
+enum { EXPENSIVE = 100000 /* ns of a reset that is enough work for a chunk of its own */ };
 
 uint32_t pp_autoreset_limit(const pp_fleet *fleet) {
   return fleet->max_episode_steps > 0 ? (uint32_t)fleet->max_episode_steps : UINT32_MAX;
@@ -21,7 +22,7 @@ void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status) {
   fleet->phase[env_id] = PP_FRESH;
 }
 
-/* a pending seed goes to the generator first, then to the environment itself */
+/* gives a pending seed to the generator, and to the environment if it has a seed callback */
 static int take_seed(pp_fleet *fleet, int32_t env_id) {
   pp_seed seed = {fleet->seeds[env_id], fleet->seed_sizes[env_id]};
   if (!seed.num_words) return PP_OK;
@@ -30,7 +31,7 @@ static int take_seed(pp_fleet *fleet, int32_t env_id) {
   return fleet->def->seed ? fleet->def->seed(&fleet->envs[env_id], &seed) : PP_OK;
 }
 
-/* asked: a pp_command; anything but a plain step means that the caller wants this reset */
+/* starts an episode; a command other than PP_COMMAND_STEP means that the caller asked for it */
 static int begin_episode(pp_fleet *fleet, int32_t env_id, int32_t command) {
   double reward[PP_MAX_PLAYERS];
   pp_result result = {.reward = reward};
@@ -49,13 +50,14 @@ static int begin_episode(pp_fleet *fleet, int32_t env_id, int32_t command) {
   return PP_OK;
 }
 
+/* steps an environment in the middle of an episode */
 static int step(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
   pp_result result = {.reward = outcome->reward, .discount = 1};
   double *returns = fleet->returns + (size_t)env_id * (size_t)fleet->num_players;
   int status = fleet->def->step(&fleet->envs[env_id], pp_fleet_action(fleet, env_id), &result);
 
   if (status < 0) return status;
-  fleet->elapsed[env_id] = pp_autoreset_add_step(fleet->elapsed[env_id]);
+  fleet->elapsed[env_id] = pp_row_next_elapsed(fleet->elapsed[env_id]);
   outcome->terminated = result.terminated != 0;
   outcome->truncated =
       result.truncated || (uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet);
@@ -72,9 +74,9 @@ void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) 
 
   memset(outcome->reward, 0, sizeof(double) * (size_t)fleet->num_players);
   outcome->discount = 1;
-  outcome->terminated = outcome->truncated = 0;
+  outcome->terminated = outcome->truncated = false;
   outcome->is_reset = command != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING;
-  // whoever failed is reset next, so that others need not be looked at
+  // an environment that failed is always reset next, so a step has no error text to clear
   if (outcome->is_reset) fleet->errors[env_id].text[0] = '\0';
   outcome->status =
       outcome->is_reset ? begin_episode(fleet, env_id, command) : step(fleet, env_id, outcome);
@@ -93,8 +95,8 @@ void pp_autoreset_learn_run(pp_fleet *fleet, int64_t nanoseconds, int32_t count)
   atomic_store_explicit(&fleet->reset_cost, nanoseconds / count, memory_order_relaxed);
 }
 
-int pp_autoreset_is_expensive(const pp_fleet *fleet) {
-  return atomic_load_explicit(&fleet->reset_cost, memory_order_relaxed) >= DEAR;
+bool pp_autoreset_is_expensive(const pp_fleet *fleet) {
+  return atomic_load_explicit(&fleet->reset_cost, memory_order_relaxed) >= EXPENSIVE;
 }
 
 int pp_autoreset_restart(pp_fleet *fleet, int32_t env_id) {

@@ -1,46 +1,43 @@
-/* Autoreset: what one environment does next, a step or a new episode, and what it came to. */
+/* Autoreset: decides whether one environment is stepped or reset next, and does it. */
 #ifndef PP_THREADS_AUTORESET_H
 #define PP_THREADS_AUTORESET_H
 
 #include "pool/fleet.h"
 
-/* what a step or reset came to, before it has a row */
+/* the result of a step or reset, before it is written to a row */
 typedef struct pp_outcome {
   double reward[PP_MAX_PLAYERS];
   float discount;
-  uint8_t terminated;
-  uint8_t truncated;
-  uint8_t is_reset;
-  int status; /* negative: the callback failed, and the environment's error says why */
+  bool terminated;
+  bool truncated;
+  bool is_reset;
+  int status; /* negative: the callback failed, and the environment's error has the reason */
 } pp_outcome;
 
-/* steps or resets an environment as it was asked and as its phase demands */
+/* Steps or resets an environment, depending on its command and phase. */
 void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome);
 
-/* Learns the time of one reset. The shortest counts, because a thread may lose its core in the
- * middle of a reset. Only definitions with step_many need it: nothing interrupts the resets of a
- * run and no thread shares them, so environments with dear resets are kept out of runs. */
+/* Updates the estimate of a reset's cost with the time of one reset. The shortest time counts,
+ * because a thread may lose its core in the middle of a reset. Only definitions with step_many need
+ * the estimate: nothing interrupts the resets of a run and no other thread can take them over, so
+ * environments with expensive resets are kept out of runs. */
 void pp_autoreset_learn(pp_fleet *fleet, int64_t nanoseconds);
 
-/* Learns the time of all resets of one run. A long one replaces what was learnt before. */
+/* Updates the estimate with the time of all resets of one run. A long time replaces it. */
 void pp_autoreset_learn_run(pp_fleet *fleet, int64_t nanoseconds, int32_t count);
 
-/* 1: one reset is work enough for a thread */
-int pp_autoreset_is_expensive(const pp_fleet *fleet);
+/* Returns whether one reset is enough work for a chunk of its own. */
+bool pp_autoreset_is_expensive(const pp_fleet *fleet);
 
-/* starts the next episode of an environment that has just ended one (SAME_STEP); returns a status
- */
+/* Starts the next episode of an environment whose episode has just ended (SAME_STEP). Returns a
+ * pp_status. */
 int pp_autoreset_restart(pp_fleet *fleet, int32_t env_id);
 
-/* steps after which an episode is truncated, more than elapsed can be for none */
+/* Returns the number of steps after which an episode is truncated; UINT32_MAX, which elapsed can't
+ * reach, if there is no limit. */
 uint32_t pp_autoreset_limit(const pp_fleet *fleet);
 
-/* steps of an episode after one more; those beyond what a column can show are not counted */
-static inline int32_t pp_autoreset_add_step(int32_t elapsed) {
-  return elapsed + (elapsed < INT32_MAX);
-}
-
-/* after a callback failed: nothing is known of the environment but that it must be reset */
+/* Records that a callback failed. The environment's state is unknown then, and it must be reset. */
 void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status);
 
 #endif

@@ -6,10 +6,10 @@
 
 #include "os/os.h"
 
-enum { LESSON = 8 };
+enum { LEARN_EVERY = 8 /* chunks of a thread */ };
 
 int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_t end,
-                 int32_t num_threads, int32_t is_helped) {
+                 int32_t num_threads, bool is_helped) {
   memset(lane, 0, sizeof(*lane));
   lane->stepper = stepper;
   lane->first_env = first;
@@ -23,7 +23,7 @@ int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_
     pp_thread *worker = &lane->workers[i];
     worker->lane = lane;
     if (pp_scratch_init(&worker->scratch, stepper->fleet->num_players) < 0) return PP_ERR_MEMORY;
-    // the caller takes from the first shard, if it helps
+    // the first shard is the caller's, if it helps
     worker->scratch.home = i + is_helped;
   }
   if (pp_idset_init(&lane->named, first, end - first) < 0) return PP_ERR_MEMORY;
@@ -34,7 +34,7 @@ int pp_lane_start(pp_lane *lane) {
   for (; lane->num_started < lane->num_workers; lane->num_started++) {
     pp_thread *worker = &lane->workers[lane->num_started];
     int status;
-    // counted here, not by the thread: it may be long in coming, and must not be missed meanwhile
+    // counted here, not by the thread, which may take long to start and must be counted meanwhile
     pp_spin_awake(1);
     status = pp_os_thread_start(&worker->thread, pp_thread_run, worker, "pp-worker");
     if (status < 0) {
@@ -46,7 +46,7 @@ int pp_lane_start(pp_lane *lane) {
 }
 
 void pp_lane_stop(pp_lane *lane) {
-  if (atomic_exchange_explicit(&lane->is_closing, 1, memory_order_seq_cst)) return;
+  if (atomic_exchange_explicit(&lane->is_closing, true, memory_order_seq_cst)) return;
   pp_gate_wake(&lane->gate, INT32_MAX);
   for (int32_t i = 0; i < lane->num_started; i++) pthread_join(lane->workers[i].thread, NULL);
 }
@@ -61,9 +61,10 @@ void pp_lane_fini(pp_lane *lane) {
   pp_queue_fini(&lane->queue);
 }
 
-/* 1: the cost needs another look, or this is one of the chunks that keep it exact */
-static int is_lesson(const pp_lane *lane, int64_t nanoseconds, int32_t count, int64_t chunks) {
-  return chunks % LESSON == 0 || !pp_grain_is_near(&lane->grain, nanoseconds, count);
+/* Returns whether to learn from a chunk: if its time was not as estimated, and from every eighth to
+ * keep the estimate exact. */
+static bool should_learn(const pp_lane *lane, int64_t nanoseconds, int32_t count, int64_t chunks) {
+  return chunks % LEARN_EVERY == 0 || !pp_grain_is_near(&lane->grain, nanoseconds, count);
 }
 
 void pp_lane_share_leftover(pp_lane *lane, pp_scratch *scratch, const pp_entry *entries,
@@ -76,22 +77,23 @@ void pp_lane_share_leftover(pp_lane *lane, pp_scratch *scratch, const pp_entry *
   pp_gate_wake(&lane->gate, total - done);
 }
 
-/* one environment of another thread's rest; returns how many */
-static int32_t take_rest(pp_lane *lane, pp_entry *out) {
+/* takes one environment of another thread's leftover; returns the number of entries */
+static int32_t take_leftover(pp_lane *lane, pp_entry *out) {
   for (int32_t i = 0; i < lane->num_workers; i++) {
     if (pp_leftover_take(lane->workers[i].scratch.leftover, out)) return 1;
   }
   return 0;
 }
 
-/* Its own rest comes first: nothing else may be made a rest before that one is empty. And the
- * caller's, which may be away for long while the queue never becomes empty. */
+/* Takes a chunk, and returns its number of entries. The thread's own leftover comes first, as it
+ * must be empty before the next chunk can become one. Then the caller's: the caller may be away for
+ * long, while the queue never becomes empty. */
 static int32_t take(pp_lane *lane, pp_scratch *scratch, int32_t most) {
   int32_t count;
   if (pp_leftover_take(scratch->leftover, scratch->entries)) return 1;
   if (lane->caller && pp_leftover_take(lane->caller->leftover, scratch->entries)) return 1;
   count = pp_queue_take(&lane->queue, scratch->home, &lane->grain, most, scratch->entries);
-  return count ? count : take_rest(lane, scratch->entries);
+  return count ? count : take_leftover(lane, scratch->entries);
 }
 
 int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
@@ -99,7 +101,7 @@ int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
   int64_t start, chunks = atomic_load_explicit(&scratch->chunks, memory_order_relaxed);
 
   if (!taken) return 0;
-  // the clock is dear: one look for each chunk
+  // reading the clock is expensive: once for each chunk
   start = scratch->ended ? scratch->ended : pp_os_now();
   count = pp_stepper_run(lane->stepper, scratch->entries, taken, start + PP_GRAIN_LATE, scratch);
   scratch->ended = pp_os_now();
@@ -107,10 +109,10 @@ int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
     pp_lane_share_leftover(lane, scratch, scratch->entries, taken, count);
   }
   pp_stepper_learn(lane->stepper, scratch, scratch->ended - start, count);
-  if (is_lesson(lane, scratch->ended - start, count, chunks)) {
+  if (should_learn(lane, scratch->ended - start, count, chunks)) {
     pp_grain_learn(&lane->grain, scratch->ended - start, count);
   }
-  // one writer: no need for a locked addition
+  // there is one writer, so the addition need not be atomic
   atomic_store_explicit(&scratch->chunks, chunks + 1, memory_order_relaxed);
   return count;
 }

@@ -1,4 +1,4 @@
-/* Action queue: environments waiting to be stepped, one producer, any number of consumers. */
+/* Action queue: environments that wait to be stepped; one producer, any number of consumers. */
 #include "queue.h"
 
 #include <stdlib.h>
@@ -6,14 +6,14 @@
 
 #include "pp_env.h"
 
-/* an environment is always queued in the same shard */
+/* returns the shard that an environment is always queued in */
 static pp_shard *shard_of(const pp_queue *queue, int32_t env_id) {
   int64_t at = (int64_t)(env_id - queue->first_env) * queue->num_shards / queue->num_envs;
   return &queue->shards[at];
 }
 
 int pp_queue_init(pp_queue *queue, int32_t first_env, int32_t num_envs, int32_t num_shards) {
-  // each environment is queued once at most, so this is all the room a shard can need
+  // each environment is queued at most once, so a shard never needs more room than this
   uint64_t room = 16, needed = (uint64_t)((num_envs + num_shards - 1) / num_shards);
   while (room < needed) room *= 2;
 
@@ -41,12 +41,12 @@ void pp_queue_fini(pp_queue *queue) {
 }
 
 void pp_queue_push_locked(pp_queue *queue, const pp_entry *entries, int32_t count, int32_t length) {
-  // only producers move tails, and they hold the lock
+  // relaxed loads of tail: only the holder of the lock moves it
   atomic_store_explicit(&queue->length, length, memory_order_relaxed);
   for (int32_t i = 0; i < count;) {
     pp_shard *shard = shard_of(queue, PP_ENTRY_ENV(entries[i]));
     uint64_t tail = atomic_load_explicit(&shard->tail, memory_order_relaxed);
-    // consumers look at tail all the time: it is moved once for neighbours
+    // consumers read tail all the time, so it is moved once for all entries of a shard
     do {
       atomic_store_explicit(&shard->entries[tail & shard->mask], entries[i], memory_order_relaxed);
       tail++;
@@ -61,11 +61,11 @@ void pp_queue_announce(pp_queue *queue) {
   atomic_fetch_add_explicit(&queue->pushes, 1, memory_order_seq_cst);
 }
 
-static int32_t take_from(pp_shard *shard, int32_t length, int32_t is_shared, const pp_grain *grain,
+static int32_t take_from(pp_shard *shard, int32_t length, bool is_shared, const pp_grain *grain,
                          int32_t most, pp_entry *out) {
   uint64_t head = atomic_load_explicit(&shard->head, memory_order_relaxed);
   for (;;) {
-    // acquire: what the producer wrote before it moved tail
+    // acquire: makes visible what the producer wrote before it moved tail
     uint64_t tail = atomic_load_explicit(&shard->tail, memory_order_acquire);
     int64_t available = (int64_t)(tail - head);
     int32_t count;
@@ -78,7 +78,7 @@ static int32_t take_from(pp_shard *shard, int32_t length, int32_t is_shared, con
       out[i] = atomic_load_explicit(&shard->entries[(head + (uint64_t)i) & shard->mask],
                                     memory_order_relaxed);
     }
-    // success means that nobody took them meanwhile, so that what was read still holds
+    // on success no other thread has taken them meanwhile, so what was read is valid
     if (atomic_compare_exchange_weak_explicit(&shard->head, &head, head + (uint64_t)count,
                                               memory_order_acq_rel, memory_order_relaxed)) {
       return count;

@@ -1,4 +1,4 @@
-/* Action queue: environments waiting to be stepped, one producer, any number of consumers. */
+/* Action queue: environments that wait to be stepped; one producer, any number of consumers. */
 #ifndef PP_THREADS_QUEUE_H
 #define PP_THREADS_QUEUE_H
 
@@ -6,34 +6,22 @@
 #include <stdint.h>
 
 #include "grain.h"
+#include "pool/entry.h"
 
-/* An entry names a run of environments with consecutive ids (one, for dear environments) and, in an
- * ordered pool, the place of the first among the rows of the ring. Bits: 32 place, 8 length - 1, 24
- * id of the first. */
-typedef uint64_t pp_entry;
-
-enum { PP_MAX_ENVS = 1 << 24, PP_MAX_RUN = 256 };
-
-#define PP_ENTRY(place, env_id, length) \
-  ((uint64_t)(uint32_t)(place) << 32 | (uint64_t)((length) - 1) << 24 | (uint64_t)(env_id))
-#define PP_ENTRY_ENV(entry) ((int32_t)((entry) & 0xffffff))
-#define PP_ENTRY_LENGTH(entry) ((int32_t)((entry) >> 24 & 0xff) + 1)
-#define PP_ENTRY_PLACE(entry) ((int32_t)((entry) >> 32))
-
-/* Part of a queue: what one thread takes first, so that an environment's state stays in the caches
- * of one core as long as nobody has to help out. */
+/* One part of a queue. Each thread takes from its own shard first, so that an environment's state
+ * stays in the caches of one core unless another thread must help. */
 typedef struct pp_shard {
-  /* Both only grow, so that a compare-and-swap can't mistake an old value for a new one.
-   * head: moved by consumers, release and acquire: who takes the next entries knows those before
-   * to be read, and says so when its rows are done. So the producer, which sends only to
-   * environments whose rows it has, never writes over an entry that is still to be read, and need
-   * not look at head. */
+  /* Both numbers only grow, so that a compare-and-swap can't mistake an old value for a new one.
+   * head: moved by consumers, release and acquire. A thread that takes the next entries knows that
+   * those before are read, and publishes that when its rows are done. So the producer, which sends
+   * only to environments whose rows it has received, never overwrites an entry that is still to be
+   * read, and need not read head. */
   _Alignas(64) _Atomic uint64_t head;
-  /* tail: moved by the producer, release: the entries and everything that they speak of (actions,
+  /* tail: moved by the producer, release: the entries and everything that they refer to (actions,
    * environment states) are visible first. */
   _Alignas(64) _Atomic uint64_t tail;
-  /* written by the producer, read by consumers, relaxed: a consumer may read an entry that is being
-   * replaced, and throws it away when its swap of head fails */
+  /* Written by the producer, read by consumers, relaxed: a consumer may read an entry that is being
+   * replaced, and discards it when its compare-and-swap of head fails. */
   _Alignas(64) _Atomic uint64_t *entries;
   uint64_t mask;
 } pp_shard;
@@ -43,37 +31,36 @@ typedef struct pp_queue {
   int32_t num_shards;
   int32_t first_env; /* environments first_env .. first_env+num_envs-1 may be queued */
   int32_t num_envs;
-  /* Moved by the producer after the tails, and by whoever leaves a rest (rest.h) after that; read
-   * by consumers before they look at shards and rests: whoever finds all of them empty sleeps until
-   * it moves. Sequentially consistent, so that a
-   * producer that then looks for sleepers can't miss one that went to sleep before it saw this move
-   * (park.h). */
+  /* Raised by the producer after the tails, and by a thread that opens its leftover (leftover.h)
+   * after that. Read by consumers before they look at shards and leftovers: a thread that finds all
+   * of them empty sleeps until this changes. Sequentially consistent, so that a producer that then
+   * looks for sleepers can't miss one that went to sleep before it saw the change (gate.h). */
   _Alignas(64) _Atomic uint64_t pushes;
   /* environments per entry in the last push; relaxed, a hint for the size of chunks */
   _Atomic int32_t length;
 } pp_queue;
 
-/* a shard for each thread that takes; returns a pp_status */
+/* Makes one shard for each thread that takes from the queue. Returns PP_OK or PP_ERR_MEMORY. */
 int pp_queue_init(pp_queue *queue, int32_t first_env, int32_t num_envs, int32_t num_shards);
 void pp_queue_fini(pp_queue *queue);
 
-/* Queues entries of about this many environments each. The caller holds the pool's lock, and queues
- * no environment that is queued already. */
+/* Queues entries of about length environments each. The caller holds the pool's lock, and queues no
+ * environment that is queued already. */
 void pp_queue_push_locked(pp_queue *queue, const pp_entry *entries, int32_t count, int32_t length);
 
-/* takes a chunk (at most PP_GRAIN_ROWS entries, and of about most environments, yet at least one
- * entry) into out, from shard home if it has any, else from the next that has; returns its length,
- * 0: all are empty */
+/* Takes a chunk: at most PP_GRAIN_ROWS entries of about most environments in all, at least one
+ * entry. Takes from shard home, or from the next shard that is not empty. Returns the number of
+ * entries, 0 if all shards are empty. */
 int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, int32_t most,
                       pp_entry *out);
 
-/* entries that wait in a shard, as of some moment ago */
+/* Returns the number of entries in a shard, which may be out of date. */
 int64_t pp_queue_waiting(const pp_queue *queue, int32_t shard);
 
-/* there is something to take outside the shards */
+/* Raises pushes: there is something to take outside the shards. */
 void pp_queue_announce(pp_queue *queue);
 
-/* the number of pushes so far */
+/* Returns the number of pushes and announcements so far. */
 uint64_t pp_queue_pushes(pp_queue *queue);
 
 #endif

@@ -1,4 +1,4 @@
-/* Stepper: what a thread does with a chunk of the action queue. */
+/* Stepper: steps the environments of a chunk and delivers their rows. */
 #include "stepper.h"
 
 #include <stdlib.h>
@@ -22,24 +22,24 @@ void pp_scratch_fini(pp_scratch *scratch) {
   scratch->leftover = NULL;
 }
 
-/* the last row of a batch wakes the caller, if it sleeps */
+/* counts rows of a batch as written; the last one wakes the caller, if it sleeps */
 static void finish(const pp_stepper *stepper, pp_batch *batch, int32_t count) {
   if (pp_batch_finish(batch, count)) pp_gate_wake(stepper->caller, 1);
 }
 
-/* 1: none of these environments must go through the slow path, as resets that the caller asked for,
- * first episodes and actions of several dtypes do */
-static int is_plain(const pp_fleet *fleet, int32_t env_id, int32_t count) {
+/* Returns whether step_many can take these environments: their command is a step, none is at its
+ * first episode, and their actions have one dtype. */
+static bool is_plain(const pp_fleet *fleet, int32_t env_id, int32_t count) {
   const uint8_t dtype = fleet->action_dtypes[env_id];
-  uint8_t any = 0;
+  uint8_t differs = 0;
   for (int32_t i = 0; i < count; i++) {
-    any |= fleet->command[env_id + i] | (fleet->phase[env_id + i] & PP_FRESH) |
-           (fleet->action_dtypes[env_id + i] ^ dtype);
+    differs |= fleet->command[env_id + i] | (fleet->phase[env_id + i] & PP_FRESH) |
+               (fleet->action_dtypes[env_id + i] ^ dtype);
   }
-  return !any;
+  return !differs;
 }
 
-/* delivers a run through step_many, batch by batch */
+/* steps a run through step_many, in one part for each batch that its rows lie in */
 static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, int32_t count,
                      pp_scratch *scratch) {
   while (count > 0) {
@@ -47,8 +47,8 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
     pp_batch *batch;
     if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &part);
     batch = pp_ring_at(stepper->ring, place, &row);
-    failed = pp_row_write_run(stepper->fleet, stepper->layout, batch->memory, row, env_id, part,
-                              scratch->rewards);
+    failed = pp_step_rows(stepper->fleet, stepper->layout, batch->memory, row, env_id, part,
+                          scratch->rewards);
     for (int32_t i = 0; failed && i < part; i++) {
       if (stepper->fleet->phase[env_id + i] == PP_FRESH) pp_batch_fail(batch, env_id + i);
     }
@@ -59,16 +59,17 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
   }
 }
 
-/* 1: this may be a reset whose time is of interest (pp_autoreset_learn) */
-static int may_reset(const pp_fleet *fleet, int32_t env_id) {
-  if (!fleet->def->step_many) return 0;
+/* returns whether the next step may be a reset whose time pp_autoreset_learn needs */
+static bool may_reset(const pp_fleet *fleet, int32_t env_id) {
+  if (!fleet->def->step_many) return false;
   return fleet->command[env_id] != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING ||
          (fleet->autoreset == PP_SAME_STEP && pp_autoreset_is_expensive(fleet));
 }
 
-/* steps one environment first and claims its row after that: the first to finish is the first in */
+/* steps one environment; claims its row afterwards, so that rows are in the order of finishing */
 static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
-  int32_t row, one = 1, is_timed = may_reset(stepper->fleet, env_id);
+  int32_t row, one = 1;
+  bool is_timed = may_reset(stepper->fleet, env_id);
   int64_t start = is_timed ? pp_os_now() : 0;
   pp_outcome outcome;
   pp_batch *batch;
@@ -76,7 +77,8 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   pp_autoreset_advance(stepper->fleet, env_id, &outcome);
   if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &one);
   batch = pp_ring_at(stepper->ring, place, &row);
-  if (pp_row_write(stepper->fleet, stepper->layout, batch->memory, row, env_id, &outcome) < 0) {
+  if (pp_step_row_write(stepper->fleet, stepper->layout, batch->memory, row, env_id, &outcome) <
+      0) {
     pp_batch_fail(batch, env_id);
   }
   if (is_timed && (outcome.is_reset || outcome.terminated || outcome.truncated)) {
@@ -85,9 +87,10 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   finish(stepper, batch, 1);
 }
 
-/* How many environments step_many may take at once, from the first of a plain run on. Dear resets
- * are kept out: the run ends before the next one, and where any step may bring one it is empty. */
-static int32_t stretch(const pp_fleet *fleet, int32_t env_id, int32_t count) {
+/* Returns how many environments step_many may take at once, from the first of a plain run on.
+ * Expensive resets are kept out: the run ends before the next one, and it is empty if any step may
+ * bring one. */
+static int32_t run_length(const pp_fleet *fleet, int32_t env_id, int32_t count) {
   const uint8_t *first = fleet->phase + env_id, *ended;
   if (!pp_autoreset_is_expensive(fleet)) return count;
   if (fleet->autoreset == PP_SAME_STEP) return 0;
@@ -95,8 +98,8 @@ static int32_t stretch(const pp_fleet *fleet, int32_t env_id, int32_t count) {
   return ended ? (int32_t)(ended - first) : count;
 }
 
-/* Joins entries that go on where the first one ends, up to PP_GRAIN_ROWS environments; returns how
- * many entries and, in length, how many environments that are. */
+/* Joins the first entry with those that continue it, up to PP_GRAIN_ROWS environments. Returns the
+ * number of entries, and writes the number of environments to length. */
 static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                     int32_t *length) {
   int32_t joined = 1, total = PP_ENTRY_LENGTH(entries[0]);
@@ -114,46 +117,46 @@ static int32_t join(const pp_stepper *stepper, const pp_entry *entries, int32_t 
   return joined;
 }
 
-static int is_late(int64_t late) {
-  return pp_os_now_roughly() > late;
+static bool is_late(int64_t deadline) {
+  return pp_os_now_roughly() > deadline;
 }
 
 void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
                       int32_t count) {
-  _Atomic int32_t *doubts = &stepper->fleet->avoids_runs;
-  // not written without need: every thread reads it
+  _Atomic bool *avoids_runs = &stepper->fleet->avoids_runs;
+  // written only if it changes: every thread reads it
   if (scratch->used_runs) {
-    if (nanoseconds > PP_GRAIN_LONG) atomic_store_explicit(doubts, 1, memory_order_relaxed);
+    if (nanoseconds > PP_GRAIN_LONG) atomic_store_explicit(avoids_runs, true, memory_order_relaxed);
   } else if (nanoseconds < (int64_t)PP_GRAIN_MOST * count &&
-             atomic_load_explicit(doubts, memory_order_relaxed)) {
-    atomic_store_explicit(doubts, 0, memory_order_relaxed);
+             atomic_load_explicit(avoids_runs, memory_order_relaxed)) {
+    atomic_store_explicit(avoids_runs, false, memory_order_relaxed);
   }
 }
 
 int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
-                       int64_t late, pp_scratch *scratch) {
-  int has_runs = stepper->fleet->def->step_many &&
-                 !atomic_load_explicit(&stepper->fleet->avoids_runs, memory_order_relaxed);
+                       int64_t deadline, pp_scratch *scratch) {
+  bool has_runs = stepper->fleet->def->step_many &&
+                  !atomic_load_explicit(&stepper->fleet->avoids_runs, memory_order_relaxed);
   int32_t at = 0, stepped = 0;
 
-  scratch->used_runs = 0;
+  scratch->used_runs = false;
   while (at < count) {
     int32_t env_id = PP_ENTRY_ENV(entries[at]), place = PP_ENTRY_PLACE(entries[at]), length, part;
-    int is_run;
+    bool is_run;
     at += join(stepper, entries + at, count - at, &length);
     is_run = has_runs && length > 1 && is_plain(stepper->fleet, env_id, length);
     for (int32_t i = 0; i < length; i += part) {
-      part = is_run ? stretch(stepper->fleet, env_id + i, length - i) : 0;
+      part = is_run ? run_length(stepper->fleet, env_id + i, length - i) : 0;
       if (part > 1) {
         step_run(stepper, env_id + i, place + i, part, scratch);
-        scratch->used_runs = 1;
+        scratch->used_runs = true;
         stepped += part;
-        if ((at < count || i + part < length) && is_late(late)) return stepped;
+        if ((at < count || i + part < length) && is_late(deadline)) return stepped;
       } else {
         part = 1;
         step_one(stepper, env_id + i, place + i);
-        // the first and then every fourth, as a look costs a good part of the cheapest steps
-        if ((stepped++ & 3) == 0 && is_late(late)) return stepped;
+        // after the first step and then every fourth: the clock costs a good part of a cheap step
+        if ((stepped++ & 3) == 0 && is_late(deadline)) return stepped;
       }
     }
   }

@@ -1,4 +1,4 @@
-/* Stepper: what a thread does with a chunk of the action queue. */
+/* Stepper: steps the environments of a chunk and delivers their rows. */
 #ifndef PP_THREADS_STEPPER_H
 #define PP_THREADS_STEPPER_H
 
@@ -7,10 +7,11 @@
 #include "pool/batch.h"
 #include "pool/gate.h"
 #include "pool/layout.h"
-#include "pool/row.h"
 #include "queue.h"
+#include "step_rows.h"
 
-/* what every thread of a pool needs to step; read-only but for what the members guard themselves */
+/* What every thread of a pool needs to step. These pointers never change; what they point to has
+ * its own rules. */
 typedef struct pp_stepper {
   pp_fleet *fleet;
   const pp_layout *layout;
@@ -18,30 +19,30 @@ typedef struct pp_stepper {
   pp_gate *caller; /* where the caller sleeps until a batch is complete */
 } pp_stepper;
 
-/* one thread's own room */
+/* the buffers and records of one thread that steps */
 typedef struct pp_scratch {
-  int32_t home;  /* the shard of the lane's queue that this thread takes from first */
-  int64_t ended; /* when the last chunk did, 0: the thread has done something else since */
-  pp_leftover
-      *leftover; /* of a chunk that was cut short; the thread's own, but others may take of it */
+  int32_t home;          /* the shard of the lane's queue that this thread takes from first */
+  int64_t ended;         /* when the last chunk ended; 0: the thread has slept since */
+  pp_leftover *leftover; /* of a chunk that was cut short; other threads may take from it */
   pp_entry entries[PP_GRAIN_ROWS];
-  double *rewards;   /* PP_GRAIN_ROWS x num_players */
-  int32_t used_runs; /* step_many was called in the last chunk */
-  /* grabs so far; written by the thread alone, read by any for statistics, relaxed */
+  double *rewards; /* PP_GRAIN_ROWS x num_players */
+  bool used_runs;  /* step_many was called in the last chunk */
+  /* chunks taken so far; written by this thread, read by any for statistics, relaxed */
   _Atomic int64_t chunks;
 } pp_scratch;
 
+/* Returns PP_OK or PP_ERR_MEMORY; pp_scratch_fini frees either result. */
 int pp_scratch_init(pp_scratch *scratch, int32_t num_players);
 void pp_scratch_fini(pp_scratch *scratch);
 
-/* Steps the environments of a chunk in their order and delivers their rows; returns how many they
- * were. Stops early when it is later than late (pp_os_now_roughly): a chunk is cut by an estimate,
- * which may turn out to be wrong */
+/* Steps the environments of a chunk in order and delivers their rows. Returns how many it stepped.
+ * Stops early once the time (pp_os_now_roughly) is past deadline: the size of a chunk follows from
+ * an estimate, which may be wrong. */
 int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
-                       int64_t late, pp_scratch *scratch);
+                       int64_t deadline, pp_scratch *scratch);
 
-/* Learns from the time of a chunk whether step_many may be called. Nothing can interrupt a call, so
- * after a long one environments are stepped one by one until they are seen to be cheap. */
+/* Decides from the time of a chunk whether step_many may be called. Nothing can interrupt such a
+ * call, so after a long one environments are stepped one by one until they are cheap again. */
 void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
                       int32_t count);
 

@@ -6,63 +6,87 @@
 
 #include "os/os.h"
 
-/* ------------------------------------------------------------------------- making, ending -- */
+/* -------------------------------------------------------------------------- init and fini -- */
 
-/* one lane for each node that gets a thread; each owns environments in proportion to its threads */
-static int make_lanes(pp_pool *pool, int32_t offset) {
-  pp_share shares[PP_MAX_NODES];
-  int32_t count = pp_topology_assign(&pool->topology, pool->num_threads, shares);
-  int32_t here = pp_os_current_cpu(), threads = 0, first = 0;
+/* sets the cores that a lane's workers may run on */
+static void place_workers(const pp_pool *pool, pp_lane *lane, const pp_share *share, int32_t offset,
+                          bool is_only_lane) {
+  for (int32_t w = 0; w < lane->num_workers; w++) {
+    pp_thread *worker = &lane->workers[w];
+    if (offset >= 0) {
+      worker->cpus = pp_topology_pin(&pool->topology, share, offset, w);
+      worker->num_cpus = 1;
+    } else if (!is_only_lane) {
+      worker->cpus = share->cpus;
+      worker->num_cpus = share->num_cpus;
+    }
+  }
+}
 
-  if (count > pool->fleet.num_envs) count = pool->fleet.num_envs;
-  pool->lanes = aligned_alloc(64, sizeof(*pool->lanes) * (size_t)count);
-  if (!pool->lanes) return PP_ERR_MEMORY;
-  memset(pool->lanes, 0, sizeof(*pool->lanes) * (size_t)count);
-
+/* returns the index of the share whose node this thread runs on, 0 if there is none */
+static int32_t find_home(const pp_share *shares, int32_t count) {
+  int32_t here = pp_os_current_cpu(), home = 0;
   for (int32_t i = 0; i < count; i++) {
     for (int32_t c = 0; c < shares[i].num_cpus; c++) {
-      if (shares[i].cpus[c] == here) pool->home_lane = i;
+      if (shares[i].cpus[c] == here) home = i;
     }
   }
-  // The caller takes the place of one worker on its own node. Unordered, a lane must go on while
-  // the caller is away, so it needs another.
-  pool->is_helped = pool->ring.is_ordered || shares[pool->home_lane].num_threads > 1;
-  for (int32_t i = 0; i < count; i++) {
-    pp_lane *lane = &pool->lanes[i];
-    int32_t is_home = i == pool->home_lane && pool->is_helped, end;
-    int status;
+  return home;
+}
 
-    threads += shares[i].num_threads;
-    end = (int32_t)((int64_t)pool->fleet.num_envs * threads / pool->num_threads);
+/* allocates lanes, one for each share, and finds the one that the caller helps first */
+static int alloc_lanes(pp_pool *pool, const pp_share *shares, int32_t count) {
+  pp_threads *threads = pool->threads;
+  size_t size = sizeof(*threads->lanes) * (size_t)count;
+  threads->lanes = aligned_alloc(64, size);
+  if (!threads->lanes) return PP_ERR_MEMORY;
+  memset(threads->lanes, 0, size);
+  threads->home_lane = find_home(shares, count);
+  // The caller takes the place of one worker on its own node. An unordered lane must make progress
+  // while the caller is away, so it needs another thread.
+  threads->caller_steps = pool->ring.is_ordered || shares[threads->home_lane].num_threads > 1;
+  return PP_OK;
+}
+
+/* makes one lane for each node that gets threads; each owns environments in proportion to them */
+static int make_lanes(pp_pool *pool, int32_t offset) {
+  pp_threads *threads = pool->threads;
+  pp_share shares[PP_MAX_NODES];
+  int32_t count = pp_topology_assign(&pool->topology, pool->num_threads, shares);
+  int32_t num_threads = 0, first = 0;
+  int status;
+
+  if (count > pool->fleet.num_envs) count = pool->fleet.num_envs;
+  status = alloc_lanes(pool, shares, count);
+  for (int32_t i = 0; status >= 0 && i < count; i++) {
+    pp_lane *lane = &threads->lanes[i];
+    bool has_caller = i == threads->home_lane && threads->caller_steps;
+    int32_t end;
+
+    num_threads += shares[i].num_threads;
+    end = (int32_t)((int64_t)pool->fleet.num_envs * num_threads / pool->num_threads);
     if (i == count - 1) end = pool->fleet.num_envs;
-    status = pp_lane_init(lane, &pool->stepper, first, end, shares[i].num_threads, is_home);
-    pool->num_lanes = i + 1;
+    status = pp_lane_init(lane, &threads->stepper, first, end, shares[i].num_threads, has_caller);
+    threads->num_lanes = i + 1;
     if (status < 0) return status;
     lane->cores = pool->topology.cores;
-    if (is_home) lane->caller = &pool->scratch;
+    if (has_caller) lane->caller = &threads->scratch;
     lane->node = shares[i].node;
-    for (int32_t w = 0; w < lane->num_workers; w++) {
-      pp_thread *worker = &lane->workers[w];
-      if (offset >= 0) {
-        worker->cpus = pp_topology_pin(&pool->topology, &shares[i], offset, w);
-        worker->num_cpus = 1;
-      } else if (count > 1) {
-        worker->cpus = shares[i].cpus;
-        worker->num_cpus = shares[i].num_cpus;
-      }
-    }
+    place_workers(pool, lane, &shares[i], offset, count == 1);
     first = end;
   }
-  // with fewer environments than nodes some nodes are left out, and their threads with them
-  pool->num_threads = threads;
-  pool->num_workers = threads - pool->is_helped;
+  if (status < 0) return status;
+  // with fewer environments than nodes, some nodes are left out, with their threads
+  pool->num_threads = num_threads;
+  threads->num_workers = num_threads - threads->caller_steps;
   return PP_OK;
 }
 
 /* puts the states of each lane's environments on its node */
 static void bind_states(pp_pool *pool) {
-  for (int32_t i = 0; pool->num_lanes > 1 && i < pool->num_lanes; i++) {
-    pp_lane *lane = &pool->lanes[i];
+  const pp_threads *threads = pool->threads;
+  for (int32_t i = 0; threads->num_lanes > 1 && i < threads->num_lanes; i++) {
+    const pp_lane *lane = &threads->lanes[i];
     char *first = pool->fleet.states + pool->fleet.stride * (size_t)lane->first_env;
     size_t size = pool->fleet.stride * (size_t)(lane->end_env - lane->first_env);
     if (pp_os_pages_bind(first, size, &lane->node, 1) < 0) {
@@ -71,40 +95,52 @@ static void bind_states(pp_pool *pool) {
   }
 }
 
-/* num_threads=0: as many as can run at once, and no more than can have work */
+/* returns num_threads; for 0 as many threads as can run at once, at most one per row of a batch */
 static int32_t default_threads(const pp_pool *pool, const pp_pool_options *options) {
   if (options->num_threads) return options->num_threads;
   return pool->topology.cores < options->batch_size ? pool->topology.cores : options->batch_size;
 }
 
 int pp_threads_init(pp_pool *pool, const pp_pool_options *options) {
+  pp_threads *threads = pool->threads = aligned_alloc(64, sizeof(*threads));
   int status;
+  if (!threads) return PP_ERR_MEMORY;
+  memset(threads, 0, sizeof(*threads));
+  threads->stepper = (pp_stepper){&pool->fleet, &pool->layout, &pool->ring, &pool->gate};
   pool->num_threads = default_threads(pool, options);
-  status = make_lanes(pool, options->thread_affinity_offset);
-  for (int32_t i = 0; status >= 0 && i < pool->num_lanes; i++) {
-    status = pp_lane_start(&pool->lanes[i]);
+  status = pp_scratch_init(&threads->scratch, pool->fleet.num_players);
+  if (status >= 0) status = make_lanes(pool, options->thread_affinity_offset);
+  for (int32_t i = 0; status >= 0 && i < threads->num_lanes; i++) {
+    status = pp_lane_start(&threads->lanes[i]);
   }
   if (status >= 0) bind_states(pool);
   return status;
 }
 
 static void stop(pp_pool *pool) {
-  for (int32_t i = 0; i < pool->num_lanes; i++) pp_lane_stop(&pool->lanes[i]);
+  pp_threads *threads = pool->threads;
+  for (int32_t i = 0; threads && i < threads->num_lanes; i++) pp_lane_stop(&threads->lanes[i]);
 }
 
 static void fini(pp_pool *pool) {
-  for (int32_t i = 0; i < pool->num_lanes; i++) pp_lane_fini(&pool->lanes[i]);
-  free(pool->lanes);
+  pp_threads *threads = pool->threads;
+  if (!threads) return;
+  for (int32_t i = 0; i < threads->num_lanes; i++) pp_lane_fini(&threads->lanes[i]);
+  free(threads->lanes);
+  pp_scratch_fini(&threads->scratch);
+  free(threads);
+  pool->threads = NULL;
 }
 
 /* --------------------------------------------------------------------------------- blocks -- */
 
-/* ordered: rows of a lane's environments are written by its threads, so they go to its node */
+/* ordered: puts the rows of each lane's environments on its node, whose threads write them */
 static int bind_rows(const pp_pool *pool, void *memory) {
+  const pp_threads *threads = pool->threads;
   int status = PP_OK;
   for (int32_t c = 0; c < pool->layout.count; c++) {
-    for (int32_t i = 0; i < pool->num_lanes; i++) {
-      const pp_lane *lane = &pool->lanes[i];
+    for (int32_t i = 0; i < threads->num_lanes; i++) {
+      const pp_lane *lane = &threads->lanes[i];
       char *first = pp_layout_at(&pool->layout, memory, c, lane->first_env);
       size_t size = (size_t)(pool->layout.columns[c].row_bytes * (lane->end_env - lane->first_env));
       if (pp_os_pages_bind(first, size, &lane->node, 1) < 0) status = PP_ERR_SYSTEM;
@@ -113,24 +149,36 @@ static int bind_rows(const pp_pool *pool, void *memory) {
   return status;
 }
 
+static bool is_block(const pp_pool *pool, const void *memory) {
+  (void)pool;
+  return memory != NULL;
+}
+
+/* threads read the ring itself, so they need no notice of blocks */
+static void do_nothing_locked(pp_pool *pool, const pp_batch *batch) {
+  (void)pool;
+  (void)batch;
+}
+
 static void *alloc(pp_pool *pool) {
+  const pp_threads *threads = pool->threads;
   void *memory = pp_os_pages_alloc((size_t)pool->layout.size);
   int status = PP_OK;
-  if (!memory || pool->num_lanes == 1) return memory;
+  if (!memory || threads->num_lanes == 1) return memory;
   if (pool->ring.is_ordered) {
     status = bind_rows(pool, memory);
   } else {
     int32_t nodes[PP_MAX_NODES];
-    for (int32_t i = 0; i < pool->num_lanes; i++) nodes[i] = pool->lanes[i].node;
-    status = pp_os_pages_bind(memory, (size_t)pool->layout.size, nodes, pool->num_lanes);
+    for (int32_t i = 0; i < threads->num_lanes; i++) nodes[i] = threads->lanes[i].node;
+    status = pp_os_pages_bind(memory, (size_t)pool->layout.size, nodes, threads->num_lanes);
   }
   if (status < 0) atomic_fetch_add_explicit(&pool->refused_binds, 1, memory_order_relaxed);
   return memory;
 }
 
-/* ------------------------------------------------------------------------------- stepping -- */
+/* ------------------------------------------------------------------------------- queueing -- */
 
-/* all environments of a lane, in runs; place: of the pool's first environment */
+/* lists all environments of a lane, in runs; place: of the pool's first environment */
 static int32_t list_all(const pp_lane *lane, int32_t place, int32_t run, pp_entry *entries) {
   int32_t listed = 0;
   for (int32_t i = lane->first_env; i < lane->end_env; i += run) {
@@ -140,7 +188,7 @@ static int32_t list_all(const pp_lane *lane, int32_t place, int32_t run, pp_entr
   return listed;
 }
 
-/* those of the environments named that are the lane's, one by one in the order named */
+/* lists those of the environments named that are the lane's, one by one in the order named */
 static int32_t list_named(const pp_lane *lane, const int32_t *env_ids, int32_t count, int32_t place,
                           pp_entry *entries) {
   int32_t listed = 0;
@@ -151,10 +199,26 @@ static int32_t list_named(const pp_lane *lane, const int32_t *env_ids, int32_t c
   return listed;
 }
 
+static int check_locked(const pp_pool *pool, const int32_t *env_ids, int32_t count,
+                        pp_error *error) {
+  (void)pool;
+  (void)env_ids;
+  (void)count;
+  (void)error;
+  return PP_OK;
+}
+
+static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) {
+  (void)pool;
+  (void)env_ids;
+  (void)count;
+}
+
 static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
-                         int32_t is_helping) {
-  for (int32_t l = 0; l < pool->num_lanes; l++) {
-    pp_lane *lane = &pool->lanes[l];
+                         bool caller_helps) {
+  pp_threads *threads = pool->threads;
+  for (int32_t l = 0; l < threads->num_lanes; l++) {
+    pp_lane *lane = &threads->lanes[l];
     int32_t run = pp_grain_run(&lane->grain), queued, envs;
     if (!env_ids) {
       envs = lane->end_env - lane->first_env;
@@ -163,21 +227,147 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
       run = 1;
       envs = queued = list_named(lane, env_ids, count, place, pool->entries);
     } else {
-      // Unordered rows may come in any order, so cheap environments are stepped in runs. Named as
-      // they were received, the runs of several threads would lie one inside the other, and each
-      // time round they would become shorter.
+      // Unordered rows may come in any order, so cheap environments are sorted by id and stepped in
+      // runs. In the order in which they were received, the runs of several threads would mix and
+      // become shorter with every send.
       envs = pp_idset_add(&lane->named, env_ids, count);
       queued = pp_idset_take(&lane->named, run, pool->entries);
     }
     if (!queued) continue;
     pp_queue_push_locked(&lane->queue, pool->entries, queued, run);
-    pp_lane_wake(lane, envs, is_helping && l == pool->home_lane);
+    pp_lane_wake(lane, envs, caller_helps && l == threads->home_lane);
   }
 }
 
-static int is_complete(const pp_pool *pool, pp_batch *batch) {
+/* ---------------------------------------------------------------------------------- helping -- */
+
+/* Unordered: chooses the shard that the caller takes from. The environments that the caller steps
+ * are queued in its own shard again, which would never be empty if it took only from there, and the
+ * other shards would wait until their threads are awake, however long that takes. So the caller
+ * looks at one other shard each time, and takes from the fuller of the two. It prefers its own,
+ * whose environments are in its core's caches: moving cheap environments costs as much as stepping
+ * them, so for these the other shard must have twice as many. */
+static void choose_shard(pp_threads *threads) {
+  const pp_lane *lane = &threads->lanes[threads->home_lane];
+  const pp_queue *queue = &lane->queue;
+  int32_t own = 0, other, times = pp_grain_run(&lane->grain) > 1 ? 2 : 1;
+  if (queue->num_shards == 1) return;
+  threads->other_shard = threads->other_shard % (queue->num_shards - 1) + 1;
+  other = threads->other_shard;
+  threads->scratch.home =
+      pp_queue_waiting(queue, other) > times * pp_queue_waiting(queue, own) ? other : own;
+}
+
+/* Returns how many environments the caller should step before it waits, 0 for none. In an ordered
+ * pool it loses nothing by helping. In an unordered pool it helps while there is an unclaimed row
+ * for each worker. With fewer the batch may be complete before the caller's own step is, and the
+ * policy would wait for that. For the same reason it takes no more environments than there are rows
+ * to claim. */
+static int32_t count_to_help(const pp_pool *pool) {
+  const pp_threads *threads = pool->threads;
+  int64_t unclaimed;
+  if (pool->ring.is_ordered) return PP_GRAIN_ROWS;
+  unclaimed = pp_ring_unclaimed(&pool->ring);
+  if (!threads->caller_steps || unclaimed < threads->num_workers) return 0;
+  return unclaimed < PP_GRAIN_ROWS ? (int32_t)unclaimed : PP_GRAIN_ROWS;
+}
+
+static bool help(pp_pool *pool, int64_t *now) {
+  pp_threads *threads = pool->threads;
+  int32_t most = count_to_help(pool);
+  if (!most) return false;
+  if (!pool->ring.is_ordered) choose_shard(threads);
+  threads->scratch.ended = *now;
+  for (int32_t i = 0; i < threads->num_lanes; i++) {
+    // starts with the home lane
+    pp_lane *lane = &threads->lanes[(threads->home_lane + i) % threads->num_lanes];
+    if (!pp_lane_work(lane, &threads->scratch, most)) continue;
+    *now = threads->scratch.ended;
+    return true;
+  }
+  return false;
+}
+
+/* ----------------------------------------------------------------------------- inline steps -- */
+
+enum {
+  INLINE_NS = 3000 /* work that is not worth the cost of the queues */
+};
+
+static bool is_inline(const pp_pool *pool, int32_t count) {
+  const pp_threads *threads = pool->threads;
+  return pool->ring.is_ordered && threads->num_lanes == 1 &&
+         (pool->fleet.num_envs == 1 ||
+          pp_grain_estimate(&threads->lanes[0].grain, count) < INLINE_NS);
+}
+
+/* queues the environments that an inline step has not begun: from index at on */
+static void queue_remaining(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
+                            int32_t at) {
+  if (at == count) return;
+  // step_ids is unused, as the step named no ids
+  for (int32_t i = at; !env_ids && i < count; i++) pool->step_ids[i] = i;
+  pthread_mutex_lock(&pool->lock);
+  queue_locked(pool, pool->step_ids + at, count - at, place + at, true);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* lists a chunk of an inline step, from index at on; returns the number of entries */
+static int32_t list_chunk(const int32_t *env_ids, int32_t at, int32_t chunk, int32_t place,
+                          pp_entry *entries) {
+  if (!env_ids) {
+    entries[0] = PP_ENTRY(place + at, at, chunk);
+    return 1;
+  }
+  for (int32_t i = 0; i < chunk; i++) entries[i] = PP_ENTRY(place + at + i, env_ids[at + i], 1);
+  return chunk;
+}
+
+/* Steps accepted environments in the caller's thread, without the queues. If they take far longer
+ * than estimated, the remaining ones are shared with all threads. */
+static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
+  pp_threads *threads = pool->threads;
+  pp_lane *lane = &threads->lanes[0];
+  pp_scratch *scratch = &threads->scratch;
+  // environments may become more expensive: measured in every 64th step
+  bool is_timed = (threads->inline_steps++ & 63) == 0;
+  int64_t start = is_timed ? pp_os_now() : 0, rough_start = pp_os_now_roughly();
+  int64_t deadline = rough_start + PP_GRAIN_LATE;
+
+  for (int32_t at = 0; at < count;) {
+    int32_t chunk = count - at < PP_GRAIN_ROWS ? count - at : PP_GRAIN_ROWS;
+    int32_t entries = list_chunk(env_ids, at, chunk, place, scratch->entries);
+    int32_t done = pp_stepper_run(&threads->stepper, scratch->entries, entries, deadline, scratch);
+    at += chunk;
+    pp_stepper_learn(&threads->stepper, scratch, pp_os_now_roughly() - rough_start, done);
+    if (done == chunk) continue;
+    pp_lane_share_leftover(lane, scratch, scratch->entries, entries, done);
+    queue_remaining(pool, env_ids, count, place, at);
+    return;
+  }
+  if (is_timed) pp_grain_learn(&lane->grain, pp_os_now() - start, count);
+}
+
+/* -------------------------------------------------------------------------------- receiving -- */
+
+static bool is_complete(const pp_pool *pool, pp_batch *batch) {
   (void)pool;
   return pp_batch_is_complete(batch);
+}
+
+static bool is_far(const pp_pool *pool, const pp_batch *batch) {
+  const pp_threads *threads = pool->threads;
+  const pp_grain *grain = &threads->lanes[threads->home_lane].grain;
+  int64_t work = pp_grain_estimate(grain, pp_batch_missing(batch));
+  return work != INT64_MAX && threads->num_workers && work / threads->num_workers > PP_SPIN_NS;
+}
+
+/* a thread can't die without its process, so the batch is always completed */
+static int check_progress(pp_pool *pool, pp_batch *batch, pp_error *error) {
+  (void)pool;
+  (void)batch;
+  (void)error;
+  return PP_OK;
 }
 
 static int32_t collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
@@ -195,16 +385,18 @@ static int32_t collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
   return failed;
 }
 
-/* ------------------------------------------------------------------------------ questions -- */
+/* --------------------------------------------------------------------------------- queries -- */
 
 static int32_t cores(const pp_pool *pool) {
   return pool->topology.cores;
 }
 
 static void stats(const pp_pool *pool, pp_stats *out) {
-  out->num_lanes = pool->num_lanes;
-  for (int32_t i = 0; i < pool->num_lanes; i++) {
-    const pp_lane *lane = &pool->lanes[i];
+  const pp_threads *threads = pool->threads;
+  out->num_lanes = threads->num_lanes;
+  out->chunks = atomic_load_explicit(&threads->scratch.chunks, memory_order_relaxed);
+  for (int32_t i = 0; i < threads->num_lanes; i++) {
+    const pp_lane *lane = &threads->lanes[i];
     out->num_workers += lane->num_workers;
     out->worker_waits += atomic_load_explicit(&lane->gate.waits, memory_order_relaxed);
     out->worker_wakes += atomic_load_explicit(&lane->gate.wakes, memory_order_relaxed);
@@ -216,9 +408,19 @@ static void stats(const pp_pool *pool, pp_stats *out) {
   }
 }
 
-const pp_lane_ops pp_threads_ops = {.queue_locked = queue_locked,
+const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
+                                    .refuse_locked = refuse_locked,
+                                    .queue_locked = queue_locked,
+                                    .is_inline = is_inline,
+                                    .step_inline = step_inline,
                                     .alloc = alloc,
+                                    .is_block = is_block,
+                                    .open_locked = do_nothing_locked,
+                                    .close_locked = do_nothing_locked,
                                     .is_complete = is_complete,
+                                    .is_far = is_far,
+                                    .help = help,
+                                    .check_progress = check_progress,
                                     .collect_locked = collect_locked,
                                     .cores = cores,
                                     .stats = stats,

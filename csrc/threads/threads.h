@@ -2,11 +2,27 @@
 #ifndef PP_THREADS_THREADS_H
 #define PP_THREADS_THREADS_H
 
+#include "lane.h"
 #include "pool/pool.h"
+
+typedef struct pp_threads {
+  pp_stepper stepper; /* shared by all threads */
+  pp_lane *lanes;
+  int32_t num_lanes;
+  int32_t num_workers; /* threads of all lanes, without the caller */
+  int32_t home_lane;   /* on the node where the pool was made: the caller helps there first */
+  bool caller_steps;   /* the caller is one of num_threads */
+
+  /* Used by the receiving thread only: the one that has set pool->receiving. On a cache line of its
+   * own, as the caller writes here while workers read what is above. */
+  _Alignas(64) pp_scratch scratch;
+  uint32_t inline_steps; /* steps done without the queues */
+  int32_t other_shard;   /* of the home lane's queue: the shard that the caller looked at last */
+} pp_threads;
 
 extern const pp_lane_ops pp_threads_ops;
 
-/* makes the lanes of a pool that has its fleet, and starts their threads */
+/* Makes the lanes of a pool that has its fleet, and starts their threads. Returns a pp_status. */
 int pp_threads_init(pp_pool *pool, const pp_pool_options *options);
 
 #endif

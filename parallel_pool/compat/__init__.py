@@ -1,1 +1,1 @@
-"""The APIs a pool is seen through: one file each, and what several of them share."""
+"""The APIs in which users see a pool: one package each, and modules that several of them share."""

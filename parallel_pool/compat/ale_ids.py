@@ -1,7 +1,7 @@
-"""Gymnasium's ids of Atari games: which native environment one means, and what only they do.
+"""Gymnasium's ids of Atari games: the native environment of each, and behaviour of these ids only.
 
-Those are ALE/<Game>-v5, and the -v0, -v4, NoFrameskip-v0 and NoFrameskip-v4 ids that ale-py
-registers beside them: all of them ale_py's AtariEnv with other arguments.
+The ids are ALE/<Game>-v5, and the -v0, -v4, NoFrameskip-v0 and NoFrameskip-v4 ids that ale-py
+registers beside them. All of them are ale_py's AtariEnv with different arguments.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool import registry
-from parallel_pool.compat import notices
+from parallel_pool.compat.warn_once import warn_once
 from parallel_pool.envs import atari
 
 if TYPE_CHECKING:
@@ -27,25 +27,24 @@ if TYPE_CHECKING:
 FAMILY = "ale"
 ENTRY_POINT = "ale_py.env:AtariEnv"
 
-# What AtariEnv's constructor takes for granted where the id ALE/<Game>-v5 says something else. (In
-# the rest both agree.)
+# Defaults of AtariEnv's constructor that differ from those of the id ALE/<Game>-v5.
 DEFAULTS: Mapping[str, Any] = {"max_num_frames_per_episode": None}
 
 
 class InexactError(ValueError):
-    """A game that the native console does not yet play as ale_py does."""
+    """The native console does not play this game exactly as ale_py does."""
 
 
 def definition_of(env_id: str, kwargs: Mapping[str, Any]) -> Definition:
-    """Returns the native environment of an id that stands for AtariEnv.
+    """Returns the native environment of an id whose entry point is AtariEnv.
 
     Args:
         env_id: the id, for messages.
-        kwargs: of AtariEnv; "game" among them says which one it is.
+        kwargs: of AtariEnv; "game" among them names the game.
 
     Raises:
         InexactError: the native console does not play this game exactly.
-        ValueError: there is none; the message is half a sentence that says why.
+        ValueError: the game has no native environment.
     """
     game = kwargs.get("game")
     definition = by_game().get(game) if isinstance(game, str) else None
@@ -58,13 +57,13 @@ def definition_of(env_id: str, kwargs: Mapping[str, Any]) -> Definition:
 
 
 def inexact(definition: Definition, kwargs: Mapping[str, Any]) -> str | None:
-    """Says why ale_py should play a game instead of the native console; None if it need not."""
+    """Returns why ale_py must play a game instead of the native console; None if it need not."""
     rom = kwargs["rom"] if "rom" in kwargs else atari.read_rom(definition.variant)
     return atari.reason(definition.variant, rom)
 
 
 def falls_back(definition: Definition) -> bool:
-    """Says whether an environment runs on ale_py, and has ale_py register its ids if so."""
+    """Returns whether an environment must run on ale_py; if so, ale_py registers its ids."""
     if definition.family != FAMILY or inexact(definition, {}) is None:
         return False
     importlib.import_module("ale_py")
@@ -72,7 +71,7 @@ def falls_back(definition: Definition) -> bool:
 
 
 def is_installed() -> bool:
-    """Whether ale_py can be imported."""
+    """Returns whether ale_py can be imported."""
     with contextlib.suppress(ImportError):
         importlib.import_module("ale_py")
         return True
@@ -80,37 +79,40 @@ def is_installed() -> bool:
 
 
 def register(env_id: str) -> None:
-    """Has ale_py, where it is installed, register its ids for an id that looks like one of them.
+    """Imports ale_py, if it is installed, for an id that looks like one of its ids.
 
-    Gymnasium's error about a wrong one then names those near it, instead of a missing package.
+    ale_py then registers them, and Gymnasium's error about a misspelt id suggests similar ids.
     """
     if env_id.startswith("ALE/") or registry.is_old_game(env_id):
         is_installed()
 
 
-def unfilmed(
-    definition: Definition, spec: EnvSpec, film: Mapping[str, Any], options: Mapping[str, Any]
+def why_not_preprocessed(
+    definition: Definition,
+    spec: EnvSpec,
+    preprocessing: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> str | None:
-    """Says why native environments can't do AtariPreprocessing themselves; None if they can.
+    """Returns why native environments can't replace AtariPreprocessing; None if they can.
 
-    What Gymnasium refuses is refused here too, so that the error is Gymnasium's own.
+    Arguments that Gymnasium refuses are refused here too, so that Gymnasium raises its own error.
 
     Args:
         definition, spec: of the environments.
-        film: the native options that stand for the wrappers.
+        preprocessing: the native options that replace the wrappers.
         options: of the environments and of the vector environment.
     """
     if definition.family != FAMILY:
         return f"{definition.id} is no environment that AtariPreprocessing knows"
-    said = {name: option.default for name, option in definition.options.items()} | {**options}
-    frameskip, view = said["frameskip"], said["obs_type"]
-    views = ("rgb", "grayscale") if film["grayscale_obs"] else ("rgb",)
+    values = {name: option.default for name, option in definition.options.items()} | {**options}
+    frameskip, obs_type = values["frameskip"], values["obs_type"]
+    is_gray = preprocessing["grayscale_obs"]
     limit = options.get("max_episode_steps") or spec.max_episode_steps or -1
-    if film["frame_skip"] > 1 and not (type(frameskip) is int and frameskip == 1):
-        return f"AtariPreprocessing(frame_skip={film['frame_skip']}) needs frameskip=1"
-    if view not in views:
-        return f"AtariPreprocessing(grayscale_obs={film['grayscale_obs']}) of obs_type={view!r}"
-    if said["continuous"] and film["noop_max"] > 0:
+    if preprocessing["frame_skip"] > 1 and not (type(frameskip) is int and frameskip == 1):
+        return f"AtariPreprocessing(frame_skip={preprocessing['frame_skip']}) needs frameskip=1"
+    if obs_type not in (("rgb", "grayscale") if is_gray else ("rgb",)):
+        return f"AtariPreprocessing(grayscale_obs={is_gray}) of obs_type={obs_type!r}"
+    if values["continuous"] and preprocessing["noop_max"] > 0:
         return "AtariPreprocessing's noop_max and continuous=True don't go together"
     if limit != -1:
         return f"max_episode_steps={limit} counts steps before they are skipped"
@@ -128,11 +130,11 @@ def by_game() -> Mapping[str, Definition]:
 
 def warn(env_id: str, reason: str) -> None:
     """Warns, once for each id, that ale_py plays the game instead of the native console."""
-    notices.warn(f"{env_id} runs on ale_py in worker processes: {reason}")
+    warn_once(f"{env_id} runs on ale_py in worker processes: {reason}")
 
 
 def seeds_of(seed: int) -> tuple[Any, Any]:
-    """Returns what AtariEnv makes of a seed: those of NumPy's generator and of ALE, uint32."""
+    """Returns the seeds that AtariEnv derives from one: of NumPy's generator and of ALE, uint32."""
     first, second = np.random.SeedSequence(seed).generate_state(2)
     return first, second
 
@@ -141,12 +143,12 @@ def seeds_info(seeds: Sequence[int | None], mask: Array) -> dict[str, Any]:
     """Returns the info "seeds", which AtariEnv adds to resets with a seed.
 
     Args:
-        seeds: one for each environment, or None.
-        mask: of those that are reset, bool (n,).
+        seeds: one for each environment; None for an environment without a new seed.
+        mask: environments that are reset, bool (n,).
 
     Returns:
-        The info as an object array of pairs of uint32 (of NumPy's generator, and of ALE's), and its
-        mask; nothing if nobody was seeded.
+        "seeds", an object array (n,) of pairs of uint32 (NumPy's generator, ALE), and its mask
+        "_seeds"; an empty dict if no environment got a seed.
     """
     seeded = mask & np.array([seed is not None for seed in seeds])
     if not seeded.any():

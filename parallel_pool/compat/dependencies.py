@@ -1,4 +1,4 @@
-"""Names the extra that brings a package which one of Gymnasium's environments lacks."""
+"""Error messages for missing packages: which extra of parallel_pool installs them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymnasium.error import DependencyNotInstalled
 
 from parallel_pool.errors import MissingDependencyError
 
-# what environments of a module need beyond Gymnasium is in this extra
+# the extra with what a module's environments need beyond Gymnasium
 EXTRAS = {
     "gymnasium.envs.mujoco": "mujoco",
     "gymnasium.envs.classic_control": "render",
@@ -21,15 +21,15 @@ EXTRAS = {
 
 
 def install(extra: str) -> str:
-    """Returns the command that installs what an extra brings."""
+    """Returns the shell command that installs an extra."""
     return f"pip install 'parallel_pool[{extra}]'"
 
 
 @contextlib.contextmanager
 def explained(entry_point: Any) -> Iterator[None]:
-    """Makes a missing package of a known environment a MissingDependencyError with its cure.
+    """Turns an ImportError for a missing package into a MissingDependencyError that names the cure.
 
-    Environments of other modules raise what they raise.
+    It does so for environments of the modules in EXTRAS; errors of others pass unchanged.
 
     Args:
         entry_point: of the environment, as its spec has it.
@@ -51,6 +51,6 @@ def explained(entry_point: Any) -> Iterator[None]:
 
 
 def load_creator(entry_point: str) -> Any:
-    """Imports what makes an environment; raises MissingDependencyError if that can't be."""
+    """Imports an entry point; raises MissingDependencyError if a package is missing."""
     with explained(entry_point):
         return registration.load_env_creator(entry_point)

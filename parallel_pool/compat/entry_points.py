@@ -1,4 +1,4 @@
-"""What Gymnasium calls to make a pool: `parallel_pool.compat.entry_points:<native id>`."""
+"""Entry points of native environments in Gymnasium's registry, one attribute for each native id."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv
 
 
 def __getattr__(name: str) -> partial[PoolVectorEnv]:
-    # Python looks for many names of its own on modules
+    # Python and its tools look up many such names on modules
     if name.startswith("__"):
         raise AttributeError(name)
     return partial(PoolVectorEnv, name)

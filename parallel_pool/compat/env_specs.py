@@ -1,4 +1,4 @@
-"""Gymnasium's EnvSpecs: from an id or a spec to a native definition, and back."""
+"""Conversion between Gymnasium's EnvSpecs (or ids) and native definitions."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.specs import Definition
 
-# Where the Python code lives that native environments equal. An id that somebody else has
-# registered for code of their own is not ours to replace.
+# Modules of the Python environments that native ones equal. An id registered with any other entry
+# point is the user's own environment, and is not replaced.
 REFERENCES = ("gymnasium.envs.", "ale_py.")
 
 
 def find(env: Any) -> EnvSpec:
-    """Returns a copy of the spec that an id, "module:id" or a spec stands for.
+    """Returns a copy of the spec of an id, a "module:id" or a spec.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: env is neither a string nor a spec.
         gymnasium.error.UnregisteredEnv: there is no such id.
     """
     if isinstance(env, EnvSpec):
@@ -42,8 +42,8 @@ def find(env: Any) -> EnvSpec:
         return of_definition(known[env], env)
     if env not in known:
         ale_ids.register(env)
-    # imports the module of "module:id", takes the newest version of an id without one, and warns
-    # of old versions, all as make_vec does
+    # as make_vec does: imports the module of "module:id", takes the newest version if the id has
+    # none, and warns about old versions
     try:
         found = registration._find_spec(env)
     except UnregisteredEnv as error:
@@ -55,21 +55,21 @@ def find(env: Any) -> EnvSpec:
 
 
 def _with_defaults(spec: EnvSpec) -> EnvSpec:
-    """Adds to a copy of a spec what its constructor takes for granted and native ones do not."""
+    """Adds to a copied spec the constructor defaults that native environments do not have."""
     if spec.entry_point == ale_ids.ENTRY_POINT:
         spec.kwargs = {**ale_ids.DEFAULTS, **spec.kwargs}
     return spec
 
 
 def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> Definition:
-    """Returns the definition whose environments equal those of a spec, its wrappers left aside.
+    """Returns the definition whose environments equal those of a spec without its wrappers.
 
     Args:
         spec: of an environment.
-        options: of the environment's constructor, beside those of the spec.
+        options: of the environment's constructor, in addition to those of the spec.
 
     Raises:
-        ValueError: there is none; the message is half a sentence that says why.
+        ValueError: there is no such definition; the message is a clause that says why.
     """
     entry, vector_entry, env_id = spec.entry_point, spec.vector_entry_point, spec.id
     if entry == ale_ids.ENTRY_POINT:
@@ -88,7 +88,7 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
 
 
 class Stored(NamedTuple):
-    """What the spec of a vector environment says beyond the options of its environments."""
+    """What the spec of a vector environment holds besides the options of its environments."""
 
     num_envs: int | None
     vector_kwargs: dict[str, Any] | None
@@ -96,13 +96,13 @@ class Stored(NamedTuple):
 
 
 def unfold(spec: EnvSpec) -> Stored:
-    """Takes out of a spec's kwargs what make_vec put there; the environments' options remain."""
+    """Removes from a spec's kwargs what make_vec put there; the environments' options remain."""
     spec.kwargs.pop("vectorization_mode", None)
     vector_kwargs = spec.kwargs.pop("vector_kwargs", None)
-    # where vector_kwargs are refused (ids of ours, by Gymnasium's make_vec) they stand beside
-    beside = {name: spec.kwargs.pop(name) for name in DEFAULTS if name in spec.kwargs}
-    if beside:
-        vector_kwargs = {**beside, **(vector_kwargs or {})}
+    # for our ids Gymnasium's make_vec refuses vector_kwargs: the options are among the kwargs
+    among = {name: spec.kwargs.pop(name) for name in DEFAULTS if name in spec.kwargs}
+    if among:
+        vector_kwargs = {**among, **(vector_kwargs or {})}
     return Stored(
         spec.kwargs.pop("num_envs", None), vector_kwargs, spec.kwargs.pop("wrappers", None)
     )
@@ -115,7 +115,7 @@ def describe(
     vector_kwargs: Mapping[str, Any],
     wrappers: Any = (),
 ) -> EnvSpec:
-    """Returns the spec of a vector environment, laid out as make_vec lays out its own."""
+    """Returns the spec of a vector environment in the form of make_vec's own."""
     described = copy.deepcopy(spec)
     described.kwargs = {**kwargs}
     if num_envs != 1:
@@ -129,7 +129,7 @@ def describe(
 
 
 def reference_of(spec: EnvSpec, definition: Definition) -> EnvSpec | None:
-    """Returns the spec of the Gymnasium environment that native ones equal; None for none."""
+    """Returns the spec of the Gymnasium environment that native ones equal, None if none."""
     if spec.entry_point is not None:
         return spec
     found = gymnasium.registry.get(definition.id)
@@ -137,14 +137,14 @@ def reference_of(spec: EnvSpec, definition: Definition) -> EnvSpec | None:
 
 
 def time_limit(given: int | None, own: int | None) -> int:
-    """Returns a pool's time limit (0 for none) from make's argument and the spec's own."""
+    """Returns a pool's time limit in steps, 0 for none, from make's argument and the spec's."""
     if given is None:
         return own or 0
     return max(0, check_limit(given))
 
 
 def metadata(definition: Definition, reference: EnvSpec | None) -> dict[str, Any]:
-    """Returns a copy of the reference's metadata, or for our own environments what they can do."""
+    """Returns a copy of the reference's metadata; without a reference, the render modes."""
     if reference is not None and isinstance(reference.entry_point, str):
         creator = dependencies.load_creator(reference.entry_point)
         return copy.deepcopy(dict(creator.metadata))

@@ -1,7 +1,7 @@
-"""What importing parallel_pool adds to Gymnasium: a mode of make_vec, and our ids.
+"""What importing parallel_pool adds to Gymnasium: a mode of make_vec, and the native ids.
 
-It runs as the last act of Gymnasium's import, which any module here may have begun: so this module
-takes nothing from those that import Gymnasium until it is called.
+`install` runs at the end of Gymnasium's import, which may have been started by any module of this
+package. So this module imports nothing at its top that imports Gymnasium.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool import registry
+from parallel_pool.compat.gymnasium_ids import ENTRY_POINT as ENTRY_POINT
 from parallel_pool.compat.gymnasium_ids import MODE, of_definition, registered_id
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
 
-# how our make_vec is told from Gymnasium's: it remembers it here
+# attribute of our make_vec that holds Gymnasium's, and marks ours as installed
 ORIGINAL = "_parallel_pool_original"
 
 
 def places() -> list[Any]:
-    """Returns the modules that hold make_vec; both hold one function."""
+    """Returns the modules that have an attribute make_vec; it is the same function in both."""
     import gymnasium
     from gymnasium.envs import registration
 
@@ -29,7 +30,7 @@ def places() -> list[Any]:
 
 
 def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns gymnasium.make_vec with one mode more."""
+    """Returns gymnasium.make_vec with the additional mode "parallel_pool"."""
 
     @functools.wraps(original)
     def wrapped(
@@ -40,11 +41,11 @@ def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         wrappers: Sequence[Callable[..., Any]] | None = None,
         **kwargs: Any,
     ) -> Any:
-        # what a spec says holds, as in Gymnasium
+        # as in Gymnasium, a spec's kwargs win over arguments
         stored = getattr(id, "kwargs", {})
         if stored.get("vectorization_mode", vectorization_mode) != MODE:
             return original(id, num_envs, vectorization_mode, vector_kwargs, wrappers, **kwargs)
-        from parallel_pool.compat.gymnasium.make_vec import make_vec
+        from parallel_pool.compat.gymnasium.make import make_vec
 
         return make_vec(id, num_envs, vector_kwargs=vector_kwargs, wrappers=wrappers, **kwargs)
 
@@ -53,9 +54,9 @@ def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    """Teaches gymnasium.make_vec the mode "parallel_pool" and registers every native id.
+    """Adds the mode "parallel_pool" to gymnasium.make_vec and registers every native id.
 
-    Importing parallel_pool does this. Doing it again registers what was loaded since.
+    Importing parallel_pool calls this. A second call registers what `load` has added since.
     """
     for place in places():
         if not hasattr(place.make_vec, ORIGINAL):
@@ -68,7 +69,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Takes back what `install` did."""
+    """Restores gymnasium.make_vec and removes the native ids from Gymnasium's registry."""
     for place in places():
         place.make_vec = getattr(place.make_vec, ORIGINAL, place.make_vec)
     for native_id in registry.definitions():

@@ -1,4 +1,4 @@
-"""How Gymnasium knows native environments: their ids in its registry, and our mode of make_vec."""
+"""The names of native environments in Gymnasium: their ids, entry points, and mode of make_vec."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENTRY_POINT = "parallel_pool.compat.entry_points:"
 
 
 def of_definition(definition: Definition, env_id: str) -> EnvSpec:
-    """Returns a spec with which Gymnasium itself makes a pool of this definition."""
+    """Returns a spec from which gymnasium.make_vec makes a pool of this definition."""
     from gymnasium.envs.registration import EnvSpec
 
     return EnvSpec(
@@ -26,5 +26,5 @@ def of_definition(definition: Definition, env_id: str) -> EnvSpec:
 
 
 def registered_id(native_id: str) -> str:
-    """Returns the id under which Gymnasium knows a native one; it allows a single slash."""
+    """Returns the id of a native environment in Gymnasium's registry, which allows one slash."""
     return f"parallel_pool/{native_id.replace('/', '.')}"

@@ -1,4 +1,4 @@
-"""Attributes of native environments: what can be asked of them by name, though they live in C."""
+"""Attributes of native environments: `get_attr` for environments whose state lives in C."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gymnasium.spaces import Space
 from parallel_pool.compat import renderer
 from parallel_pool.pool import Pool
 
-# Attributes of references that only some steps change, so that a few steps do not show it.
+# attributes that change so seldom that comparing them after two episodes' first steps misses it
 CHANGING = {"steps_beyond_terminated"}
-# those that pictures change
+# attributes that rendering changes
 DRAWN = {"screen", "clock", "surf", "isopen"}
-# what ale_py's environment can be asked for that depends on the game alone
+# methods of ale_py's environment whose result depends on the game alone
 METHODS = {"get_action_meanings", "get_keys_to_action"}
 
 PLAIN = (bool, int, float, str, np.generic, np.ndarray, Space, type(None))
@@ -27,24 +27,24 @@ CURE = 'make Python environments: backend="process", or Gymnasium\'s vectorizati
 
 
 class Reference:
-    """The Gymnasium environment that native ones equal, for what no step of theirs changes.
+    """The Gymnasium environment that native ones equal, as the source of constant attributes.
 
-    It is made when it is first asked.
+    It is made at its first use.
     """
 
     def __init__(self, spec: EnvSpec | None, options: Mapping[str, Any], *, draws: bool) -> None:
         """
         Args:
-            spec: of the environment; None for none.
+            spec: of the environment; None if there is none.
             options: of its constructor.
-            draws: the native environments have a render mode.
+            draws: whether the native environments have a render mode.
         """
         self._spec, self._options, self._draws = spec, dict(options), draws
         self._env: Any = None
         self._values: dict[str, Any] = {}
 
     def values(self) -> Mapping[str, Any]:
-        """Returns its public attributes that are plain values and always the same."""
+        """Returns its public attributes that are plain values and never change."""
         if self._spec is not None and self._env is None:
             spec, self._spec = self._spec, None
             try:
@@ -53,7 +53,7 @@ class Reference:
                 spec.kwargs = {}
                 made = gymnasium.make(spec, disable_env_checker=True, **self._options)
             except (ImportError, gymnasium.error.Error):
-                # Gymnasium no longer has it, or not for what is installed
+                # this Gymnasium has no such environment, or a package of it is missing
                 return self._values
             self._env = env = made.unwrapped
             seen = []
@@ -61,7 +61,7 @@ class Reference:
                 made.reset(seed=seed)
                 made.action_space.seed(seed)
                 made.step(made.action_space.sample())
-                seen.append(self._look(env))
+                seen.append(self._plain_attributes(env))
             before, after = seen
             self._values = {
                 name: value
@@ -70,12 +70,12 @@ class Reference:
             }
         return self._values
 
-    def _look(self, env: Any) -> dict[str, Any]:
+    def _plain_attributes(self, env: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}
         left_out = CHANGING | (DRAWN if self._draws else set())
         for name in dir(env):
             computed = isinstance(getattr(type(env), name, None), property)
-            # all properties but the seconds of a step follow from the state
+            # every property but dt, the seconds of a step, depends on the state
             if name.startswith("_") or name in left_out or (computed and name != "dt"):
                 continue
             value = getattr(env, name, self)
@@ -84,16 +84,16 @@ class Reference:
         return found
 
     def changes(self, name: str) -> bool:
-        """Says whether it has an attribute that is not always the same."""
+        """Returns whether it has this attribute and the attribute may change."""
         return name not in self.values() and hasattr(self._env, name)
 
     def call(self, name: str, args: Any, kwargs: Mapping[str, Any]) -> Any:
-        """Returns what one of METHODS returns; raises AttributeError if there is no such method."""
+        """Calls one of METHODS; raises AttributeError if there is no such method."""
         self.values()
         return getattr(self._env, name)(*args, **kwargs)
 
     def close(self) -> None:
-        """Closes it, if it was made."""
+        """Closes the environment if it was made."""
         if self._env is not None:
             self._env.close()
 
@@ -113,11 +113,11 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def of_options(pool: Pool, drawing: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the constructor's options, those of pictures included, with their values.
+    """Returns the values of the constructor's options, drawing options included.
 
     Args:
         pool: of the environments.
-        drawing: options of pictures that were given.
+        drawing: drawing options that were given.
     """
     described = pool.definition.options
     options = {
@@ -133,17 +133,17 @@ def get(
     instead: str,
     reference: Reference | None = None,
 ) -> Any:
-    """Returns an attribute that is the same for every environment.
+    """Returns an attribute whose value is the same for every environment.
 
     Args:
         name: of the attribute.
         pool: of the environments.
-        known: those that need no reference, and those that it has not.
-        instead: what to do for another, for the message.
-        reference: whose attributes hold before options of the same name; None for none.
+        known: attributes that need no reference, or that the reference lacks.
+        instead: the cure, for the error message.
+        reference: its attributes win over `known`, except those in SHOWN; None if there is none.
 
     Raises:
-        AttributeError: it is none of them, or may be another at each step.
+        AttributeError: there is no such attribute, or its value depends on the state.
     """
     constant: Mapping[str, Any] = {}
     is_known = name in known
@@ -154,12 +154,12 @@ def get(
         return constant[name]
     if not is_known:
         raise AttributeError(
-            f"{name}: {pool.definition.id} is native, its state lives in C, and there are no Python"
-            f" objects to ask for what is none of the constants. Known are"
-            f" {', '.join({**known, **constant})}, np_random_seed; for others {instead}"
+            f"{name}: {pool.definition.id} is native: its state lives in C, and only constants can"
+            f" be read. Known are {', '.join({**known, **constant})}, np_random_seed; for others"
+            f" {instead}"
         )
     return known[name]
 
 
-# what vector environments tell themselves
+# attributes that vector environments answer themselves
 SHOWN = {"spec", "metadata", "render_mode", "observation_space", "action_space"}

@@ -1,4 +1,4 @@
-"""Pictures of a pool's environments: by C, by their family, or by the Gymnasium environment."""
+"""Draws a pool's environments: in C, by their family's module, or by the Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from parallel_pool.errors import MissingDependencyError, StateError
 from parallel_pool.pool import Pool
 from parallel_pool.specs import Definition
 
-# How many float64 numbers a native state opens with, and whether Gymnasium keeps them in float32
-# at times (Acrobot after a reset, MountainCarContinuous after a step), which moves edges of lines.
+# How many float64 numbers a native state begins with, and whether Gymnasium sometimes keeps them in
+# float32 (Acrobot after a reset, MountainCarContinuous after a step), which moves edges of lines.
 STATES = {
     "CartPole": (4, False),
     "MountainCar": (2, False),
@@ -28,15 +28,17 @@ STATES = {
 }
 
 
-class Painter(Protocol):
+class EnvRenderer(Protocol):
+    """Draws one environment of a pool at a time."""
+
     def paint(self, env_id: int, action: Array | None) -> Any:
-        """Draws one environment; `action` is what its last step took, None after a reset."""
+        """Draws an environment; `action` is the one of its last step, None after a reset."""
 
     def close(self) -> None:
         """Closes windows."""
 
 
-class NativePainter:
+class NativeRenderer:
     """Draws with the environment's own C code."""
 
     def __init__(self, pool: Pool) -> None:
@@ -49,8 +51,8 @@ class NativePainter:
         pass
 
 
-class ReferencePainter:
-    """Draws with one Gymnasium environment that is put into the state of whichever is wanted."""
+class ReferenceRenderer:
+    """Draws with one Gymnasium environment, which takes on the state of the one to draw."""
 
     def __init__(self, pool: Pool, spec: EnvSpec, mode: str) -> None:
         self._pool = pool
@@ -85,17 +87,17 @@ class ReferencePainter:
 
 
 def defaults(definition: Definition) -> Mapping[str, Any]:
-    """Returns the options that a definition's pictures have, and their defaults."""
-    painters = registry.painters(definition)
-    options: Mapping[str, Any] = {} if painters is None else painters.OPTIONS
+    """Returns the drawing options of a definition (picture size, camera) and their defaults."""
+    module = registry.renderer_module(definition)
+    options: Mapping[str, Any] = {} if module is None else module.OPTIONS
     return options
 
 
 def modes(definition: Definition, reference: EnvSpec | None) -> list[str]:
-    """Returns the render modes of one picture at a time that a definition has."""
-    painters = registry.painters(definition)
-    if painters is not None:
-        return list(painters.MODES)
+    """Returns the render modes of a definition that draw one picture at a time."""
+    module = registry.renderer_module(definition)
+    if module is not None:
+        return list(module.MODES)
     if has_window(definition, reference):
         return ["human", "rgb_array"]
     return ["rgb_array"] if definition.can_render else []
@@ -114,65 +116,65 @@ def prepare(
     drawing: dict[str, Any],
     metadata: dict[str, Any],
 ) -> Renderer | None:
-    """Checks the options of pictures, and makes what draws if anything is to be drawn.
+    """Checks the drawing options and returns the renderer, or None without a render mode.
 
     Args:
-        pool, reference, mode, drawing: as for `Renderer`; no mode for no pictures.
-        metadata: gets "render_fps" if the environments have one of their own.
+        pool, reference, mode, drawing: as for `Renderer`; mode None for no pictures.
+        metadata: gets "render_fps" if the pool's environments have their own.
     """
-    made = None
+    renderer = None
     if mode is not None:
-        made = Renderer(pool, reference, mode, drawing)
+        renderer = Renderer(pool, reference, mode, drawing)
     elif drawing:
-        make_painter(pool, reference, options=drawing)
+        make_env_renderer(pool, reference, options=drawing)
     fps = render_fps(pool)
     if fps is not None:
         metadata["render_fps"] = fps
-    return made
+    return renderer
 
 
 def render_fps(pool: Pool) -> int | None:
-    """Returns the pictures of one second where that depends on a pool's options; None elsewhere."""
-    painters = registry.painters(pool.definition)
-    return None if painters is None else int(painters.render_fps(pool))
+    """Returns the pictures per second if they depend on the pool's options, else None."""
+    module = registry.renderer_module(pool.definition)
+    return None if module is None else int(module.render_fps(pool))
 
 
 def has_window(definition: Definition, reference: EnvSpec | None) -> bool:
-    """Says whether the Gymnasium environment draws for a definition."""
+    """Returns whether the Gymnasium environment draws for a definition."""
     return not definition.can_render and reference is not None and reference.name in STATES
 
 
-def make_painter(
+def make_env_renderer(
     pool: Pool,
     reference: EnvSpec | None,
     mode: str = "rgb_array",
     options: Mapping[str, Any] | None = None,
-) -> Painter:
-    """Returns what draws a pool's environments.
+) -> EnvRenderer:
+    """Returns what draws single environments of a pool.
 
     Args:
         pool: the environments.
-        reference: the spec of the Gymnasium environment that they equal, None for none.
+        reference: spec of the Gymnasium environment that they equal, None if there is none.
         mode: one of `modes`.
-        options: of `defaults`, those that differ.
+        options: drawing options that differ from `defaults`.
 
     Raises:
-        StateError: nobody draws these.
+        StateError: these environments have no pictures.
         TypeError, ValueError: an option is wrong.
     """
-    painters = registry.painters(pool.definition)
-    if painters is not None:
-        painter: Painter = painters.Painter(pool, mode, **(options or {}))
-        return painter
+    module = registry.renderer_module(pool.definition)
+    if module is not None:
+        env_renderer: EnvRenderer = module.Painter(pool, mode, **(options or {}))
+        return env_renderer
     if pool.definition.can_render:
-        return NativePainter(pool)
+        return NativeRenderer(pool)
     if reference is None or not has_window(pool.definition, reference):
         raise StateError(f"{pool.definition.id} draws no pictures")
-    return ReferencePainter(pool, reference, mode)
+    return ReferenceRenderer(pool, reference, mode)
 
 
 class Renderer:
-    """Draws when asked, or after every reset and step ("human", and modes that end in "_list")."""
+    """Draws on request, or after every reset and step ("human", and modes that end in "_list")."""
 
     def __init__(
         self,
@@ -181,28 +183,33 @@ class Renderer:
         mode: str,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Makes the painter.
-
+        """
         Args:
-            pool, reference, options: as for `make_painter`.
-            mode: one of `modes`, or one but "human" with "_list" behind it.
+            pool, reference, options: as for `make_env_renderer`.
+            mode: one of `modes`, or one of them other than "human" with the suffix "_list".
         """
         self._is_list = mode.endswith("_list")
         self._draws_always = self._is_list or mode == "human"
-        self._painter = make_painter(pool, reference, mode.removesuffix("_list"), options)
+        mode = mode.removesuffix("_list")
+        self._env_renderer = make_env_renderer(pool, reference, mode, options)
         self._actions: list[Array | None] = [None] * pool.num_envs
         self._frames: list[list[Any]] = [[] for _ in range(pool.num_envs)]
 
     def after_reset(self, mask: Array) -> None:
-        """Environments of the mask have begun an episode."""
+        """Draws the first frames of environments that began an episode; mask: bool (n,)."""
         for env_id in np.flatnonzero(mask).tolist():
             self._actions[env_id] = None
             self._frames[env_id] = []
             self._collect(env_id)
 
     def after_step(self, actions: Any, restarted: Array) -> None:
-        """All environments have taken a step; those of the mask show a new episode."""
-        # the caller may write into its array before the picture is drawn
+        """Draws the frames of a step.
+
+        Args:
+            actions: of all environments.
+            restarted: bool (n,): environments whose observation begins a new episode.
+        """
+        # the caller may write to its array before the picture is drawn
         taken = np.array(actions)
         for env_id in np.flatnonzero(~restarted).tolist():
             self._actions[env_id] = taken[env_id]
@@ -212,18 +219,18 @@ class Renderer:
     def _collect(self, env_id: int) -> None:
         if not self._draws_always:
             return
-        frame = self._painter.paint(env_id, self._actions[env_id])
+        frame = self._env_renderer.paint(env_id, self._actions[env_id])
         if self._is_list:
             self._frames[env_id].append(frame)
 
     def render(self) -> tuple[Any, ...]:
-        """Returns a picture of each environment; in list mode those since the last call."""
+        """Returns a picture of each environment; in list modes, its frames since the last call."""
         if self._is_list:
             frames = tuple(self._frames)
             self._frames = [[] for _ in frames]
             return frames
-        return tuple(self._painter.paint(i, action) for i, action in enumerate(self._actions))
+        return tuple(self._env_renderer.paint(i, action) for i, action in enumerate(self._actions))
 
     def close(self) -> None:
         """Closes windows."""
-        self._painter.close()
+        self._env_renderer.close()

@@ -1,4 +1,4 @@
-"""Errors of vector environments: each of them Gymnasium's own kind and ours at once."""
+"""Errors of vector environments: each class derives from Gymnasium's error and from ours."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
 
 
 class NotResetError(StateError, ResetNeeded, AssertionError):
-    """A step or a picture of an environment that must be reset first.
+    """step() or render() of an environment that must be reset first.
 
     SyncVectorEnv raises ResetNeeded before the first reset, and AssertionError for a step after the
-    end of an episode with AutoresetMode.DISABLED: this is both.
+    end of an episode with AutoresetMode.DISABLED: this class is both.
     """
 
 
 class PendingCallError(AlreadyPendingCallError, StateError):
-    """A call while the result of another one is waited for; `name` says which."""
+    """A call while another call is pending; `name` names the pending one."""
 
 
 class NoPendingCallError(NoAsyncCallError, StateError):
-    """A wait for the result of something that was not begun; `name` says what."""
+    """A wait for a call that was not started; `name` names it."""
 
 
 class ClosedVectorEnvError(ClosedEnvironmentError, ClosedError):
@@ -35,4 +35,4 @@ class ClosedVectorEnvError(ClosedEnvironmentError, ClosedError):
 
 
 class VectorTimeoutError(PoolTimeoutError, multiprocessing.TimeoutError):
-    """No result came in time; nothing is lost, the next wait goes on."""
+    """No result arrived within the timeout; nothing is lost, the next wait continues."""

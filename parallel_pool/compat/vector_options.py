@@ -1,4 +1,4 @@
-"""What make_vec calls vector_kwargs: options of the vector environment, not of those in it."""
+"""Options of a native vector environment, as opposed to those of the environments in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Spaces = str | tuple[Space[Any], Space[Any]]
 
 @dataclass(frozen=True)
 class VectorOptions:
-    """Those that native environments know."""
+    """What make_vec calls vector_kwargs; see `PoolVectorEnv` for their meaning."""
 
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP
     num_threads: int = 0
@@ -23,7 +23,7 @@ class VectorOptions:
     backend: str = "auto"
 
     def given(self) -> dict[str, Any]:
-        """Returns those that are not the default."""
+        """Returns the options that differ from their defaults."""
         values = {name: getattr(self, name) for name in DEFAULTS}
         return {name: value for name, value in values.items() if value != DEFAULTS[name]}
 

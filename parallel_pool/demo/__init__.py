@@ -1,4 +1,4 @@
-"""The demo: everybody who steps many environments side by side, in tables, a picture and a film."""
+"""The demo: compares libraries that step environments, and draws a picture and an animation."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from parallel_pool.demo import speeds
-from parallel_pool.demo.film import film
+from parallel_pool.demo.animation import animate
+from parallel_pool.demo.numbers import SYMBOLS, rounded
 from parallel_pool.demo.picture import draw
 from parallel_pool.demo.speeds import CART_POLE, SYNC, Runner, Speed, Task
 
 if TYPE_CHECKING:
     from typing import Self
 
-# wrapped by the console
+# The console wraps it.
 WHY_ASYNC_IS_SLOWER = (
     "Gymnasium's async sends every action to another process and waits for its answer. That takes"
-    " longer than a step of CartPole, so sync is the faster one here; where a step takes long, as"
-    " Pong's does, the processes are worth it on enough cores."
+    " longer than a step of CartPole, so sync is faster here; where a step takes long, as Pong's"
+    " does, the processes pay off on enough cores."
 )
 
 
 def run(picture: Path, seconds: float) -> int:
-    """Measures everybody for so many seconds each, shows tables, and writes picture and film.
+    """Measures all runners, prints tables, and writes a picture and an animation.
 
     Args:
-        picture: a PNG; the film is beside it. Its folder is there.
-        seconds: for each.
+        picture: the PNG to write, in a folder that exists; mosaic.gif goes into the same folder.
+        seconds: measuring time of each runner.
 
     Returns:
         The exit status.
@@ -42,44 +43,44 @@ def run(picture: Path, seconds: float) -> int:
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     console = Console()
-    screens = picture.with_name("mosaic.gif")
+    animation = picture.with_name("mosaic.gif")
     found: list[Speed] = []
     with Steps(console, speeds.runners()) as steps:
         for runner in steps.runners:
             steps.begin(f"{runner.task.num_envs} x {runner.task.title}: {runner.name}")
             with speeds.made(runner) as stepping:
                 found.append(Speed(runner, speeds.measure(stepping, seconds, steps.tick)))
-        steps.begin("a film of 64 Atari games")
-        still = film(screens)
+        steps.begin("an animation of 64 Atari games")
+        still = animate(animation)
     for task in dict.fromkeys(each.runner.task for each in found):
         console.print(table(task, [each for each in found if each.runner.task is task]))
         if task is CART_POLE:
             console.print(WHY_ASYNC_IS_SLOWER + "\n")
     draw(found, still, picture)
     console.print(
-        "steps/s: environment steps of all together; x sync: times Gymnasium's sync.\n"
-        "Measured once each: `make bench` compares with care."
+        "steps/s: steps of all environments together; x sync: ratio to Gymnasium's sync.\n"
+        "Each was measured once: `make bench` compares with care."
     )
     if missing := speeds.missing():
         console.print(f"not installed, so not shown: {', '.join(missing)}", highlight=False)
-    console.print(f"picture: {picture}\nfilm: {screens}", soft_wrap=True)
+    console.print(f"picture: {picture}\nanimation: {animation}", soft_wrap=True)
     return 0
 
 
 class Steps:
-    """What the demo is doing: a bar on a terminal, and else a line for each step."""
+    """Shows progress: a bar on a terminal, otherwise a line for each step."""
 
     def __init__(self, console: Console, runners: Sequence[Runner]) -> None:
         self.runners = runners
         self._console = console
         columns = (TextColumn("{task.description:44}"), BarColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=console, disable=not console.is_terminal)
-        # the film is one more
+        # the animation is one more step
         self._bar = self._progress.add_task("", total=len(runners) + 1)
         self._begun = 0
 
     def begin(self, what: str) -> None:
-        """The next one begins."""
+        """Begins the next step."""
         self._progress.update(self._bar, description=what[:44], completed=self._begun)
         self._begun += 1
         if not self._console.is_terminal:
@@ -88,7 +89,7 @@ class Steps:
             )
 
     def tick(self, share: float) -> None:
-        """So much of it is done."""
+        """Shows the share of the current step that is done."""
         self._progress.update(self._bar, completed=self._begun - 1 + share)
 
     def __enter__(self) -> Self:
@@ -100,16 +101,8 @@ class Steps:
         self._progress.stop()
 
 
-def short(value: float) -> str:
-    """Three digits and a letter: 46800000 is "46.8 M"."""
-    for unit, letter in ((1e6, " M"), (1e3, " k")):
-        if value >= 0.9995 * unit:
-            return f"{value / unit:#.3g}".rstrip(".") + letter
-    return f"{value:.0f}"
-
-
 def table(task: Task, found: Sequence[Speed]) -> Table:
-    """Returns one task's table, with speeds beside Gymnasium's loop over single environments."""
+    """Returns the table of one task, with ratios to Gymnasium's loop over single environments."""
     made = Table(
         title=f"{task.num_envs} x {task.title}, random actions",
         title_justify="left",
@@ -128,9 +121,9 @@ def table(task: Task, found: Sequence[Speed]) -> Table:
     for each in found:
         runner = each.runner
         rate = each.steps_per_second
-        cells = [runner.name, runner.runs_on, short(rate)]
+        cells = [runner.name, runner.runs_on, rounded(rate, SYMBOLS)]
         if task.frame_skip > 1:
-            cells.append(short(rate * task.frame_skip))
+            cells.append(rounded(rate * task.frame_skip, SYMBOLS))
         cells.append(f"{rate / base.steps_per_second:.3g}")
         made.add_row(*cells, style="bold cyan" if runner.is_ours else "")
     return made

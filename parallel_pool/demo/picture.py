@@ -1,4 +1,4 @@
-"""The demo's picture: a still of the film beside charts of the speeds."""
+"""The demo's picture: a still of the animation beside charts of the speeds."""
 
 from __future__ import annotations
 
@@ -9,29 +9,22 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from parallel_pool.demo.numbers import WORDS, rounded
 from parallel_pool.demo.speeds import Speed, Task
 
 INK, QUIET, PAPER = "#16202b", "#6b7785", "#ffffff"
 OURS, THEIRS = "#0b7285", "#c3cad1"
-# between a bar and its number, in points
+# The gap between a bar and its number, in points.
 GAP = 5
-
-
-def in_words(value: float) -> str:
-    """Three digits and a unit: 46800000 is "46.8 million"."""
-    for unit, word in ((1e6, " million"), (1e3, " thousand")):
-        if value >= 0.9995 * unit:
-            return f"{value / unit:#.3g}".rstrip(".") + word
-    return f"{value:.0f}"
 
 
 def draw(speeds: Sequence[Speed], still: Any, file: Path) -> None:
     """Writes the picture.
 
     Args:
-        speeds: everybody's.
-        still: of the film, uint8 (height, width, 3).
-        file: a PNG; its folder is there.
+        speeds: of all runners.
+        still: from the animation, uint8 (height, width, 3).
+        file: the PNG to write; its folder must exist.
     """
     tasks = list(dict.fromkeys(each.runner.task for each in speeds))
     figure = Figure(figsize=(14, 8.6), dpi=110, facecolor=PAPER)
@@ -40,7 +33,7 @@ def draw(speeds: Sequence[Speed], still: Any, file: Path) -> None:
     figure.text(
         0.97,
         0.955,
-        "everybody steps the same number of environments",
+        "all step the same number of environments",
         fontsize=12,
         color=QUIET,
         va="center",
@@ -57,7 +50,7 @@ def draw(speeds: Sequence[Speed], still: Any, file: Path) -> None:
 
 
 def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
-    """Draws one task's bars on a linear scale, each with its number."""
+    """Draws the bars of one task on a linear scale, each with its number."""
     values = [each.steps_per_second for each in speeds]
     places = list(range(len(values)))
     colours = [OURS if each.runner.is_ours else THEIRS for each in speeds]
@@ -67,7 +60,7 @@ def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
     ax.invert_yaxis()
     numbers = [
         ax.annotate(
-            in_words(each.steps_per_second),
+            rounded(each.steps_per_second, WORDS),
             (each.steps_per_second, place),
             (GAP, 0),
             textcoords="offset points",
@@ -97,7 +90,7 @@ def _draw_speeds(ax: Any, task: Task, speeds: Sequence[Speed]) -> None:
 
 
 def _end(number: Any, value: float) -> float:
-    """Returns where the axis must end for a bar and the number behind it to fit."""
+    """Returns the end of the axis at which a bar and the number behind it fit."""
     gap = GAP / 72 * number.figure.dpi
     share: float = (gap + number.get_window_extent().width) / number.axes.bbox.width
     return value / (1 - share)

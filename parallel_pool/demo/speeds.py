@@ -1,4 +1,4 @@
-"""Who steps in the demo, and how fast: ours and Gymnasium's own vector environments."""
+"""The runners of the demo, ours and other libraries', and the measurement of their speed."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ import parallel_pool
 from parallel_pool._native import ffi, lib
 
 FRAME_SKIP = 4
-# the loop over single environments, which is what most people run today
+# The loop over single environments, which most programs use today.
 SYNC = "Gymnasium, sync"
-# rows of actions drawn beforehand and played over and over
+# Number of rows of actions; they are drawn beforehand and repeated.
 ROWS = 64
 
 
 @dataclass(frozen=True)
 class Task:
-    """An environment, and how many of them we step."""
+    """An environment, and how many of them are stepped."""
 
     title: str
     env_id: str
@@ -43,7 +43,7 @@ class Task:
     is_continuous: bool = False
 
     def actions(self, count: int) -> Iterator[Any]:
-        """Returns rows of `count` uniform actions, the same for everybody, without end."""
+        """Yields rows of `count` uniform actions without end, the same for all runners."""
         generator = np.random.default_rng(0)
         if self.is_continuous:
             shape = (ROWS, count, self.num_actions)
@@ -51,25 +51,25 @@ class Task:
         return itertools.cycle(list(generator.integers(self.num_actions, size=(ROWS, count))))
 
 
-# as many environments for everybody: a process for each of more would not fit a small machine
+# All runners have the same number: with more, a process for each would not fit a small machine.
 CART_POLE = Task("CartPole-v1", "CartPole-v1", 64, 16, 2)
 PONG = Task("Pong-v5", "Pong-v5", 16, 4, 6, FRAME_SKIP)
 ANT = Task("Ant-v5", "Ant-v5", 16, 4, 8, is_continuous=True)
 
 
 class Stepping:
-    """Steps everything at once."""
+    """Steps all environments at once."""
 
     def __init__(self, env: Any, actions: Iterator[Any], num_envs: int, count: int) -> None:
         self.env, self.actions, self.num_envs, self.count = env, actions, num_envs, count
 
     def play(self, times: int) -> None:
-        """Steps so many times, `count` environment steps each."""
+        """Steps so many times; each time does `count` environment steps."""
         for row in itertools.islice(self.actions, times):
             self.env.step(row)
 
     def close(self, *, broken: bool) -> None:
-        """Closes the environments; broken ones are not waited for."""
+        """Closes the environments, without waiting for broken ones."""
         if isinstance(self.env, AsyncVectorEnv):
             self.env.close(terminate=broken)
         else:
@@ -77,7 +77,7 @@ class Stepping:
 
 
 class Sending(Stepping):
-    """Takes whoever finished first, and sends them on."""
+    """Receives the environments that finished first and sends them the next actions."""
 
     def play(self, times: int) -> None:
         for row in itertools.islice(self.actions, times):
@@ -87,12 +87,12 @@ class Sending(Stepping):
 
 @dataclass(frozen=True)
 class Runner:
-    """Somebody who steps a task.
+    """A library that steps a task.
 
     Attributes:
-        name: of the API.
-        runs_on: threads or processes.
-        make: makes the environments, reset.
+        name: name of the API.
+        runs_on: its threads or processes.
+        make: makes the environments and resets them.
     """
 
     task: Task
@@ -102,19 +102,19 @@ class Runner:
 
     @property
     def is_ours(self) -> bool:
-        """Says whether this is parallel_pool."""
+        """Whether this is parallel_pool."""
         return self.name.startswith("parallel_pool")
 
 
 @dataclass(frozen=True)
 class Speed:
-    """What was measured."""
+    """The measured speed of a runner."""
 
     runner: Runner
     steps_per_second: float
 
 
-# what is shown only where it is installed: module, how it is called, and what installs it
+# Packages that are shown only if installed: module, name, and the command that installs it.
 EXTRAS = (
     ("mujoco", "MuJoCo", "pip install 'parallel_pool[mujoco]'"),
     ("envpool", "EnvPool", "pip install envpool"),
@@ -122,12 +122,12 @@ EXTRAS = (
 
 
 def missing() -> list[str]:
-    """Returns what is not shown because it is not installed, and what would install it."""
+    """Returns the packages that are not installed, each with the command that installs it."""
     return [f"{name} ({cure})" for module, name, cure in EXTRAS if not find_spec(module)]
 
 
 def runners() -> list[Runner]:
-    """Returns everybody in the order of the tables, ours first."""
+    """Returns all runners in the order of the tables, ours first."""
     cores: int = lib.pp_usable_cores(ffi.NULL)
     tasks = (CART_POLE, PONG, ANT) if find_spec("mujoco") else (CART_POLE, PONG)
     found: list[Runner] = []
@@ -157,12 +157,12 @@ def runners() -> list[Runner]:
 
 
 def threads(count: int) -> str:
-    """Counts threads in words."""
+    """Returns "1 thread", "2 threads" and so on."""
     return "1 thread" if count == 1 else f"{count} threads"
 
 
 def sync(task: Task, num_threads: int) -> Callable[[], Stepping]:
-    """parallel_pool as a Gymnasium vector environment."""
+    """Returns a maker of parallel_pool as a Gymnasium vector environment."""
 
     def make() -> Stepping:
         options = {"num_threads": num_threads}
@@ -174,7 +174,7 @@ def sync(task: Task, num_threads: int) -> Callable[[], Stepping]:
 
 
 def asynchronous(task: Task, num_threads: int, package: Any) -> Callable[[], Stepping]:
-    """parallel_pool or EnvPool as EnvPool's programs use it: the first to finish go on."""
+    """Returns a maker of parallel_pool or EnvPool in EnvPool's asynchronous mode."""
 
     def make() -> Stepping:
         env = package.make(
@@ -192,19 +192,19 @@ def asynchronous(task: Task, num_threads: int, package: Any) -> Callable[[], Ste
 
 
 def one_env(task: Task) -> Any:
-    """Returns a single environment of Gymnasium's."""
+    """Returns a single Gymnasium environment."""
     return atari_env() if task is PONG else gymnasium.make(task.env_id)
 
 
 def whole_arrays() -> Any:
-    """Returns Gymnasium's CartPoles that are written over whole arrays."""
+    """Returns Gymnasium's CartPole on whole NumPy arrays."""
     return gymnasium.make_vec(
         CART_POLE.env_id, CART_POLE.num_envs, vectorization_mode="vector_entry_point"
     )
 
 
 def atari_vector_env(task: Task, num_threads: int) -> Any:
-    """Returns ale_py's own vector environment, which shows what EnvPool's shows."""
+    """Returns ale_py's own vector environment, whose observations are like EnvPool's."""
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     return ale_py.AtariVectorEnv(
         "pong", task.num_envs, num_threads=num_threads, max_num_frames_per_episode=108_000
@@ -214,7 +214,7 @@ def atari_vector_env(task: Task, num_threads: int) -> Any:
 def atari_env(
     game: str = "Pong", *, frame_skip: int = FRAME_SKIP, max_episode_steps: int = 27000
 ) -> Any:
-    """Returns one Atari environment of Gymnasium's, wrapped to show what EnvPool's show."""
+    """Returns one Gymnasium Atari environment, wrapped to have observations like EnvPool's."""
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     gymnasium.register_envs(ale_py)
     env = gymnasium.make(
@@ -231,7 +231,7 @@ def reset(task: Task, make_env: Callable[[], Any]) -> Callable[[], Stepping]:
     """Returns a function that makes vector environments and resets them."""
 
     def make() -> Stepping:
-        with deaf_children():
+        with interrupts_ignored():
             env = make_env()
         env.reset(seed=1)
         return Stepping(env, task.actions(task.num_envs), task.num_envs, task.num_envs)
@@ -240,8 +240,8 @@ def reset(task: Task, make_env: Callable[[], Any]) -> Callable[[], Stepping]:
 
 
 @contextmanager
-def deaf_children() -> Iterator[None]:
-    """Processes started in here ignore Ctrl-C: their parent ends them."""
+def interrupts_ignored() -> Iterator[None]:
+    """Processes that start inside ignore Ctrl-C; their parent ends them."""
     old = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -251,7 +251,7 @@ def deaf_children() -> Iterator[None]:
 
 @contextmanager
 def made(runner: Runner) -> Iterator[Stepping]:
-    """Makes a runner's environments, and closes them."""
+    """Makes a runner's environments, and closes them at the end."""
     stepping = runner.make()
     try:
         yield stepping
@@ -264,12 +264,12 @@ def made(runner: Runner) -> Iterator[Stepping]:
 def measure(
     stepping: Stepping, seconds: float, tick: Callable[[float], None] = lambda share: None
 ) -> float:
-    """Steps for about so many seconds; returns environment steps per second.
+    """Steps for about this many seconds; returns environment steps per second.
 
     Args:
-        tick: called now and then with the share that is done.
+        tick: called about twenty times a second with the share that is done.
     """
-    # the first results of an asynchronous pool are resets: everybody steps twice before it counts
+    # the first results of an asynchronous pool are resets, so all environments step twice first
     stepping.play(2 * -(-stepping.num_envs // stepping.count))
     times, total, spent = 1, 0, 0.0
     while spent < seconds:
@@ -279,6 +279,6 @@ def measure(
         spent += taken
         total += times
         tick(min(1.0, spent / seconds))
-        # looks at the clock twenty times a second
+        # reads the clock twenty times a second
         times = max(1, min(2 * times, round(times * 0.05 / max(taken, 1e-6))))
     return total * stepping.count / spent

@@ -1,4 +1,4 @@
-"""ALE's Python side: turns the arguments of ale-py's AtariEnv into the options that C knows."""
+"""Turns the arguments of ale-py's AtariEnv into the options of the native environment."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from parallel_pool.envs import atari
 if TYPE_CHECKING:
     from parallel_pool.specs import Definition
 
-# where None is AtariEnv's word for "as it is"
-NONES = {"mode": -1, "difficulty": -1, "max_num_frames_per_episode": 0}
+# the options that AtariEnv allows to be None, and their value then
+DEFAULTS_OF_NONE = {"mode": -1, "difficulty": -1, "max_num_frames_per_episode": 0}
 
 
 def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the options as C takes them, with the ROM of the definition's game.
+    """Returns the options of the native environment, with the ROM of the definition's game.
 
     Args:
         definition: of ALE/<Game>-v5.
-        options: AtariEnv's arguments, and `ram_info`. What C knows by another name is translated;
-            `sound_obs=True` stays, for native environments have no such option.
+        options: AtariEnv's arguments, and `ram_info`. `sound_obs=True` is kept, and is refused
+            later, because native environments have no such option.
 
     Raises:
         TypeError, ValueError: an argument is wrong.
         MissingDependencyError: ale-py is not installed, or has no such ROM.
-        UnprovenError: our console is not known to play the game as ALE does.
+        UnprovenError: our console is not proven to play this ROM as ALE does.
     """
     given = dict(options)
-    for name, meaning in NONES.items():
+    for name, meaning in DEFAULTS_OF_NONE.items():
         if name in given and given[name] is None:
             given[name] = meaning
     given.update(_skip(given.pop("frameskip", None)))
@@ -41,7 +41,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
 
 
 def _skip(frameskip: Any) -> dict[str, Any]:
-    """Returns the options that a number of frames or a range (low, high) stands for."""
+    """Returns the options for a frame skip: a number of frames, or a range (low, high)."""
     if frameskip is None:
         return {}
     if not isinstance(frameskip, (tuple, list)):

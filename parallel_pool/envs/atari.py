@@ -1,4 +1,4 @@
-"""Atari's Python side: finds a game's ROM in the installed ale-py package, without importing it."""
+"""Finds a game's ROM in the installed ale-py package, without importing it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 INSTALL = "pip install 'parallel_pool[atari]'"
 
-# bytes of cartridges, as C knows them: some have a chip of their own, with more or less of a dump
+# the sizes of ROMs in bytes, as in mapper.c; dumps of cartridges with a DPC chip vary in size
 SIZES = frozenset({2048, 4096, 8192, 16384, *range(10240, 10497)})
 
-# what to do about a refusal
-INSTEAD = "parallel_pool.make_vec('ALE/<Game>-v5') plays it through ale_py, in worker processes"
+# what to do when a ROM is refused
+ALTERNATIVE = "parallel_pool.make_vec('ALE/<Game>-v5') plays it through ale_py, in worker processes"
 
 
 def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,29 +28,29 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
 
     Raises:
         MissingDependencyError: ale-py is not installed, or has no such ROM.
-        UnprovenError: our console is not known to play the game as ALE does.
+        UnprovenError: our console is not proven to play this ROM as ALE does.
     """
     name = definition.variant
     rom = options["rom"] if "rom" in options else read_rom(name)
     if isinstance(rom, (bytearray, memoryview)):
-        # what is judged must not change until it is played
+        # a copy, so that the bytes that were checked are those that are played
         rom = bytes(rom)
     why = reason(name, rom)
     if why is not None:
-        cure = f"without rom, {INSTEAD}" if "rom" in options else INSTEAD
+        cure = f"without rom, {ALTERNATIVE}" if "rom" in options else ALTERNATIVE
         raise UnprovenError(f"{definition.id} is refused, for {why}: {cure}")
     return {**options, "rom": rom}
 
 
 def reason(name: str, rom: Any) -> str | None:
-    """Says why our console should not play a game; None if it may.
+    """Returns why our console must not play a game, in words; None if it may.
 
     Args:
         name: ale-py's name of the game.
         rom: its program.
     """
     if not isinstance(rom, (bytes, bytearray, memoryview)) or memoryview(rom).nbytes not in SIZES:
-        # what is no program is refused when the options are checked
+        # the check of options refuses it
         return None
     return atari_proofs.reason(name, bytes(rom))
 

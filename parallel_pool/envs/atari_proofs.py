@@ -1,6 +1,6 @@
-"""The table of Atari ROMs on which our console was played side by side with ale_py.
+"""The table of Atari ROMs on which our console was compared with ale_py.
 
-`python -m parallel_pool prove-atari --write` writes it; nobody types it.
+`python -m parallel_pool prove-atari --write` writes it; it is never edited by hand.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _proving: ContextVar[bool] = ContextVar("proving", default=False)
 
 @dataclass(frozen=True)
 class Proof:
-    """What came of playing one ROM.
+    """The result of the proof of one ROM.
 
     Attributes:
         rom: ale_py's name of the game.
-        md5: of the ROM.
-        frames: compared, until the first difference if there is one.
+        md5: of the ROM, in hexadecimal.
+        frames: number of frames compared, up to the first difference.
         modes, difficulties: those that were played.
-        ale_py: its version.
-        difference: the first one, in words; None if there was none.
+        ale_py: the version of ale_py.
+        difference: the first difference, in words; None if there was none.
     """
 
     rom: str
@@ -45,7 +45,7 @@ class Proof:
 
 
 def reason(rom: str, program: bytes) -> str | None:
-    """Says why our console should not play this program; None if it is proven to be exact.
+    """Returns why our console must not play this program, in words; None if it is proven exact.
 
     Args:
         rom: ale_py's name of the game.
@@ -64,7 +64,7 @@ def reason(rom: str, program: bytes) -> str | None:
 
 @contextlib.contextmanager
 def proving() -> Iterator[None]:
-    """In here every ROM may be played, so that there can be a first proof of it."""
+    """Within this context every ROM may be played, as its proof must."""
     token = _proving.set(True)
     try:
         yield
@@ -73,7 +73,7 @@ def proving() -> Iterator[None]:
 
 
 def md5(program: bytes) -> str:
-    """Returns the name by which Atari's ROMs are known, in hexadecimal."""
+    """Returns the MD5 digest of a program, in hexadecimal: Atari ROMs are identified by it."""
     return hashlib.md5(program, usedforsecurity=False).hexdigest()
 
 
@@ -82,16 +82,16 @@ def md5(program: bytes) -> str:
 
 @cache
 def committed() -> Mapping[str, Proof]:
-    """Returns the table that came with the package, by ROM."""
+    """Returns the package's table, by ROM."""
     return read(PATH)
 
 
 def read(path: Path) -> dict[str, Proof]:
-    """Returns a table by ROM, an empty one if there is no file yet.
+    """Returns a table, by ROM; an empty one if the file does not exist.
 
     Raises:
         OSError: the file can't be read.
-        ValueError: it is no such table.
+        ValueError: the file is not a table of proofs.
     """
     if not path.exists():
         return {}
@@ -102,22 +102,22 @@ def read(path: Path) -> dict[str, Proof]:
             found[rom] = Proof(rom, **{**row, **played})
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         kind = type(error).__name__
-        raise ValueError(f"{path} is no table of proofs ({kind}: {error})") from error
+        raise ValueError(f"{path} is not a table of proofs ({kind}: {error})") from error
     return found
 
 
 def merge(proofs: Iterable[Proof], path: Path) -> None:
-    """Puts proofs into a table, in the place of older ones of the same ROMs.
+    """Writes proofs into a table; they replace older ones of the same ROMs.
 
-    Whatever interrupts it, the file is the old table or the new one. Processes that do so at the
-    same time wait for each other.
+    If it is interrupted, the file is the old table or the new one. Processes that write the same
+    table at the same time wait for each other.
 
     Raises:
-        OSError, ValueError: the file can't be read or written, or is no such table.
+        OSError, ValueError: the file can't be read or written, or is not a table of proofs.
     """
-    with _alone(path.parent):
+    with _locked(path.parent):
         table = read(path) | {proof.rom: proof for proof in proofs}
-        # a file beside it, for only within a file system does one take another's place at once
+        # in the same folder, because a replacement is atomic only within a file system
         handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
         try:
             with open(handle, "w") as file:
@@ -130,8 +130,8 @@ def merge(proofs: Iterable[Proof], path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """No other process is in here for the same folder; the lock ends with its process."""
+def _locked(folder: Path) -> Iterator[None]:
+    """Excludes other processes that use the same folder; the lock ends with its process."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -141,7 +141,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def text(table: Mapping[str, Proof]) -> str:
-    """Writes a table as JSON, a line for each ROM, which is how differences are read."""
+    """Returns a table as JSON, with one line for each ROM, so that a diff is readable."""
     lines = []
     for rom in sorted(table):
         row = {name: value for name, value in asdict(table[rom]).items() if name != "rom"}

@@ -1,4 +1,4 @@
-"""The proof: Atari games played on our console and on ale_py's side by side, frame by frame."""
+"""The command prove-atari: plays Atari games on our console and on ale_py, and compares frames."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ WRONG_ARGUMENTS = 2
 def run(
     given: Sequence[str], frames: int, *, jobs: int, only: int | None, table: Path | None
 ) -> int:
-    """Proves games, shows what came of it, and says how to find a difference again.
+    """Proves games and prints the results, with the command that repeats a difference.
 
     Args:
-        given: ale_py's names of games; none for all.
-        frames: of each game as it begins; its modes get a twentieth of that besides, each.
-        jobs: processes.
-        only: the number of the one session to play; None for all.
-        table: where to put the proofs, each as soon as it is there; None for nowhere.
+        given: ale_py's names of games; empty: all.
+        frames: of each game in its default setting; each mode is also played for a twentieth of it.
+        jobs: number of processes.
+        only: the number of the one session to play; None: all.
+        table: file to which each proof is written as soon as it is complete; None: none.
 
     Returns:
-        The exit status: 1 if a game differs, was not played to the end or has no ROM, 2 if there is
-        no such game.
+        The exit status: 1 if a game differs, was not played to the end or has no ROM; 2 if an
+        argument is wrong.
     """
     console = Console()
     verdicts: list[Verdict] = []
@@ -66,10 +66,10 @@ def run(
             for verdict in found:
                 verdicts.append(verdict)
                 if verdict.first:
-                    tell(console, verdict, frames)
+                    print_difference(console, verdict, frames)
                 if table is not None:
                     merge([verdict.proof], table)
-    except (NoSuch, NoTable) as error:
+    except (UnknownName, UnusableTable) as error:
         print(error, file=sys.stderr)
         return WRONG_ARGUMENTS
     except MissingDependencyError as error:
@@ -77,48 +77,48 @@ def run(
         return 1
     except BrokenProcessPool:
         lost = sorted({*roms} - {verdict.proof.rom for verdict in verdicts})
-        show(console, verdicts)
+        print_table(console, verdicts)
         print(
-            f"a process of the proof has died before these were played: {', '.join(lost)}."
-            " With --jobs 1 there is a single one, which shows what it dies of.",
+            f"a process of the proof died before it had played {', '.join(lost)}:"
+            " run them with --jobs 1, which shows the cause",
             file=sys.stderr,
         )
         return 1
-    show(console, verdicts)
+    print_table(console, verdicts)
     return int(any(verdict.first for verdict in verdicts))
 
 
-class NoSuch(Exception):
+class UnknownName(Exception):
     """There is no such game or session."""
 
 
-class NoTable(Exception):
-    """The table can't be written, or is none."""
+class UnusableTable(Exception):
+    """The table of proofs can't be read or written."""
 
 
 def check_writable(table: Path) -> None:
-    """Finds out before hours of play whether what comes of them can be kept."""
+    """Raises UnusableTable if proofs can't be written there, before hours of play."""
     try:
         merge([], table)
     except (OSError, ValueError) as error:
-        raise NoTable(f"--write: {table} can't be written: {error}") from error
+        raise UnusableTable(f"--write: {table} can't be written: {error}") from error
 
 
 def choose(given: Sequence[str]) -> list[str]:
-    """Returns the ROMs of those names, all if none is given."""
+    """Returns the ROMs of these names; all if no name is given."""
     known = list(ids())
     for rom in given:
         if rom not in known:
             near = difflib.get_close_matches(rom, known, n=3, cutoff=0.5)
             hint = f": did you mean {' or '.join(near)}?" if near else ": see ale_py's ROMs"
-            raise NoSuch(f"ale_py has no game {rom!r}{hint}")
+            raise UnknownName(f"ale_py has no game {rom!r}{hint}")
     return list(dict.fromkeys(given)) or known
 
 
 def prove(
     processes: Processes, roms: Sequence[str], frames: int, only: int | None, console: Console
 ) -> Generator[Verdict, None, None]:
-    """Plays games, and yields what came of each as soon as all of its sessions are played."""
+    """Plays games, and yields each game's result as soon as all of its sessions are played."""
     columns = (
         TextColumn("{task.description:24}"),
         BarColumn(),
@@ -147,15 +147,15 @@ def prove(
 
 
 def choose_sessions(sessions: Sequence[Session], only: int | None) -> Sequence[Session]:
-    """Returns those with that number, all for None."""
+    """Returns the session with this number; all for None."""
     chosen = [session for session in sessions if only in (None, session.number)]
     if not chosen:
-        raise NoSuch(f"there is no session {only}: choose 1 to {len(sessions)}")
+        raise UnknownName(f"there is no session {only}: choose 1 to {len(sessions)}")
     return chosen
 
 
-def tell(console: Console, verdict: Verdict, frames: int) -> None:
-    """Says what differs in a game, and how to play that again."""
+def print_difference(console: Console, verdict: Verdict, frames: int) -> None:
+    """Prints what differs in a game, and the command that plays it again."""
     assert verdict.first is not None
     console.print(
         f"{verdict.proof.rom}: {verdict.proof.difference}\n"
@@ -166,8 +166,8 @@ def tell(console: Console, verdict: Verdict, frames: int) -> None:
     )
 
 
-def show(console: Console, verdicts: Sequence[Verdict]) -> None:
-    """Shows the table of games."""
+def print_table(console: Console, verdicts: Sequence[Verdict]) -> None:
+    """Prints the table of games."""
     ordered = sorted(verdicts, key=lambda verdict: verdict.proof.rom)
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("ROM", no_wrap=True)

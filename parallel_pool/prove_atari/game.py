@@ -1,4 +1,4 @@
-"""A game's part of the proof: what its sessions are, how one is played, what they come to."""
+"""The proof of one game: its sessions, how one is played, and their result."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from parallel_pool.prove_atari.sides import Ours, Theirs, oracle
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a game.
+    """The result of a game.
 
     Attributes:
-        games: begun in all sessions.
-        first: the first session that differed, None if none did.
+        games: number of games begun, in all sessions.
+        first: the first session that differed; None if none did.
     """
 
     proof: Proof
@@ -30,13 +30,13 @@ class Verdict:
 
 
 def sessions(rom: str, frames: int) -> list[Session]:
-    """Returns a game's sessions, of which ale_py knows the modes and difficulties."""
+    """Returns a game's sessions, in all modes and difficulties that ale_py offers."""
     ale = oracle(rom)
     return schedule(rom, ale.getAvailableModes(), ale.getAvailableDifficulties(), frames)
 
 
 def play(session: Session) -> Outcome:
-    """Plays a session on both consoles; whatever either of them raises is a difference."""
+    """Plays a session on both consoles; an exception from either of them is a difference."""
     match = None
     found: str | None = None
     try:
@@ -52,7 +52,7 @@ def play(session: Session) -> Outcome:
 
 
 def verdict(outcomes: Sequence[Outcome]) -> Verdict:
-    """Puts the outcomes of all of a game's sessions together."""
+    """Combines the outcomes of all sessions of a game."""
     ordered = sorted(outcomes, key=lambda outcome: outcome.session.number)
     failed = [i for i, outcome in enumerate(ordered) if outcome.difference is not None]
     first = ordered[failed[0]] if failed else None
@@ -72,7 +72,7 @@ def verdict(outcomes: Sequence[Outcome]) -> Verdict:
 
 
 def again(outcome: Outcome, frames: int) -> str:
-    """Returns the command that plays a session of a proof of so many frames again."""
+    """Returns the command that plays a session again; frames: of the whole proof."""
     session = outcome.session
     return (
         f"python -m parallel_pool prove-atari {session.rom}"

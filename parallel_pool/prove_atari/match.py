@@ -1,4 +1,4 @@
-"""A match: one session, played on both sides until something differs."""
+"""Plays one session on both sides until something differs."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 from parallel_pool.prove_atari.schedule import Session
 from parallel_pool.prove_atari.sides import Frame, OurSide, Side
 
-# steps, on average: until our state is saved, and from then until its return
+# average number of steps until our state is saved, and from then until it is restored
 SAVE = 120
 REPLAY = 40
 
-# what can be done to a console besides playing an action
+# a move that starts a new game, instead of an action's number
 NEW_GAME = -1
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a session.
+    """The result of a session.
 
     Attributes:
-        frames: compared on both sides; those played once more after a restore do not count.
-        games: begun.
-        difference: the first, in words; None if there was none.
+        frames: number of frames compared; frames repeated after a restore do not count.
+        games: number of games begun.
+        difference: the first difference, in words; None if there was none.
     """
 
     session: Session
@@ -36,18 +36,18 @@ class Outcome:
 
 
 class Move(NamedTuple):
-    """What both sides did, and what came of it on theirs."""
+    """What both sides did, and the frame that followed on ale_py's."""
 
     action: int
     expected: Frame
 
 
 class Differs(Exception):
-    """The sides differ; the text says in what."""
+    """The sides differ; the text says how."""
 
 
 def difference(ours: Frame, theirs: Frame) -> str:
-    """Says in what two frames differ; "" if in nothing."""
+    """Returns how two frames differ, in words; "" if they are equal."""
     words = [
         f"{name} {mine} instead of {right}"
         for name, mine, right in zip(("reward", "lives", "game over"), ours, theirs, strict=False)
@@ -75,17 +75,17 @@ def difference(ours: Frame, theirs: Frame) -> str:
 
 
 class Match:
-    """Both sides of a session, and what has been done since ours was saved.
+    """Both sides of a session, and the moves since our state was saved.
 
     Attributes:
-        frames, games: so far.
+        frames, games: numbers so far.
     """
 
     def __init__(self, session: Session, ours: OurSide, theirs: Side) -> None:
         self.session, self.ours, self.theirs = session, ours, theirs
         self.random = np.random.default_rng([session.number, zlib.crc32(session.rom.encode())])
         self.frames = self.games = self.action = 0
-        # None: nothing is kept to go back to
+        # None: no state is saved
         self.log: list[Move] | None = None
         self.is_over = True
 
@@ -100,12 +100,12 @@ class Match:
             raise Differs(f"{mine} actions instead of {right}")
         while self.frames < self.session.frames:
             self.do(self.choose())
-            self.keep_or_return()
+            self.save_or_restore()
         if self.log:
             self.replay(elsewhere=True)
 
     def choose(self) -> int:
-        """Chooses the next move: a new game where it must be, or sometimes so; else an action."""
+        """Returns the next move: a new game after an end and now and then; otherwise an action."""
         style = self.session.style
         if self.is_over or (style.restart and self.random.integers(style.restart) == 0):
             return NEW_GAME
@@ -125,8 +125,8 @@ class Match:
             self.log.append(Move(action, expected))
         self.compare(make_move(self.ours, action), expected, "")
 
-    def keep_or_return(self) -> None:
-        """Sometimes saves our side's state; some steps later, goes back to it."""
+    def save_or_restore(self) -> None:
+        """Saves our side's state at random times, and restores it some steps later."""
         if self.log is None:
             if self.random.integers(SAVE) == 0:
                 self.ours.save()
@@ -135,7 +135,7 @@ class Match:
             self.replay(elsewhere=bool(self.random.integers(2)))
 
     def replay(self, *, elsewhere: bool) -> None:
-        """Goes back to what was saved, and does everything since then once more on our side."""
+        """Restores the saved state, and repeats all moves since then on our side."""
         assert self.log is not None
         self.ours.restore(elsewhere=elsewhere)
         place = "another environment" if elsewhere else "the same environment"
@@ -145,6 +145,7 @@ class Match:
         self.log = None
 
     def compare(self, ours: Frame, theirs: Frame, when: str) -> None:
+        """Raises Differs if two frames differ; when: the words that end its text."""
         found = difference(ours, theirs)
         if found:
             raise Differs(found + when)

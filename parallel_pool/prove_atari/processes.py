@@ -1,4 +1,4 @@
-"""A processes: processes that do tasks side by side and end with the one that made them."""
+"""Processes that do tasks at the same time, and that end with the process that made them."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ Result = TypeVar("Result")
 
 
 class Processes:
-    """So many processes; with one, this process does everything itself."""
+    """A number of processes; with one, the calling process does everything itself."""
 
     def __init__(self, jobs: int) -> None:
         self.executor: ProcessPoolExecutor | None = None
         if jobs > 1:
             spawn = multiprocessing.get_context("spawn")
-            self.theirs, self.leash = spawn.Pipe(duplex=False)
-            self.executor = ProcessPoolExecutor(jobs, spawn, follow, (self.theirs,))
+            # the children see the end of this pipe when this process ends, for whatever reason
+            self.their_end, self.our_end = spawn.Pipe(duplex=False)
+            self.executor = ProcessPoolExecutor(jobs, spawn, exit_with, (self.their_end,))
 
     def do(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Yields what the function returns for each task, as they are done.
+        """Yields the function's result for each task, as soon as it is there.
 
         Raises:
-            BrokenProcessPool: one of the processes has died.
+            BrokenProcessPool: one of the processes died.
         """
         if self.executor is None:
             yield from map(function, tasks)
             return
-        # submitting starts processes, which leave Ctrl-C to this one
+        # submitting starts processes, which inherit that Ctrl-C is blocked: this one handles it
         with blocked({signal.SIGINT}):
             futures = [self.executor.submit(function, task) for task in tasks]
         for future in as_completed(futures):
@@ -46,21 +47,21 @@ class Processes:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        """Ends all processes; after an exception in the middle of their tasks."""
+        """Ends all processes; after an exception, without waiting for their tasks."""
         if self.executor is None:
             return
         if kind is not None:
-            self.leash.close()
+            self.our_end.close()
         self.executor.shutdown(cancel_futures=True)
-        self.leash.close()
-        self.theirs.close()
+        self.our_end.close()
+        self.their_end.close()
 
 
-def follow(leash: Connection) -> None:
-    """Makes this process end when nobody holds the other end, however its creator ended."""
+def exit_with(pipe: Connection) -> None:
+    """Makes this process exit when the pipe's other end is closed, as it is with its process."""
 
     def wait() -> None:
-        leash.poll(None)
+        pipe.poll(None)
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()

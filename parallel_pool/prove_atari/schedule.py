@@ -1,13 +1,13 @@
-"""The schedule: what is played in a proof of a game, the same for everybody who asks."""
+"""The sessions of a proof, which depend on the game and the number of frames alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# of a game's frames, played besides in every mode
+# each mode is also played for this part of a game's frames: 1 / MODE_SHARE
 MODE_SHARE = 20
-# frames of one session
+# number of frames in one session
 LONGEST = 5_000
 SHORTEST = 150
 
@@ -17,11 +17,11 @@ class Style:
     """How a player plays.
 
     Attributes:
-        hold: steps that an action is kept for, on average.
-        frame_skip: frames in one step; only the last is drawn on our side.
-        sticky: the probability that a frame repeats the action before.
+        hold: average number of steps for which an action is held.
+        frame_skip: frames in one step; our side draws only the last one.
+        sticky: probability that a frame repeats the previous action.
         full_actions: all 18 actions instead of those that the game uses.
-        restart: steps between new games, on average, besides those that must begin; 0: none.
+        restart: average number of steps between new games before the end of one; 0: none.
     """
 
     hold: int
@@ -39,7 +39,7 @@ class Style:
         return ", ".join(words)
 
 
-# some go on for as long as a game does, others see many of its beginnings
+# some play games to the end, others begin many games
 STYLES = (
     Style(1),
     Style(30, restart=400),
@@ -54,13 +54,13 @@ STYLES = (
 
 @dataclass(frozen=True)
 class Session:
-    """A piece of a proof, which begins with a console just loaded; it needs no other piece.
+    """A part of a proof that can be played alone. It begins with loading the ROM.
 
     Attributes:
         rom: ale_py's name of the game.
-        number: from 1; what chance decides follows from it and the ROM.
-        frames: how many are compared.
-        mode, difficulty: None leaves what the game begins with.
+        number: counted from 1; seeds all random choices, together with the ROM.
+        frames: number of frames to compare.
+        mode, difficulty: None: the game's defaults.
     """
 
     rom: str
@@ -78,9 +78,9 @@ class Session:
 def schedule(
     rom: str, modes: Sequence[int], difficulties: Sequence[int], frames: int
 ) -> list[Session]:
-    """Returns the sessions of a proof: so many frames as a game begins, then all its settings.
+    """Returns the sessions of a proof: first `frames` frames in the default setting.
 
-    Each mode is played for a twentieth of `frames` besides, shared by the difficulties.
+    Then each mode is played for a twentieth of `frames`, which its difficulties share.
     """
     at_least = min(len(STYLES), frames // SHORTEST)
     pieces: list[tuple[int | None, int | None, int]]
@@ -96,11 +96,11 @@ def schedule(
 
 
 def pieces_of(frames: int, at_least: int = 1) -> int:
-    """Returns how many sessions so many frames are."""
+    """Returns the number of sessions that this many frames need."""
     return max(-(-frames // LONGEST), at_least, 1)
 
 
 def parts(whole: int, count: int) -> Iterator[int]:
-    """Shares a number out: parts that differ by one at most."""
+    """Divides a number into parts that differ by one at most."""
     for i in range(count):
         yield whole * (i + 1) // count - whole * i // count

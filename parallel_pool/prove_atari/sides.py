@@ -17,17 +17,17 @@ from parallel_pool.prove_atari.schedule import Session
 
 Bytes = NDArray[np.uint8]
 
-# environments on our side: one plays, the other is there to take its state over
+# environments on our side: one plays, the other one can take over its state
 ENVS = 2
 
 
 class Frame(NamedTuple):
-    """What a console shows after a step or a reset.
+    """What is compared after a step or a reset.
 
     Attributes:
         reward: of the step; 0 after a reset.
-        over: whether the game is; False after a reset, which tells no end even where a game begins
-            with it (demon_attack's mode 3): the step after it does.
+        over: whether the game is over. Always False after a reset: demon_attack's mode 3 begins
+            with a game that is over, which only the next step reports.
         ram: uint8 (128,).
         screen: uint8 (height, width, 3), RGB.
     """
@@ -44,31 +44,31 @@ class Side(Protocol):
 
     @property
     def num_actions(self) -> int:
-        """Of the set that the session plays with."""
+        """The number of actions in the session's action set."""
 
     def reset(self) -> Frame:
         """Starts a game."""
 
     def step(self, action: int) -> Frame:
-        """Plays an action, a number in the set that the session plays with."""
+        """Plays an action, by its index in the session's action set."""
 
 
 class OurSide(Side, Protocol):
-    """Ours, which can be put back."""
+    """Our console, whose state can be saved."""
 
     def save(self) -> None:
-        """Keeps the state as it is now."""
+        """Saves the state."""
 
     def restore(self, *, elsewhere: bool) -> None:
-        """Goes back to the state kept; elsewhere: in another environment."""
+        """Restores the saved state; elsewhere: in the other environment, which then plays."""
 
     def close(self) -> None:
-        """Ends it."""
+        """Frees it."""
 
 
 @cache
 def ids() -> Mapping[str, str]:
-    """Returns our environments that stand for ale_py's, by ale_py's name of the game."""
+    """Returns the ids of our ALE environments, by ale_py's name of the game."""
     known = registry.builtin()
     return {each.variant: name for name, each in sorted(known.items()) if each.family == "ale"}
 
@@ -80,7 +80,7 @@ def ale_seed(seed: int) -> int:
 
 
 class Theirs:
-    """ale_py's console, from the moment at which its ROM is loaded."""
+    """ale_py's console, with a ROM just loaded."""
 
     def __init__(self, session: Session) -> None:
         self.frame_skip = session.style.frame_skip
@@ -110,7 +110,7 @@ class Theirs:
 
 
 def oracle(rom: str, seed: int = 1, sticky: float = 0.0) -> ALEInterface:
-    """Returns ale_py's emulator with a ROM, which says nothing but errors."""
+    """Returns ale_py's emulator with a ROM; it logs errors only."""
     path = roms.get_rom_path(rom)
     if path is None:
         raise FileNotFoundError(f"ale_py has no ROM of {rom}")
@@ -142,7 +142,7 @@ class Ours:
                 num_threads=1,
                 autoreset="disabled",
                 max_episode_steps=0,
-                # the other environment has another past
+                # so that the other environment has another state
                 seed=[session.number, session.number + 1],
                 reward_dtype="float64",
                 options=options,
@@ -179,7 +179,7 @@ class Ours:
         if elsewhere:
             self.playing ^= 1
             if not self.has_past:
-                # what is to be replaced by the state is something else
+                # so that restoring replaces a state of a game in play
                 self.pool.reset([self.playing])
                 self.has_past = True
         self.pool.set_state([self.saved], [self.playing])

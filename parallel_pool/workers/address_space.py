@@ -1,4 +1,4 @@
-"""Address space: how much of it a limit (`ulimit -v`) leaves to this process."""
+"""Address space: how much of it this process may still map under its limit (`ulimit -v`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 import resource
 
 
-def left() -> int | None:
-    """Returns bytes that this process may still map; None for any number."""
+def remaining() -> int | None:
+    """Returns how many bytes this process may still map; None without a limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return None
@@ -16,7 +16,7 @@ def left() -> int | None:
 
 
 def _used() -> int:
-    """Bytes that are mapped; 0 where the system does not tell."""
+    """Returns how many bytes are mapped; 0 where /proc is missing."""
     with contextlib.suppress(OSError), open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return 0

@@ -1,4 +1,4 @@
-"""Child: what a new process of ours does first and last, whatever started it."""
+"""Bootstrap: what a new process of this package does first and last, however it was started."""
 
 from __future__ import annotations
 
@@ -19,55 +19,56 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, NoReturn
 
 from parallel_pool.workers import orphans, stray_forks
-from parallel_pool.workers.connection import Connection, Dumps, Fragile, by_value, to_creator
+from parallel_pool.workers.connection import Connection, Dumps, PickledOrNone, by_value, to_parent
 
 Load = Callable[[], tuple[Callable[[Connection, Any], None], Any]]
 
-# seconds that a worker waits for its creator to take the news of its failure
-LAST_WORDS = 10.0
+# seconds that a worker waits until its parent has read why the worker failed
+FAILURE_TIMEOUT = 10.0
 
-# What a new interpreter runs. Nothing may be imported before the creator's path is in place, and
-# above all not from the folder that happens to be the current one.
+# What a new interpreter runs. Nothing may be imported before the parent's import path is in place,
+# above all not from the current folder.
 CODE = (
     "import sys;sys.flags.safe_path or sys.path.pop(0);"
-    "import pickle;told=open({told},'rb');sys.path[:]=pickle.load(told);"
-    "from {module} import main;main(told,{connection})"
+    "import pickle;file=open({file},'rb');sys.path[:]=pickle.load(file);"
+    "from {module} import main;main(file,{connection})"
 )
 
-# --------------------------------------------------------------------------------- in creator --
+# ---------------------------------------------------------------------- in the parent process --
 
 
 def pack(target: str, argument: Any) -> bytes:
-    """Pickles what a worker is to do, for `main` to read after the `surroundings`."""
+    """Pickles a worker's target and argument, for `main` to read after the `process_state`."""
     return by_value(target) + by_value(argument)
 
 
-def surroundings(*, is_whole: bool) -> dict[str, Any]:
-    """Describes where this process lives, for a new one to live in the same.
+def process_state(*, is_complete: bool) -> dict[str, Any]:
+    """Returns what a new process takes over from this one.
 
     Args:
-        is_whole: tells also what a process started from here has anyway.
+        is_complete: includes what a child of this process would inherit anyway.
     """
-    told: dict[str, Any] = {"argv": list(sys.argv)}
-    if is_whole:
-        told["environ"] = dict(os.environ)
-        told["cores"] = os.sched_getaffinity(0)
+    state: dict[str, Any] = {"argv": list(sys.argv)}
+    if is_complete:
+        state["environ"] = dict(os.environ)
+        state["cores"] = os.sched_getaffinity(0)
         # the current folder may have been removed
         with contextlib.suppress(OSError):
-            told["folder"] = os.getcwd()
-    return told
+            state["folder"] = os.getcwd()
+    return state
 
 
 @contextlib.contextmanager
-def tell(*parts: bytes) -> Iterator[int]:
-    """Makes a file in memory, for as long as the with statement lasts, that tells a new process
-    the import path and then these pickles.
+def startup_file(*parts: bytes) -> Iterator[int]:
+    """Makes a file in memory for a new process to read: the import path, then these pickles.
+
+    Yields its descriptor, which is closed at the end of the with statement.
 
     Raises:
         OSError: there are too many files or there is too little memory.
     """
     path = [entry for entry in sys.path if isinstance(entry, str)]
-    fd = os.memfd_create("parallel_pool told", os.MFD_CLOEXEC)
+    fd = os.memfd_create("parallel_pool startup", os.MFD_CLOEXEC)
     try:
         with open(fd, "wb", closefd=False) as file:
             for part in (pickle.dumps(path, 5), *parts):
@@ -78,15 +79,24 @@ def tell(*parts: bytes) -> Iterator[int]:
         os.close(fd)
 
 
-def run_python(module: str, told: int, connection: int, name: str, **options: Any) -> int:
-    """Starts a Python that calls the module's main with what `tell` made and a connection's end.
+def run_python(module: str, file: int, connection: int, name: str, **options: Any) -> int:
+    """Starts a Python interpreter that calls the module's `main`.
 
-    It inherits these two descriptors and stderr; options are those of `subprocess.Popen`. Returns
-    its process id. The caller must wait for it.
+    The process inherits both descriptors and stderr. The caller must wait for it.
+
+    Args:
+        module: name of the module.
+        file: descriptor of a `startup_file`.
+        connection: descriptor of the process's end of its connection.
+        name: shown in lists of processes.
+        options: those of `subprocess.Popen`.
+
+    Returns:
+        The process id.
 
     Raises:
         OSError: there are too many processes or there is too little memory.
-        RuntimeError: nobody knows where Python is.
+        RuntimeError: `sys.executable` is empty.
     """
     if not sys.executable:
         raise RuntimeError(
@@ -94,28 +104,28 @@ def run_python(module: str, told: int, connection: int, name: str, **options: An
             "interpreter, or choose the start method 'fork'"
         )
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    code = CODE.format(told=told, connection=connection, module=module)
+    code = CODE.format(file=file, connection=connection, module=module)
     with blocked({signal.SIGINT}):
         process = subprocess.Popen(
             [sys.executable, *flags, "-c", code, name],
             stdin=subprocess.DEVNULL,
-            pass_fds=(told, connection),
+            pass_fds=(file, connection),
             **options,
         )
-    # who waits for it is not this object, which would complain about that when it is dropped
+    # others wait for the process; without a code the object would warn when it is deleted
     process.returncode = 0
     return process.pid
 
 
 def exitcode(ended: os.waitid_result) -> int:
-    """Returns how a process ended, -N if signal N killed it."""
+    """Returns a process's exit code, -N if signal N killed it."""
     return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 @contextlib.contextmanager
 def blocked(signals: set[signal.Signals]) -> Iterator[None]:
-    """Holds signals up; a process that is started meanwhile holds them up too."""
-    # asked for first: the call that blocks them may raise what came just before, Ctrl-C say
+    """Blocks signals; a process started within the with statement inherits the mask."""
+    # read first: the call that blocks may raise for a signal that came just before, such as Ctrl-C
     former = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -124,53 +134,58 @@ def blocked(signals: set[signal.Signals]) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, former)
 
 
-# ---------------------------------------------------------------------------------- in worker --
+# ------------------------------------------------------------------------------ in the worker --
 
 
-def main(told: IO[bytes], fd: int) -> NoReturn:
-    """What a worker runs that was not forked from its creator."""
-    settle_signals()
-    # open to the very end, which its closing tells
-    connection = adopt(fd, to_creator)
-    leave(run(connection, lambda: _read(told), to_creator))
+def main(file: IO[bytes], fd: int) -> NoReturn:
+    """Runs a worker that was not forked from its parent process.
+
+    Args:
+        file: a `startup_file`, of which the import path has been read.
+        fd: the worker's end of the connection.
+    """
+    reset_signals()
+    # stays open until the process ends, so that the parent meets EOFError only then
+    connection = inherit_connection(fd, to_parent)
+    exit_process(run(connection, lambda: _read(file), to_parent))
 
 
-def adopt(fd: int, dumps: Dumps) -> Connection:
-    """Makes a connection of an inherited descriptor, which nobody inherits from here."""
+def inherit_connection(fd: int, dumps: Dumps) -> Connection:
+    """Makes a connection of an inherited descriptor, which children do not inherit further."""
     os.set_inheritable(fd, False)
     return Connection(socket.socket(fileno=fd), dumps)
 
 
-def _read(told: IO[bytes]) -> tuple[Callable[[Connection, Any], None], Any]:
-    with told:
-        live_in(pickle.load(told))
-        target = find(pickle.load(told))
-        return target, pickle.load(told)
+def _read(file: IO[bytes]) -> tuple[Callable[[Connection, Any], None], Any]:
+    with file:
+        apply_process_state(pickle.load(file))
+        target = import_function(pickle.load(file))
+        return target, pickle.load(file)
 
 
-def find(target: str) -> Callable[[Connection, Any], None]:
-    """Imports what "module:function" names."""
+def import_function(target: str) -> Callable[[Connection, Any], None]:
+    """Imports the function that "module:function" names."""
     module, _, name = target.partition(":")
     found: Callable[[Connection, Any], None] = getattr(importlib.import_module(module), name)
     return found
 
 
-def live_in(told: dict[str, Any]) -> None:
-    """Takes over another process's surroundings."""
-    sys.argv[:] = told["argv"]
-    if "environ" in told and told["environ"] != dict(os.environ):
+def apply_process_state(state: dict[str, Any]) -> None:
+    """Takes over what `process_state` returned in another process."""
+    sys.argv[:] = state["argv"]
+    if "environ" in state and state["environ"] != dict(os.environ):
         os.environ.clear()
-        os.environ.update(told["environ"])
-    if "folder" in told:
-        os.chdir(told["folder"])
-    if "cores" in told:
+        os.environ.update(state["environ"])
+    if "folder" in state:
+        os.chdir(state["folder"])
+    if "cores" in state:
         # a core may have gone offline
         with contextlib.suppress(OSError):
-            os.sched_setaffinity(0, told["cores"])
+            os.sched_setaffinity(0, state["cores"])
 
 
-def settle_signals() -> None:
-    """Forgets handlers that came along; leaves Ctrl-C to the creator, whom it reaches as well."""
+def reset_signals() -> None:
+    """Removes inherited handlers and masks. Ignores Ctrl-C, which the parent process handles."""
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
@@ -181,34 +196,36 @@ def settle_signals() -> None:
 
 
 def run(connection: Connection, load: Load, dumps: Dumps) -> int:
-    """Does a worker's work; returns its exit code.
+    """Runs a worker's target; returns its exit code.
 
-    From the first moment on it ends with its creator, whatever it is doing. It waits until the
-    creator holds a record of it: Ctrl-C may come before that, and nobody would ever end it. What it
-    raises reaches the creator as ("failed", exception, traceback as text), also when finding the
-    target or reading the argument fails; the exception is None if it can't travel.
+    From its first moment on the worker ends when the parent process ends, whatever it is doing. It
+    waits for a message before it runs the target: the parent sends it once it has recorded the
+    worker. Ctrl-C may come earlier, and nothing would ever end an unrecorded worker.
+
+    An exception is sent to the parent as ("failed", exception, traceback as text), also if it comes
+    from importing the target or reading the argument. The exception is None if it can't be pickled.
     """
     pid = os.getpid()
     try:
-        orphans.lead()
-        follow(connection.maker())
+        orphans.lead_group()
+        exit_with_process(connection.maker_pid())
         try:
             connection.recv()
         except EOFError:
             return 0
         target, argument = load()
         target(connection, argument)
-        stray_forks.end_here(pid, "all")
+        stray_forks.exit_if_forked(pid, "all")
     except SystemExit as exit:
-        stray_forks.end_here(pid, "all")
+        stray_forks.exit_if_forked(pid, "all")
         return _code(exit)
     except BaseException as error:
-        stray_forks.end_here(pid, "all")
+        stray_forks.exit_if_forked(pid, "all")
         text = traceback.format_exc()
         try:
-            connection.send(("failed", Fragile(error, dumps), text), timeout=LAST_WORDS)
+            connection.send(("failed", PickledOrNone(error, dumps), text), timeout=FAILURE_TIMEOUT)
         except EOFError:
-            # nobody wants to know any more
+            # the parent has closed the connection and does not want to know
             pass
         except Exception:
             with contextlib.suppress(Exception):
@@ -217,14 +234,14 @@ def run(connection: Connection, load: Load, dumps: Dumps) -> int:
     return 0
 
 
-def follow(pid: int) -> None:
-    """Ends this process as soon as another one has ended.
+def exit_with_process(pid: int) -> None:
+    """Makes this process end as soon as another one has ended.
 
     Raises:
-        ProcessLookupError: it has.
+        ProcessLookupError: the other process has ended already.
         OSError: there are too many threads.
     """
-    # nothing of the engine's is needed on the creator's side of this file
+    # imported here, because the parent's side of this file needs nothing of the engine
     from parallel_pool._native import lib
 
     if lib.pp_worker_exit_with(pid) < 0:
@@ -232,13 +249,13 @@ def follow(pid: int) -> None:
             os.kill(pid, 0)
         raise OSError(
             errno.EAGAIN,
-            f"no thread could be started that follows process {pid}, which started this one: a"
-            " higher limit of processes (ulimit -u) may help",
+            f"can't start the thread that ends this process together with process {pid}, which"
+            " started it: a higher limit of processes (ulimit -u) may help",
         )
 
 
 def _code(exit: SystemExit) -> int:
-    """The exit code that Python makes of it."""
+    """Returns the exit code that Python gives to this exception."""
     if exit.code is None:
         return 0
     if isinstance(exit.code, int):
@@ -248,8 +265,8 @@ def _code(exit: SystemExit) -> int:
     return 1
 
 
-def leave(code: int) -> NoReturn:
-    """Ends this process: what was registered for its end runs, and threads are not waited for."""
+def exit_process(code: int) -> NoReturn:
+    """Runs the exit handlers and ends this process without waiting for its threads."""
     try:
         atexit._run_exitfuncs()
     except BaseException:
@@ -261,13 +278,13 @@ def leave(code: int) -> NoReturn:
         os._exit(code)
 
 
-# ---------------------------------------------------------------------------------- in a fork --
+# ---------------------------------------------------------------------------- in a forked child --
 
 
 def fork(body: Callable[[], NoReturn]) -> int:
-    """Forks a child that does nothing but the body, which must end it; returns its process id.
+    """Forks a child that runs only the body, which must end the process; returns its process id.
 
-    The child has none of the parent's exit handlers and nothing left to flush.
+    The child has no exit handlers of this process and no buffered output to write.
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
@@ -279,16 +296,16 @@ def fork(body: Callable[[], NoReturn]) -> int:
             try:
                 pid = os.fork()
                 if not pid:
-                    settle_signals()
+                    reset_signals()
                     atexit._clear()
-                    _leave_family()
+                    _forget_multiprocessing()
                     body()
             finally:
-                # whatever happens, a child must not go on with the parent's work
+                # whatever happens, the child must not return into the parent's work
                 if os.getpid() != parent:
                     os._exit(1)
     except BaseException:
-        # Ctrl-C was held up: nobody will hear of the child
+        # Ctrl-C came while it was blocked: the caller will not learn of the child
         if pid:
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
@@ -296,8 +313,8 @@ def fork(body: Callable[[], NoReturn]) -> int:
     return pid
 
 
-def _leave_family() -> None:
-    """What the parent's multiprocessing has started is not this process's to end."""
+def _forget_multiprocessing() -> None:
+    """Makes this process forget the parent's multiprocessing children, which it must not end."""
     process, util = map(sys.modules.get, ("multiprocessing.process", "multiprocessing.util"))
     if process is not None and util is not None:
         with contextlib.suppress(AttributeError):
@@ -307,13 +324,13 @@ def _leave_family() -> None:
 
 
 def name_process(name: str) -> None:
-    """Shows the name, or as much of it as the system takes, in lists of processes."""
+    """Sets the name that lists of processes show; Linux keeps its first 15 bytes."""
     with contextlib.suppress(OSError), open("/proc/self/comm", "w") as file:
         file.write(name)
 
 
-def take_stdin_away() -> None:
-    """What the creator is given to read, its own source perhaps, is not for workers."""
+def detach_stdin() -> None:
+    """Makes stdin empty: the parent's input, which may be its own source, is not for workers."""
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0, inheritable=True)
     os.close(null)
@@ -321,8 +338,12 @@ def take_stdin_away() -> None:
         sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
 
 
-def take_streams(fds: Sequence[tuple[int, int]]) -> None:
-    """Puts descriptors in the places of stdout and stderr: pairs of a copy and a place."""
+def replace_streams(fds: Sequence[tuple[int, int]]) -> None:
+    """Replaces stdout and stderr.
+
+    Args:
+        fds: pairs of a descriptor, which is closed, and of the descriptor that it replaces.
+    """
     for fd, place in fds:
         os.dup2(fd, place, inheritable=True)
         os.close(fd)
@@ -331,7 +352,7 @@ def take_streams(fds: Sequence[tuple[int, int]]) -> None:
             stream.reconfigure(line_buffering=stream is sys.stderr or stream.isatty())
 
 
-def freeze() -> None:
-    """Keeps the garbage collector from touching, and thereby copying, what children share."""
+def freeze_heap() -> None:
+    """Keeps the garbage collector from writing to, and so copying, pages shared with children."""
     gc.collect()
     gc.freeze()

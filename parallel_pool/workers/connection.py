@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 Dumps = Callable[[Any], bytes]
 
-# size of what follows, number of descriptors that come with it
+# bytes of the body, number of descriptors that come with it
 HEADER = struct.Struct("<QI")
-# in one message; Linux takes three more
-MOST_FDS = 250
+# descriptors in one message; Linux takes three more
+MAX_FDS = 250
 CHUNK = 1 << 20
 FD_SIZE = array.array("i").itemsize
-SPACE = socket.CMSG_SPACE(MOST_FDS * FD_SIZE)
+ANCILLARY_SIZE = socket.CMSG_SPACE(MAX_FDS * FD_SIZE)
 # process, user and group
 CREDENTIALS = struct.Struct("3i")
-# names of the program that was started; the second is that of multiprocessing's children
+# names of the main module; the second is the one in multiprocessing's children
 MAINS = ("__main__", "__mp_main__")
 
 # ----------------------------------------------------------------------------------- pickling --
 
 
 def by_reference(value: Any) -> bytes:
-    """Pickles for a process that has the same `__main__`: a forked one, or its creator."""
+    """Pickles for a process with the same `__main__`: a forked child, or its parent."""
     try:
         return pickle.dumps(value, 5)
     except Exception:
@@ -49,13 +49,13 @@ def by_reference(value: Any) -> bytes:
 
 
 def by_value(value: Any) -> bytes:
-    """Pickles for a process that lacks this one's `__main__`: what that defines goes along."""
+    """Pickles for a process without this one's `__main__`; definitions of that are included."""
     raw: bytes
     main = sys.modules.get(MAINS[1])
     if main is not None and main.__name__ == MAINS[1]:
         cloudpickle.register_pickle_by_value(main)
     if cloudpickle.list_registry_pickle_by_value() <= set(MAINS):
-        # many times as quick, and the same for what names nothing of `__main__`
+        # many times faster, with the same result for a value that names nothing of `__main__`
         with contextlib.suppress(Exception):
             raw = pickle.dumps(value, 5)
             if b"_main__" not in raw:
@@ -64,29 +64,32 @@ def by_value(value: Any) -> bytes:
     return raw
 
 
-def to_creator(value: Any) -> bytes:
-    """Pickles for the process whose `__main__` came here by value: it finds its own classes."""
-    # what came by value is not found where its name says, and so refused
+def to_parent(value: Any) -> bytes:
+    """Pickles in a worker, whose `__main__` definitions came by value, for the parent process.
+
+    The parent unpickles instances of its own classes, not of the copies that the worker has.
+    """
+    # fails for a copy, which is not found under its name
     with contextlib.suppress(Exception):
         return pickle.dumps(value, 5)
     file = io.BytesIO()
-    _ToCreator(file, 5).dump(value)
+    _ParentPickler(file, 5).dump(value)
     return file.getvalue()
 
 
-class _ToCreator(cloudpickle.Pickler):  # type: ignore[misc]
+class _ParentPickler(cloudpickle.Pickler):  # type: ignore[misc]
     def reducer_override(self, obj: Any) -> Any:
         if (
             isinstance(obj, (type, types.FunctionType))
             and obj.__module__ in MAINS
             and "<" not in obj.__qualname__
         ):
-            return _of_main, (obj.__qualname__, by_value(obj))
+            return _find_in_main, (obj.__qualname__, by_value(obj))
         return super().reducer_override(obj)
 
 
-def _of_main(name: str, raw: bytes) -> Any:
-    """What `__main__` calls so; a copy of the worker's where it knows no such name."""
+def _find_in_main(name: str, raw: bytes) -> Any:
+    """Returns what has this name in `__main__`; the worker's pickled copy if nothing has."""
     found: Any = sys.modules["__main__"]
     try:
         for part in name.split("."):
@@ -96,72 +99,71 @@ def _of_main(name: str, raw: bytes) -> Any:
     return found
 
 
-class Fragile:
-    """Something to send that need not arrive: None does if it can't be pickled or unpickled."""
+class PickledOrNone:
+    """A value to send, which arrives as None if it can't be pickled or unpickled."""
 
-    def __init__(self, value: Any, dumps: Dumps = to_creator) -> None:
+    def __init__(self, value: Any, dumps: Dumps = to_parent) -> None:
         try:
             self._raw = dumps(value)
         except Exception:
             self._raw = pickle.dumps(None)
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
-        return _unwrapped, (self._raw,)
+        return _loads_or_none, (self._raw,)
 
 
-def _unwrapped(raw: bytes) -> Any:
+def _loads_or_none(raw: bytes) -> Any:
     try:
         return pickle.loads(raw)
     except Exception:
         return None
 
 
-# ----------------------------------------------------------------------------------- connection --
+# --------------------------------------------------------------------------------- connection --
 
 
 class Connection:
-    """One end of a connection. One thread at a time may send, and one may receive."""
+    """One end of a socket pair. One thread at a time may send, and one may receive."""
 
     def __init__(self, end: socket.socket, dumps: Dumps = by_reference) -> None:
         """Takes a connected AF_UNIX stream socket, which the connection then owns."""
         end.setblocking(False)
         self._socket = end
         self.dumps = dumps
-        self._inbox = bytearray()
+        self._received = bytearray()
         self._fds: list[int] = []
-        # between bytes that the system has taken or given and our books of them
+        # set while the kernel may have taken or given bytes that are not yet counted here
         self._is_sending = False
         self._is_receiving = False
 
     @staticmethod
     def pair() -> tuple[socket.socket, socket.socket]:
-        """Returns the two ends that connections are made of."""
+        """Returns the sockets for two connections that belong together."""
         return socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
 
     def send(self, value: Any, fds: Sequence[int] = (), timeout: float | None = None) -> None:
-        """Sends an object and copies of descriptors, at most 250.
+        """Sends an object and copies of descriptors.
 
         Args:
-            value: whatever the connection can pickle.
-            fds: stay open here.
-            timeout: seconds to wait for the other side to make room, None for ever.
+            value: anything that `dumps` can pickle.
+            fds: at most 250 descriptors, which stay open here.
+            timeout: seconds to wait until the other process reads; None without a limit.
 
         Raises:
-            EOFError: the other side is gone.
-            TimeoutError: it has not read for so long. If part of the message was sent, the
-            connection
-                can't be used any more.
+            EOFError: the other end is closed.
+            TimeoutError: the other process did not read in time. If a part of the message was sent,
+                the connection can't be used any more.
             ConnectionError: the connection is closed, or was interrupted in the middle of a
-            message.
+                message.
             Exception: what pickling raised; nothing was sent.
         """
-        if len(fds) > MOST_FDS:
-            raise ValueError(f"{len(fds)} descriptors: send at most {MOST_FDS} with one message")
-        self._check()
+        if len(fds) > MAX_FDS:
+            raise ValueError(f"{len(fds)} descriptors: send at most {MAX_FDS} with one message")
+        self._check_usable()
         body = self.dumps(value)
         data = memoryview(HEADER.pack(len(body), len(fds)) + body)
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
-        end = _end(timeout)
+        until = _time_after(timeout)
         sent = 0
         while sent < len(data):
             self._is_sending = True
@@ -171,10 +173,10 @@ class Connection:
                 rights = []
             except BlockingIOError:
                 self._is_sending = sent > 0
-                self._wait(select.POLLOUT, end)
+                self._wait(select.POLLOUT, until)
             except (BrokenPipeError, ConnectionResetError):
                 self._is_sending = False
-                raise EOFError(_GONE) from None
+                raise EOFError(PEER_GONE) from None
             except OSError:
                 self._is_sending = sent > 0
                 raise
@@ -183,33 +185,33 @@ class Connection:
     def recv(self, timeout: float | None = None) -> tuple[Any, list[int]]:
         """Returns the next object and the descriptors that came with it, which are close-on-exec.
 
-        An exception while it waits, of Ctrl-C for one, loses nothing: the next call goes on.
+        An exception while it waits, such as that of Ctrl-C, loses no data: the next call resumes.
 
         Args:
-            timeout: seconds, None for ever.
+            timeout: seconds; None without a limit.
 
         Raises:
-            EOFError: the other side is gone.
-            TimeoutError: the message has not come, or only in part.
+            EOFError: the other end is closed.
+            TimeoutError: the message has not arrived, or only a part of it.
             ConnectionError: the connection is closed, or was interrupted in the middle of a
-            message.
-            OSError: this process has no room for the descriptors.
-            Exception: what unpickling raised; the message is lost, the next one is not.
+                message.
+            OSError: this process has too many files open to receive the descriptors.
+            Exception: what unpickling raised; this message is lost, later ones are not.
         """
-        self._check()
-        end = _end(timeout)
-        while (missing := self._missing()) > 0:
-            self._take(missing, end)
+        self._check_usable()
+        until = _time_after(timeout)
+        while (missing := self._missing_bytes()) > 0:
+            self._receive(missing, until)
         self._is_receiving = True
-        message, self._inbox = self._inbox, bytearray()
+        message, self._received = self._received, bytearray()
         fds, self._fds = self._fds, []
         try:
             _, count = HEADER.unpack_from(message)
             if len(fds) != count:
                 raise OSError(
                     errno.EMFILE,
-                    f"{len(fds)} of {count} descriptors came: no more room; "
-                    "a higher limit of files (ulimit -n) may help",
+                    f"only {len(fds)} of {count} descriptors could be received: too many open "
+                    "files; a higher limit of files (ulimit -n) may help",
                 )
             value = pickle.loads(memoryview(message)[HEADER.size :])
         except BaseException as error:
@@ -220,34 +222,36 @@ class Connection:
         return value, fds
 
     def poll(self, timeout: float | None = 0.0) -> bool:
-        """Says whether there is something to receive, an end included, within seconds."""
-        self._check()
+        """Says whether within these seconds a message arrives or the other end is closed."""
+        self._check_usable()
         try:
-            if self._missing() > 0:
-                self._wait(select.POLLIN, _end(timeout))
+            if self._missing_bytes() > 0:
+                self._wait(select.POLLIN, _time_after(timeout))
         except TimeoutError:
             return False
         return True
 
     def fileno(self) -> int:
-        """Returns the socket's descriptor, which becomes readable with the next message or the
-        other side's end; -1 once closed."""
+        """Returns the socket's descriptor, -1 once closed.
+
+        It becomes readable when a message arrives or the other end is closed.
+        """
         return self._socket.fileno()
 
-    def maker(self) -> int:
-        """Returns the id of the process that made the two ends, 0 if it is of another namespace."""
-        told = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
-        pid: int = CREDENTIALS.unpack(told)[0]
+    def maker_pid(self) -> int:
+        """Returns the id of the process that made the pair; 0 if that has another pid namespace."""
+        raw = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+        pid: int = CREDENTIALS.unpack(raw)[0]
         return pid
 
     def close(self) -> None:
-        """Lets go of this end; the other side meets EOFError after what was sent."""
+        """Closes this end; the other end raises EOFError after it has received what was sent."""
         self._socket.close()
         fds, self._fds = self._fds, []
         _close(fds)
 
     def __del__(self) -> None:
-        # quietly: at exit there is no order in which to end things
+        # avoids the socket's ResourceWarning: at exit objects are deleted in any order
         if hasattr(self, "_socket"):
             self._socket.close()
 
@@ -257,57 +261,57 @@ class Connection:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _check(self) -> None:
+    def _check_usable(self) -> None:
         if self._socket.fileno() < 0:
             raise ConnectionError("this connection is closed")
         if self._is_sending or self._is_receiving:
             raise ConnectionError(
-                "this connection was interrupted in the middle of a message: close it and start"
-                " anew"
+                "this connection was interrupted in the middle of a message: close it and make"
+                " another"
             )
 
-    def _missing(self) -> int:
-        """How many bytes of the next message, or of its header, have not come."""
-        have = len(self._inbox)
+    def _missing_bytes(self) -> int:
+        """Returns how many bytes of the next message, or of its header, have not arrived."""
+        have = len(self._received)
         if have < HEADER.size:
             return HEADER.size - have
-        size: int = HEADER.unpack_from(self._inbox)[0]
+        size: int = HEADER.unpack_from(self._received)[0]
         # an empty message ends with its header
         return HEADER.size + size - have
 
-    def _take(self, size: int, end: float | None) -> None:
-        """Adds at most size bytes to the inbox; waits for them."""
+    def _receive(self, size: int, until: float | None) -> None:
+        """Receives at most size bytes, or waits for some."""
         self._is_receiving = True
         try:
             data, rights, _, _ = self._socket.recvmsg(
-                min(size, CHUNK), SPACE, socket.MSG_CMSG_CLOEXEC
+                min(size, CHUNK), ANCILLARY_SIZE, socket.MSG_CMSG_CLOEXEC
             )
         except BlockingIOError:
             self._is_receiving = False
-            self._wait(select.POLLIN, end)
+            self._wait(select.POLLIN, until)
             return
         except ConnectionResetError:
             self._is_receiving = False
-            raise EOFError(_GONE) from None
+            raise EOFError(PEER_GONE) from None
         for level, kind, raw in rights:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                came = array.array("i")
-                came.frombytes(raw[: len(raw) - len(raw) % FD_SIZE])
-                self._fds += came
-        self._inbox += data
+                fds = array.array("i")
+                fds.frombytes(raw[: len(raw) - len(raw) % FD_SIZE])
+                self._fds += fds
+        self._received += data
         self._is_receiving = False
         if not data:
-            raise EOFError(_GONE)
+            raise EOFError(PEER_GONE)
 
-    def _wait(self, event: int, end: float | None) -> None:
-        if not wait(self._socket.fileno(), end, event):
+    def _wait(self, event: int, until: float | None) -> None:
+        if not wait(self._socket.fileno(), until, event):
             raise TimeoutError("the other process has not answered in time")
 
 
-_GONE = "the process at the other end of this connection has ended, or has closed its end"
+PEER_GONE = "the process at the other end of this connection has ended, or has closed its end"
 
 
-def _end(timeout: float | None) -> float | None:
+def _time_after(timeout: float | None) -> float | None:
     return None if timeout is None else time.monotonic() + timeout
 
 
@@ -316,12 +320,16 @@ def _close(fds: Sequence[int]) -> None:
         os.close(fd)
 
 
-def wait(fd: int, end: float | None, event: int = select.POLLIN) -> bool:
-    """Waits for an event of a descriptor until `time.monotonic()` is end, None for ever."""
+def wait(fd: int, until: float | None, event: int = select.POLLIN) -> bool:
+    """Waits for an event of a descriptor; says whether it came.
+
+    Args:
+        until: a time of `time.monotonic()`; None without a limit.
+    """
     poll = select.poll()
     poll.register(fd, event)
-    if end is None:
+    if until is None:
         return bool(poll.poll())
-    # rounded up: rounded down it would spin through the last millisecond
-    left = min(max(0, math.ceil((end - time.monotonic()) * 1000)), 1 << 30)
-    return bool(poll.poll(left))
+    # rounded up: rounded down, it would spin through the last millisecond
+    remaining = min(max(0, math.ceil((until - time.monotonic()) * 1000)), 1 << 30)
+    return bool(poll.poll(remaining))

@@ -1,4 +1,4 @@
-"""Failures: what becomes of workers' deaths and exceptions in the process that made the pool."""
+"""Failures: the exceptions that a pool raises when a worker dies or an environment raises."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from parallel_pool.workers.messages import Failure
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# environments whose failures one message tells of
-MOST_TOLD = 8
+# how many failed environments a message lists
+MAX_LISTED = 8
 
 
 @dataclass(frozen=True)
 class Death:
-    """How a worker ended.
+    """How a worker process ended.
 
     Attributes:
-        pid: of the process.
-        exitcode: as `subprocess` has it, negative for a signal; None if nobody could tell.
-        env_id: the environment it was stepping, None for none.
-        reason: why the pool killed it, empty if it did not.
+        pid: its process id.
+        exitcode: as in `subprocess`, negative for a signal; None if unknown.
+        env_id: the environment it was stepping; None for none.
+        reason: why the pool killed it; empty if it did not.
     """
 
     pid: int
@@ -48,58 +48,61 @@ class Death:
         return f"worker process {self.pid} {how}{at}"
 
 
-# why an environment failed: it raised, its worker died, or did what this text says, or (None) there
-# was no memory to say so
-Account = Failure | Death | str | None
+# Why an environment failed: it raised (Failure), its worker died (Death), another reason as text,
+# or None: there was no shared memory to report the reason.
+Cause = Failure | Death | str | None
 
 
-def raise_accounts(
-    what: str, accounts: Mapping[int, Account], env_ids: Sequence[int], batch: tuple[Any, ...]
+def raise_failures(
+    what: str, causes: Mapping[int, Cause], env_ids: Sequence[int], batch: tuple[Any, ...]
 ) -> NoReturn:
-    """Raises what failed environments come to.
+    """Raises the exception for environments that failed together.
 
     Args:
-        what: happened to the first of them, for the message.
-        accounts: of the first ones at least, in order.
-        env_ids, batch: all that failed, and all rows.
+        what: what failed, for the message.
+        causes: by environment, in order; at least that of the first.
+        env_ids: all environments that failed.
+        batch: all rows, those of the others included.
     """
-    first, *others = accounts.items()
-    account = first[1]
-    rest = _list([(env_id, own) for env_id, own in others if own != account or own is None])
-    if isinstance(account, Death):
-        raise WorkerError(f"{what}: {account}{rest}", env_ids, batch)
-    if isinstance(account, str):
-        raise EnvError(f"{what}: {account}{rest}", env_ids, batch)
-    if account is None:
-        why = f"{what}, and there was no shared memory for its worker process to say why"
-        raise MemoryError(why) from EnvError(f"{why}{rest}", env_ids, batch)
-    raise_failure(account, what, env_ids, batch, rest)
+    first, *others = causes.items()
+    cause = first[1]
+    more = _describe([(env_id, own) for env_id, own in others if own != cause or own is None])
+    if isinstance(cause, Death):
+        raise WorkerError(f"{what}: {cause}{more}", env_ids, batch)
+    if isinstance(cause, str):
+        raise EnvError(f"{what}: {cause}{more}", env_ids, batch)
+    if cause is None:
+        why = f"{what}, and there was no shared memory for its worker process to report why"
+        raise MemoryError(why) from EnvError(f"{why}{more}", env_ids, batch)
+    raise_failure(cause, what, env_ids, batch, more)
 
 
-def _list(accounts: Sequence[tuple[int, Account]]) -> str:
-    """Lines about the environments that failed besides the first."""
+def _describe(causes: Sequence[tuple[int, Cause]]) -> str:
+    """Returns a line for each environment that failed besides the first."""
     lines = []
-    for env_id, account in accounts:
-        shown: object = account
-        if isinstance(account, Failure):
-            shown = f"{account.kind}: {account.text}"
-        lines.append(f"\nEnvironment {env_id}: {shown or 'no shared memory to say why'}")
+    for env_id, cause in causes:
+        shown: object = cause
+        if isinstance(cause, Failure):
+            shown = f"{cause.kind}: {cause.text}"
+        lines.append(f"\nEnvironment {env_id}: {shown or 'no shared memory to report why'}")
     return "".join(lines)
 
 
 def raise_failure(
-    failure: Failure, what: str, env_ids: Sequence[int], batch: tuple[Any, ...], rest: str = ""
+    failure: Failure, what: str, env_ids: Sequence[int], batch: tuple[Any, ...], more: str = ""
 ) -> NoReturn:
-    """Raises the worker's exception, from an `EnvError` that has its traceback; that one if the
-    exception could not travel."""
+    """Raises the worker's exception, caused by an `EnvError` with its traceback.
+
+    Raises the `EnvError` itself if the exception could not be pickled.
+    """
     error = EnvError(
-        f"{what}: {failure.kind}: {failure.text}{rest}\n\n"
+        f"{what}: {failure.kind}: {failure.text}{more}\n\n"
         f"In the worker process:\n{failure.traceback}",
         env_ids,
         batch,
     )
     own = failure.exception()
-    # one that ends a program must not end this one
+    # SystemExit and the like, which end a program, must not end this one
     if not isinstance(own, Exception):
         raise error
     own.add_note(what)

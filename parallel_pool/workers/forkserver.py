@@ -1,7 +1,7 @@
-"""Forkserver: a process that has imported what workers need, and forks them on request.
+"""Fork server: a process that has imported what workers need, and forks them on request.
 
-One for each creator, started at first use. It has one thread and none of the creator's state, so
-forking it is safe. It ends when its creator does, and its children's deaths do not harm it.
+Each parent process has its own, started at first use. It has one thread and no state of the parent,
+so it can be forked safely. It ends when the parent ends, and survives the death of its children.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from parallel_pool.workers.connection import Connection, by_reference
 from parallel_pool.workers.deadline import Deadline
 from parallel_pool.workers.orphans import Orphans
 
-# imported once for all workers; who lacks one of them will say so
+# imported once for all workers; a module that is missing is reported by the worker that needs it
 PRELOAD = ("numpy", "cloudpickle", "gymnasium", "parallel_pool.workers.worker")
 
-# Libraries read these when they are loaded: a forkserver that has loaded them under other values
-# would hand those on.
-LOADED_BY = ("OMP_", "KMP_", "OPENBLAS_", "MKL_", "BLIS_", "NPY_", "LD_", "PYTHON")
+# Libraries read environment variables with these prefixes when they are loaded. Workers of a fork
+# server that has loaded them with other values would inherit those.
+LOAD_VARIABLES = ("OMP_", "KMP_", "OPENBLAS_", "MKL_", "BLIS_", "NPY_", "LD_", "PYTHON")
 
-# seconds for the forkserver to import everything and fork, and for it to say something that it has
-# begun to say; as good as for ever, for a process that was not stopped
-PATIENCE, NEWS = 120.0, 5.0
-# seconds for it to notice a death that the system has told of already
-OBITUARY = 1.0
-# looks in a row at which it was stopped, after which nobody waits for it any more
-STOPPED = 10
+# seconds for the fork server to import everything and fork, and to finish a message that it has
+# begun; ample for a process that was not stopped
+FORK_TIMEOUT, MESSAGE_TIMEOUT = 120.0, 5.0
+# seconds for the fork server to report a death that the system has reported already
+EXITCODE_TIMEOUT = 1.0
+# checks in a row that find it stopped before the wait for it is given up
+MAX_STOPPED_CHECKS = 10
 
-# exit code of a process whose parent died, or that somebody else has waited for: nobody knows it
+# exit code of a process whose own is unknown: its parent died, or others have waited for it
 UNKNOWN = 255
 
-# --------------------------------------------------------------------------------- in creator --
+# ---------------------------------------------------------------------- in the parent process --
 
 
 class StoppedError(OSError):
-    """The forkserver was stopped, by SIGSTOP say, and has been ended: another one may serve."""
+    """The fork server was stopped, by SIGSTOP for example, and has been killed; start another."""
 
 
 class Forkserver:
-    """The creator's side of a forkserver. Usable from any thread.
+    """The parent process's side of a fork server. Usable from any thread.
 
     Attributes:
         pid: its process id.
@@ -61,105 +61,111 @@ class Forkserver:
     """
 
     def __init__(self) -> None:
-        """Starts it.
+        """Starts the process.
 
         Raises:
             OSError: there are too many processes or there is too little memory.
-            RuntimeError: nobody knows where Python is.
+            RuntimeError: `sys.executable` is empty.
         """
-        self._loaded_by = _loaded_by()
-        # the garbage collector may drop a worker, who is then killed, whatever this is about
+        self._load_variables = _load_variables()
+        # reentrant: the garbage collector may delete a worker, and so kill it, at any point
         self._lock = threading.RLock()
         self._numbers = itertools.count()
         self._exitcodes: dict[int, int] = {}
-        # children whose end the system has told of itself
+        # children whose exit code was learnt from the system, before the fork server reported it
         self._known: set[int] = set()
         self.is_dead = False
         here, there = Connection.pair()
-        self._wire = Connection(here, by_reference)
+        self._connection = Connection(here, by_reference)
         try:
-            with there, bootstrap.tell(pickle.dumps(PRELOAD)) as told:
+            with there, bootstrap.startup_file(pickle.dumps(PRELOAD)) as file:
                 self.pid = bootstrap.run_python(
                     "parallel_pool.workers.forkserver",
-                    told,
+                    file,
                     there.fileno(),
                     "parallel_pool-forkserver",
                     stdout=subprocess.DEVNULL,
                 )
         except BaseException:
-            self._wire.close()
+            self._connection.close()
             raise
         _unreaped.add(self.pid)
         _forkservers.add(self)
-        # workers hold on to it, so it lives as long as any of its children is of interest
-        weakref.finalize(self, self._wire.close).atexit = False
+        # workers refer to this object, so it lives as long as one of its children is of interest
+        weakref.finalize(self, self._connection.close).atexit = False
 
-    def is_fit(self, limit: Deadline) -> bool:
-        """Says whether it can fork, and has loaded what it did under the present variables."""
-        with limit.hold(self._lock):
-            self._listen(0.0)
-        return not self.is_dead and self._loaded_by == _loaded_by()
+    def is_usable(self, deadline: Deadline) -> bool:
+        """Says whether it can fork and was loaded with the present environment variables."""
+        with deadline.hold(self._lock):
+            self._receive_all(0.0)
+        return not self.is_dead and self._load_variables == _load_variables()
 
     def fork(
-        self, name: str, told: int, connection: int, limit: Deadline
-    ) -> tuple[Offspring, int, int | None]:
+        self, name: str, file: int, connection: int, deadline: Deadline
+    ) -> tuple[ForkedWorker, int, int | None]:
         """Starts a worker that runs `bootstrap.main`.
 
+        Args:
+            name: of the process.
+            file: descriptor of a `bootstrap.startup_file`.
+            connection: descriptor of the worker's end of its connection.
+            deadline: for the answer; `FORK_TIMEOUT` if that is earlier.
+
         Returns:
-            The worker's parent, its process id, and a pidfd, None where there is no such thing.
+            A handle of the worker, its process id, and a pidfd, None where the system has none.
 
         Raises:
-            OSError: it could not fork, or it ended.
-            StoppedError: it was stopped, and ended for that.
-            TimeoutError: it has not answered within the limit, or `PATIENCE`, and was ended.
+            OSError: the process could not be forked, or the fork server has ended.
+            StoppedError: the fork server was stopped, and has been killed.
+            TimeoutError: it has not answered by the deadline, and has been killed.
         """
         streams = [fd for fd in (1, 2) if _is_open(fd)]
-        limit = limit.within(PATIENCE)
-        with limit.hold(self._lock):
+        deadline = deadline.within(FORK_TIMEOUT)
+        with deadline.hold(self._lock):
             number = next(self._numbers)
             try:
-                fds = [told, connection, *streams]
-                self._wire.send(("fork", number, name, streams), fds, limit.left())
+                fds = [file, connection, *streams]
+                self._connection.send(("fork", number, name, streams), fds, deadline.remaining())
                 while True:
-                    self._await(limit)
-                    heard, fds = self._wire.recv(NEWS)
-                    if heard[:2] == ("forked", number):
-                        pid = heard[2]
-                        return Offspring(self, number, pid), pid, fds[0] if fds else None
-                    if heard[:2] == ("refused", number):
-                        raise OSError(heard[2], f"fork: {os.strerror(heard[2])}")
-                    self._hear(heard, fds)
+                    self._wait_for_message(deadline)
+                    message, fds = self._connection.recv(MESSAGE_TIMEOUT)
+                    if message[:2] == ("forked", number):
+                        pid = message[2]
+                        return ForkedWorker(self, number, pid), pid, fds[0] if fds else None
+                    if message[:2] == ("not forked", number):
+                        raise OSError(message[2], f"fork: {os.strerror(message[2])}")
+                    self._handle(message, fds)
             except (TimeoutError, StoppedError):
-                # whatever it has forked for this ends as well, its connection having been closed
-                self.end()
+                # a worker that it has forked for this ends too: its connection gets closed
+                self.kill()
                 raise
             except (EOFError, ConnectionError):
-                self._die()
+                self._mark_dead()
                 raise OSError(
                     errno.ECHILD,
-                    f"the process {self.pid} that forks workers ended; stderr may tell why, and "
-                    "the start method 'spawn' does without it",
+                    f"the fork server (process {self.pid}) has ended: stderr may say why; "
+                    "start_method='spawn' works without one",
                 ) from None
             except BaseException:
-                # Ctrl-C: nobody will hear of the child, and what it makes may take for ever
-                self.kill(number, signal.SIGKILL)
+                # Ctrl-C: the caller will not learn of the child, whose start may take for ever
+                self.signal(number, signal.SIGKILL)
                 raise
 
-    def _await(self, limit: Deadline) -> None:
-        """Waits until it says something, or has ended."""
-        looks = 0
-        while not self._wire.poll(limit.look()):
-            looks = looks + 1 if _state(self.pid) == "T" else 0
-            if looks == STOPPED:
+    def _wait_for_message(self, deadline: Deadline) -> None:
+        """Waits until the fork server sends something or ends."""
+        stopped = 0
+        while not self._connection.poll(deadline.pause()):
+            stopped = stopped + 1 if _state(self.pid) == "T" else 0
+            if stopped == MAX_STOPPED_CHECKS:
                 raise StoppedError(
-                    errno.ESRCH, f"the process {self.pid} that forks workers was stopped"
+                    errno.ESRCH, f"the fork server (process {self.pid}) was stopped by a signal"
                 )
 
-    def exitcode(self, number: int, pid: int, limit: Deadline) -> int | None:
-        """Returns how a child ended, None if that is not known within the limit.
+    def exitcode(self, number: int, pid: int, deadline: Deadline) -> int | None:
+        """Returns a child's exit code; None if that is unknown by the deadline.
 
-        It need not answer for that, nor need the lock be free: the system tells of those that it
-        has not waited for.
+        Works while the fork server does not answer or another thread holds the lock: the system
+        tells the exit codes of processes that their parent has not waited for.
         """
         code = None
         with contextlib.suppress(TimeoutError):
@@ -167,11 +173,11 @@ class Forkserver:
             while True:
                 if self._lock.acquire(timeout=pause) if pause else self._lock.acquire(False):
                     try:
-                        self._listen(pause)
+                        self._receive_all(pause)
                         if number in self._exitcodes or self.is_dead:
                             return self._exitcodes.pop(number, UNKNOWN if code is None else code)
                         code = _zombie_code(pid, self.pid)
-                        # 0 is also what the system says to those who may not know
+                        # the system also says 0 to processes that may not know the code
                         if code:
                             self._known.add(number)
                             return code
@@ -179,54 +185,53 @@ class Forkserver:
                         self._lock.release()
                 elif code := _zombie_code(pid, self.pid):
                     return code
-                pause = limit.look()
+                pause = deadline.pause()
         return code
 
-    def kill(self, number: int, signal_number: int) -> None:
+    def signal(self, number: int, signal_number: int) -> None:
         """Sends a signal to a child, where there is no pidfd to do so."""
         with self._lock, contextlib.suppress(EOFError, ConnectionError, TimeoutError):
-            self._wire.send(("kill", number, signal_number), timeout=NEWS)
+            self._connection.send(("signal", number, signal_number), timeout=MESSAGE_TIMEOUT)
 
-    def end(self) -> None:
-        """Ends it; its children go on."""
+    def kill(self) -> None:
+        """Kills the fork server; its children continue."""
         if not self.is_dead:
-            # nobody else waits for it, so the number is still its own
+            # only this process waits for it, so the number is still its own
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
-            self._die()
+            self._mark_dead()
 
-    def let_go(self) -> None:
-        """Closes this end."""
-        self._wire.close()
+    def close(self) -> None:
+        """Closes this end of the connection."""
+        self._connection.close()
         self.is_dead = True
 
-    def _listen(self, timeout: float) -> bool:
-        """Hears all that was said, and waits for something; says whether there was any."""
-        has_heard = False
+    def _receive_all(self, timeout: float) -> None:
+        """Waits for a message and handles all that have arrived."""
+        has_received = False
         try:
-            while self._wire.poll(0.0 if has_heard else timeout):
-                self._hear(*self._wire.recv(NEWS))
-                has_heard = True
+            while self._connection.poll(0.0 if has_received else timeout):
+                self._handle(*self._connection.recv(MESSAGE_TIMEOUT))
+                has_received = True
         except (EOFError, ConnectionError):
-            self._die()
-        return has_heard
+            self._mark_dead()
 
-    def _hear(self, heard: Any, fds: list[int]) -> None:
-        if heard[0] == "ended" and heard[1] in self._known:
-            self._known.discard(heard[1])
-        elif heard[0] == "ended":
-            self._exitcodes[heard[1]] = heard[2]
-        # forked for a call that was interrupted and has had it killed
+    def _handle(self, message: Any, fds: list[int]) -> None:
+        if message[0] == "ended" and message[1] in self._known:
+            self._known.discard(message[1])
+        elif message[0] == "ended":
+            self._exitcodes[message[1]] = message[2]
+        # "forked", for a call that was interrupted and has had the child killed
         for fd in fds:
             os.close(fd)
 
-    def _die(self) -> None:
+    def _mark_dead(self) -> None:
         self.is_dead = True
-        self._wire.close()
+        self._connection.close()
 
 
-class Offspring:
-    """A forkserver, as the parent of one worker."""
+class ForkedWorker:
+    """The handle of a worker that a fork server has forked: a `launch.ProcessHandle`."""
 
     def __init__(self, forkserver: Forkserver, number: int, pid: int) -> None:
         self._forkserver = forkserver
@@ -234,29 +239,29 @@ class Offspring:
         self._pid = pid
 
     def exitcode(self) -> int | None:
-        return self._forkserver.exitcode(self._number, self._pid, Deadline(OBITUARY))
+        return self._forkserver.exitcode(self._number, self._pid, Deadline(EXITCODE_TIMEOUT))
 
-    def kill(self, number: int) -> None:
-        self._forkserver.kill(self._number, number)
+    def signal(self, number: int) -> None:
+        self._forkserver.signal(self._number, number)
 
 
 _current: Forkserver | None = None
 _lock = threading.Lock()
 _forkservers: weakref.WeakSet[Forkserver] = weakref.WeakSet()
-# process ids of those that may have ended
+# process ids of fork servers that have not been waited for
 _unreaped: set[int] = set()
 
 
-def current(limit: Deadline | None = None) -> Forkserver:
-    """Returns this process's forkserver; starts one if there is none that is fit.
+def current(deadline: Deadline | None = None) -> Forkserver:
+    """Returns this process's fork server; starts one if there is none that is usable.
 
     Raises:
-        TimeoutError: another thread needs it for longer than the limit.
+        TimeoutError: another thread uses it until the deadline.
     """
     global _current
-    limit = limit or Deadline(None)
-    with limit.hold(_lock):
-        if _current is None or not _current.is_fit(limit):
+    deadline = deadline or Deadline(None)
+    with deadline.hold(_lock):
+        if _current is None or not _current.is_usable(deadline):
             _current = None
             _reap()
             _current = Forkserver()
@@ -264,7 +269,7 @@ def current(limit: Deadline | None = None) -> Forkserver:
 
 
 def retire() -> None:
-    """Lets this process's forkserver end as soon as nobody asks for its children."""
+    """Lets this process's fork server end once none of its children is of interest."""
     global _current
     with _lock:
         _current = None
@@ -280,26 +285,26 @@ def _reap() -> None:
             _unreaped.discard(pid)
 
 
-def _forget() -> None:
-    """In a forked child: forkservers are its parent's."""
+def _reset_after_fork() -> None:
+    """Forgets fork servers in a forked child: they are its parent's."""
     global _current, _lock
     _lock = threading.Lock()
     _current = None
     for forkserver in list(_forkservers):
-        forkserver.let_go()
+        forkserver.close()
     _forkservers.clear()
     _unreaped.clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
-def _loaded_by() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith(LOADED_BY)}
+def _load_variables() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith(LOAD_VARIABLES)}
 
 
 def _stat(pid: int) -> list[str]:
-    """What the system says of a process, from its state on; nothing if there is no such process."""
+    """Returns the fields of /proc/PID/stat from the state on; [] if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()
@@ -312,12 +317,12 @@ def _state(pid: int) -> str:
 
 
 def _zombie_code(pid: int, parent: int) -> int | None:
-    """How a child of a process has ended for which that has not waited; None if it has."""
-    told = _stat(pid)
-    if told[:2] != ["Z", str(parent)]:
+    """Returns the exit code of a child that has ended; None once its parent has waited for it."""
+    fields = _stat(pid)
+    if fields[:2] != ["Z", str(parent)]:
         return None
-    # the last of those that Linux has had since 3.5
-    return os.waitstatus_to_exitcode(int(told[49]))
+    # exit_code is the last of the fields that Linux has had since 3.5
+    return os.waitstatus_to_exitcode(int(fields[49]))
 
 
 def _is_open(fd: int) -> bool:
@@ -328,61 +333,66 @@ def _is_open(fd: int) -> bool:
     return True
 
 
-# -------------------------------------------------------------------------------- in forkserver --
+# ------------------------------------------------------------------------- in the fork server --
 
 
-def main(told: IO[bytes], fd: int) -> NoReturn:
-    """What a forkserver runs."""
-    bootstrap.settle_signals()
+def main(file: IO[bytes], fd: int) -> NoReturn:
+    """Runs a fork server.
+
+    Args:
+        file: a `bootstrap.startup_file`, of which the import path has been read.
+        fd: its end of the connection.
+    """
+    bootstrap.reset_signals()
     bootstrap.name_process("parallel_pool-forkserver")
-    control = bootstrap.adopt(fd, by_reference)
-    with told:
-        preload(pickle.load(told))
-    Nursery(control).serve()
+    connection = bootstrap.inherit_connection(fd, by_reference)
+    with file:
+        preload(pickle.load(file))
+    Server(connection).serve()
 
 
 def preload(names: tuple[str, ...]) -> None:
     for name in names:
-        # a worker that needs it will tell its creator
+        # a worker that needs the module reports the error to its parent
         with contextlib.suppress(Exception):
             importlib.import_module(name)
-    bootstrap.freeze()
+    bootstrap.freeze_heap()
 
 
-class Nursery:
-    """The forkserver's side: what it forked, and has to tell about."""
+class Server:
+    """The fork server's own side: it forks workers, reaps them and reports their exit codes."""
 
-    def __init__(self, control: Connection) -> None:
-        self._control = control
-        # by process id
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        # by process id: a worker's number
         self._numbers: dict[int, int] = {}
-        # by process id
-        self._remains: dict[int, Orphans] = {}
-        # nobody asks any more how they ended
+        # by process id: what a dead worker left behind
+        self._orphans: dict[int, Orphans] = {}
+        # the parent has ended, and exit codes are no longer reported
         self._is_over = False
-        self._alarm, alarm = socket.socketpair()
-        self._alarm.setblocking(False)
-        alarm.setblocking(False)
-        self._alarm_end = alarm
-        # a handler must be there for the alarm to ring
+        self._wakeup, wakeup = socket.socketpair()
+        self._wakeup.setblocking(False)
+        wakeup.setblocking(False)
+        self._wakeup_end = wakeup
+        # the wakeup descriptor is written to only for signals that have a handler
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(alarm.fileno(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
 
     def serve(self) -> NoReturn:
-        """Forks and reaps until the creator is gone."""
+        """Forks and reaps workers until the parent process has ended."""
         poll = select.poll()
-        poll.register(self._control.fileno(), select.POLLIN)
-        poll.register(self._alarm.fileno(), select.POLLIN)
+        poll.register(self._connection.fileno(), select.POLLIN)
+        poll.register(self._wakeup.fileno(), select.POLLIN)
         try:
             while True:
-                look = orphans.LOOK * 1000 if self._remains else None
-                ready = {fd for fd, _ in poll.poll(look)}
-                if self._alarm.fileno() in ready:
+                pause = orphans.POLL_INTERVAL * 1000 if self._orphans else None
+                ready = {fd for fd, _ in poll.poll(pause)}
+                if self._wakeup.fileno() in ready:
                     self._reap()
-                if self._control.fileno() in ready:
-                    asked, fds = self._control.recv()
-                    self._answer(asked, fds)
-                self._look()
+                if self._connection.fileno() in ready:
+                    request, fds = self._connection.recv()
+                    self._answer(request, fds)
+                self._check_orphans()
         except (EOFError, ConnectionError):
             with contextlib.suppress(Exception):
                 self._end()
@@ -390,17 +400,17 @@ class Nursery:
             os._exit(0)
 
     def _end(self) -> None:
-        """Sees to what is left of children, who end as this does, with the creator."""
+        """Ends the orphans of workers, which themselves end with the parent process."""
         self._is_over = True
-        end = time.monotonic() + NEWS
-        while (self._numbers or self._remains) and time.monotonic() < end:
+        end = time.monotonic() + MESSAGE_TIMEOUT
+        while (self._numbers or self._orphans) and time.monotonic() < end:
             self._reap()
-            self._look()
-            select.select([self._alarm], [], [], orphans.LOOK)
+            self._check_orphans()
+            select.select([self._wakeup], [], [], orphans.POLL_INTERVAL)
 
     def _reap(self) -> None:
         with contextlib.suppress(BlockingIOError):
-            self._alarm.recv(4096)
+            self._wakeup.recv(4096)
         while True:
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -409,30 +419,30 @@ class Nursery:
             if ended is None:
                 return
             pid, code = ended.si_pid, bootstrap.exitcode(ended)
-            # none of ours: what a library left while it was imported
+            # without a number: a child of a library that was imported
             number = self._numbers.pop(pid, None)
             if number is not None and (code or self._is_over):
-                self._remains[pid] = Orphans(pid)
+                self._orphans[pid] = Orphans(pid)
             os.waitpid(pid, 0)
             if number is not None and not self._is_over:
-                self._control.send(("ended", number, code))
+                self._connection.send(("ended", number, code))
 
-    def _look(self) -> None:
-        for pid, left in list(self._remains.items()):
+    def _check_orphans(self) -> None:
+        for pid, left in list(self._orphans.items()):
             if left.are_gone():
-                del self._remains[pid]
+                del self._orphans[pid]
 
-    def _answer(self, asked: Any, fds: list[int]) -> None:
-        if asked[0] == "kill":
+    def _answer(self, request: Any, fds: list[int]) -> None:
+        if request[0] == "signal":
             for pid, number in self._numbers.items():
-                if number == asked[1]:
-                    os.kill(pid, asked[2])
+                if number == request[1]:
+                    os.kill(pid, request[2])
             return
-        _, number, name, streams = asked
+        _, number, name, streams = request
         try:
-            pid = bootstrap.fork(lambda: self._become(name, fds, streams))
+            pid = bootstrap.fork(lambda: self._become_worker(name, fds, streams))
         except OSError as error:
-            self._control.send(("refused", number, error.errno))
+            self._connection.send(("not forked", number, error.errno))
             return
         finally:
             for fd in fds:
@@ -442,21 +452,21 @@ class Nursery:
             pidfds = [os.pidfd_open(pid)]
         except (AttributeError, OSError):
             pidfds = []
-        self._control.send(("forked", number, pid), pidfds)
+        self._connection.send(("forked", number, pid), pidfds)
         for fd in pidfds:
             os.close(fd)
 
-    def _become(self, name: str, fds: list[int], streams: list[int]) -> NoReturn:
-        """Turns the fork of a forkserver into a worker."""
-        self._control.close()
-        self._alarm.close()
-        self._alarm_end.close()
+    def _become_worker(self, name: str, fds: list[int], streams: list[int]) -> NoReturn:
+        """Runs a worker in the forked child."""
+        self._connection.close()
+        self._wakeup.close()
+        self._wakeup_end.close()
         bootstrap.name_process(name)
-        told, connection, *copies = fds
-        bootstrap.take_streams(list(zip(copies, streams, strict=True)))
-        # NumPy's own generator was seeded when it was imported, unlike Python's not again by a fork
+        startup, connection, *copies = fds
+        bootstrap.replace_streams(list(zip(copies, streams, strict=True)))
+        # NumPy's global generator was seeded at import; unlike Python's, a fork does not reseed it
         if "numpy.random" in sys.modules:
             sys.modules["numpy.random"].seed()
-        file = os.fdopen(told, "rb")
+        file = os.fdopen(startup, "rb")
         sys.path[:] = pickle.load(file)
         bootstrap.main(file, connection)

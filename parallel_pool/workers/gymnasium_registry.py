@@ -1,9 +1,9 @@
-"""Registered: Gymnasium's registry as a program has it, for its workers to make the same of names.
+"""Gymnasium's registry: copied from the parent process into its workers.
 
-A worker imports no main program, and not what that has imported to register environments: without
-this it would know only what Gymnasium brings. What environments import there registers again what
-the program has registered by the same import, and perhaps changed since: the entries of the program
-hold.
+A worker imports neither the main program nor the modules that this imported to register
+environments. Without the copy it would know only the environments that Gymnasium itself registers.
+A module that is imported in the worker registers its environments again; the parent may have
+changed those entries since, so the parent's entries take precedence.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from typing import Any
 
 from parallel_pool.workers.connection import by_value
 
-# of a keyword argument that needs no module to be read
+# types of keyword arguments that can be unpickled without importing a module
 PLAIN = (str, int, float, bool, tuple, type(None))
 
-# where Gymnasium keeps its function `register`
-PLACES = ("gymnasium", "gymnasium.envs", "gymnasium.envs.registration")
+# the modules that hold Gymnasium's function `register`
+MODULES = ("gymnasium", "gymnasium.envs", "gymnasium.envs.registration")
 
 
 def gather() -> list[bytes]:
-    """Returns the names of imported modules, and then the registry in parts, each of which can be
-    read or not; nothing without Gymnasium."""
+    """Returns the names of imported modules, then the registry; an empty list without Gymnasium.
+
+    The registry comes in parts, so that one which can't be unpickled does not affect the others.
+    """
     gymnasium = sys.modules.get("gymnasium")
     if gymnasium is None:
         return []
@@ -38,7 +40,7 @@ def gather() -> list[bytes]:
         ):
             plain[name] = spec
             continue
-        # what can't travel is not known there
+        # what can't be pickled stays unknown in the worker
         with contextlib.suppress(Exception):
             parts.append(by_value({name: spec}))
     with contextlib.suppress(Exception):
@@ -47,24 +49,26 @@ def gather() -> list[bytes]:
 
 
 def add(gathered: list[bytes]) -> None:
-    """Makes what was gathered known here, and keeps it from being registered again."""
+    """Adds what was gathered to this process's registry, and protects it from later imports."""
     if not gathered:
         return
     import gymnasium
 
     modules, *parts = gathered
     given: dict[str, Any] = {}
-    _guard(gymnasium.registry, given, pickle.loads(modules))
+    _protect(gymnasium.registry, given, pickle.loads(modules))
     for part in parts:
-        # it may need a module that is not found: so it will be told, should anybody ask for it
+        # It may need a module that is not found here. Gymnasium says so if its name is used.
         with contextlib.suppress(Exception):
             specs = pickle.loads(part)
             given.update(specs)
             gymnasium.registry.update(specs)
 
 
-def _guard(registry: Mapping[str, Any], given: Mapping[str, Any], modules: frozenset[str]) -> None:
-    """Has `gymnasium.register` leave given specs alone while one of these modules is imported."""
+def _protect(
+    registry: Mapping[str, Any], given: Mapping[str, Any], modules: frozenset[str]
+) -> None:
+    """Makes `gymnasium.register` keep given specs while one of these modules is imported."""
     original: Callable[..., None] = sys.modules["gymnasium"].register
 
     @functools.wraps(original)
@@ -73,12 +77,12 @@ def _guard(registry: Mapping[str, Any], given: Mapping[str, Any], modules: froze
         if not is_given or _importing() not in modules:
             original(id, *args, **kwargs)
 
-    for place in PLACES:
-        vars(sys.modules[place])["register"] = register
+    for module in MODULES:
+        vars(sys.modules[module])["register"] = register
 
 
 def _importing() -> str | None:
-    """Returns the name of the module whose code, or whose call, is being run by its import."""
+    """Returns the name of the module that is being imported by the call in progress."""
     frame = sys._getframe(2)
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back  # type: ignore[assignment]

@@ -1,9 +1,9 @@
-"""Columns: infos of many environments as one array for each key, in place of a dict for each."""
+"""InfoColumns: infos of many environments as one array for each key, not a dict for each."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 Info = dict[str, Any]
 
-# what the values of a column are: Python's numbers, NumPy's, arrays, or anything else
+# kinds of columns by their values: Python's numbers, NumPy's numbers, arrays, anything else
 PLAIN, NUMBER, ARRAY, OBJECT = range(4)
 
 PLAINS = {bool, int, float}
-# by pickle they are of the same type again
+# types that pickle restores exactly
 NUMBERS = {np.dtype(char).type for char in "bBhHiIlLefdFD"}
-# nobody changes them
+# types of immutable values
 OBJECTS = {str, type(None), np.bool_}
 
 
@@ -31,9 +31,9 @@ class InfoColumns(NamedTuple):
 
     Attributes:
         env_ids: ascending.
-        keys: in their order.
-        blocks: columns of one kind, PLAIN to OBJECT, of which each column is an array
-            (environments, ...), of OBJECT a list; and which keys they belong to, by index.
+        keys: in the order of the dicts.
+        blocks: columns of one kind each: the kind (PLAIN to OBJECT), the indices of their keys, and
+            the columns: each an array (environments, ...), or a list if the kind is OBJECT.
     """
 
     env_ids: list[int]
@@ -51,7 +51,7 @@ class InfoColumns(NamedTuple):
         return [(self.keys[place], kind, column) for place, kind, column in found]
 
     def without(self, others: Set[int]) -> InfoColumns:
-        """Returns these columns, or others without those environments."""
+        """Returns columns without those environments; itself if it has none of them."""
         if others.isdisjoint(self.env_ids):
             return self
         places = [place for place, env_id in enumerate(self.env_ids) if env_id not in others]
@@ -62,7 +62,7 @@ class InfoColumns(NamedTuple):
         return InfoColumns([self.env_ids[place] for place in places], self.keys, blocks)
 
     def dicts(self) -> Iterator[tuple[int, Info]]:
-        """Yields each environment and its infos, as they were."""
+        """Yields each environment and its infos as the dict that they were."""
         columns = [each(kind, column) for _, kind, column in self.columns()]
         for env_id, row in zip(self.env_ids, zip(*columns, strict=True), strict=True):
             yield env_id, dict(zip(self.keys, row, strict=True))
@@ -76,7 +76,7 @@ def _some(column: Column, places: list[int]) -> Column:
 
 
 def each(kind: int, column: Column) -> list[Any]:
-    """Returns the values of a column as they were."""
+    """Returns the values of a column, of the types that they had."""
     if isinstance(column, list):
         return column
     if kind == PLAIN:
@@ -85,37 +85,46 @@ def each(kind: int, column: Column) -> list[Any]:
     return [row.copy() for row in column] if kind == ARRAY else list(column)
 
 
-def gather(told: Sequence[tuple[int, Any]]) -> tuple[list[InfoColumns], list[tuple[int, Any]]]:
-    """Makes columns of infos.
+def gather(infos: Sequence[tuple[int, Any]]) -> tuple[list[InfoColumns], list[tuple[int, Any]]]:
+    """Puts the infos of environments with the same keys and types into columns.
 
     Args:
-        told: environments, ascending, and their infos.
+        infos: (environment, infos), ascending.
 
     Returns:
-        InfoColumns, and the infos of those for whom there is nobody like them, or of which no
-        columns can be made.
+        The columns, and the infos that are in none: those without others like them, those with a
+        key or a value that no column can hold, and all of them if a key has the form of a mask's.
     """
     groups: dict[Any, list[tuple[int, Any]]] = {}
-    for one in told:
+    for one in infos:
         info = one[1]
         alike = (*info, *map(type, info.values())) if info and type(info) is dict else None
         groups.setdefault(alike, []).append(one)
-    found, rest = [], []
+    # Gymnasium stores the mask of "a" under "_a". An info of that name and the mask overwrite each
+    # other in the order of the environments, which columns do not keep.
+    unlike = [info for _, info in groups.get(None, ()) if isinstance(info, Mapping)]
+    has_mask = any(_is_mask(key) for keys in (*filter(None, groups), *unlike) for key in keys)
+    found, singles = [], []
     for alike, members in groups.items():
-        columns = _columns(members) if alike is not None and len(members) > 1 else None
+        has_columns = alike is not None and len(members) > 1 and not has_mask
+        columns = _columns(members) if has_columns else None
         if columns is None:
-            rest += members
+            singles += members
         else:
             found.append(columns)
-    return found, rest
+    return found, singles
+
+
+def _is_mask(key: Any) -> bool:
+    return isinstance(key, str) and key.startswith("_")
 
 
 def _columns(members: list[tuple[int, Info]]) -> InfoColumns | None:
     env_ids, infos = zip(*members, strict=True)
     keys = list(infos[0])
     for key in keys:
-        # Gymnasium treats one name in its own way, and puts masks where others would be
-        if type(key) is not str or key == "final_obs" or key.startswith("_"):
+        # Gymnasium has a rule of its own for "final_obs"
+        if type(key) is not str or key == "final_obs":
             return None
     values = list(zip(*[info.values() for info in infos], strict=True))
     places: dict[type, list[int]] = {}
@@ -131,11 +140,11 @@ def _columns(members: list[tuple[int, Info]]) -> InfoColumns | None:
 
 
 def _block(kind: type, values: list[tuple[Any, ...]]) -> tuple[int, Sequence[Column]] | None:
-    """Returns values of one type as columns; None if they must stay by themselves."""
+    """Returns columns of values of one type, and their kind; None if no column can hold them."""
     if kind in PLAINS or kind in NUMBERS:
         try:
             numbers: Any = np.array(values, kind)
-        except OverflowError:  # an integer of Python's that is none of NumPy's
+        except OverflowError:  # a Python integer that is too large for NumPy
             return None
         return PLAIN if kind in PLAINS else NUMBER, numbers
     if kind in OBJECTS:

@@ -1,20 +1,21 @@
-"""Launch: starts worker processes, and is what their creator holds of them.
+"""Launch: starts worker processes, and holds each one in the parent process as a `Worker`.
 
-`start` runs a function in new processes, each at the other end of a `Connection`. Three methods:
+`start` runs a function in new processes, each at the other end of a `Connection`. There are three
+methods:
 
 - "forkserver" (the default): a helper process, started at first use, has imported what workers need
-  and forks them. As quick as fork and as safe as spawn.
-- "spawn": each is a new interpreter.
-- "fork": each is a copy of this process as it is. The argument need not be picklable. Unsafe while
+  and forks them. As fast as fork and as safe as spawn.
+- "spawn": each worker is a new interpreter.
+- "fork": each worker is a copy of this process. The argument need not be picklable. Unsafe while
   other threads run: a lock that one of them holds, in Python or in a C library, stays locked in the
   child for ever. Threads of native pools do not exist there, nor does a CUDA context.
 
-With the first two nothing imports `__main__` again: notebooks, scripts without an
-`if __name__ == "__main__"`, and `python -` work, for cloudpickle takes along what `__main__`
-defines. A worker has the creator's import path, arguments, environment variables, folder and
-interpreter flags, inherits stdout and stderr, and finds stdin empty. It ignores Ctrl-C, which a
-terminal does not send it either: the creator decides what comes of it. It leads a process group,
-which ends with it if it dies: see `remains`.
+With the first two, workers do not import `__main__`. Notebooks, scripts without an
+`if __name__ == "__main__"`, and `python -` work, because cloudpickle includes what `__main__`
+defines. A worker has the parent's import path, arguments, environment variables, current folder and
+interpreter flags; it inherits stdout and stderr, and its stdin is empty. It ignores Ctrl-C, which
+the parent process handles, and which a terminal does not send to it. It leads a process group,
+which is ended if the worker dies: see `orphans`.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ from parallel_pool.workers.orphans import Orphans
 
 METHODS = ("forkserver", "spawn", "fork")
 # seconds for a killed process to be gone
-BURIAL = 5.0
+KILL_TIMEOUT = 5.0
 
 
 def _has_pidfd() -> bool:
-    """Linux has had them from 5.3 on, and some sandboxes do not let them be used."""
+    """Says whether pidfds work: Linux has them since 5.3, and some sandboxes forbid them."""
     try:
         pidfd = os.pidfd_open(os.getpid())
     except (AttributeError, OSError):
@@ -54,7 +55,7 @@ def _has_pidfd() -> bool:
         signal.pidfd_send_signal(pidfd, 0)
         os.waitid(os.P_PIDFD, pidfd, os.WEXITED | os.WNOHANG)
     except ChildProcessError:
-        # so it should be: nobody is a child of itself
+        # expected: a process is not its own child
         return True
     except (AttributeError, OSError):
         return False
@@ -64,52 +65,52 @@ def _has_pidfd() -> bool:
 
 
 HAS_PIDFD = _has_pidfd()
-# what to poll a worker's pidfd for: a hang-up needs no asking
+# what to poll a worker's pidfd for; a hang-up is reported without being asked for
 ENDED = select.POLLIN if HAS_PIDFD else 0
 
 
-class Parent(Protocol):
-    """The process that started a worker, and so the one that is told how it ended."""
+class ProcessHandle(Protocol):
+    """Asks whatever process forked a worker, this one or the fork server, to act on it."""
 
     def exitcode(self) -> int | None:
-        """Returns the code, None if the process has not ended; reaps it."""
+        """Returns the exit code and reaps the process; None if it has not ended."""
 
-    def kill(self, number: int) -> None:
-        """Sends a signal, for want of a pidfd."""
+    def signal(self, number: int) -> None:
+        """Sends a signal, where there is no pidfd to do so."""
 
 
 class Worker:
-    """A process that was started, from its creator's side. Usable from any thread.
+    """A worker process, as the parent process sees it. Usable from any thread.
 
     Attributes:
-        name: what its process is called.
+        name: shown in lists of processes.
         pid: its process id.
         pidfd: a descriptor that becomes readable when the process has ended; -1 once closed. Where
-            the system has no pidfds, a copy of the connection's, which hangs up then: poll for
-            `ENDED`.
-        connection: to talk to it.
+            the system has no pidfds, a copy of the connection's descriptor, which hangs up then:
+            poll for `ENDED`.
+        connection: this process's end of the connection to the worker.
     """
 
     def __init__(
-        self, name: str, pid: int, pidfd: int, connection: Connection, parent: Parent
+        self, name: str, pid: int, pidfd: int, connection: Connection, handle: ProcessHandle
     ) -> None:
         self.name = name
         self.pid = pid
         self.pidfd = pidfd
         self.connection = connection
-        self._parent = parent
+        self._handle = handle
         self._exitcode: int | None = None
-        # a signal's handler may end the worker, whatever this thread is about
+        # reentrant: a signal handler may end the worker, whatever this thread is doing
         self._lock = threading.RLock()
-        # threads that wait for its end, of whom the last closes the pidfd if it was let go of
+        # number of threads in `join`; if the pidfd was released, the last of them closes it
         self._waiting = 0
         _workers.add(self)
 
     def __del__(self) -> None:
-        # nobody can talk to it any more; at exit there may be nothing left to say so with
+        # nothing else refers to the process; at exit the modules used here may be gone
         with contextlib.suppress(Exception):
             self.kill()
-            self.let_go()
+            self.release()
 
     def __repr__(self) -> str:
         state = "running" if self._exitcode is None else f"exit code {self._exitcode}"
@@ -117,18 +118,18 @@ class Worker:
 
     @property
     def exitcode(self) -> int | None:
-        """How the process ended: None while it runs, -N if signal N killed it, 255 if nobody can
-        tell, because its parent died or somebody else waited for it."""
+        """How the process ended: None while it runs, -N if signal N killed it, 255 if unknown,
+        because the fork server died or other code has waited for the process."""
         with self._lock:
             if self._exitcode is None and self.pidfd >= 0 and wait(self.pidfd, 0.0, ENDED):
-                code = self._parent.exitcode()
-                # a signal's handler may have asked meanwhile, and only who asks first is told
+                code = self._handle.exitcode()
+                # a signal handler may have asked meanwhile, and only the first call gets the code
                 if self._exitcode is None:
                     self._exitcode = code
             return self._exitcode
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """Sends a signal to the process, never to another one; none if it has ended."""
+        """Sends a signal to the process if it has not ended, and never to another process."""
         with self._lock:
             if self._exitcode is not None or self.pidfd < 0:
                 return
@@ -136,23 +137,23 @@ class Worker:
                 if HAS_PIDFD:
                     signal.pidfd_send_signal(self.pidfd, number)
                 else:
-                    self._parent.kill(number)
+                    self._handle.signal(number)
 
     def join(self, timeout: float | None = None) -> bool:
-        """Waits for the process to end, for seconds or for ever; says whether it has."""
-        end = None if timeout is None else time.monotonic() + timeout
+        """Waits at most `timeout` seconds for the process to end; says whether it has."""
+        until = None if timeout is None else time.monotonic() + timeout
         with self._lock:
             if self._exitcode is not None or self.pidfd < 0:
                 return self._exitcode is not None
-            # not a copy: who has too many files must be able to end workers all the same
+            # not a copy: workers must be joined even when there are too many open files
             pidfd = self.pidfd
             self._waiting += 1
         try:
-            if not wait(pidfd, end, ENDED):
+            if not wait(pidfd, until, ENDED):
                 return False
-            # the hang-up of a connection comes a moment before the end of its process
+            # without pidfds: the connection hangs up a moment before its process has ended
             while self.exitcode is None and not HAS_PIDFD and self.pidfd >= 0:
-                if end is not None and time.monotonic() > end:
+                if until is not None and time.monotonic() > until:
                     return False
                 time.sleep(0.001)
         finally:
@@ -163,13 +164,13 @@ class Worker:
         return True
 
     def close(self) -> None:
-        """Lets go of the connection and of the process, which is killed if it has not ended."""
+        """Kills the process if it has not ended, and closes all descriptors."""
         self.kill()
-        self.join(BURIAL)
-        self.let_go()
+        self.join(KILL_TIMEOUT)
+        self.release()
 
-    def let_go(self) -> None:
-        """Closes descriptors, no more."""
+    def release(self) -> None:
+        """Closes the descriptors and leaves the process alone."""
         self.connection.close()
         with self._lock:
             pidfd, self.pidfd = self.pidfd, -1
@@ -179,83 +180,88 @@ class Worker:
 
 
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
-# Whoever starts a Python waits for a pipe of `subprocess` to close: a worker that was forked by
-# another thread meanwhile would hold it open for as long as it lives.
+# Held while a process is started. `subprocess` waits for a pipe to close, and a worker that another
+# thread forked meanwhile would keep it open as long as it lives.
 _starting = threading.Lock()
 
 
-def _forget_workers() -> None:
-    """In a forked child: an end that it held on to would hide the creator's death from workers."""
+def _reset_after_fork() -> None:
+    """Closes the workers' descriptors in a forked child.
+
+    An open end of a connection would hide the parent's death from its worker.
+    """
     global _starting
     _starting = threading.Lock()
     for worker in list(_workers):
-        # the threads that held it, or waited, are not here any more
+        # threads that held the lock, or waited, do not exist in the child
         worker._lock = threading.RLock()
         worker._waiting = 0
-        worker.let_go()
+        worker.release()
     _workers.clear()
-    _remains.clear()
+    _orphans.clear()
 
 
-os.register_at_fork(after_in_child=_forget_workers)
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
-class OwnChild:
-    """This process, as the parent of a worker."""
+class ChildWorker:
+    """The handle of a worker that is a child of this process: a `ProcessHandle`."""
 
     def __init__(self, pid: int, pidfd: int) -> None:
         self._pid = pid
-        # who is waited for
-        self._who = (os.P_PIDFD, pidfd) if HAS_PIDFD else (os.P_PID, pid)
+        # what `os.waitid` waits for
+        self._target = (os.P_PIDFD, pidfd) if HAS_PIDFD else (os.P_PID, pid)
 
     def exitcode(self) -> int | None:
         try:
-            # looked at first and reaped then, lest Ctrl-C come between and the code be lost
-            ended = os.waitid(*self._who, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            # first looked at, then reaped: Ctrl-C in between must not lose the code
+            ended = os.waitid(*self._target, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended is None:
                 return None
             code = bootstrap.exitcode(ended)
             if code:
-                _remains[self._pid] = Orphans(self._pid)
-            os.waitid(*self._who, os.WEXITED | os.WNOHANG)
+                _orphans[self._pid] = Orphans(self._pid)
+            os.waitid(*self._target, os.WEXITED | os.WNOHANG)
             if code:
-                _end_remains(self._pid)
+                _end_orphans(self._pid)
         except ChildProcessError:
             return forkserver.UNKNOWN
         return code
 
-    def kill(self, number: int) -> None:
+    def signal(self, number: int) -> None:
         os.kill(self._pid, number)
 
 
-# by process id: what children of this process have left that died
-_remains: dict[int, Orphans] = {}
+# by process id: what children of this process left behind when they died
+_orphans: dict[int, Orphans] = {}
 
 
-def _end_remains(pid: int) -> None:
-    left = _remains.get(pid)
+def _end_orphans(pid: int) -> None:
+    left = _orphans.get(pid)
     if left is None or left.are_gone():
-        _remains.pop(pid, None)
+        _orphans.pop(pid, None)
         return
     try:
-        threading.Thread(target=_wait_for, args=(pid, left), name="pp-remains", daemon=True).start()
-    except RuntimeError:  # there are too many threads, or Python ends
-        _wait_for(pid, left)
+        threading.Thread(
+            target=_wait_for_orphans, args=(pid, left), name="pp-orphans", daemon=True
+        ).start()
+    except RuntimeError:  # there are too many threads, or Python is exiting
+        _wait_for_orphans(pid, left)
 
 
-def _wait_for(pid: int, left: Orphans) -> None:
-    # what arrives here would not wake the main thread, and Ctrl-C would be late
+def _wait_for_orphans(pid: int, left: Orphans) -> None:
+    # a signal that this thread received would not wake the main thread: Ctrl-C would be late
     with bootstrap.blocked(signal.valid_signals()):
         while not left.are_gone():
-            time.sleep(orphans.LOOK)
-    _remains.pop(pid, None)
+            time.sleep(orphans.POLL_INTERVAL)
+    _orphans.pop(pid, None)
 
 
 @atexit.register
-def _end_all_remains() -> None:
-    """Before Python ends, for it waits for no thread of these."""
-    for pid, left in list(_remains.items()):
-        _wait_for(pid, left)
+def _end_all_orphans() -> None:
+    """Waits for all orphans before Python exits, which does not wait for daemon threads."""
+    for pid, left in list(_orphans.items()):
+        _wait_for_orphans(pid, left)
 
 
 # -------------------------------------------------------------------------------------- start --
@@ -267,27 +273,26 @@ def start(
     arguments: Sequence[Any],
     *,
     name: str | Sequence[str],
-    limit: Deadline | None = None,
+    deadline: Deadline | None = None,
 ) -> list[Worker]:
     """Starts a worker for each argument, all at once.
 
     Args:
         method: "forkserver", "spawn" or "fork"; None for forkserver.
         target: "module:function", called with the worker's end of the connection and its argument.
-        What
-            it raises comes as ("failed", exception or None, traceback) on the connection, be it
-            raised by the import of its module; the exit code is then 1.
-        arguments: one for each worker, anything that cloudpickle can pickle; with fork anything.
-        name: of each worker, or of all, which are then numbered.
-        limit: the time for it, None for any; what is only begun then is undone.
+            An exception that it raises, or that importing its module raises, is received from the
+            connection as ("failed", exception or None, traceback); the exit code is then 1.
+        arguments: one for each worker. cloudpickle must be able to pickle them, except with fork.
+        name: of each worker, or one for all, to which a number is added.
+        deadline: for the whole start; None without a limit.
 
     Returns:
-        The workers, in order of their arguments. They need not have begun.
+        The workers, in the order of their arguments. They may not have called the target yet.
 
     Raises:
         ValueError: there is no such method.
         OSError: not all could be started; those that could were ended.
-        TimeoutError: the same, because time was up.
+        TimeoutError: the same, because the deadline has passed.
         Exception: what pickling an argument raised; none was started.
     """
     if method is None:
@@ -295,17 +300,17 @@ def start(
     if method not in METHODS:
         raise ValueError(f"start method {method!r}: choose one of {', '.join(map(repr, METHODS))}")
     names = [f"{name}-{i}" for i in range(len(arguments))] if isinstance(name, str) else name
-    _hold_streams()
-    limit = limit or Deadline(None)
+    _open_missing_streams()
+    deadline = deadline or Deadline(None)
     starts = _STARTS[method](target, arguments, names)
     workers: list[Worker] = []
     try:
-        for begin in starts:
-            with limit.hold(_starting):
-                workers.append(begin(limit))
-            # it waits for this, see `bootstrap.run`; whoever has ended is found later
+        for start_one in starts:
+            with deadline.hold(_starting):
+                workers.append(start_one(deadline))
+            # the worker waits for this, see `bootstrap.run`; one that has ended is found later
             with contextlib.suppress(EOFError):
-                workers[-1].connection.send("begin")
+                workers[-1].connection.send("start")
     except BaseException as error:
         for worker in workers:
             worker.kill()
@@ -314,9 +319,9 @@ def start(
         if isinstance(error, OSError) and not isinstance(error, TimeoutError):
             raise OSError(
                 error.errno,
-                f"{len(workers)} of {len(arguments)} worker processes could be started, then: "
-                f"{error.strerror or error}; those were ended. Fewer workers, or higher limits of "
-                "processes, files (ulimit -u -n) or memory may help",
+                f"only {len(workers)} of {len(arguments)} worker processes could be started: "
+                f"{error.strerror or error}. They were ended. Fewer workers, more memory, or higher"
+                " limits of processes and files (ulimit -u -n) may help",
             ) from error
         raise
     return workers
@@ -325,11 +330,11 @@ def start(
 Starts = list[Callable[[Deadline], Worker]]
 
 
-def _hold_streams() -> None:
-    """Gives a creator that was started without stdin, stdout or stderr empty ones, for good.
+def _open_missing_streams() -> None:
+    """Opens /dev/null as stdin, stdout and stderr where this process was started without them.
 
-    Else a connection or the pool's memory would get one of their numbers, and what an environment
-    prints would be written to it.
+    Otherwise a connection or the pool's memory would get one of their numbers, and what an
+    environment prints would be written to it.
     """
     fd = os.open(os.devnull, os.O_RDWR)
     while fd <= 2:
@@ -338,8 +343,8 @@ def _hold_streams() -> None:
     os.close(fd)
 
 
-def _packed(target: str, arguments: Sequence[Any]) -> list[bytes]:
-    """Pickles everything before anything is started."""
+def _pack_all(target: str, arguments: Sequence[Any]) -> list[bytes]:
+    """Pickles everything before any worker is started."""
     packed = []
     for index, argument in enumerate(arguments):
         try:
@@ -347,77 +352,81 @@ def _packed(target: str, arguments: Sequence[Any]) -> list[bytes]:
         except Exception as error:
             error.add_note(
                 f"while pickling what worker {index} of {len(arguments)} needs; the start method "
-                "'fork' does without pickling"
+                "'fork' needs no pickling"
             )
             raise
     return packed
 
 
 def _starts_spawn(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
-    around = pickle.dumps(bootstrap.surroundings(is_whole=False), 5)
+    state = pickle.dumps(bootstrap.process_state(is_complete=False), 5)
 
-    def begin(packed: bytes, name: str, limit: Deadline) -> Worker:
+    def start_one(packed: bytes, name: str, deadline: Deadline) -> Worker:
         here, there = Connection.pair()
-        with there, _closing_on_error(here), bootstrap.tell(around, packed) as told:
+        with there, _closed_on_error(here), bootstrap.startup_file(state, packed) as file:
             pid = bootstrap.run_python(
-                "parallel_pool.workers.bootstrap", told, there.fileno(), name
+                "parallel_pool.workers.bootstrap", file, there.fileno(), name
             )
-            return _own_child(pid, name, here, by_value)
+            return _child(pid, name, here, by_value)
 
     return [
-        partial(begin, packed, name)
-        for packed, name in zip(_packed(target, arguments), names, strict=True)
+        partial(start_one, packed, name)
+        for packed, name in zip(_pack_all(target, arguments), names, strict=True)
     ]
 
 
 def _starts_forkserver(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
-    around = pickle.dumps(bootstrap.surroundings(is_whole=True), 5)
+    state = pickle.dumps(bootstrap.process_state(is_complete=True), 5)
 
-    def begin(packed: bytes, name: str, limit: Deadline) -> Worker:
+    def start_one(packed: bytes, name: str, deadline: Deadline) -> Worker:
         here, there = Connection.pair()
-        with there, _closing_on_error(here), bootstrap.tell(around, packed) as told:
+        with there, _closed_on_error(here), bootstrap.startup_file(state, packed) as file:
             try:
-                forked = forkserver.current(limit).fork(name, told, there.fileno(), limit)
+                forked = forkserver.current(deadline).fork(name, file, there.fileno(), deadline)
             except forkserver.StoppedError:
-                # it was ended; the descriptors are here still
-                forked = forkserver.current(limit).fork(name, told, there.fileno(), limit)
-            offspring, pid, pidfd = forked
+                # it was killed; its successor gets the same descriptors, which are still open here
+                forked = forkserver.current(deadline).fork(name, file, there.fileno(), deadline)
+            handle, pid, pidfd = forked
             try:
                 if not HAS_PIDFD:
                     if pidfd is not None:
                         os.close(pidfd)
                     pidfd = os.dup(here.fileno())
                 if pidfd is None:
-                    why = "the process that forks workers could give no pidfd"
+                    why = "the fork server could not open a pidfd"
                     raise OSError(errno.EMFILE, why)
-                return Worker(name, pid, pidfd, Connection(here, by_value), offspring)
+                return Worker(name, pid, pidfd, Connection(here, by_value), handle)
             except BaseException:
-                offspring.kill(signal.SIGKILL)
+                handle.signal(signal.SIGKILL)
                 raise
 
     return [
-        partial(begin, packed, name)
-        for packed, name in zip(_packed(target, arguments), names, strict=True)
+        partial(start_one, packed, name)
+        for packed, name in zip(_pack_all(target, arguments), names, strict=True)
     ]
 
 
 def _starts_fork(target: str, arguments: Sequence[Any], names: Sequence[str]) -> Starts:
-    def begin(argument: Any, name: str, limit: Deadline) -> Worker:
+    def start_one(argument: Any, name: str, deadline: Deadline) -> Worker:
         here, there = Connection.pair()
 
         def body() -> NoReturn:
             here.close()
-            bootstrap.take_stdin_away()
+            bootstrap.detach_stdin()
             bootstrap.name_process(name)
             connection = Connection(there, by_reference)
-            bootstrap.leave(
-                bootstrap.run(connection, lambda: (bootstrap.find(target), argument), by_reference)
-            )
 
-        with there, _closing_on_error(here):
-            return _own_child(bootstrap.fork(body), name, here, by_reference)
+            def load() -> tuple[Callable[[Connection, Any], None], Any]:
+                return bootstrap.import_function(target), argument
 
-    return [partial(begin, argument, name) for argument, name in zip(arguments, names, strict=True)]
+            bootstrap.exit_process(bootstrap.run(connection, load, by_reference))
+
+        with there, _closed_on_error(here):
+            return _child(bootstrap.fork(body), name, here, by_reference)
+
+    return [
+        partial(start_one, argument, name) for argument, name in zip(arguments, names, strict=True)
+    ]
 
 
 _STARTS: dict[str, Callable[[str, Sequence[Any], Sequence[str]], Starts]] = {
@@ -427,11 +436,11 @@ _STARTS: dict[str, Callable[[str, Sequence[Any], Sequence[str]], Starts]] = {
 }
 
 
-def _own_child(pid: int, name: str, here: socket.socket, dumps: Dumps) -> Worker:
-    """The worker that a child of this process is; nobody has waited for it yet."""
+def _child(pid: int, name: str, here: socket.socket, dumps: Dumps) -> Worker:
+    """Returns the worker for a child of this process that was just started."""
     try:
         pidfd = os.pidfd_open(pid) if HAS_PIDFD else os.dup(here.fileno())
-        return Worker(name, pid, pidfd, Connection(here, dumps), OwnChild(pid, pidfd))
+        return Worker(name, pid, pidfd, Connection(here, dumps), ChildWorker(pid, pidfd))
     except BaseException:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
@@ -440,7 +449,7 @@ def _own_child(pid: int, name: str, here: socket.socket, dumps: Dumps) -> Worker
 
 
 @contextlib.contextmanager
-def _closing_on_error(here: socket.socket) -> Iterator[None]:
+def _closed_on_error(here: socket.socket) -> Iterator[None]:
     try:
         yield
     except BaseException:

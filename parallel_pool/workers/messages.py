@@ -1,4 +1,14 @@
-"""Messages: what the creator of a pool and its worker processes say to each other, as bytes."""
+"""Messages: the objects that the parent process and its worker processes send to each other.
+
+When a worker starts, they are exchanged over its `Connection`, in this order:
+
+1. parent: "start", see `bootstrap.run`
+2. worker: ("made", Description), or ("failed", Failure, index of the environment)
+3. parent: ("assignment", Assignment), with two descriptors: the pool's memory, the lane's replies
+4. worker: ("ready",)
+
+Afterwards they travel through the pool's shared memory, as payloads and replies of turns.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +23,27 @@ from parallel_pool.actions import described
 if TYPE_CHECKING:
     from parallel_pool.workers.connection import Dumps
 
-# what a worker's reply to a turn may hold, by key; left out what there is none of
+# keys of a worker's reply to a turn; a key without a value is left out
 INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
-# infos of several environments in the reply of the first of them: `InfoColumns`
+# infos of several environments, in the reply of the first of them: `InfoColumns`
 INFOS = 5
 Reply = dict[int, Any]
-# an order in place of a reset's arguments: nothing but to show what was shown last
-KEEP = "keep"
-# restarts in a row that bring no step before a worker, or an environment, is given up
-TRIES = 3
-# of seeds that environments made anew begin with: infos become arrays of int64
+# payload in place of a reset's arguments: no reset, the row repeats the last observation
+NO_RESET = "no reset"
+# restarts in a row without a step before a worker, or an environment, is given up
+MAX_RESTARTS = 3
+# bits of the seeds that recreated environments start with; infos store them as int64
 SEED_BITS = 63
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker begins with.
+    """What a worker needs to make its environments.
 
     Attributes:
-        env_fns: make its environments.
+        env_fns: functions that make them.
         specs: Gymnasium's registry, see `parallel_pool.workers.gymnasium_registry`; empty if the
-        worker
-            has it.
+            worker has it.
     """
 
     env_fns: list[Callable[[], Any]]
@@ -43,12 +52,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Description:
-    """What a worker tells of its environments before it gets its seat.
+    """What a worker reports of its environments once it has made them.
 
     Attributes:
         observation_spaces, action_spaces: of each environment.
-        metadata, render_mode, spec: of the first; spec is None if it can't travel.
-        room: bytes of address space that the worker has left, None for any number.
+        metadata, render_mode, spec: of the first; spec is None if it can't be pickled.
+        address_space: bytes that the worker may still map; None without a limit.
     """
 
     observation_spaces: list[Any]
@@ -56,39 +65,40 @@ class Description:
     metadata: dict[str, Any]
     render_mode: str | None
     spec: Any
-    room: int | None
+    address_space: int | None
 
 
 @dataclass(frozen=True)
 class Restart:
-    """What a worker that takes the place of a dead one must know.
+    """What a worker that replaces a dead one needs to know.
 
     Attributes:
-        seeds: of each environment, for its first reset if it is given no other.
-        owed: by index; whose next step must say that the episode was cut short.
+        seeds: of each environment, for its first reset without a seed of its own.
+        unreported: of each environment, whether its next row must say that it was restarted.
     """
 
     seeds: list[int]
-    owed: list[bool]
+    unreported: list[bool]
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a worker needs to sit down to its lane.
+    """What a worker needs to serve its lane of the pool.
 
     Attributes:
         lane: number of the lane.
-        reserve: address space of the pool's memory.
-        rows, size: of a block of results.
-        fields, finals: offset in a block and bytes of a row, for each leaf of an observation; the
+        reserve: address space of the pool's memory, in bytes.
+        rows, size: rows and bytes of a block of results.
+        fields, finals: (offset in a block, bytes of a row) of each leaf of an observation; the
             latter with SAME_STEP only.
-        observation_space: by whose leaves, in their order, observations lie in the block; None if
-            they are told in replies.
-        action_space: by which actions lie in the pool's memory; None if they come as orders.
+        observation_space: its leaves, in their order, are the columns of a block; None if
+            observations travel in replies.
+        action_space: how action records lie in the pool's memory; None if actions travel as
+            payloads.
         autoreset: "next_step", "same_step" or "disabled".
-        remakes: an environment that raises is made anew, and its row says so.
-        reset_arguments: of each reset that is asked for, where its order has no others.
-        restart: None in the first worker of a lane.
+        recreates: an environment that raises is made again, and its row says so.
+        reset_arguments: of each explicit reset; those in its payload take precedence.
+        restart: None for the first worker of a lane.
     """
 
     lane: int
@@ -100,7 +110,7 @@ class Assignment:
     observation_space: Any
     action_space: Any
     autoreset: str
-    remakes: bool = False
+    recreates: bool = False
     reset_arguments: Mapping[str, Any] = field(default_factory=dict)
     restart: Restart | None = None
 
@@ -113,7 +123,7 @@ class Failure:
         kind: name of its type.
         text: its message.
         traceback: as Python prints it.
-        pickled: the exception itself, empty if it can't travel.
+        pickled: the exception itself; empty if it can't be pickled and unpickled.
     """
 
     kind: str
@@ -123,26 +133,26 @@ class Failure:
 
     @staticmethod
     def of(error: BaseException, dumps: Dumps) -> Failure:
-        """Describes an exception that was just caught, for a connection that pickles so."""
-        told = "".join(traceback.format_exception(error))
+        """Describes an exception that was just caught; `dumps` is the connection's."""
+        trace = "".join(traceback.format_exception(error))
         try:
             pickled = dumps(error)
             pickle.loads(pickled)
         except Exception as reason:
             pickled = b""
-            told += f"\nThe exception itself can't be sent: {type(reason).__name__}: {reason}\n"
+            trace += f"\nThe exception itself can't be sent: {type(reason).__name__}: {reason}\n"
         try:
             text = str(error)
         except Exception:
-            text = "it can't say what is wrong"
-        return Failure(type(error).__name__, text, told, pickled)
+            text = "its message can't be shown, because str() of it raises"
+        return Failure(type(error).__name__, text, trace, pickled)
 
     def shortened(self) -> Failure:
-        """Returns the same in few words, for want of memory."""
+        """Returns the same without the exception and with short texts, to save memory."""
         return Failure(self.kind, self.text[:200], self.traceback[-1000:])
 
     def exception(self) -> BaseException | None:
-        """Returns the exception as it was raised; None if it could not travel."""
+        """Returns the exception as it was raised; None if it could not be sent."""
         if not self.pickled:
             return None
         try:
@@ -152,13 +162,13 @@ class Failure:
         return error if isinstance(error, BaseException) else None
 
 
-def restarted(seed: int | None) -> dict[str, Any]:
-    """Returns the infos of an environment that was made anew and begins with a seed."""
+def restart_info(seed: int | None) -> dict[str, Any]:
+    """Returns the infos of an environment that was made again and starts with this seed."""
     return {"worker_restarted": True, "restart_seed": seed}
 
 
-def check_portable(value: Any, path: str, dumps: Dumps) -> None:
-    """Raises TypeError if a value can't be pickled; it names the part at fault by its path."""
+def check_picklable(value: Any, path: str, dumps: Dumps) -> None:
+    """Raises TypeError if a value can't be pickled; the message names the failing part's path."""
     try:
         dumps(value)
         return
@@ -170,8 +180,8 @@ def check_portable(value: Any, path: str, dumps: Dumps) -> None:
     elif isinstance(value, (list, tuple)):
         parts = enumerate(value)
     for key, part in parts:
-        check_portable(part, f"{path}[{key!r}]", dumps)
+        check_picklable(part, f"{path}[{key!r}]", dumps)
     raise TypeError(
         f"{path} is {described(value)}, which can't be pickled and so can't leave its worker"
-        " process: leave it out, or teach its class by __reduce__"
+        " process: leave it out, or give its class a __reduce__ method"
     ) from reason

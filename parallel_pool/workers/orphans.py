@@ -1,4 +1,4 @@
-"""Orphans: processes that a worker has started itself, and that its death leaves behind."""
+"""Orphans: processes that a worker started and that outlive it when it dies."""
 
 from __future__ import annotations
 
@@ -7,57 +7,58 @@ import os
 import signal
 import time
 
-# seconds for them to end by themselves, and between two looks whether they have
-GRACE, LOOK = 2.0, 0.05
-# seconds without a look after which a group's number may be that of another
-STALE = 5.0
+# seconds that orphans have to end after SIGTERM, and seconds between two checks
+GRACE, POLL_INTERVAL = 2.0, 0.05
+# seconds without a check after which the group's number may belong to another group
+MAX_GAP = 5.0
 
 
-def lead() -> None:
-    """Makes this process the leader of a group of its own, in which all that it starts will be.
+def lead_group() -> None:
+    """Makes this process the leader of a new process group, which its children join.
 
-    A terminal does not know that group: neither Ctrl-C nor Ctrl-Z reach it, and its creator sees to
-    both. It is no session of its own, for the system shares out cores by sessions, and the user's
-    `nice` would count for nothing in another.
+    The terminal does not know that group, so neither Ctrl-C nor Ctrl-Z reaches it; the parent
+    process handles both. It is not a new session: the kernel shares out CPU time by sessions, and
+    the user's `nice` would have no effect in another one.
     """
-    # it leads a session already
+    # PermissionError: the process leads a session already
     with contextlib.suppress(PermissionError):
         os.setpgid(0, 0)
-    # a terminal may be set to stop others that print
+    # a terminal may be set to stop background processes that write to it
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
 
 
 class Orphans:
-    """What is left of the group of a process that has ended.
+    """The rest of a process group whose leader has ended.
 
-    They are asked to end, by SIGTERM, so that they can clean up; those that do not are killed.
+    They receive SIGTERM, so that they can clean up. Those that remain are killed.
     """
 
     def __init__(self, leader: int) -> None:
-        """Asks them; before the leader is reaped, for its number is nobody else's until then."""
+        """Sends SIGTERM. Call it before the leader is reaped: until then no other process can have
+        its number."""
         self._leader = leader
-        self._looked = time.monotonic()
-        self._end = self._looked + GRACE
+        self._checked = time.monotonic()
+        self._end = self._checked + GRACE
         self._signal(signal.SIGTERM)
 
     def are_gone(self) -> bool:
-        """Says whether there is nobody to wait for; call it after the leader was reaped, and every
-        `LOOK` seconds then.
+        """Says whether no process is left to wait for. Call it after the leader was reaped, every
+        `POLL_INTERVAL` seconds.
 
-        While there is anybody in a group its number is given to nobody else. They may have gone
-        since the last look, but numbers come round again only after all others.
+        While a group has members the kernel gives its number to no other process. The members may
+        have ended since the last check, but a number is given out again only after all others.
         """
         now = time.monotonic()
-        if now - self._looked > STALE:  # this process was stopped
+        if now - self._checked > MAX_GAP:  # this process was stopped
             return True
-        self._looked = now
+        self._checked = now
         if now < self._end:
             return not self._signal(0)
         self._signal(signal.SIGKILL)
         return True
 
     def _signal(self, number: int) -> bool:
-        """Says whether there is anybody who could be told."""
+        """Sends a signal to the group; says whether it has a member that can receive one."""
         try:
             os.killpg(self._leader, number)
         except (ProcessLookupError, PermissionError):

@@ -1,11 +1,11 @@
-"""Spaces: how the values of any Gymnasium space lie in memory as raw bytes.
+"""Spaces: how observations of any Gymnasium space lie in memory as raw bytes.
 
 A space is a tree of *leaves*, arrays of a fixed dtype and shape. Observations travel as one column
-of bytes for each leaf, uint8 (rows, leaf.nbytes); the actions of one environment as a *record*, its
-leaves one after another without gaps. What has no fixed size (`leaves` says None) travels as the
-objects themselves, for which there are `batch_objects` and `iterate_objects`.
+of bytes for each leaf, uint8 (rows, leaf.nbytes); actions as the records of `action_records`.
+Values without a fixed size (`leaves` returns None) travel as objects, which `batch_objects` and
+`iterate_objects` handle.
 
-Measured by `SyncVectorEnv`: the same observations, the same actions, whatever the space.
+For every space the observations and actions are the same as with `SyncVectorEnv`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ Space = spaces.Space[Any]
 
 ARRAYS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 TREES = (spaces.Dict, spaces.Tuple)
-BYTE = np.dtype(np.uint8)
 NUMBERS = [np.dtype(char) for char in "?bBhHiIlLqQefdg"]
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One array of a space. Two are equal if values lie in memory in the same way.
+    """One array of a space. Two are equal if their values lie in memory in the same way.
 
     Attributes:
-        path: the keys and indices that lead from the root to it.
+        path: the keys and indices from the root of the space to it.
         dtype, shape: of one environment's value.
         nbytes: of one environment's value.
         space: a Box, Discrete, MultiDiscrete or MultiBinary.
@@ -54,7 +53,7 @@ class Leaf:
 
 
 class Indexed(Protocol):
-    """What is read by index: an array, or something that makes each value when it is asked."""
+    """A sequence that is read by index: an array, or one that makes each value when indexed."""
 
     def __len__(self) -> int: ...
 
@@ -69,8 +68,8 @@ class Indexed(Protocol):
 def leaves(space: Space) -> tuple[Leaf, ...] | None:
     """Returns a space's leaves in Gymnasium's own order, or None if a part has no fixed size.
 
-    Without a fixed size are Text, Sequence, Graph, OneOf, spaces that Gymnasium does not know, and
-    those for which somebody told Gymnasium how to make batches of them.
+    Text, Sequence, Graph, OneOf and spaces that Gymnasium does not know have no fixed size, nor
+    have spaces for which a batching function of their own was registered with Gymnasium.
     """
     found: list[Leaf] = []
     return tuple(found) if _collect(space, (), found) else None
@@ -80,13 +79,13 @@ def column(raw: Bytes, leaf: Leaf) -> Array:
     """Returns a leaf's values (rows, *leaf.shape) as a view of its bytes (rows, leaf.nbytes).
 
     Raises:
-        ValueError: the bytes of a row do not lie one after another, or are not leaf.nbytes.
+        ValueError: the bytes of a row are not contiguous, or not leaf.nbytes.
     """
     return raw.view(leaf.dtype).reshape(len(raw), *leaf.shape)
 
 
 def _collect(space: Space, path: tuple[Any, ...], found: list[Leaf]) -> bool:
-    """Appends the leaves; False as soon as something has no fixed size."""
+    """Appends the leaves; returns False at the first part without a fixed size."""
     if _is_a(space, ARRAYS):
         dtype, shape = _usual(np.dtype(space.dtype)), space.shape
         assert shape is not None
@@ -98,13 +97,13 @@ def _collect(space: Space, path: tuple[Any, ...], found: list[Leaf]) -> bool:
 
 
 def _usual(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The very object that arrays of a dtype have; a space that was pickled has a copy of it."""
+    """Returns the dtype object that arrays share; a space that was unpickled has a copy of it."""
     usual = np.dtype(dtype.char)
     return usual if usual == dtype else dtype
 
 
 def _is_a(space: Space, kinds: tuple[type[Space], ...]) -> bool:
-    """Whether it is one of these kinds, and Gymnasium makes batches of it as of that kind."""
+    """Says whether a space is of these kinds, and Gymnasium batches it as it does that kind."""
     functions = (batch_space, create_empty_array, concatenate)
     return any(
         isinstance(space, kind)
@@ -114,31 +113,31 @@ def _is_a(space: Space, kinds: tuple[type[Space], ...]) -> bool:
 
 
 def _parts(space: Any) -> list[tuple[Any, Space]]:
-    """A Dict's or a Tuple's spaces, with their keys."""
+    """Returns the keys and spaces of a Dict or a Tuple."""
     return list(space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces))
 
 
-def _fixed(space: Space) -> tuple[Leaf, ...]:
-    """The leaves of a space that has a fixed size."""
+def fixed_leaves(space: Space) -> tuple[Leaf, ...]:
+    """Returns the leaves of a space; raises TypeError if it has no fixed size."""
     found = leaves(space)
     if found is None:
         raise TypeError(f"{space} has no fixed size: its values travel as objects")
     return found
 
 
-def _builder(space: Space, functions: Iterator[Callable[..., Any]]) -> Callable[..., Any]:
-    """Makes one function of those of the leaves, which returns the tree of what they return."""
+def tree_builder(space: Space, functions: Iterator[Callable[..., Any]]) -> Callable[..., Any]:
+    """Combines one function for each leaf into one that returns the tree of their results."""
     if isinstance(space, spaces.Dict):
-        items = [(key, _builder(part, functions)) for key, part in _parts(space)]
+        items = [(key, tree_builder(part, functions)) for key, part in _parts(space)]
         return lambda *args: {key: build(*args) for key, build in items}
     if isinstance(space, spaces.Tuple):
-        builders = [_builder(part, functions) for _, part in _parts(space)]
+        builders = [tree_builder(part, functions) for _, part in _parts(space)]
         return lambda *args: tuple([build(*args) for build in builders])
     return next(functions)
 
 
 def _kind(error: Exception) -> type[TypeError] | type[ValueError]:
-    """What to raise for an error: wrong types stay such, all else is a wrong value."""
+    """Returns the type to raise for an error: TypeError for a TypeError, else ValueError."""
     return TypeError if isinstance(error, TypeError) else ValueError
 
 
@@ -147,10 +146,10 @@ def _shown(path: tuple[Any, ...]) -> str:
 
 
 def _take(value: Any, path: tuple[Any, ...], key: Any, what: str) -> Any:
-    """A part of a Dict's or Tuple's value.
+    """Returns a part of a Dict's or Tuple's value.
 
     Raises:
-        TypeError: nothing can be taken out of it.
+        TypeError: the value can't be indexed.
         ValueError: it does not have the part.
     """
     try:
@@ -173,22 +172,22 @@ class Writer:
     Attributes:
         leaves: of the space.
         write: `write(arrays, row, observation)` puts one environment's observation into that row of
-            the arrays (rows, *leaf.shape), one for each leaf and in their order. What has a leaf's
-            dtype and shape is copied; anything else is taken, cast or refused as `SyncVectorEnv`
-            does it: casts of the same kind, no broadcasting; keys too many are no error. As by
-            `AsyncVectorEnv`, a number is taken for an array of one. Raises TypeError or ValueError,
-            which name the leaf; other leaves may have been written then.
-        plain: dtype and shape of arrays that may as well be assigned to their row, by whom a call
-            is too much; (None, None) unless the space is one array.
-        is_exact: `is_exact(observation)` says whether `Reader.row` gives back the like of it: the
-            same types, dtypes, keys and order.
+            the arrays (rows, *leaf.shape), one for each leaf and in their order. An array of the
+            leaf's dtype and shape is copied; anything else is converted or refused as by
+            `SyncVectorEnv`: casts of the same kind, no broadcasting; surplus keys are ignored. As
+            with `AsyncVectorEnv`, a number is accepted for an array of one element. Raises
+            TypeError or ValueError, which name the leaf; other leaves may have been written then.
+        plain: dtype and shape of arrays that a caller may assign to their row directly, which is
+            faster than `write`; (None, None) unless the space is one array.
+        is_exact: `is_exact(observation)` says whether `Reader.row` returns an equal observation,
+            with the same types, dtypes, keys and order.
     """
 
     __slots__ = ("is_exact", "leaves", "plain", "write")
 
     def __init__(self, space: Space) -> None:
         """Raises TypeError if the space has no fixed size."""
-        self.leaves = _fixed(space)
+        self.leaves = fixed_leaves(space)
         self.write: Callable[[Sequence[Array], int, Any], None] = _tree_writer(
             space, (), iter(enumerate(self.leaves))
         )
@@ -200,12 +199,12 @@ class Writer:
 
 
 def _tree_writer(
-    space: Space, path: tuple[Any, ...], rest: Iterator[tuple[int, Leaf]]
+    space: Space, path: tuple[Any, ...], unread: Iterator[tuple[int, Leaf]]
 ) -> Callable[[Sequence[Array], int, Any], None]:
     if not isinstance(space, TREES):
-        index, leaf = next(rest)
+        index, leaf = next(unread)
         return (_array_writer if leaf.shape else _scalar_writer)(index, leaf)
-    parts = [(key, _tree_writer(part, (*path, key), rest)) for key, part in _parts(space)]
+    parts = [(key, _tree_writer(part, (*path, key), unread)) for key, part in _parts(space)]
 
     def write(arrays: Sequence[Array], row: int, value: Any) -> None:
         for key, write_part in parts:
@@ -218,16 +217,16 @@ def _tree_writer(
     return write
 
 
-def _exactness(space: Space, rest: Iterator[Leaf]) -> Callable[[Any], bool]:
+def _exactness(space: Space, unread: Iterator[Leaf]) -> Callable[[Any], bool]:
     if not isinstance(space, TREES):
-        leaf = next(rest)
+        leaf = next(unread)
         if _is_scalar(leaf):
             return lambda value: type(value) is leaf.dtype.type
         shape, dtype = leaf.shape, leaf.dtype
         return lambda value: (
             type(value) is np.ndarray and value.dtype == dtype and value.shape == shape
         )
-    parts = [(key, _exactness(part, rest)) for key, part in _parts(space)]
+    parts = [(key, _exactness(part, unread)) for key, part in _parts(space)]
     keys = [key for key, _ in parts]
     kind = dict if isinstance(space, spaces.Dict) else tuple
 
@@ -241,12 +240,12 @@ def _exactness(space: Space, rest: Iterator[Leaf]) -> Callable[[Any], bool]:
 
 
 def _is_scalar(leaf: Leaf) -> bool:
-    """Whether samples of the space are NumPy's scalars; a Box of one float samples an array."""
+    """Says whether the space samples NumPy scalars; a Box of one float samples an array."""
     return not leaf.shape and not (isinstance(leaf.space, spaces.Box) and leaf.dtype.kind == "f")
 
 
 def _array_writer(index: int, leaf: Leaf) -> Callable[[Sequence[Array], int, Any], None]:
-    # names of the function's own are found quicker
+    # local names are looked up faster
     ndarray, dtype, shape = np.ndarray, leaf.dtype, leaf.shape
     castable = _castable(dtype)
 
@@ -264,7 +263,7 @@ def _array_writer(index: int, leaf: Leaf) -> Callable[[Sequence[Array], int, Any
 
 
 def _scalar_writer(index: int, leaf: Leaf) -> Callable[[Sequence[Array], int, Any], None]:
-    # Python's own numbers only where assignment and casting an array of them come to the same
+    # Python's numbers only where assigning one has the same result as casting an array of them
     quick = {leaf.dtype.type}
     if leaf.dtype.kind in "iu" and np.dtype(int) in _castable(leaf.dtype):
         quick.add(int)
@@ -277,14 +276,14 @@ def _scalar_writer(index: int, leaf: Leaf) -> Callable[[Sequence[Array], int, An
                 arrays[index][row] = value
                 return
             except OverflowError:
-                pass  # as an array it may wrap
+                pass  # cast as an array, it may wrap around
         _stack(arrays[index], row, value, leaf)
 
     return write
 
 
 def _castable(dtype: np.dtype[Any]) -> set[np.dtype[Any]]:
-    """What SyncVectorEnv casts to a dtype."""
+    """Returns the dtypes that SyncVectorEnv casts to this one."""
     return {dtype, *(number for number in NUMBERS if np.can_cast(number, dtype, "same_kind"))}
 
 
@@ -301,7 +300,7 @@ def _stack(array: Array, row: int, value: Any, leaf: Leaf) -> None:
 
 
 class Reader:
-    """Makes observations of the leaves' columns of bytes.
+    """Makes observations from the leaves' columns of bytes.
 
     Attributes:
         leaves: of the space.
@@ -310,21 +309,29 @@ class Reader:
     __slots__ = ("_batch", "_num", "_row", "leaves")
 
     def __init__(self, space: Space, num: int | None = None) -> None:
-        """Takes the number of rows of all batches, None if they differ.
+        """Prepares the functions that read a space.
+
+        Args:
+            space: of one observation.
+            num: number of rows in every batch; None if it varies.
 
         Raises:
             TypeError: the space has no fixed size.
         """
-        self.leaves = _fixed(space)
+        self.leaves = fixed_leaves(space)
         self._num = num
-        self._batch = _builder(space, map(_batch_reader, range(len(self.leaves)), self.leaves))
-        self._row = _builder(space, map(_row_reader, range(len(self.leaves)), self.leaves))
+        self._batch = tree_builder(space, map(_batch_reader, range(len(self.leaves)), self.leaves))
+        self._row = tree_builder(space, map(_row_reader, range(len(self.leaves)), self.leaves))
 
     def batch(self, views: Sequence[Bytes]) -> Any:
-        """Returns what `SyncVectorEnv.step` returns as observations: an array, or a tree of them.
+        """Returns what `SyncVectorEnv.step` returns as observations: an array, or a tree of arrays.
 
-        The arrays (rows, *leaf.shape) are views of the bytes (rows, leaf.nbytes) that are given, in
-        the leaves' order; copies where the bytes of a row do not lie one after another.
+        Args:
+            views: bytes (rows, leaf.nbytes), one for each leaf and in their order.
+
+        Returns:
+            Arrays (rows, *leaf.shape), which are views of the bytes; copies where the bytes of a
+            row are not contiguous.
 
         Raises:
             ValueError: the number of columns, of rows or of bytes is wrong.
@@ -335,9 +342,9 @@ class Reader:
     def row(self, views: Sequence[Bytes], index: int) -> Any:
         """Returns a copy of one environment's observation, typed as the space's own samples.
 
-        This is an element of `final_obs` whenever the environment returns such. SyncVectorEnv hands
-        on the very object that the environment returned, so one of another dtype (cast in a batch)
-        or with keys too many is not what this returns.
+        It equals the element of `final_obs` if the environment returned such an observation:
+        SyncVectorEnv passes on the environment's own object, which may have another dtype (cast in
+        a batch) or surplus keys.
         """
         self._check(views)
         return self._row(views, index)
@@ -370,170 +377,18 @@ def _row_reader(index: int, leaf: Leaf) -> Callable[[Sequence[Bytes], int], Any]
     return lambda views, row: read(views)[row, ...].copy()
 
 
-# ------------------------------------------------------------------------------------ actions --
-
-
-class Record:
-    """How one environment's action lies in bytes.
-
-    Attributes:
-        leaves: of the space.
-        nbytes: of a record.
-    """
-
-    __slots__ = ("_places", "leaves", "nbytes")
-
-    def __init__(self, space: Space) -> None:
-        """Raises TypeError if the space has no fixed size."""
-        self.leaves = _fixed(space)
-        self.nbytes = sum(leaf.nbytes for leaf in self.leaves)
-        self._places = []
-        offset = 0
-        for leaf in self.leaves:
-            strides = (self.nbytes, *np.empty(leaf.shape, leaf.dtype).strides)
-            self._places.append((leaf.shape, leaf.dtype, offset, strides))
-            offset += leaf.nbytes
-
-    def columns(self, buffer: Any, count: int) -> list[Array]:
-        """Returns each leaf's values in count records, (count, *leaf.shape), as views of them."""
-        return [
-            np.ndarray((count, *shape), dtype, buffer, offset, strides)
-            for shape, dtype, offset, strides in self._places
-        ]
-
-
-class ActionPacker:
-    """Makes records of the actions that `VectorEnv.step` takes, where they are arrays of the space.
-
-    Whatever else they are, arrays of another dtype or shape, lists, objects, has no record, and an
-    environment gets what SyncVectorEnv would give it as an object: see `iterate_objects`.
-
-    Attributes:
-        leaves: of the space.
-        record_bytes: size of one environment's action.
-    """
-
-    __slots__ = ("_record", "leaves", "record_bytes")
-
-    def __init__(self, space: Space) -> None:
-        """Takes one environment's space; TypeError if it has no fixed size."""
-        self._record = Record(space)
-        self.leaves = self._record.leaves
-        self.record_bytes = self._record.nbytes
-
-    def pack(self, actions: Any, count: int) -> Bytes | None:
-        """Returns the actions of count environments as uint8 (count, record_bytes).
-
-        Takes an array (count, *shape) of the space's dtype, and for a Dict or Tuple a dict or tuple
-        of those; None for anything else. A contiguous array is not copied if it is all there is:
-        the result is a view of it.
-        """
-        arrays = []
-        for leaf in self.leaves:
-            array = _find(actions, leaf.path)
-            if (
-                type(array) is not np.ndarray
-                or array.dtype != leaf.dtype
-                or array.shape != (count, *leaf.shape)
-            ):
-                return None
-            arrays.append(array)
-        if len(arrays) == 1:
-            array = np.ascontiguousarray(arrays[0])
-            return np.ndarray((count, self.record_bytes), BYTE, array)
-        records = np.empty((count, self.record_bytes), BYTE)
-        for array, part in zip(arrays, self._record.columns(records, count), strict=True):
-            part[...] = array
-        return records
-
-
-def _find(actions: Any, path: tuple[Any, ...]) -> Any:
-    """A leaf of a tree of dicts and tuples; None if they are something else."""
-    for key in path:
-        if type(actions) not in (dict, tuple):
-            return None
-        try:
-            actions = actions[key]
-        except (LookupError, TypeError):
-            return None
-    return actions
-
-
-class ActionUnpacker:
-    """Makes actions of records, as `SyncVectorEnv` gives them to its environments.
-
-    Scalars are NumPy's; arrays are copies, for an environment may keep what it gets.
-
-    Attributes:
-        leaves: of the space.
-        record_bytes: size of one environment's action.
-    """
-
-    __slots__ = ("_record", "_space", "leaves", "record_bytes")
-
-    def __init__(self, space: Space) -> None:
-        """Takes one environment's space; TypeError if it has no fixed size."""
-        self._space = space
-        self._record = Record(space)
-        self.leaves = self._record.leaves
-        self.record_bytes = self._record.nbytes
-
-    def read(self, record: Bytes | memoryview) -> Any:
-        """Returns the action of one record, uint8 (record_bytes,)."""
-        return self.bind(record, 1)[0]
-
-    def bind(self, buffer: Bytes | memoryview, count: int) -> Indexed:
-        """Returns the actions of count records that lie one after another, read when asked for.
-
-        `bind(buffer, count)[i]` is what record i holds at that moment. Take actions out one by one:
-        for a space of scalars the whole is an array that lies in the buffer.
-
-        Raises:
-            TypeError, ValueError: the buffer is too small, or does not lie in one piece.
-        """
-        columns = self._record.columns(buffer, count)
-        if self.leaves and not self.leaves[0].path and not self.leaves[0].shape:
-            return columns[0]  # an array of scalars is the quickest list of them
-        return _Actions(_builder(self._space, map(_action_reader, columns)), count)
-
-
-class _Actions:
-    """Actions by index, made when they are asked for."""
-
-    __slots__ = ("_count", "_get")
-
-    def __init__(self, get: Callable[[int], Any], count: int) -> None:
-        self._get = get
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, index: int, /) -> Any:
-        return self._get(index)
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(self._get, range(self._count))
-
-
-def _action_reader(array: Array) -> Callable[[int], Any]:
-    if array.ndim == 1:
-        return array.__getitem__
-    return lambda index: array[index].copy()
-
-
 # ------------------------------------------------------------------------------------ objects --
 
 
 def batch_objects(space: Space, values: Sequence[Any]) -> Any:
     """Returns what `SyncVectorEnv` returns for these observations, one of each environment.
 
-    For spaces of any kind: parts that have a fixed size become arrays, others tuples of objects.
+    Works for every space: parts of a fixed size become arrays, others tuples of objects.
 
     Raises:
         TypeError, ValueError: an observation does not fit the space.
     """
-    # a space that Gymnasium does not know has none
+    # None for a space that Gymnasium does not know
     out: Any = create_empty_array(space, n=len(values), fn=np.zeros)
     try:
         return concatenate(space, values, out)
@@ -547,20 +402,20 @@ def batch_objects(space: Space, values: Sequence[Any]) -> Any:
 def iterate_objects(space: Space, actions: Any, num: int) -> list[Any]:
     """Returns the single actions that `SyncVectorEnv` takes out of its step's argument.
 
-    What has no order or no end is refused, though SyncVectorEnv takes it; and arrays of other
-    libraries, torch's tensors, become NumPy's.
+    Unlike there, iterables without an order or an end are refused, and arrays of other libraries,
+    such as torch's tensors, become NumPy's.
 
     Args:
         space: of the batch, `VectorEnv.action_space`.
-        actions: what `VectorEnv.step` got.
-        num: environments.
+        actions: the argument of `VectorEnv.step`.
+        num: number of environments.
 
     Raises:
-        TypeError, ValueError: the actions are none for that space, or not num.
+        TypeError, ValueError: the actions do not fit the space, or their number is not num.
     """
     actions = _checked(space, actions, (), num)
     try:
-        # what tells a wrong length may have no end
+        # an object with a wrong __len__ may yield without end
         single = list(islice(iterate(space, actions), num + 1))
     except (LookupError, TypeError, ValueError, CustomSpaceError) as error:
         raise _kind(error)(
@@ -574,7 +429,8 @@ def iterate_objects(space: Space, actions: Any, num: int) -> list[Any]:
 
 
 def _checked(space: Space, actions: Any, path: tuple[Any, ...], num: int) -> Any:
-    """Actions of which each part is a sequence, as far as Gymnasium goes into the parts."""
+    """Returns the actions with every part checked to be a sequence of num, as far as Gymnasium
+    itself goes into the parts."""
     is_walked = isinstance(space, spaces.Dict) or (
         isinstance(space, spaces.Tuple) and all(type(part) in iterate.registry for part in space)
     )

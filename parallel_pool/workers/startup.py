@@ -1,4 +1,4 @@
-"""Muster: from functions to worker processes that have made their environments and their seat."""
+"""Startup: starts worker processes and waits until they are ready to step their environments."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from parallel_pool.workers import (
 )
 from parallel_pool.workers.deadline import Deadline
 from parallel_pool.workers.failures import Death
+from parallel_pool.workers.launch import KILL_TIMEOUT
 from parallel_pool.workers.messages import Failure, Task
 
 if TYPE_CHECKING:
@@ -32,13 +33,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TARGET = "parallel_pool.workers.worker:serve"
-# seconds for killed workers to be gone
-BURIAL = 5.0
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one worker has to do.
+    """The environments of one worker.
 
     Attributes:
         lane: its number.
@@ -62,175 +61,178 @@ class Share:
 
 
 def start(
-    shares: Sequence[Share], method: str | None, limit: Deadline | None = None
+    shares: Sequence[Share], method: str | None, deadline: Deadline | None = None
 ) -> list[Worker]:
-    """Starts a worker for each share; `hear_ready` waits for them.
+    """Starts a worker for each share; `wait_until_made` waits for them.
 
     Raises:
-        WorkerError: time is up.
+        WorkerError: the deadline has passed.
         OSError, ValueError: as `launch.start`.
     """
-    limit = limit or Deadline(None)
+    deadline = deadline or Deadline(None)
     names = [f"parallel_pool-{share.lane}" for share in shares]
     specs = [] if method == "fork" else gymnasium_registry.gather()
     tasks = [Task(list(share.env_fns), specs) for share in shares]
     try:
-        return launch.start(method, TARGET, tasks, name=names, limit=limit)
+        return launch.start(method, TARGET, tasks, name=names, deadline=deadline)
     except TimeoutError as error:
-        seconds = forkserver.PATIENCE if limit.seconds is None else limit.seconds
+        seconds = forkserver.FORK_TIMEOUT if deadline.seconds is None else deadline.seconds
         raise WorkerError(
-            f"{', '.join(map(str, shares))} not made within start_timeout={seconds} s: the process"
-            " that forks their worker processes did not answer, and was ended: make a new pool,"
-            " which starts another, or choose start_method='spawn'",
+            f"{', '.join(map(str, shares))} not made within start_timeout={seconds} s: the fork"
+            " server did not answer, and was killed: make a new pool, which starts another, or"
+            " choose start_method='spawn'",
             [env_id for share in shares for env_id in share.env_ids],
             (),
         ) from error
 
 
-def hear_ready(
-    workers: Sequence[Worker], shares: Sequence[Share], limit: Deadline
+def wait_until_made(
+    workers: Sequence[Worker], shares: Sequence[Share], deadline: Deadline
 ) -> list[Description]:
-    """Waits for workers to have made their environments.
+    """Waits until workers have made their environments; returns what they report of them.
 
     Raises:
         Exception: what making one raised, of its own type, with the worker's traceback.
-        WorkerError: a worker died before that, or could not begin, or time is up.
+        WorkerError: a worker died before that, or could not start, or the deadline has passed.
     """
-    return _hear(workers, shares, limit, _read_ready, "made")
+    return _receive_from_all(workers, shares, deadline, _read_description, "made")
 
 
-def seat(
+def assign(
     workers: Sequence[Worker],
     shares: Sequence[Share],
-    seatings: Sequence[Assignment],
+    assignments: Sequence[Assignment],
     memory: Callable[[int], list[int]],
-    limit: Deadline,
+    deadline: Deadline,
 ) -> None:
-    """Gives every worker its seat, and waits until all sit.
+    """Assigns every worker to its lane, and waits until all are ready.
 
     Args:
-        workers, shares, seatings: of some lanes, in the same order.
-        memory: the descriptors that a lane needs.
-        limit: of time.
+        workers, shares, assignments: of some lanes, in the same order.
+        memory: returns the descriptors that the worker of a lane needs.
+        deadline: for all of them.
 
     Raises:
-        PoolError: one can't sit down, and says why.
-        WorkerError: one died before that, or time is up.
+        PoolError: a worker could not open the pool's memory.
+        WorkerError: a worker died before it was ready, or the deadline has passed.
     """
-    for worker, assignment in zip(workers, seatings, strict=True):
-        # who is gone or does not read is found below
+    for worker, assignment in zip(workers, assignments, strict=True):
+        # a worker that has ended or does not read is found below
         with contextlib.suppress(EOFError, TimeoutError):
-            worker.connection.send(("seat", assignment), memory(assignment.lane), limit.left())
-    _hear(workers, shares, limit, _read_seated, "ready to step")
+            worker.connection.send(
+                ("assignment", assignment), memory(assignment.lane), deadline.remaining()
+            )
+    _receive_from_all(workers, shares, deadline, _read_ready, "ready to step")
 
 
-def dismiss(workers: Iterable[Worker]) -> None:
-    """Kills workers and lets go of them."""
+def kill_all(workers: Iterable[Worker]) -> None:
+    """Kills workers and closes their descriptors."""
     workers = list(workers)
-    # Ctrl-C comes after the last of them is dead
+    # Ctrl-C is delivered only after the last of them was killed
     with bootstrap.blocked({signal.SIGINT}):
         for worker in workers:
             worker.kill()
     for worker in workers:
-        worker.join(BURIAL)
+        worker.join(KILL_TIMEOUT)
         worker.close()
 
 
-# ------------------------------------------------------------------------------------- hearing --
+# ----------------------------------------------------------------------------------- messages --
 
 
-def _read_ready(told: Any, share: Share) -> Description:
-    if told[0] == "failed" and isinstance(told[1], Failure):
-        what = f"environment {share.first + told[2]} can't be made"
-        failures.raise_failure(told[1], what, (share.first + told[2],), ())
-    if told[0] == "failed":
-        # nothing of ours has run yet
-        why = f"the worker process of {share} can't begin: {told[2]}"
-        raise WorkerError(why, share.env_ids, ()) from told[1]
-    described: Description = told[1]
-    return described
+def _read_description(message: Any, share: Share) -> Description:
+    if message[0] == "failed" and isinstance(message[1], Failure):
+        what = f"environment {share.first + message[2]} can't be made"
+        failures.raise_failure(message[1], what, (share.first + message[2],), ())
+    if message[0] == "failed":
+        # from `bootstrap.run`: the target could not be imported, or its argument not unpickled
+        why = f"the worker process of {share} can't start: {message[2]}"
+        raise WorkerError(why, share.env_ids, ()) from message[1]
+    description: Description = message[1]
+    return description
 
 
-def _read_seated(told: Any, share: Share) -> None:
-    if told[0] != "seated":
-        raise PoolError(f"the worker process of {share} can't begin: {told[1]}\n{told[2]}")
+def _read_ready(message: Any, share: Share) -> None:
+    if message[0] != "ready":
+        raise PoolError(f"the worker process of {share} can't start: {message[1]}\n{message[2]}")
 
 
-def _hear(
+def _receive_from_all(
     workers: Sequence[Worker],
     shares: Sequence[Share],
-    limit: Deadline,
+    deadline: Deadline,
     read: Callable[[Any, Share], T],
-    aim: str,
+    goal: str,
 ) -> list[T]:
-    """Waits for a message of each worker, and raises the first failure there is, whoever's."""
-    heard: dict[int, T] = {}
+    """Waits for a message from each worker; raises the first failure, whichever worker has it."""
+    received: dict[int, T] = {}
     poll = select.poll()
-    # a process may end and leave its end of the connection to one that it has started
+    # the pidfd too: a worker may end while a process that it started has its end of the connection
     owner = {}
     for i, worker in enumerate(workers):
         owner[worker.connection.fileno()] = owner[worker.pidfd] = i
         poll.register(worker.connection.fileno(), select.POLLIN)
         poll.register(worker.pidfd, launch.ENDED)
-    slow = wait_warnings.Notices()
+    slow = wait_warnings.WaitWarnings()
+    max_pause = wait_warnings.MAX_GAP / 2
 
     def describe(i: Any) -> str:
-        return f"{shares[i]} to be {aim} (worker process {workers[i].pid})"
+        return f"{shares[i]} to be {goal} (worker process {workers[i].pid})"
 
     try:
-        while len(heard) < len(workers):
-            left = limit.left()
-            pause = wait_warnings.LOOK / 2 if left is None else min(left, wait_warnings.LOOK / 2)
-            ready = poll.poll(math.ceil(pause * 1000))
-            for i in sorted({owner[fd] for fd, _ in ready}):
-                if i in heard:
+        while len(received) < len(workers):
+            remaining = deadline.remaining()
+            pause = max_pause if remaining is None else min(remaining, max_pause)
+            events = poll.poll(math.ceil(pause * 1000))
+            for i in sorted({owner[fd] for fd, _ in events}):
+                if i in received:
                     _raise_dead(workers[i], shares[i], "stepped")
-                told = _listen(workers[i], shares[i], aim)
-                if told is not None:
-                    heard[i] = read(told, shares[i])
+                message = _receive(workers[i], shares[i], goal)
+                if message is not None:
+                    received[i] = read(message, shares[i])
                     poll.unregister(workers[i].connection.fileno())
-            if not ready and left == 0.0:
-                _raise_late(workers, shares, heard, limit, aim)
-            slow.look([i for i in range(len(workers)) if i not in heard], describe)
+            if not events and remaining == 0.0:
+                _raise_late(workers, shares, received, deadline, goal)
+            slow.update([i for i in range(len(workers)) if i not in received], describe)
     except BaseException as error:
         if not isinstance(error, Exception):
-            waiting = [str(share) for i, share in enumerate(shares) if i not in heard]
-            error.add_note(f"while waiting for {', '.join(waiting)} to be {aim}")
+            waiting = [str(share) for i, share in enumerate(shares) if i not in received]
+            error.add_note(f"while waiting for {', '.join(waiting)} to be {goal}")
         raise
-    return [heard[i] for i in range(len(workers))]
+    return [received[i] for i in range(len(workers))]
 
 
-def _listen(worker: Worker, share: Share, aim: str) -> Any:
-    """Returns what a worker has told, None for nothing so far."""
+def _receive(worker: Worker, share: Share, goal: str) -> Any:
+    """Returns a worker's message; None if none has arrived."""
     try:
-        told, _ = worker.connection.recv(0.0)
+        message, _ = worker.connection.recv(0.0)
     except TimeoutError:
         if worker.exitcode is None:
             return None
     except EOFError:
-        worker.join(BURIAL)
+        worker.join(KILL_TIMEOUT)
     else:
-        return told
-    _raise_dead(worker, share, aim)
+        return message
+    _raise_dead(worker, share, goal)
 
 
-def _raise_dead(worker: Worker, share: Share, aim: str) -> NoReturn:
+def _raise_dead(worker: Worker, share: Share, goal: str) -> NoReturn:
     death = Death(worker.pid, worker.exitcode)
-    raise WorkerError(f"{death} before {share} could be {aim}", share.env_ids, ())
+    raise WorkerError(f"{death} before {share} could be {goal}", share.env_ids, ())
 
 
 def _raise_late(
     workers: Sequence[Worker],
     shares: Sequence[Share],
-    heard: dict[int, Any],
-    limit: Deadline,
-    aim: str,
+    received: dict[int, Any],
+    deadline: Deadline,
+    goal: str,
 ) -> NoReturn:
-    late = [i for i in range(len(workers)) if i not in heard]
+    late = [i for i in range(len(workers)) if i not in received]
     named = ", ".join(f"{shares[i]} (worker process {workers[i].pid})" for i in late)
     raise WorkerError(
-        f"{named} not {aim} within start_timeout={limit.seconds} s: choose a longer one, or inf "
-        "to wait for ever",
+        f"{named} not {goal} within start_timeout={deadline.seconds} s: choose a longer"
+        " start_timeout, or math.inf for no limit",
         [env_id for i in late for env_id in shares[i].env_ids],
         (),
     )

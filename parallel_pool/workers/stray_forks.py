@@ -1,7 +1,7 @@
-"""Strays: processes that an environment has forked and that go on with their worker's own work.
+"""Stray forks: processes that an environment forked and that return into the worker's own code.
 
-A child that does something of its own and ends is nobody's concern. One that returns from the
-environment into the worker's loop would do all that the worker does a second time: it is ended.
+A child that does work of its own and exits is left alone. A child that returns from the environment
+into the worker's loop would do the worker's work a second time, so it is ended.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 import contextlib
 import os
 
-# their exit code
-STRAY = 1
+# exit code of a stray fork
+EXIT_CODE = 1
 
 
-def end_here(worker: int, what: str) -> None:
-    """Ends this process, unless it is the worker itself.
+def exit_if_forked(worker: int, what: str) -> None:
+    """Ends this process unless it is the worker itself.
 
     Args:
         worker: the worker's process id.
-        what: this process has come back from, for the message.
+        what: the call that this process returned from, for the message.
     """
     pid = os.getpid()
     if pid == worker:
         return
-    told = (
+    message = (
         f"process {pid}, forked by an environment in worker process {worker}, returned from {what}"
-        " and was ended: let a child end itself by os._exit()\n"
+        " and was ended: end a child process with os._exit()\n"
     )
-    # not through sys.stderr, of which this process has a copy with all that is not written yet
+    # not through sys.stderr: this process has a copy of it with text that is not yet written
     with contextlib.suppress(OSError):
-        os.write(2, told.encode())
-    os._exit(STRAY)
+        os.write(2, message.encode())
+    os._exit(EXIT_CODE)

@@ -1,4 +1,4 @@
-"""Timer: a thread that calls somebody at the times it is asked to, and sleeps else."""
+"""Timer: a thread that calls a function at the times which the function asks for."""
 
 from __future__ import annotations
 
@@ -8,45 +8,46 @@ import signal
 import threading
 from collections.abc import Callable
 
-from parallel_pool.workers.watch import OWN
+from parallel_pool.workers.watch import THREAD_SIGNALS
 
-# returns seconds until the next call, None for not before `stir`
-Look = Callable[[], float | None]
+# returns the seconds until its next call; None: not before `wake`
+Callback = Callable[[], float | None]
 
 
 class Timer:
-    """Calls a function again and again, from its beginning until it is closed.
+    """Calls a function again and again, from construction until `close`.
 
     Attributes:
-        is_asleep: the function wants no more calls before `stir`, or is being called.
+        is_asleep: the function wants no call before `wake`, or is being called.
     """
 
-    def __init__(self, look: Look) -> None:
-        self._look = look
+    def __init__(self, callback: Callback) -> None:
+        self._callback = callback
         self.is_asleep = False
-        # no lock that Python code could hold: a signal's handler may ring, whatever it interrupts
-        self._bell = queue.SimpleQueue[bool]()
-        threading.Thread(target=self._run, name="pp-clock", daemon=True).start()
+        # A signal handler may call `wake`, whatever it interrupts, so this uses no lock that Python
+        # code could hold. An item says whether the timer is closed.
+        self._wakeups = queue.SimpleQueue[bool]()
+        threading.Thread(target=self._run, name="pp-timer", daemon=True).start()
 
-    def stir(self) -> None:
-        """Has the function called, after something that it should know of."""
+    def wake(self) -> None:
+        """Has the function called soon, if it is asleep."""
         if self.is_asleep:
             self.is_asleep = False
-            self._bell.put(False)
+            self._wakeups.put(False)
 
     def close(self) -> None:
-        """Ends the thread; a call that has begun goes on."""
-        self._bell.put(True)
+        """Ends the thread; a call in progress is finished."""
+        self._wakeups.put(True)
 
     def _run(self) -> None:
-        # what arrives here would not wake the main thread, and Ctrl-C would be late
-        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - OWN)
+        # a signal that this thread received would not wake the main thread: Ctrl-C would be late
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - THREAD_SIGNALS)
         is_over = False
         while not is_over:
-            # before it looks: who changes what it has looked at already must ring
+            # set before the call: a change that comes after the function has looked must wake it
             self.is_asleep = True
-            pause = self._look()
+            pause = self._callback()
             if pause is not None:
                 self.is_asleep = False
             with contextlib.suppress(queue.Empty):
-                is_over = self._bell.get(timeout=pause)
+                is_over = self._wakeups.get(timeout=pause)

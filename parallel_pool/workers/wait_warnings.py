@@ -1,4 +1,4 @@
-"""Notices: warnings that say who is waited for, when that takes long, ever more seldom."""
+"""Warnings that name the workers which a call has long been waiting for, less and less often."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from parallel_pool.errors import SlowWorkerWarning
 
 Key = TypeVar("Key", bound=Hashable)
 
-# seconds of waiting before the first, and at most between two of them; each comes after twice as
-# many as the one before
-FIRST, LONGEST = 30.0, 1800.0
-# seconds between two looks that count as waiting; in longer ones this process did not run, or its
-# caller did something else
-LOOK = 1.0
-# how many are named in one
-MOST_NAMED = 8
+# seconds of waiting before the first warning, and at most between two; the waiting time doubles
+# from one warning to the next
+FIRST, MAX_INTERVAL = 30.0, 1800.0
+# Seconds between two updates that count as waiting. After a longer gap this process was stopped, or
+# its caller was busy with something else.
+MAX_GAP = 1.0
+# how many workers or environments a warning names
+MAX_NAMED = 8
 
 CURE = (
-    "timeout=... would have such a worker process killed, and"
-    " warnings.simplefilter('ignore', parallel_pool.errors.SlowWorkerWarning) ends these warnings"
+    "with timeout=... the pool kills such a worker process;"
+    " warnings.simplefilter('ignore', parallel_pool.errors.SlowWorkerWarning) silences this warning"
 )
 
 
-def named(texts: Collection[str]) -> str:
-    """Returns a list of things as words, of which only the first are named."""
-    shown = list(texts)[:MOST_NAMED]
+def joined(texts: Collection[str]) -> str:
+    """Returns the texts as one, of which only the first `MAX_NAMED` are shown."""
+    shown = list(texts)[:MAX_NAMED]
     more = len(texts) - len(shown)
     return "; ".join(shown) + (f"; and {more} more" if more else "")
 
 
-class Notices:
-    """Counts how long the same things are waited for, while somebody waits."""
+class WaitWarnings:
+    """Counts how long a caller has been waiting for the same things."""
 
     def __init__(self) -> None:
-        # by what is waited for: seconds so far, and those at which to say so
+        # by what is awaited: seconds waited, and seconds at which the next warning is due
         self._ages: dict[Hashable, tuple[float, float]] = {}
-        self._looked = 0.0
+        self._updated = 0.0
 
-    def look(self, keys: Collection[Key], describe: Callable[[Key], str]) -> None:
-        """Called every second or more often while something is waited for.
+    def update(self, keys: Collection[Key], describe: Callable[[Key], str]) -> None:
+        """Counts the time since the last update; call it at least once a second while waiting.
 
         Args:
-            keys: name what is waited for; one that is not among them is over.
-            describe: says in words what one of them is.
+            keys: what is awaited now; what is not among them is no longer awaited.
+            describe: returns words for one of them.
 
         Warns:
-            SlowWorkerWarning: some take long.
+            SlowWorkerWarning: some of them have taken long.
         """
         now = time.monotonic()
-        passed, self._looked = min(now - self._looked, LOOK), now
+        passed, self._updated = min(now - self._updated, MAX_GAP), now
         ages: dict[Hashable, tuple[float, float]] = {}
         due = []
         for key in keys:
@@ -61,20 +61,21 @@ class Notices:
             age += passed
             if age >= at:
                 due.append(key)
-                at = age + min(age, LONGEST)
+                at = age + min(age, MAX_INTERVAL)
             ages[key] = age, at
         self._ages = ages
         if due:
             longest = max(ages[key][0] for key in due)
             warnings.warn(
-                f"waiting for {longest:.0f} s for {named([describe(key) for key in due])}: {CURE}",
+                f"still waiting after {longest:.0f} s for"
+                f" {joined([describe(key) for key in due])}: {CURE}",
                 SlowWorkerWarning,
-                stacklevel=_outside(),
+                stacklevel=_caller_stacklevel(),
             )
 
 
-def _outside() -> int:
-    """The level of the caller's own code, as `warnings.warn` counts from `Notices.look`."""
+def _caller_stacklevel() -> int:
+    """Returns the stack level of the caller's own code, counted by `warnings.warn` in `update`."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
         "parallel_pool."

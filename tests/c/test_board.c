@@ -56,7 +56,7 @@ static office open_office(int32_t envs, int32_t lanes, int32_t batch_size, int32
                         .cores = 1,
                         .action_bytes = 24,
                         .reply_reserve = 1 << 20,
-                        .keeps_last = 1}};
+                        .saves_rows = 1}};
   if (!capacity) o.shape.capacity = (envs - 1) / batch_size + 1 + o.shape.is_ordered;
   make_layout(&o.layout, batch_size);
   o.blocks = (pp_board_size(&o.shape, &o.layout) + 63) / 64 * 64;
@@ -72,7 +72,8 @@ static void close_office(office *o) {
 }
 
 static void prepare(office *o, int64_t sequence) {
-  pp_board_prepare(&o->board, sequence, o->blocks + sequence % o->shape.capacity * o->layout.size);
+  pp_board_prepare_slot(&o->board, sequence,
+                        o->blocks + sequence % o->shape.capacity * o->layout.size);
 }
 
 /* the ring as it is when all blocks before a sequence were received, and all their rows claimed */
@@ -115,13 +116,13 @@ static void list_tables(const office *o, table *tables) {
   int64_t rows = o->shape.is_ordered ? 0 : slots * o->shape.batch_size;
   const table all[NUM_TABLES] = {{b->head, (int64_t)sizeof(*b->head)},
                                  {b->mailboxes, lanes * (int64_t)sizeof(pp_mailbox)},
-                                 {b->entries, lanes * (int64_t)(b->box * 8)},
+                                 {b->entries, lanes * (int64_t)(b->mailbox_size * 8)},
                                  {b->envs, envs * (int64_t)sizeof(pp_board_env)},
                                  {b->slots, slots * (int64_t)sizeof(pp_slot)},
-                                 {b->done, slots * lanes * 4},
+                                 {b->rows_done, slots * lanes * 4},
                                  {b->rows, rows * 8},
                                  {b->actions, envs * o->shape.action_bytes},
-                                 {b->last, envs * 2 * b->last_bytes}};
+                                 {b->saved, envs * 2 * b->saved_bytes}};
   memcpy(tables, all, sizeof(all));
 }
 
@@ -139,9 +140,9 @@ static void check_tables(int32_t envs, int32_t lanes, int32_t batch_size) {
   CHECK(o.board.head->size >= end);
   CHECK_EQ(o.board.head->size, pp_board_size(&o.shape, &o.layout));
   // room for all environments of a lane, and not for those of others
-  uint64_t most = (uint64_t)((envs + lanes - 1) / lanes), box = o.board.box;
+  uint64_t most = (uint64_t)((envs + lanes - 1) / lanes), box = o.board.mailbox_size;
   CHECK(box >= most && (box & (box - 1)) == 0 && (box == 16 || box < 2 * most));
-  CHECK(o.board.last_bytes >= 2 * 8 + 1);
+  CHECK(o.board.saved_bytes >= 2 * 8 + 1);
   close_office(&o);
 }
 
@@ -217,7 +218,7 @@ TEST(entries_are_taken_in_their_order_across_the_end_of_the_box) {
   pp_entry taken[7];
   int32_t pushed = 0, seen = 0;
   // 16 fit, so that 5 at a time come across the end in every way
-  CHECK_EQ(o.board.box, 16);
+  CHECK_EQ(o.board.mailbox_size, 16);
   for (int32_t round = 0; round < 64; round++) {
     for (int32_t i = 0; i < 5; i++, pushed++) push_one(&o, 0, pushed % 7, pushed % 14);
     CHECK_EQ(state_of(&o, (pushed - 1) % 7), PP_ENV_QUEUED);
@@ -252,21 +253,21 @@ TEST(clearing_a_box_leaves_nothing_of_its_worker) {
   push_one(&o, 1, 2, 0);
   push_one(&o, 1, 3, 1);
   CHECK_EQ(pp_board_take(&o.board, 1, taken, 1), 1);
-  atomic_store(&mailbox->current, 2);
+  atomic_store(&mailbox->current_env, 2);
   atomic_store(&mailbox->request, 5);
   atomic_store(&mailbox->answered, 4);
   mailbox->reply = (pp_message){64, 10};
   pp_gate_enter(&mailbox->gate);
-  pp_board_clear(&o.board, 1);
+  pp_board_clear_mailbox(&o.board, 1);
   CHECK_EQ(pp_board_take(&o.board, 1, taken, 4), 0);
-  CHECK_EQ(atomic_load(&mailbox->current), -1);
+  CHECK_EQ(atomic_load(&mailbox->current_env), -1);
   CHECK_EQ(atomic_load(&mailbox->answered), 5);
   CHECK_EQ(atomic_load(&mailbox->gate.sleepers), 0);
   // it may have been half written
   CHECK(mailbox->reply.size < 0);
   // an answer that was complete stays
   mailbox->reply = (pp_message){64, 10};
-  pp_board_clear(&o.board, 1);
+  pp_board_clear_mailbox(&o.board, 1);
   CHECK_EQ(mailbox->reply.size, 10);
   close_office(&o);
 }
@@ -279,11 +280,11 @@ TEST(an_ordered_block_is_complete_once_it_is_closed) {
     int32_t slot = (int32_t)(sequence % o.shape.capacity);
     prepare(&o, sequence);
     CHECK_EQ(atomic_load(&o.board.slots[slot].target), MANY);
-    CHECK_EQ(pp_board_done(&o.board, slot), 0);
-    for (int32_t lane = 0; lane < 3; lane++) pp_board_count(&o.board, lane, slot, 1 + lane);
-    CHECK_EQ(pp_board_done(&o.board, slot), 6);
-    CHECK_EQ(pp_board_done_by(&o.board, slot, 2), 3);
-    pp_board_close(&o.board, slot, 6);
+    CHECK_EQ(pp_board_rows_done(&o.board, slot), 0);
+    for (int32_t lane = 0; lane < 3; lane++) pp_board_add_rows_done(&o.board, lane, slot, 1 + lane);
+    CHECK_EQ(pp_board_rows_done(&o.board, slot), 6);
+    CHECK_EQ(pp_board_lane_rows_done(&o.board, slot, 2), 3);
+    pp_board_close_slot(&o.board, slot, 6);
     CHECK_EQ(atomic_load(&o.board.slots[slot].target), 6);
   }
   close_office(&o);
@@ -292,14 +293,14 @@ TEST(an_ordered_block_is_complete_once_it_is_closed) {
 TEST(a_recount_takes_the_place_of_a_lanes_counts_alone) {
   office o = open_office(6, 3, 6, 0);
   prepare(&o, 0);
-  pp_board_count(&o.board, 0, 0, 2);
-  pp_board_count(&o.board, 1, 0, 1);
-  pp_board_recount(&o.board, 1, 0, 2);
-  CHECK_EQ(pp_board_done(&o.board, 0), 4);
+  pp_board_add_rows_done(&o.board, 0, 0, 2);
+  pp_board_add_rows_done(&o.board, 1, 0, 1);
+  pp_board_set_rows_done(&o.board, 1, 0, 2);
+  CHECK_EQ(pp_board_rows_done(&o.board, 0), 4);
   // its successor goes on from there
-  pp_board_count(&o.board, 1, 0, 1);
-  CHECK_EQ(pp_board_done(&o.board, 0), 5);
-  CHECK_EQ(pp_board_done(&o.board, 1), 0);
+  pp_board_add_rows_done(&o.board, 1, 0, 1);
+  CHECK_EQ(pp_board_rows_done(&o.board, 0), 5);
+  CHECK_EQ(pp_board_rows_done(&o.board, 1), 0);
   close_office(&o);
 }
 
@@ -333,15 +334,15 @@ TEST(what_was_shown_last_is_kept_for_each_environment) {
   for (int64_t turn = 1; turn < 4; turn++) {
     for (int32_t i = 0; i < 4; i++) {
       fill_row(&o, i, 10 * turn + i);
-      pp_board_save_last(&o.board, block_of(&o, i, &row), i, i, 5 * turn + i);
+      pp_board_save_row(&o.board, block_of(&o, i, &row), i, i, 5 * turn + i);
     }
     for (int32_t i = 0; i < 4; i++) {
       // into a row of the other block
       void *memory = block_of(&o, 7 - i, &row);
-      pp_board_repeat_last(&o.board, memory, row, i, 0);
+      pp_board_repeat_row(&o.board, memory, row, i, 0);
       check_row(&o, 7 - i, 10 * turn + i, 0);
       CHECK_EQ(pp_board_elapsed(&o.board, i), 5 * turn + i);
-      pp_board_repeat_last(&o.board, memory, row, 3 - i, 1);
+      pp_board_repeat_row(&o.board, memory, row, 3 - i, 1);
       check_row(&o, 7 - i, 10 * turn + 3 - i, 1);
       check_row(&o, 7 - i, 10 * turn + i, 0);
     }
@@ -462,16 +463,16 @@ TEST(a_claim_that_was_not_noted_is_found) {
   office o = open_office(5, 2, 2, 0);
   begin_at(&o, 7);
   for (int32_t i = 0; i < 5; i++) push_one(&o, i >= 2, i, -1);
-  for (int32_t i = 0; i < 5; i++) CHECK_EQ(pp_board_claimed(&o.board, i), -1);
+  for (int32_t i = 0; i < 5; i++) CHECK_EQ(pp_board_find_claim(&o.board, i), -1);
   for (int32_t i = 0; i < 5; i++) {
     int32_t place = pp_board_claim(&o.board, 0, i), places = o.shape.capacity * o.shape.batch_size;
     const int32_t notes[] = {-1, (place + 1) % places, places, INT32_MAX, INT32_MIN};
-    CHECK_EQ(pp_board_claimed(&o.board, i), place);
+    CHECK_EQ(pp_board_find_claim(&o.board, i), place);
     // as if it had died before, or somebody had written over it
     atomic_store(&o.board.envs[i].state, PP_ENV_RUNNING);
     for (int n = 0; n < 5; n++) {
       o.board.envs[i].place = notes[n];
-      CHECK_EQ(pp_board_claimed(&o.board, i), place);
+      CHECK_EQ(pp_board_find_claim(&o.board, i), place);
     }
   }
   close_office(&o);
@@ -483,16 +484,16 @@ TEST(a_row_is_seized_where_one_is_free) {
   begin_at(&o, 7);
   CHECK_EQ(o.shape.capacity, 3);
   CHECK_EQ(pp_board_claim(&o.board, 0, 0), 2);
-  CHECK_EQ(pp_board_claim_for(&o.board, 1, 7), 3);
-  CHECK_EQ(pp_board_owner(&o.board, 7, 0), 0);
-  CHECK_EQ(pp_board_owner(&o.board, 7, 1), 1);
-  CHECK(pp_board_owner(&o.board, 8, 0) < 0);
-  CHECK(pp_board_owner(&o.board, 10, 0) < 0);
-  CHECK_EQ(pp_board_claimed(&o.board, 1), 3);
+  CHECK_EQ(pp_board_claim_for_dead(&o.board, 1, 7), 3);
+  CHECK_EQ(pp_board_row_owner(&o.board, 7, 0), 0);
+  CHECK_EQ(pp_board_row_owner(&o.board, 7, 1), 1);
+  CHECK(pp_board_row_owner(&o.board, 8, 0) < 0);
+  CHECK(pp_board_row_owner(&o.board, 10, 0) < 0);
+  CHECK_EQ(pp_board_find_claim(&o.board, 1), 3);
   // who comes after it finds the next one
   CHECK_EQ(pp_board_claim(&o.board, 0, 2), 4);
   for (int32_t i = 0; i < 6; i++) atomic_store(&o.board.rows[i], UINT64_MAX - (uint64_t)i);
-  CHECK_EQ(pp_board_claim_for(&o.board, 3, 7), -1);
+  CHECK_EQ(pp_board_claim_for_dead(&o.board, 3, 7), -1);
   close_office(&o);
 }
 
@@ -521,7 +522,7 @@ static void *serve(void *arg) {
       row[0]++;
       row[1] = env_id;
       atomic_store_explicit(&o->board.envs[env_id].state, PP_ENV_DONE, memory_order_release);
-      pp_board_count(&o->board, self->lane, place / o->shape.batch_size, 1);
+      pp_board_add_rows_done(&o->board, self->lane, place / o->shape.batch_size, 1);
     }
   }
   return NULL;
@@ -537,11 +538,11 @@ static int32_t lane_of(const office *o, int32_t env_id) {
 /* sleeps until a slot has so many rows; 0: it takes too long */
 static int wait_rows(office *o, int32_t slot, int32_t rows) {
   int64_t end = pp_os_now() + 30 * SECOND;
-  while (pp_board_done(&o->board, slot) != rows) {
+  while (pp_board_rows_done(&o->board, slot) != rows) {
     pp_gate *gate = &o->board.head->caller;
     uint32_t epoch = pp_gate_enter(gate);
     // without a limit worth speaking of: a lost wake would be seen
-    if (pp_board_done(&o->board, slot) != rows) pp_gate_sleep(gate, epoch, 20 * SECOND);
+    if (pp_board_rows_done(&o->board, slot) != rows) pp_gate_sleep(gate, epoch, 20 * SECOND);
     pp_gate_leave(gate);
     if (pp_os_now() > end) return 0;
   }
@@ -582,7 +583,7 @@ static void run_office(int32_t envs, int32_t lanes, int32_t batch_size, int64_t 
   send_all(&o, env_ids, envs, start);
   for (int64_t sequence = start; sequence < start + ROUNDS / batch_size; sequence++) {
     int32_t slot = (int32_t)(sequence % o.shape.capacity);
-    if (o.shape.is_ordered) pp_board_close(&o.board, slot, batch_size);
+    if (o.shape.is_ordered) pp_board_close_slot(&o.board, slot, batch_size);
     if (!CHECK(wait_rows(&o, slot, batch_size))) break;
     read_block(&o, sequence, env_ids);
     prepare(&o, sequence + o.shape.capacity);
@@ -619,7 +620,7 @@ static void *sleep_once(void *arg) {
   office *o = arg;
   pp_gate *gate = &o->board.head->caller;
   uint32_t epoch = pp_gate_enter(gate);
-  if (!pp_board_done(&o->board, 0)) pp_gate_sleep(gate, epoch, -1);
+  if (!pp_board_rows_done(&o->board, 0)) pp_gate_sleep(gate, epoch, -1);
   pp_gate_leave(gate);
   return NULL;
 }
@@ -638,7 +639,7 @@ TEST(a_count_wakes_all_threads_of_the_caller) {
   // from there to sleep it is not far
   usleep(30000);
   pp_board_claim(&o.board, 0, 0);
-  pp_board_count(&o.board, 0, 0, 1);
+  pp_board_add_rows_done(&o.board, 0, 0, 1);
   clock_gettime(CLOCK_REALTIME, &limit);
   limit.tv_sec += 5;
   for (int i = 0; i < 2; i++) {

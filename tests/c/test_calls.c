@@ -122,8 +122,6 @@ static void check_questions(int32_t is_in_processes) {
   REFUSED(pp_pool_observe(pool, 1, NULL, error), here);
   REFUSED(pp_pool_render(pool, 1, NULL, error), PP_ERR_STATE);
   REFUSED(pp_pool_expose(pool, 1, NULL, error), here);
-  REFUSED(pp_pool_bare_loop(pool, NULL, 1, 1, error), PP_ERR_ARGUMENT);
-  REFUSED(pp_pool_bare_loop(pool, bytes, 0, 1, error), PP_ERR_ARGUMENT);
   CHECK(pp_pool_columns(pool, NULL) != NULL);
   CHECK(pp_pool_config(pool) != NULL);
   CHECK(pp_pool_failed(pool, NULL, NULL) != NULL);

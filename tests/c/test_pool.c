@@ -4,8 +4,8 @@
 #include <sched.h>
 #include <sys/wait.h>
 
-#include "pool/pool.h"
 #include "pool_tests.h"
+#include "threads/threads.h"
 
 /* ------------------------------------------------------------------------------ determinism -- */
 
@@ -220,7 +220,7 @@ TEST(refused_calls_change_nothing) {
     CHECK_EQ(pp_pool_send(c.pool, below, 2, good, PP_INT64, &e), PP_ERR_ARGUMENT);
     CHECK_EQ(pp_pool_send(c.pool, many, 5, good, PP_INT64, &e), PP_ERR_ARGUMENT);
     CHECK_EQ(pp_pool_send(c.pool, NULL, 4, good, PP_FLOAT64, &e), PP_ERR_TYPE);
-    CHECK(strstr(e.text, "actions of dtype 5 can't become its own, which is 3: send those"));
+    CHECK(strstr(e.text, "actions of dtype 5 can't be converted to its own, 3: send that dtype"));
     CHECK_EQ(pp_pool_send(c.pool, NULL, 4, good, PP_BOOL, &e), PP_ERR_TYPE);
     // the third seed is too long: the first two must not stay either
     CHECK_EQ(pp_pool_send_reset(c.pool, NULL, 4, words, sizes, NULL, &e), PP_ERR_ARGUMENT);
@@ -681,10 +681,10 @@ TEST(pinned_workers_stay_on_the_node_of_their_lane) {
     c.options.topology_root = root;
     REQUIRE(client_open(&c));
     end_machine(root, nodes);
-    CHECK_EQ(c.pool->num_lanes, nodes);
+    CHECK_EQ(c.pool->threads->num_lanes, nodes);
     for (int32_t i = 0; i < nodes; i++) {
-      const pp_lane *lane = &c.pool->lanes[i];
-      CHECK_EQ(lane->num_workers, i == c.pool->home_lane ? 1 : 2);
+      const pp_lane *lane = &c.pool->threads->lanes[i];
+      CHECK_EQ(lane->num_workers, i == c.pool->threads->home_lane ? 1 : 2);
       for (int32_t w = 0; w < lane->num_workers; w++) {
         CHECK_EQ(lane->workers[w].num_cpus, 1);
         // two cores each, in the order of nodes

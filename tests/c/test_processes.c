@@ -267,11 +267,11 @@ static pp_worker *open_here(const crew *w, int32_t lane) {
   const pp_processes *processes = w->c.pool->processes;
   pp_worker *worker = calloc(1, sizeof(*worker));
   worker->lane = lane;
-  worker->memory = worker->replies = -1;
+  worker->memory_fd = worker->reply_fd = -1;
   worker->fork_generation = pp_os_fork_generation();
   worker->board = processes->board;
   pp_board_lane_envs(&worker->board, lane, &worker->first, &worker->count);
-  CHECK_EQ(alloc_shift(worker), PP_OK);
+  CHECK_EQ(alloc_turns(worker), PP_OK);
   CHECK_EQ(pp_reply_heap_init(&worker->reply_heap, processes->lanes[lane].reply_fd,
                               PP_REPLY_HEAP_RESERVE, 0, 0),
            PP_OK);
@@ -326,7 +326,7 @@ TEST(threads_in_the_place_of_workers_share_memory_rightly) {
 /* sends, and writes over the count of a lane once it is what it must be */
 static int32_t miscount(crew *w, int32_t count) {
   pp_board *board = &w->c.pool->processes->board;
-  _Atomic int32_t *done = &board->done[2 * (w->c.pool->ring.received % 2) + 1];
+  _Atomic int32_t *done = &board->rows_done[2 * (w->c.pool->ring.received % 2) + 1];
   crew_send(w, NULL, 4, 1);
   while (atomic_load(done) != 2) usleep(1000);
   atomic_store(done, count);
@@ -390,7 +390,7 @@ static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
                           pp_pool_reply_fd(w.c.pool, 0), 0, &h.worker, NULL),
            PP_OK);
   // environments may close descriptors that are not theirs
-  if (is_closed) close(h.worker->memory);
+  if (is_closed) close(h.worker->memory_fd);
   CHECK_EQ(pp_pool_send(w.c.pool, NULL, 4, actions, PP_UINT8, NULL), PP_OK);
   for (int32_t i = 0; i < 4; i++) w.envs[i].is_flying = 1, w.envs[i].action = 7;
   CHECK_EQ(pp_worker_take(h.worker, 0), 4);
@@ -428,8 +428,8 @@ TEST(the_copy_of_a_descriptor_is_closed_with_its_seat) {
     CHECK_EQ(pp_worker_open(pp_pool_memory_fd(w.c.pool), pp_pool_reserve(w.c.pool),
                             pp_pool_reply_fd(w.c.pool, 0), 0, &worker, NULL),
              PP_OK);
-    CHECK(i == 0 || worker->memory == copy);
-    copy = worker->memory;
+    CHECK(i == 0 || worker->memory_fd == copy);
+    copy = worker->memory_fd;
     CHECK(fcntl(copy, F_GETFD) == FD_CLOEXEC);
     pp_worker_close(worker);
     CHECK(fcntl(copy, F_GETFD) == -1);

@@ -32,15 +32,15 @@ typedef struct death {
 enum { SOME = -1 };
 
 static const death deaths[] = {
-    {"asleep", 0, 1, 4, 4, 1},    {"running", 0, 1, 4, 4, 0},   {"running", 2, 0, 4, 4, 0},
-    {"taken", 0, 1, 4, 4, 0},     {"taken", 0, 0, 1, 4, 0},     {"won", 0, 0, 1, 4, 0},
-    {"won", 2, 0, 1, 2, 0},       {"won", 3, 0, 4, 4, 0},       {"noted", 1, 0, 1, 3, 0},
-    {"noted", 3, 0, 1, 1, 0},     {"noted", 1, 0, 4, 4, 0},     {"hinted", 0, 0, 1, 4, 0},
-    {"put", 0, 1, 4, SOME, 0},    {"put", 3, 0, 1, SOME, 0},    {"half_kept", 0, 1, 4, 4, 0},
-    {"half_kept", 4, 1, 4, 2, 0}, {"half_kept", 2, 0, 1, 3, 0}, {"written", 0, 1, 4, 4, 0},
-    {"written", 3, 0, 4, 1, 0},   {"done", 0, 1, 4, 3, 0},      {"done", 1, 0, 4, 2, 0},
-    {"done", 3, 1, 4, 0, 0},      {"done", 2, 1, 1, 1, 0},      {"done", 5, 1, 4, SOME, 0},
-    {"done", 5, 0, 1, SOME, 0},   {"counted", 0, 1, 4, 0, 0},   {"counted", 1, 0, 1, 2, 0},
+    {"asleep", 0, 1, 4, 4, 1},     {"running", 0, 1, 4, 4, 0},    {"running", 2, 0, 4, 4, 0},
+    {"taken", 0, 1, 4, 4, 0},      {"taken", 0, 0, 1, 4, 0},      {"claimed", 0, 0, 1, 4, 0},
+    {"claimed", 2, 0, 1, 2, 0},    {"claimed", 3, 0, 4, 4, 0},    {"placed", 1, 0, 1, 3, 0},
+    {"placed", 3, 0, 1, 1, 0},     {"placed", 1, 0, 4, 4, 0},     {"hinted", 0, 0, 1, 4, 0},
+    {"copied", 0, 1, 4, SOME, 0},  {"copied", 3, 0, 1, SOME, 0},  {"half_saved", 0, 1, 4, 4, 0},
+    {"half_saved", 4, 1, 4, 2, 0}, {"half_saved", 2, 0, 1, 3, 0}, {"written", 0, 1, 4, 4, 0},
+    {"written", 3, 0, 4, 1, 0},    {"done", 0, 1, 4, 3, 0},       {"done", 1, 0, 4, 2, 0},
+    {"done", 3, 1, 4, 0, 0},       {"done", 2, 1, 1, 1, 0},       {"done", 5, 1, 4, SOME, 0},
+    {"done", 5, 0, 1, SOME, 0},    {"counted", 0, 1, 4, 0, 0},    {"counted", 1, 0, 1, 2, 0},
 };
 enum { NUM_DEATHS = sizeof(deaths) / sizeof(*deaths) };
 
@@ -223,9 +223,9 @@ static void die_twice(const death *way, int32_t how, int32_t is_given_up) {
 
 TEST(two_burials_in_a_row_lose_nothing) {
   static const death ways[] = {{"running", 0, 1, 4, 0, 0}, {"running", 1, 0, 1, 0, 0},
-                               {"taken", 0, 1, 4, 0, 0},   {"won", 0, 0, 1, 0, 0},
-                               {"noted", 1, 0, 4, 0, 0},   {"done", 0, 1, 1, 0, 0},
-                               {"counted", 0, 0, 1, 0, 0}, {"half_kept", 0, 1, 4, 0, 0}};
+                               {"taken", 0, 1, 4, 0, 0},   {"claimed", 0, 0, 1, 0, 0},
+                               {"placed", 1, 0, 4, 0, 0},  {"done", 0, 1, 1, 0, 0},
+                               {"counted", 0, 0, 1, 0, 0}, {"half_saved", 0, 1, 4, 0, 0}};
   for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
     for (int32_t variant = 0; variant < 4; variant++) {
       int failed = atomic_load(&check_failed);
@@ -264,7 +264,7 @@ TEST(a_stopped_worker_is_killed_and_buried) {
 /* A block of one row is received and readied anew before anybody claims again: nobody but the dead
  * one could have raised the hint. */
 TEST(a_hint_left_behind_stops_nobody) {
-  static const death way = {"won", 0, 0, 1, 1, 0};
+  static const death way = {"claimed", 0, 0, 1, 1, 0};
   const int32_t own[1] = {0};
   int32_t ids[MAX_ENVS];
   crew w = crew_open(2, 1, 1, PP_NEXT_STEP);
@@ -356,7 +356,7 @@ static void die_answering(const char *point, int32_t status) {
 }
 
 TEST(an_answer_comes_or_the_death_is_told) {
-  die_answering("put", PP_ERR_STATE);
+  die_answering("copied", PP_ERR_STATE);
   die_answering("replied", PP_ERR_STATE);
   die_answering("answered", 1);
 }
@@ -383,7 +383,7 @@ TEST(a_burial_checks_what_it_is_told) {
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 2, PP_DEATH_FAIL, affected, &w.c.error), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_worker_died(w.c.pool, -1, PP_DEATH_FAIL, affected, &w.c.error), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, 3, affected, &w.c.error), PP_ERR_ARGUMENT);
-  w.c.pool->processes->board.shape.keeps_last = 0;
+  w.c.pool->processes->board.shape.saves_rows = 0;
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, PP_DEATH_REPEAT, affected, &w.c.error), PP_ERR_STATE);
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, PP_DEATH_REQUEUE, affected, &w.c.error), PP_ERR_STATE);
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, PP_DEATH_FAIL, affected, &w.c.error), 0);

@@ -58,47 +58,47 @@ static void take(pp_board *board, int32_t lane) {
 
 /* whether a worker may spin while so many are awake, and the caller has sent from this core or not
  */
-static int spins(int32_t cores, int32_t awake, int32_t is_callers, int32_t vain) {
+static int spins(int32_t cores, int32_t awake, int32_t is_callers, int32_t long_waits) {
   pp_board board = make_board(cores);
-  pp_wait_history history = {.vain = vain};
+  pp_wait_history history = {.long_waits = long_waits};
   int is_allowed;
   for (int32_t i = 0; i < awake; i++) board.mailboxes[i].is_awake = 1;
   board.head->sent_from = is_callers ? stay() : stay() + 1;
-  is_allowed = may_spin(&history, &board);
+  is_allowed = may_spin(&(waiter){&history, &board, 0});
   free(board.base);
   return is_allowed;
 }
 
 TEST(spinning_takes_no_core_from_anybody) {
-  for (int32_t vain = 0; vain <= MOST_VAIN; vain++) {
+  for (int32_t long_waits = 0; long_waits <= MAX_LONG_WAITS; long_waits++) {
     for (int32_t is_callers = 0; is_callers < 2; is_callers++) {
       // one is left, whatever the system does with the caller
-      CHECK(spins(3, 1, is_callers, vain));
-      CHECK(spins(4, 2, is_callers, vain));
+      CHECK(spins(3, 1, is_callers, long_waits));
+      CHECK(spins(4, 2, is_callers, long_waits));
       // more are awake than there are cores
-      CHECK(!spins(1, 2, is_callers, vain));
-      CHECK(!spins(2, 3, is_callers, vain));
+      CHECK(!spins(1, 2, is_callers, long_waits));
+      CHECK(!spins(2, 3, is_callers, long_waits));
     }
     // the caller has a core if this one is not where it goes on, or if another makes room for it
     for (int32_t awake = 1; awake < 3; awake++) {
-      CHECK_EQ(spins(2, awake, 0, vain), vain < MOST_VAIN);
-      CHECK(!spins(2, awake, 1, vain));
+      CHECK_EQ(spins(2, awake, 0, long_waits), long_waits < MAX_LONG_WAITS);
+      CHECK(!spins(2, awake, 1, long_waits));
     }
-    CHECK_EQ(spins(3, 3, 0, vain), vain < MOST_VAIN);
-    CHECK(!spins(3, 3, 1, vain));
+    CHECK_EQ(spins(3, 3, 0, long_waits), long_waits < MAX_LONG_WAITS);
+    CHECK(!spins(3, 3, 1, long_waits));
   }
 }
 
-TEST(a_worker_is_awaited_that_has_not_begun) {
+TEST(a_worker_others_have_turns_that_has_not_begun) {
   pp_board board = make_board(2);
-  CHECK(!is_awaited(&board, 0));
+  CHECK(!others_have_turns(&board, 0));
   push(&board, 0);
-  CHECK(!is_awaited(&board, 0));
-  CHECK(is_awaited(&board, 1));
+  CHECK(!others_have_turns(&board, 0));
+  CHECK(others_have_turns(&board, 1));
   push(&board, 2);
   take(&board, 0);
-  CHECK(is_awaited(&board, 1));
-  CHECK(!is_awaited(&board, 2));
+  CHECK(others_have_turns(&board, 1));
+  CHECK(!others_have_turns(&board, 2));
   free(board.base);
 }
 
@@ -120,7 +120,7 @@ TEST(a_wait_ends_when_there_is_a_reason_or_time_is_up) {
   pp_worker_wait(&history, &board, 0, 100 * SECOND);
   CHECK(pp_mailbox_is_closing(&board.mailboxes[0]) && !pp_mailbox_has_turns(&board.mailboxes[0]));
   // nothing of this was a wait for a send
-  CHECK_EQ(history.vain, 0);
+  CHECK_EQ(history.long_waits, 0);
   CHECK_EQ(pp_mailbox_has_any(&board.mailboxes[1]), 0);
   free(board.base);
 }
@@ -158,10 +158,10 @@ TEST(waits_longer_than_a_spin_are_counted_up_to_two) {
   pp_wait_history history = {0};
   for (int i = 1; i < 5; i++) {
     wait_for_send(&board, &history, pp_os_now() + 100 * SECOND);
-    CHECK_EQ(history.vain, i < MOST_VAIN ? i : MOST_VAIN);
+    CHECK_EQ(history.long_waits, i < MAX_LONG_WAITS ? i : MAX_LONG_WAITS);
   }
   wait_for_send(&board, &history, 1);
-  CHECK_EQ(history.vain, 0);
+  CHECK_EQ(history.long_waits, 0);
   // whatever stands there
   wait_for_send(&board, &history, INT64_MIN);
   wait_for_send(&board, &history, INT64_MAX);
@@ -188,7 +188,7 @@ static int wakes_caller(int32_t is_callers) {
   board.head->sent_from = is_callers ? stay() : stay() + 1;
   CHECK_EQ(pthread_create(&thread, NULL, sleep_as_caller, &board.head->caller), 0);
   while (!board.head->caller.waits) pp_os_yield();
-  sleep_for_reason(&board, 0, 1);
+  sleep_until_work(&board, 0, 1);
   wakes = board.head->caller.wakes;
   pp_board_wake_caller(&board);
   pthread_join(thread, NULL);

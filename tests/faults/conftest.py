@@ -1,4 +1,4 @@
-"""What tests of programs that fail have in common."""
+"""Fixture of tests that run programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.programs import PRELUDE, Program
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Callable[..., Program]]:
-    """Starts scripts, which begin with the prelude; ends them with the test."""
+    """Starts scripts, which are preceded by `PRELUDE`; ends them with the test."""
     started = []
 
     def start(script: str, *arguments: str, **options: Any) -> Program:

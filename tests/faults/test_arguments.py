@@ -1,4 +1,4 @@
-"""Wrong arguments of pools and of what makes them: the value, the cure, and nothing changed."""
+"""Wrong arguments of pools of both kinds: the error names value and cure, and changes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ZEROS = np.zeros(NUM_ENVS, np.int64)
 
 
 class Shy:
-    """A value that can't even be shown."""
+    """A value whose repr raises."""
 
     def __repr__(self) -> str:
         raise RuntimeError("no")
@@ -38,7 +38,7 @@ def make_toy() -> gymnasium.Env[Any, Any]:
 
 
 class Pair:
-    """A pool to misuse, and its twin."""
+    """A pool to misuse, and an equal one to compare it with."""
 
     def __init__(self, make: Callable[[], BasePool]) -> None:
         self.pool: Any = make()
@@ -51,7 +51,7 @@ class Pair:
         self.untouched.close()
 
     def assert_goes_on(self) -> None:
-        """Both give the same bits, for an episode ends in these steps."""
+        """Checks that both give the same bits over the end of an episode."""
         assert self.pool.in_flight == 0
         for round_ in range(15):
             actions = (np.arange(NUM_ENVS) + round_) % 2
@@ -79,7 +79,7 @@ def pair(request: pytest.FixtureRequest) -> Pair:
 
 
 def named(value: Any) -> str | None:
-    """The name of a case: pytest can't write very large integers."""
+    """Returns the name of a case: pytest can't print very large integers."""
     is_huge = isinstance(value, int) and value.bit_length() > 256
     return f"{value.bit_length()}bits" if is_huge else None
 
@@ -117,8 +117,8 @@ def test_seeds(pair: Pair, seed: Any, error: type[Exception], message: str) -> N
 @pytest.mark.parametrize(
     "seed", [2**64, np.uint8(7), np.array(5), [1, None, 3], range(3), np.array([3, 4, 5], np.uint8)]
 )
-def test_seeds_that_are_taken(pair: Pair, seed: Any) -> None:
-    """Gymnasium's `reset(seed=)` takes each of these integers."""
+def test_seeds_that_are_accepted(pair: Pair, seed: Any) -> None:
+    """Gymnasium's `reset(seed=)` accepts each of these integers."""
     assert_same(pair.pool.reset(seed=seed), pair.untouched.reset(seed=seed), "reset")
     pair.assert_goes_on()
 
@@ -144,7 +144,7 @@ IDS: list[Case] = [
     ([-(2**70)], ValueError, "env_id -1180591620717411303424: choose 0 to 2"),
     (np.array([2**63], np.uint64), ValueError, "env_id 9223372036854775808: choose 0 to 2"),
     ([0, 0], ValueError, "env_id 0 is named twice: name it once"),
-    (np.ma.array([0, 1], mask=[1, 0]), ValueError, r"has a mask: give env_ids\.compressed\(\)"),
+    (np.ma.array([0, 1], mask=[1, 0]), ValueError, r"has masked ids: give env_ids\.compressed\(\)"),
 ]
 
 
@@ -179,7 +179,7 @@ def test_timeouts(pair: Pair, timeout: Any, error: type[Exception], message: str
     calls: list[Callable[[], Any]] = [
         lambda: pair.pool.step(ZEROS, timeout=timeout),
         lambda: pair.pool.recv(timeout=timeout),
-        # nothing is sent before the timeout is looked at
+        # the timeout is checked before anything is sent
         lambda: pair.pool.reset(timeout=timeout),
     ]
     if isinstance(pair.pool, ProcessPool):
@@ -194,13 +194,13 @@ def test_timeouts(pair: Pair, timeout: Any, error: type[Exception], message: str
 @pytest.mark.parametrize(
     "timeout", [1e300, math.inf, 10**400, np.float32(600), np.int64(600)], ids=named
 )
-def test_timeouts_that_are_for_ever(pair: Pair, timeout: Any) -> None:
+def test_timeouts_without_a_limit(pair: Pair, timeout: Any) -> None:
     assert_same(pair.pool.step(ZEROS, timeout=timeout), pair.untouched.step(ZEROS), "stepped")
     pair.assert_goes_on()
 
 
 NATIVE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
-    # NumPy, in workers, has no such limit
+    # workers use NumPy, which has no such limit
     (
         lambda p: p.reset(seed=2**600),
         ValueError,
@@ -254,8 +254,8 @@ def test_calls_of_native_pools(
         ("Pong-v5", {"stack_num": 10**5000}, ValueError, "stack_num=an integer of 16610 bits: cho"),
         ("Pong-v5", {"stack_num": b"4"}, TypeError, "stack_num=b'4' is a bytes: give an integer"),
         ("Pong-v5", {"stack_num": None}, TypeError, "stack_num=None is a NoneType: give an int"),
-        ("test/Fault-v0", {"fail_on": "step\0"}, ValueError, r"'step\\x00' holds a zero: choose a"),
-        ("test/Fault-v0", {"fail_on": "\ud800"}, ValueError, "holds half a character: choose a st"),
+        ("test/Fault-v0", {"fail_on": "step\0"}, ValueError, r"'step\\x00' holds a zero byte"),
+        ("test/Fault-v0", {"fail_on": "\ud800"}, ValueError, "holds a lone surrogate: choose a st"),
         ("test/Fault-v0", {"fail_on": b"step"}, TypeError, "fail_on=b'step' is a bytes: give a st"),
         (
             "test/Fault-v0",
@@ -274,7 +274,7 @@ def test_options(
 
 # ------------------------------------------------------------------------------------- counts --
 
-# of num_envs, whoever asks for them
+# of num_envs, for each function that takes it
 COUNTS: list[Case] = [
     (2.0, TypeError, r"=2\.0 is a float: give an integer"),
     ("2", TypeError, "='2' is a str: give an integer"),
@@ -320,7 +320,7 @@ def test_num_envs(maker: str, count: Any, error: type[Exception], message: str) 
     ],
 )
 def test_batch_size(make: Callable[[Any], Any], wrong: Any) -> None:
-    """What is as good as 0 to Python was taken for 0."""
+    """Once, every value that is false to Python was taken for 0."""
     with pytest.raises(TypeError, match=r"batch_size=.* is a .*: give an integer"):
         make(wrong)
 
@@ -369,7 +369,7 @@ def test_process_pools(arguments: dict[str, Any], error: type[Exception], messag
 
 
 def test_more_than_the_memory_is_refused_before_it_is_touched(tmp_path: Any) -> None:
-    """On a made-up machine of 10 MB; on real ones the system ended the process."""
+    """With a simulated memory of 10 MB; without the check the system killed the process."""
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "meminfo").write_text("MemTotal: 8000 kB\nSwapTotal: 2000 kB\n")
     definition = Pool("CartPole-v1").definition
@@ -387,7 +387,7 @@ def test_more_than_the_memory_is_refused_before_it_is_touched(tmp_path: Any) -> 
     said = text(error.text)
     assert said.startswith("num_envs=1048576 needs 0.3"), said
     assert said.endswith(
-        "and this process may use 0.0102 GB: choose fewer environments, or smaller observations"
+        "but this process may use 0.0102 GB: choose fewer environments, or smaller observations"
     )
 
 
@@ -404,10 +404,10 @@ def test_more_python_environments_than_the_memory(monkeypatch: pytest.MonkeyPatc
         parallel_pool.make_vec("FrozenLake-v1", 100_000)
 
 
-# ---------------------------------------------------------------------------------- the parts --
+# ------------------------------------------------------------------------------------ helpers --
 
 
-def test_fresh_seeds_are_as_many_bits_as_numpys() -> None:
+def test_fresh_seeds_have_as_many_bits_as_numpys() -> None:
     found = seeds.entropies(200)
     assert len(set(found)) == 200
     assert 120 < max(each.bit_length() for each in found) <= 128

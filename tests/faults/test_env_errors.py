@@ -1,4 +1,4 @@
-"""Environments that fail: which ones is said, the others' results are delivered, all go on."""
+"""Environments that fail are named, results of the others are delivered, and all go on."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from parallel_pool.pool import Pool
 
 FRESH, RUNNING, ENDED = range(3)
 
-# the columns of a row that the model knows
+# columns that the model computes
 COLUMNS = ("obs", "count", "reward", "terminated", "truncated", "env_id", "elapsed_step")
 
 
 class Failed(Exception):
-    """What the environment raises in the model."""
+    """The failure of an environment in the model."""
 
 
 class Model:
-    """What test/Fault-v0 and the engine come to, written down a second time, for one environment.
+    """Reference of test/Fault-v0 and the engine, for one environment.
 
     Attributes:
         failures: how often it has failed.
@@ -42,7 +42,7 @@ class Model:
         self.steps = self.resets = self.elapsed = self.failures = 0
 
     def row(self, action: int | None) -> tuple[float, ...] | None:
-        """Returns the next row, None if it fails; action None is a reset."""
+        """Returns the next row, None if it fails; action None means a reset."""
         try:
             return self._advance(action)
         except Failed:
@@ -83,10 +83,10 @@ class Model:
 
 
 class Watched:
-    """A pool of test/Fault-v0 beside its model; every batch is compared, row by row.
+    """A pool of test/Fault-v0 and its model; every batch is compared row by row.
 
     Attributes:
-        broken: the batches that came with an error.
+        broken: the batches that came with an exception.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Watched:
         self.broken: list[tuple[Any, ...]] = []
 
     def send(self, env_ids: list[int], actions: list[int] | None) -> None:
-        """Actions None is a reset."""
+        """Sends actions; None means a reset."""
         if actions is None:
             self.pool.send_reset(env_ids)
         else:
@@ -133,7 +133,7 @@ class Watched:
             self.expected[env_id] = self.models[env_id].row(actions[i] if actions else None)
 
     def take(self, function: Any, *arguments: Any) -> list[int]:
-        """Calls what returns a batch; returns whose rows were in it."""
+        """Calls a function that returns a batch; returns the environments of its rows."""
         failed: tuple[int, ...] = ()
         try:
             batch = function(*arguments)
@@ -153,7 +153,7 @@ class Watched:
         return env_ids
 
     def finish(self, num_failures: int) -> None:
-        """Nothing of what was delivered has changed, and all that should fail has."""
+        """Checks that delivered batches have not changed, and that all failures have happened."""
         assert not self.expected and self.pool.in_flight == 0
         assert sum(model.failures for model in self.models) == num_failures
         for batch, copies in self.kept:
@@ -169,7 +169,7 @@ class Watched:
     ("fail_on", "at"), [("step", 1), ("step", 6), ("reset", 2), ("observe", 5)]
 )
 def test_in_order(fail_on: str, at: int, who: int, autoreset: str, num_threads: int) -> None:
-    """All are stepped each time, so that all that fail do so at once."""
+    """All are stepped each time, so that several fail in one batch."""
     num_envs = 5
     watched = Watched(
         num_envs, fail_on=fail_on, at=at, who=who, autoreset=autoreset, num_threads=num_threads
@@ -185,7 +185,7 @@ def test_in_order(fail_on: str, at: int, who: int, autoreset: str, num_threads: 
 
 @pytest.mark.parametrize("fail_on", ["step", "reset", "observe"])
 def test_some_at_a_time(fail_on: str) -> None:
-    """Environments are named in any order, so that each fails in a batch of its own choosing."""
+    """Environments are named in any order, so that they fail in different batches."""
     num_envs = 7
     watched = Watched(num_envs, fail_on=fail_on, at=3, num_threads=2)
     rng = np.random.default_rng(0)
@@ -207,7 +207,7 @@ def test_first_come_first_served(fail_on: str, who: int, batch_size: int) -> Non
         num_envs, fail_on=fail_on, at=2, who=who, batch_size=batch_size, num_threads=3
     )
     watched.send(list(range(num_envs)), None)
-    # until each has been stepped beyond its failure
+    # until each has been stepped past its failure
     while min(model.steps + model.resets for model in watched.models) < 12:
         env_ids = watched.take(watched.pool.recv)
         watched.send(env_ids, [1] * len(env_ids))
@@ -279,7 +279,7 @@ def test_error_of_a_closed_pool_keeps_its_batch() -> None:
 
 
 def virtual_memory() -> int:
-    """Returns how many bytes of addresses this process has."""
+    """Returns how many bytes of address space this process uses."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
 
 
@@ -291,7 +291,7 @@ def test_environment_that_cannot_be_made(who: int) -> None:
     with pytest.raises(PoolError, match=message):
         Pool("test/Fault-v0", 4, num_threads=2, options=options)
     if who > 0:
-        # with fewer environments it is not among them
+        # the failing environment is not among fewer
         with Pool("test/Fault-v0", who, num_threads=2, options=options) as pool:
             assert len(pool.reset()[0]) == who
 
@@ -301,17 +301,17 @@ def test_failed_making_leaves_nothing_behind() -> None:
     threads = set(os.listdir("/proc/self/task"))
 
     def fail() -> None:
-        # the last one, when all others are there
+        # the last one, when all others are made
         options = {"fail_on": "init", "fail_env": num_envs - 1}
         with pytest.raises(PoolError, match=f"environment {num_envs - 1} can't be made"):
             Pool("test/Fault-v0", num_envs, num_threads=3, options=options)
 
-    # the address sanitizer keeps 256 MB of what was freed
+    # the address sanitizer keeps 256 MB of freed memory
     for _ in range(40):
         fail()
 
     def highest() -> int:
-        # it gives some of them back every few rounds
+        # the allocator returns some every few rounds
         seen = []
         for _ in range(10):
             fail()
@@ -321,6 +321,6 @@ def test_failed_making_leaves_nothing_behind() -> None:
     before = highest()
     for _ in range(rounds):
         fail()
-    # four bytes of each environment, left each time, would be as much
+    # a leak of four bytes per environment and round would be as much
     assert highest() - before < 4 * num_envs * rounds
     assert set(os.listdir("/proc/self/task")) <= threads

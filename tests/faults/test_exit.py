@@ -1,4 +1,4 @@
-"""The end: a process leaves in peace whatever pools do, and arrays outlive their pools."""
+"""Exit: a process exits normally whatever its pools do, and arrays outlive their pools."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ sys.modules["keeper"] = module
 
 
 def run(script: str) -> None:
-    """The script runs to its last line, and its process ends with 0 and without a word."""
+    """Runs a script, which must reach its last line and exit with 0 and without output."""
     done = subprocess.run(
         [sys.executable, "-c", START + script],
         capture_output=True,
@@ -138,7 +138,7 @@ def test_process_exits(ending: str) -> None:
 
 
 def test_sys_exit_in_a_thread_that_receives_ends_only_that_thread() -> None:
-    """Its turn ends with it."""
+    """The thread no longer counts as receiving."""
     run(
         """
 pool, batch = in_flight(8)
@@ -159,7 +159,7 @@ def threads() -> set[str]:
 
 
 def goes(thread: str) -> bool:
-    """Says whether this thread of the process is gone, or about to be."""
+    """Says whether a thread of the process has ended, or is about to."""
     try:
         return "State:\tZ" in Path(f"/proc/self/task/{thread}/status").read_text()
     except OSError:
@@ -192,10 +192,10 @@ def test_arrays_outlive_their_pool(end: str, batch_size: int) -> None:
         del pool
         gc.collect()
         assert gone() is None
-    # joined: they are gone as soon as the system has noticed
+    # joined: the system removes them in a moment
     while not all(map(goes, mine)):
         pass
-    # another pool would be given the memory if it were free
+    # if the memory were free, another pool would get it
     other = Pool("CartPole-v1", 6, batch_size=batch_size, num_threads=3, seed=1)
     other.send_reset()
     for _ in range(12):

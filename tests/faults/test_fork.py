@@ -1,4 +1,4 @@
-"""Fork: a child is told that a pool is not its own, and the parent never notices the child."""
+"""Fork: calls in a child are refused, and the parent's pool is unaffected."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PATIENCE = 120
 
 
 def in_child(function: Callable[[], Any]) -> None:
-    """Runs a function in a forked child; fails with what it raised, or when it hangs."""
+    """Runs a function in a forked child; fails with its exception, or when it hangs."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
-        # no exception may reach pytest, which would go on in the child
+        # an exception that reached pytest would make the child go on with other tests
         report = b"nothing"
         try:
             function()
@@ -52,7 +52,7 @@ def in_child(function: Callable[[], Any]) -> None:
 
 
 def assert_not_its_own(pool: Pool) -> None:
-    """Every call says whose the pool is, and what to do."""
+    """Fails unless every call is refused with a message that names a cure."""
     count = pool.batch_size
     actions = np.zeros(count, np.int64)
     calls: list[Callable[[], Any]] = [
@@ -74,7 +74,7 @@ def assert_not_its_own(pool: Pool) -> None:
             ForkedError, match="belongs to the parent process: make a new one after"
         ):
             call()
-    # these have nothing to do
+    # these do nothing
     assert len(pool) == pool.num_envs and pool.stats()["num_threads"] == pool.num_threads
     pool.close()
     pool.close()
@@ -85,7 +85,7 @@ def trajectory(pool: Pool, rounds: int = 20) -> list[tuple[np.ndarray[Any, Any],
 
 
 @pytest.mark.parametrize("num_threads", [1, 3])
-def test_child_is_told_and_parent_goes_on(num_threads: int) -> None:
+def test_child_is_refused_and_parent_goes_on(num_threads: int) -> None:
     with (
         Pool("CartPole-v1", 5, num_threads=num_threads, seed=0) as pool,
         Pool("CartPole-v1", 5, num_threads=num_threads, seed=0) as untouched,
@@ -110,7 +110,7 @@ def test_fork_with_results_pending() -> None:
 
 
 def test_fork_while_environments_are_stepped() -> None:
-    """Whatever the workers are doing, and whichever lock they hold: no call of the child waits."""
+    """Whatever the workers do and whichever lock they hold, no call of the child waits."""
     with Pool("test/Fault-v0", 8, batch_size=2, num_threads=3, options={"spin": 20000}) as pool:
         names = [column.name for column in pool.columns]
         place_of_id, place_of_count = names.index("env_id"), names.index("count")
@@ -132,13 +132,13 @@ def test_fork_while_another_thread_receives() -> None:
 
         def receive() -> None:
             while not received:
-                # the main thread may be the one that is receiving
+                # the main thread may be receiving
                 with contextlib.suppress(StateError):
                     received.append(pool.recv(timeout=600))
 
         thread = threading.Thread(target=receive)
         thread.start()
-        # as soon as it is refused, the other thread is waiting
+        # when this is refused, the other thread is receiving
         waiting = False
         while not waiting:
             try:
@@ -165,7 +165,7 @@ def test_child_makes_a_pool_of_its_own() -> None:
             with Pool("CartPole-v1", 5, **options) as own:
                 own.reset()
                 assert_same(trajectory(own), expected, "child")
-                # its pool is not its own child's, and it goes on too
+                # a child of the child does not own its pool either
                 in_child(lambda: assert_not_its_own(own))
                 trajectory(own)
             with pytest.raises(ForkedError):
@@ -175,7 +175,7 @@ def test_child_makes_a_pool_of_its_own() -> None:
         assert_same(trajectory(pool), expected, "parent")
 
 
-def test_child_drops_what_it_inherited() -> None:
+def test_child_deletes_the_inherited_pool() -> None:
     with Pool("CartPole-v1", 5, num_threads=3, seed=0) as pool:
         held = [pool, pool.reset(), *trajectory(pool)]
         copies = [[array.copy() for array in batch] for batch in held[1:]]
@@ -191,7 +191,7 @@ def test_child_drops_what_it_inherited() -> None:
         trajectory(pool)
 
 
-# a child that leaves as programs do: finalizers run, and the interpreter takes down its globals
+# a child that exits as programs do: finalizers run, and the interpreter deletes its globals
 LEAVING = """
 import gc, os, sys
 import numpy as np

@@ -1,4 +1,4 @@
-"""Ctrl-C: whenever it comes, no result is lost or delivered twice, and the pool goes on."""
+"""Ctrl-C at any moment: no result is lost or delivered twice, and the pool goes on."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from parallel_pool.pool import Pool
 
 
 class Interrupter:
-    """Raises KeyboardInterrupt at the n-th place where Python would look for signals."""
+    """Raises KeyboardInterrupt at the n-th place where Python would check for signals."""
 
     def __init__(self, place: int) -> None:
         self.left = place
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
-        # signals are looked for at the start of a function and after a call of C
+        # Python checks for signals at the start of a function and after a call of C
         if event not in ("call", "c_return"):
             return
-        # the call that takes this profiler away
+        # the call that removes this profiler
         if argument is sys.setprofile:
             return
         self.left -= 1

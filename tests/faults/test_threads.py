@@ -1,4 +1,4 @@
-"""Threads: one may send while another receives; a second one that receives is told so."""
+"""Threads: one may send while another receives; a second receiver is refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 120
 
 
 class Thread(threading.Thread):
-    """A thread whose exception comes out of `finish`."""
+    """A thread whose exception `finish` raises."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         super().__init__(daemon=True)
@@ -41,7 +41,7 @@ class Thread(threading.Thread):
 
 
 def counted(pool: Pool, batch: tuple[Any, ...], counts: dict[int, int]) -> list[int]:
-    """Checks that each row is the next one of its environment; returns whose they are."""
+    """Checks that each row is the next one of its environment; returns the environments."""
     names = [column.name for column in pool.columns]
     env_ids = batch[names.index("env_id")].tolist()
     for env_id, count in zip(env_ids, batch[names.index("count")].tolist(), strict=True):
@@ -79,7 +79,7 @@ def test_one_sends_and_one_receives(batch_size: int) -> None:
     threads = [Thread(receive), Thread(send)]
     for thread in threads:
         thread.finish()
-    # what is left
+    # the remaining rows
     while pool.in_flight >= (batch_size if pool.is_async else 1):
         counted(pool, pool.recv(), counts)
     assert pool.in_flight == sent % batch_size
@@ -88,7 +88,7 @@ def test_one_sends_and_one_receives(batch_size: int) -> None:
 
 
 def test_rows_come_in_the_order_of_another_threads_sends() -> None:
-    """Environments are sent one by one, in any order; how many make a batch is left open."""
+    """Environments are sent one at a time, in any order, and batches have any size."""
     num_envs = 6
     with Pool("CartPole-v1", num_envs, num_threads=3, seed=0) as pool:
         untouched = Pool("CartPole-v1", num_envs, num_threads=1, seed=0)
@@ -107,7 +107,7 @@ def test_rows_come_in_the_order_of_another_threads_sends() -> None:
         for order in orders:
             received: list[tuple[Any, ...]] = []
             rows = 0
-            # a batch holds what was in flight when it was asked for
+            # a batch has the environments that were in flight when recv was called
             while rows < num_envs:
                 received.append(pool.recv(timeout=PATIENCE))
                 rows += len(received[-1][0])
@@ -132,7 +132,7 @@ def wait_until_receiving(pool: Pool) -> None:
 
 
 def receive_patiently(pool: Pool, received: list[Any]) -> None:
-    """Receives once; only while the main thread looks may it be refused."""
+    """Receives once; it may be refused only while the main thread polls."""
     while not received:
         try:
             received.append(pool.recv(timeout=PATIENCE))
@@ -141,7 +141,7 @@ def receive_patiently(pool: Pool, received: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("batch_size", [4, 2])
-def test_second_one_in_recv_is_refused(batch_size: int) -> None:
+def test_a_second_thread_in_recv_is_refused(batch_size: int) -> None:
     with (
         Pool("CartPole-v1", 4, batch_size=batch_size, num_threads=2, seed=0) as pool,
         Pool("CartPole-v1", 4, num_threads=1, seed=0) as untouched,
@@ -159,7 +159,7 @@ def test_second_one_in_recv_is_refused(batch_size: int) -> None:
             ):
                 with pytest.raises(StateError, match="another thread is receiving"):
                     call()
-            # a refused step has not sent anything
+            # a refused step sends nothing
             assert pool.in_flight == 0
             pool.send(some % 2, some)
             thread.finish()
@@ -169,7 +169,7 @@ def test_second_one_in_recv_is_refused(batch_size: int) -> None:
 
 
 def test_both_receive_what_there_is() -> None:
-    """Two threads that fight over turns: each batch goes to one of them, none is lost."""
+    """Two threads compete for batches: each goes to one of them, none is lost."""
     num_envs, batches = 8, 400
     pool = Pool("test/Fault-v0", num_envs, batch_size=2, num_threads=2)
     stream: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
@@ -185,7 +185,7 @@ def test_both_receive_what_there_is() -> None:
                     break
                 except StateError as error:
                     assert "another thread is receiving" in str(error)
-            # before they are sent again, so that each environment's rows are put in their order
+            # before they are sent again, so that each environment's rows are recorded in order
             stream.put(batch)
             pool.send([0, 0], batch[place])
 
@@ -202,7 +202,7 @@ def test_both_receive_what_there_is() -> None:
 
 
 def receive_until_closed(pool: Pool) -> None:
-    """Waits in recv; only while the main thread looks may it be refused."""
+    """Waits in recv; it may be refused only while the main thread polls."""
     while True:
         try:
             pool.recv(timeout=PATIENCE)
@@ -225,7 +225,7 @@ def test_close_ends_a_wait() -> None:
 
 
 def test_threads_of_their_own_pools() -> None:
-    """Pools share nothing: each thread's results are those of a pool alone."""
+    """Pools share nothing: each thread gets the results of a single pool."""
     num_envs = 5
 
     def trajectory(seed: int) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""Limits of address space (`ulimit -v`): a pool takes its share of what they leave."""
+"""Limits of address space (`ulimit -v`): pools stay within them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.programs import Program
 
-# each limit in a child of its own, as nobody can raise it again
+# each limit in a child process of its own, because it can't be raised again
 SCRIPT = """
 import resource
 from parallel_pool.workers import address_space
@@ -20,10 +20,10 @@ def play(limit, start_method):
         for _ in range(3):
             pool.step(np.zeros(8, np.int64))
         # whoever comes later must map as much
-        os.kill(pool._crew._workers[1].pid, signal.SIGKILL)
+        os.kill(pool._supervisor._workers[1].pid, signal.SIGKILL)
         while not pool.replies().get(2, {}):
             pool.step(np.zeros(8, np.int64))
-        assert address_space.left() > limit // 4
+        assert address_space.remaining() > limit // 4
 
 def within(limit, start_method):
     pid = os.fork()
@@ -38,7 +38,7 @@ def within(limit, start_method):
 """
 
 
-def test_any_limit_will_do(program: Callable[..., Program]) -> None:
+def test_pools_work_under_any_limit(program: Callable[..., Program]) -> None:
     script = """
 for gigabytes in (1, 2, 3, 4, 6, 8, 10, 20):
     assert within(gigabytes << 30, "fork") == 0

@@ -1,4 +1,4 @@
-"""Books that a worker has written over: the pool stops, says so for ever, and nothing hangs."""
+"""Shared records that a worker has overwritten: the pool stops with a lasting error, no hang."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import BrokenPoolError, PoolTimeoutError
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import Counting, WaitFor, until_stepping
+from tests.faults.failing_envs import Counting, WaitFor, until_stepping
 from tests.patience import wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
-# environments, in one worker: a number that is nowhere else in the books
+# environments, in one worker: a number that no other record has
 MANY = 61
 
 
@@ -38,7 +38,7 @@ def _is_counted(before: Array, words: Array) -> bool:
 
 
 def miscount(pool: ProcessPool, path: Path, count: int) -> None:
-    """Writes over the count of rows that are there, once a step that has begun is over."""
+    """Overwrites the count of completed rows after a step that is running has ended."""
     until_stepping(pool, 0)
     fd = lib.pp_pool_memory_fd(pool._handle)
     with mmap.mmap(fd, os.fstat(fd).st_size) as memory:
@@ -79,8 +79,8 @@ def test_a_wrong_count_ends_the_wait(count: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
-def test_faces_end_too(is_interrupted: bool, tmp_path: Path) -> None:
-    """reset() drops the results of what was interrupted, and ends when none can come."""
+def test_the_vector_environment_ends_too(is_interrupted: bool, tmp_path: Path) -> None:
+    """reset() discards results of an interrupted step, and ends when none can come."""
     path = tmp_path / "file"
     env = ProcessVectorEnv(functions(path), num_workers=1, context="fork")
     actions = np.zeros(MANY, np.int64)
@@ -112,7 +112,7 @@ def test_stable_baselines_ends_too(tmp_path: Path) -> None:
     env.close()
 
 
-def test_a_slow_environment_is_no_wrong_count(tmp_path: Path) -> None:
+def test_a_slow_environment_is_not_a_wrong_count(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with ProcessPool(functions(path), num_workers=2, start_method="fork") as pool:
         actions = np.zeros(MANY, np.int64)

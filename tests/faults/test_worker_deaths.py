@@ -1,4 +1,4 @@
-"""Workers that die and are not replaced, and the end of a pool, whoever asks for it and however."""
+"""Workers that die and are not replaced, and all ways in which a pool is closed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ from parallel_pool.errors import (
 )
 from parallel_pool.workers import supervisor
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.test_interrupt import Interrupter
-from tests.faults.test_threads import Thread
-from tests.faults.toys import (
+from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
     OBS,
@@ -43,15 +41,17 @@ from tests.faults.toys import (
     until_stepping,
     worker_of,
 )
+from tests.faults.test_interrupt import Interrupter
+from tests.faults.test_threads import Thread
 from tests.patience import PATIENCE, has_ended, wait_for
-from tests.test_workers_launch import methods
+from tests.worker_processes import methods
 from tests.workers_targets import crash
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
 
 def pids_of(pool: ProcessPool) -> list[int]:
-    return [worker.pid for worker in pool._crew._workers if worker is not None]
+    return [worker.pid for worker in pool._supervisor._workers if worker is not None]
 
 
 def all_ended(pids: list[int]) -> bool:
@@ -81,7 +81,7 @@ def test_a_worker_that_dies_is_named(trouble: Trouble, said: str, method: str) -
                 pool.step(ACTIONS)
         assert e.value.env_ids == (2, 3)
         np.testing.assert_array_equal(e.value.batch[OBS][:, 0], [3, 3, 0, 0])
-        # from now on it is refused, with the reason, and nothing is in flight after that
+        # its environments are refused from now on, with the reason, and none is in flight
         for refused in (
             lambda: pool.step(ACTIONS),
             lambda: pool.send(ACTIONS[:1], [3]),
@@ -102,7 +102,7 @@ def test_a_worker_that_dies_while_idle() -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
         kill(pool, 0)
-        pid = pool._crew.deaths[0].pid
+        pid = pool._supervisor.deaths[0].pid
         with pytest.raises(StateError, match=rf"of environment 0 .*process {pid} was killed by"):
             pool.step(ACTIONS)
         np.testing.assert_array_equal(pool.step(ACTIONS[2:], [2, 3])[OBS][:, 0], [1, 1])
@@ -127,7 +127,7 @@ def test_two_workers_that_die_in_one_batch() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [4, 2])
-def test_nobody_is_left(batch_size: int) -> None:
+def test_no_environment_is_left(batch_size: int) -> None:
     with pool_of(batch_size=batch_size) as pool:
         kill(pool, 0)
         kill(pool, 1)
@@ -154,7 +154,7 @@ def test_asynchronous_batches_go_on_without_the_dead() -> None:
             assert batch[OBS][0, 0] == steps[env_id]
             steps[env_id] += 1
             if (2 not in failed and 3 not in failed) or env_id < 2:
-                # it may have died since
+                # by now it may have died
                 try:
                     pool.send([0], [env_id])
                 except StateError:
@@ -167,7 +167,7 @@ def test_a_call_that_kills_its_worker() -> None:
         pool.reset(seed=0)
         with pytest.raises(WorkerError, match=r"apply of environments \[2, 3\] failed: .*SIGKILL"):
             pool.apply(kill_if_in_trouble)
-        # nobody's answer is left over
+        # no answer is left over
         assert pool.get_attr("steps", [0, 1]) == [0, 0]
         with pytest.raises(StateError, match="environment 2 has died"):
             pool.get_attr("steps")
@@ -178,8 +178,8 @@ def kill_if_in_trouble(env: Any) -> None:
         kill_self()
 
 
-def test_a_death_that_cannot_be_seen_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever goes wrong, nobody waits for ever."""
+def test_a_death_that_cannot_be_handled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever goes wrong, no call waits for ever."""
     with pool_of(kill_self, on_error="restart") as pool:
         pool.reset(seed=0)
 
@@ -225,7 +225,7 @@ def test_close_from_another_thread_ends_a_call() -> None:
     closing.finish()
 
 
-def test_a_second_one_in_recv_is_refused() -> None:
+def test_a_second_thread_in_recv_is_refused() -> None:
     with pool_of(sleep_for_ever, 1) as pool:
         pool.reset(seed=0)
         pool.send(ACTIONS)
@@ -256,7 +256,7 @@ def test_a_second_one_in_recv_is_refused() -> None:
         assert len(ended) == 1
 
 
-def test_many_close_at_once() -> None:
+def test_many_threads_close_at_once() -> None:
     pool = pool_of(sleep_for_ever, 1)
     pids = pids_of(pool)
     pool.reset()
@@ -300,17 +300,17 @@ def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
 
 @pytest.mark.parametrize("held", ["supervisor", "worker", "watcher"])
 def test_a_signal_closes_the_pool_while_a_lock_is_held(held: str) -> None:
-    """Whichever it has interrupted."""
+    """The handler interrupts a thread that holds one of the locks."""
     before = signal.getsignal(signal.SIGUSR1)
     pool = pool_of(sleep_for_ever, 1, timeout=50.0)
     pids = pids_of(pool)
     pool.reset()
     pool.send(ACTIONS)
-    own = pool._crew
+    own = pool._supervisor
     locks = {
         "supervisor": own._lock,
         "worker": worker_of(pool, 1)._lock,
-        "watcher": own._watcher._round._lock,
+        "watcher": own._watcher._thread._lock,
     }
     signal.signal(signal.SIGUSR1, lambda *_: pool.close(grace=0.01))
     try:
@@ -322,7 +322,7 @@ def test_a_signal_closes_the_pool_while_a_lock_is_held(held: str) -> None:
 
 
 class InClose(Interrupter):
-    """Interrupts once close has begun in earnest: nothing can be promised before that."""
+    """Interrupts after close has started to end workers; before that it may do nothing."""
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         if frame.f_code is ProcessPool.close.__code__ and event == "call":
@@ -331,8 +331,8 @@ class InClose(Interrupter):
 
 
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
-def test_ctrl_c_anywhere_in_close_leaves_nobody(on_error: str) -> None:
-    """It is raised when all have ended."""
+def test_ctrl_c_anywhere_in_close_leaves_no_worker(on_error: str) -> None:
+    """KeyboardInterrupt is raised after all workers have ended."""
     interrupted, place = True, 0
     while interrupted:
         place += 1 if place < 5 else 17
@@ -346,7 +346,7 @@ def test_ctrl_c_anywhere_in_close_leaves_nobody(on_error: str) -> None:
             interrupted = False
         except KeyboardInterrupt:
             pass
-        assert all_ended(pids) and not pool._crew._starters
+        assert all_ended(pids) and not pool._supervisor._starters
         pool.close()
     assert place > 60
 
@@ -369,7 +369,7 @@ def test_close_ends_those_that_are_being_started(at: str, tmp_path: Any) -> None
     if at == "made":
         wait_for(lambda: made.calls == 2)
     pool.close(grace=0.0)
-    assert not pool._crew._starting and not pool._crew._starters
+    assert not pool._supervisor._starting and not pool._supervisor._starters
     assert all(has_ended(int(pid)) for pid in pids.read_text().split())
 
 
@@ -377,7 +377,7 @@ def restarters() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "pp-restart"]
 
 
-def test_a_pool_that_is_dropped_while_a_worker_is_started(tmp_path: Any) -> None:
+def test_a_pool_deleted_while_a_worker_is_started(tmp_path: Any) -> None:
     made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
 
     def make() -> Any:
@@ -393,14 +393,14 @@ def test_a_pool_that_is_dropped_while_a_worker_is_started(tmp_path: Any) -> None
     wait_for(lambda: not restarters())
 
 
-def test_the_garbage_collector_may_drop_a_pool_anywhere() -> None:
-    """In a thread that holds any of the locks that its end takes."""
+def test_the_garbage_collector_may_delete_a_pool_anywhere() -> None:
+    """Even in a thread that holds a lock which closing takes."""
     pool: Any = pool_of(sleep_for_ever, 1, timeout=50.0)
     pool.reset()
     pool.send(ACTIONS)
     pids = pids_of(pool)
-    own = pool._crew
-    locks = [own._lock, own._watcher._round._lock, *[worker._lock for worker in own._workers]]
+    own = pool._supervisor
+    locks = [own._lock, own._watcher._thread._lock, *[worker._lock for worker in own._workers]]
     held: list[Any] = []
     try:
         for lock in locks:
@@ -420,7 +420,7 @@ def test_the_garbage_collector_may_drop_a_pool_anywhere() -> None:
 
 
 def in_child(work: Callable[[], Any]) -> None:
-    """Does some work in a forked child, which must end well and soon."""
+    """Runs a function in a forked child, which must end soon with exit code 0."""
     pid = os.fork()
     if not pid:
         code = 1
@@ -441,7 +441,7 @@ def in_child(work: Callable[[], Any]) -> None:
 
 
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
-def test_a_forked_child_is_told(on_error: str) -> None:
+def test_calls_in_a_forked_child_are_refused(on_error: str) -> None:
     with pool_of(timeout=50.0, on_error=on_error) as pool:
         pool.reset(seed=0)
         pool.send(ACTIONS)
@@ -463,13 +463,17 @@ def test_a_forked_child_is_told(on_error: str) -> None:
             pool.close()
             pool.close(grace=0.0)
 
-        # whichever lock is held
-        for lock in (None, pool._crew._lock, *[worker_of(pool, lane)._lock for lane in (0, 1)]):
+        # at the fork another thread holds no lock, or one of these
+        for lock in (
+            None,
+            pool._supervisor._lock,
+            *[worker_of(pool, lane)._lock for lane in (0, 1)],
+        ):
             holder = _Holder(lock)
             in_child(child)
             holder.release()
         np.testing.assert_array_equal(pool.recv()[OBS][:, 0], [1] * 4)
-        assert not pool._crew.deaths
+        assert not pool._supervisor.deaths
 
 
 class _Holder:
@@ -495,7 +499,7 @@ class _Holder:
         self._thread.finish()
 
 
-def test_a_forked_child_drops_what_it_inherited() -> None:
+def test_a_forked_child_deletes_the_inherited_pool() -> None:
     with pool_of(timeout=50.0) as pool:
         pool.reset(seed=0)
         held: list[Any] = [pool]
@@ -512,12 +516,12 @@ def test_a_forked_child_drops_what_it_inherited() -> None:
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [1] * 4)
 
 
-# a child that leaves as programs do: finalizers run, and the interpreter takes down its globals
+# a child that exits as programs do: finalizers run, and the interpreter deletes its globals
 LEAVING = """
 import gc, os, sys
 import numpy as np
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import Counting
+from tests.faults.failing_envs import Counting
 pool = ProcessPool([Counting] * 4, num_workers=2, on_error="restart", timeout=50.0)
 pool.reset(seed=0)
 child = os.fork()
@@ -527,7 +531,7 @@ if not child:
         gc.collect()
     sys.exit(7)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-print(pool.step(np.zeros(4, int))[0][:, 0], pool._crew.deaths)
+print(pool.step(np.zeros(4, int))[0][:, 0], pool._supervisor.deaths)
 """
 
 

@@ -1,4 +1,4 @@
-"""Environments that raise in a worker process: the caller gets the same exception, and goes on."""
+"""Environments that raise in a worker process: the caller gets the exception and can go on."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 
 from parallel_pool._native import ffi, lib
 from parallel_pool.errors import EnvError, StateError, WorkerError
-from parallel_pool.workers import worker
+from parallel_pool.workers import env_runner
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import (
+from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
     OBS,
@@ -37,22 +37,22 @@ MODES = ("next_step", "same_step", "disabled")
 
 
 class OwnError(Exception):
-    """Of no type that Python knows."""
+    """An exception class that Python does not define."""
 
     def __init__(self, what: str, code: int) -> None:
         super().__init__(what, code)
         self.code = code
 
 
-class Untold(Exception):
-    """Can be pickled, and not unpickled."""
+class Unreadable(Exception):
+    """An exception that can be pickled, but not unpickled."""
 
     def __init__(self, first: object, second: object) -> None:
-        super().__init__("told by one word")
+        super().__init__("one argument")
 
 
-class Speechless(Exception):
-    """Can't even say what is wrong."""
+class NoMessage(Exception):
+    """An exception whose message can't be shown."""
 
     def __str__(self) -> str:
         raise RuntimeError("no words")
@@ -66,7 +66,7 @@ def thrower(make: Callable[[], BaseException]) -> Trouble:
 
 
 def failing_step(pool: ProcessPool) -> Any:
-    """Steps until the third, in which environment 2 has trouble; returns what that raises."""
+    """Steps up to the third step, in which environment 2 fails; returns the exception."""
     pool.reset(seed=0)
     pool.step(ACTIONS)
     pool.step(ACTIONS)
@@ -100,12 +100,12 @@ def test_it_is_raised_as_it_was(autoreset: str, method: str) -> None:
             "In the worker process:\nTraceback (most recent call last):\n"
         )
         assert "in throw_by_hand" in str(cause)
-        # the others' rows, and zeros
+        # the rows of the others, and zeros
         np.testing.assert_array_equal(cause.batch[OBS][:, 0], [3, 3, 0, 3])
         np.testing.assert_array_equal(cause.batch[REWARD], [1, 1, 0, 1])
         assert not cause.batch[TERMINATED].any() and not cause.batch[TRUNCATED].any()
         assert pool.in_flight == 0
-        # it begins another episode, by itself or when it is told to, and the others go on
+        # it starts another episode, by autoreset or by reset, and the others go on
         if autoreset == "disabled":
             with pytest.raises(AssertionError, match=r"environment 2 .*reset it first") as caught:
                 pool.step(ACTIONS)
@@ -123,8 +123,8 @@ def test_it_is_raised_as_it_was(autoreset: str, method: str) -> None:
     ("make", "kind", "said"),
     [
         (lambda: OwnError(threading.Lock(), 1), EnvError, "OwnError"),  # type: ignore[arg-type]
-        (lambda: Untold(1, 2), EnvError, "Untold: told by one word"),
-        (lambda: Speechless(), Speechless, "environment 2"),
+        (lambda: Unreadable(1, 2), EnvError, "Unreadable: one argument"),
+        (lambda: NoMessage(), NoMessage, "environment 2"),
         (lambda: SystemExit(3), EnvError, "SystemExit: 3"),
         (lambda: KeyboardInterrupt(), EnvError, "KeyboardInterrupt"),
         (lambda: GeneratorExit(), EnvError, "GeneratorExit"),
@@ -166,7 +166,7 @@ def test_its_own_cause_is_in_the_traceback() -> None:
 
 
 def test_two_in_one_batch() -> None:
-    """The first is raised, and the other is told of."""
+    """The first exception is raised, and its message names the other."""
     fns: list[Any] = [
         Counting,
         lambda: Counting(thrower(lambda: ValueError("of one")), 1),
@@ -184,7 +184,7 @@ def test_two_in_one_batch() -> None:
         assert second == "Environment 2: KeyError: 'of two'"
         assert third.startswith("Environment 3: worker process") and "exit code 6" in third
         np.testing.assert_array_equal(cause.batch[OBS][:, 0], [1, 0, 0, 0])
-        # the first two begin anew
+        # the first two start another episode
         batch = pool.step(ACTIONS[:3], [0, 1, 2])
         np.testing.assert_array_equal(batch[OBS][:, 0], [2, 0, 0])
         with pytest.raises(StateError, match=r"environment 3 .*exit code 6"):
@@ -192,7 +192,7 @@ def test_two_in_one_batch() -> None:
 
 
 def test_many_in_one_batch() -> None:
-    """A message of bounded length."""
+    """The message has a bounded length."""
 
     class Bad(Counting):
         def step(self, action: Any) -> Any:
@@ -211,7 +211,7 @@ def test_many_in_one_batch() -> None:
 def test_in_an_asynchronous_pool() -> None:
     with pool_of(thrower(lambda: ValueError("now")), batch_size=2) as pool:
         pool.send_reset(seed=0)
-        # what each environment shows, one after another; None for a failure
+        # observations of each environment in order; None for a failure
         shown: dict[int, list[Any]] = {env_id: [] for env_id in range(4)}
         while shown[2].count(None) < 3:
             failed: tuple[int, ...] = ()
@@ -237,12 +237,12 @@ def test_a_reset_that_raises() -> None:
         assert isinstance(cause, EnvError) and cause.env_ids == (2,)
         expected = [first_of(0), first_of(1), 0, first_of(3)]
         np.testing.assert_array_equal(cause.batch[OBS][:, 1], expected)
-        # its second one does not
+        # its second reset succeeds
         np.testing.assert_array_equal(pool.reset(seed=5)[OBS][:, 0], [0] * 4)
 
 
 class Touchy(Counting):
-    """Does not let itself be touched."""
+    """Its attributes and methods raise."""
 
     @property
     def sore(self) -> int:
@@ -280,7 +280,7 @@ def test_a_call_that_raises(how: str) -> None:
 
 
 def limit_files(trouble: BaseException) -> Trouble:
-    """Leaves no room for anything that a worker has to say."""
+    """Leaves no memory for replies of a worker."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -290,8 +290,8 @@ def limit_files(trouble: BaseException) -> Trouble:
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_no_memory_to_say_what_is_wrong(autoreset: str) -> None:
-    """Its worker lives, and nobody says that it has died."""
+def test_no_memory_to_report_an_exception(autoreset: str) -> None:
+    """Its worker lives, and the error does not say that it died."""
     trouble = limit_files(ValueError("of its own"))
     with pool_of(trouble, autoreset=autoreset) as pool:
         pid = worker_of(pool, 1).pid
@@ -299,12 +299,12 @@ def test_no_memory_to_say_what_is_wrong(autoreset: str) -> None:
         assert type(error) is MemoryError
         assert str(error) == (
             "Python environments: environment 2 failed, and there was no shared memory for its"
-            " worker process to say why"
+            " worker process to report why"
         )
         cause = error.__cause__
         assert type(cause) is EnvError and cause.env_ids == (2,)
         np.testing.assert_array_equal(cause.batch[OBS][:, 0], [3, 3, 0, 3])
-        assert worker_of(pool, 1).pid == pid and not pool._crew.deaths
+        assert worker_of(pool, 1).pid == pid and not pool._supervisor.deaths
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
 
 
@@ -320,35 +320,35 @@ def test_no_memory_for_an_answer() -> None:
 
 
 def scribble() -> None:
-    """Has the worker say what nobody can read; raises, so that it says something."""
+    """Makes the worker reply with bytes that are no pickle; raises, so that it replies."""
     for it in gc.get_objects():
-        if isinstance(it, worker.Worker):
+        if isinstance(it, env_runner.EnvRunner):
             it._dumps = lambda value: b"not a pickle"
     raise ValueError("of its own")
 
 
-def test_what_the_worker_says_cannot_be_read() -> None:
+def test_a_reply_that_cannot_be_unpickled() -> None:
     with pool_of(scribble) as pool:
         error = failing_step(pool)
         assert type(error) is EnvError and error.env_ids == (2,)
-        assert "environment 2 failed: what environment 2 told can't be read" in str(error)
+        assert "environment 2 failed: the reply of environment 2 can't be unpickled" in str(error)
         np.testing.assert_array_equal(error.batch[OBS][:, 0], [3, 3, 0, 3])
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
 
 
 def spoil() -> None:
-    """Writes over rows that are done, as C code gone wild may."""
+    """Overwrites completed rows, as defective C code may."""
     for it in gc.get_objects():
-        if isinstance(it, worker.Worker):
-            size = it._seating.size
-            ffi.buffer(lib.pp_worker_block(it._seat, it._blocks[0]), size)[:] = b"\xff" * size
+        if isinstance(it, env_runner.EnvRunner):
+            size = it._assignment.size
+            ffi.buffer(lib.pp_worker_block(it._worker, it._blocks[0]), size)[:] = b"\xff" * size
 
 
 def test_a_worker_that_writes_where_it_must_not() -> None:
     with pool_of(spoil, 1, num_workers=1, batch_size=3) as pool:
         pool.send_reset(seed=0)
         np.testing.assert_array_equal(pool.recv()[ENV_ID], [0, 1, 2])
-        # after that of number 3, which is there, and that of number 0
+        # after the row of number 3, which is complete, and that of number 0
         pool.send(ACTIONS[:2], [0, 2])
         with pytest.raises(EnvError, match="names another environment: look for code in") as e:
             pool.recv()
@@ -374,13 +374,13 @@ def test_one_that_cannot_be_made(method: str) -> None:
     assert isinstance(cause, EnvError) and cause.env_ids == (3,) and "in refuse" in str(cause)
 
 
-def test_one_that_ends_programs_when_it_is_made() -> None:
+def test_one_that_exits_when_it_is_made() -> None:
     with pytest.raises(EnvError, match="environment 1 can't be made: SystemExit: 4"):
         ProcessPool([Counting, lambda: sys.exit(4)], num_workers=2, start_method="fork")
 
 
 class Nowhere:
-    """A function that makes environments, where it comes from."""
+    """A function that can be unpickled only in the process that made it."""
 
     def __reduce__(self) -> Any:
         return refuse_to_be_read, ()
@@ -394,7 +394,7 @@ def refuse_to_be_read() -> None:
 
 
 def test_a_worker_that_cannot_import() -> None:
-    with pytest.raises(WorkerError, match=r"of environments 2 to 3 can't begin: ") as caught:
+    with pytest.raises(WorkerError, match=r"of environments 2 to 3 can't start: ") as caught:
         ProcessPool([Counting, Counting, Nowhere(), Counting], num_workers=2, start_method="spawn")
     assert caught.value.env_ids == (2, 3)
     assert "No module named 'only_at_home'" in str(caught.value)
@@ -402,7 +402,7 @@ def test_a_worker_that_cannot_import() -> None:
 
 
 @pytest.mark.parametrize("made", [None, 3])
-def test_what_is_no_environment_is_named(made: Any) -> None:
+def test_an_object_that_is_not_an_environment_is_named(made: Any) -> None:
     said = f"returned a .*, {made}, which has no observation_space: return a gymnasium.Env"
     with pytest.raises(TypeError, match=said) as caught:
         ProcessPool([Counting, lambda: made], num_workers=1, start_method="fork")
@@ -413,7 +413,7 @@ def test_what_is_no_environment_is_named(made: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 4, 2**31 - 1])
-def test_environments_that_there_are_not(wrong: int) -> None:
+def test_wrong_env_ids(wrong: int) -> None:
     ids = np.array([0, wrong], np.int32)
     with pool_of() as pool:
         pool.reset()

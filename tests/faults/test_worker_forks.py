@@ -1,4 +1,4 @@
-"""Environments that fork: children may do what they like, but not their worker's work."""
+"""Environments that fork: their children may do anything except their worker's work."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import ACTIONS, OBS, Counting, pool_of, worker_of
+from tests.faults.failing_envs import ACTIONS, OBS, Counting, pool_of, worker_of
 from tests.patience import has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
 
 class Fork:
-    """Forks, notes the child's id and returns in both processes, or does this in the child."""
+    """Forks and records the child's id; returns in both processes, or calls `child` there."""
 
     def __init__(self, path: Path, in_child: Callable[[], Any] | None = None) -> None:
         self.path, self.in_child = path, in_child
@@ -45,7 +45,7 @@ def leave() -> None:
 
 
 class Forking(Counting):
-    """Forks where it is told to; all that its worker steps counts in one file."""
+    """Forks at a chosen call; counts all steps of its worker in one file."""
 
     def __init__(self, fork: Fork, at: str, steps: Path) -> None:
         self.log = steps
@@ -89,7 +89,7 @@ def forking_pool(fork: Fork, at: str, steps: Path, **options: Any) -> ProcessPoo
 def test_a_child_that_returns_is_ended(
     in_child: Any, options: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Its worker goes on, and steps each environment once for each action."""
+    """The worker goes on, and steps each environment once for each action."""
     fork, steps = Fork(tmp_path / "child", in_child), tmp_path / "steps"
     with forking_pool(fork, "step", steps, start_method="fork", **options) as pool:
         pool.send_reset(seed=0)
@@ -103,10 +103,10 @@ def test_a_child_that_returns_is_ended(
             pool.send(np.zeros(len(ids), np.int64), ids)
         assert seen.min() >= 6
         wait_for(lambda: has_ended(fork.child()))
-        told = f"process {fork.child()}, forked by an environment in worker process"
-        wait_for(lambda: told in "".join(capfd.readouterr().err))
+        message = f"process {fork.child()}, forked by an environment in worker process"
+        wait_for(lambda: message in "".join(capfd.readouterr().err))
         pool.close()
-        # those of the child would count as well, and so would a second close
+        # steps and closes by the child would count too
         assert steps.read_text() == "." * int(seen[0]) + "c"
 
 
@@ -123,12 +123,12 @@ def test_a_child_that_returns_from_elsewhere(at: str, method: str, tmp_path: Pat
         assert pool.step(np.zeros(3, np.int64))[OBS].shape[0] == 3
     wait_for(lambda: has_ended(fork.child()))
     assert fork.child() != worker
-    # what the environment itself does in the child is its own business
+    # the environment's own code may run in the child
     assert steps.read_text() == ".c" + "c" * (at == "close")
 
 
 def write_and_wait() -> None:
-    """What a child may do: it writes over its copies of everything, and takes its time."""
+    """Overwrites the child's copies of everything, and takes a while."""
     time.sleep(0.5)
     os._exit(0)
 

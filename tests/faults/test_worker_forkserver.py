@@ -1,4 +1,4 @@
-"""The process that forks workers may be stopped, or hang: nobody waits for it beyond a limit."""
+"""The fork server: when it is replaced, and that calls do not wait for one that hangs."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from parallel_pool.errors import WorkerError
-from parallel_pool.workers import forkserver
+from parallel_pool.workers import forkserver, launch
+from parallel_pool.workers.connection import Connection
 from parallel_pool.workers.deadline import Deadline
-from tests.faults.toys import ACTIONS, pool_of, until_restarted, worker_of
-from tests.patience import has_ended, wait_for
+from tests.faults.failing_envs import ACTIONS, pool_of, until_restarted, worker_of
+from tests.patience import PATIENCE, has_ended, wait_for
+from tests.worker_processes import TARGETS, Start
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
 
 @pytest.fixture
 def own_forkserver() -> Iterator[forkserver.Forkserver]:
-    """One that no other test needs; it is stopped by the test."""
+    """A fork server that no other test uses: the test stops it."""
     forkserver.retire()
     own = forkserver.current()
     yield own
     forkserver.retire()
-    own.end()
+    own.kill()
 
 
 def stop(own: forkserver.Forkserver) -> None:
@@ -46,7 +49,7 @@ def test_one_that_does_not_answer_is_ended_in_time(
     own_forkserver: forkserver.Forkserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop(own_forkserver)
-    # hangs, for all that the system tells
+    # the system does not report it as stopped: it hangs
     monkeypatch.setattr(forkserver, "_state", lambda pid: "D")
     began = time.monotonic()
     with pytest.raises(WorkerError, match=r"within start_timeout=0\.5 s: .* did not answer"):
@@ -58,7 +61,7 @@ def test_one_that_does_not_answer_is_ended_in_time(
 
 
 def test_a_death_is_found_while_it_is_stopped(own_forkserver: forkserver.Forkserver) -> None:
-    """What killed the worker is known too, and closing does not wait for it."""
+    """The signal that killed the worker is known too, and closing does not wait."""
     with pool_of(start_method="forkserver") as pool:
         pool.reset(seed=0)
         stop(own_forkserver)
@@ -72,14 +75,14 @@ def test_a_death_is_found_while_it_is_stopped(own_forkserver: forkserver.Forkser
         assert time.monotonic() - began < 10
 
 
-def test_workers_are_followed_by_others_while_it_is_stopped(
+def test_workers_are_replaced_while_it_is_stopped(
     own_forkserver: forkserver.Forkserver,
 ) -> None:
     with pool_of(start_method="forkserver", on_error="restart") as pool:
         pool.reset(seed=0)
         stop(own_forkserver)
         os.kill(worker_of(pool, 1).pid, signal.SIGKILL)
-        wait_for(lambda: pool._crew._workers[1] is None)
+        wait_for(lambda: pool._supervisor._workers[1] is None)
         until_restarted(pool)
         pool.step(ACTIONS)
 
@@ -92,15 +95,15 @@ def test_closing_does_not_wait_for_one_that_hangs(
     stop(own_forkserver)
     monkeypatch.setattr(forkserver, "_state", lambda pid: "D")
     os.kill(worker_of(pool, 1).pid, signal.SIGKILL)
-    wait_for(lambda: bool(pool._crew._limits))
+    wait_for(lambda: bool(pool._supervisor._deadlines))
     began = time.monotonic()
     pool.close()
     assert time.monotonic() - began < 4
-    assert not pool._crew._starters
+    assert not pool._supervisor._starters
 
 
-def test_other_threads_need_not_wait_for_it(own_forkserver: forkserver.Forkserver) -> None:
-    """One that is asked for something by one thread may be needed by another."""
+def test_other_threads_do_not_wait_for_it(own_forkserver: forkserver.Forkserver) -> None:
+    """One thread waits for its answer while another thread needs it."""
     lock = own_forkserver._lock
     held, over = threading.Event(), threading.Event()
 
@@ -121,14 +124,73 @@ def test_other_threads_need_not_wait_for_it(own_forkserver: forkserver.Forkserve
         thread.join()
 
 
-def test_limits() -> None:
-    limit = Deadline(None)
-    assert limit.left() is None and limit.look() > 0
-    part = limit.within(1e6)
-    assert 0 < part.look() < 1
+def test_workers_of_a_forkserver_draw_different_numbers(start: Start) -> None:
+    source = "__import__('numpy').random.random(), __import__('random').random()"
+    workers = start("forkserver", "evaluate", *[source] * 4)
+    drawn = [number for worker in workers for number in worker.connection.recv(PATIENCE)[0]]
+    assert len(set(drawn)) == 8
+
+
+def test_a_dead_forkserver_is_replaced(start: Start) -> None:
+    former = forkserver.current()
+    (worker,) = start("forkserver", "echo", 1)
+    os.kill(former.pid, signal.SIGKILL)
+    assert worker.connection.recv(PATIENCE)[0][2] == 1
+    os.waitid(os.P_PID, former.pid, os.WEXITED | os.WNOWAIT)
+    # its children continue, but their exit codes are no longer known
+    worker.connection.send("alive")
+    assert worker.connection.recv(PATIENCE)[0][0] == "alive"
+    worker.kill()
+    assert worker.join(PATIENCE) and worker.exitcode == 255
+    (other,) = start("forkserver", "echo", 2)
+    assert other.connection.recv(PATIENCE)[0][2] == 2
+    assert forkserver.current().pid != former.pid
+
+
+def test_libraries_are_loaded_with_the_present_variables(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    former = forkserver.current()
+    (worker,) = start("forkserver", "echo", 1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    (other,) = start("forkserver", "echo", 2)
+    assert forkserver.current() is not former
+    monkeypatch.undo()
+    # the former fork server lives as long as its child
+    for one in (worker, other):
+        one.connection.recv(PATIENCE)
+        one.connection.close()
+        assert one.join(PATIENCE) and one.exitcode == 0
+
+
+def test_a_worker_forked_for_an_interrupted_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    pids: list[int] = []
+    forkserver.current()
+    recv = Connection.recv
+
+    def interrupted(self: Connection, timeout: float | None = None) -> Any:
+        monkeypatch.undo()
+        message, fds = recv(self, timeout)
+        for fd in fds:
+            os.close(fd)
+        pids.append(message[2])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Connection, "recv", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        launch.start("forkserver", f"{TARGETS}:evaluate", ["time.sleep(1e5)"], name="sleeper")
+    assert len(pids) == 1
+    wait_for(lambda: has_ended(pids[0]))
+
+
+def test_deadlines() -> None:
+    deadline = Deadline(None)
+    assert deadline.remaining() is None and deadline.pause() > 0
+    part = deadline.within(1e6)
+    assert 0 < part.pause() < 1
     assert Deadline(5).within(1e6).seconds == 5
-    limit.cancel()
-    for each in (limit, part, Deadline(0.0)):
-        assert each.left() == 0
+    deadline.expire()
+    for each in (deadline, part, Deadline(0.0)):
+        assert each.remaining() == 0
         with pytest.raises(TimeoutError):
-            each.look()
+            each.pause()

@@ -1,4 +1,4 @@
-"""Environments that change the process they live in: they work, or end in one clear exception."""
+"""Environments that change their process: they work, or fail with one clear exception."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ import pytest
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import WorkerError
-from parallel_pool.workers.process_pool import MOST_WORKERS, MOST_YIELDED, ProcessPool
-from tests.faults.toys import OBS, Counting
+from parallel_pool.workers.pool_arguments import MAX_WORKERS, MAX_YIELDED
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.failing_envs import OBS, Counting
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -73,7 +74,7 @@ def recurse_little() -> None:
     sys.setrecursionlimit(150)
 
 
-# all of these go on as if nothing had been
+# after all of these the environment goes on as before
 HARMLESS: dict[str, Callable[[], Any]] = {
     "files": close_files,
     "shared files": close_shared_files,
@@ -93,7 +94,7 @@ HARMLESS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_what_it_does_to_its_process_does_not_matter(name: str) -> None:
+def test_changes_of_its_process_have_no_effect(name: str) -> None:
     fns = [lambda: Counting(HARMLESS[name], 1), Counting]
     with ProcessPool(fns, num_workers=1, start_method="fork") as pool:
         pool.reset(seed=0)
@@ -104,7 +105,7 @@ def test_what_it_does_to_its_process_does_not_matter(name: str) -> None:
 
 
 def test_one_that_closes_files_can_still_fail_with_a_text() -> None:
-    """What it replies in is out of the way of those who close descriptors by their numbers."""
+    """The reply file has a high number, and code that closes descriptors misses it."""
 
     def fail() -> None:
         close_files()
@@ -170,23 +171,23 @@ def test_what_it_raises_is_one_exception(name: str, at: str) -> None:
         pool.step([0], [0])
 
 
-# ------------------------------------------------------------------------- what makes them --
+# --------------------------------------------------------------------------------- env_fns --
 
 
 def endless() -> Iterator[Callable[[], Any]]:
     for number in itertools.count():
-        # what would fill the memory does not get so far
-        assert number <= MOST_YIELDED
+        # refused before it can fill the memory
+        assert number <= MAX_YIELDED
         yield Counting
 
 
 @pytest.mark.parametrize("face", [ProcessPool, ProcessVectorEnv, PoolVecEnv])
-def test_what_has_no_end_is_refused(face: Any) -> None:
-    with pytest.raises(ValueError, match=f"generator that yields more than {MOST_YIELDED}"):
+def test_an_endless_iterable_is_refused(face: Any) -> None:
+    with pytest.raises(ValueError, match=f"generator that yields more than {MAX_YIELDED}"):
         face(endless())
 
 
-def test_what_is_too_long_is_refused_before_it_is_read() -> None:
+def test_a_sequence_that_is_too_long_is_refused_unread() -> None:
     class Long:
         def __len__(self) -> int:
             return 10**12
@@ -196,7 +197,7 @@ def test_what_is_too_long_is_refused_before_it_is_read() -> None:
 
     with pytest.raises(ValueError, match="num_envs=1000000000000: choose 1 to"):
         ProcessPool(Long())  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=f"num_workers=100000: choose 1 to {MOST_WORKERS}"):
+    with pytest.raises(ValueError, match=f"num_workers=100000: choose 1 to {MAX_WORKERS}"):
         ProcessPool([Counting] * 100_000, num_workers=100_000)
     with ProcessPool(
         (Counting for _ in range(2)),  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Ctrl-C and other signals, with worker processes: no batch is lost, and nobody else notices."""
+"""Ctrl-C and other signals with worker processes: no batch is lost, and workers are unaffected."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import pytest
 from parallel_pool.workers import forkserver, launch
 from tests.patience import PATIENCE
 from tests.programs import Program
-from tests.test_workers_launch import methods
+from tests.worker_processes import methods
 
 Start = Callable[..., Program]
 
 quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
 
-# Ctrl-C reaches the creator alone, at a known moment of what its workers do.
+# Ctrl-C reaches only the parent process, while its workers are at a known place.
 
 WAITS = """
 def finish():
@@ -41,7 +41,7 @@ fns = [lambda: Waiting("waits"), Waiting]
 
 
 def test_in_step_and_recv(program: Start) -> None:
-    """The batch is there at the next recv, be the pool synchronous or not."""
+    """The next recv returns the batch, in synchronous and asynchronous pools."""
     script = """
 for batch_size in (2, 1):
     begin_again()
@@ -80,7 +80,7 @@ with ProcessPool(fns, num_workers=2) as pool:
     try:
         pool.get_attr("steps")
     except StateError as error:
-        assert "asked something already" in str(error), error
+        assert "take its answer first" in str(error), error
     finish()
     call = None
     while call is None:
@@ -103,7 +103,7 @@ print("end")
 
 @quick_methods
 def test_while_environments_are_made(program: Start, method: str) -> None:
-    """All workers are gone, and another pool can be made."""
+    """All workers have ended, and another pool can be made."""
     script = """
 fns = [make(), make(name="2", making="sleeps"), make(name="3", making="sleeps with lock")]
 interrupted(
@@ -119,7 +119,7 @@ print("end")
 
 
 def test_while_a_pool_is_closed(program: Start) -> None:
-    """It is closed all the same, and sooner."""
+    """The pool is closed all the same, and sooner."""
     script = """
 pool = ProcessPool([make("sleeps"), make()], num_workers=2)
 pool.reset()
@@ -177,12 +177,12 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
-# ------------------------------------------------------------------------------ whole groups --
+# ---------------------------------------------------------------------------- process groups --
 
 
 @methods
 def test_workers_do_not_notice(program: Start, method: str) -> None:
-    """At a terminal all processes get the signal: while they begin, make, step, and idle."""
+    """At a terminal all processes get the signal: while they start, make, step, and idle."""
     script = """
 try:
     ProcessPool([make(name="2", making="sleeps")] * 2, num_workers=2, start_method=sys.argv[1])
@@ -219,7 +219,7 @@ print("end")
 
 
 def bother(pids: Callable[[], list[int]], begin: Callable[[], Any]) -> Any:
-    """Does something while processes get one Ctrl-C after the other."""
+    """Calls a function while processes get one SIGINT after another."""
     is_done = threading.Event()
 
     def work() -> None:
@@ -240,8 +240,10 @@ def bother(pids: Callable[[], list[int]], begin: Callable[[], Any]) -> Any:
 def test_from_a_workers_first_moment_on(method: str) -> None:
     workers = launch.start(method, "tests.workers_targets:echo", [1, 2], name="w")
     pids = [worker.pid for worker in workers]
-    heard = bother(lambda: pids, lambda: [worker.connection.recv(PATIENCE) for worker in workers])
-    assert [value[2] for value, _ in heard] == [1, 2]
+    received = bother(
+        lambda: pids, lambda: [worker.connection.recv(PATIENCE) for worker in workers]
+    )
+    assert [value[2] for value, _ in received] == [1, 2]
     for worker in workers:
         worker.close()
 
@@ -252,9 +254,9 @@ def test_from_the_forkservers_first_moment_on() -> None:
 
     def begin() -> Any:
         (worker,) = launch.start("forkserver", "tests.workers_targets:echo", [1], name="w")
-        heard = worker.connection.recv(PATIENCE)
+        received = worker.connection.recv(PATIENCE)
         worker.close()
-        return heard[0][2]
+        return received[0][2]
 
     assert bother(lambda: [made.pid], begin) == 1
     assert forkserver.current() is made and not made.is_dead
@@ -264,15 +266,15 @@ def test_from_the_forkservers_first_moment_on() -> None:
 
 
 @methods
-def test_handlers_of_the_users_are_the_creators_alone(program: Start, method: str) -> None:
+def test_workers_do_not_inherit_the_users_handlers(program: Start, method: str) -> None:
     script = """
 import faulthandler
 
 def handle(number, frame):
-    where = "here" if os.getpid() == creator else "elsewhere"
+    where = "here" if os.getpid() == parent else "elsewhere"
     print(signal.Signals(number).name, where, flush=True)
 
-creator = os.getpid()
+parent = os.getpid()
 for number in (signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD, signal.SIGALRM):
     signal.signal(number, handle)
 faulthandler.dump_traceback_later(1e5, exit=True)
@@ -281,22 +283,22 @@ os.set_blocking(write, False)
 signal.set_wakeup_fd(write)
 signal.setitimer(signal.ITIMER_REAL, 1e5)
 with ProcessPool([make("waits"), make()], num_workers=2, start_method=sys.argv[1]) as pool:
-    told = pool.apply(lambda env: [signal.getsignal(n) for n in (10, 14, 17)])
-    assert told == [[signal.SIG_DFL] * 3] * 2, told
+    handlers = pool.apply(lambda env: [signal.getsignal(n) for n in (10, 14, 17)])
+    assert handlers == [[signal.SIG_DFL] * 3] * 2, handlers
     pool.reset(seed=1)
     for _ in range(2):
         pool.step([0, 0])
     def work():
         meet("step")
         for number in (signal.SIGINT, signal.SIGINT):
-            for pid in [*others(), creator]:
+            for pid in [*others(), parent]:
                 os.kill(pid, number)
             time.sleep(0.1)
         come("go")
     threading.Thread(target=work).start()
     # a handler that raises nothing interrupts nothing
     assert (pool.step([0, 0])[0] == 3).all()
-    os.kill(pool._crew._workers[0].pid, signal.SIGUSR1)
+    os.kill(pool._supervisor._workers[0].pid, signal.SIGUSR1)
     said = ""
     while "SIGUSR1" not in said:
         try:
@@ -313,9 +315,7 @@ print("end")
 
 @quick_methods
 @pytest.mark.parametrize("handler", ["signal.SIG_IGN", "wait_for_all"])
-def test_a_creator_that_lets_nobody_wait_for_its_children(
-    program: Start, method: str, handler: str
-) -> None:
+def test_a_parent_that_ignores_sigchld(program: Start, method: str, handler: str) -> None:
     script = """
 import contextlib
 
@@ -327,7 +327,7 @@ def wait_for_all(*_):
 signal.signal(signal.SIGCHLD, eval(sys.argv[2]))
 pool = ProcessPool([make(), make()], num_workers=2, start_method=sys.argv[1])
 pool.reset()
-os.kill(pool._crew._workers[1].pid, signal.SIGKILL)
+os.kill(pool._supervisor._workers[1].pid, signal.SIGKILL)
 try:
     while True:
         pool.step([0, 0])

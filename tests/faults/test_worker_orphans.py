@@ -1,4 +1,4 @@
-"""Processes that environments start themselves: they end with a worker that dies."""
+"""Orphans: processes that environments start end when their worker dies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import Counting, kill
+from tests.faults.failing_envs import Counting, kill
 from tests.patience import has_ended, wait_for
 from tests.programs import Program
 
@@ -22,17 +22,17 @@ pytestmark = pytest.mark.usefixtures("alarm")
 Start = Callable[..., Program]
 
 SLEEPS = ["sleep", "1000"]
-# whatever is told to them, but SIGKILL; they say when they are ready
+# ends only by SIGKILL; prints when it is ready
 STUBBORN = ["sh", "-c", "trap '' TERM; echo ready; while true; do sleep 1; done"]
 TIDY = ["sh", "-c", 'trap "touch $0; kill %1; exit" TERM; sleep 1000 & echo ready; wait']
 
 
 class Starting(Counting):
-    """Starts a program, as a game that runs in a process of its own."""
+    """Starts a program, as environments do whose game is a process of its own."""
 
     def __init__(self, *command: str) -> None:
         super().__init__()
-        # not what a test's output is read from
+        # not the stderr that the test reads
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if command[0] == "sh":
             assert self.process.stdout is not None
@@ -48,11 +48,11 @@ def starting(command: list[str], **options: Any) -> ProcessPool:
 
 
 def kill_second(pool: ProcessPool) -> list[int]:
-    """Kills the second worker, with which alone what it started must end; returns all of these."""
+    """Kills the second worker, whose processes alone must end; returns the ids of all processes."""
     pids = pool.get_attr("pid")
     kill(pool, 1)
     wait_for(lambda: all(map(has_ended, pids[2:])))
-    # those of another worker are its own
+    # those of the other worker go on
     assert not any(map(has_ended, pids[:2]))
     return pids
 
@@ -66,7 +66,7 @@ def test_they_end_with_a_worker_that_is_killed(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["forkserver", "fork"])
-def test_those_that_do_not_listen_are_killed(method: str) -> None:
+def test_those_that_ignore_sigterm_are_killed(method: str) -> None:
     with starting(STUBBORN, start_method=method) as pool:
         pids = kill_second(pool)
         kill(pool, 0)
@@ -84,7 +84,7 @@ def test_they_may_clean_up(method: str, tmp_path: Path) -> None:
         kill(pool, 0)
 
 
-def test_what_a_worker_leaves_that_ends_well_is_the_environments_own() -> None:
+def test_a_worker_that_exits_normally_keeps_its_child_processes() -> None:
     with starting(SLEEPS, start_method="fork") as pool:
         pids = pool.get_attr("pid")
     assert not any(map(has_ended, pids))
@@ -108,29 +108,29 @@ print(len(others()), flush=True)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_they_end_with_the_creator(program: Start, method: str) -> None:
-    """`Program.end` fails when one of its processes is left."""
+def test_they_end_with_the_parent(program: Start, method: str) -> None:
+    """`Program.end` fails if one of its processes is left."""
     script = STARTS + "os.kill(os.getpid(), signal.SIGKILL)"
     done = program(script, method, "exec sleep 1000").end()
     assert (done.code, done.out, done.err) == (-9, "4\n", "")
 
 
-def test_stubborn_ones_end_with_the_creator(program: Start) -> None:
+def test_stubborn_ones_end_with_the_parent(program: Start) -> None:
     script = STARTS + "os.kill(os.getpid(), signal.SIGKILL)"
     what = "trap '' TERM; while true; do sleep 1; done"
     assert program(script, "forkserver", what).end().code == -9
 
 
 def test_stubborn_ones_end_with_a_program_that_ends_itself(program: Start) -> None:
-    """Its threads are not waited for, and what they wait for is."""
-    script = STARTS + "for w in pool._crew._workers: os.kill(w.pid, signal.SIGKILL)"
+    """Python does not join the threads that wait for orphans, but the orphans are ended."""
+    script = STARTS + "for w in pool._supervisor._workers: os.kill(w.pid, signal.SIGKILL)"
     what = "trap '' TERM; while true; do sleep 1; done"
     for method in ("fork", "spawn"):
         assert program(script, method, what).end().code == 0
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_worker_leads_a_group_in_its_creators_session(method: str) -> None:
+def test_a_worker_leads_a_group_in_its_parents_session(method: str) -> None:
     with ProcessPool([Counting], num_workers=1, start_method=method) as pool:
         [(leads, session)] = pool.apply(lambda env: (os.getpgid(0) == os.getpid(), os.getsid(0)))
     assert leads

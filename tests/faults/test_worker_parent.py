@@ -1,4 +1,4 @@
-"""The creator's death, of whatever kind: its workers end by themselves, and leave nothing."""
+"""Death of the parent process, of any kind: its workers end by themselves and leave nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from parallel_pool.workers.launch import METHODS
 from tests.programs import Program
 
-# whole programs that end, each a few seconds of its own
+# each runs a program for a few seconds
 pytestmark = pytest.mark.slow
 
 Start = Callable[..., Program]
@@ -23,7 +23,7 @@ DEATHS = {
 }
 CODES = {"killed": -9, "terminated": -15, "os._exit": 9, "segfault": -11, "from a thread": 9}
 
-# a worker that sleeps in a step, one that holds Python's lock there, one idle; by several methods
+# one worker sleeps in a step, one holds the GIL there, one is idle; by several methods
 STEPPING = """
 pools, methods = [], sys.argv[1:]
 for method in methods:
@@ -39,8 +39,8 @@ print(len(others()), flush=True)
 
 
 @pytest.mark.parametrize("death", DEATHS)
-def test_workers_end_with_their_creator(program: Start, death: str) -> None:
-    """`Program.end` fails when one of its processes is left."""
+def test_workers_end_with_their_parent(program: Start, death: str) -> None:
+    """`Program.end` fails if one of its processes is left."""
     methods = METHODS if death == "killed" else ("forkserver", "fork")
     done = program(STEPPING + DEATHS[death], *methods).end()
     assert (done.code, done.out, done.err) == (CODES[death], f"{3 * len(methods)}\n", "")
@@ -61,7 +61,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_workers_end_before_they_have_begun(program: Start, method: str) -> None:
+def test_workers_end_before_they_have_started(program: Start, method: str) -> None:
     script = """
 from parallel_pool.workers import startup
 workers = startup.start([startup.Share(i, i, [make()]) for i in range(3)], sys.argv[1])
@@ -78,12 +78,12 @@ os.kill(os.getpid(), signal.SIGKILL)
         ("raise LookupError('of the user')", 1, "LookupError: of the user\n"),
         ("", 0, ""),
         ("cycle = [pool]; cycle.append(cycle); del pool, cycle", 0, ""),
-        # it is waited for, and then killed
+        # close waits for the worker, then kills it
         ("pool.step([0, 0]); pool.send([0, 0]); meet('step')", 0, ""),
     ],
 )
 def test_a_program_that_does_not_close(program: Start, end: str, code: int, said: str) -> None:
-    """Neither does it complain, nor does it wait for ever for who is stuck."""
+    """It exits without an error, and does not wait for ever for a worker that hangs."""
     script = """
 pool = ProcessPool([make("sleeps"), make()], num_workers=2)
 pool.reset(seed=1)
@@ -94,7 +94,7 @@ pool.step([0, 0])
     assert done.err.endswith(said) and ("Traceback" in done.err) == bool(said)
 
 
-def test_a_fork_of_the_creator_keeps_nobody_alive(program: Start) -> None:
+def test_a_fork_of_the_parent_keeps_no_worker_alive(program: Start) -> None:
     script = """
 import select
 pools = []
@@ -112,7 +112,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert (done.code, done.out, done.err) == (-9, "all 6 have ended\n", "")
 
 
-def test_pools_inside_of_environments_end_too(program: Start) -> None:
+def test_pools_inside_environments_end_too(program: Start) -> None:
     script = """
 class Nesting(Env):
     def __init__(self):

@@ -1,5 +1,4 @@
-"""What pools of worker processes take from the system: they give all of it back, are refused it
-with an error that says what there is too little of, and a fork does not share it."""
+"""System resources of worker pools: all are released, shortage is a clear error, forks own none."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.test_fork import in_child
 from tests.patience import PATIENCE, limited, wait_for
 from tests.programs import Program
-from tests.test_workers_launch import children, descriptors, kinds, methods
+from tests.worker_processes import children, descriptors, kinds, methods
 from tests.workers_targets import Env
 
 Start = Callable[..., Program]
@@ -39,41 +38,41 @@ ACTIONS = np.zeros(3, np.int64)
 
 
 def pool_of(method: str, **options: Any) -> ProcessPool:
-    """Three environments in two workers, reset."""
+    """Makes a pool of three environments in two workers, and resets it."""
     pool = ProcessPool([Env] * 3, num_workers=2, start_method=method, **options)
     pool.reset(seed=1)
     return pool
 
 
 def assert_steps(pool: ProcessPool, count: int) -> None:
-    """Its next step is the count-th of each of its environments."""
+    """Steps; checks that this is step number count of each environment."""
     np.testing.assert_array_equal(pool.step(ACTIONS)[0], np.full((3, 2), count))
 
 
 def owned() -> Any:
-    """Descriptors, processes, threads and shared memory of this process."""
+    """Returns descriptors, processes, threads and shared memory of this process."""
     maps = Path("/proc/self/maps").read_text().splitlines()
     threads = [thread.name for thread in threading.enumerate()]
     return (
         kinds(),
         children() - {forkserver.current().pid},
-        # Python remembers a dead thread that it has not made until another has its number
+        # Python keeps foreign threads that have ended until another has their number
         Counter(name for name in threads if not name.startswith("Dummy")),
         [line for line in maps if "memfd:" in line],
     )
 
 
-def assert_gives_all_back(work: Callable[[], Any]) -> None:
-    """What is owned after some work, and when nothing that it made is held, is what was before."""
+def assert_releases_all(work: Callable[[], Any]) -> None:
+    """Fails unless this process owns the same before and after a function."""
     own = {forkserver.current().pid}
-    # what earlier tests left, in cycles or still ending, must not go meanwhile
+    # garbage and threads of earlier tests must not end meanwhile
     gc.collect()
     end = time.monotonic() + 1
     while children() - own and time.monotonic() < end:
         time.sleep(0.01)
     before = owned()
     work()
-    # threads that were told to end may take a moment
+    # closed threads may take a moment to end
     end = time.monotonic() + PATIENCE / 2
     while owned() != before and time.monotonic() < end:
         time.sleep(0.01)
@@ -90,49 +89,49 @@ def hang_fails() -> Iterator[None]:
 
 
 @methods
-def test_pools_give_all_back(method: str) -> None:
+def test_pools_release_all(method: str) -> None:
     def work() -> None:
         for _ in range(1 if method == "spawn" else 20):
             with pool_of(method) as pool:
                 assert_steps(pool, 1)
 
-    assert_gives_all_back(work)
+    assert_releases_all(work)
 
 
-def test_the_vector_environment_gives_all_back() -> None:
+def test_the_vector_environment_releases_all() -> None:
     def work() -> None:
         for _ in range(5):
             envs = ProcessVectorEnv([Env] * 3, num_workers=2, context="fork")
             envs.reset(seed=1)
             envs.close()
 
-    assert_gives_all_back(work)
+    assert_releases_all(work)
 
 
-def test_workers_that_are_replaced_give_all_back() -> None:
+def test_workers_that_are_replaced_release_all() -> None:
     def work() -> None:
         with pool_of("fork", on_error="restart") as pool:
             for _ in range(5):
                 for _ in range(3):
                     pool.step(ACTIONS)
-                worker: Any = pool._crew._workers[1]
+                worker: Any = pool._supervisor._workers[1]
                 worker.kill()
-                while pool._crew._workers[1] in (None, worker):
+                while pool._supervisor._workers[1] in (None, worker):
                     pool.step(ACTIONS)
 
-    assert_gives_all_back(work)
+    assert_releases_all(work)
 
 
 @quick_methods
 @pytest.mark.parametrize("is_held", [False, True])
-def test_a_dropped_pool_ends(method: str, is_held: bool) -> None:
-    """At once, without the garbage collector; results that are held stay as they are."""
+def test_a_deleted_pool_ends(method: str, is_held: bool) -> None:
+    """At once, without the garbage collector; results stay valid."""
 
     def work() -> None:
         pool = pool_of(method)
         assert_steps(pool, 1)
         held = pool.step(ACTIONS) if is_held else None
-        workers = [worker.pid for worker in pool._crew._workers if worker is not None]
+        workers = [worker.pid for worker in pool._supervisor._workers if worker is not None]
         pool.send(ACTIONS)
         gone = weakref.ref(pool)
         del pool
@@ -145,7 +144,7 @@ def test_a_dropped_pool_ends(method: str, is_held: bool) -> None:
     gc.collect()
     gc.disable()
     try:
-        assert_gives_all_back(work)
+        assert_releases_all(work)
     finally:
         gc.enable()
 
@@ -162,14 +161,14 @@ def test_results_outlive_their_pool() -> None:
         for i, shown in enumerate(held):
             assert (shown == i + 1).all()
 
-    assert_gives_all_back(work)
+    assert_releases_all(work)
 
 
 # ---------------------------------------------------------------------------------------- fork --
 
 
 def assert_not_its_own(pool: ProcessPool) -> None:
-    """Every call of a child says whose the pool is, and what to do; ending it ends nothing."""
+    """Every call in a child is refused with a cure; closing the pool there ends no worker."""
     calls: list[Callable[[], Any]] = [
         lambda: pool.step(ACTIONS),
         lambda: pool.step(ACTIONS, timeout=600),
@@ -192,7 +191,7 @@ def assert_not_its_own(pool: ProcessPool) -> None:
 
 
 @methods
-def test_a_fork_has_no_part_in_a_pool(method: str) -> None:
+def test_a_fork_does_not_own_the_pool(method: str) -> None:
     with pool_of(method) as pool:
         in_child(lambda: assert_not_its_own(pool))
         assert_steps(pool, 1)
@@ -203,7 +202,7 @@ def test_a_fork_has_no_part_in_a_pool(method: str) -> None:
 
 
 def test_a_fork_may_come_at_any_time() -> None:
-    """While another thread waits for results, and while dead workers are replaced."""
+    """Also while another thread waits for results, and while dead workers are replaced."""
     with pool_of("fork", on_error="restart", timeout=600) as pool:
         is_over = False
         steps = 0
@@ -218,15 +217,15 @@ def test_a_fork_may_come_at_any_time() -> None:
             except BaseException as error:
                 trouble.append(error)
 
-        # one that is killed again and again before it has stepped is given up; the first rows after
-        # a death need not come from its successor
+        # A worker that is killed several times before it has stepped is given up. The first rows
+        # after a death may be written by this process.
         def has_gone_on(before: int) -> bool:
             return bool(trouble) or steps > before + 3
 
         thread = threading.Thread(target=work)
         thread.start()
         for _ in range(10):
-            worker = pool._crew._workers[0]
+            worker = pool._supervisor._workers[0]
             if worker is not None:
                 worker.kill()
             goes_on = partial(has_gone_on, steps)
@@ -237,7 +236,7 @@ def test_a_fork_may_come_at_any_time() -> None:
         assert trouble == []
 
 
-def test_a_fork_drops_what_it_inherited() -> None:
+def test_a_fork_deletes_the_inherited_pool() -> None:
     kept: list[Any] = [pool_of("fork")]
     kept.append(kept[0].step(ACTIONS))
 
@@ -265,7 +264,7 @@ def test_a_fork_makes_a_pool_of_its_own(method: str) -> None:
         assert_steps(pool, 1)
 
 
-def test_a_process_of_multiprocessing_leaves_in_peace() -> None:
+def test_a_multiprocessing_child_exits_normally() -> None:
     with pool_of("forkserver") as pool:
 
         def child() -> None:
@@ -279,7 +278,7 @@ def test_a_process_of_multiprocessing_leaves_in_peace() -> None:
         assert_steps(pool, 1)
 
 
-def test_a_fork_that_leaves_as_programs_do(program: Start) -> None:
+def test_a_fork_that_exits_as_programs_do(program: Start) -> None:
     script = """
 pool = ProcessPool([make("waits"), make()], num_workers=2)
 pool.reset(seed=1)
@@ -305,14 +304,14 @@ print("end")
 
 
 def numbers_up_to(free: int) -> int:
-    """The limit that lets this process open so many files more."""
+    """Returns the limit that lets this process open this many more files."""
     taken = descriptors()
     return [fd for fd in range(len(taken) + free + 10) if str(fd) not in taken][free]
 
 
 @contextmanager
 def few_files(limit: int) -> Iterator[None]:
-    """This process may open files of lower numbers only."""
+    """Lets this process open only files with lower numbers."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     try:
@@ -323,7 +322,7 @@ def few_files(limit: int) -> Iterator[None]:
 
 @quick_methods
 def test_too_few_descriptors(method: str) -> None:
-    """Whatever cannot be opened: an error, and nothing is left."""
+    """Whichever descriptor is one too many: an error, and nothing is left open."""
     refused = []
 
     def work(free: int) -> bool:
@@ -338,7 +337,7 @@ def test_too_few_descriptors(method: str) -> None:
 
     works: list[bool] = []
     for free in range(30):
-        assert_gives_all_back(lambda free=free: works.append(work(free)))
+        assert_releases_all(lambda free=free: works.append(work(free)))
         if works[-2:] == [True, True]:
             break
     assert works == sorted(works) and len(refused) > 5
@@ -348,8 +347,8 @@ def test_too_few_descriptors(method: str) -> None:
 
 def test_too_few_descriptors_for_another_worker() -> None:
     with pool_of("fork", on_error="restart") as pool:
-        worker: Any = pool._crew._workers[1]
-        # whatever is closed meanwhile
+        worker: Any = pool._supervisor._workers[1]
+        # descriptors that are closed meanwhile
         with few_files(3):
             worker.kill()
             with pytest.raises((WorkerError, StateError), match="Too many open files"):
@@ -365,7 +364,7 @@ def test_too_few_descriptors_for_another_worker() -> None:
 
 
 def become_limited() -> None:
-    """Has the limit of processes apply, which it does to nobody who is or may become root."""
+    """Makes the limit of processes apply, which does not affect root or who may become root."""
     if os.getuid() != 0:
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -373,12 +372,12 @@ def become_limited() -> None:
     for capability in (sys_admin, sys_resource):
         if libc.prctl(drop_from_bounding_set, capability, 0, 0, 0):
             raise OSError(ctypes.get_errno(), "prctl")
-    # the files are root's
+    # the files belong to root
     os.setresuid(64321, 0, 0)
 
 
 def test_too_many_processes(program: Start) -> None:
-    """Processes and threads of whichever kind there is one too few of: an error says so."""
+    """Whichever process or thread is one too many: an error says so."""
     script = """
 import resource
 
@@ -423,7 +422,7 @@ print("end")
 
 # -------------------------------------------------------------------------------------- memory --
 
-# files may have so many bytes: those in memory, too
+# a limit of file sizes also limits shared memory
 LIMIT = """
 import resource
 
@@ -436,7 +435,7 @@ def limit(bytes):
 class Talking(Env):
     def reset(self, *, seed=None, options=None):
         observation, info = super().reset(seed=seed)
-        return observation, {"told": bytes((options or {}).get("size", 0))}
+        return observation, {"bytes": bytes((options or {}).get("size", 0))}
 
     def give(self, argument=b"", size=0):
         return bytes(size)
@@ -483,7 +482,7 @@ print("end")
 
 
 def test_no_memory_to_grow(program: Start) -> None:
-    """Only what would need it is refused; the pool goes on."""
+    """Only calls that need more memory are refused; the pool goes on."""
     script = """
     limit(1 << 20)
     with ProcessPool([Talking] * 3, num_workers=2, start_method=method) as pool:
@@ -518,7 +517,7 @@ print("end")
 
 
 def test_no_address_space(program: Start) -> None:
-    """Neither in the creator nor in a worker."""
+    """In the parent process or in a worker."""
     script = """
 import mmap, resource
 hard = resource.getrlimit(resource.RLIMIT_AS)[1]

@@ -1,5 +1,4 @@
-"""Workers that are followed by others: what the rows of their environments show, and for how long
-a pool tries."""
+"""Restarted workers: what the rows of their environments show, and when a pool gives up."""
 
 from __future__ import annotations
 
@@ -13,9 +12,9 @@ import pytest
 
 from parallel_pool.errors import StateError, WorkerError
 from parallel_pool.workers import supervisor
-from parallel_pool.workers.messages import FINAL_INFO, INFO, TRIES
+from parallel_pool.workers.messages import FINAL_INFO, INFO, MAX_RESTARTS
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import (
+from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
     OBS,
@@ -43,8 +42,8 @@ MODES = ("next_step", "same_step", "disabled")
 FLAGS = (REWARD, TERMINATED, TRUNCATED)
 
 
-def seeds_told(pool: ProcessPool, env_ids: Any = (2, 3)) -> list[int]:
-    """The seeds that the last batch's infos tell of, which must say nothing else."""
+def reported_seeds(pool: ProcessPool, env_ids: Any = (2, 3)) -> list[int]:
+    """Returns the seeds in the last batch's infos, which must have nothing else."""
     seeds = []
     replies = pool.replies()
     for env_id in env_ids:
@@ -57,19 +56,19 @@ def seeds_told(pool: ProcessPool, env_ids: Any = (2, 3)) -> list[int]:
     return seeds
 
 
-def check_told(pool: ProcessPool, batch: Any, last: Any, steps: int) -> list[int]:
-    """Checks the batch that tells of a restart of environments 2 and 3; returns the seeds.
+def check_report(pool: ProcessPool, batch: Any, last: Any, steps: int) -> list[int]:
+    """Checks the batch that reports a restart of environments 2 and 3; returns their seeds.
 
     Args:
-        last: what they showed last.
-        steps: of the environments 0 and 1, which go on.
+        last: their last observations.
+        steps: of environments 0 and 1, which go on.
     """
     np.testing.assert_array_equal(batch[ENV_ID], range(4))
     np.testing.assert_array_equal(batch[REWARD], [1, 1, 0, 0])
     np.testing.assert_array_equal(batch[TERMINATED], [False] * 4)
     np.testing.assert_array_equal(batch[TRUNCATED], [False, False, True, True])
     np.testing.assert_array_equal(batch[OBS][:2, 0], [steps, steps])
-    seeds = seeds_told(pool)
+    seeds = reported_seeds(pool)
     assert set(pool.replies()) == {2, 3}
     if pool.autoreset != "same_step":
         np.testing.assert_array_equal(batch[OBS][2:], last)
@@ -81,10 +80,10 @@ def check_told(pool: ProcessPool, batch: Any, last: Any, steps: int) -> list[int
     return seeds
 
 
-def check_begun(pool: ProcessPool, seeds: list[int], steps: int) -> None:
-    """Checks that the environments 2 and 3 begin with these seeds, as the mode says."""
+def check_started(pool: ProcessPool, seeds: list[int], steps: int) -> None:
+    """Checks that environments 2 and 3 start an episode with these seeds, by their autoreset."""
     if pool.autoreset == "same_step":
-        # they have begun
+        # their episodes have started
         batch = pool.step(ACTIONS)
         np.testing.assert_array_equal(batch[OBS][:, 0], [steps, steps, 1, 1])
     elif pool.autoreset == "next_step":
@@ -111,9 +110,9 @@ def test_killed_in_flight(autoreset: str, tmp_path: Path) -> None:
         pool.send(ACTIONS)
         until_stepping(pool, 2)
         kill(pool, 1)
-        seeds = check_told(pool, pool.recv(), last, 3)
+        seeds = check_report(pool, pool.recv(), last, 3)
         gate.touch()
-        check_begun(pool, seeds, 4)
+        check_started(pool, seeds, 4)
 
 
 @pytest.mark.parametrize("autoreset", MODES)
@@ -122,13 +121,13 @@ def test_killed_while_idle(autoreset: str) -> None:
         pool.reset(seed=0)
         last = pool.step(ACTIONS)[OBS][2:]
         kill(pool, 1)
-        seeds = check_told(pool, pool.step(ACTIONS), last, 2)
-        check_begun(pool, seeds, 3)
+        seeds = check_report(pool, pool.step(ACTIONS), last, 2)
+        check_started(pool, seeds, 3)
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_killed_in_the_reset_of_another_episode(autoreset: str, tmp_path: Path) -> None:
-    """It has ended by what an earlier restart did, or by a step: the reset is part of a step."""
+    """The episode was ended by a restart or by a step: the reset is part of a step."""
     gate = tmp_path / "gate"
     trouble = WaitFor(gate)
     with pool_of(trouble, 1, "reset", on_error="restart", autoreset=autoreset) as pool:
@@ -137,22 +136,20 @@ def test_killed_in_the_reset_of_another_episode(autoreset: str, tmp_path: Path) 
         gate.unlink()
         kill(pool, 1)
         if autoreset == "next_step":
-            check_told(pool, pool.step(ACTIONS), last, 1)
+            check_report(pool, pool.step(ACTIONS), last, 1)
         pool.send(ACTIONS)
         until_stepping(pool, 2)
         kill(pool, 1)
         gate.touch()
         steps = 2 if autoreset == "next_step" else 1
-        seeds = check_told(pool, pool.recv(), last, steps)
-        check_begun(pool, seeds, steps + 1)
+        seeds = check_report(pool, pool.recv(), last, steps)
+        check_started(pool, seeds, steps + 1)
 
 
 @pytest.mark.parametrize("autoreset", MODES)
 @pytest.mark.parametrize("seed", [None, 5])
-def test_killed_in_a_reset_that_was_asked_for(
-    autoreset: str, seed: int | None, tmp_path: Path
-) -> None:
-    """The next worker does it, with its arguments, and the infos tell."""
+def test_killed_in_an_explicit_reset(autoreset: str, seed: int | None, tmp_path: Path) -> None:
+    """The next worker repeats it with its arguments, and the infos report the restart."""
     gate = tmp_path / "gate"
     trouble = WaitFor(gate)
     with pool_of(trouble, 1, "reset", on_error="restart", autoreset=autoreset) as pool:
@@ -163,45 +160,47 @@ def test_killed_in_a_reset_that_was_asked_for(
             kill(pool, 1)
             gate.touch()
             batch = pool.recv()
-            told = seeds_told(pool)
-            assert seed is None or told == [seed + 2, seed + 3]
-            np.testing.assert_array_equal(batch[OBS][2:], [[0, first_of(each)] for each in told])
+            new_seeds = reported_seeds(pool)
+            assert seed is None or new_seeds == [seed + 2, seed + 3]
+            np.testing.assert_array_equal(
+                batch[OBS][2:], [[0, first_of(each)] for each in new_seeds]
+            )
             assert not batch[TRUNCATED].any() and not batch[REWARD].any()
             np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [1] * 4)
             assert not pool.replies()
-            # the gate is for a worker's first reset
+            # the gate opens after a worker's first reset
             kill(pool, 1)
             until_restarted(pool)
 
 
-def test_a_reset_after_a_death_tells_of_it() -> None:
+def test_a_reset_after_a_death_reports_it() -> None:
     with pool_of(on_error="restart") as pool:
         pool.reset(seed=0)
         kill(pool, 1)
         batch = pool.reset()
-        seeds = seeds_told(pool)
+        seeds = reported_seeds(pool)
         np.testing.assert_array_equal(batch[OBS][2:], [[0, first_of(each)] for each in seeds])
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [1] * 4)
         assert not pool.replies()
 
 
 @pytest.mark.parametrize("autoreset", MODES)
-def test_killed_for_its_time(autoreset: str, tmp_path: Path) -> None:
+def test_killed_by_the_timeout(autoreset: str, tmp_path: Path) -> None:
     trouble = InTurn(tmp_path / "calls", sleep_for_ever)
     options: dict[str, Any] = {"on_error": "restart", "autoreset": autoreset, "timeout": 0.3}
     with pool_of(trouble, **options) as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
         last = pool.step(ACTIONS)[OBS][2:]
-        seeds = check_told(pool, pool.step(ACTIONS), last, 3)
-        assert "environment 2 took longer than timeout=0.3 s" in str(pool._crew.deaths[1])
-        check_begun(pool, seeds, 4)
+        seeds = check_report(pool, pool.step(ACTIONS), last, 3)
+        assert "environment 2 took longer than timeout=0.3 s" in str(pool._supervisor.deaths[1])
+        check_started(pool, seeds, 4)
 
 
-def test_killed_before_it_has_shown_anything() -> None:
+def test_killed_before_the_first_observation() -> None:
     with pool_of(on_error="restart") as pool:
         kill(pool, 1)
-        # a reset needs no telling of what has not begun, and its seed is its own
+        # no episode was lost: the reset has its own seed and reports no restart
         np.testing.assert_array_equal(pool.reset(seed=7)[OBS][:, 0], [0, 0, 0, 0])
         np.testing.assert_array_equal(
             pool.reset(seed=7)[OBS][:, 1], [first_of(7 + i) for i in range(4)]
@@ -215,44 +214,44 @@ def test_asynchronous(autoreset: str, tmp_path: Path) -> None:
     with pool_of(WaitFor(gate), **options) as pool:
         pool.send_reset(seed=0)
         last: dict[int, Any] = {}
-        told: dict[int, int] = {}
-        begun: dict[int, Any] = {}
-        while len(begun) < 2:
+        restarted: dict[int, int] = {}
+        started: dict[int, Any] = {}
+        while len(started) < 2:
             batch = pool.recv()
             for row, env_id in enumerate(batch[ENV_ID].tolist()):
                 if batch[TRUNCATED][row]:
-                    assert env_id in (2, 3) and env_id not in told and not batch[REWARD][row]
-                    told[env_id] = pool.replies()[env_id][INFO]["restart_seed"]
+                    assert env_id in (2, 3) and env_id not in restarted and not batch[REWARD][row]
+                    restarted[env_id] = pool.replies()[env_id][INFO]["restart_seed"]
                     if autoreset == "next_step":
                         np.testing.assert_array_equal(batch[OBS][row], last[env_id])
                     else:
-                        begun[env_id] = batch[OBS][row].tolist()
-                elif env_id in told and env_id not in begun:
-                    begun[env_id] = batch[OBS][row].tolist()
+                        started[env_id] = batch[OBS][row].tolist()
+                elif env_id in restarted and env_id not in started:
+                    started[env_id] = batch[OBS][row].tolist()
                 last[env_id] = batch[OBS][row]
             pool.send([0, 0], batch[ENV_ID])
             if 2 in batch[ENV_ID] and last[2][0] == 2 and not gate.exists():
                 until_stepping(pool, 2)
                 kill(pool, 1)
                 gate.touch()
-        assert begun == {env_id: [0, first_of(seed)] for env_id, seed in told.items()}
-        assert set(begun) == {2, 3}
+        assert started == {env_id: [0, first_of(seed)] for env_id, seed in restarted.items()}
+        assert set(started) == {2, 3}
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_one_death_after_another(autoreset: str) -> None:
-    """More often than a worker that brings nothing is replaced."""
+    """More deaths than the restarts of a worker that makes no step."""
     with pool_of(None, on_error="restart", autoreset=autoreset) as pool:
         pool.reset(seed=0)
         steps = 0
-        for _ in range(2 * TRIES):
+        for _ in range(2 * MAX_RESTARTS):
             for _ in range(3):
                 last = pool.step(ACTIONS)[OBS][2:]
             kill(pool, 1)
             steps += 4
-            seeds = check_told(pool, pool.step(ACTIONS), last, steps)
+            seeds = check_report(pool, pool.step(ACTIONS), last, steps)
             steps += 1
-            check_begun(pool, seeds, steps)
+            check_started(pool, seeds, steps)
 
 
 def test_all_workers_at_once() -> None:
@@ -263,15 +262,15 @@ def test_all_workers_at_once() -> None:
         kill(pool, 1)
         batch = pool.step(ACTIONS)
         assert batch[TRUNCATED].all() and not batch[REWARD].any()
-        seeds = seeds_told(pool, range(4))
+        seeds = reported_seeds(pool, range(4))
         assert len(set(seeds)) == 4
         np.testing.assert_array_equal(
             pool.step(ACTIONS)[OBS], [[0, first_of(seed)] for seed in seeds]
         )
 
 
-def test_what_was_told_once_stays_so(tmp_path: Path) -> None:
-    """A second death before the environment has done anything is none to it."""
+def test_a_restart_is_reported_once(tmp_path: Path) -> None:
+    """A second death before the environment has stepped is not reported again."""
     gate = tmp_path / "gate"
     with pool_of(WaitFor(gate), 2, on_error="restart") as pool:
         pool.reset(seed=0)
@@ -280,29 +279,29 @@ def test_what_was_told_once_stays_so(tmp_path: Path) -> None:
         until_stepping(pool, 2)
         kill(pool, 1)
         gate.touch()
-        seeds = check_told(pool, pool.recv(), last, 2)
+        seeds = check_report(pool, pool.recv(), last, 2)
         until_restarted(pool)
         kill(pool, 1)
-        check_begun(pool, seeds, 3)
+        check_started(pool, seeds, 3)
 
 
 def test_a_worker_that_dies_now_and_then_is_replaced_each_time() -> None:
     with pool_of(lambda: os._exit(1), on_error="restart") as pool:
         pool.reset(seed=0)
-        # at its third step each time: two brought results, so it is not given up
+        # always at the third step: two steps have succeeded, so it is not given up
         for _ in range(25):
             pool.step(ACTIONS)
 
 
-def lost_said(pool: ProcessPool) -> str:
+def reason_of_loss(pool: ProcessPool) -> str:
     """Waits until a lane is given up; returns why."""
-    wait_for(lambda: pool._crew.lost)
-    return pool._crew.lost[1]
+    wait_for(lambda: pool._supervisor.lost)
+    return pool._supervisor.lost[1]
 
 
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_that_dies_at_each_start_is_given_up(autoreset: str, tmp_path: Path) -> None:
-    """The first of its environments lets the process die whenever it is made again."""
+    """Making its first environment again kills the process."""
     made = InTurn(tmp_path / "made", nothing, *[kill_self] * 20)
 
     def make() -> Any:
@@ -317,10 +316,10 @@ def test_a_worker_that_dies_at_each_start_is_given_up(autoreset: str, tmp_path: 
         pid = worker_of(pool, 1).pid
         pool.send(ACTIONS)
         kill(pool, 1)
-        said = lost_said(pool)
-        assert made.calls == 1 + TRIES
+        said = reason_of_loss(pool)
+        assert made.calls == 1 + MAX_RESTARTS
         assert f"worker process {pid} was killed by SIGKILL" in said
-        assert f"and {TRIES} restarts in a row brought no step, the last because of" in said
+        assert f"and {MAX_RESTARTS} restarts in a row made no step, the last because of" in said
         assert "SIGKILL before environments 2 to 3 could be made" in said
         first = pool.in_flight and _received(pool)
         if isinstance(first, WorkerError):
@@ -351,38 +350,38 @@ def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
     with pool_of(trouble, 1, "reset", on_error="restart") as pool:
         pool.reset(seed=0)
         kill(pool, 1)
-        told = []
-        with pytest.raises(WorkerError, match="restarts in a row brought no step") as caught:
+        truncated = []
+        with pytest.raises(WorkerError, match="restarts in a row made no step") as caught:
             while True:
-                told.append(pool.step(ACTIONS)[TRUNCATED].tolist())
-        # rows that tell of restarts are none of a step
-        assert told == [[False, False, True, True]] * TRIES
+                truncated.append(pool.step(ACTIONS)[TRUNCATED].tolist())
+        # rows that report restarts do not count as steps
+        assert truncated == [[False, False, True, True]] * MAX_RESTARTS
         assert caught.value.env_ids == (2, 3)
         assert "SIGKILL while it stepped environment 2" in str(caught.value)
-        np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [TRIES + 1] * 2)
+        np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [MAX_RESTARTS + 1] * 2)
 
 
 @pytest.mark.parametrize("batch_size", [4, 2])
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_that_dies_at_each_first_step_is_given_up(autoreset: str, batch_size: int) -> None:
-    """It makes its environments, resets them and tells of restarts, all for nothing."""
+    """It makes and resets its environments and reports restarts, but makes no step."""
     options: dict[str, Any] = {"autoreset": autoreset, "batch_size": batch_size}
     with pool_of(kill_self, 1, on_error="restart", **options) as pool:
         pool.send_reset()
-        told = 0
+        restarts = 0
         with pytest.raises(
-            WorkerError, match=f"{TRIES} restarts in a row brought no step"
+            WorkerError, match=f"{MAX_RESTARTS} restarts in a row made no step"
         ) as caught:
-            while told < 100:
+            while restarts < 100:
                 batch = pool.recv()
                 ids, cut = batch[ENV_ID], batch[TRUNCATED]
-                told += int(cut[ids == 2].sum())
+                restarts += int(cut[ids == 2].sum())
                 if autoreset == "disabled" and cut.any():
                     pool.send_reset(ids[cut])
                     ids = ids[~cut]
                 if len(ids):
                     pool.send(np.zeros(len(ids), np.int64), ids)
-        assert told == TRIES
+        assert restarts == MAX_RESTARTS
         assert "SIGKILL while it stepped environment 2" in str(caught.value)
 
 
@@ -400,9 +399,9 @@ def test_an_environment_that_cannot_be_made_again_is_named(tmp_path: Path) -> No
     with ProcessPool([Counting, Counting, Counting, make], **options) as pool:
         pool.reset(seed=0)
         kill(pool, 1)
-        said = lost_said(pool)
-        assert f"{TRIES} restarts" in said and "OSError: the licence is %d used" in said
-        assert made.calls == 1 + TRIES
+        said = reason_of_loss(pool)
+        assert f"{MAX_RESTARTS} restarts" in said and "OSError: the licence is %d used" in said
+        assert made.calls == 1 + MAX_RESTARTS
 
 
 def test_a_start_that_fails_now_and_then_is_tried_again(tmp_path: Path) -> None:
@@ -420,9 +419,9 @@ def test_a_start_that_fails_now_and_then_is_tried_again(tmp_path: Path) -> None:
         pool.reset(seed=0)
         last = pool.step(ACTIONS)[OBS][2:]
         kill(pool, 1)
-        seeds = check_told(pool, pool.step(ACTIONS), last, 2)
+        seeds = check_report(pool, pool.step(ACTIONS), last, 2)
         assert made.calls == 4
-        check_begun(pool, seeds, 3)
+        check_started(pool, seeds, 3)
 
 
 def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -432,15 +431,15 @@ def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_: Any, **__: Any) -> Any:
             raise OSError(11, "too many processes")
 
-        monkeypatch.setattr(supervisor.muster.launch, "start", refuse)
+        monkeypatch.setattr(supervisor.startup.launch, "start", refuse)
         kill(pool, 1)
-        assert f"{TRIES} restarts" in lost_said(pool)
+        assert f"{MAX_RESTARTS} restarts" in reason_of_loss(pool)
         with pytest.raises(StateError, match="too many processes"):
             pool.step(ACTIONS)
 
 
 def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever goes wrong while a death is seen to, nobody waits for ever."""
+    """Whatever goes wrong while a death is handled, no call waits for ever."""
     with pool_of(sleep_for_ever, on_error="restart") as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
@@ -453,7 +452,9 @@ def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(supervisor.threading.Thread, "start", refuse)
         kill(pool, 1)
-        assert "no other could be started: RuntimeError: can't start new thread" in lost_said(pool)
+        assert "no other could be started: RuntimeError: can't start new thread" in reason_of_loss(
+            pool
+        )
         monkeypatch.undo()
         pool.recv()
         with pytest.raises(StateError, match="can't start new thread"):
@@ -483,6 +484,6 @@ def test_with_other_start_methods() -> None:
         pool.reset(seed=0)
         last = pool.step(ACTIONS)[OBS][2:]
         kill(pool, 1)
-        seeds = check_told(pool, pool.step(ACTIONS), last, 2)
+        seeds = check_report(pool, pool.step(ACTIONS), last, 2)
         assert worker_of(pool, 1).name == "parallel_pool-1"
-        check_begun(pool, seeds, 3)
+        check_started(pool, seeds, 3)

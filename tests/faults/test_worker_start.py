@@ -1,5 +1,4 @@
-"""The start of worker processes as the user of a pool meets it: programs of every kind, and
-whatever keeps a worker from beginning."""
+"""Start of a pool's workers: programs of every kind, and what keeps a worker from starting."""
 
 from __future__ import annotations
 
@@ -22,15 +21,15 @@ from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.patience import limited, wait_for
 from tests.programs import PRELUDE, Program
-from tests.test_workers_launch import children, methods, pickling_methods
+from tests.worker_processes import children, methods, pickling_methods
 from tests.workers_targets import crash
 
 quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
 
 
 @pytest.fixture(autouse=True)
-def nobody_is_left() -> Iterator[None]:
-    """A test that hangs fails, and so does one that leaves a process."""
+def no_process_is_left() -> Iterator[None]:
+    """Fails a test that hangs or leaves a process."""
     from parallel_pool.workers import forkserver
 
     before = children() - {forkserver.current().pid}
@@ -64,7 +63,7 @@ def make():
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A module that was imported here, and does as HOW says wherever else it is."""
+    """Makes a module that is imported here; other processes that import it do what HOW says."""
     (tmp_path / "of_the_user.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
     import of_the_user  # type: ignore[import-not-found]
@@ -85,11 +84,11 @@ def test_a_module_that_is_gone(
 ) -> None:
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(tmp_path)])
     with pytest.raises(
-        WorkerError, match=r"can't begin[^$]*No module named 'of_the_user'"
+        WorkerError, match=r"can't start[^$]*No module named 'of_the_user'"
     ) as caught:
         ProcessPool([cartpole, module.make], num_workers=2, start_method=method)
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
-    # who was forked has it
+    # a forked worker has it in memory
     with ProcessPool([module.make], start_method="fork") as pool:
         pool.reset()
 
@@ -97,11 +96,11 @@ def test_a_module_that_is_gone(
 @pytest.mark.parametrize(
     ("method", "how", "said"),
     [
-        ("forkserver", "raise", "can't begin[^$]*ImportError: no licence"),
+        ("forkserver", "raise", "can't start[^$]*ImportError: no licence"),
         ("forkserver", "exit", "ended with exit code 7 before"),
         ("forkserver", "sys.exit", "ended with exit code 9 before"),
         ("forkserver", "segfault", "was killed by SIGSEGV before"),
-        ("spawn", "raise", "can't begin[^$]*ImportError: no licence"),
+        ("spawn", "raise", "can't start[^$]*ImportError: no licence"),
         ("spawn", "exit", "ended with exit code 7 before"),
     ],
 )
@@ -129,13 +128,13 @@ def test_env_fns_that_cannot_be_pickled(method: str) -> None:
     ):
         with pytest.raises(TypeError, match=r"cannot pickle '_thread\.lock'") as caught:
             make(env_fns, start_method=method)
-        assert "the start method 'fork' does without pickling" in caught.value.__notes__[0]
+        assert "the start method 'fork' needs no pickling" in caught.value.__notes__[0]
     with ProcessPool(env_fns, start_method="fork") as pool:
         pool.reset()
 
 
 class OwnError(Exception):
-    """Of no type that Python knows."""
+    """An exception class that Python does not define."""
 
 
 def fail() -> Any:
@@ -167,7 +166,7 @@ def leave_politely() -> Any:
 def test_a_constructor_that_fails(
     method: str, trouble: Callable[[], Any], kind: type[Exception], said: str
 ) -> None:
-    """The other workers are gone afterwards, see `nobody_is_left`."""
+    """The other workers have ended afterwards, see `no_process_is_left`."""
     env_fns = [cartpole, trouble, cartpole]
     with pytest.raises(kind, match=said) as caught:
         ProcessPool(env_fns, num_workers=3, start_method=method)
@@ -238,7 +237,7 @@ def test_a_pool_inside_of_an_environment(method: str) -> None:
 
 # ------------------------------------------------------------------------------------ programs --
 
-# Environments (registered or not), spaces, exceptions and infos of classes of the program's own.
+# Environments (registered or not), spaces, exceptions and infos of classes that a program defines.
 BODY = """
 from dataclasses import dataclass
 import contextlib
@@ -329,7 +328,7 @@ def test_zip_file(tmp_path: Path) -> None:
 
 
 def test_module_of_a_package(tmp_path: Path) -> None:
-    """Which imports by relative names, in its workers too."""
+    """It imports by relative names, in its workers too."""
     package = tmp_path / "package"
     package.mkdir()
     (package / "__init__.py").write_text("")
@@ -340,7 +339,7 @@ def test_module_of_a_package(tmp_path: Path) -> None:
 
 
 def test_interactive_session(tmp_path: Path) -> None:
-    """As a notebook: `__main__` is no file, and grows cell by cell."""
+    """As in a notebook: `__main__` is not a file, and grows cell by cell."""
     start, loop = BODY.split("for method in")
     cells = [PRELUDE, start, "for method in" + loop]
     script = "".join(f"exec({cell!r})\n" for cell in cells)
@@ -362,7 +361,7 @@ def test_a_folder_that_was_removed(tmp_path: Path) -> None:
 def test_without_standard_streams(
     tmp_path: Path, closed: tuple[int, ...], methods: Sequence[str]
 ) -> None:
-    """What environments print is not written into whatever has the number of stdout."""
+    """Output of environments must not go to a descriptor that has got the number of stdout."""
     script = f"""
 result = os.dup(1)
 for fd in {closed}:

@@ -1,4 +1,4 @@
-"""Environments that take too long: found whatever the caller does meanwhile, and named."""
+"""Timeouts: environments that take too long are found, whatever the caller does, and named."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import PoolTimeoutError, StateError, WorkerError
 from parallel_pool.workers import supervisor
-from parallel_pool.workers.messages import INFO, TRIES
+from parallel_pool.workers.messages import INFO, MAX_RESTARTS
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import (
+from tests.faults.failing_envs import (
     ACTIONS,
     ENV_ID,
     OBS,
@@ -47,11 +47,11 @@ pytestmark = pytest.mark.usefixtures("alarm")
 FORK: dict[str, Any] = {"num_workers": 2, "start_method": "fork"}
 
 
-def clocks() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "pp-clock"]
+def timers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "pp-timer"]
 
 
-# ----------------------------------------------------------------------------------- in a turn --
+# ------------------------------------------------------------------------------------ turns --
 
 
 def test_one_that_hangs_is_waited_for_or_killed() -> None:
@@ -84,7 +84,7 @@ def test_one_that_hangs_in_reset() -> None:
 def test_one_that_hangs_while_others_keep_the_caller_busy(
     how: str, on_error: str, tmp_path: Path
 ) -> None:
-    """recv always returns at once with the others' results."""
+    """recv always returns at once, with results of the others."""
     trouble = InTurn(tmp_path / "calls", sleep_for_ever)
     with pool_of(trouble, timeout=0.2, batch_size=2, on_error=on_error) as pool:
         pool.send_reset()
@@ -103,26 +103,26 @@ def test_one_that_hangs_while_others_keep_the_caller_busy(
                 error = caught
         assert seen == {0, 1, 2, 3}
         assert (error is None) == (on_error == "restart")
-        assert "environment 2 took longer than timeout=0.2 s" in str(pool._crew.deaths[1])
+        assert "environment 2 took longer than timeout=0.2 s" in str(pool._supervisor.deaths[1])
         if error is not None:
             assert set(error.env_ids) <= {2, 3}
         else:
-            told = batch[ENV_ID][batch[TRUNCATED]][0]
-            assert told in (2, 3) and pool.replies()[told][INFO]["worker_restarted"]
+            restarted = batch[ENV_ID][batch[TRUNCATED]][0]
+            assert restarted in (2, 3) and pool.replies()[restarted][INFO]["worker_restarted"]
 
 
-def test_a_worker_that_does_not_take_up_its_turns() -> None:
-    """One that is stopped, or busy with a call that nobody waits for."""
+def test_a_worker_that_does_not_begin_its_turns() -> None:
+    """It is stopped, or busy with a call whose answer is not awaited."""
     with pool_of(timeout=0.2) as pool:
         pool.reset(seed=0)
         os.kill(worker_of(pool, 1).pid, signal.SIGSTOP)
-        with pytest.raises(WorkerError, match=r"took longer than timeout=0\.2 s to take up its"):
+        with pytest.raises(WorkerError, match=r"took longer than timeout=0\.2 s to begin its"):
             pool.step(ACTIONS)
     with pool_of(timeout=0.2) as pool:
         pool.reset(seed=0)
-        with pytest.raises(PoolTimeoutError, match="no answer of worker process 1 within"):
+        with pytest.raises(PoolTimeoutError, match=r"no answer within 0\.1 s to .*environments"):
             pool.recv_call(_hang(pool), 0.1)
-        with pytest.raises(WorkerError, match=r"took longer than timeout=0\.2 s to take up its"):
+        with pytest.raises(WorkerError, match=r"took longer than timeout=0\.2 s to begin its"):
             pool.step(ACTIONS)
 
 
@@ -130,8 +130,8 @@ def _hang(pool: ProcessPool) -> Any:
     return pool._ask([3], "apply", lambda ids: (lambda env: time.sleep(1e6),))
 
 
-def test_each_turn_has_all_of_the_time() -> None:
-    """All of a worker's turns together take longer than one may."""
+def test_each_turn_has_the_whole_timeout() -> None:
+    """A worker's turns together take longer than the timeout."""
 
     class Slow(Counting):
         def step(self, action: Any) -> Any:
@@ -144,7 +144,7 @@ def test_each_turn_has_all_of_the_time() -> None:
 
 
 class FakeTime:
-    """Time that passes when it is told to."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = time.monotonic()
@@ -158,7 +158,7 @@ class FakeTime:
 def test_time_in_which_all_were_stopped_does_not_count(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As by Ctrl-Z: when it goes on, hours have passed, and no environment is to blame."""
+    """As after Ctrl-Z: hours have passed, and no environment took too long."""
     gate = tmp_path / "gate"
     fake = FakeTime()
     monkeypatch.setattr(supervisor, "time", fake)
@@ -170,35 +170,35 @@ def test_time_in_which_all_were_stopped_does_not_count(
         until_stepping(pool, 2)
         for _ in range(3):
             fake.now += 3600
-            pool._crew._look()
-        assert not pool._crew._reasons
+            pool._supervisor._check_turns()
+        assert not pool._supervisor._reasons
         gate.touch()
         np.testing.assert_array_equal(pool.recv()[OBS][:, 0], [3] * 4)
         monkeypatch.undo()
 
 
-# ----------------------------------------------------------------------------------- the clock --
+# ------------------------------------------------------------------------------------ timer --
 
 
-def test_without_a_timeout_there_is_no_clock() -> None:
+def test_without_a_timeout_there_is_no_timer() -> None:
     with pool_of() as pool, pool_of(timeout=math.inf) as other:
-        assert pool._crew.clock is None and other._crew.clock is None
+        assert pool._supervisor.timer is None and other._supervisor.timer is None
 
 
-def test_the_clock_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_timer_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float | None] = []
-    look = supervisor.Supervisor._look
+    look = supervisor.Supervisor._check_turns
 
     def counted(self: supervisor.Supervisor) -> float | None:
         looks.append(look(self))
         return looks[-1]
 
-    monkeypatch.setattr(supervisor.Supervisor, "_look", counted)
+    monkeypatch.setattr(supervisor.Supervisor, "_check_turns", counted)
     with pool_of(timeout=0.02) as pool:
         for _ in range(3):
             pool.reset(seed=0)
-            wait_for(lambda: pool._clock is not None and pool._clock.is_asleep)
-            # the last of those that somebody has asked for
+            wait_for(lambda: pool._timer is not None and pool._timer.is_asleep)
+            # the last call that a wake asked for
             time.sleep(0.1)
             before = len(looks)
             assert looks[-1] is None
@@ -207,16 +207,16 @@ def test_the_clock_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("how", ["send", "send_reset", "step"])
-def test_whatever_is_sent_wakes_the_clock(how: str) -> None:
-    """The caller does not even wait for it."""
+def test_whatever_is_sent_wakes_the_timer(how: str) -> None:
+    """Even if the caller does not wait for the result."""
     at = "reset" if how == "send_reset" else "step"
     with pool_of(sleep_for_ever, 2 if at == "reset" else 1, at, timeout=0.1, batch_size=2) as pool:
         pool.send_reset()
         pool.recv()
         pool.recv()
-        clock = pool._clock
-        assert clock is not None
-        wait_for(lambda: clock.is_asleep)
+        timer = pool._timer
+        assert timer is not None
+        wait_for(lambda: timer.is_asleep)
         time.sleep(0.1)
         if how == "send":
             pool.send(ACTIONS)
@@ -224,33 +224,33 @@ def test_whatever_is_sent_wakes_the_clock(how: str) -> None:
             pool.send_reset()
         else:
             np.testing.assert_array_equal(pool.step(ACTIONS)[ENV_ID], [0, 1])
-        wait_for(lambda: 1 in pool._crew.deaths)
+        wait_for(lambda: 1 in pool._supervisor.deaths)
 
 
-@pytest.mark.parametrize("is_flying", [True, False])
-def test_the_clock_ends_with_a_pool_that_is_dropped(is_flying: bool) -> None:
-    others = len(clocks())
+@pytest.mark.parametrize("is_in_flight", [True, False])
+def test_the_timer_ends_with_a_deleted_pool(is_in_flight: bool) -> None:
+    others = len(timers())
     pool: Any = pool_of(timeout=50.0)
-    assert len(clocks()) == others + 1
+    assert len(timers()) == others + 1
     pids = [worker_of(pool, lane).pid for lane in (0, 1)]
-    if is_flying:
+    if is_in_flight:
         pool.send_reset()
     gone = weakref.ref(pool)
     del pool
-    # neither the clock nor a cycle holds it
+    # neither the timer nor a reference cycle keeps it alive
     gc.disable()
     try:
         assert gone() is None
     finally:
         gc.enable()
-    wait_for(lambda: len(clocks()) == others and all(map(has_ended, pids)))
+    wait_for(lambda: len(timers()) == others and all(map(has_ended, pids)))
 
 
-def test_the_clock_ends_with_close() -> None:
-    others = len(clocks())
+def test_the_timer_ends_with_close() -> None:
+    others = len(timers())
     pool = pool_of(timeout=50.0)
     pool.close()
-    wait_for(lambda: len(clocks()) == others)
+    wait_for(lambda: len(timers()) == others)
 
 
 @pytest.mark.parametrize("name", ["timeout", "start_timeout"])
@@ -284,19 +284,21 @@ def test_a_constructor_that_never_returns_is_named() -> None:
 
 
 def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parallel_pool.workers.process_pool.START_TIMEOUT", 0.3)
-    with pytest.raises(WorkerError, match=r"within start_timeout=0\.3 s: choose a longer one") as e:
+    monkeypatch.setattr("parallel_pool.workers.pool_arguments.START_TIMEOUT", 0.3)
+    with pytest.raises(
+        WorkerError, match=r"within start_timeout=0\.3 s: choose a longer start_timeout"
+    ) as e:
         made_by(sleep_for_ever, timeout=0.1)
     assert e.value.env_ids == (2, 3)
-    # the longer one of both, and none if that is what one wants
+    # the longer of both; none with math.inf
     with made_by(lambda: time.sleep(0.5) or Counting(), timeout=20.0) as pool:
         assert pool._start_timeout == 20.0
     with pool_of(timeout=0.1, start_timeout=math.inf) as pool:
         assert pool._start_timeout is None
 
 
-def test_a_failure_is_told_while_another_never_returns() -> None:
-    """Whoever comes first: an earlier lane that hangs hides nothing."""
+def test_a_failure_is_raised_while_another_never_returns() -> None:
+    """A lane that hangs does not hide the failure of a later one."""
 
     def refuse() -> None:
         raise KeyError("no such level")
@@ -314,7 +316,7 @@ def test_a_failure_is_told_while_another_never_returns() -> None:
 
 
 def test_a_worker_that_dies_while_another_is_being_made(tmp_path: Path) -> None:
-    """It has told all that there was to tell."""
+    """It had made its environments before it died."""
     pid = tmp_path / "pid"
 
     def noted() -> Any:
@@ -341,25 +343,25 @@ def test_a_restart_that_never_comes_to_an_end(tmp_path: Path) -> None:
         return Counting()
 
     with made_by(make, start_timeout=60, on_error="restart") as pool:
-        # the first of them may take its time on a busy machine
-        pool._crew._start_timeout = 1.5
+        # the first may be slow on a busy machine
+        pool._supervisor._start_timeout = 1.5
         pool.reset(seed=0)
         kill(pool, 1)
-        wait_for(lambda: pool._crew.lost)
-        assert f"{TRIES} restarts in a row brought no step" in pool._crew.lost[1]
-        assert "not made within start_timeout=1.5 s" in pool._crew.lost[1]
-        assert made.calls == 1 + TRIES
+        wait_for(lambda: pool._supervisor.lost)
+        assert f"{MAX_RESTARTS} restarts in a row made no step" in pool._supervisor.lost[1]
+        assert "not made within start_timeout=1.5 s" in pool._supervisor.lost[1]
+        assert made.calls == 1 + MAX_RESTARTS
 
 
 def children() -> set[str]:
-    """Processes of this one that have not ended."""
+    """Returns child processes of this one that have not ended."""
     pids = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     for thread in os.listdir("/proc/self/task"):
         pids += Path(f"/proc/self/task/{thread}/children").read_text().split()
     return {pid for pid in pids if not has_ended(int(pid))}
 
 
-# a constructor hangs; the process that makes the pool gets Ctrl-C, and says what it sees
+# a constructor hangs; the parent process gets Ctrl-C and prints its exception
 HANGING = """
 import pathlib, sys, time
 from parallel_pool.workers.process_pool import ProcessPool
@@ -380,20 +382,20 @@ except KeyboardInterrupt as error:
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_ctrl_c_while_environments_are_made(method: str, tmp_path: Path) -> None:
     file = tmp_path / "pids"
-    creator = subprocess.Popen(
+    parent = subprocess.Popen(
         [sys.executable, "-c", HANGING, str(file), method],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     try:
-        wait_for(lambda: creator.poll() is not None or _count(file) == 2)
-        creator.send_signal(signal.SIGINT)
-        said, _ = creator.communicate(timeout=PATIENCE)
+        wait_for(lambda: parent.poll() is not None or _count(file) == 2)
+        parent.send_signal(signal.SIGINT)
+        said, _ = parent.communicate(timeout=PATIENCE)
     finally:
-        creator.kill()
+        parent.kill()
     note = "while waiting for environment 0, environments 1 to 2 to be made"
-    assert (creator.returncode, said) == (0, f"interrupted ['{note}']\n")
+    assert (parent.returncode, said) == (0, f"interrupted ['{note}']\n")
     wait_for(lambda: all(has_ended(int(pid)) for pid in file.read_text().split()))
 
 

@@ -1,4 +1,4 @@
-"""What hangs is named while it is waited for, and Ctrl-C and closing say what they end."""
+"""Warnings that name what hangs, and what Ctrl-C and closing say of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ import pytest
 from parallel_pool.errors import PoolTimeoutError, SlowWorkerWarning, WorkerError
 from parallel_pool.workers import supervisor, wait_warnings
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.toys import ACTIONS, Counting, pool_of, sleep_for_ever, until_stepping, worker_of
+from tests.faults.failing_envs import (
+    ACTIONS,
+    Counting,
+    pool_of,
+    sleep_for_ever,
+    until_stepping,
+    worker_of,
+)
 from tests.programs import Program
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -22,18 +29,18 @@ pytestmark = pytest.mark.usefixtures("alarm")
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first notice comes after a moment."""
+    """Makes the first warning come after a moment."""
     monkeypatch.setattr(wait_warnings, "FIRST", 0.3)
 
 
-def waited_for(wait: Callable[[], Any], error: type[Exception] = PoolTimeoutError) -> str:
-    """What is said while something waits in vain."""
+def warning_of(wait: Callable[[], Any], error: type[Exception] = PoolTimeoutError) -> str:
+    """Returns the text of the warning while a call waits in vain."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         with pytest.raises(error):
             wait()
     assert seen and all(each.category is SlowWorkerWarning for each in seen)
-    # it points to the code that waits
+    # it points to the caller's code
     assert seen[0].filename == __file__
     return str(seen[0].message)
 
@@ -42,10 +49,14 @@ def test_one_that_hangs_in_step(soon: None) -> None:
     with pool_of(sleep_for_ever, 1) as pool:
         pool.reset(seed=0)
         pid = worker_of(pool, 1).pid
-        text = waited_for(lambda: pool.step(ACTIONS, timeout=1.0))
+        text = warning_of(lambda: pool.step(ACTIONS, timeout=1.0))
         assert f"environment 2 in step (worker process {pid})" in text
-        assert "waiting for 0 s for" in text and "timeout=" in text and "SlowWorkerWarning" in text
-        assert "environment 2 in step" in waited_for(lambda: pool.recv(timeout=1.5))
+        assert (
+            "still waiting after 0 s for" in text
+            and "timeout=" in text
+            and "SlowWorkerWarning" in text
+        )
+        assert "environment 2 in step" in warning_of(lambda: pool.recv(timeout=1.5))
         with pytest.warns(SlowWorkerWarning, match="to be killed in .* environment 2 in step"):
             pool.close(grace=1.2)
 
@@ -56,7 +67,7 @@ def test_several_that_hang_in_reset(soon: None) -> None:
         pool.send_reset(seed=0)
         for env_id in range(12):
             until_stepping(pool, env_id)
-        text = waited_for(lambda: pool.recv(timeout=1.0))
+        text = warning_of(lambda: pool.recv(timeout=1.0))
         assert "environment 0 in reset" in text and "; and 4 more:" in text
         pool.close(grace=0.0)
 
@@ -66,7 +77,7 @@ def test_one_that_hangs_in_a_call(soon: None) -> None:
         pool.reset(seed=0)
         pool.set_attr("render", [sleep_for_ever], [3])
         call = pool.send_call("render", env_ids=[3])
-        text = waited_for(lambda: pool.recv_call(call, 1.0))
+        text = warning_of(lambda: pool.recv_call(call, 1.0))
         assert f"call render of environments [3] (worker process {worker_of(pool, 1).pid})" in text
         pool.close(grace=0.0)
 
@@ -76,21 +87,21 @@ def test_one_that_hangs_while_it_is_made(soon: None) -> None:
         fns = [Counting, sleep_for_ever]
         return ProcessPool(fns, num_workers=2, start_method="fork", start_timeout=1.5)
 
-    assert "environment 1 to be made (worker process" in waited_for(make, WorkerError)
+    assert "environment 1 to be made (worker process" in warning_of(make, WorkerError)
 
 
-def test_one_that_does_not_take_up_its_turns(soon: None) -> None:
+def test_one_that_does_not_begin_its_turns(soon: None) -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
         pid = worker_of(pool, 0).pid
         os.kill(pid, signal.SIGSTOP)
-        text = waited_for(lambda: pool.step(ACTIONS, timeout=1.0))
-        assert f"worker process {pid} to take up its turns" in text
+        text = warning_of(lambda: pool.step(ACTIONS, timeout=1.0))
+        assert f"worker process {pid} to begin its next step" in text
         os.kill(pid, signal.SIGCONT)
         pool.recv()
 
 
-def test_nothing_is_said_of_one_that_is_slow_again_and_again(soon: None) -> None:
+def test_no_warning_of_one_that_is_often_a_little_slow(soon: None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pool_of(lambda: time.sleep(0.15), 1, "reset") as pool:
@@ -99,7 +110,7 @@ def test_nothing_is_said_of_one_that_is_slow_again_and_again(soon: None) -> None
                 pool.set_attr("resets", [0] * 4)
 
 
-def test_a_notice_that_is_an_error_loses_nothing(soon: None) -> None:
+def test_a_warning_that_is_an_error_loses_nothing(soon: None) -> None:
     with pool_of(lambda: time.sleep(1), 1) as pool:
         pool.reset(seed=0)
         with warnings.catch_warnings():
@@ -109,26 +120,26 @@ def test_a_notice_that_is_an_error_loses_nothing(soon: None) -> None:
         assert len(pool.recv()[0]) == 4
 
 
-def test_notices_come_ever_more_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_come_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(wait_warnings.time, "monotonic", lambda: now)
-    own, said = wait_warnings.Notices(), []
+    own, said = wait_warnings.WaitWarnings(), []
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         for second in range(9000):
-            own.look(["one"], str)
+            own.update(["one"], str)
             if seen:
                 said.append(second)
                 seen.clear()
             now += 1.0
         assert said == [30, 60, 120, 240, 480, 960, 1920, 3720, 5520, 7320]
-        # time between two looks is not waiting; what is over begins anew
-        own.look([], str)
+        # time between two far updates is not waiting; a key that was missing starts anew
+        own.update([], str)
         for _ in range(29):
-            own.look(["one"], str)
+            own.update(["one"], str)
             now += 1000.0
         assert not seen
-    assert wait_warnings.named(["a", "b"]) == "a; b"
+    assert wait_warnings.joined(["a", "b"]) == "a; b"
 
 
 # ---------------------------------------------------------------------------------------- Ctrl-C --
@@ -175,7 +186,7 @@ def test_ctrl_c_says_what_it_ends_and_soon(program: Callable[..., Program], how:
     began = time.monotonic()
     running.process.send_signal(signal.SIGINT)
     done = running.end()
-    # five seconds at the least, before
+    # without the interrupt it would take the whole grace
     assert time.monotonic() - began < supervisor.GRACE
     assert done.code in (1, 130, -signal.SIGINT)
     assert "KeyboardInterrupt" in done.err

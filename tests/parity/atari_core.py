@@ -23,17 +23,18 @@ from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "csrc" / "envs" / "atari"
-FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread"]
+INCLUDE = f"-I{ROOT / 'csrc'}"
+FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", INCLUDE]
 BUILDS = ("base", "v3", "v4")
 
-# the core is the console and the games' rules
-FOLDERS = ("console", "games")
+# the folders of the core: the console, and the games with their rules
+FOLDERS = ("console", "games", "games/rules")
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
 
 
 def build(extra_flags: tuple[str, ...] = ()) -> Path:
-    """Compile the core into a shared library, once for each state of its sources.
+    """Compiles the core into a shared library, once for each state of its sources.
 
     Returns the path of the library. Raises CalledProcessError if the compiler fails.
     """
@@ -80,8 +81,8 @@ class Library:
             ("console_reset_game", None, [pointer, pointer]),
             ("console_power", None, [pointer, pointer]),
             ("console_idle", None, [pointer, pointer, integer, ctypes.c_uint, integer]),
-            ("console_act", integer, [pointer, pointer, integer, integer]),
-            ("console_game_over", integer, [pointer]),
+            ("console_act", integer, [pointer, pointer, integer, ctypes.c_bool]),
+            ("console_game_over", ctypes.c_bool, [pointer]),
             ("console_lives", integer, [pointer]),
             ("console_ram", pointer, [pointer]),
             ("console_screen", pointer, [pointer]),
@@ -93,7 +94,7 @@ class Library:
 class Console:
     """One console of the core, under the names that ALEInterface uses."""
 
-    rules = True  # of the game; False: neither score nor end, and the plainest reset
+    rules = True  # False: without the game's rule (no score, no end) and its way to start
 
     def __init__(
         self, library: Library, game: str, *, seed: int, sticky: float = 0.0, build: str = ""
@@ -116,11 +117,11 @@ class Console:
         self.c.pp_console_load(self.state, self.cartridge, seed, sticky)
 
     def close(self) -> None:
-        """Free the cartridge; the console cannot be used after that."""
+        """Frees the cartridge; the console cannot be used after that."""
         self.c.pp_cartridge_destroy(self.cartridge)
 
     def set(self, mode: int, difficulty: int) -> None:
-        """Choose what the next game plays; ValueError if there is no such mode or difficulty."""
+        """Sets mode and difficulty of the next game; ValueError if the game does not have them."""
         if self.c.pp_console_set_mode(self.state, self.cartridge, mode) < 0:
             raise ValueError(f"no mode {mode}")
         if self.c.pp_console_set_difficulty(self.state, self.cartridge, difficulty) < 0:
@@ -139,12 +140,12 @@ class Console:
         return int(self.c.pp_console_lives(self.state))
 
     def ram(self) -> NDArray[np.uint8]:
-        """Copy the RAM, shape (128,)."""
+        """Returns a copy of the RAM, shape (128,)."""
         raw = ctypes.string_at(self.c.pp_console_ram(self.state), 128)
         return np.frombuffer(raw, np.uint8)
 
     def screen(self, shape: tuple[int, int]) -> NDArray[np.uint8]:
-        """Copy the palette indices, shape (height, 160)."""
+        """Returns a copy of the palette indices, shape (height, 160)."""
         raw = ctypes.string_at(self.c.pp_console_screen(self.state), shape[0] * shape[1])
         return np.frombuffer(raw, np.uint8).reshape(shape)
 
@@ -154,7 +155,7 @@ Player = Callable[[int, np.random.Generator, list[int]], int]
 
 
 def player(hold: int) -> Player:
-    """Choose a random action anew every `hold` frames."""
+    """Returns a player that chooses a random action every `hold` frames."""
     held = [0]
 
     def choose(frame: int, random: np.random.Generator, actions: list[int]) -> int:
@@ -194,7 +195,7 @@ class Difference(AssertionError):
 
 
 def compare(library: Library, case: Case, *, seed: int) -> int:
-    """Play one case in the core and in ALE; return how many games ended.
+    """Plays one case in the core and in ALE; returns the number of games that ended.
 
     Raises Difference with the frame and what differs.
     """
@@ -233,7 +234,7 @@ def compare(library: Library, case: Case, *, seed: int) -> int:
 
 
 def settings(game: str) -> Iterator[tuple[int, int]]:
-    """All pairs of mode and difficulty that ALE offers."""
+    """Yields all pairs of mode and difficulty that ALE offers."""
     ale = ALEInterface()
     ale.loadROM(roms.get_rom_path(game))
     for mode in ale.getAvailableModes():
@@ -242,7 +243,7 @@ def settings(game: str) -> Iterator[tuple[int, int]]:
 
 
 def cases(game: str, frames: int) -> Iterator[Case]:
-    """The long proof: `frames` frames of several ways to play, then every mode and difficulty."""
+    """Yields the long proof: several ways to play, then every mode and difficulty."""
     first = next(settings(game))
     for hold in (1, 5, 30):
         yield Case(game, *first, frames, hold=hold)
@@ -255,7 +256,7 @@ def cases(game: str, frames: int) -> Iterator[Case]:
 
 
 def main() -> int:
-    """Run the long proof from the command line."""
+    """Runs the long proof from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--game", action="append", required=True)
     parser.add_argument("--frames", type=int, default=20000)

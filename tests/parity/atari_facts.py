@@ -1,6 +1,10 @@
-"""Facts of every Atari game, asked of ale-py: actions, modes, difficulties, and how a game starts.
+"""Writes and checks the table of Atari games, csrc/envs/atari/games/table.inl.
 
-python -m tests.parity.atari_facts --write      # into csrc/envs/atari/games/table.inl
+A row holds the hardware that a game needs, and the actions, modes and difficulties that ALE offers.
+Most of it is asked of ale-py; HARDWARE and CHOICES hold what ale-py does not report.
+
+    python -m tests.parity.atari_facts --write              # write the table
+    python -m tests.parity.atari_facts --check [GAME ...]   # compare every mode with ale-py
 """
 
 from __future__ import annotations
@@ -14,28 +18,62 @@ from typing import NamedTuple
 import numpy as np
 from ale_py import ALEInterface
 
-from tests.parity import atari_core, atari_roms, atari_rules
+from tests.parity import atari_core, atari_roms
 
 TABLE = atari_core.SOURCES / "games" / "table.inl"
 COLUMNS = 100
+PADDLE_MAX = 790196  # ohms, where ale-py does not name another value
+
+# the word for a game in ale-py's ids, where it is not the one in EnvPool's
+ALE_WORDS = {"tic_tac_toe_3d": "TicTacToe3D"}
+
+
+class Hardware(NamedTuple):
+    """What a cartridge needs of the console and ale-py does not report."""
+
+    first_line: int = 34  # line of a frame that is the screen's first
+    paddles: int = 0  # how many, two to a port; 0: joysticks
+    swapped: bool = False  # the controller is in the other port, or is the port's other paddle
+    no_comb: bool = False  # HMOVE does not blank the first eight pixels of its line
+
+
+# measured on ale-py 0.12.1 (the proof of the core checks each); games not listed have the defaults
+HARDWARE: dict[str, Hardware] = {
+    "asteroids": Hardware(no_comb=True),
+    "backgammon": Hardware(paddles=2),
+    "battle_zone": Hardware(no_comb=True),
+    "blackjack": Hardware(paddles=2),
+    "breakout": Hardware(paddles=2),
+    "carnival": Hardware(first_line=26),
+    "casino": Hardware(paddles=2),
+    "darkchambers": Hardware(no_comb=True),
+    "kaboom": Hardware(paddles=2),
+    "ms_pacman": Hardware(no_comb=True),
+    "pong": Hardware(paddles=4, swapped=True),
+    "pooyan": Hardware(first_line=26),
+    "qbert": Hardware(first_line=40),
+    "surround": Hardware(swapped=True),
+    "up_n_down": Hardware(first_line=30),
+    "wizard_of_wor": Hardware(swapped=True),
+}
 
 
 class Choice(NamedTuple):
-    """How ALE chooses a mode: SELECT for some frames, until a byte of memory tells the mode."""
+    """How ALE chooses a mode: it presses SELECT until a byte of memory holds the mode."""
 
-    byte: int  # from 128 on in the cartridge's RAM
-    frames: int
+    byte: int  # address in RAM, from 128 on in the cartridge's RAM
+    frames: int  # for which SELECT is held
     mask: int = 0xFF
-    values: tuple[int, ...] = ()  # what the byte holds in each mode; (): the modes' numbers
-    wait: int = 0  # frames before the first look
-    chance: bool = False  # SELECT is pressed for up to 255 frames more, by chance
+    values: tuple[int, ...] = ()  # the byte in each mode; (): the modes' numbers
+    wait: int = 0  # frames before the byte is first read
+    random: bool = False  # SELECT is held for up to 255 frames more, by a random number
     cube: int = 0  # byte of the mode's hundreds, which the joystick chooses
-    menu: tuple[int, ...] = ()  # bits of byte 0 that are switches of a menu; `byte` tells its row
+    menu: tuple[int, ...] = ()  # bits of byte 0 that are switches of a menu; `byte` holds its row
 
 
-# learnt by experiment; games not listed never press SELECT
+# found by experiment; games not listed never press SELECT
 CHOICES: dict[str, Choice] = {
-    "adventure": Choice(93, 2, values=(0, 2, 4), chance=True),
+    "adventure": Choice(93, 2, values=(0, 2, 4), random=True),
     "air_raid": Choice(42, 1),
     "alien": Choice(1, 1),
     "asteroids": Choice(0, 2),
@@ -109,22 +147,24 @@ class Facts(NamedTuple):
     legal: tuple[int, ...]
     modes: tuple[int, ...]
     difficulties: tuple[int, ...]
-    paddle_max: int  # ohms of a paddle turned all the way; -1: the usual
+    lines: int  # height of the screen
+    paddle_max: int  # ohms of a paddle turned all the way; -1: the default
 
 
 @functools.cache
 def facts(name: str) -> Facts:
-    """Ask ale-py about a game."""
+    """Asks ale-py about a game."""
     return ask(atari_roms.oracle(name))
 
 
 def ask(ale: ALEInterface) -> Facts:
-    """Ask ale-py about the game that it has loaded."""
+    """Asks ale-py about the game that it has loaded."""
     return Facts(
         tuple(action.value for action in ale.getMinimalActionSet()),
         tuple(action.value for action in ale.getLegalActionSet()),
         tuple(map(int, ale.getAvailableModes())),
         tuple(map(int, ale.getAvailableDifficulties())),
+        int(ale.getScreenDims()[0]),
         ale.getInt("paddle_max"),
     )
 
@@ -133,29 +173,50 @@ def ask(ale: ALEInterface) -> Facts:
 
 
 def bits(numbers: tuple[int, ...]) -> int:
-    """Return the bits of these numbers, which must ascend."""
+    """Returns a mask with the bits of these numbers, which must ascend."""
     if list(numbers) != sorted(set(numbers)):
-        raise ValueError(f"{numbers} do not ascend: a mask cannot tell their order")
+        raise ValueError(f"{numbers} do not ascend: a mask cannot keep their order")
     return sum(1 << number for number in numbers)
 
 
 def values(numbers: tuple[int, ...], kind: str = "uint8_t") -> str:
+    """Returns a C array of these numbers."""
     return f"(const {kind}[]){{" + ", ".join(map(str, numbers)) + "}"
 
 
+def words(name: str) -> tuple[str, str]:
+    """Returns the word for a game in EnvPool's ids, and the one in ale-py's."""
+    word = "".join(part.capitalize() for part in name.split("_"))
+    return word, ALE_WORDS.get(name, word)
+
+
+def hardware_fields(name: str, known: Facts) -> list[str]:
+    """Returns the initialisers of a row's hardware, those that are not zero."""
+    hardware = HARDWARE.get(name, Hardware())
+    fields = [f".lines = {known.lines}", f".first_line = {hardware.first_line}"]
+    if known.lines == 250:  # of ale-py's games, all with PAL programs and no others
+        fields.append(".pal = true")
+    if hardware.no_comb:
+        fields.append(".no_comb = true")
+    if hardware.paddles:
+        paddle_max = known.paddle_max if known.paddle_max >= 0 else PADDLE_MAX
+        fields += [f".paddles = {hardware.paddles}", f".paddle_max = {paddle_max}"]
+    if hardware.swapped:
+        fields.append(".swapped = true")
+    return fields
+
+
 def fields(name: str, known: Facts) -> list[str]:
-    """Return the designated initialisers of a game's row, those that are not zero."""
+    """Returns the initialisers of a game's row, those that are not zero."""
     script = atari_roms.SCRIPTS.get(name, atari_roms.Script())
     choice = CHOICES.get(name)
-    row = [f'.name = "{name}"']
-    if name in atari_rules.names():
-        row.append(f".rule = &pp_rule_{name}")
-    row.append(f".actions = {bits(known.actions):#07x}")
+    row = [
+        f".hardware = {{{', '.join(hardware_fields(name, known))}}}",
+        f".actions = {bits(known.actions):#07x}",
+    ]
     if known.legal != tuple(range(18)):
         row.append(f".legal = {bits(known.legal):#07x}")
     row.append(f".difficulties = {bits(known.difficulties):#03x}")
-    if known.paddle_max >= 0:
-        row.append(f".paddle_max = {known.paddle_max}")
     row.append(f".modes = {values(known.modes, 'uint16_t')}")
     row.append(f".mode_count = {len(known.modes)}")
     row.append(f".mode_byte = {choice.byte if choice else -1}")
@@ -165,58 +226,55 @@ def fields(name: str, known: Facts) -> list[str]:
         row.append(f".mode_mask = {choice.mask:#04x}")
         if choice.wait:
             row.append(f".mode_wait = {choice.wait}")
-        if choice.chance:
-            row.append(".mode_chance = true")
+        if choice.random:
+            row.append(".select_is_random = true")
         if choice.cube:
             row.append(f".cube_byte = {choice.cube}")
         if choice.menu:
             row.append(f".menu_bits = {values(choice.menu)}")
         row.append(f".select_frames = {choice.frames}")
-    soft = 4 if choice else script.soft
-    if soft:
-        row.append(f".soft = {soft}")
+    reset_frames = 4 if choice else script.soft
+    if reset_frames:
+        row.append(f".reset_frames = {reset_frames}")
     if script.start:
-        openings = "".join(f"{{{action}, {frames}}}, " for action, frames in script.start)
-        row.append(f".start = (const pp_opening[]){{{openings}{{0}}}}")
+        actions = "".join(f"{{{action}, {frames}}}, " for action, frames in script.start)
+        row.append(f".start_actions = (const pp_start_action[]){{{actions}{{0}}}}")
     return row
 
 
 def wrap(text: str) -> str:
-    """Put a row into lines of at most 100 columns, broken after commas."""
-    lines, line = [], "    {"
+    """Breaks a row after commas into lines of at most 100 columns."""
+    lines, line = [], ""
     for part in text.split(", "):
         if len(line + part) >= COLUMNS:
             lines.append(line.rstrip())
             line = "     "
         line += part + ", "
-    return "\n".join([*lines, line.rstrip()])
+    return "\n".join([*lines, line.removesuffix(", ")])
 
 
 def row(name: str) -> str:
-    """Return a game's row of the table."""
-    return wrap(", ".join(fields(name, facts(name))) + "}")
+    """Returns a game's row of the table."""
+    envpool_word, ale_word = words(name)
+    start = f'GAME({name}, "{envpool_word}", "{ale_word}", '
+    return wrap(start + ", ".join(fields(name, facts(name))) + ")")
+
+
+HEAD = """\
+// table.inl: one row for each game that ale-py can play, in the order of their names.
+//
+// A file that includes it defines GAME(game, envpool_word, ale_word, ...) first: ale-py's name of
+// the game, the words that stand for it in EnvPool's ids and in ale-py's, and initialisers of a
+// pp_game. GAME is undefined at the end.
+//
+// Written by `python -m tests.parity.atari_facts --write`: change that, not this.
+// clang-format off
+"""
 
 
 def table() -> str:
-    """Return table.inl."""
-    ruled = set(atari_rules.names())
-    games = atari_roms.names()
-    externs = [f"extern const pp_rule pp_rule_{name};" for name in games if name in ruled]
-    return "\n".join(
-        [
-            "// table.inl: a row for every game that ale-py can play. Included by games.c.",
-            "//",
-            "// Written by `python -m tests.parity.atari_facts --write`: change that, not this.",
-            "// clang-format off",
-            "",
-            *externs,
-            "",
-            "static const pp_game games[] = {",
-            *map(row, games),
-            "};",
-            "",
-        ]
-    )
+    """Returns the text of table.inl."""
+    return "\n".join([HEAD, *map(row, atari_roms.names()), "", "#undef GAME", ""])
 
 
 # ------------------------------------------------------------------------------ the check
@@ -229,9 +287,9 @@ def differences(
     count: int | None = None,
     sticky: float = 0.0,
 ) -> Iterator[str]:
-    """Start a game in each mode and difficulty, one after another, and play a little.
+    """Starts a game in each mode and difficulty, one after another, and plays a little.
 
-    Yields what is not the oracle's: RAM, reward, lives or end, once for each of the first `count`
+    Yields what differs from ale-py: RAM, reward, lives or end, once for each of the first `count`
     settings.
     """
     ale = atari_roms.oracle(name, sticky)
@@ -263,7 +321,7 @@ def differences(
 
 
 def settings(known: Facts) -> list[tuple[int, int]]:
-    """Return every mode with some difficulty and every difficulty with some mode, shuffled."""
+    """Returns each mode with some difficulty and each difficulty with some mode, shuffled."""
     modes, difficulties = known.modes, known.difficulties
     pairs = [
         (modes[i % len(modes)], difficulties[i % len(difficulties)])
@@ -274,7 +332,7 @@ def settings(known: Facts) -> list[tuple[int, int]]:
 
 
 def check(names: list[str], frames: int) -> int:
-    """Print what is not the oracle's; return the number of games with such."""
+    """Prints what differs from ale-py; returns the number of games that differ."""
     library = atari_core.Library(atari_core.build(("-O1",)))
     wrong = 0
     for name in names:
@@ -284,14 +342,14 @@ def check(names: list[str], frames: int) -> int:
             print(line, flush=True)
         if found:
             print(f"{name}: {len(found)} of {len(settings(facts(name)))}", flush=True)
-    print(f"{len(names) - wrong} of {len(names)} games are the oracle's in every mode")
+    print(f"{len(names) - wrong} of {len(names)} games equal ale-py's in every mode")
     return wrong
 
 
 def main() -> int:
-    """Write or check the table from the command line."""
+    """Runs the program of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="games to check, all without any")
+    parser.add_argument("names", nargs="*", help="games to check (default: all)")
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
     parser.add_argument("--check", action="store_true", help="compare every mode with ale-py")
     parser.add_argument("--frames", type=int, default=60)

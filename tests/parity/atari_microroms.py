@@ -1,10 +1,10 @@
-"""Runs programs of a few bytes in ale-py and in the console: what the hardware does, one at a time.
+"""Runs programs of a few bytes in ale-py and in the console, each for one property of the hardware.
 
-A program lies in the console's RAM and is entered through a saved state of ALE's. A *sweep* does
-the same thing once for each cycle of a line, and says at which cycles the two pictures differ.
+A program is in the console's RAM and is started through a saved state of ALE. A *sweep* does the
+same thing once for each cycle of a line, and prints the cycles at which the two pictures differ.
 
-    python -m tests.parity.atari_microroms                  # every sweep
-    python -m tests.parity.atari_microroms unlock resp      # those whose names begin so
+    python -m tests.parity.atari_microroms                  # all sweeps
+    python -m tests.parity.atari_microroms unlock resp      # those whose names begin like this
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.parity import atari_core
 ROM = "pong"  # its program never runs
 SHAPE = (210, 160)
 RAM, ENTRY = 128, 0x80
-LINES = 40  # between the set-up and the line that is looked at
+LINES = 40  # between the set-up and the line that is tested
 
 # registers of the television chip
 VBLANK, WSYNC, NUSIZ0, NUSIZ1, COLUP0, COLUP1, COLUPF, COLUBK = 1, 2, 4, 5, 6, 7, 8, 9
@@ -39,7 +39,7 @@ Write = tuple[int, int]  # (register, value)
 
 
 def delay(cycles: int) -> bytes:
-    """Do nothing for 0, 2, 3, ... cycles."""
+    """Returns code that takes 0, 2, 3, ... cycles and does nothing."""
     if cycles == 1 or cycles < 0:
         raise ValueError(f"cycles={cycles}: choose 0 or 2 and more")
     odd = bytes([0xA6, 0x80]) if cycles % 2 else b""
@@ -47,7 +47,7 @@ def delay(cycles: int) -> bytes:
 
 
 def store(writes: Sequence[Write]) -> bytes:
-    """LDA #value, STA register; five cycles and four bytes each."""
+    """Returns LDA #value, STA register for each write: five cycles and four bytes each."""
     return b"".join(bytes([0xA9, value, 0x85, register]) for register, value in writes)
 
 
@@ -56,7 +56,7 @@ def wait(lines: int) -> bytes:
 
 
 def forever(code: bytes) -> bytes:
-    """Append a loop that only waits."""
+    """Appends an endless loop."""
     at = ENTRY + len(code)
     code += bytes([0x85, WSYNC, 0x4C, at, 0])
     if len(code) > RAM:
@@ -65,14 +65,14 @@ def forever(code: bytes) -> bytes:
 
 
 def single(setup: Sequence[Write], cycle: int, write: Write, lines: int = LINES) -> bytes:
-    """Make `setup`, wait, and write one register at a cycle of a line: 3, or 5 and more."""
+    """Returns a program that writes one register at a cycle of a line: 3, or 5 and more."""
     register, value = write
     line = bytes([0xA9, value, 0x85, WSYNC]) + delay(cycle - 3) + bytes([0x85, register])
     return forever(store([(WSYNC, 0), *setup]) + wait(lines) + line)
 
 
 class Picture(NamedTuple):
-    """What a program leaves."""
+    """What is compared after a program."""
 
     screen: NDArray[np.uint8]
     ram: NDArray[np.uint8]
@@ -103,7 +103,7 @@ class Oracle:
         self.start = self.state()
 
     def state(self) -> ALEState:
-        """Save the present state, but with the processor at the program's entry."""
+        """Saves the state, with the program counter at the program's entry."""
         state = bytearray(self.ale.cloneSystemState().serialize())
         # the program counter is the ninth number of the processor's part, after the system's
         system = state.index(b"System") + len(b"System") + 4
@@ -112,15 +112,15 @@ class Oracle:
         return ALEState(bytes(state))
 
     def enter(self, state: ALEState, code: bytes, action: int = 0) -> None:
-        """Run a program for a frame."""
+        """Runs a program for a frame."""
         self.ale.restoreSystemState(state)
         for at, byte in enumerate(code):
             self.ale.setRAM(at, byte)
         self.ale.act(action)
 
     def run(self, code: bytes, frames: int = 1, action: int = 0) -> Picture:
-        """Run a program for some frames, with an action in the first."""
-        # ALE's state lacks what its objects look like at the moment, so they are made anew
+        """Runs a program for some frames, with an action in the first."""
+        # ALE's state lacks the current pictures of its objects, so CLEAN makes them again
         self.enter(self.power, forever(CLEAN))
         self.enter(self.start, code, action)
         for _ in range(frames - 1):
@@ -143,7 +143,7 @@ class Ours:
         return ctypes.string_at(self.console.state, self.size)
 
     def run(self, code: bytes, frames: int = 1, action: int = 0) -> Picture:
-        """Run a program for some frames, with an action in the first."""
+        """Runs a program for some frames, with an action in the first."""
         ctypes.memmove(self.console.state, self.start, self.size)
         # the program counter comes after RAM
         ctypes.memmove(self.ram, code, len(code))
@@ -170,7 +170,7 @@ class Sweep(NamedTuple):
     write: Write
 
     def programs(self) -> Iterator[tuple[int, bytes]]:
-        """Yield each cycle and its program."""
+        """Yields each cycle and its program."""
         for cycle in CYCLES:
             yield cycle, single(self.setup, cycle, self.write)
 
@@ -235,14 +235,14 @@ def sweeps() -> Iterator[Sweep]:
 
 
 def moving(register: int, show: Sequence[Write], cycle: int, since: int) -> bytes:
-    """Move, and so many cycles later (3, or 5 and more) write a register, at a cycle of a line."""
+    """Returns a program that writes a register at a cycle of a line, some cycles after HMOVE."""
     line = bytes([0x85, WSYNC]) + delay(cycle - since + 76 - 3) + bytes([0x85, HMOVE])
     line += delay(since - 3) + bytes([0x85, register])
     return forever(store([(WSYNC, 0), *show]) + wait(LINES - 5) + line)
 
 
 def twice(first: int, size: int, cycle: int, since: int = 0, write: Write = (WSYNC, 0)) -> bytes:
-    """Reset a player at a cycle of a line, lines later at another; maybe write something soon."""
+    """Returns a program that resets a player twice, in different lines, and writes a register."""
     register, value = write
     code = store([(WSYNC, 0), (GRP0, 0xB5), (NUSIZ0, size), (HMP0, 0x70)]) + wait(LINES - 6)
     code += bytes([0x85, WSYNC]) + delay(first - 3) + bytes([0x85, RESP0]) + wait(3)
@@ -251,7 +251,7 @@ def twice(first: int, size: int, cycle: int, since: int = 0, write: Write = (WSY
 
 
 def think(register: int) -> bytes:
-    """Draw two frames, think for 60000 cycles, write a register; again and again."""
+    """Returns a loop that draws two frames, waits 60000 cycles and writes a register."""
     pause = bytes([0xA0, 48, 0xA2, 0, 0xCA, 0xD0, 0xFD, 0x88, 0xD0, 0xF8])
     show = store([(GRP0, 0xB5), (ENABL, 2)]) + wait(0) * 3
     change = bytes([0xE6, 0xE0, 0xA5, 0xE0, 0x85, register])
@@ -259,20 +259,20 @@ def think(register: int) -> bytes:
 
 
 def stars(lines: int) -> bytes:
-    """Show a field of stars, and stop it with HMOVE after so many lines."""
+    """Returns a program that shows a field of stars, and stops it with HMOVE after some lines."""
     code = store([(WSYNC, 0), (ENAM0, 2), (HMM0, 0x70)]) + wait(LINES - 10)
     code += bytes([0xA9, 0x60, 0x85, WSYNC, 0x85, HMOVE]) + delay(18) + bytes([0x85, HMM0])
     return forever(code + wait(lines) + bytes([0x85, HMOVE]))
 
 
 def subtract(digits: int, value: int, carry: int, opcode: int) -> bytes:
-    """Do decimal arithmetic, and keep the result and the flags in RAM."""
+    """Returns a program that does decimal arithmetic and stores result and flags in RAM."""
     code = bytes([0xA2, 0xFF, 0x9A, 0xF8, 0x38 if carry else 0x18, 0xA9, digits, opcode, value])
     return forever(code + bytes([0x85, 0xE0, 0x08, 0xD8]))
 
 
 def differing(ours: Ours, oracle: Oracle, sweep: Sweep) -> list[int]:
-    """Return the cycles at which a sweep's pictures differ."""
+    """Returns the cycles at which a sweep's pictures differ."""
     return [
         cycle
         for cycle, program in sweep.programs()
@@ -281,7 +281,7 @@ def differing(ours: Ours, oracle: Oracle, sweep: Sweep) -> list[int]:
 
 
 def main() -> int:
-    """Run sweeps from the command line."""
+    """Runs the program of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="beginnings of sweeps' names, all without any")
     options = parser.parse_args()

@@ -1,20 +1,21 @@
 """Finds the rule of an Atari game in ALE's answers: `python -m tests.parity.atari_mining ...`.
 
-A rule is learnt from ale_py alone, by changing the console's memory and asking:
+The rule is found with ale_py alone, by changing the console's memory and asking:
 
-1. `probe GAME` gives every byte every value, at two moments of a game and shortly before an end,
-   and says which bytes change reward, lives or end, and how: digits, pictures, flags. For most
-   games that is the rule. `--mode` does it in another mode.
+1. `probe GAME` gives each byte each value, at two moments of a game and shortly before its end, and
+   prints which bytes change reward, lives or end, and how: digits, pictures, flags. For most games
+   that is the rule. `--mode` does it in another mode.
 2. `end GAME` takes the memory of an end, puts it into the same game five frames before, and leaves
-   out byte after byte: what remains is what an end needs.
+   out one byte after another. What remains is what an end needs.
 3. `play GAME 45=20 - 47=2` changes bytes frame by frame and prints the answers: for rules that
    remember something (a wrap-around, the last number of lives, what was shown before).
-4. Write csrc/envs/atari/games/GAME.c and let `python -m tests.parity.atari_rules GAME` contradict
-   it. `why GAME` then shortens what was poked before the first difference, and says which bytes
-   make it vanish when an ordinary game's values are put back: those the rule has to read as well.
+4. Write csrc/envs/atari/games/rules/GAME.c and run `python -m tests.parity.atari_rules GAME`. If
+   that finds a difference, `why GAME` reduces the changes before it to those that it needs, and
+   prints the bytes for which the difference vanishes when an ordinary game's values are put back:
+   the rule must read those as well.
 
-A byte that seems to matter may only be copied by the program to the one that does: look at what
-memory holds after the frame. Addresses from 128 on are the cartridge's own RAM.
+A byte that seems to matter may only be one that the program copies to the byte that does: look at
+the memory after the frame. Addresses from 128 on are the cartridge's own RAM.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def formula(answers: dict[int, int]) -> str:
 
 
 def reach(oracle: Oracle, moment: str) -> bool:
-    """Plays to a moment: a number of frames, or `end`: five frames before one, if one comes."""
+    """Plays a number of frames, or to five frames before an `end`; returns whether it got there."""
     ale, rng = oracle.ale, np.random.default_rng(1)
     ale.reset_game()
     states: list[Any] = []
@@ -104,7 +105,7 @@ def probe(oracle: Oracle, moment: str) -> None:
 
 
 def smallest(changes: dict[int, int], holds: Callable[[dict[int, int]], bool]) -> dict[int, int]:
-    """Leaves out one change after the other while something still holds."""
+    """Returns a part of the changes that is enough for a condition; dropping any one breaks it."""
     for at in list(changes):
         fewer = {k: v for k, v in changes.items() if k != at}
         if holds(fewer):
@@ -113,7 +114,7 @@ def smallest(changes: dict[int, int], holds: Callable[[dict[int, int]], bool]) -
 
 
 def end(oracle: Oracle) -> None:
-    """Prints which bytes of the memory at an end bring it about five frames early."""
+    """Prints which bytes of the memory at an end also end the game five frames earlier."""
     ale = oracle.ale
     if not reach(oracle, "end"):
         print("no end in random play")
@@ -149,7 +150,7 @@ def play(oracle: Oracle, steps: Sequence[str], moment: str) -> None:
 
 
 class Recorder(Match):
-    """A match that keeps what was poked and played since the reset, and the last state."""
+    """A match that records what was poked and played since the reset, and the last state."""
 
     def __init__(self, name: str, seed: int, mode: int | None) -> None:
         super().__init__(name, seed, mode)
@@ -166,7 +167,7 @@ class Recorder(Match):
         super().act(action)
 
     def replay(self, history: Sequence[tuple[dict[int, int], Any]]) -> Difference | None:
-        """Plays a game again; returns the difference, if there still is one."""
+        """Plays a game again; returns the difference, or None."""
         self.reset()
         try:
             for changes, action in history:
@@ -179,7 +180,7 @@ class Recorder(Match):
 
 
 def shorten(match: Recorder) -> Difference | None:
-    """Leaves out whatever was poked before a difference that it does not need; returns that."""
+    """Drops pokes that a difference does not need; returns the difference of the rest."""
     history = match.history
     for i, (changes, action) in enumerate(history):
         for at in list(changes):
@@ -192,7 +193,7 @@ def shorten(match: Recorder) -> Difference | None:
 
 
 def why(name: str, options: argparse.Namespace) -> None:
-    """Prints what the first difference between a rule and ALE depends on."""
+    """Prints what causes the first difference between a rule and ALE."""
     match = Recorder(name, options.seed, options.mode)
     try:
         compare(name, options.frames, seed=options.seed, poking=options.poking, match=match)
@@ -208,7 +209,7 @@ def why(name: str, options: argparse.Namespace) -> None:
 
 
 def put_back(match: Recorder, difference: Difference) -> None:
-    """Prints the bytes that give another answer with an ordinary game's value."""
+    """Prints the bytes for which an ordinary game's value changes the answer."""
     usual = Oracle(match.name, 0)
     reach(usual, "300")
     state, oracle, action = match.before, match.oracle, match.history[-1][1]

@@ -1,12 +1,12 @@
 """Compares the console with ale-py on every ROM: RAM and screen.
 
-Both get the same random actions and start new games when ALE's rule says that one is over. How ALE
-starts them (SELECT pressed so often, RESET, starting actions) was searched for with scripts of raw
-inputs; SCRIPTS is where the table of games takes it from.
+Both get the same random actions, and start new games when ALE's game is over. How ALE starts a
+game (presses of SELECT, RESET, starting actions) was found by a search over scripts of raw inputs;
+atari_facts.py writes SCRIPTS into the table of games.
 
-    python -m tests.parity.atari_roms --frames 3000                # says what differs first
-    python -m tests.parity.atari_roms --frames 3000 --write        # ... into docs/environments
-    python -m tests.parity.atari_roms --find pong                  # search for a game's script
+    python -m tests.parity.atari_roms --frames 3000            # prints the first difference
+    python -m tests.parity.atari_roms --frames 3000 --write    # writes docs/environments/atari.md
+    python -m tests.parity.atari_roms --find pong              # search for a game's script
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from tests.parity import atari_core
 PAGE = atari_core.ROOT / "docs" / "environments" / "atari.md"
 BEGIN, END = "<!-- exact ROMs: begin -->\n", "<!-- exact ROMs: end -->\n"
 RESET, SELECT = 1, 2
-PRESS_RESET = 40  # the switch, as an action of a start
+PRESS_RESET = 40  # stands for the RESET switch among a script's actions
 
-# ROMs that ale-py has no rules for, so it cannot be asked about them
+# ROMs for which ale-py has no rules, so it cannot play them
 UNSUPPORTED = ("combat", "joust", "maze_craze", "warlords")
 
 
 class Script(NamedTuple):
-    """What ALE's reset does after 60 frames without input and 4 with RESET."""
+    """What ALE's reset does after 60 frames without input and 4 frames of RESET."""
 
     select_frames: int = 0
     presses: int = 0
@@ -43,7 +43,7 @@ class Script(NamedTuple):
     start: tuple[tuple[int, int], ...] = ()  # (action, frames), after the last RESET
 
 
-# found by search (--find); games not listed have the plain script
+# found by search (--find); games not listed have the default script
 SCRIPTS: dict[str, Script] = {
     "mario_bros": Script(start=((1, 17),)),
     "entombed": Script(start=((1, 1), (0, 5))),
@@ -125,7 +125,7 @@ class Console(atari_core.Console):
     rules = False
 
     def finish(self, script: Script) -> None:
-        """Do what the script says after the first RESET."""
+        """Runs a script after the first RESET."""
         for _ in range(script.presses):
             self.idle(0, SELECT, script.select_frames)
             self.idle(0, 0, 1)
@@ -145,7 +145,7 @@ class Console(atari_core.Console):
 
 
 def names() -> list[str]:
-    """ROMs that ale-py brings and can play."""
+    """Returns the ROMs that ale-py has and can play."""
     folder = Path(roms.get_rom_path("pong")).parent
     return [p.stem for p in sorted(folder.glob("*.bin")) if p.stem not in UNSUPPORTED]
 
@@ -164,7 +164,7 @@ def difference(ours: NDArray[np.uint8], theirs: NDArray[np.uint8]) -> str:
 
 
 def compare(library: atari_core.Library, name: str, frames: int, *, hold: int = 7) -> str:
-    """Play `frames` frames of random actions on both; return what differs first, "" if nothing."""
+    """Plays random actions on both; returns the first difference in words, "" if none."""
     ale, console = oracle(name), atari_core.Console(library, name, seed=1)
     actions = [action.value for action in ale.getLegalActionSet()]
     random, action, shape = np.random.default_rng(1), 0, ale.getScreenDims()
@@ -193,7 +193,7 @@ def compare(library: atari_core.Library, name: str, frames: int, *, hold: int = 
 
 
 def candidates() -> Iterator[Script]:
-    """Scripts to try, the plainest first."""
+    """Yields scripts to try, the simplest first."""
     starts: list[tuple[tuple[int, int], ...]] = [()]
     starts += [((action, frames),) for frames in (1, 16, 5, 60) for action in (1, 2, 5, 13, 3, 4)]
     for soft in (0, 4):
@@ -206,7 +206,7 @@ def candidates() -> Iterator[Script]:
 
 
 def find(library: atari_core.Library, name: str, seconds: float) -> Script | None:
-    """Search for the script after which RAM is the oracle's."""
+    """Searches for the script after which RAM equals ale-py's."""
     ale, console = oracle(name), Console(library, name, seed=1)
     ale.reset_game()
     console.c.pp_console_power(console.state, console.cartridge)
@@ -227,7 +227,7 @@ MAPPERS = {0: "", 1: "F8", 2: "F6", 3: "E0", 4: "FE", 5: "DPC"}
 
 
 def kind(library: atari_core.Library, name: str) -> str:
-    """A ROM's size or mapper."""
+    """Returns a ROM's size or mapper."""
     rom = Path(roms.get_rom_path(name)).read_bytes()
     has_ram = ctypes.c_bool()
     mapper = MAPPERS[library.c.pp_mapper_detect(rom, len(rom), ctypes.byref(has_ram))]
@@ -235,7 +235,7 @@ def kind(library: atari_core.Library, name: str) -> str:
 
 
 def row(library: atari_core.Library, name: str, frames: int) -> str:
-    """A row of the table."""
+    """Returns a row of the table."""
     height = oracle(name).getScreenDims()[0]
     result = compare(library, name, frames)
     standard = "PAL" if height == 250 else "NTSC"
@@ -244,9 +244,9 @@ def row(library: atari_core.Library, name: str, frames: int) -> str:
 
 
 def main() -> int:
-    """Compare from the command line."""
+    """Runs the program of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="ROMs, all without any")
+    parser.add_argument("names", nargs="*", help="ROMs (default: all)")
     parser.add_argument("--frames", type=int, default=300)
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
     parser.add_argument("--find", action="store_true", help="search for scripts instead")

@@ -1,10 +1,10 @@
 """Rules of Atari games against ALE's answers: `python -m tests.parity.atari_rules GAME ...`.
 
-A rule (csrc/envs/atari/games/*.c) says of a console's memory what ALE's says: the reward of a
-frame, the lives that are left, and whether the game is over. Here both read the same memory after
-every frame of play, and of play in which bytes are changed from outside, so that a rule is right
-for memory that no agent would ever see too. ALE's rules read the frames of a reset too, from the
-moment when they are reset themselves; of those only the last one's memory can be seen here.
+A rule (csrc/envs/atari/games/rules) derives the reward of a frame, the lives and the end of the
+game from the console's memory, as ALE does. Here both read the same memory after every frame, in
+normal play and in play in which bytes are changed from outside, so that a rule is also right for
+memory that no agent would ever see. ALE also applies its rule to the frames of a reset; of these
+only the last one's memory is visible here.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-GAMES = ROOT / "csrc/envs/atari/games"
-NOTES = 6
+RULES = ROOT / "csrc/envs/atari/games/rules"
+STATE = 6
 
-# games whose rules read the cartridge's own RAM; in ALE's states it stands behind this name
+# games whose rules read the cartridge's own RAM; in ALE's states it follows this name
 CARTRIDGES = {"klax": b"CartridgeF6SC"}
 
-# games in which ALE's rule remembers what ALE's states do not hold
-FORGETFUL = ("hangman", "miniature_golf", "video_cube")
+# games in which ALE's rule has state that ALE's snapshots lack
+HIDDEN_STATE = ("hangman", "miniature_golf", "video_cube")
 
-# bytes that mean something only together: a face of the cube
-TOGETHER = {"video_cube": [range(at, at + 9) for at in range(32, 86, 9)]}
+# bytes that have a meaning only together: a side of the cube
+GROUPS = {"video_cube": [range(at, at + 9) for at in range(32, 86, 9)]}
 
 
 class Score(ctypes.Structure):
-    """`pp_score` of csrc/envs/atari/rule.h."""
+    """`pp_score` of rules/rule.h."""
 
     _fields_ = (
         ("score", ctypes.c_int32),
@@ -47,7 +47,7 @@ class Score(ctypes.Structure):
         ("lives", ctypes.c_int32),
         ("over", ctypes.c_uint8),
         ("started", ctypes.c_uint8),
-        ("notes", ctypes.c_uint8 * NOTES),
+        ("state", ctypes.c_uint8 * STATE),
     )
 
 
@@ -62,8 +62,7 @@ class Rule(ctypes.Structure):
 
 def names() -> list[str]:
     """Returns the games that have a rule."""
-    tables = {"games", "title"}
-    return sorted(path.stem for path in GAMES.glob("*.c") if path.stem not in tables)
+    return sorted(path.stem for path in RULES.glob("*.c"))
 
 
 @functools.cache
@@ -72,7 +71,7 @@ def library(chosen: tuple[str, ...]) -> ctypes.CDLL:
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "rules.so"
-        sources = [str(GAMES / f"{name}.c") for name in chosen]
+        sources = [str(RULES / f"{name}.c") for name in chosen]
         flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
         subprocess.run([compiler, *flags, "-o", str(output), *sources], check=True)
         return ctypes.CDLL(str(output))
@@ -116,11 +115,11 @@ class Oracle:
         self.actions = self.ale.getMinimalActionSet()
 
     def draw(self, rng: np.random.Generator) -> Any:
-        """Returns an action that the game uses."""
+        """Returns a random action from the game's minimal set."""
         return self.actions[rng.integers(len(self.actions))]
 
     def memory(self) -> bytes:
-        """Returns what a rule may read."""
+        """Returns the memory that a rule may read."""
         ram = bytes(self.ale.getRAM())
         if self.cartridge:
             state, at = self._cartridge_ram()
@@ -149,7 +148,7 @@ class Oracle:
 
 
 class Match:
-    """A rule and ALE, which read the same memory after every frame."""
+    """Compares a rule with ALE, on the same memory after every frame."""
 
     def __init__(self, name: str, seed: int, mode: int | None = None) -> None:
         self.name, self.mode = name, mode
@@ -173,7 +172,7 @@ class Match:
         self._compare(0, first=True)
 
     def poke(self, changes: dict[int, int]) -> None:
-        """Changes bytes of memory; after the end ALE would not see it."""
+        """Changes bytes of memory; has no effect on ALE after the end of a game."""
         self.poked = changes
         for at, value in changes.items():
             self.oracle.write(at, value)
@@ -198,14 +197,14 @@ class Match:
         self.over = bool(theirs[2])
 
     def save(self) -> tuple[Any, bytes, list[Any]]:
-        """Returns this moment."""
+        """Returns a snapshot of both sides."""
         return self.oracle.ale.cloneState(), bytes(self.score), list(self.actions)
 
     def restore(self, moment: tuple[Any, bytes, list[Any]]) -> None:
-        """Returns to a moment before which nothing had been poked, and no end."""
+        """Restores a snapshot; before it, nothing was poked and no game had ended."""
         state, score, actions = moment
         self.poked, self.over = {}, False
-        if self.name in FORGETFUL:
+        if self.name in HIDDEN_STATE:
             self.reset()
             for action in actions:
                 self.act(action)
@@ -215,25 +214,25 @@ class Match:
 
 
 class Poker:
-    """What is poked: chance values, values that mean something, and what memory once held."""
+    """Chooses what to poke: random values, likely values, and values from earlier memory."""
 
     def __init__(self, name: str, rng: np.random.Generator) -> None:
-        self.rng, self.often, self.together = rng, reads(name), TOGETHER.get(name, [])
+        self.rng, self.often, self.together = rng, reads(name), GROUPS.get(name, [])
         self.seen: list[bytes] = []
         self.held: dict[int, int] = {}
-        self.hold = 0  # frames for which it still is
+        self.hold = 0  # frames for which it stays held
 
     def remember(self, memory: bytes) -> None:
-        """Keeps a memory, in place of another one when there are many."""
+        """Keeps a memory; when there are 64, it replaces a random one."""
         if len(self.seen) < 64:
             self.seen.append(memory)
         else:
             self.seen[int(self.rng.integers(64))] = memory
 
     def next(self, memory: bytes, share: float) -> dict[int, int]:
-        """Returns what to change before a frame: nothing but in a share of them, and bytes held.
+        """Returns what to change before a frame: new bytes in some frames, and held bytes.
 
-        A held byte is what a rule that counts frames needs to be contradicted.
+        Only a byte that is held for many frames tests a rule that counts frames.
         """
         self.hold -= 1
         if self.hold <= 0:
@@ -247,7 +246,7 @@ class Poker:
         return {**changes, **self.held}
 
     def changes(self, memory: bytes) -> dict[int, int]:
-        """Returns bytes to change: any, those that a rule reads more often."""
+        """Returns bytes to change, more often those that the rule reads."""
         rng, changes = self.rng, {}
         if self.together and rng.random() < 0.2:
             for group in self.together:
@@ -267,7 +266,7 @@ class Poker:
         rng, kind = self.rng, self.rng.integers(5)
         if kind == 0:  # decimal digits
             return int(rng.integers(10)) * 16 + int(rng.integers(10))
-        if kind == 1:  # next to what is there
+        if kind == 1:  # close to the old value
             return (old + int(rng.integers(-2, 3))) % 256
         if kind == 2:
             return int(rng.choice([0, 1, 2, 0x80, 0x99, 0x9F, 0xA0, 0xF0, 0xFF]))
@@ -283,11 +282,11 @@ def compare(
     poking: float = 0.0,
     match: Match | None = None,
 ) -> int:
-    """Plays and compares; returns how many episodes ended.
+    """Plays and compares; returns the number of episodes that ended.
 
     Args:
         poking: the share of frames before which bytes are changed.
-        match: the two sides, if the caller wants to look at them afterwards.
+        match: the two sides, for callers that read them afterwards.
 
     Raises:
         Difference: the rule is wrong.
@@ -306,7 +305,7 @@ def compare(
             action = match.oracle.draw(rng)
             hold = int(rng.geometric(1 / rng.choice([1.5, 4, 12, 40])))
         hold -= 1
-        # a mode may have lost its game at the reset already
+        # in some modes a game is over at its reset
         match.act(action)
         episodes += match.over
         if poking and (match.over or frame % 50 == 0):
@@ -315,17 +314,17 @@ def compare(
 
 
 def reads(name: str) -> list[int]:
-    """Returns the bytes that a rule's source mentions: ram[5], or, in a comment, ram[5..9]."""
-    text = (GAMES / f"{name}.c").read_text()
+    """Returns the addresses in a rule's source: ram[5], or, in a comment, ram[5..9]."""
+    text = (RULES / f"{name}.c").read_text()
     found = re.findall(r"ram\[(\d+)(?:\.\.(\d+))?\]", text)
     return sorted({at for first, last in found for at in range(int(first), int(last or first) + 1)})
 
 
 def sweep(name: str, seed: int, moments: int = 3) -> int:
-    """Gives every byte that a rule reads every value, at a few moments; returns how many."""
+    """Tries all values of each byte that a rule reads, at a few moments; returns their number."""
     match, rng = Match(name, seed), np.random.default_rng(seed)
     done = 0
-    for moment in range(1 if name in FORGETFUL else moments):
+    for moment in range(1 if name in HIDDEN_STATE else moments):
         match.reset()
         for _ in range(20 + 300 * moment):
             if match.over:
@@ -338,7 +337,7 @@ def sweep(name: str, seed: int, moments: int = 3) -> int:
             for value in range(256):
                 match.restore(start)
                 match.poke({at: value})
-                # the frame may change it back, a second one follows from what it made of it
+                # the frame may change the byte; a second frame depends on what it became
                 for _ in range(2):
                     if not match.over:
                         match.act(match.oracle.actions[0])
@@ -347,7 +346,7 @@ def sweep(name: str, seed: int, moments: int = 3) -> int:
 
 
 def proofs(name: str, frames: int, seed: int) -> Iterator[str]:
-    """Compares a game in every mode, undisturbed and poked; yields what was done."""
+    """Compares a game in every mode, with and without pokes; yields what was done, in words."""
     modes = Oracle(name, seed).modes
     ends = compare(name, frames, seed=seed)
     yield f"{frames} frames, {ends} episodes"
@@ -360,9 +359,9 @@ def proofs(name: str, frames: int, seed: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Compares games and says which rules hold; 1 if one does not."""
+    """Compares games and prints which rules hold; returns 1 if one does not."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("game", nargs="*", help="all that have a rule, without one")
+    parser.add_argument("game", nargs="*", help="default: all games")
     parser.add_argument("--frames", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

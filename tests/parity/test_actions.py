@@ -1,4 +1,4 @@
-"""Actions of any dtype, and lists: the bits that they have through Gymnasium's SyncVectorEnv."""
+"""Actions of any dtype, and lists, give the same bits as in Gymnasium's SyncVectorEnv."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ UNSIGNED = ("u1", "u2", "u4")
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's own MuJoCo environments leave a MUJOCO_LOG.TXT where they are made."""
+    """Gymnasium's MuJoCo environments write MUJOCO_LOG.TXT to the working directory."""
     monkeypatch.chdir(tmp_path)
 
 
 def rows(array: Array, dtypes: str) -> list[Array]:
-    """One array for each environment, of these dtypes in turn."""
+    """One array per environment, of these dtypes in turn."""
     names = dtypes.split()
     return [np.asarray(row, names[i % len(names)]) for i, row in enumerate(array)]
 
@@ -53,7 +53,7 @@ def scalars(array: Array) -> Any:
     return [np.int16(number) for number in array.tolist()]
 
 
-# what callers make of an array of float64, or of int64 for discrete spaces
+# forms that callers give to an array of float64, or of int64 for discrete spaces
 FORMS: dict[str, Callable[[Array], Any]] = {
     **{
         dtype: lambda array, dtype=dtype: array.astype(dtype)  # type: ignore[misc]
@@ -143,7 +143,7 @@ def test_numbers_far_outside_wrap_and_clip_as_the_reference_has_it(id: str) -> N
 
 @pytest.mark.parametrize("id", DISCRETE)
 @pytest.mark.parametrize("form", ["f4", "f8", "?", "arrays", "arrays of several dtypes"])
-def test_no_numbers_of_a_discrete_space_are_refused_by_both(id: str, form: str) -> None:
+def test_actions_that_are_no_integers_are_refused_by_both(id: str, form: str) -> None:
     ours, theirs = make(id, AutoresetMode.NEXT_STEP)
     for envs in (ours, theirs):
         envs.reset(seed=1)
@@ -191,7 +191,7 @@ def test_snapshots_know_no_dtype(id: str) -> None:
         pool.reset(seed=1)
         other.reset(seed=2)
         pool.step(actions[0])
-        # the same numbers as float32 compute otherwise, not the state that a step begins with
+        # the same numbers in float32 give other results; the state at the start is equal
         other.step(actions[0].astype(np.float64))
         other.set_state(pool.get_state())
         assert other.get_state() == pool.get_state()

@@ -29,28 +29,29 @@ from gymnasium.wrappers import (
 )
 
 from parallel_pool import registry
-from parallel_pool.compat import ale_ids, notices
+from parallel_pool.compat import ale_ids
 from parallel_pool.compat.gymnasium import backends
+from parallel_pool.compat.warn_once import warn_once
 from parallel_pool.envs import atari
 from parallel_pool.pool import Pool
 from tests.pairs import pair
 from tests.same import assert_same
 
-# importing ale_py registers, but nothing says so
+# importing ale_py registers its environments, which linters cannot see
 assert ale_py.__version__
 GAMES = sorted(each.id for each in ale_ids.by_game().values() if each.id in gymnasium.registry)
 
 
 @dataclass(frozen=True)
 class Case:
-    """What to make, how episodes start again, and how many steps to play."""
+    """An environment, how its episodes restart, and how many steps to play."""
 
     id: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     mode: AutoresetMode = AutoresetMode.NEXT_STEP
     steps: int = 300
     wrappers: Sequence[Any] = ()
-    # episodes end at least so often, so that the resets behind them are compared, too
+    # the least number of episodes that end, so that their resets are compared, too
     ends: int = 0
 
     def __str__(self) -> str:
@@ -138,25 +139,25 @@ FILMED = [
 ]
 
 
-# what make check takes: the rest is slow
+# the cases of make check; all others are slow
 QUICK = [CASES[0], CASES[2], CASES[8], FILMED[2], FILMED[4]]
 SAMPLED = {"ALE/Adventure-v5", "ALE/MontezumaRevenge-v5", "ALE/Robotank-v5"}
 
 
 def sampled(values: Sequence[Any], quick: Iterable[Any]) -> list[Any]:
-    """The values as parameters of a test."""
+    """Returns the values as parameters of a test."""
     return [
         each if each in quick else pytest.param(each, marks=pytest.mark.slow) for each in values
     ]
 
 
 def play(theirs: VectorEnv, ours: VectorEnv, case: Case) -> int:
-    """Plays both with the same actions; returns how often episodes ended."""
+    """Plays both with the same actions; returns the number of episodes that ended."""
     theirs.action_space.seed(3)
     ends = 0
     for step in range(case.steps):
         if step in (case.steps // 3, case.steps // 2):
-            # the game goes on from whatever it left in the console, or anew from a seed
+            # with a seed, or without: then the console's state is what earlier games left
             seed = None if step == case.steps // 3 else [None, 2**33]
             assert_same(ours.reset(seed=seed), theirs.reset(seed=seed), f"reset at {step}")
         action = theirs.action_space.sample()
@@ -172,7 +173,7 @@ def play(theirs: VectorEnv, ours: VectorEnv, case: Case) -> int:
 
 
 def without_time(result: Any) -> Any:
-    """The results of a step but for how long an episode took."""
+    """Returns the results of a step, without the duration of an episode."""
     for infos in (result[4], result[4].get("final_info", {})):
         infos.get("episode", {}).pop("t", None)
         infos.get("episode", {}).pop("_t", None)
@@ -197,11 +198,11 @@ def test_run_is_the_same(case: Case) -> None:
 
 @pytest.mark.parametrize("id", sampled(GAMES, SAMPLED))
 def test_every_game_is_the_same(id: str) -> None:
-    """A hundred frames; or ale_py itself, where the console is not known to be exact."""
+    """A hundred frames; games that are not proven run on ale_py."""
     game = registry.find(id).variant
     if atari.reason(game, atari.read_rom(game)) is not None:
         with pytest.warns(UserWarning, match="runs on ale_py"):
-            notices.warn.cache_clear()
+            warn_once.cache_clear()
             assert backends.choose(id).backend == "process"
         return
     with pair(id, 1) as (theirs, ours):
@@ -213,7 +214,7 @@ def test_every_game_is_the_same(id: str) -> None:
 
 
 def test_sticks_on_the_edge_of_a_direction() -> None:
-    """Cosines as NumPy rounds them: at 60 degrees it is a matter of the last bit."""
+    """Cosines as NumPy rounds them: at 60 degrees the last bit decides."""
     thirds = np.float32(np.pi) * np.arange(-6, 7, dtype=np.float32) / np.float32(6)
     edges = np.concatenate([thirds, np.nextafter(thirds, np.float32(9))])
     with pair("ALE/Breakout-v5", 1, continuous=True, repeat_action_probability=0.0) as (
@@ -228,7 +229,7 @@ def test_sticks_on_the_edge_of_a_direction() -> None:
 
 
 def test_stable_baselines_sees_the_same() -> None:
-    """Infos of resets and of ends among them."""
+    """Including the infos of resets and ends."""
     vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
     from parallel_pool.compat.sb3 import PoolVecEnv
 
@@ -247,11 +248,11 @@ def test_stable_baselines_sees_the_same() -> None:
     theirs.close()
 
 
-# ------------------------------------------------------------------------------ our own doors --
+# ---------------------------------------------------------------------------- our own features --
 
 
 def played(pool: Pool, steps: int) -> list[bytes]:
-    """The next results of a pool whose environments all do the same, as bytes of each row."""
+    """Returns the next results as bytes of each row; all environments get the same actions."""
     results = []
     for step in range(steps):
         batch = pool.step(np.full(pool.num_envs, step % pool.spec.action_space().n))
@@ -273,14 +274,14 @@ def test_an_environment_is_cloned_into_another(preprocessing: bool) -> None:
         (state,) = pool.get_state([0])
         assert isinstance(state, bytes)
         pool.set_state([state], [1])
-        # the same also of what chance decides: sticky actions
+        # including random choices: sticky actions
         after = played(pool, 60)
         assert after[0] == after[1]
         pool.set_state([state] * 2)
         assert played(pool, 60) == after
 
 
-def test_ram_is_told_on_request() -> None:
+def test_ram_info_adds_the_ram() -> None:
     with Pool("ALE/Pong-v5", 2, seed=1, options={"obs_type": "ram", "ram_info": True}) as pool:
         places = {column.name: i for i, column in enumerate(pool.columns)}
         pool.reset()
@@ -291,9 +292,9 @@ def test_ram_is_told_on_request() -> None:
 
 
 def test_inexact_games_run_on_ale_py(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In worker processes, and it is said once."""
+    """In worker processes, with one warning."""
     monkeypatch.setattr(atari, "reason", lambda name, rom: f"{name} is not proven")
-    notices.warn.cache_clear()
+    warn_once.cache_clear()
     with pytest.warns(UserWarning, match="ALE/Pong-v5 runs on ale_py in worker processes: pong is"):
         ours = gymnasium.make_vec("ALE/Pong-v5", 1, vectorization_mode="parallel_pool")
     try:
@@ -323,7 +324,7 @@ def test_inexact_games_run_on_ale_py(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"game": "no_such_game"}, [], "game='no_such_game' has no native"),
     ],
 )
-def test_what_native_environments_leave_to_ale_py(
+def test_options_that_need_ale_py(
     options: dict[str, Any], wrappers: list[Any], reason: str
 ) -> None:
     choice = backends.choose("ALE/Pong-v5", wrappers, options=options)
@@ -333,7 +334,7 @@ def test_what_native_environments_leave_to_ale_py(
 
 
 def test_the_game_is_what_the_arguments_say() -> None:
-    """The id alone does not matter, as in Gymnasium."""
+    """The argument counts more than the id, as in Gymnasium."""
     spec = copy.deepcopy(gymnasium.spec("ALE/Pong-v5"))
     spec.kwargs["game"] = "breakout"
     chosen = [
@@ -393,8 +394,8 @@ def test_ids_need_no_import_of_ale_py() -> None:
     """)
 
 
-def test_an_unknown_game_is_told_with_those_near_it() -> None:
-    """As Gymnasium tells it to who has imported ale_py; without its help the package is missed."""
+def test_an_unknown_game_is_refused_with_similar_names() -> None:
+    """With the message that Gymnasium gives after an import of ale_py."""
     run("""if True:
         import gymnasium
         import parallel_pool
@@ -426,7 +427,7 @@ def test_inexact_games_import_ale_py() -> None:
 
 
 def test_a_game_that_ends_at_its_limit() -> None:
-    """Both flags are up."""
+    """Both flags are set."""
     kwargs = {"frameskip": 1, "obs_type": "ram", "max_num_frames_per_episode": 490}
     with pair("ALE/Breakout-v5", 1, **kwargs) as (theirs, ours):
         assert_same(ours.reset(seed=1), theirs.reset(seed=1), "reset")

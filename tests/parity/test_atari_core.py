@@ -14,7 +14,7 @@ import pytest
 
 
 def load_helper() -> ModuleType:
-    """Import atari_core.py, which lies beside this file and is no package."""
+    """Imports atari_core.py, which is in this folder and not part of a package."""
     path = Path(__file__).with_name("atari_core.py")
     spec = importlib.util.spec_from_file_location("atari_core", path)
     assert spec is not None and spec.loader is not None
@@ -30,7 +30,7 @@ GAMES = ("pong", "breakout")
 
 @pytest.fixture(scope="module")
 def library() -> core.Library:
-    # not optimised: building takes most of this test's time
+    # not fully optimised: building takes most of this test's time
     return core.Library(core.build(("-O1",)))
 
 
@@ -60,7 +60,7 @@ def test_builds_are_identical(library: core.Library, build: str) -> None:
     try:
         core.compare(library, case, seed=5)
     except ValueError:
-        # only the plain build runs everywhere
+        # only the base build runs everywhere
         assert build != "base"
         flags = Path("/proc/cpuinfo")
         known = flags.exists() and platform.machine() == "x86_64"
@@ -70,17 +70,17 @@ def test_builds_are_identical(library: core.Library, build: str) -> None:
 
 
 def compiled_for(build: str) -> set[str]:
-    """The processor's features that a build makes use of."""
+    """Returns the processor features that a build uses."""
     source = (core.ROOT / f"csrc/envs/atari/console/tia_{build}.c").read_text()
     (found,) = re.findall(r'#pragma GCC target\("(.*)"\)', source)
     return set(found.split(","))
 
 
-def test_builds_run_only_where_all_they_need_is_there() -> None:
-    """A processor that lacks one of the features ends the interpreter."""
+def test_builds_run_only_with_all_features_they_need() -> None:
+    """On a processor that lacks one of the features, the build would crash."""
     source = (core.ROOT / "csrc/envs/atari/console/cartridge.c").read_text()
     asked = set(re.findall(r'__builtin_cpu_supports\("(\w+)"\)', source))
-    # what compilers can't ask for comes with BMI
+    # compilers cannot check LZCNT, which comes with BMI
     assert asked == (compiled_for("v3") | compiled_for("v4")) - {"lzcnt"}
 
 
@@ -92,7 +92,7 @@ def test_comparison_can_fail(library: core.Library, monkeypatch: pytest.MonkeyPa
         core.compare(library, case, seed=1)
 
 
-def test_refuses_what_it_cannot_play(library: core.Library) -> None:
+def test_wrong_arguments_are_refused(library: core.Library) -> None:
     import ctypes
 
     cartridge = ctypes.c_void_p()
@@ -107,7 +107,7 @@ def test_refuses_what_it_cannot_play(library: core.Library) -> None:
 
 
 def test_a_program_without_frames_ends(library: core.Library) -> None:
-    """A ROM of zeros never draws: every frame must come back all the same."""
+    """A ROM of zeros never draws; every frame must end nevertheless."""
     import ctypes
 
     cartridge = ctypes.c_void_p()

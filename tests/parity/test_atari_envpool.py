@@ -1,4 +1,4 @@
-"""<Game>-v5 against the model of EnvPool's Atari (tests/reference), bit by bit.
+"""<Game>-v5 against the model of EnvPool's Atari (tests/reference), bit for bit.
 
 integration/compare_envpool_atari.py holds that model to the EnvPool wheel itself.
 """
@@ -24,19 +24,19 @@ from tests.reference.envpool_atari import OPTION_SETS, EnvPoolAtari, Output
 # the games on which the sets of options are tried
 GAMES = {"Pong-v5": "pong", "Breakout-v5": "breakout"}
 TASKS = {id: task for id, task in registry.builtin().items() if task.family == "atari"}
-# games that make check plays: of every mapper, and both television standards
+# the games of make check: every mapper, and both television standards
 SAMPLED = {
     *("Adventure-v5", "Qbert-v5", "Solaris-v5", "ElevatorAction-v5"),
     *("MontezumaRevenge-v5", "Robotank-v5", "TicTacToe3d-v5"),
 }
-# sets that only change the picture, the same for every game
+# sets of options that only change the picture, in the same way for every game
 PICTURES = {
     *("42x42", "105x80", "128x128", "210x160", "300x200", "84x250", "7x5"),
     *("linear", "linear rgb", "stack1", "stack2 rgb"),
 }
-# so many no-ops end no game after a lost life in these two games, so they show nothing new
+# in these two games this many no-ops never end a game after a lost life, so nothing new is tested
 LONG = {"noop1500", "noop1500 no fire"}
-# the sets that make check takes, as (game, set): the rest is slow
+# the pairs (game, set) of make check; all others are slow
 QUICK = {
     *(("Pong-v5", "default"), ("Pong-v5", "limit7"), ("Pong-v5", "mixed"), ("Pong-v5", "zero")),
     *(("Breakout-v5", "life"), ("Breakout-v5", "skip3"), ("Breakout-v5", "zero life")),
@@ -67,7 +67,7 @@ def make(env_id: str, seed: int | list[int] = 42, **options: Any) -> Pool:
 
 
 def rows(pool: Pool, batch: Batch) -> dict[str, Any]:
-    """The columns by name; infos get "info " in front."""
+    """Returns the columns by name; infos are prefixed with "info "."""
     infos = len(pool.spec.fields)
     names = [column.name for column in pool.columns]
     names[1:infos] = [f"info {name}" for name in names[1:infos]]
@@ -98,7 +98,7 @@ def check(pool: Pool, batch: Batch, outputs: list[Output]) -> None:
 def compare(
     env_id: str, options: dict[str, Any], steps: int, seed: int = 42, *, resets: bool = True
 ) -> list[Output]:
-    """Plays both with random actions and two forced resets; returns all that the model said."""
+    """Plays both with random actions and two forced resets; returns the model's outputs."""
     game = TASKS[env_id].variant
     models = [EnvPoolAtari(game, seed + i, **options) for i in range(NUM_ENVS)]
     rng = np.random.default_rng(seed)
@@ -157,14 +157,14 @@ def test_modes_equal_the_model(env_id: str, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("env_id", "steps"), [("Pong-v5", 430), ("Breakout-v5", 120)])
-def test_games_end_and_begin_anew(env_id: str, steps: int) -> None:
+def test_games_end_and_restart(env_id: str, steps: int) -> None:
     """Long enough, at ten frames a step, for real game overs on any frame of a step."""
     history = compare(env_id, {"frame_skip": 10}, steps, seed=7, resets=False)
     assert any(output.game_over and output.ended for output in history)
 
 
 def test_game_over_on_every_frame_of_a_step() -> None:
-    """The last frame pools two screens, the last but one shows its own, an earlier one an old."""
+    """At the last frame two screens are pooled, at the one before it one is shown."""
     # chosen so that any other picture would differ
     seeds = [14, 21, 42]
     models = [EnvPoolAtari("breakout", seed, frame_skip=3) for seed in seeds]
@@ -185,8 +185,8 @@ def test_game_over_on_every_frame_of_a_step() -> None:
     assert frames_left == {0, 1, 2}
 
 
-def test_a_draw_of_no_ops_that_is_rejected() -> None:
-    """This seed's first word falls into the 2**32 % 100000 that would favour some numbers."""
+def test_a_random_number_of_no_ops_that_is_rejected() -> None:
+    """This seed's first word is one of the 2**32 % 100000 that would make some numbers likelier."""
     seed, options = 14910327, {"noop_max": 100000}
     model = EnvPoolAtari("pong", seed, **options)
     expected = model.reset()
@@ -198,7 +198,7 @@ def test_a_draw_of_no_ops_that_is_rejected() -> None:
         np.testing.assert_array_equal(got["info ram"][0], expected.ram)
 
 
-def test_a_game_that_ends_in_the_no_ops_begins_anew() -> None:
+def test_a_game_that_ends_in_the_no_ops_restarts() -> None:
     options = {"noop_max": 9000}
     models = [EnvPoolAtari("pong", 42 + i, **options) for i in range(NUM_ENVS)]
     with make("Pong-v5", **options) as pool:
@@ -228,14 +228,14 @@ def test_game_over_on_the_step_of_the_time_limit_sets_both_flags() -> None:
         assert got["terminated"][0]
         assert got["truncated"][0]
         assert got["discount"][0] == 0
-        # the other environment's game goes on: only its time is over
+        # the other environment's game continues: only its time is over
         assert not got["terminated"][1]
         assert got["truncated"][1]
         assert got["discount"][1] == 1
 
 
 def test_a_new_seed_is_a_new_environment() -> None:
-    """EnvPool ignores reset(seed=); here it gives what a pool made with that seed gives."""
+    """EnvPool ignores reset(seed=); here it equals a pool made with that seed."""
     with make("Pong-v5", 1) as pool, make("Pong-v5", 9) as other:
         first = pool.reset()
         again = pool.reset(seed=9)
@@ -277,7 +277,7 @@ def test_an_environment_stays_below_128_kb(env_id: str) -> None:
 
 @pytest.mark.parametrize("env_id", [*GAMES, "AirRaid-v5"])
 def test_render_is_the_screen(env_id: str) -> None:
-    """Also after a step whose last frame nobody had looked at, because the game ended in it.
+    """Also after a step whose last frame was not drawn, because the game ended in it.
 
     Air Raid's frames have an odd number of lines, which on PAL are gray.
     """
@@ -291,7 +291,7 @@ def test_render_is_the_screen(env_id: str) -> None:
         for t in range(130):
             actions = rng.integers(0, pool.spec.action.n, NUM_ENVS)
             outputs = [m.step(int(a)) for m, a in zip(models, actions, strict=True)]
-            # looking must change nothing: the next step is compared too
+            # rendering must change nothing: the next step is compared too
             check(pool, pool.step(actions), outputs)
             if any(output.game_over for output in outputs) or t % 40 == 0:
                 overs += any(output.game_over for output in outputs)
@@ -300,7 +300,7 @@ def test_render_is_the_screen(env_id: str) -> None:
     assert overs > 0 or env_id != "Breakout-v5"
 
 
-# ---------------------------------------------------------------------------- wrong things --
+# ------------------------------------------------------------------------- wrong arguments --
 
 
 @pytest.mark.parametrize(
@@ -315,8 +315,8 @@ def test_render_is_the_screen(env_id: str) -> None:
         ({"repeat_action_probability": 7.0}, "repeat_action_probability=7.0: choose 0 to 1"),
         ({"mode": 2}, "mode=2: choose -1, 0, 1$"),
         ({"difficulty": 4}, "difficulty=4: choose -1, 0, 1, 2, 3$"),
-        ({"rom": b"\0" * 100}, "rom of pong has 100 bytes, as no cartridge has"),
-        ({"rom": b""}, "rom of pong has 0 bytes, as no cartridge has"),
+        ({"rom": b"\0" * 100}, "rom of pong has 100 bytes: choose one of 2048"),
+        ({"rom": b""}, "rom of pong has 0 bytes: choose one of 2048"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:
@@ -324,8 +324,8 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
         make("Pong-v5", **options)
 
 
-def test_wrong_sizes_of_a_rom_are_told_with_the_right_ones() -> None:
-    """Python asks for a proof of every program that C would play, and of no other."""
+def test_wrong_sizes_of_a_rom_are_refused_with_the_right_ones() -> None:
+    """Python requires a proof of every program that C would play, and of no other."""
     below = [n for n in range(2**16) if (n in atari.SIZES) != (n + 1 in atari.SIZES)]
     for size in (0, 3072, 65536, *below, *(n + 1 for n in below)):
         expected = UnprovenError if size in atari.SIZES else ValueError
@@ -335,7 +335,7 @@ def test_wrong_sizes_of_a_rom_are_told_with_the_right_ones() -> None:
             if size in atari.SIZES:
                 make("Pong-v5", rom=bytes(size)).close()
                 continue
-            with pytest.raises(ValueError, match=f"has {size} bytes, as no .*: give 2048, 4096"):
+            with pytest.raises(ValueError, match=f"has {size} bytes: choose one of 2048, 4096"):
                 make("Pong-v5", rom=bytes(size))
 
 
@@ -351,7 +351,7 @@ def test_another_rom_is_refused_whatever_holds_it(kind: Callable[[bytes], Any]) 
 
 
 def test_the_seed_that_means_the_clock() -> None:
-    """-1 as an unsigned word, which is how EnvPool's int32 seeds arrive here."""
+    """-1 as an unsigned word, as EnvPool's int32 seeds arrive here."""
     with (
         make("Pong-v5", [2**32 - 1, 3]) as pool,
         pytest.raises(EnvError, match=r"seed -1 .*: choose another") as failure,
@@ -373,7 +373,7 @@ def test_ale_py_lacks_the_rom() -> None:
 
 
 def test_every_game_of_ale_py_has_its_id() -> None:
-    """EnvPool's words and ale-py's differ for one game."""
+    """The words of EnvPool's ids and of ale-py's differ for one game."""
     gymnasium.register_envs(ale_py)
     known = {
         spec.id.removeprefix("ALE/"): spec.kwargs["game"]

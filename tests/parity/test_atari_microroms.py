@@ -1,4 +1,4 @@
-"""What the hardware does, one thing at a time: tiny programs in ale-py and in the console."""
+"""Single properties of the hardware: small programs in ale-py and in the console."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ADC, SBC = 0x69, 0xE9
 
 @pytest.fixture(scope="module")
 def ours() -> Ours:
-    # not optimised: building takes as long as playing
+    # not fully optimised: building would take longer than playing
     return Ours(atari_core.Library(atari_core.build(("-O1",))))
 
 
@@ -48,7 +48,7 @@ def same(ours: Ours, oracle: Oracle, code: bytes, frames: int = 1) -> bool:
     return ours.run(code, frames).same(oracle.run(code, frames))
 
 
-# every ninth of the sweeps, so that each kind is among them
+# one in nine of the sweeps, which includes each kind
 @pytest.mark.parametrize(
     "sweep", list(atari_microroms.sweeps())[::9], ids=lambda sweep: sweep.name.replace(" ", "-")
 )
@@ -56,7 +56,7 @@ def test_sweep(ours: Ours, oracle: Oracle, sweep: atari_microroms.Sweep) -> None
     assert differing(ours, oracle, sweep) == []
 
 
-# RESBL, RESM0 and RESM1 that fall into HMOVE's extra clocks, and neighbours that do not
+# RESBL, RESM0 and RESM1 during HMOVE's extra clocks, and just outside of them
 @pytest.mark.parametrize(
     ("register", "enable", "cycle", "since"),
     [
@@ -88,7 +88,7 @@ def test_reset_at_edge(ours: Ours, oracle: Oracle, first: int, size: int) -> Non
         assert same(ours, oracle, atari_microroms.twice(first, size, cycle)), cycle
 
 
-# NUSIZ and HMOVE bring back the copy that RESP0 hides in its line, also if they change nothing
+# writes of NUSIZ and HMOVE bring back the copy that RESP0 hides, even without a change
 @pytest.mark.parametrize("size", [0, 3, 5, 7])
 @pytest.mark.parametrize("first", [40, 72])
 @pytest.mark.parametrize("register", [NUSIZ0, HMOVE, REFP0])
@@ -112,7 +112,7 @@ def test_decimal_arithmetic(ours: Ours, oracle: Oracle) -> None:
         assert same(ours, oracle, code), numbers
 
 
-# INC, ASL, DCP of chips' registers; what is pulled off a stack that lies over them
+# INC, ASL and DCP of chip registers; pulls from a stack at their addresses
 @pytest.mark.parametrize(
     "code",
     [
@@ -130,7 +130,7 @@ def test_bus(ours: Ours, oracle: Oracle, code: bytes) -> None:
     assert same(ours, oracle, forever(code + keep))
 
 
-# a paddle's capacitor that was let go in this frame or the one before
+# a paddle's capacitor that was released in this frame or the one before
 @pytest.mark.parametrize("line", [20, 180, 188, 189, 240])
 @pytest.mark.parametrize("later", [90, 103, 110, 200])
 def test_paddle(ours: Ours, oracle: Oracle, line: int, later: int) -> None:
@@ -139,7 +139,7 @@ def test_paddle(ours: Ours, oracle: Oracle, line: int, later: int) -> None:
     assert same(ours, oracle, forever(code + read), frames=2)
 
 
-# joysticks leave the capacitors alone
+# joysticks do not charge capacitors
 @pytest.mark.parametrize("rom", ["enduro", "breakout", "surround"])
 def test_other_controllers(ours: Ours, rom: str) -> None:
     library = atari_core.Library(atari_core.build(("-O1",)))
@@ -148,7 +148,7 @@ def test_other_controllers(ours: Ours, rom: str) -> None:
     assert same(Ours(library, rom), Oracle(rom), forever(code))
 
 
-# ALE's triggers do not stay down, with VBLANK's latches or without
+# ALE has no latches for triggers, whether VBLANK requests them or not
 @pytest.mark.parametrize("latches", [0, 0x40])
 def test_trigger(latches: int) -> None:
     library, rom = atari_core.Library(atari_core.build(("-O1",))), "enduro"
@@ -161,15 +161,15 @@ def test_trigger(latches: int) -> None:
         assert other.ram[0x60] >> 7 == frames - 1
 
 
-# a program that is busy for longer than a frame can be; what it then writes shows in the next
+# a program that runs longer than a frame can; its next write shows in the next frame
 @pytest.mark.parametrize("register", [COLUBK, GRP0, HMOVE, WSYNC])
 def test_open_frame(ours: Ours, oracle: Oracle, register: int) -> None:
-    # the first two fill the screens, which hold what the consoles showed before
+    # the first two frames fill the screens, which still hold older ones
     for frames in range(3, 9):
         assert same(ours, oracle, atari_microroms.think(register), frames), frames
 
 
-# a frame too long ends at the first write past its last line; WSYNC counts before it waits
+# a frame that is too long ends at the first write past its last line; for WSYNC, before it waits
 @pytest.mark.parametrize("register", [WSYNC, 0x09, 0x19, 0x2A])
 @pytest.mark.parametrize("pause", [0, 6])
 def test_long_frame(ours: Ours, oracle: Oracle, register: int, pause: int) -> None:

@@ -1,4 +1,4 @@
-"""Every proven Atari game, shortly once more: our console beside ale_py, frame by frame."""
+"""A short proof of every proven Atari game: our console and ale_py, frame by frame."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from parallel_pool.prove_atari.sides import Ours, Theirs, ids
 
 TABLE = atari_proofs.committed()
 
-# a row is worth its place from here on, see `python -m parallel_pool prove-atari --help`
+# the smallest number of frames of a proof, see `python -m parallel_pool prove-atari --help`
 FRAMES = 20_000
 MODE_FRAMES = 1_000
 
 
 def short(proof: Proof) -> list[Session]:
-    """As the game begins, and then all else that differs, in its last mode and difficulty."""
+    """Returns two sessions: the default setting, and the last mode and difficulty."""
     mode, difficulty = proof.modes[-1], proof.difficulties[-1]
     played_hard = Style(6, frame_skip=4, sticky=0.25, full_actions=True)
     return [
@@ -39,21 +39,21 @@ def test_game_is_still_exact(rom: str) -> None:
             match = Match(session, ours, theirs)
             match.play()
         assert match.frames >= session.frames
-    # the proof was of everything
+    # the proof covered all modes and difficulties
     assert sorted(theirs.ale.getAvailableModes()) == list(proof.modes)
     assert sorted(theirs.ale.getAvailableDifficulties()) == list(proof.difficulties)
     assert proof.frames >= FRAMES + MODE_FRAMES * len(proof.modes)
 
 
-def test_a_difference_would_be_seen() -> None:
-    """The consoles are of one game, but one of them is in another mode."""
+def test_comparison_can_fail() -> None:
+    """Both consoles play the same game, but in different modes."""
     session = Session("pong", 1, 300, Style(8))
     other = Session("pong", 1, 300, Style(8), mode=1, difficulty=0)
     with closing(Ours(session)) as ours, pytest.raises(Differs, match="bytes of RAM"):
         Match(session, ours, Theirs(other)).play()
 
 
-def test_table_is_of_the_games_there_are() -> None:
+def test_table_has_every_game() -> None:
     assert TABLE.keys() == ids().keys()
     for rom in TABLE:
         assert TABLE[rom].md5 == atari_proofs.md5(atari.read_rom(rom))

@@ -1,4 +1,4 @@
-"""Every ROM: a short comparison with ale-py."""
+"""A short comparison of every ROM with ale-py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.parity import atari_core, atari_roms
 
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:
-    # not optimised: building takes as long as playing
+    # not fully optimised: building would take longer than playing
     return atari_core.Library(atari_core.build(("-O1",)))
 
 

@@ -1,4 +1,4 @@
-"""Rules of Atari games: what they say of a console's memory is what ALE says."""
+"""Rules of Atari games: reward, lives and end equal ALE's for the same memory."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ FRAMES = 300
 
 
 @pytest.mark.parametrize("game", atari_rules.names())
-def test_rule_says_what_ale_says(game: str) -> None:
+def test_rule_equals_ale(game: str) -> None:
     atari_rules.compare(game, FRAMES, seed=1)
     atari_rules.compare(game, FRAMES, seed=2, poking=0.1)
 
 
-# bytes changed frame by frame, as play and chance hardly ever bring them together, and whether the
-# game is over after that
+# bytes changed frame by frame, in combinations that random play hardly ever reaches, and whether
+# the game is over after them
 @pytest.mark.parametrize(
     ("game", "pokes", "over"),
     [
-        # no lives, and a countdown (one less after the frame) at 31, but of something else
+        # no lives, and a countdown (one less after the frame) at 31, which counts something else
         ("donkey_kong", [{11: 32, 15: 2, 35: 0}], False),
         ("donkey_kong", [{11: 32, 15: 3, 35: 0}], True),
-        # a clock of idle frames starts anew, or is set back
+        # a clock of idle frames restarts, or is set back
         ("hangman", [{113: 255}, {113: 0}], True),
         ("hangman", [{113: 254}, {113: 0}], False),
         ("hangman", [{113: 255}, {113: 1}], False),
-        # nobody is to move: at the end of a game, but also between two moves
+        # no player is to move: at the end of a game, but also between two moves
         ("othello", [{64: 0}] * 50, False),
         ("othello", [{64: 0}] * 51, True),
     ],
@@ -43,8 +43,8 @@ def test_rare_memory(game: str, pokes: list[dict[int, int]], over: bool) -> None
     assert match.over == over
 
 
-# games whose rules say something in a reset: a reward in the first frame, an end at once, lives
-# that stand before memory tells of them, random numbers drawn by ALE
+# games whose rules act in a reset: a reward in the first frame, an end at once, lives before the
+# memory holds them, random numbers drawn by ALE
 @pytest.mark.parametrize(
     "game", ["adventure", "beam_rider", "demon_attack", "haunted_house", "qbert", "skiing"]
 )

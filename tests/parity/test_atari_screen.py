@@ -66,7 +66,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 class Guarded:
-    """Memory that ends where it may no longer be read: one byte too far ends the test run."""
+    """Memory that ends at a protected page: reading one byte too far crashes the test run."""
 
     def __init__(self, data: Image) -> None:
         pages = -(-data.nbytes // mmap.PAGESIZE)
@@ -98,7 +98,7 @@ class Output:
 
 
 def stretches(image: Image) -> Image:
-    """For each row, the first row of the stretch of equal rows it belongs to."""
+    """Returns, for each row, the first row of its stretch of equal rows."""
     fresh = np.r_[True, (image[1:] != image[:-1]).any(axis=1)]
     return np.maximum.accumulate(np.where(fresh, np.arange(len(image)), 0)).astype(np.uint8)
 
@@ -106,7 +106,7 @@ def stretches(image: Image) -> Image:
 def resize(
     lib: ctypes.CDLL, image: Image, height: int, width: int, area: bool, isa: int
 ) -> list[Image]:
-    """The picture resized without and with knowledge of its repeated rows."""
+    """Returns the picture resized without and with the list of its repeated rows."""
     plan = lib.pp_resize_create(*image.shape, height, width, area, isa)
     assert plan is not None
     source, results = Guarded(image), []
@@ -123,7 +123,7 @@ def noise(rng: np.random.Generator, rows: int) -> Image:
 
 
 def stripes(rng: np.random.Generator, rows: int) -> Image:
-    """Repeated rows, as most of a game's picture has them."""
+    """Repeated rows, as in most of a game's picture."""
     heights = rng.integers(1, 12, rows)
     return np.ascontiguousarray(np.repeat(noise(rng, rows), heights, axis=0)[:rows])
 

@@ -24,7 +24,7 @@ NUM_ENVS = 2
 STEPS = 180
 BATCHES = 90
 
-# a game, options, and how many episodes end at least
+# a game, options, and the least number of episodes that end
 CASES: list[tuple[str, dict[str, Any], int]] = [
     ("pong", {}, 0),
     ("breakout", {}, 0),
@@ -56,7 +56,7 @@ CASES: list[tuple[str, dict[str, Any], int]] = [
     ("space_invaders", {"continuous": True, "continuous_action_threshold": 0.2}, 0),
     ("centipede", {"noop_max": 3, "num_threads": 2}, 0),
 ]
-# what make check takes; the rest is slow
+# the cases of make check; all others are slow
 QUICK = {2, 4, 8, 9, 12, 22, 26}
 
 Result = tuple[Any, ...]
@@ -75,11 +75,11 @@ def pair(game: str, num_envs: int = NUM_ENVS, **options: Any) -> tuple[AtariVect
 
 
 def check(ours: Result, theirs: Result, where: str) -> None:
-    """All the same, but for those rows of final_obs that ale-py leaves as its memory was."""
+    """Equal, except for rows of final_obs that ale-py does not write."""
     mine, reference = {**ours[-1]}, {**theirs[-1]}
     assert list(mine) == list(reference), where
     if "final_obs" in mine:
-        # a reset counts frames anew; a lost life that only shows does not
+        # a reset restarts the frame count; a lost life that is only reported does not
         rows = (ours[2] | ours[3]) & (ours[-1]["episode_frame_number"] < 60)
         final, expected = mine.pop("final_obs"), reference.pop("final_obs")
         assert (final.dtype, final.shape) == (expected.dtype, expected.shape), where
@@ -94,7 +94,7 @@ def draw(rng: np.random.Generator, env: Any, rows: int) -> np.ndarray[Any, Any]:
     return rng.integers(0, env.single_action_space.n, rows)
 
 
-# ----------------------------------------------------------------------------------- playing --
+# -------------------------------------------------------------------------------------- play --
 
 
 @pytest.mark.parametrize(("game", "options", "ends"), [*cases()])
@@ -114,7 +114,7 @@ def test_play_is_identical(game: str, options: dict[str, Any], ends: int) -> Non
     ours.close()
 
 
-def test_games_that_end_in_the_no_ops_begin_anew() -> None:
+def test_games_that_end_in_the_no_ops_restart() -> None:
     ours, theirs = pair("atlantis", noop_max=5000)
     again = 0
     for seed in (3, 4):
@@ -143,12 +143,12 @@ def test_wild_sticks() -> None:
         check(ours.step(-sticks), theirs.step(-sticks), f"radius {-radius}")
 
 
-# results that each environment must have; who waits for a core may come after many of another's
+# results that each environment must have; one that waits for a core may come late
 LEAST, MOST = 12, 10_000
 
 
 def play_async(env: Any, batches: int, seed: int) -> list[list[list[Any]]]:
-    """Plays each environment by actions of its own, and returns each one's results in order."""
+    """Plays each environment with its own actions; returns the results of each in order."""
     rng = np.random.default_rng(8)
     actions = rng.integers(0, env.single_action_space.n, (env.num_envs, MOST + 1))
     rows: list[list[list[Any]]] = [[] for _ in range(env.num_envs)]
@@ -176,11 +176,11 @@ def test_asynchronous_play_is_identical_for_each_environment(mode: str) -> None:
     assert ours.observation_space == theirs.observation_space
     mine, reference = (play_async(env, BATCHES, seed=5) for env in (ours, theirs))
     for env_id, (one, other) in enumerate(zip(mine, reference, strict=True)):
-        # who is quicker gets further
+        # faster environments get further
         count = min(len(one), len(other))
         assert count >= LEAST, env_id
         assert one[:count] == other[:count], env_id
-    # everybody starts anew, whoever is in flight
+    # all environments restart, those in flight included
     ours.reset(seed=5)
     again = play_async(ours, BATCHES, seed=5)
     for one, two in zip(mine, again, strict=True):
@@ -211,7 +211,7 @@ def test_snapshots_hold_all() -> None:
         assert_same(env.step(each), expected, f"step {t}")
 
 
-# --------------------------------------------------------------------------------- resetting --
+# ------------------------------------------------------------------------------------ resets --
 
 
 def test_masked_resets_are_identical() -> None:
@@ -248,7 +248,7 @@ def test_seeds_are_identical(seed: Any) -> None:
 
 
 def test_frames_in_which_a_game_is_chosen_count() -> None:
-    """Those of the reset with which ALE loads a program among them."""
+    """Including the frames of the reset with which ALE loads a program."""
     ours, theirs = pair("flag_capture", noop_max=1)
     for seed in (None, 5, -1, None):
         check(ours.reset(seed=seed), theirs.reset(seed=seed), f"seed {seed}")
@@ -265,7 +265,7 @@ def test_without_seeds_environments_differ() -> None:
     assert len(set(starts.pop())) > 1
 
 
-# ---------------------------------------------------------------------------------- the face --
+# ----------------------------------------------------------------------------------- the API --
 
 
 def test_signature_is_identical() -> None:
@@ -307,7 +307,7 @@ def test_attributes_are_identical(options: dict[str, Any]) -> None:
     VectorEnv.metadata.update(before)
 
 
-def test_it_is_no_environment_of_other_faces() -> None:
+def test_other_apis_cannot_make_it() -> None:
     assert not any(env_id.startswith("_") for env_id in parallel_pool.list_all_envs())
     assert any(env_id.startswith("_") for env_id in registry.builtin())
 
@@ -319,7 +319,7 @@ def test_xla_is_refused() -> None:
 
 def test_unproven_games_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atari, "reason", lambda name, rom: "of a reason")
-    with pytest.raises(UnprovenError, match="pong is refused, for of a reason: ale_py"):
+    with pytest.raises(UnprovenError, match="pong is refused because of a reason: use ale_py"):
         AtariVectorEnv("pong", 1)
 
 
@@ -372,7 +372,7 @@ def test_wrong_arguments_are_refused_as_ale_py_does(options: dict[str, Any]) -> 
         AtariVectorEnv(**arguments)
 
 
-# ale-py's class hangs on these, or ends the process (num_envs=0 and games without rules)
+# with these ale-py's class hangs, or crashes (num_envs=0 and games without rules)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -381,7 +381,7 @@ def test_wrong_arguments_are_refused_as_ale_py_does(options: dict[str, Any]) -> 
         ({"stack_num": 0}, "stack_num=0: choose 1 to 1024"),
         ({"img_height": 0}, "img_height=0: choose 1 to 2048"),
         ({"game": "combat"}, "'combat' is no game of ale-py"),
-        # and on this it shows nothing but resets
+        # with this it returns only resets
         ({"max_num_frames_per_episode": 0}, "max_num_frames_per_episode=0: choose 1 to"),
         ({"repeat_action_probability": float("nan")}, "repeat_action_probability=nan: choose 0"),
     ],
@@ -417,7 +417,7 @@ def test_wrong_actions_are_refused_as_ale_py_does(actions: Any) -> None:
 def test_wrong_thresholds_are_refused() -> None:
     with pytest.raises(TypeError, match=r"continuous_action_threshold='a' is a str: give a number"):
         AtariVectorEnv("pong", 2, continuous=True, continuous_action_threshold="a")  # type: ignore
-    # nobody asks for it
+    # it is not used here
     AtariVectorEnv("pong", 2, continuous_action_threshold="a").close()  # type: ignore
 
 
@@ -433,7 +433,7 @@ def test_wrong_sticks_are_refused() -> None:
 
 
 @pytest.mark.parametrize("actions", [[4, 0], [-1, 0], [0, 2**40]], ids=str)
-def test_actions_that_ale_py_hangs_on(actions: list[int]) -> None:
+def test_actions_with_which_ale_py_hangs(actions: list[int]) -> None:
     env = AtariVectorEnv("breakout", 2)
     env.reset(seed=1)
     with pytest.raises(ValueError, match="is outside its space: choose 0 to 3"):
@@ -447,9 +447,9 @@ def test_actions_that_ale_py_hangs_on(actions: list[int]) -> None:
         ({"seed": "x"}, "seed='x' is a str: give an int or an array"),
         ({"seed": [1, 2]}, "is a list"),
         ({"seed": np.int64(3)}, "is a int64"),
-        ({"seed": 2**31 - 1}, "seed=2147483648: choose one that int32 can hold"),
+        ({"seed": 2**31 - 1}, r"seed=2147483648: choose -2\*\*31 to"),
         ({"seed": np.array([1.0, 2.0])}, "seeds have dtype float64: give integers"),
-        ({"seed": np.array([2**40, 1])}, "seed=1099511627776: choose one"),
+        ({"seed": np.array([2**40, 1])}, "seed=1099511627776: choose -2"),
         ({"seed": np.array([1])}, r"seeds have shape \(1,\): give one for each"),
         ({"options": 5}, "int"),
         ({"options": {"reset_mask": [True, False]}}, "reset_mask is of list"),
@@ -488,7 +488,7 @@ def test_calls_at_a_wrong_moment() -> None:
     ours.send(np.array([0, 1]))
     with pytest.raises(StateError, match="in flight"):
         ours.send(np.array([0, 1]))
-    # what was sent is forgotten
+    # the actions that were sent are dropped
     theirs.reset(seed=1)
     check(ours.reset(seed=1), theirs.reset(seed=1), "reset")
     with pytest.raises(TypeError):

@@ -15,7 +15,7 @@ from parallel_pool import registry
 from parallel_pool.compat import ale_ids
 from tests.same import assert_same
 
-# enough for episodes to end in classic control, and for robots to fall
+# enough steps for episodes to end in classic control, and for robots to fall
 STEPS = 60
 # ids that Gymnasium lists and can't make with this mujoco
 UNMADE = {
@@ -34,9 +34,9 @@ IDS = [
     ),
     *ALE,
 ]
-# what is an object of Python's, or is told by the vector environment
+# Python objects, and attributes that the vector environment answers itself
 OTHER = {"unwrapped", "np_random", "spec", "metadata"}
-# what steps change or what only Python's environments have
+# attributes that steps change, or that only Python environments have
 CHANGES = {
     *("state", "steps_beyond_terminated", "last_u"),
     *("data", "model", "mujoco_renderer", "goal", "contact_cost", "contact_forces"),
@@ -46,7 +46,7 @@ CHANGES = {
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's own MuJoCo environments leave a MUJOCO_LOG.TXT where they are made."""
+    """Gymnasium's MuJoCo environments write MUJOCO_LOG.TXT to the working directory."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -57,7 +57,7 @@ def public(env: Any) -> list[str]:
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_attributes_are_those_of_sync(env_id: str) -> None:
-    """Every public one is the same in value and type, at all times, or is refused with the cure."""
+    """Public attributes have the same value and type at all times, or the error names the cure."""
     if env_id in ALE:
         ale_ids.register(env_id)
     theirs = gymnasium.make_vec(env_id, 2, vectorization_mode="sync")
@@ -91,15 +91,15 @@ def test_attributes_are_those_of_sync(env_id: str) -> None:
                 read.add(name)
     finally:
         theirs.close(), ours.close()
-    # whose resets write into it
+    # their resets write to it
     own = {"init_qpos", "cylinder_pos"} if env_id == "Pusher-v5" else set()
     assert refused <= CHANGES | own
     assert not read & (CHANGES | own)
     assert read
 
 
-def test_without_a_reference_the_options_are_told() -> None:
-    """Gymnasium refuses to make this one."""
+def test_without_a_reference_there_are_the_options() -> None:
+    """Gymnasium can't make this one."""
     ours = parallel_pool.make_vec("Pusher-v4", 2)
     assert ours.get_attr("frame_skip") == (5, 5)
     with pytest.raises(AttributeError, match='backend="process"'):
@@ -107,7 +107,7 @@ def test_without_a_reference_the_options_are_told() -> None:
     ours.close()
 
 
-def test_what_can_be_changed_is_a_copy() -> None:
+def test_mutable_attributes_are_copies() -> None:
     with pytest.MonkeyPatch.context():
         ours = parallel_pool.make_vec("MountainCar-v0", 2)
         first, second = ours.get_attr("low")
@@ -117,7 +117,7 @@ def test_what_can_be_changed_is_a_copy() -> None:
         ours.close()
 
 
-def test_options_count() -> None:
+def test_given_options_are_attributes() -> None:
     ours = parallel_pool.make_vec("Pendulum-v1", 2, g=3.5)
     assert ours.get_attr("g") == (3.5, 3.5)
     ours.close()
@@ -128,7 +128,7 @@ def test_options_count() -> None:
     ours.close()
 
 
-def test_windows_are_not_told_where_pictures_are_drawn() -> None:
+def test_attributes_of_windows_are_left_out_if_there_is_a_render_mode() -> None:
     ours = parallel_pool.make_vec("CartPole-v1", 1, render_mode="rgb_array")
     with pytest.raises(AttributeError, match='backend="process"'):
         ours.get_attr("screen")
@@ -137,7 +137,7 @@ def test_windows_are_not_told_where_pictures_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("name", ["get_action_meanings", "get_keys_to_action"])
-def test_ale_tells_its_actions(name: str) -> None:
+def test_ales_methods(name: str) -> None:
     ale_ids.register("ALE/Pong-v5")
     theirs = gymnasium.make_vec("ALE/Pong-v5", 2, vectorization_mode="sync")
     ours = parallel_pool.make_vec("ALE/Pong-v5", 2)

@@ -1,4 +1,4 @@
-"""ProcessVectorEnv equals Gymnasium's SyncVectorEnv, whatever the environments show and say."""
+"""ProcessVectorEnv equals Gymnasium's SyncVectorEnv for all kinds of spaces and infos."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ SPACES: dict[str, Callable[[], gymnasium.Space[Any]]] = {
 
 
 class Teller(gymnasium.Env[Any, Any]):
-    """Shows samples of a space, counts its steps, and says what it is told to say.
+    """Shows samples of a space, counts its steps, and returns the given infos.
 
     Args:
-        of: makes the observation space.
-        acts: makes the action space.
-        length: of its episodes; every second one is truncated.
-        tell: what a step adds to the infos: a function of the teller.
-        as_shown: what it makes of a sample before it shows it.
+        of: a function that makes the observation space.
+        acts: a function that makes the action space.
+        length: of its episodes in steps; every second one is truncated.
+        tell: a function of the teller that returns infos.
+        as_shown: a function that converts a sample to the observation.
     """
 
     metadata: ClassVar = {"render_modes": ["rgb_array"], "render_fps": 12}
@@ -119,7 +119,7 @@ class Teller(gymnasium.Env[Any, Any]):
 def pair(
     env_fns: Sequence[Callable[[], Any]], num_workers: int = 2, **kwargs: Any
 ) -> Iterator[tuple[VectorEnv[Any, Any, Any], ProcessVectorEnv]]:
-    """Gymnasium's and ours over the same environments."""
+    """A SyncVectorEnv and a ProcessVectorEnv of the same environments."""
     theirs = SyncVectorEnv(env_fns, **kwargs)
     num_workers = min(num_workers, len(env_fns))
     ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers, **kwargs)
@@ -131,7 +131,7 @@ def pair(
 
 
 def assert_same_result(ours: Any, theirs: Any, where: str) -> None:
-    """As `assert_same`, and the order of keys, wherever there are any."""
+    """As `assert_same`, and compares the order of keys."""
     assert_same(ours, theirs, where)
     assert order_of(ours) == order_of(theirs), where
 
@@ -156,7 +156,7 @@ def run_both(
     steps: int = 14,
     compare: Callable[[Any, Any, str], None] | None = None,
 ) -> None:
-    """The same seeds and actions, with all that the mode asks of a caller."""
+    """Runs both with the same seeds and actions, and the resets that the mode needs."""
     compare = compare or assert_same_result
     compare(ours.reset(seed=5), theirs.reset(seed=5), "reset")
     theirs.action_space.seed(3)
@@ -179,7 +179,7 @@ def run_both(
 
 
 def few(names: Iterable[str], *in_all: str) -> list[Any]:
-    """Names with SAME_STEP, which shows most, and some of them with all modes."""
+    """All names with SAME_STEP, which has most results, and some with all modes."""
     return [
         pytest.param(name, mode, id=f"{name}-{mode.name}")
         for name in names
@@ -196,14 +196,14 @@ def test_observations_are_the_same(name: str, mode: AutoresetMode) -> None:
 
 @pytest.mark.parametrize("name", SPACES)
 def test_actions_arrive_the_same(name: str) -> None:
-    """As the environment tells: value, type and dtype."""
+    """As the environment reports them in infos: value, type and dtype."""
 
     def tell(teller: Teller) -> dict[str, Any]:
         action = teller.last_action
         return {"action": [action], "kind": type(action), "dtype": getattr(action, "dtype", None)}
 
     with pair(tellers(5, acts=SPACES[name], tell=tell)) as (theirs, ours):
-        # but for the order of keys: ours is the space's
+        # except the order of keys: ours is the space's
         run_both(theirs, ours, AutoresetMode.NEXT_STEP, compare=assert_same)
 
 
@@ -222,14 +222,14 @@ def test_actions_arrive_the_same(name: str) -> None:
     ],
 )
 def test_observations_that_are_cast_are_the_same(name: str, as_shown: Callable[[Any], Any]) -> None:
-    """`final_obs` holds what the environment returned, before that."""
+    """`final_obs` holds the environment's own, before the cast."""
     env_fns = tellers(5, of=SPACES[name], as_shown=as_shown)
     with pair(env_fns, autoreset_mode=AutoresetMode.SAME_STEP) as (theirs, ours):
         run_both(theirs, ours, AutoresetMode.SAME_STEP)
 
 
 def test_equal_spaces_may_have_their_keys_in_another_order() -> None:
-    """In some environments of one worker, and in all of another; of observations and actions."""
+    """In some environments of one worker, and all of another; observations and actions."""
 
     def make(order: str) -> spaces.Dict:
         box, other, number = spaces.Box(-1, 1, (2,)), spaces.Box(5, 6, (2,)), spaces.Discrete(4)
@@ -386,7 +386,7 @@ def test_pictures_and_attributes_are_the_same() -> None:
 
 @pytest.mark.parametrize("kind", ["different", "custom"])
 def test_observation_modes_are_the_same(kind: str) -> None:
-    """Spaces with bounds of their own."""
+    """Spaces with different bounds."""
 
     def make(order: str, high: float, *rows: int) -> spaces.Dict:
         parts = {"x": spaces.Box(0, high, (*rows, 2)), "y": spaces.Box(5, 5 + high, (*rows, 2))}
@@ -395,7 +395,7 @@ def test_observation_modes_are_the_same(kind: str) -> None:
     env_fns = [partial(Teller, of=partial(make, "xy", high)) for high in (1.0, 2.0, 5.0)]
     mode: Any = kind
     if kind == "custom":
-        # with its keys in another order, too
+        # also with its keys in another order
         mode = (make("yx", 9, 3), make("yx", 9))
     with pair(env_fns, observation_mode=mode) as (theirs, ours):
         assert ours.observation_space == theirs.observation_space

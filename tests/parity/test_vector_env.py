@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 import parallel_pool
 from parallel_pool import registry
-from parallel_pool.compat.renderer import ReferencePainter
+from parallel_pool.compat.renderer import ReferenceRenderer
 from tests.pairs import pair
 from tests.partial_resets import check_partial_resets
 from tests.same import assert_same
@@ -26,7 +26,7 @@ MODES = list(AutoresetMode)
 
 @dataclass(frozen=True)
 class Case:
-    """What to make and how to run it; `reset` holds reset options."""
+    """What to make and how to run it; `reset` are reset options."""
 
     id: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Case:
 
 CASES = [
     *(Case(id) for id in IDS),
-    # short episodes end by time in all environments at once
+    # with a short time limit episodes end in all environments at once
     *(Case(id, {"max_episode_steps": 7}, steps=60) for id in IDS),
     *(Case(id, {"max_episode_steps": 1}, steps=20) for id in IDS),
     Case("CartPole-v1", {"sutton_barto_reward": True}),
@@ -58,7 +58,7 @@ CASES = [
 
 
 def make_actions(space: gymnasium.Space[Any], steps: int) -> list[Any]:
-    """Actions drawn from the space; Box actions also go beyond it."""
+    """Actions drawn from the space, for Box also beyond it."""
     space.seed(7)
     drawn = [space.sample() for _ in range(steps)]
     if isinstance(space, gymnasium.spaces.Box):
@@ -109,7 +109,7 @@ def test_seeds_are_the_same(seed: Any) -> None:
         assert ours.np_random_seed == theirs.np_random_seed
 
 
-def test_numpy_seeds_are_taken() -> None:
+def test_numpy_seeds_are_accepted() -> None:
     with pair("Acrobot-v1", 3) as (theirs, ours):
         expected = theirs.reset(seed=41)
         for seed in (np.int64(41), np.uint8(41), np.array(41), np.arange(41, 44), range(41, 44)):
@@ -120,7 +120,7 @@ def test_numpy_seeds_are_taken() -> None:
 
 @pytest.mark.parametrize("id", IDS)
 def test_surface_is_the_same(id: str) -> None:
-    """Spaces, metadata, render mode; the spec but for the name of the mode."""
+    """Spaces, metadata, render mode; the spec except the name of the mode."""
     kwargs = {"autoreset_mode": AutoresetMode.SAME_STEP}
     with pair(id, 4, vector_kwargs=kwargs, max_episode_steps=77) as (theirs, ours):
         for name in (
@@ -175,9 +175,9 @@ def test_pictures_are_the_same(id: str, autoreset: AutoresetMode, mode: str) -> 
 
 @pytest.mark.parametrize("id", IDS)
 def test_states_drawn_from_are_the_same(id: str) -> None:
-    """In precision too: one picture in some hundreds differs by it."""
+    """Including precision: one picture in some hundreds depends on it."""
     with pair(id, 2, render_mode="rgb_array") as (theirs, ours):
-        painter = ReferencePainter(ours.pool, gymnasium.spec(id), "rgb_array")
+        env_renderer = ReferenceRenderer(ours.pool, gymnasium.spec(id), "rgb_array")
         theirs.reset(seed=1)
         ours.reset(seed=1)
         for step, action in enumerate([None, *make_actions(theirs.action_space, 3)]):
@@ -185,7 +185,7 @@ def test_states_drawn_from_are_the_same(id: str) -> None:
                 theirs.step(action)
                 ours.step(action)
             for i, state in enumerate(theirs.get_attr("state")):
-                assert_same(painter._state(i), np.asarray(state), f"step {step}")
+                assert_same(env_renderer._state(i), np.asarray(state), f"step {step}")
 
 
 @pytest.mark.parametrize("id", IDS)

@@ -1,9 +1,11 @@
-// ale.c: the environments ALE/<Game>-v5: Atari 2600 games as ale-py 0.12.1's AtariEnv has them.
+// ale.c: the environments ALE/<Game>-v5: Atari 2600 games with the API of ale-py 0.12.1's AtariEnv.
 //
 // Each returns the bits of gymnasium.make("ALE/<Game>-v5") with the same options, seed and actions:
-// whole screens or RAM, frame skip fixed or drawn, sticky and continuous actions, counts of frames.
+// screens or RAM, fixed or random frame skip, sticky and continuous actions, frame counts; and with
+// preprocessing=True those of Gymnasium's AtariPreprocessing and FrameStackObservation around it.
 // The rules were found by running AtariEnv.
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@
 
 // ---------------------------------------------------------------------------------- data
 
-// the RAM comes last, for it is there on request only
+// the RAM comes last, because only the option ram_info adds it
 enum { OBS, LIVES, EPISODE_FRAMES, FRAMES, RAM, NUM_FIELDS };
 
 // configure fills in what depends on options
@@ -28,33 +30,27 @@ static const pp_field fields[NUM_FIELDS] = {
                         .when = PP_ALWAYS,
                         .dtype = PP_INT64},
     [FRAMES] = {.name = "frame_number", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
-    [RAM] = {.name = "ram",
-             .is_info = 1,
-             .when = PP_ALWAYS,
-             .dtype = PP_UINT8,
-             .ndim = 1,
-             .shape = {PP_ALE_RAM_BYTES},
-             .high = 255},
+    [RAM] = PP_RAM_FIELD,
 };
 
 // plain data, so that a copy is a snapshot
 typedef struct play {
-  pp_cabinet cabinet;
-  uint8_t truncated;  // by the limit of frames: the console stands still
-  uint8_t is_seeded;  // and nothing was played since
-  uint32_t seeds[2];  // of the generator of frame skips, and ALE's
-  int32_t lives;      // as far as the film has seen
-  pp_film film;       // there is room for it only if is_filmed
+  pp_counted_console counted;
+  uint8_t truncated;  // by the limit of frames: the console runs no more frames
+  uint8_t is_seeded;  // no game was played since the last seed
+  uint32_t seeds[2];  // of the generator of frame skips, and of ALE's
+  int32_t lives;      // after the last step that preprocessing counted
+  pp_frames frames;   // part of the state only if is_preprocessed
 } play;
 
 // --------------------------------------------------------------------------------- seeds
 
 // The first number of the sequence seeds the generator of frame skips, the second one ALE's.
 static void seed_both(pp_env *env) {
-  const pp_ale_hall *shared = env->shared;
+  const pp_ale_options *shared = env->shared;
   play *self = env->state;
   pp_rng_seed(env->rng, &self->seeds[0], 1);
-  pp_cabinet_power_up(&self->cabinet, &shared->arcade, self->seeds[1]);
+  pp_counted_power_up(&self->counted, &shared->setup, self->seeds[1]);
 }
 
 static int seed(pp_env *env, const pp_seed *words) {
@@ -69,83 +65,84 @@ static int seed(pp_env *env, const pp_seed *words) {
 
 // -------------------------------------------------------------------------------- AtariEnv
 
-static void begin_game(const pp_ale_hall *shared, play *self) {
-  pp_cabinet_begin_game(&self->cabinet, &shared->arcade);
+static void begin_game(const pp_ale_options *shared, play *self) {
+  pp_counted_begin_game(&self->counted, &shared->setup);
   self->truncated = 0;
 }
 
-// Runs one frame, unless the episode is over; returns its reward.
-static int run_frame(const pp_ale_hall *shared, play *self, pp_move what, int draw) {
-  pp_cabinet *cabinet = &self->cabinet;
+// Runs one frame, unless the episode was truncated; returns its reward.
+static int run_frame(const pp_ale_options *shared, play *self, pp_move move, bool draw) {
+  pp_counted_console *counted = &self->counted;
   if (self->truncated) {
-    pp_console_wait(&cabinet->console, what.action, what.strength);
+    pp_console_hold(&counted->console, move.action, move.strength);
     return 0;
   }
-  int reward = pp_cabinet_act(cabinet, &shared->arcade, what, draw);
-  self->truncated = shared->max_frames > 0 && cabinet->episode_frames >= shared->max_frames;
+  int reward = pp_counted_act(counted, &shared->setup, move, draw);
+  self->truncated = shared->max_frames > 0 && counted->episode_frames >= shared->max_frames;
   return reward;
 }
 
-// One step of AtariEnv; draw: its last frame will be looked at. Returns its reward.
-static int64_t play_step(pp_env *env, pp_move what, int draw) {
-  const pp_ale_hall *shared = env->shared;
+// Plays one step of AtariEnv and returns its reward. draw: the last frame's screen may be read.
+static int64_t play_step(pp_env *env, pp_move move, bool draw) {
+  const pp_ale_options *shared = env->shared;
   play *self = env->state;
   int64_t skip = shared->skip;
   if (shared->skip_end) skip = pp_rng_integers(env->rng, shared->skip, shared->skip_end);
   int64_t reward = 0;
   for (int64_t left = skip; left > 0; left--) {
-    reward += run_frame(shared, self, what, draw && left == 1);
+    reward += run_frame(shared, self, move, draw && left == 1);
   }
   return reward;
 }
 
-static int has_ended(const play *self) {
-  return self->truncated || pp_cabinet_game_over(&self->cabinet);
+static bool has_ended(const play *self) {
+  return self->truncated || pp_counted_game_over(&self->counted);
 }
 
 // ----------------------------------------------------------------------- AtariPreprocessing
 
-// The steps without action that AtariPreprocessing begins with, and the first picture.
-static void begin_film(pp_env *env) {
-  const pp_ale_hall *shared = env->shared;
+// Plays the no-op steps with which AtariPreprocessing begins, and takes the first frame.
+static void begin_frames(pp_env *env) {
+  const pp_ale_options *shared = env->shared;
   play *self = env->state;
   int64_t noops = 0;
   if (shared->noop_max) noops = pp_rng_integers(env->rng, 1, (int64_t)shared->noop_max + 1);
   for (int64_t i = 1; i <= noops; i++) {
-    play_step(env, (pp_move){shared->arcade.actions[0], 1}, i == noops);
+    play_step(env, (pp_move){shared->setup.actions[0], 1}, i == noops);
     if (!has_ended(self)) continue;
-    // the wrapper resets with the same seed again
+    // the wrapper resets with the same seed
     if (self->is_seeded) seed_both(env);
     begin_game(shared, self);
   }
-  self->lives = pp_cabinet_lives(&self->cabinet);
-  const uint8_t *screen = pp_cabinet_screen(&self->cabinet, &shared->arcade);
-  pp_film_start(&self->film, &shared->camera, screen);
+  self->lives = pp_counted_lives(&self->counted);
+  const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
+  pp_frames_start(&self->frames, &shared->preprocessor, screen);
 }
 
-// A step of AtariPreprocessing: several of AtariEnv. Returns whether a lost life ended the episode.
-static int film_step(pp_env *env, pp_move what, double *reward) {
-  const pp_ale_hall *shared = env->shared;
+// Plays one step of AtariPreprocessing, which is several of AtariEnv. Returns whether a lost life
+// ended the episode.
+static bool preprocessed_step(pp_env *env, pp_move move, double *reward) {
+  const pp_ale_options *shared = env->shared;
   play *self = env->state;
   const int32_t count = shared->frame_skip;
   for (int32_t t = 0; t < count; t++) {
-    *reward += (double)play_step(env, what, t >= count - 2);
-    int lives = pp_cabinet_lives(&self->cabinet);
-    int lost_life = shared->ends_on_life_loss && lives < self->lives;
+    *reward += (double)play_step(env, move, t >= count - 2);
+    int lives = pp_counted_lives(&self->counted);
+    bool lost_life = shared->ends_on_life_loss && lives < self->lives;
     self->lives = lives;
     if (lost_life || has_ended(self)) {
-      pp_film_cut(&self->film, &shared->camera, t > 0 && t == count - 1);
+      pp_frames_cut(&self->frames, &shared->preprocessor, t > 0 && t == count - 1);
       return lost_life;
     }
     if (t < count - 2) continue;
-    const uint8_t *screen = pp_cabinet_screen(&self->cabinet, &shared->arcade);
+    const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
     if (t == count - 2) {
-      pp_film_take_first(&self->film, &shared->camera, screen);
+      pp_frames_add_first(&self->frames, &shared->preprocessor, screen);
     } else {
-      pp_film_take_last(&self->film, &shared->camera, screen, count > 1);
+      pp_frames_add_last(&self->frames, &shared->preprocessor, screen, count > 1);
     }
   }
-  return 0;
+  return false;
 }
 
 // ------------------------------------------------------------------------- reset and step
@@ -153,87 +150,87 @@ static int film_step(pp_env *env, pp_move what, double *reward) {
 static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)how;
   (void)result;
-  const pp_ale_hall *shared = env->shared;
+  const pp_ale_options *shared = env->shared;
   play *self = env->state;
-  if (!self->cabinet.has_power) pp_cabinet_power_up(&self->cabinet, &shared->arcade, 0);
+  if (!self->counted.has_power) pp_counted_power_up(&self->counted, &shared->setup, 0);
   begin_game(shared, self);
-  if (shared->is_filmed) begin_film(env);
+  if (shared->is_preprocessed) begin_frames(env);
   self->is_seeded = 0;
   return PP_OK;
 }
 
-static pp_move read_move(const pp_ale_hall *shared, const void *action) {
+static pp_move read_move(const pp_ale_options *shared, const void *action) {
   if (shared->is_continuous) return pp_move_of_stick(action, shared->threshold);
-  return (pp_move){shared->arcade.actions[*(const int64_t *)action], 1};
+  return (pp_move){shared->setup.actions[*(const int64_t *)action], 1};
 }
 
 static int step(pp_env *env, const void *action, pp_result *result) {
-  const pp_ale_hall *shared = env->shared;
+  const pp_ale_options *shared = env->shared;
   play *self = env->state;
-  pp_move what = read_move(shared, action);
-  int lost_life = 0;
-  if (shared->is_filmed) {
-    lost_life = film_step(env, what, result->reward);
+  pp_move move = read_move(shared, action);
+  bool lost_life = false;
+  if (shared->is_preprocessed) {
+    lost_life = preprocessed_step(env, move, result->reward);
   } else {
-    result->reward[0] = (double)play_step(env, what, shared->view != PP_ALE_RAM);
+    result->reward[0] = (double)play_step(env, move, shared->view != PP_ALE_RAM);
   }
-  result->terminated = lost_life || pp_cabinet_game_over(&self->cabinet);
+  result->terminated = lost_life || pp_counted_game_over(&self->counted);
   result->truncated = self->truncated;
   return PP_OK;
 }
 
 // --------------------------------------------------------------------------- observations
 
-static void show(const pp_ale_hall *shared, play *self, uint8_t *row) {
-  if (shared->is_filmed) {
-    pp_film_show(&self->film, &shared->camera, row);
+static void show(const pp_ale_options *shared, play *self, uint8_t *row) {
+  if (shared->is_preprocessed) {
+    pp_frames_show(&self->frames, &shared->preprocessor, row);
     return;
   }
   if (shared->view == PP_ALE_RAM) {
-    memcpy(row, pp_console_ram(&self->cabinet.console), PP_ALE_RAM_BYTES);
+    memcpy(row, pp_console_ram(&self->counted.console), PP_RAM_BYTES);
     return;
   }
-  const uint8_t *screen = pp_cabinet_screen(&self->cabinet, &shared->arcade);
+  const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
   if (shared->view == PP_ALE_GRAY) {
     pp_screen_frame(shared->screen, screen, NULL, row);
   } else {
-    pp_arcade_paint(&shared->arcade, screen, row);
+    pp_setup_color(&shared->setup, screen, row);
   }
 }
 
 static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
-  const pp_ale_hall *shared = env->shared;
+  const pp_ale_options *shared = env->shared;
   play *self = env->state;
   if (rows[OBS]) show(shared, self, rows[OBS]);
-  if (rows[LIVES]) *(int64_t *)rows[LIVES] = pp_cabinet_lives(&self->cabinet);
-  if (rows[EPISODE_FRAMES]) *(int64_t *)rows[EPISODE_FRAMES] = self->cabinet.episode_frames;
-  if (rows[FRAMES]) *(int64_t *)rows[FRAMES] = self->cabinet.frames;
-  if (shared->tells_ram && rows[RAM]) {
-    memcpy(rows[RAM], pp_console_ram(&self->cabinet.console), PP_ALE_RAM_BYTES);
+  if (rows[LIVES]) *(int64_t *)rows[LIVES] = pp_counted_lives(&self->counted);
+  if (rows[EPISODE_FRAMES]) *(int64_t *)rows[EPISODE_FRAMES] = self->counted.episode_frames;
+  if (rows[FRAMES]) *(int64_t *)rows[FRAMES] = self->counted.frames;
+  if (shared->has_ram_info && rows[RAM]) {
+    memcpy(rows[RAM], pp_console_ram(&self->counted.console), PP_RAM_BYTES);
   }
   return PP_OK;
 }
 
 static int render(pp_env *env, pp_image *image) {
-  const pp_ale_hall *shared = env->shared;
+  const pp_ale_options *shared = env->shared;
   play *self = env->state;
-  return pp_arcade_render(&shared->arcade, &self->cabinet.console, image);
+  return pp_setup_render(&shared->setup, &self->counted.console, image);
 }
 
 // --------------------------------------------------------------------------- configuration
 
 static void release(void *shared) {
-  pp_ale_hall_destroy(shared);
+  pp_ale_options_destroy(shared);
 }
 
 static int configure(pp_config *config) {
-  pp_ale_hall *shared;
-  int status = pp_ale_hall_create(config, &shared);
+  pp_ale_options *shared;
+  int status = pp_ale_options_create(config, &shared);
   if (status < 0) return status;
-  config->state_size = offsetof(play, film);
-  if (shared->is_filmed) config->state_size += pp_film_bytes(&shared->camera);
-  config->num_fields = shared->tells_ram ? NUM_FIELDS : RAM;
+  config->state_size = offsetof(play, frames);
+  if (shared->is_preprocessed) config->state_size += pp_frames_size(&shared->preprocessor);
+  config->num_fields = shared->has_ram_info ? NUM_FIELDS : RAM;
   config->shared = shared;
   return PP_OK;
 }
@@ -241,14 +238,14 @@ static int configure(pp_config *config) {
 // ------------------------------------------------------------------------------ definitions
 
 // everything but the names is the same for all games
-#define TASK(game, envpool, ale)                  \
-  {PP_ARCADE_DEF(pp_ale_options, PP_ALE_OPTIONS), \
-   .id = "ALE/" ale "-v5",                        \
-   .family = "ale",                               \
-   .variant = #game,                              \
-   .reference = "ale-py 0.12.1 ALE/" ale "-v5",   \
+#define GAME(game, envpool_word, ale_word, ...)           \
+  {PP_ATARI_DEF(pp_ale_option_table, PP_ALE_NUM_OPTIONS), \
+   .id = "ALE/" ale_word "-v5",                           \
+   .family = "ale",                                       \
+   .variant = #game,                                      \
+   .reference = "ale-py 0.12.1 ALE/" ale_word "-v5",      \
    .state_size = sizeof(play)},
 
-const pp_env_def pp_env_ale[104] = {
-#include "games/tasks.inl"
+const pp_env_def pp_env_ale[PP_GAME_COUNT] = {
+#include "games/table.inl"
 };

@@ -1,4 +1,4 @@
-// ale_options.c: the options of ALE/<Game>-v5, and what is made of them.
+// ale_options.c: the options of ALE/<Game>-v5: their table, checks, and the spaces they give.
 #include "ale_options.h"
 
 #include <stdio.h>
@@ -39,196 +39,144 @@ enum {
   NUM_OPTIONS
 };
 
-_Static_assert((int)NUM_OPTIONS == (int)PP_ALE_OPTIONS, "the header says how many there are");
+_Static_assert((int)NUM_OPTIONS == (int)PP_ALE_NUM_OPTIONS, "the header says how many there are");
 
-const pp_option pp_ale_options[PP_ALE_OPTIONS] = {
-    [MODE] = {.name = "mode",
-              .type = PP_OPT_INT,
-              .number = -1,
-              .low = -1,
-              .high = UINT16_MAX,
-              .doc = "the game's mode; -1 or None: its first"},
-    [DIFFICULTY] = {.name = "difficulty",
-                    .type = PP_OPT_INT,
-                    .number = -1,
-                    .low = -1,
-                    .high = UINT8_MAX,
-                    .doc = "the game's difficulty; -1 or None: its first"},
+const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
+    [MODE] = PP_INT_OPTION("mode", -1, -1, UINT16_MAX, "the game's mode; -1 or None: its first"),
+    [DIFFICULTY] = PP_INT_OPTION("difficulty", -1, -1, UINT8_MAX,
+                                 "the game's difficulty; -1 or None: its first"),
     [OBS_TYPE] = {.name = "obs_type",
                   .type = PP_OPT_STRING,
                   .text = "rgb",
                   .doc = "rgb, grayscale or ram"},
-    [FRAMESKIP] = {.name = "frameskip",
-                   .type = PP_OPT_INT,
-                   .number = 4,
-                   .low = 1,
-                   .high = MAX_SKIP,
-                   .doc = "frames of the game in one step, or a range (low, high) to draw from"},
-    [FRAMESKIP_END] = {.name = "frameskip_end",
-                       .type = PP_OPT_INT,
-                       .number = 0,
-                       .low = 0,
-                       .high = MAX_SKIP,
-                       .doc = "end of such a range, itself never drawn; 0: no range"},
-    [STICKY] = {.name = "repeat_action_probability",
-                .type = PP_OPT_FLOAT,
-                .number = 0.25,
-                .low = 0,
-                .high = 1,
-                .doc = "probability that a frame repeats the previous action"},
-    [FULL_ACTION_SPACE] = {.name = "full_action_space",
-                           .type = PP_OPT_BOOL,
-                           .doc = "all 18 actions instead of those that the game uses"},
-    [CONTINUOUS] = {.name = "continuous",
-                    .type = PP_OPT_BOOL,
-                    .doc = "actions are a stick's radius and angle, and how far FIRE is pressed"},
+    [FRAMESKIP] =
+        PP_INT_OPTION("frameskip", 4, 1, MAX_SKIP,
+                      "frames of the game in one step, or a range (low, high) to draw from"),
+    [FRAMESKIP_END] = PP_INT_OPTION("frameskip_end", 0, 0, MAX_SKIP,
+                                    "end of such a range, itself never drawn; 0: no range"),
+    [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0.25, 0, 1,
+                               "probability that a frame repeats the previous action"),
+    [FULL_ACTION_SPACE] =
+        PP_BOOL_OPTION("full_action_space", false,
+                       "all actions that ALE allows, instead of those that the game uses"),
+    [CONTINUOUS] = PP_BOOL_OPTION(
+        "continuous", false, "actions are a stick's radius and angle, and how far FIRE is pressed"),
     [THRESHOLD] = {.name = "continuous_action_threshold",
                    .type = PP_OPT_FLOAT,
                    .number = 0.5,
                    .doc = "beyond it a continuous action counts as a direction, or as FIRE"},
-    [MAX_FRAMES] = {.name = "max_num_frames_per_episode",
-                    .type = PP_OPT_INT,
-                    .number = 108000,
-                    .low = INT32_MIN,
-                    .high = INT32_MAX,
-                    .doc = "frames that truncate an episode; None, 0 and less: no such limit"},
-    [RAM_INFO] = {.name = "ram_info",
-                  .type = PP_OPT_BOOL,
-                  .doc = "adds the console's 128 bytes of RAM to the infos"},
+    [MAX_FRAMES] =
+        PP_INT_OPTION("max_num_frames_per_episode", 108000, INT32_MIN, INT32_MAX,
+                      "frames that truncate an episode; None, 0 and less: no such limit"),
+    [RAM_INFO] =
+        PP_BOOL_OPTION("ram_info", false, "adds the console's 128 bytes of RAM to the infos"),
     // the arguments of Gymnasium's AtariPreprocessing and FrameStackObservation
-    [PREPROCESSING] = {.name = "preprocessing",
-                       .type = PP_OPT_BOOL,
-                       .doc = "steps and pictures of gymnasium.wrappers.AtariPreprocessing"},
-    [NOOP_MAX] = {.name = "noop_max",
-                  .type = PP_OPT_INT,
-                  .number = 30,
-                  .low = 0,
-                  .high = MAX_SKIP,
-                  .doc = "most steps without action that a reset may begin with; 0: none"},
-    [FRAME_SKIP] = {.name = "frame_skip",
-                    .type = PP_OPT_INT,
-                    .number = 4,
-                    .low = 1,
-                    .high = MAX_SKIP,
-                    .doc = "steps of the game in one; the last two are pooled"},
-    [SCREEN_WIDTH] = {.name = "screen_width",
-                      .type = PP_OPT_INT,
-                      .number = 84,
-                      .low = 1,
-                      .high = PP_RESIZE_MAX_SIDE,
-                      .doc = "columns of a picture"},
-    [SCREEN_HEIGHT] = {.name = "screen_height",
-                       .type = PP_OPT_INT,
-                       .number = 84,
-                       .low = 1,
-                       .high = PP_RESIZE_MAX_SIDE,
-                       .doc = "rows of a picture"},
-    [LIFE_LOSS] = {.name = "terminal_on_life_loss",
-                   .type = PP_OPT_BOOL,
-                   .doc = "a lost life ends the episode"},
-    [GRAY_OBS] = {.name = "grayscale_obs",
-                  .type = PP_OPT_BOOL,
-                  .number = 1,
-                  .doc = "luminance, else red, green and blue"},
-    [NEW_AXIS] = {.name = "grayscale_newaxis",
-                  .type = PP_OPT_BOOL,
-                  .doc = "an axis of one at the end of gray pictures"},
-    [SCALE_OBS] = {.name = "scale_obs",
-                   .type = PP_OPT_BOOL,
-                   .doc = "float32 from 0 to 1, else bytes"},
-    [STACK_SIZE] = {.name = "stack_size",
-                    .type = PP_OPT_INT,
-                    .number = 0,
-                    .low = 0,
-                    .high = MAX_STACK,
-                    .doc = "pictures in one observation, oldest first; 0: one, without an axis"},
-    [STACK_ZERO] = {.name = "stack_padding_zero",
-                    .type = PP_OPT_BOOL,
-                    .doc = "black pictures before a reset's own, else copies of it"},
+    [PREPROCESSING] = PP_BOOL_OPTION("preprocessing", false,
+                                     "steps and pictures of gymnasium.wrappers.AtariPreprocessing"),
+    [NOOP_MAX] =
+        PP_INT_OPTION("noop_max", 30, 0, MAX_SKIP,
+                      "upper bound of the no-op steps at the beginning of a reset; 0: none"),
+    [FRAME_SKIP] = PP_INT_OPTION("frame_skip", 4, 1, MAX_SKIP,
+                                 "steps of the game in one; the last two are pooled"),
+    [SCREEN_WIDTH] =
+        PP_INT_OPTION("screen_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a picture"),
+    [SCREEN_HEIGHT] =
+        PP_INT_OPTION("screen_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a picture"),
+    [LIFE_LOSS] = PP_BOOL_OPTION("terminal_on_life_loss", false, "a lost life ends the episode"),
+    [GRAY_OBS] = PP_BOOL_OPTION("grayscale_obs", true, "luminance; otherwise red, green and blue"),
+    [NEW_AXIS] =
+        PP_BOOL_OPTION("grayscale_newaxis", false, "an axis of one at the end of gray pictures"),
+    [SCALE_OBS] = PP_BOOL_OPTION("scale_obs", false, "float32 from 0 to 1; otherwise bytes"),
+    [STACK_SIZE] =
+        PP_INT_OPTION("stack_size", 0, 0, MAX_STACK,
+                      "frames in one observation, oldest first; 0: one, without an axis"),
+    [STACK_ZERO] = PP_BOOL_OPTION("stack_padding_zero", false,
+                                  "black pictures before a reset's own; otherwise copies of it"),
     [ROM] = {.name = "rom",
              .type = PP_OPT_BYTES,
              .doc = "the game's program; Python takes it from ale-py where it is not given"},
 };
 
-// --------------------------------------------------------------------------- making it
+// -------------------------------------------------------------------------- creation
 
 static int fail(pp_config *config, const char *text) {
   snprintf(config->error->text, sizeof config->error->text, "%s", text);
   return PP_ERR_ARGUMENT;
 }
 
-static int make_arcade(pp_config *config, pp_ale_hall *hall) {
+static int make_setup(pp_config *config, pp_ale_options *options) {
   const pp_value *values = config->options;
-  const pp_arcade_options chosen = {
+  const pp_setup_options chosen = {
       .rom = &values[ROM],
       .mode = values[MODE].i,
       .difficulty = values[DIFFICULTY].i,
       .sticky = values[STICKY].f,
-      // a stick reaches all eighteen
+      // a continuous action can be any of the eighteen
       .full_action_space = values[FULL_ACTION_SPACE].i || values[CONTINUOUS].i,
   };
-  return pp_arcade_init(&hall->arcade, config, config->variant, &chosen);
+  return pp_setup_init(&options->setup, config, config->variant, &chosen);
 }
 
-static int read_options(pp_config *config, pp_ale_hall *hall) {
+static int read_options(pp_config *config, pp_ale_options *options) {
   const pp_value *values = config->options;
   const char *kind = values[OBS_TYPE].s;
   if (strcmp(kind, "rgb") == 0) {
-    hall->view = PP_ALE_RGB;
+    options->view = PP_ALE_RGB;
   } else if (strcmp(kind, "grayscale") == 0) {
-    hall->view = PP_ALE_GRAY;
+    options->view = PP_ALE_GRAY;
   } else if (strcmp(kind, "ram") == 0) {
-    hall->view = PP_ALE_RAM;
+    options->view = PP_ALE_RAM;
   } else {
     return fail(config, "obs_type: choose rgb, grayscale or ram");
   }
-  hall->skip = (int32_t)values[FRAMESKIP].i;
-  hall->skip_end = (int32_t)values[FRAMESKIP_END].i;
-  if (hall->skip_end && hall->skip_end <= hall->skip) {
+  options->skip = (int32_t)values[FRAMESKIP].i;
+  options->skip_end = (int32_t)values[FRAMESKIP_END].i;
+  if (options->skip_end && options->skip_end <= options->skip) {
     return fail(config, "frameskip=(low, high): choose low < high");
   }
   if (values[PREPROCESSING].i && values[CONTINUOUS].i && values[NOOP_MAX].i) {
     return fail(config, "noop_max with continuous=True: choose noop_max=0");
   }
-  hall->max_frames = (int32_t)values[MAX_FRAMES].i;
-  hall->threshold = (float)values[THRESHOLD].f;
-  hall->is_continuous = values[CONTINUOUS].i != 0;
-  hall->tells_ram = values[RAM_INFO].i != 0;
+  options->max_frames = (int32_t)values[MAX_FRAMES].i;
+  options->threshold = (float)values[THRESHOLD].f;
+  options->is_continuous = values[CONTINUOUS].i != 0;
+  options->has_ram_info = values[RAM_INFO].i != 0;
   return PP_OK;
 }
 
-static int make_screen(const pp_ale_hall *hall, int height, int width, int gray, pp_screen **out) {
+static int make_screen(const pp_ale_options *options, int height, int width, int gray,
+                       pp_screen **out) {
   const pp_screen_options screen = {
-      .rows = hall->arcade.cartridge->lines,
+      .rows = options->setup.cartridge->lines,
       .height = height,
       .width = width,
       .gray = gray,
       .area = true,
   };
-  return pp_arcade_make_screen(&hall->arcade, screen, out);
+  return pp_setup_make_screen(&options->setup, screen, out);
 }
 
-static int make_camera(const pp_value *values, pp_ale_hall *hall) {
-  pp_camera *camera = &hall->camera;
-  hall->is_filmed = 1;
-  hall->frame_skip = (int32_t)values[FRAME_SKIP].i;
-  hall->noop_max = (int32_t)values[NOOP_MAX].i;
-  hall->ends_on_life_loss = values[LIFE_LOSS].i != 0;
-  camera->stack = values[STACK_SIZE].i ? (int32_t)values[STACK_SIZE].i : 1;
-  camera->pads_zero = values[STACK_ZERO].i != 0;
-  camera->scales = values[SCALE_OBS].i != 0;
-  for (int i = 0; i < 256; i++) camera->scaled[i] = (float)i / 255.0f;
-  return make_screen(hall, (int)values[SCREEN_HEIGHT].i, (int)values[SCREEN_WIDTH].i,
-                     values[GRAY_OBS].i != 0, &camera->screen);
+static int make_preprocessor(const pp_value *values, pp_ale_options *options) {
+  pp_preprocessor *preprocessor = &options->preprocessor;
+  options->is_preprocessed = 1;
+  options->frame_skip = (int32_t)values[FRAME_SKIP].i;
+  options->noop_max = (int32_t)values[NOOP_MAX].i;
+  options->ends_on_life_loss = values[LIFE_LOSS].i != 0;
+  preprocessor->stack = values[STACK_SIZE].i ? (int32_t)values[STACK_SIZE].i : 1;
+  preprocessor->pads_zero = values[STACK_ZERO].i != 0;
+  preprocessor->scales = values[SCALE_OBS].i != 0;
+  for (int i = 0; i < 256; i++) preprocessor->scaled[i] = (float)i / 255.0f;
+  return make_screen(options, (int)values[SCREEN_HEIGHT].i, (int)values[SCREEN_WIDTH].i,
+                     values[GRAY_OBS].i != 0, &preprocessor->screen);
 }
 
-static int make_view(const pp_value *values, pp_ale_hall *hall) {
-  if (values[PREPROCESSING].i) return make_camera(values, hall);
-  if (hall->view != PP_ALE_GRAY) return PP_OK;
-  return make_screen(hall, hall->arcade.cartridge->lines, PP_LINE_PIXELS, 1, &hall->screen);
+static int make_view(const pp_value *values, pp_ale_options *options) {
+  if (values[PREPROCESSING].i) return make_preprocessor(values, options);
+  if (options->view != PP_ALE_GRAY) return PP_OK;
+  return make_screen(options, options->setup.cartridge->lines, PP_LINE_PIXELS, 1, &options->screen);
 }
 
-static void describe_film(pp_field *obs, const pp_value *values) {
+static void describe_frames(pp_field *obs, const pp_value *values) {
   if (values[STACK_SIZE].i) obs->shape[obs->ndim++] = values[STACK_SIZE].i;
   obs->shape[obs->ndim++] = values[SCREEN_HEIGHT].i;
   obs->shape[obs->ndim++] = values[SCREEN_WIDTH].i;
@@ -240,18 +188,18 @@ static void describe_film(pp_field *obs, const pp_value *values) {
   obs->high = 1;
 }
 
-static void describe_screen(pp_field *obs, const pp_ale_hall *hall) {
-  obs->ndim = hall->view == PP_ALE_RAM ? 1 : hall->view == PP_ALE_GRAY ? 2 : 3;
-  obs->shape[0] = hall->view == PP_ALE_RAM ? PP_ALE_RAM_BYTES : hall->arcade.cartridge->lines;
+static void describe_screen(pp_field *obs, const pp_ale_options *options) {
+  obs->ndim = options->view == PP_ALE_RAM ? 1 : options->view == PP_ALE_GRAY ? 2 : 3;
+  obs->shape[0] = options->view == PP_ALE_RAM ? PP_RAM_BYTES : options->setup.cartridge->lines;
   obs->shape[1] = PP_LINE_PIXELS;
   obs->shape[2] = 3;
 }
 
-static void describe_action(pp_field *action, const pp_ale_hall *hall) {
+static void describe_action(pp_field *action, const pp_ale_options *options) {
   // numpy.pi as a float32
   static const double lows[3] = {0, -0x1.921fb6p+1, 0}, highs[3] = {1, 0x1.921fb6p+1, 1};
-  action->n = hall->arcade.num_actions;
-  if (!hall->is_continuous) return;
+  action->n = options->setup.num_actions;
+  if (!options->is_continuous) return;
   *action = (pp_field){.name = "action",
                        .dtype = PP_FLOAT32,
                        .space = PP_BOX,
@@ -261,29 +209,29 @@ static void describe_action(pp_field *action, const pp_ale_hall *hall) {
                        .highs = highs};
 }
 
-int pp_ale_hall_create(pp_config *config, pp_ale_hall **out) {
-  pp_ale_hall *hall = calloc(1, sizeof *hall);
-  if (!hall) return PP_ERR_MEMORY;
-  int status = make_arcade(config, hall);
-  if (status >= 0) status = read_options(config, hall);
-  if (status >= 0) status = make_view(config->options, hall);
+int pp_ale_options_create(pp_config *config, pp_ale_options **out) {
+  pp_ale_options *options = calloc(1, sizeof *options);
+  if (!options) return PP_ERR_MEMORY;
+  int status = make_setup(config, options);
+  if (status >= 0) status = read_options(config, options);
+  if (status >= 0) status = make_view(config->options, options);
   if (status < 0) {
-    pp_ale_hall_destroy(hall);
+    pp_ale_options_destroy(options);
     return status;
   }
-  if (hall->is_filmed) {
-    describe_film(&config->fields[0], config->options);
+  if (options->is_preprocessed) {
+    describe_frames(&config->fields[0], config->options);
   } else {
-    describe_screen(&config->fields[0], hall);
+    describe_screen(&config->fields[0], options);
   }
-  describe_action(&config->action, hall);
-  *out = hall;
+  describe_action(&config->action, options);
+  *out = options;
   return PP_OK;
 }
 
-void pp_ale_hall_destroy(pp_ale_hall *hall) {
-  pp_arcade_fini(&hall->arcade);
-  pp_screen_destroy(hall->screen);
-  pp_screen_destroy(hall->camera.screen);
-  free(hall);
+void pp_ale_options_destroy(pp_ale_options *options) {
+  pp_setup_fini(&options->setup);
+  pp_screen_destroy(options->screen);
+  pp_screen_destroy(options->preprocessor.screen);
+  free(options);
 }

@@ -1,4 +1,4 @@
-// ale_options.h: what was chosen for all environments of a pool of ALE/<Game>-v5, ready for use.
+// ale_options.h: the options of a pool of ALE/<Game>-v5, checked and ready for use.
 #ifndef PP_ENVS_ATARI_ALE_OPTIONS_H_
 #define PP_ENVS_ATARI_ALE_OPTIONS_H_
 
@@ -9,33 +9,30 @@
 #include "picture/screen.h"
 #include "pp_env.h"
 
-enum {
-  PP_ALE_OPTIONS = 23,
-  PP_ALE_RAM_BYTES = 128,
-};
+enum { PP_ALE_NUM_OPTIONS = 23 };
 
 // AtariEnv's arguments, then those of AtariPreprocessing and FrameStackObservation
-extern const pp_option pp_ale_options[PP_ALE_OPTIONS];
+extern const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS];
 
 typedef enum pp_ale_view { PP_ALE_RGB, PP_ALE_GRAY, PP_ALE_RAM } pp_ale_view;
 
-typedef struct pp_ale_hall {
-  pp_arcade arcade;
+typedef struct pp_ale_options {
+  pp_setup setup;
   pp_screen *screen;  // of PP_ALE_GRAY
   pp_ale_view view;
-  int32_t skip, skip_end;  // skip_end 0: always skip frames
+  int32_t skip, skip_end;  // frames in one step: from skip to skip_end - 1; skip_end 0: skip
   int32_t max_frames;
   float threshold;
-  uint8_t is_continuous, tells_ram;
-  uint8_t is_filmed;  // what follows counts
+  uint8_t is_continuous, has_ram_info;
+  uint8_t is_preprocessed;  // the fields below are in use
   uint8_t ends_on_life_loss;
   int32_t frame_skip, noop_max;
-  pp_camera camera;
-} pp_ale_hall;
+  pp_preprocessor preprocessor;
+} pp_ale_options;
 
-// Make a hall of the options, and describe the observation (the first field) and the action. On
-// error the status is negative, config->error says why, and there is none.
-int pp_ale_hall_create(pp_config *config, pp_ale_hall **hall);
-void pp_ale_hall_destroy(pp_ale_hall *hall);
+// Reads the options of config, and describes the observation (the first field) and the action
+// there. On error the status is negative, config->error says why, and *options is not set.
+int pp_ale_options_create(pp_config *config, pp_ale_options **options);
+void pp_ale_options_destroy(pp_ale_options *options);
 
 #endif  // PP_ENVS_ATARI_ALE_OPTIONS_H_

@@ -1,7 +1,9 @@
-// api_common.h: what environments of Atari games share, whichever API they follow.
+// api_common.h: what the environments of the three Atari APIs share: the game that a pool plays,
+// pictures of its screen, and parts of their definitions.
 #ifndef PP_ENVS_ATARI_API_COMMON_H_
 #define PP_ENVS_ATARI_API_COMMON_H_
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "console/console.h"
@@ -9,48 +11,82 @@
 #include "picture/screen.h"
 #include "pp_env.h"
 
-// the cartridge, and what was chosen for all consoles of a pool
-typedef struct pp_arcade {
+enum { PP_RAM_BYTES = 128 };
+
+// the cartridge of a pool, and the settings of all its consoles; read-only after pp_setup_init
+typedef struct pp_setup {
   pp_cartridge *cartridge;
   int32_t mode, difficulty;  // -1: the game's first mode; 0
-  float sticky;              // probability that a frame repeats the action before it
+  float sticky;              // probability that a frame repeats the previous action
   int32_t num_actions;
-  uint8_t actions[PP_ACTIONS];  // those of the action space, in ALE's order
-  uint8_t color[256][4];        // red, green and blue of each palette index, and nothing
-} pp_arcade;
+  uint8_t actions[PP_ACTIONS];  // the action space, in ALE's order
+  uint8_t color[256][4];        // red, green and blue of each palette index; the fourth is unused
+} pp_setup;
 
-typedef struct pp_arcade_options {
+typedef struct pp_setup_options {
   const pp_value *rom;  // the program's bytes
   int64_t mode, difficulty;
   double sticky;
-  int64_t full_action_space;  // all that ALE knows, else those that the game uses
-} pp_arcade_options;
+  int64_t full_action_space;  // nonzero: all actions that ALE allows; 0: those that the game uses
+} pp_setup_options;
 
-// Fill in a zeroed arcade for a game by ale-py's name of it; on error the status is negative,
-// config->error says why, and the arcade may be finished.
-int pp_arcade_init(pp_arcade *arcade, pp_config *config, const char *game,
-                   const pp_arcade_options *options);
-void pp_arcade_fini(pp_arcade *arcade);
+// Fills in a zeroed setup for a game, by ale-py's name of it. On error the status is negative,
+// config->error says why, and pp_setup_fini may be called.
+int pp_setup_init(pp_setup *setup, pp_config *config, const char *game,
+                  const pp_setup_options *options);
+void pp_setup_fini(pp_setup *setup);
 
-// is it part of the action space?
-int pp_arcade_has_action(const pp_arcade *arcade, int action);
+// Returns whether an action of ALE's list is in the action space.
+bool pp_setup_has_action(const pp_setup *setup, int action);
 
-// switch a console on, as ALE does with loadROM after setInt("random_seed", ...), and choose
-void pp_arcade_load(const pp_arcade *arcade, pp_console *console, uint32_t random_seed);
+// Switches a console on, as ALE does with loadROM after setInt("random_seed", ...), and chooses
+// mode and difficulty.
+void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed);
 
-// Make a screen for this cartridge's colours with the best code for this machine; sizes in range
-// have been checked, so nothing but memory can be missing. options say all but palette and isa.
-int pp_arcade_make_screen(const pp_arcade *arcade, pp_screen_options options, pp_screen **screen);
+// Makes a screen with this cartridge's colours and the best code for this machine. `options` says
+// everything but palette and isa. Its sizes have been checked, so only memory can be missing.
+int pp_setup_make_screen(const pp_setup *setup, pp_screen_options options, pp_screen **screen);
 
-// writes red, green and blue of each pixel of a screen
-void pp_arcade_paint(const pp_arcade *arcade, const uint8_t *screen, uint8_t *rgb);
+// Writes red, green and blue of each pixel of a screen.
+void pp_setup_color(const pp_setup *setup, const uint8_t *screen, uint8_t *rgb);
 
-// the last screen, or its size alone: what the callback `render` does
-int pp_arcade_render(const pp_arcade *arcade, pp_console *console, pp_image *image);
+// Does what the callback `render` does: writes the last screen, or its size alone.
+int pp_setup_render(const pp_setup *setup, pp_console *console, pp_image *image);
 
-// what the definitions of environments over an arcade have in common: all but the options goes by
-// these names
-#define PP_ARCADE_DEF(table, count)                                                         \
+// ---------------------------------------------------------------------------- definitions
+
+// entries of a table of options
+#define PP_INT_OPTION(option, default_value, lowest, highest, text) \
+  {.name = option,                                                  \
+   .type = PP_OPT_INT,                                              \
+   .number = default_value,                                         \
+   .low = lowest,                                                   \
+   .high = highest,                                                 \
+   .doc = text}
+#define PP_FLOAT_OPTION(option, default_value, lowest, highest, text) \
+  {.name = option,                                                    \
+   .type = PP_OPT_FLOAT,                                              \
+   .number = default_value,                                           \
+   .low = lowest,                                                     \
+   .high = highest,                                                   \
+   .doc = text}
+#define PP_BOOL_OPTION(option, default_value, text) \
+  {.name = option, .type = PP_OPT_BOOL, .number = default_value, .doc = text}
+
+// the info that holds the console's RAM
+#define PP_RAM_FIELD        \
+  {.name = "ram",           \
+   .is_info = 1,            \
+   .when = PP_ALWAYS,       \
+   .dtype = PP_UINT8,       \
+   .ndim = 1,               \
+   .shape = {PP_RAM_BYTES}, \
+   .high = 255}
+
+// The part of a pp_env_def that is the same in all three files. The file that uses it has the
+// callbacks configure, release, seed, reset, step, observe and render, and `fields`, by these
+// names.
+#define PP_ATARI_DEF(table, count)                                                          \
   .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .reward_threshold = NAN, .options = table, \
   .num_options = count, .num_fields = NUM_FIELDS, .fields = fields, .configure = configure, \
   .release = release, .seed = seed, .reset = reset, .step = step, .observe = observe,       \

@@ -1,12 +1,13 @@
-// envpool.c: the environments <Game>-v5: Atari 2600 games as EnvPool 1.2.5 presents them.
+// envpool.c: the environments <Game>-v5: Atari 2600 games with the API of EnvPool 1.2.5.
 //
 // Each returns the bits of EnvPool's environment of the same name and options for the same seed:
 // frame skip, no-op starts, FIRE on reset, life-loss episodes, pooling, resize and stack. The rules
 // were found by running EnvPool; tests/reference/envpool_atari.py states them in Python.
 //
-// It differs from EnvPool in two points. An episode that ends on the very step of its time limit
-// reports both terminated and truncated, and a time limit alone leaves the discount at 1.
+// It differs from EnvPool in two points. An episode that ends in the step of its time limit reports
+// both terminated and truncated, and a time limit alone keeps the discount at 1.
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +22,13 @@
 // ----------------------------------------------------------------------------- constants
 
 enum {
-  SEEN_ROWS = 210,  // EnvPool cuts the bottom off taller screens
+  SEEN_ROWS = 210,  // EnvPool drops the bottom of taller screens
   MAX_STACK = 64,
   MAX_COUNT = 100000,  // of frames in one step, and of no-ops in a reset
   MAX_EPISODE_STEPS = 27000,
 };
 
-// what EnvPool calls seed -1; ALE would take the seed from the clock
+// EnvPool's seed -1, with which ALE would take its seed from the clock
 #define SEED_OF_THE_CLOCK UINT32_MAX
 
 enum {
@@ -53,78 +54,35 @@ enum {
 enum { OBS, LIVES, RAW_REWARD, GAME_OVER, RAM, NUM_FIELDS };
 
 static const pp_option options[NUM_OPTIONS] = {
-    [STACK_NUM] = {.name = "stack_num",
-                   .type = PP_OPT_INT,
-                   .number = 4,
-                   .low = 1,
-                   .high = MAX_STACK,
-                   .doc = "frames in one observation, oldest first"},
-    [FRAME_SKIP] = {.name = "frame_skip",
-                    .type = PP_OPT_INT,
-                    .number = 4,
-                    .low = 0,
-                    .high = MAX_COUNT,
-                    .doc = "frames of the game in one step; the last two are pooled"},
-    [NOOP_MAX] = {.name = "noop_max",
-                  .type = PP_OPT_INT,
-                  .number = 30,
-                  .low = 1,
-                  .high = MAX_COUNT,
-                  .doc = "most no-op frames that a reset may begin with"},
-    [ZERO_DISCOUNT] = {.name = "zero_discount_on_life_loss",
-                       .type = PP_OPT_BOOL,
-                       .doc = "discount 0 on a step that changes the number of lives"},
-    [EPISODIC_LIFE] = {.name = "episodic_life",
-                       .type = PP_OPT_BOOL,
-                       .doc = "a lost life ends the episode; the next one continues the game"},
-    [REWARD_CLIP] = {.name = "reward_clip",
-                     .type = PP_OPT_BOOL,
-                     .doc = "reward -1, 0 or 1; the info keeps the game's own"},
-    [USE_FIRE_RESET] = {.name = "use_fire_reset",
-                        .type = PP_OPT_BOOL,
-                        .number = 1,
-                        .doc = "press FIRE at the end of a reset, if the game has it"},
-    [IMG_HEIGHT] = {.name = "img_height",
-                    .type = PP_OPT_INT,
-                    .number = 84,
-                    .low = 1,
-                    .high = PP_RESIZE_MAX_SIDE,
-                    .doc = "rows of a frame"},
-    [IMG_WIDTH] = {.name = "img_width",
-                   .type = PP_OPT_INT,
-                   .number = 84,
-                   .low = 1,
-                   .high = PP_RESIZE_MAX_SIDE,
-                   .doc = "columns of a frame"},
-    [MODE] = {.name = "mode",
-              .type = PP_OPT_INT,
-              .number = -1,
-              .low = -1,
-              .high = UINT16_MAX,
-              .doc = "the game's mode; -1: its first"},
-    [DIFFICULTY] = {.name = "difficulty",
-                    .type = PP_OPT_INT,
-                    .number = -1,
-                    .low = -1,
-                    .high = UINT8_MAX,
-                    .doc = "the game's difficulty; -1: 0"},
-    [FULL_ACTION_SPACE] = {.name = "full_action_space",
-                           .type = PP_OPT_BOOL,
-                           .doc = "all that a joystick can do instead of what the game uses"},
-    [STICKY] = {.name = "repeat_action_probability",
-                .type = PP_OPT_FLOAT,
-                .number = 0,
-                .low = 0,
-                .high = 1,
-                .doc = "probability that a frame repeats the previous action"},
-    [USE_AREA] = {.name = "use_inter_area_resize",
-                  .type = PP_OPT_BOOL,
-                  .number = 1,
-                  .doc = "resize as OpenCV's INTER_AREA does, else as its INTER_LINEAR"},
-    [GRAY_SCALE] = {.name = "gray_scale",
-                    .type = PP_OPT_BOOL,
-                    .number = 1,
-                    .doc = "one plane of luminance per frame, else red, green and blue planes"},
+    [STACK_NUM] =
+        PP_INT_OPTION("stack_num", 4, 1, MAX_STACK, "frames in one observation, oldest first"),
+    [FRAME_SKIP] = PP_INT_OPTION("frame_skip", 4, 0, MAX_COUNT,
+                                 "frames of the game in one step; the last two are pooled"),
+    [NOOP_MAX] = PP_INT_OPTION("noop_max", 30, 1, MAX_COUNT,
+                               "upper bound of the no-op frames at the beginning of a reset"),
+    [ZERO_DISCOUNT] = PP_BOOL_OPTION("zero_discount_on_life_loss", false,
+                                     "discount 0 on a step that changes the number of lives"),
+    [EPISODIC_LIFE] = PP_BOOL_OPTION(
+        "episodic_life", false, "a lost life ends the episode; the next one continues the game"),
+    [REWARD_CLIP] =
+        PP_BOOL_OPTION("reward_clip", false, "reward -1, 0 or 1; the info keeps the game's own"),
+    [USE_FIRE_RESET] = PP_BOOL_OPTION("use_fire_reset", true,
+                                      "press FIRE at the end of a reset, if the game has it"),
+    [IMG_HEIGHT] = PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame"),
+    [IMG_WIDTH] = PP_INT_OPTION("img_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a frame"),
+    [MODE] = PP_INT_OPTION("mode", -1, -1, UINT16_MAX, "the game's mode; -1: its first"),
+    [DIFFICULTY] = PP_INT_OPTION("difficulty", -1, -1, UINT8_MAX, "the game's difficulty; -1: 0"),
+    [FULL_ACTION_SPACE] =
+        PP_BOOL_OPTION("full_action_space", false,
+                       "all actions that ALE allows, instead of those that the game uses"),
+    [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
+                               "probability that a frame repeats the previous action"),
+    [USE_AREA] =
+        PP_BOOL_OPTION("use_inter_area_resize", true,
+                       "resize as OpenCV's INTER_AREA does; otherwise as its INTER_LINEAR"),
+    [GRAY_SCALE] =
+        PP_BOOL_OPTION("gray_scale", true,
+                       "one plane of luminance per frame; otherwise red, green and blue planes"),
     [ROM] = {.name = "rom",
              .type = PP_OPT_BYTES,
              .doc = "the game's program; Python takes it from ale-py where it is not given"},
@@ -138,27 +96,22 @@ static const pp_field fields[NUM_FIELDS] = {
     [RAW_REWARD] = {.name = "reward", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
     // the game is over, not merely a life lost
     [GAME_OVER] = {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
-    [RAM] = {.name = "ram",
-             .is_info = 1,
-             .when = PP_ALWAYS,
-             .dtype = PP_UINT8,
-             .ndim = 1,
-             .shape = {128},
-             .high = 255},
+    [RAM] = PP_RAM_FIELD,
 };
 
 // ---------------------------------------------------------------------------------- data
 
 // what all environments of a pool share
 typedef struct shared_data {
-  pp_arcade arcade;
+  pp_setup setup;
   pp_screen *screen;
   int32_t stack_num, frame_skip;
   uint32_t noop_max;
   uint8_t fires, episodic_life, zero_discount, clips;
 } shared_data;
 
-// plain data, stack_num frames long: a ring of which `oldest` is the first frame of an observation
+// plain data, so that a copy is a snapshot; `frames` is a ring of stack_num frames, and `oldest` is
+// the index of the first frame of an observation
 typedef struct play {
   pp_console console;
   pp_mt19937 noop_random;
@@ -166,7 +119,7 @@ typedef struct play {
   int32_t reward;  // of the last step
   int32_t oldest;
   uint8_t has_power;  // the console was switched on
-  uint8_t is_fresh;   // and nothing was played since
+  uint8_t is_fresh;   // nothing was played since it was switched on
   uint8_t frames[];
 } play;
 
@@ -178,7 +131,7 @@ static pp_stack stack_of(const shared_data *shared, play *self) {
 
 // switches the console on, as EnvPool's constructor does
 static void power_up(const shared_data *shared, play *self, uint32_t seed) {
-  pp_arcade_load(&shared->arcade, &self->console, seed);
+  pp_setup_load(&shared->setup, &self->console, seed);
   pp_mt19937_seed(&self->noop_random, seed);
   self->has_power = 1;
   self->is_fresh = 1;
@@ -186,35 +139,35 @@ static void power_up(const shared_data *shared, play *self, uint32_t seed) {
 
 // ---------------------------------------------------------------------------------- stack
 
-// Replaces the oldest frame by one of the last screen, pooled with the one before (nullable).
+// Replaces the oldest frame with the last screen, pooled with the one before (null: not pooled).
 static void push_frame(const shared_data *shared, play *self, const uint8_t *before) {
-  const uint8_t *last = pp_console_draw(&self->console, shared->arcade.cartridge);
+  const uint8_t *last = pp_console_draw(&self->console, shared->setup.cartridge);
   pp_screen_frame(shared->screen, last, before, pp_stack_push(stack_of(shared, self)));
 }
 
 // ------------------------------------------------------------------------------- episodes
 
-static int begins_new_game(const pp_env *env, const pp_reset *how) {
+static bool begins_new_game(const pp_env *env, const pp_reset *how) {
   const shared_data *shared = env->shared;
   const play *self = env->state;
-  int limit_reached = env->max_episode_steps > 0 && *env->elapsed >= env->max_episode_steps;
+  bool limit_reached = env->max_episode_steps > 0 && *env->elapsed >= env->max_episode_steps;
   return how->forced || self->is_fresh || !shared->episodic_life || limit_reached ||
          pp_console_game_over(&self->console);
 }
 
-// Plays the no-ops and FIRE of a reset; returns 1 if the game ended meanwhile and began anew.
-static int play_opening(const shared_data *shared, play *self, uint32_t noops) {
+// Plays the no-ops and FIRE of a reset; returns whether the game ended meanwhile and was restarted.
+static bool play_opening(const shared_data *shared, play *self, uint32_t noops) {
   pp_console *console = &self->console;
-  int restarted = 0;
+  bool restarted = false;
   for (uint32_t i = 0; i < noops; i++) {
-    pp_console_act(console, shared->arcade.cartridge, PP_NOOP, i + 1 == noops && !shared->fires);
+    pp_console_act(console, shared->setup.cartridge, PP_NOOP, i + 1 == noops && !shared->fires);
     if (pp_console_game_over(console)) {
-      pp_console_reset_game(console, shared->arcade.cartridge);
-      restarted = 1;
+      pp_console_reset_game(console, shared->setup.cartridge);
+      restarted = true;
     }
   }
   if (shared->fires) {
-    pp_console_act(console, shared->arcade.cartridge, PP_FIRE, 1);
+    pp_console_act(console, shared->setup.cartridge, PP_FIRE, true);
   }
   return restarted;
 }
@@ -225,13 +178,13 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   if (!self->has_power) {
     power_up(shared, self, 0);
   }
-  int new_game = begins_new_game(env, how);
-  // the draw comes first whatever happens, and FIRE counts as one of the frames
+  bool new_game = begins_new_game(env, how);
+  // the number is drawn in every case, and FIRE counts as one of the frames
   uint32_t noops = pp_mt19937_below(&self->noop_random, shared->noop_max) + 1 - shared->fires;
   if (new_game) {
-    pp_console_reset_game(&self->console, shared->arcade.cartridge);
+    pp_console_reset_game(&self->console, shared->setup.cartridge);
   }
-  // a game that ends in the no-ops keeps the count of steps, but not the old frames
+  // a game that ends in the no-ops keeps the step count, but not the old frames
   result->continues = !new_game;
   new_game |= play_opening(shared, self, noops);
   push_frame(shared, self, NULL);
@@ -244,30 +197,30 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   return PP_OK;
 }
 
-// Plays the frames of a step, sums up their rewards and takes the picture; returns 1 if the game is
-// over.
-static int play_frames(const shared_data *shared, play *self, int button) {
-  const pp_cartridge *cartridge = shared->arcade.cartridge;
+// Plays the frames of a step, adds their rewards and makes the observation's frame; returns whether
+// the game is over.
+static bool play_frames(const shared_data *shared, play *self, int button) {
+  const pp_cartridge *cartridge = shared->setup.cartridge;
   pp_console *console = &self->console;
   uint8_t kept[PP_SCREEN_BYTES];
   const uint8_t *before = NULL;
   int32_t left = shared->frame_skip;
-  int over = 0;
+  bool over = false;
 
-  // only the last two frames are looked at
+  // only the last two frames are drawn
   self->reward = 0;
   while (left > 0 && !over) {
     self->reward += pp_console_act(console, cartridge, button, left <= 2);
     over = pp_console_game_over(console);
     left--;
-    if (left == 1 && pp_console_goes_on(console)) {
+    if (left == 1 && pp_console_is_mid_frame(console)) {
       before = memcpy(kept, pp_console_draw(console, cartridge), sizeof kept);
     }
   }
   if (!before) before = pp_console_screen_before(console);
 
-  // a game that ends early shows its last frame alone, or none at all if it ended before the last
-  // two; no frame at all repeats the picture as well
+  // A game that ends in the last frame but one shows that frame alone. If it ends earlier, or the
+  // step has no frames, the previous frame is repeated.
   if (left > 1 || shared->frame_skip == 0) {
     pp_stack_push_again(stack_of(shared, self));
   } else {
@@ -280,9 +233,9 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   const shared_data *shared = env->shared;
   play *self = env->state;
   int32_t lives_before = self->lives;
-  int over = play_frames(shared, self, shared->arcade.actions[*(const int64_t *)action]);
+  bool over = play_frames(shared, self, shared->setup.actions[*(const int64_t *)action]);
   self->lives = pp_console_lives(&self->console);
-  int lost_life = 0 < self->lives && self->lives < lives_before;
+  bool lost_life = 0 < self->lives && self->lives < lives_before;
   result->terminated = over || (shared->episodic_life && lost_life);
   result->reward[0] =
       shared->clips ? (self->reward > 0) - (self->reward < 0) : (double)self->reward;
@@ -294,7 +247,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 // ------------------------------------------------------------------------------- callbacks
 
 static int seed(pp_env *env, const pp_seed *words) {
-  // a longer seed is fresh entropy; the console's generators take 32 bits of it
+  // a longer seed is fresh entropy, of which the console's generators take 32 bits
   if (words->num_words == 1 && words->words[0] == SEED_OF_THE_CLOCK) {
     snprintf(env->error->text, sizeof env->error->text,
              "seed -1 (4294967295) would make ALE take its seed from the clock: choose another");
@@ -312,35 +265,35 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   if (rows[LIVES]) *(int32_t *)rows[LIVES] = self->lives;
   if (rows[RAW_REWARD]) *(float *)rows[RAW_REWARD] = (float)self->reward;
   if (rows[GAME_OVER]) *(int32_t *)rows[GAME_OVER] = pp_console_game_over(&self->console);
-  if (rows[RAM]) memcpy(rows[RAM], pp_console_ram(&self->console), 128);
+  if (rows[RAM]) memcpy(rows[RAM], pp_console_ram(&self->console), PP_RAM_BYTES);
   return PP_OK;
 }
 
 static int render(pp_env *env, pp_image *image) {
   const shared_data *shared = env->shared;
   play *self = env->state;
-  return pp_arcade_render(&shared->arcade, &self->console, image);
+  return pp_setup_render(&shared->setup, &self->console, image);
 }
 
 // --------------------------------------------------------------------------- configuration
 
 static void release(void *memory) {
   shared_data *shared = memory;
-  pp_arcade_fini(&shared->arcade);
+  pp_setup_fini(&shared->setup);
   pp_screen_destroy(shared->screen);
   free(shared);
 }
 
-static int make_arcade(pp_config *config, shared_data *shared) {
+static int make_setup(pp_config *config, shared_data *shared) {
   const pp_value *values = config->options;
-  const pp_arcade_options chosen = {
+  const pp_setup_options chosen = {
       .rom = &values[ROM],
       .mode = values[MODE].i,
       .difficulty = values[DIFFICULTY].i,
       .sticky = values[STICKY].f,
       .full_action_space = values[FULL_ACTION_SPACE].i,
   };
-  return pp_arcade_init(&shared->arcade, config, config->variant, &chosen);
+  return pp_setup_init(&shared->setup, config, config->variant, &chosen);
 }
 
 static int make_screen(const pp_value *values, shared_data *shared) {
@@ -351,7 +304,7 @@ static int make_screen(const pp_value *values, shared_data *shared) {
       .gray = values[GRAY_SCALE].i != 0,
       .area = values[USE_AREA].i != 0,
   };
-  return pp_arcade_make_screen(&shared->arcade, screen, &shared->screen);
+  return pp_setup_make_screen(&shared->setup, screen, &shared->screen);
 }
 
 static void describe(pp_config *config, const shared_data *shared) {
@@ -359,7 +312,7 @@ static void describe(pp_config *config, const shared_data *shared) {
   obs->shape[0] = (int64_t)shared->stack_num * shared->screen->planes;
   obs->shape[1] = config->options[IMG_HEIGHT].i;
   obs->shape[2] = config->options[IMG_WIDTH].i;
-  config->action.n = shared->arcade.num_actions;
+  config->action.n = shared->setup.num_actions;
   config->state_size = sizeof(play) + shared->screen->frame_bytes * (size_t)shared->stack_num;
 }
 
@@ -367,7 +320,7 @@ static int configure(pp_config *config) {
   const pp_value *values = config->options;
   shared_data *shared = calloc(1, sizeof *shared);
   if (!shared) return PP_ERR_MEMORY;
-  int status = make_arcade(config, shared);
+  int status = make_setup(config, shared);
   if (status >= 0) status = make_screen(values, shared);
   if (status < 0) {
     release(shared);
@@ -379,7 +332,7 @@ static int configure(pp_config *config) {
   shared->episodic_life = values[EPISODIC_LIFE].i != 0;
   shared->zero_discount = values[ZERO_DISCOUNT].i != 0;
   shared->clips = values[REWARD_CLIP].i != 0;
-  shared->fires = values[USE_FIRE_RESET].i && pp_arcade_has_action(&shared->arcade, PP_FIRE);
+  shared->fires = values[USE_FIRE_RESET].i && pp_setup_has_action(&shared->setup, PP_FIRE);
   describe(config, shared);
   config->shared = shared;
   return PP_OK;
@@ -388,15 +341,15 @@ static int configure(pp_config *config) {
 // ------------------------------------------------------------------------------ definitions
 
 // everything but the names is the same for all games
-#define TASK(game, envpool, ale)                \
-  {PP_ARCADE_DEF(options, NUM_OPTIONS),         \
-   .id = envpool "-v5",                         \
-   .family = "atari",                           \
-   .variant = #game,                            \
-   .reference = "envpool 1.2.5 " envpool "-v5", \
-   .max_episode_steps = MAX_EPISODE_STEPS,      \
+#define GAME(game, envpool_word, ale_word, ...)      \
+  {PP_ATARI_DEF(options, NUM_OPTIONS),               \
+   .id = envpool_word "-v5",                         \
+   .family = "atari",                                \
+   .variant = #game,                                 \
+   .reference = "envpool 1.2.5 " envpool_word "-v5", \
+   .max_episode_steps = MAX_EPISODE_STEPS,           \
    .state_size = sizeof(play)},
 
-const pp_env_def pp_env_atari_v5[104] = {
-#include "games/tasks.inl"
+const pp_env_def pp_env_atari_v5[PP_GAME_COUNT] = {
+#include "games/table.inl"
 };

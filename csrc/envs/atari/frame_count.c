@@ -1,22 +1,22 @@
-// frame_count.c: which frames count, of those that a console runs.
+// frame_count.c: counts the frames of a console as ALE does.
 #include "frame_count.h"
 
-void pp_cabinet_power_up(pp_cabinet *cabinet, const pp_arcade *arcade, uint32_t random_seed) {
-  pp_arcade_load(arcade, &cabinet->console, random_seed);
-  cabinet->frames = cabinet->console.waited;
-  cabinet->has_power = 1;
+void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed) {
+  pp_setup_load(setup, &counted->console, random_seed);
+  counted->frames = counted->console.waited;
+  counted->has_power = 1;
 }
 
-void pp_cabinet_begin_game(pp_cabinet *cabinet, const pp_arcade *arcade) {
-  pp_console_reset_game(&cabinet->console, arcade->cartridge);
-  cabinet->frames += cabinet->console.waited;
-  cabinet->episode_frames = cabinet->console.waited;
+void pp_counted_begin_game(pp_counted_console *counted, const pp_setup *setup) {
+  pp_console_reset_game(&counted->console, setup->cartridge);
+  counted->frames += counted->console.waited;
+  counted->episode_frames = counted->console.waited;
 }
 
-int pp_cabinet_act(pp_cabinet *cabinet, const pp_arcade *arcade, pp_move move, int draw) {
-  pp_console *console = &cabinet->console;
-  int counts = !pp_console_game_over(console);
-  cabinet->frames += counts;
-  cabinet->episode_frames += counts;
-  return pp_console_act_by(console, arcade->cartridge, move.action, move.strength, draw);
+int pp_counted_act(pp_counted_console *counted, const pp_setup *setup, pp_move move, bool draw) {
+  pp_console *console = &counted->console;
+  bool counts = !pp_console_game_over(console);
+  counted->frames += counts;
+  counted->episode_frames += counts;
+  return pp_console_act_by(console, setup->cartridge, move.action, move.strength, draw);
 }

@@ -1,4 +1,4 @@
-// frame_count.h: one console of an arcade, with ALE's count of the frames that it has played.
+// frame_count.h: a console together with ALE's count of the frames that it has played.
 #ifndef PP_ENVS_ATARI_FRAME_COUNT_H_
 #define PP_ENVS_ATARI_FRAME_COUNT_H_
 
@@ -9,34 +9,35 @@
 #include "joystick.h"
 
 // plain data, so that a copy is a snapshot; zeroed before its first use
-typedef struct pp_cabinet {
+typedef struct pp_counted_console {
   pp_console console;
   int64_t frames;          // since the console was switched on
   int64_t episode_frames;  // since the last new game
   uint8_t has_power;       // the console was switched on
-} pp_cabinet;
+} pp_counted_console;
 
-// switch the console on, or off and on again; what ALE does with loadROM counts as played, too
-void pp_cabinet_power_up(pp_cabinet *cabinet, const pp_arcade *arcade, uint32_t random_seed);
+// Switches the console on, or off and on again. The frames that ALE runs in loadROM count as
+// played.
+void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed);
 
-// start a new game
-void pp_cabinet_begin_game(pp_cabinet *cabinet, const pp_arcade *arcade);
+// Starts a new game.
+void pp_counted_begin_game(pp_counted_console *counted, const pp_setup *setup);
 
-// Run one frame and return its reward; after the game's end none is run, and none counted. draw =
-// 0: its screen will not be looked at.
-int pp_cabinet_act(pp_cabinet *cabinet, const pp_arcade *arcade, pp_move move, int draw);
+// Runs one frame and returns its reward. After the game's end it runs none, and counts none. draw:
+// the caller may read the screen.
+int pp_counted_act(pp_counted_console *counted, const pp_setup *setup, pp_move move, bool draw);
 
-// rows of palette indices: the last frame, whether its screen was to be looked at or not
-static inline const uint8_t *pp_cabinet_screen(pp_cabinet *cabinet, const pp_arcade *arcade) {
-  return pp_console_draw(&cabinet->console, arcade->cartridge);
+// Returns the screen of the last frame, as rows of palette indices; draws it if that was left out.
+static inline const uint8_t *pp_counted_screen(pp_counted_console *counted, const pp_setup *setup) {
+  return pp_console_draw(&counted->console, setup->cartridge);
 }
 
-static inline int pp_cabinet_game_over(const pp_cabinet *cabinet) {
-  return pp_console_game_over(&cabinet->console);
+static inline bool pp_counted_game_over(const pp_counted_console *counted) {
+  return pp_console_game_over(&counted->console);
 }
 
-static inline int pp_cabinet_lives(const pp_cabinet *cabinet) {
-  return pp_console_lives(&cabinet->console);
+static inline int pp_counted_lives(const pp_counted_console *counted) {
+  return pp_console_lives(&counted->console);
 }
 
 #endif  // PP_ENVS_ATARI_FRAME_COUNT_H_

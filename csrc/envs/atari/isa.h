@@ -2,7 +2,7 @@
 #ifndef PP_ENVS_ATARI_ISA_H_
 #define PP_ENVS_ATARI_ISA_H_
 
-// Instruction sets with a hand-made variant, weakest first. All give the same bits.
+// Instruction sets with a hand-written variant, weakest first. All give the same bits.
 typedef enum pp_isa {
   PP_ISA_GENERIC = 0,  // plain C, on every architecture
   PP_ISA_AVX2 = 1,
@@ -12,7 +12,7 @@ typedef enum pp_isa {
 // Returns the strongest variant that both this build and this processor have.
 pp_isa pp_isa_best(void);
 
-// Lowers `wanted` to what this machine can run, so that a variant can be asked for by name.
+// Returns `wanted`, or the strongest set that this machine can run if that is weaker.
 pp_isa pp_isa_limit(pp_isa wanted);
 
 // PP_ISA_X86 guards the code that uses x86 intrinsics; GCC and clang compile such a function for
@@ -25,7 +25,7 @@ pp_isa pp_isa_limit(pp_isa wanted);
 #define PP_ISA_X86 0
 #endif
 
-// A body written once is compiled anew inside each variant, with that variant's instructions.
+// A function with this attribute is compiled into each variant, with that variant's instructions.
 #define PP_ALWAYS_INLINE inline __attribute__((always_inline))
 
 #endif  // PP_ENVS_ATARI_ISA_H_

@@ -1,12 +1,13 @@
-// joystick.c: reads a stick that is held at an angle, all in float32 as NumPy's scalars have it.
+// joystick.c: turns a stick's position into an action, in float32 as NumPy's scalars do.
 #include "joystick.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/float_trig.h"
 
-// ALE's number of each combination of up, none, down (rows) with left, none, right (columns)
+// ALE's action for each combination of up, none, down (rows) with left, none, right (columns)
 static const uint8_t directions[3][3] = {{7, 2, 6}, {4, 0, 3}, {9, 5, 8}};
 static const uint8_t directions_firing[3][3] = {{15, 10, 14}, {12, 1, 11}, {17, 13, 16}};
 
@@ -19,8 +20,8 @@ pp_move pp_move_of_stick(const float stick[3], float threshold) {
   float y = stick[0] * pp_float_sin(stick[1]);
   int column = 1 + side_of(x, threshold);
   int row = 1 - side_of(y, threshold);
-  int fires = stick[2] > threshold;
+  bool fires = stick[2] > threshold;
   int action = fires ? directions_firing[row][column] : directions[row][column];
-  // a radius beyond the space turns a paddle by its size, whatever its sign
+  // a radius outside the action space turns a paddle by its absolute value
   return (pp_move){action, fabsf(stick[0])};
 }

@@ -1,4 +1,4 @@
-// joystick.h: what a player does at the controls in one step of an environment.
+// joystick.h: the player's action in one step of an environment.
 #ifndef PP_ENVS_ATARI_JOYSTICK_H_
 #define PP_ENVS_ATARI_JOYSTICK_H_
 
@@ -13,8 +13,8 @@ typedef struct pp_move {
   float strength;  // how far a paddle turns, 1: its usual step
 } pp_move;
 
-// what ALE makes of a stick: its radius and angle, and how far FIRE is pressed, where what is
-// beyond the threshold counts
+// Returns the action that ALE derives from a stick: radius, angle, and how far FIRE is pressed.
+// Only values beyond the threshold count.
 pp_move pp_move_of_stick(const float stick[3], float threshold);
 
 #endif  // PP_ENVS_ATARI_JOYSTICK_H_

@@ -1,4 +1,4 @@
-"""ale-py's vector environment of Atari games: its AtariVectorEnv on this engine."""
+"""AtariVectorEnv: ale-py's vector environment of Atari games on this engine."""
 
 from __future__ import annotations
 
@@ -35,30 +35,31 @@ ACTIONS = (
     ((5, 13), (0, 1), (2, 10)),
     ((8, 16), (3, 11), (6, 14)),
 )
-# a paddle turned so far in one frame is at its end, wherever it was
+# a turn of this size in one frame moves a paddle from any position to its end
 FAR = 64.0
 INT32 = np.iinfo(np.int32)
 
 
 class ActionError(TypeError, ValueError, AssertionError):
-    """Actions that are no such array; ale-py has assertions for it."""
+    """Actions are no array of the right dtype and shape; ale-py raises AssertionError for it."""
 
 
 class AtariVectorEnv(VectorEnv[Any, Any, Any]):
-    """Many environments of one Atari game; `ale_py.vector_env.AtariVectorEnv`'s twin.
+    """Many environments of one Atari game, with the API of `ale_py.vector_env.AtariVectorEnv`.
 
     It has the arguments and attributes of ale-py 0.12.1's class of the same name, and returns the
     same bits for the same seeds and actions. It differs where that class hangs or ends the process
-    (actions and sizes out of range, a `recv` of nothing, a batch larger than num_envs), which are
-    exceptions here; a second `send` before `recv` and `xla()` are refused; `ale` is not there.
+    (actions and sizes out of range, a `recv` with nothing in flight, a batch larger than num_envs):
+    here these raise exceptions. A second `send` before `recv`, and `xla()`, raise too. There is no
+    attribute `ale`.
 
     With `batch_size < num_envs` it is asynchronous: `reset` and `recv` return the first batch_size
-    environments to finish, `info["env_id"]` tells which, and `send` is for those received last.
+    environments to finish, `info["env_id"]` has their ids, and `send` acts on those received last.
 
     Attributes:
         continuous, continuous_action_threshold, grayscale, batch_size, num_envs, autoreset_mode: as
             given to the constructor.
-        map_action_idx: int32 (3, 3, 2), ALE's number of an action by the direction of a stick
+        map_action_idx: int32 (3, 3, 2), ALE's number of each action by the joystick's direction
             (left to right, down to up) and FIRE.
         is_xla_registered: False.
     """
@@ -92,27 +93,27 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         """Makes the environments.
 
         Args:
-            game: ale-py's name of it, as in "space_invaders".
+            game: ale-py's name of the game, such as "space_invaders".
             num_envs: environments.
-            batch_size: results of one `recv`; 0: num_envs.
-            num_threads: threads that step; 0: the cores of this process, at most batch_size.
-            thread_affinity_offset: 0 or more pins threads one to one, from this core on.
-            max_num_frames_per_episode: frames of steps that truncate an episode.
-            repeat_action_probability: that a frame repeats the action before it.
-            full_action_space: all actions of ALE instead of those that the game uses.
-            continuous: actions are a stick's radius and angle, and how far FIRE is pressed.
-            continuous_action_threshold: beyond it a stick counts as held in a direction.
+            batch_size: rows of one result; 0: num_envs.
+            num_threads: threads that step; 0: the cores this process may use, at most batch_size.
+            thread_affinity_offset: 0 or more pins each thread to its own core, from this one on.
+            max_num_frames_per_episode: frames after which an episode is truncated.
+            repeat_action_probability: probability that a frame repeats the previous action.
+            full_action_space: whether to use all actions of ALE instead of the game's own.
+            continuous: whether actions are a joystick's radius and angle, and FIRE's pressure.
+            continuous_action_threshold: above it a joystick counts as held in a direction.
             autoreset_mode: NEXT_STEP or SAME_STEP.
-            img_height, img_width: of a frame.
-            grayscale: luminance instead of red, green and blue.
+            img_height, img_width: of a frame, in pixels.
+            grayscale: whether pixels are luminance instead of red, green and blue.
             stack_num: frames in an observation.
             frameskip: frames of the game in one step.
-            maxpool: show the brighter of a step's last two frames, pixel by pixel.
-            noop_max: a reset plays fewer frames than this.
-            episodic_life: a lost life ends the episode.
-            life_loss_info: a lost life is shown as a termination, and the game goes on.
-            reward_clipping: rewards are -1, 0 or 1.
-            use_fire_reset: a reset begins with FIRE, if the game has it.
+            maxpool: whether a pixel is the maximum of a step's last two frames.
+            noop_max: a reset plays a random number of frames below this.
+            episodic_life: whether a lost life ends the episode.
+            life_loss_info: whether a lost life counts as a termination while the game continues.
+            reward_clipping: whether rewards are -1, 0 or 1.
+            use_fire_reset: whether a reset begins with FIRE, if the game has it.
 
         Raises:
             gymnasium.error.Error: frameskip is no positive integer.
@@ -133,7 +134,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         self.num_envs, self.batch_size = check_sizes(num_envs, batch_size)
         probability = repeat_action_probability
         if isinstance(probability, (int, float)):
-            # ALE takes what is beyond "never" and "always" for these
+            # as in ALE
             probability = min(max(probability, 0.0), 1.0)
         self._arguments: dict[str, Any] = {
             "num_envs": self.num_envs,
@@ -157,7 +158,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
                 "stack_num": stack_num,
                 "frameskip": frameskip,
                 "maxpool": maxpool,
-                # none at all is what a single frame comes to
+                # in ALE, too, 0 and 1 both play no frame
                 "noop_max": max(1, check_count("noop_max", noop_max, INT32.min)),
                 "episodic_life": episodic_life,
                 "life_loss_info": life_loss_info,
@@ -174,7 +175,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self._describe()
         self._locate()
-        # whom the next actions are for: None before the first reset, and in a synchronous pool all
+        # environments of the next actions; None for all: before a reset, and if synchronous
         self._sent_to: Array | None = None
         self._was_reset = False
 
@@ -182,7 +183,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         return Pool(registry.builtin()[DEFINITION], **self._arguments)
 
     def _describe(self) -> None:
-        """Sets the spaces; those of many environments are of one batch."""
+        """Sets the spaces; those of all environments are of one batch."""
         self.single_observation_space = self._pool.spec.observations[0].space()
         if self.continuous:
             low = np.array([0.0, -np.pi, 0.0], np.float32)
@@ -194,7 +195,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, self.batch_size)
 
     def _locate(self) -> None:
-        """Finds the columns that results are made of."""
+        """Finds the columns of a batch that results are made of, as indices."""
         own = {c.name: i for i, c in enumerate(self._pool.columns) if not c.is_final}
         finals = [i for i, c in enumerate(self._pool.columns) if c.is_final and c.name == "obs"]
         self._final = finals[0] if finals else -1
@@ -215,10 +216,10 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         """Starts new episodes.
 
         Args:
-            seed: seed + i for the i-th environment that is reset, or an array with one for each;
-                None and negative ones keep the generators as they are.
-            options: "reset_mask", bool (num_envs,), names the environments; others stay as they
-                are. All else is ignored.
+            seed: the i-th environment that is reset gets seed + i, or the i-th of an array; None
+                and negative seeds continue the generators.
+            options: "reset_mask", bool (num_envs,), names the environments to reset; others stay
+                as they are. Other options are ignored.
 
         Returns:
             Observations, uint8 (batch_size, stack_num, img_height, img_width), with a last axis of
@@ -226,7 +227,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
             "episode_frame_number".
 
         Raises:
-            TypeError: a seed is no int32, or the mask no array of bools.
+            TypeError: a seed is no int32, or the mask no bool array.
             ValueError: there are too few or too many seeds, the mask has a wrong shape, or leaves
                 out environments of an asynchronous pool.
             RuntimeError: the first reset leaves out environments.
@@ -253,7 +254,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         return columns[0], self._make_infos(columns, np.arange(self.num_envs, dtype=np.int32))
 
     def _take_mask(self, options: dict[str, Any] | None) -> Array:
-        """Returns whom a reset is for."""
+        """Returns the ids of the environments that a reset is for."""
         if options is None or "reset_mask" not in options:
             return np.arange(self.num_envs, dtype=np.int32)
         mask = options["reset_mask"]
@@ -266,7 +267,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _reset_all(self, seeds: list[int | None]) -> tuple[Array, dict[str, Array]]:
         if self._pool.is_async and self._pool.in_flight:
-            # their results can't be waited for, as they may be fewer than a batch
+            # their results can't be received: they may be fewer than a batch
             self._pool.close()
             self._pool = self._make_pool()
         self._drop_results()
@@ -276,7 +277,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         return observations, infos
 
     def _drop_results(self) -> None:
-        """Receives and forgets what was sent and not asked for."""
+        """Receives and drops the results in flight."""
         while self._pool.in_flight:
             with contextlib.suppress(EnvError):
                 self._pool.recv()
@@ -284,7 +285,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
     # ------------------------------------------------------------------------------- stepping --
 
     def step(self, actions: np.ndarray[Any, Any]) -> Step:
-        """Sends actions and receives results, see `send` and `recv`."""
+        """Sends actions and receives results; see `send` and `recv`."""
         arranged = self._arrange(actions)
         try:
             step: Step = self._pool.step_shown(self._show, arranged, self._sent_to)
@@ -298,10 +299,10 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
 
         Args:
             actions: int32 or int64 (batch_size,); with `continuous` float32 (batch_size, 3): a
-                stick's radius and angle, and how far FIRE is pressed.
+                joystick's radius (0 to 1) and angle (radians), and FIRE's pressure (0 to 1).
 
         Raises:
-            ActionError: they are no such array (a TypeError, ValueError and AssertionError).
+            ActionError: they are no such array; it is a TypeError, ValueError and AssertionError.
             ValueError: an action is outside its space.
             RuntimeError: before the first `reset`, or environments are in flight.
             ClosedError: after `close`.
@@ -314,8 +315,8 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         Returns:
             Observations as of `reset`; rewards int32 (batch_size,); terminations and truncations
             bool (batch_size,); infos as of `reset`. With SAME_STEP, infos of a batch in which
-            episodes ended have "final_obs", shaped as observations: what these episodes showed
-            last, and in other rows their observation.
+            episodes ended have "final_obs", shaped as observations: the last observation of these
+            episodes, and in other rows the current one.
 
         Raises:
             StateError: fewer environments than batch_size are in flight.
@@ -342,7 +343,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         return self._read_sticks(actions) if self.continuous else actions
 
     def _read_sticks(self, sticks: Array) -> Array:
-        """Returns numbers of actions and turns of paddles, float32 (batch_size, 2)."""
+        """Returns the numbers of actions, and the paddles' turns, float32 (batch_size, 2)."""
         threshold = self.continuous_action_threshold
         radius, angle, fire = sticks.T
         sides = [
@@ -350,19 +351,19 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
             for side in (radius * np.cos(angle), radius * np.sin(angle))
         ]
         numbers = self.map_action_idx[sides[0], sides[1], (fire > threshold).astype(np.int32)]
-        # ALE turns paddles by the radius whatever its sign
+        # ALE turns paddles by the absolute value of the radius
         turns = np.minimum(np.abs(radius), np.float32(FAR))
         return np.stack([numbers.astype(np.float32), turns], axis=1)
 
     def _show(self, views: Views) -> Step:
-        """Makes a result of what makes a batch's arrays."""
+        """Returns a result from a batch's views."""
         arrays = show_all(views)
         observations, terminated = arrays[0], arrays[self._terminated]
         ended = terminated | arrays[self._truncated]
         shown = terminated | arrays[self._lost_life]
         env_ids = arrays[self._env_id]
         if self._pool.is_async:
-            # a copy, for infos belong to the user
+            # a copy: the user may write to infos
             self._sent_to = env_ids.copy()
         infos = self._make_infos(arrays, env_ids)
         if self._final >= 0 and (ended | shown).any():
@@ -377,21 +378,20 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
             infos[name] = arrays[i]
         return infos
 
-    # ----------------------------------------------------------------------------------- else --
+    # --------------------------------------------------------------------------------- others --
 
     def xla(self) -> NoReturn:
-        """Refuses: JAX's functions are ale-py's own.
+        """Not implemented: ale-py's functions for JAX.
 
         Raises:
             NotImplementedError: always.
         """
         raise NotImplementedError(
-            "xla(): these environments are not functions of JAX: call step(), or make"
-            " ale_py.vector_env.AtariVectorEnv"
+            "xla() is not implemented: call step(), or make ale_py.vector_env.AtariVectorEnv"
         )
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Ends the threads; what `close` calls. Keywords are ignored."""
+        """Ends the threads; `close` calls this. Keywords are ignored."""
         if hasattr(self, "_pool"):
             self._pool.close()
 
@@ -408,23 +408,23 @@ def _check_mode(mode: Any) -> AutoresetMode:
 
 
 def _read_rom(game: Any) -> bytes:
-    """Returns a game's program, if the engine is known to play it as ALE does."""
+    """Returns a game's ROM; raises UnprovenError if the engine may not play it as ALE does."""
     if not isinstance(game, str) or game not in ale_ids.by_game():
         raise AssertionError(
-            f"game={game!r} is no game of ale-py: give its name in small letters, as in"
+            f"game={game!r} is no game of ale-py: give its name in lower case, such as"
             ' "space_invaders"'
         )
     rom = atari.read_rom(game)
     why = atari.reason(game, rom)
     if why is not None:
         raise UnprovenError(
-            f"{game} is refused, for {why}: ale_py.vector_env.AtariVectorEnv plays it"
+            f"{game} is refused because {why}: use ale_py.vector_env.AtariVectorEnv"
         )
     return rom
 
 
 def _spread(seed: Any, count: int) -> list[int | None]:
-    """Returns a seed for each environment that is reset, None where there is none."""
+    """Returns the seed of each environment that is reset, None for no new seed."""
     if seed is None:
         return [None] * count
     if isinstance(seed, int):
@@ -441,5 +441,5 @@ def _spread(seed: Any, count: int) -> list[int | None]:
         each = seed.tolist()
     wrong = [one for one in each if not INT32.min <= one <= INT32.max]
     if wrong:
-        raise TypeError(f"seed={wrong[0]}: choose one that int32 can hold")
+        raise TypeError(f"seed={wrong[0]}: choose -2**31 to 2**31 - 1")
     return [None if one < 0 else one for one in each]

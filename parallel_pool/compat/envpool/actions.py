@@ -1,4 +1,4 @@
-"""From EnvPool's ways of writing actions to one row for each environment."""
+"""Converts actions in EnvPool's forms to one row per environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEYS = ("action", "env_id", "players.env_id")
 
 
 def unpack(action: Any, env_id: Any) -> tuple[Any, Any, Any]:
-    """Takes a dict action apart; returns actions, env_id and players.env_id, None if not given.
+    """Unpacks a dict action; returns actions, env_id and players.env_id, each None if not given.
 
     Raises:
         TypeError: the dict has no "action" or an unknown key, or env_id is given twice.
@@ -36,14 +36,14 @@ def unpack(action: Any, env_id: Any) -> tuple[Any, Any, Any]:
 def by_environment(
     action: Any, env_ids: Any, owners: Any, num_envs: int, num_players: int
 ) -> tuple[Any, Any]:
-    """Sorts the actions of players to their environments.
+    """Groups the actions of players by environment.
 
     Args:
-        action: one row for each player, shape (count * num_players, ...), or (count, num_players,
-            ...) already.
-        env_ids: the environments, None for all of them or, with owners, for theirs.
-        owners: whose player each row is; None: the players of the first environment, then those of
-            the second, ...
+        action: one row per player, shape (count * num_players, ...), or already (count,
+            num_players, ...).
+        env_ids: the environments; None for all, or with `owners` for those that it names.
+        owners: the environment of each row's player; None: rows are the players of the first
+            environment, then those of the second, ...
 
     Returns:
         actions of shape (count, num_players, ...), and the environments.

@@ -1,4 +1,4 @@
-"""What EnvPool's pools have in common, whichever API they show: sending, resetting, closing."""
+"""EnvPool: the base class of EnvPool's pools, for Gymnasium's API and for dm_env's."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class EnvPool:
-    """A pool as EnvPool's users know it; see its two faces for what it returns.
+    """A pool with EnvPool's methods. `GymnasiumEnvPool` and `DMEnvPool` say what they return.
 
     Attributes:
         spec: the task and its options.
         config: the options by name.
-        all_env_ids: 0 to num_envs - 1, int32.
+        all_env_ids: 0 to num_envs - 1, int32 (num_envs,).
         is_async: whether batch_size < num_envs.
         render_mode, render_env_id: as given to `make`.
         closed: whether `close` was called.
@@ -40,7 +40,7 @@ class EnvPool:
 
     spec: Any
     render_mode: str | None
-    # until there is something to close
+    # until __init__ has made something to close
     closed: bool = True
 
     def __init__(
@@ -52,13 +52,16 @@ class EnvPool:
         drawing: Mapping[str, Any] | None = None,
         has_steps: bool = False,
     ) -> None:
-        """Makes the environments; has_steps adds dm_env's step types and discounts."""
+        """Makes the environments; for the arguments see the derived classes.
+
+        has_steps adds dm_env's step types and discounts to results.
+        """
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode={render_mode!r}: choose None or 'rgb_array'")
         check_count("render_env_id", render_env_id, 0, spec.config.num_envs - 1)
         self._pool = spec.make_pool(step_type=has_steps, discount=has_steps)
         self._rows = Rows(self._pool)
-        # what most pools are: their actions go to the core as they come
+        # the common case: actions go to the core unchanged
         self._is_plain = not self._pool.is_async and spec.num_players == 1
         self._has_players = spec.num_players > 1
         self.spec = spec
@@ -68,18 +71,19 @@ class EnvPool:
         self.render_mode = render_mode
         self.render_env_id = render_env_id
         self._drawing = dict(drawing or {})
-        # made for the first picture, or now so that its options are checked
-        self._painter: Any = self._make_painter() if self._drawing else None
+        # made at the first render(), or here if there are drawing options to check
+        self._renderer: Any = self._make_renderer() if self._drawing else None
         self.closed = False
 
     # ------------------------------------------------------------------------------- sending --
 
     def send(self, action: Any, env_id: Any = None) -> None:
-        """Queues one action for each environment named; all of them or none.
+        """Queues one action for each environment of env_id; on an error none is queued.
 
         Args:
             action: shape (count, *action shape), any integer dtype for Discrete actions; or a dict
-                with "action", "env_id" and "players.env_id". With several players one row for each.
+                with "action", "env_id" and "players.env_id". With several players, one row per
+                player.
             env_id: shape (count,), integers; None for all environments.
 
         Raises:
@@ -97,7 +101,7 @@ class EnvPool:
         seed: Seed = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Queues resets of the environments named (None: all); `recv` returns their results.
+        """Queues resets of the environments of env_id (None: all); `recv` returns their results.
 
         Args:
             env_id, seed, options: as for `reset`.
@@ -124,7 +128,7 @@ class EnvPool:
             raise TypeError(
                 f"step() of an asynchronous pool (batch_size={self._pool.batch_size},"
                 f" num_envs={self._pool.num_envs}) needs env_id: give info['env_id'] of the"
-                " results that the actions answer"
+                " results that the actions were chosen for"
             )
         return action, env_id
 
@@ -145,7 +149,7 @@ class EnvPool:
         return self._pool.recv(timeout=timeout)
 
     def _check_fills_batch(self, count: int) -> None:
-        """Refuses a reset of so few environments that no batch would come of it."""
+        """Refuses a reset of too few environments to fill a batch."""
         ready = self._pool.in_flight + count
         if ready < self._pool.batch_size and not self.closed:
             raise StateError(
@@ -157,24 +161,26 @@ class EnvPool:
     def _reset_arguments(
         self, env_id: Any, seed: Any, options: Mapping[str, Any] | None
     ) -> tuple[Any, Seed, dict[str, Any]]:
-        """Returns whom a reset is for, each one's seed, and the environment's reset options."""
+        """Returns a reset's environments, their seeds, and the environment's reset options."""
         if not isinstance(options, (Mapping, NoneType)):
             raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
         own = dict(options or {})
         mask = own.pop("reset_mask", None)
         if mask is not None:
             if env_id is not None:
-                raise TypeError("env_id and options['reset_mask'] both say whom: give one")
+                raise TypeError(
+                    "env_id and options['reset_mask'] both name environments: give one of them"
+                )
             env_id = self._masked_ids(mask)
             if is_list(seed):
-                # Gymnasium's list of seeds goes with the mask: one for every environment
+                # with a mask, Gymnasium's list of seeds has one per environment, masked or not
                 every = spread_seeds(seed, self.all_env_ids.tolist())
                 seed = [every[i] for i in env_id] if every else None
         if seed is None:
             return env_id, None, own
         ids = self.all_env_ids if env_id is None else np.atleast_1d(np.asarray(env_id))
         if ids.dtype.kind not in "iu" or ids.ndim != 1:
-            # the core says what is wrong with them
+            # the core raises the error for these
             return env_id, None, own
         return env_id, self.spec.spread_seeds(seed, ids.tolist()), own
 
@@ -188,84 +194,89 @@ class EnvPool:
         return np.flatnonzero(mask).astype(np.int32)
 
     def seed(self, seed: Any = None) -> None:
-        """Changes nothing and warns, as EnvPool's does; seeds are for `make` and `reset`."""
+        """Does nothing but warn, as EnvPool's; give seeds to `make` or `reset`."""
         warnings.warn(
             f"seed({seed!r}) changes nothing, as in EnvPool: give the seed to make(..., seed=...),"
             " or to reset(seed=...)",
             stacklevel=2,
         )
 
-    # --------------------------------------------------------------------------------- else --
+    # -------------------------------------------------------------------------------- others --
 
     def xla(self) -> NoReturn:
-        """EnvPool's functions for jitted JAX programs are not there.
+        """Not implemented: EnvPool's functions for jitted JAX programs.
 
         Raises:
             NotImplementedError: always; it is a RuntimeError, as EnvPool's without JAX is.
         """
         raise NotImplementedError(
-            "xla() is not there: call step(), or send() and recv(), outside of jitted functions"
+            "xla() is not implemented: call step(), or send() and recv(), outside of jitted"
+            " functions"
         )
 
     def render(self, env_ids: Any = None, camera_id: int | None = None) -> Array:
-        """Draws environments: uint8 (count, height, width, 3), RGB.
+        """Draws environments.
 
-        What has no pictures of its own is drawn by the Gymnasium environment it equals.
+        An environment without its own pictures is drawn by the Gymnasium environment it equals.
 
         Args:
-            env_ids: which; None for the one that `render_env_id` names.
-            camera_id: where there are cameras (MuJoCo): another one than the pool's.
+            env_ids: which environments; None for `render_env_id`.
+            camera_id: for tasks with cameras (MuJoCo): a camera other than the pool's.
+
+        Returns:
+            RGB pictures, uint8 (count, height, width, 3).
 
         Raises:
             ValueError: an env_id or camera_id is wrong, or there are no cameras.
-            StateError: an environment is in flight, or draws no pictures; or it is MuJoCo's, and
-                was never reset.
-            MissingDependencyError: Gymnasium draws with pygame, or MuJoCo with OpenGL, which is not
-                installed.
+            StateError: an environment is in flight, or has no pictures; or it is MuJoCo's, and was
+                never reset.
+            MissingDependencyError: pygame (for Gymnasium's pictures) or OpenGL (for MuJoCo's) is
+                not installed.
         """
         ids = [self.render_env_id] if env_ids is None else env_ids
         if np.size(ids) == 0:
             raise ValueError("no environment is named: name 1 or more")
         definition = self._pool.definition
         view = {} if camera_id is None else {"camera_id": camera_id}
-        if view and "camera_id" not in getattr(registry.painters(definition), "OPTIONS", ()):
+        if view and "camera_id" not in getattr(registry.renderer_module(definition), "OPTIONS", ()):
             raise ValueError(f"camera_id={camera_id!r}: {self.spec.id} has no cameras")
         if definition.can_render:
             return self._pool.render(ids)
-        if self._painter is None:
-            self._painter = self._make_painter()
-        return np.stack([self._painter.paint(i, None, **view) for i in np.atleast_1d(ids).tolist()])
+        if self._renderer is None:
+            self._renderer = self._make_renderer()
+        env_ids = np.atleast_1d(ids).tolist()
+        return np.stack([self._renderer.paint(env_id, None, **view) for env_id in env_ids])
 
-    def _make_painter(self) -> Any:
+    def _make_renderer(self) -> Any:
         import gymnasium
 
         from parallel_pool.compat import renderer
 
         reference = gymnasium.registry.get(self._pool.definition.id)
-        return renderer.make_painter(self._pool, reference, options=self._drawing)
+        return renderer.make_env_renderer(self._pool, reference, options=self._drawing)
 
     def get_state(self, env_id: Any = None) -> list[bytes]:
-        """Returns one snapshot for each environment named (None: all); see `Pool.get_state`."""
+        """Returns a snapshot of each environment of env_id (None: all); see `Pool.get_state`."""
         return self._pool.get_state(env_id)
 
     def set_state(self, states: list[bytes], env_id: Any = None) -> None:
-        """Puts snapshots into the environments named (None: all); see `Pool.set_state`."""
+        """Restores snapshots into the environments of env_id (None: all); see `Pool.set_state`."""
         self._pool.set_state(states, env_id)
 
     def clone(self, env_id: int, env_ids: Any) -> None:
-        """Makes the environments named equal to this one; see `Pool.clone`."""
+        """Copies the state of env_id into the environments of env_ids; see `Pool.clone`."""
         self._pool.clone(env_id, env_ids)
 
     def close(self, **kwargs: Any) -> None:
         """Ends the threads; later calls raise `ClosedError`, arrays stay valid.
 
         Args:
-            kwargs: taken because Gymnasium's `close` takes them; nothing is done with them.
+            kwargs: accepted for compatibility with Gymnasium's `close`, and ignored.
         """
         self.closed = True
         self._pool.close()
-        if self._painter is not None:
-            self._painter.close()
+        if self._renderer is not None:
+            self._renderer.close()
 
     def __len__(self) -> int:
         return self._pool.num_envs
@@ -282,5 +293,5 @@ class EnvPool:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec.id}, {show_config(self.config)})"
 
-    # gymnasium.Env has another
+    # instead of gymnasium.Env's
     __str__ = __repr__

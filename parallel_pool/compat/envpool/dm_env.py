@@ -1,16 +1,14 @@
-"""EnvPool's pool by dm_env's conventions: batched time steps."""
+"""DMEnvPool: EnvPool's pool with dm_env's API: batched time steps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import dm_env  # type: ignore[import-untyped]
 import numpy as np
-from dm_env import specs
 
 from parallel_pool.compat.envpool.base import EnvPool
-from parallel_pool.compat.envpool.dm_specs import Structure
+from parallel_pool.compat.envpool.dm_specs import Structure, dm_env, specs
 from parallel_pool.compat.envpool.fields import nest
 from parallel_pool.errors import EnvError
 
@@ -23,13 +21,13 @@ if TYPE_CHECKING:
 class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
     """Many environments behind `reset`, `step`, `send` and `recv`, as a `dm_env.Environment`.
 
-    Every result is a `dm_env.TimeStep` of arrays, one row for each environment: step_type, int32
-    (0 first, 1 mid, 2 last); reward and discount, float32; observation, a namedtuple `State` of
+    Every result is a `dm_env.TimeStep` of arrays, one row per environment: step_type, int32 (0
+    first, 1 mid, 2 last); reward and discount, float32; observation, a namedtuple `State` of
     env_id, players and the environment's own observations and infos. With several players per
-    environment rewards, discounts and what each player has are one row for each player, and
-    `observation.players.env_id` tells whose it is. Episodes restart by themselves: the step after
-    a last one ignores its action and is a first one. The discount is 0 when an episode terminates
-    and 1 when only its time is up.
+    environment, rewards, discounts and per-player fields have one row per player, and
+    `observation.players.env_id` is the environment of each. Episodes restart automatically: the
+    step after a last one ignores its action and is a first one. The discount is 0 when an episode
+    terminates, and 1 when it is truncated.
     """
 
     def __init__(
@@ -40,13 +38,13 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
         render_env_id: int = 0,
         drawing: Mapping[str, Any] | None = None,
     ) -> None:
-        """Makes the environments; `make_dm` calls it.
+        """Makes the environments; `make_dm` calls this.
 
         Args:
             spec: the task and its options.
             render_mode: None or "rgb_array".
             render_env_id: the environment that `render` draws.
-            drawing: what pictures are to be like, where the task's have options.
+            drawing: drawing options, if the task has any.
         """
         super().__init__(
             spec,
@@ -71,7 +69,7 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
             TypeError, ValueError: an action or an env_id is wrong, or an asynchronous pool was
                 given no env_id; nothing was sent.
             StateError: an environment is in flight, or results of an earlier call are pending.
-            EnvError: environments failed; `batch` of the error holds what would be returned.
+            EnvError: environments failed; the error's `batch` is what would be returned.
             PoolTimeoutError: not done in time; `recv` returns the results.
         """
         if not self._is_plain or isinstance(action, dict):
@@ -85,16 +83,16 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
     def recv(
         self, reset: bool = False, return_info: bool = True, *, timeout: float | None = None
     ) -> dm_env.TimeStep:
-        """Receives the next results: in an asynchronous pool of the first `batch_size` to finish.
+        """Receives the next results; in an asynchronous pool, of the first `batch_size` to finish.
 
         Args:
-            reset, return_info: taken because EnvPool's `recv` takes them; a time step is the same.
-            timeout: seconds; with it, also waits for what another thread is going to send.
+            reset, return_info: accepted for compatibility with EnvPool, and ignored.
+            timeout: seconds; with a timeout it also waits for actions that another thread sends.
 
         Raises:
             StateError: too few environments are in flight.
-            EnvError: environments failed; `batch` of the error holds what would be returned.
-            PoolTimeoutError: nothing came in time; nothing is lost.
+            EnvError: environments failed; the error's `batch` is what would be returned.
+            PoolTimeoutError: nothing arrived in time; nothing is lost.
         """
         try:
             return self._result(self._pool.recv(timeout=timeout))
@@ -110,22 +108,23 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
         options: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> dm_env.TimeStep:
-        """Resets the environments named (None: all) and returns their first time steps.
+        """Resets the environments of env_id (None: all) and returns their first time steps.
 
-        An asynchronous pool returns the first `batch_size` that are ready, `recv` the others.
+        An asynchronous pool returns the first `batch_size` to finish, `recv` the others.
 
         Args:
             env_id: shape (count,), integers.
-            seed: environment i gets seed + i; or one for each named. None keeps the generators.
-            options: {"reset_mask": bool (num_envs,)} names environments as env_id does; all else
-                are the environment's own reset options.
+            seed: environment i gets seed + i; or a sequence, one seed for each of env_id. None
+                continues the generators.
+            options: {"reset_mask": bool (num_envs,)} names environments instead of env_id; the
+                others are the environment's own reset options.
             timeout: seconds.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
             StateError: an environment is in flight, or an asynchronous pool would have fewer in
                 flight than a batch needs.
-            EnvError: environments failed; `batch` of the error holds what would be returned.
+            EnvError: environments failed; the error's `batch` is what would be returned.
             PoolTimeoutError: not done in time; `recv` returns the results.
         """
         try:
@@ -147,7 +146,7 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
     # --------------------------------------------------------------------------------- specs --
 
     def observation_spec(self) -> Any:
-        """Returns the specs of one environment, a namedtuple as observations are."""
+        """Returns the specs of one environment's observation, a namedtuple `State`."""
         return self.spec.observation_spec()
 
     def action_spec(self) -> specs.Array:

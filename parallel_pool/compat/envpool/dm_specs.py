@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool.compat.envpool.fields import bounds, field_name, nest
-from parallel_pool.compat.envpool.records import record_type
+from parallel_pool.compat.envpool.named_tuples import named_tuple_type
 from parallel_pool.errors import MissingDependencyError
 
+# dm_env.py takes the package from here: one place says what to install
 try:
-    from dm_env import specs  # type: ignore[import-untyped]
+    import dm_env as dm_env  # type: ignore[import-untyped]
+    from dm_env import specs as specs
 except ImportError as error:
     raise MissingDependencyError(
         "dm_env time steps need dm-env: pip install 'parallel_pool[dm]'"
@@ -24,30 +26,30 @@ if TYPE_CHECKING:
 
 
 class Structure:
-    """A namedtuple, or several in one another, whose leaves are taken from a sequence."""
+    """A nested namedtuple whose leaves come from a sequence."""
 
     def __init__(self, name: str, tree: Mapping[str, Any]) -> None:
         """Makes the types.
 
         Args:
             name: of the outer type.
-            tree: names to places in the sequence, or to trees of their own.
+            tree: maps names to indices in the sequence, or to nested trees.
         """
-        self._type = record_type(name, tuple(re.sub(r"\W", "_", key) for key in tree))
+        self._type = named_tuple_type(name, tuple(re.sub(r"\W", "_", key) for key in tree))
         self._parts = [
             Structure(key, part) if isinstance(part, Mapping) else part
             for key, part in tree.items()
         ]
 
     def fill(self, leaves: Sequence[Any]) -> Any:
-        """Returns the namedtuple with these leaves."""
+        """Returns the namedtuple filled with these leaves."""
         return self._type(
             *[leaves[part] if type(part) is int else part.fill(leaves) for part in self._parts]
         )
 
 
 def observation_spec(fields: Sequence[Field], num_players: int) -> Any:
-    """Returns the specs of one environment's env_id, players and fields as a `State`."""
+    """Returns a `State` of the specs of one environment's env_id, players and fields."""
     env_id = specs.Array((), np.int32, name="env_id")
     leaves = {"env_id": env_id, "players.env_id": env_id}
     leaves.update({field_name(field, num_players): array_spec(field) for field in fields})

@@ -1,4 +1,4 @@
-"""What EnvPool calls a field, and the bounds it states for it."""
+"""EnvPool's names and bounds of an environment's fields."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def nest(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def field_name(field: Field, num_players: int) -> str:
-    """Returns a field's name; an info that each of several players has is under "players"."""
+    """Returns a field's name; a per-player info gets the prefix "players."."""
     is_players = field.is_info and field.per_player and num_players > 1
     return f"players.{field.name}" if is_players else field.name
 
 
 def bounds(field: Field) -> tuple[Any, Any]:
-    """Returns the inclusive bounds of a field's elements, those of its dtype if it has none."""
+    """Returns the inclusive bounds of a field's elements; without bounds, those of its dtype."""
     if field.space_kind == "discrete":
         return 0, field.n - 1
     if field.space_kind == "multi_discrete":
@@ -39,7 +39,7 @@ def bounds(field: Field) -> tuple[Any, Any]:
         return 0, field.nvec - 1
     if field.space_kind == "multi_binary":
         return 0, 1
-    # low == high == 0 of an info are bounds nobody stated
+    # an info with low == high == 0 has no stated bounds
     if not field.is_info or np.any(field.low) or np.any(field.high):
         return field.low, field.high
     if field.dtype.kind == "f":

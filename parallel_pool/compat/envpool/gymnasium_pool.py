@@ -1,4 +1,4 @@
-"""EnvPool's pool by Gymnasium's conventions: observations, rewards, two flags and infos."""
+"""GymnasiumEnvPool: EnvPool's pool with Gymnasium's API."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from parallel_pool.compat import sb3_refusal
-from parallel_pool.compat.after_import import after_import
+from parallel_pool.compat.envpool import dummy_vec_env
 from parallel_pool.compat.envpool.base import EnvPool
 from parallel_pool.compat.envpool.rows import Step
+from parallel_pool.compat.import_hook import after_import
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any]):  # type: ignore[misc]
     """Many environments behind `reset`, `step`, `send` and `recv`.
 
-    It is a `gymnasium.vector.VectorEnv`, and, as EnvPool's pools are, a `gymnasium.Env`, so that
-    wrappers derived from `gymnasium.Wrapper` take it.
+    It is a `gymnasium.vector.VectorEnv` and, like EnvPool's pools, a `gymnasium.Env`, so that
+    subclasses of `gymnasium.Wrapper` accept it.
 
-    A row of every array is one environment (of rewards, observations and infos per player: one
-    player, see `info["players"]["env_id"]`). Spaces describe one environment. Episodes restart by
-    themselves: the step after the last of an episode ignores its action, and returns the first
-    observation of the next with reward 0. The first step without a reset is a reset.
+    Each row of an array is one environment; with several players, each row of rewards and
+    per-player fields is one player, and `info["players"]["env_id"]` is its environment. Spaces are
+    those of one environment. Episodes restart automatically: the step after the last of an episode
+    ignores its action and returns the first observation of the next, with reward 0. A first step
+    without a reset is a reset.
 
     Attributes:
         num_envs, observation_space, action_space, single_observation_space, single_action_space,
@@ -50,14 +51,14 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         render_env_id: int = 0,
         drawing: Mapping[str, Any] | None = None,
     ) -> None:
-        """Makes the environments; `make_gym` and `make_gymnasium` call it.
+        """Makes the environments; `make_gym` and `make_gymnasium` call this.
 
         Args:
             spec: the task and its options.
-            returns_info: whether `reset` returns infos beside observations.
+            returns_info: whether `reset` returns infos as well as observations.
             render_mode: None or "rgb_array".
             render_env_id: the environment that `render` draws.
-            drawing: what pictures are to be like, where the task's have options.
+            drawing: drawing options, if the task has any.
         """
         super().__init__(
             spec, render_mode=render_mode, render_env_id=render_env_id, drawing=drawing
@@ -78,13 +79,14 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
             timeout: seconds.
 
         Returns:
-            observations; rewards, float32; terminated and truncated, bool; infos.
+            observations, (count, *shape) or a dict of such arrays; rewards, float32 (count,);
+            terminated and truncated, bool (count,); infos, a dict of arrays.
 
         Raises:
             TypeError, ValueError: an action or an env_id is wrong, or an asynchronous pool was
                 given no env_id; nothing was sent.
             StateError: an environment is in flight, or results of an earlier call are pending.
-            EnvError: environments failed; `batch` of the error holds what would be returned.
+            EnvError: environments failed; the error's `batch` is what would be returned.
             PoolTimeoutError: not done in time; `recv` returns the results.
         """
         if not self._is_plain or isinstance(action, dict):
@@ -103,17 +105,17 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         *,
         timeout: float | None = None,
     ) -> Any:
-        """Receives the next results: in an asynchronous pool of the first `batch_size` to finish.
+        """Receives the next results; in an asynchronous pool, of the first `batch_size` to finish.
 
         Args:
-            reset: returns what `reset` returns instead of what `step` does.
-            return_info: with reset, whether infos come along; None: as `reset` does it.
-            timeout: seconds; with it, also waits for what another thread is going to send.
+            reset: whether to return what `reset` returns instead of what `step` returns.
+            return_info: with reset, whether to return infos; None: as `reset` does.
+            timeout: seconds; with a timeout it also waits for actions that another thread sends.
 
         Raises:
             StateError: too few environments are in flight.
-            EnvError: environments failed; `batch` of the error holds what would be returned.
-            PoolTimeoutError: nothing came in time; nothing is lost.
+            EnvError: environments failed; the error's `batch` is what would be returned.
+            PoolTimeoutError: nothing arrived in time; nothing is lost.
         """
         try:
             if not reset:
@@ -132,26 +134,27 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         options: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Any:
-        """Resets the environments named (None: all) and returns their first observations.
+        """Resets the environments of env_id (None: all) and returns their first observations.
 
-        An asynchronous pool returns the first `batch_size` that are ready, `recv` the others.
+        An asynchronous pool returns the first `batch_size` to finish, `recv` the others.
 
         Args:
             env_id: shape (count,), integers.
-            seed: environment i gets seed + i; or one for each named. None keeps the generators.
-            options: {"reset_mask": bool (num_envs,)} names environments as env_id does; all else
-                are the environment's own reset options.
+            seed: environment i gets seed + i; or a sequence, one seed for each of env_id. None
+                continues the generators.
+            options: {"reset_mask": bool (num_envs,)} names environments instead of env_id; the
+                others are the environment's own reset options.
             timeout: seconds.
 
         Returns:
-            observations and infos of the environments named only; from `make_gym` without
+            observations and infos of these environments only; from `make_gym` without
             `gym_reset_return_info=True` observations alone.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
             StateError: an environment is in flight, or an asynchronous pool would have fewer in
                 flight than a batch needs.
-            EnvError: environments failed; `batch` of the error holds what would be returned.
+            EnvError: environments failed; the error's `batch` is what would be returned.
             PoolTimeoutError: not done in time; `recv(reset=True)` returns the results.
         """
         try:
@@ -170,5 +173,5 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         return (observation, info) if with_info else observation
 
 
-# an Env of many rows would be taken for one environment
-after_import(sb3_refusal.MODULE, lambda: sb3_refusal.install(GymnasiumEnvPool))
+# Stable-Baselines3 would treat this gymnasium.Env of many rows as one environment
+after_import(dummy_vec_env.MODULE, lambda: dummy_vec_env.install(GymnasiumEnvPool))

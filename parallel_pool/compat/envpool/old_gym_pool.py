@@ -1,4 +1,4 @@
-"""EnvPool's pool by the conventions of OpenAI's package gym before 0.26."""
+"""OldGymEnvPool: EnvPool's pool with the API of OpenAI's package gym before 0.26."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 def old_gym() -> ModuleType | None:
-    """Returns the module gym if the program has imported one of before 0.26."""
+    """Returns the module gym if the program has imported a version before 0.26."""
     gym = sys.modules.get("gym")
     version = re.match(r"0\.(\d+)", str(getattr(gym, "__version__", "")))
     return gym if version and int(version[1]) < 26 else None
 
 
 class OldGymEnvPool(GymnasiumEnvPool):
-    """The same pool for programs that use gym before 0.26, as EnvPool's is up to 0.8.
+    """A GymnasiumEnvPool for programs that use gym before 0.26, like EnvPool's up to 0.8.
 
-    `step` and `recv` return observations, rewards, dones and infos, where a done says that the
-    episode has terminated or is truncated, and infos have "TimeLimit.truncated". Spaces are gym's.
+    `step` and `recv` return observations, rewards, dones and infos. A done is True if the episode
+    is terminated or truncated; infos have "TimeLimit.truncated". Spaces are gym's.
     """
 
     def __init__(self, gym: ModuleType, spec: EnvSpec, **arguments: Any) -> None:
-        """Makes the environments; `make_gym` calls it.
+        """Makes the environments; `make_gym` calls this.
 
         Args:
             gym: the package.
@@ -60,15 +60,15 @@ class OldGymEnvPool(GymnasiumEnvPool):
         timeout: float | None = None,
     ) -> Any:
         """Receives the next results, as `GymnasiumEnvPool.recv` does."""
-        show = _as_it_is if reset else _with_done
+        convert = _unchanged if reset else _with_done
         try:
-            return show(super().recv(reset, return_info, timeout=timeout))
+            return convert(super().recv(reset, return_info, timeout=timeout))
         except EnvError as error:
-            error.batch = show(error.batch)
+            error.batch = convert(error.batch)
             raise
 
 
-def _as_it_is(result: Any) -> Any:
+def _unchanged(result: Any) -> Any:
     return result
 
 
@@ -79,7 +79,7 @@ def _with_done(step: Any) -> Any:
 
 
 def _convert(space: Any, old: Any) -> Any:
-    """Returns one of Gymnasium's spaces as a space of gym, whose module of spaces is `old`."""
+    """Returns a Gymnasium space as a gym space; `old` is gym's module `spaces`."""
     match space:
         case spaces.Box():
             return old.Box(space.low, space.high, space.shape, space.dtype)

@@ -1,9 +1,10 @@
-"""From the arrays of a batch to EnvPool's observations and infos."""
+"""Rows: makes EnvPool's observations and infos from the arrays of a batch."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool.buffers import engine_places
 from parallel_pool.compat.envpool.fields import field_name
 from parallel_pool.pool import show_all
 
@@ -16,16 +17,17 @@ PLAIN = ["obs", "reward", "terminated", "truncated", "env_id", "elapsed_step"]
 
 
 class Rows:
-    """Where EnvPool's names lie among the columns of one pool.
+    """Maps EnvPool's names to the columns of one pool.
 
-    Rows are environments. With several players per environment, what each player has (rewards,
-    observations, infos) has the players of the first environment, then those of the second, ...,
-    and `info["players"]["env_id"]` tells whose each row is.
+    Each row is an environment. With several players per environment, rewards and per-player fields
+    have a row per player: those of the first environment, then those of the second, ...; and
+    `info["players"]["env_id"]` is the environment of each row.
 
     Attributes:
-        reward, terminated, truncated, step_type, discount: columns, -1 for what the pool lacks.
-        names: columns by name, "players." before what each of several players has.
-        show: makes what `results` returns, from what makes a batch's arrays.
+        reward, terminated, truncated, step_type, discount: column indices, -1 for columns that the
+            pool lacks.
+        names: column indices by name; per-player infos have the prefix "players.".
+        show: as `results`, but takes a batch's views; for `Pool.step_shown`.
     """
 
     __slots__ = (
@@ -47,7 +49,7 @@ class Rows:
 
     def __init__(self, pool: Pool) -> None:
         spec = pool.spec
-        place = {column.name: i for i, column in enumerate(pool.columns) if column.field < 0}
+        place = engine_places(pool.columns)
         self.reward = place["reward"]
         self.terminated = place["terminated"]
         self.truncated = place["truncated"]
@@ -55,7 +57,7 @@ class Rows:
         self.discount = place.get("discount", -1)
         self._env_id = place["env_id"]
         self._elapsed_step = place["elapsed_step"]
-        # one player's environment is the row's: the same array serves
+        # with one player per environment, both are the same array
         self._players = place.get("players.env_id", self._env_id)
 
         names = [field_name(field, spec.num_players) for field in spec.fields]
@@ -87,10 +89,10 @@ class Rows:
     def results(self, batch: Batch) -> Step:
         """Returns observations, rewards, terminated, truncated and infos.
 
-        Observations are an array, or a dict if there are several; infos are in EnvPool's order:
+        Observations are an array, or a dict if there are several. Infos are in EnvPool's order:
         env_id, players, the environment's own, elapsed_step.
         """
-        # one call for all of it: at one CartPole every call shows
+        # all in one function: with a single CartPole the time of each call is measurable
         if self._per_player:
             batch = self.flatten(batch)
         info: dict[str, Any] = {
@@ -114,7 +116,7 @@ class Rows:
         return self.results(show_all(views))
 
     def _show_infos(self, views: Views) -> Step:
-        """The same where an environment has one player, one observation and plain infos."""
+        """`results` for environments with one player, one observation and flat infos."""
         ids = views[self._env_id]()
         info = {"env_id": ids, "players": {"env_id": ids}}
         for name, i in self._infos:
@@ -129,14 +131,14 @@ class Rows:
         )
 
     def _show_plain(self, views: Views) -> Step:
-        """The same where an environment has one player, one observation and no infos."""
+        """`results` for environments with one player, one observation and no infos."""
         observation, reward, terminated, truncated, env_id, elapsed_step = views
         ids = env_id()
         info = {"env_id": ids, "players": {"env_id": ids}, "elapsed_step": elapsed_step()}
         return observation(), reward(), terminated(), truncated(), info
 
     def flatten(self, batch: Batch) -> Batch:
-        """Gives every player a row of its own."""
+        """Returns the batch with one row per player in per-player columns."""
         arrays = list(batch)
         for i in self._per_player:
             array = arrays[i]

@@ -1,4 +1,4 @@
-"""What a task's pools look like with certain options, known before any environment is made."""
+"""EnvSpec: a task with its options, and the spaces and specs that follow from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parallel_pool import registry, seeds
 from parallel_pool.arguments import check_count, check_sizes
 from parallel_pool.compat.envpool import tasks
 from parallel_pool.compat.envpool.fields import bounds, field_name, nest
-from parallel_pool.compat.envpool.records import record
+from parallel_pool.compat.envpool.named_tuples import named_tuple
 from parallel_pool.pool import Pool
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ NO_LIMIT = 2**31 - 1
 CLOCK_SEED = 2**32 - 1
 """EnvPool's seed -1, which makes ALE take its seed from the clock."""
 
-# EnvPool's options of every task, in its order. None: what the task has
+# options of every task with their defaults, in EnvPool's order; None: the task's own
 COMMON: dict[str, Any] = {
     "num_envs": 1,
     "batch_size": 0,
@@ -50,9 +50,9 @@ class ArraySpec:
 
     Attributes:
         dtype: of its elements.
-        shape: of one row; a first -1 stands for the players of one environment.
-        minimum, maximum: inclusive bounds, scalars or arrays; infinite where there are none.
-        is_discrete: whether it numbers choices, `minimum` to `maximum`.
+        shape: of one row; a first axis of -1 is that of the players of one environment.
+        minimum, maximum: inclusive bounds, scalars or arrays; infinite if there are none.
+        is_discrete: whether elements number choices, from `minimum` to `maximum`.
     """
 
     dtype: np.dtype[Any]
@@ -63,15 +63,15 @@ class ArraySpec:
 
 
 class EnvSpec:
-    """A task with its options: what `make_spec` returns, and what a pool has as `spec`.
+    """A task with its options: the result of `make_spec`, and the attribute `spec` of a pool.
 
     Attributes:
-        id: the task's.
-        config: every option's value, a namedtuple in EnvPool's order.
+        id: of the task.
+        config: the values of all options, a namedtuple in EnvPool's order.
         reward_threshold: the return at which the task counts as solved, None for none.
-        observation_space, action_space: Gymnasium's, of one environment (of one player).
+        observation_space, action_space: Gymnasium spaces of one environment (of one player).
         num_players: players of one environment.
-        additional_wrappers: Gymnasium's wrappers name themselves here in the copy they show.
+        additional_wrappers: in copies that Gymnasium's wrappers return as their spec, the wrappers.
     """
 
     additional_wrappers: tuple[Any, ...] = ()
@@ -88,7 +88,7 @@ class EnvSpec:
         Args:
             task_id, definition: the task.
             given: options by name, EnvPool's and the environment's own.
-            defaults: of a task registered with its own defaults.
+            defaults: default options of the task, given to `register`.
 
         Raises:
             TypeError: an option is unknown or has the wrong type.
@@ -97,7 +97,7 @@ class EnvSpec:
         self._defaults = dict(defaults or {})
         self._given = dict(given)
         chosen = {**COMMON, **self._defaults, **given}
-        # by the names that the definition has for them: EnvPool and Gymnasium may have others
+        # by the definition's option names; EnvPool and Gymnasium may use others
         own = registry.complete(
             definition,
             {
@@ -119,7 +119,7 @@ class EnvSpec:
         self.num_players = self._core.num_players
         self._action = self._core.action
         if self._action.space_kind == "discrete":
-            # EnvPool's dtype of it; pools take every integer
+            # EnvPool's dtype; pools accept every integer dtype
             self._action = replace(self._action, dtype=INT32)
         common = self._check_common(chosen)
         seen = {
@@ -127,11 +127,12 @@ class EnvSpec:
             for name, value in self._core.options.items()
             if not definition.options[name].is_hidden
         }
-        self.config: Any = record("Config", (*common, *seen), (*common.values(), *seen.values()))
+        config = {**common, **seen}
+        self.config: Any = named_tuple("Config", tuple(config), config.values())
         self.reward_threshold: float | None = common.get("reward_threshold")
 
     def _check_common(self, chosen: dict[str, Any]) -> dict[str, Any]:
-        """Returns EnvPool's options as they hold for this task."""
+        """Checks EnvPool's options, and fills in those that depend on the task."""
         num_envs, batch_size = check_sizes(chosen["num_envs"], chosen["batch_size"])
         check_count("num_threads", chosen["num_threads"], 0)
         chosen["batch_size"] = batch_size
@@ -140,7 +141,7 @@ class EnvSpec:
         players = self.num_players if players is None else players
         if check_count("max_num_players", players, 1) != self.num_players:
             raise ValueError(
-                f"max_num_players={players}: {self.id} has {self.num_players}, choose that"
+                f"max_num_players={players}: {self.id} has {self.num_players}: choose that number"
             )
         chosen["max_num_players"] = players
 
@@ -167,7 +168,7 @@ class EnvSpec:
         return chosen
 
     def _check_seeds(self, chosen: dict[str, Any], num_envs: int) -> None:
-        """Makes one list of the seeds that are one for each environment, and checks them all."""
+        """Checks all seeds; a sequence given as `seed` becomes `env_seed`."""
         seed, each = chosen["seed"], chosen["env_seed"]
         if is_list(seed):
             self.spread_seeds(seed, range(num_envs))
@@ -181,11 +182,11 @@ class EnvSpec:
         self.spread_seeds(chosen["env_seed"] or chosen["seed"], range(num_envs))
 
     def spread_seeds(self, seed: Any, env_ids: Sequence[int]) -> list[int | None] | None:
-        """Returns the seed of each environment as `spread_seeds` does, if the task takes them all.
+        """Returns the seed of each environment as the function `spread_seeds` does.
 
         Raises:
             TypeError: a seed is no integer.
-            ValueError: a seed is out of range, or there are too few or too many.
+            ValueError: a seed is out of the task's range, or there are too few or too many.
         """
         each = spread_seeds(seed, env_ids)
         if each and self.definition.family == "atari" and CLOCK_SEED in each:
@@ -221,7 +222,7 @@ class EnvSpec:
         )
 
     def gen_config(self, **config: Any) -> Any:
-        """Returns the `config` this task would have with these options and defaults else.
+        """Returns the `config` that this task has with these options and its defaults.
 
         Raises:
             TypeError, ValueError: an option is wrong.
@@ -232,7 +233,7 @@ class EnvSpec:
 
     @property
     def observation_space(self) -> gymnasium.Space[Any]:
-        """The observations of one environment (of one player): a Dict if there are several."""
+        """Of one environment's (one player's) observation; a Dict if there are several."""
         fields = self._core.observations
         if len(fields) == 1:
             return fields[0].space()
@@ -240,14 +241,14 @@ class EnvSpec:
 
     @property
     def action_space(self) -> gymnasium.Space[Any]:
-        """The action of one environment (of one player)."""
+        """Of one environment's (one player's) action."""
         return self._core.action.space()
 
     gymnasium_observation_space = observation_space
     gymnasium_action_space = action_space
 
     def observation_spec(self) -> Any:
-        """Returns dm_env specs of one environment, a namedtuple as observations are.
+        """Returns the dm_env specs of one environment's observation, a namedtuple `State`.
 
         Raises:
             MissingDependencyError: dm-env is not installed.
@@ -268,7 +269,7 @@ class EnvSpec:
 
     @property
     def state_array_spec(self) -> dict[str, ArraySpec]:
-        """Every array of a result by EnvPool's internal name ("info:" before infos)."""
+        """The arrays of a result by EnvPool's internal names ("info:" before infos)."""
         single = len(self._core.observations) == 1
         fields = {
             **{f"obs:{field.name}": field for field in self._core.observations},
@@ -295,7 +296,7 @@ class EnvSpec:
 
     @property
     def action_array_spec(self) -> dict[str, ArraySpec]:
-        """Every array of a dict action by name."""
+        """The arrays of a dict action by name."""
         return {
             "env_id": _int32([]),
             "players.env_id": _int32([-1]),
@@ -303,7 +304,7 @@ class EnvSpec:
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # what C made of the options stays in this process: they are checked again in another
+        # C's form of the options is not pickled: unpickling checks them again
         return _find, (self.id, self._given), {"additional_wrappers": self.additional_wrappers}
 
     def __repr__(self) -> str:
@@ -316,7 +317,7 @@ def _find(task_id: str, given: dict[str, Any]) -> EnvSpec:
 
 
 def show_config(config: Mapping[str, Any]) -> str:
-    """Returns options as they would be written in a call."""
+    """Returns options in the form of keyword arguments."""
     return ", ".join(f"{name}={value!r}" for name, value in config.items())
 
 
@@ -326,8 +327,8 @@ def show_config(config: Mapping[str, Any]) -> str:
 def spread_seeds(seed: Any, env_ids: Sequence[int]) -> list[int | None] | None:
     """Returns the seed of each environment: seed + its id, or the i-th of a sequence.
 
-    Negative seeds down to -2**31 are EnvPool's: they count through int32 and are passed on as its
-    uint32, so that environment 1 of seed -1 gets 0.
+    Negative seeds down to -2**31 are EnvPool's: as in EnvPool they are int32 values converted to
+    uint32, so that with seed -1 environment 1 gets 0.
 
     Raises:
         TypeError: a seed is no integer.
@@ -346,7 +347,7 @@ def spread_seeds(seed: Any, env_ids: Sequence[int]) -> list[int | None] | None:
 
 
 def is_list(seed: Any) -> bool:
-    """Says whether seeds are one for each environment."""
+    """Returns whether `seed` is a sequence with one seed per environment."""
     if isinstance(seed, np.ndarray):
         return seed.ndim > 0
     return isinstance(seed, Sequence) and not isinstance(seed, (str, bytes))

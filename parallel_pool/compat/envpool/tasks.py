@@ -1,4 +1,4 @@
-"""EnvPool's task ids: the native environments', and those that `register` named."""
+"""EnvPool's task ids: those of native environments, and those added by `register`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from parallel_pool import registry
 if TYPE_CHECKING:
     from parallel_pool.specs import Definition
 
-# the definition of each registered id, and its own defaults
+# for each id added by `register`: its definition and its default options
 registered: dict[str, tuple[Definition, dict[str, Any]]] = {}
 
 
 def find(task_id: str) -> tuple[Definition, dict[str, Any]]:
-    """Returns a task's definition, and the defaults with which it was registered.
+    """Returns a task's definition, and the default options given to `register`.
 
     Raises:
         ValueError: there is no such task.

@@ -1,4 +1,4 @@
-"""Gymnasium's vector API: PoolVectorEnv, make_vec, and what stands behind them."""
+"""Gymnasium's vector API: PoolVectorEnv, ProcessVectorEnv and make_vec."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from parallel_pool._lazy import lazy
 
 if TYPE_CHECKING:
-    from parallel_pool.compat.gymnasium.make_vec import make_vec as make_vec
+    from parallel_pool.compat.gymnasium.make import make_vec as make_vec
     from parallel_pool.compat.gymnasium.process_vector_env import (
         ProcessVectorEnv as ProcessVectorEnv,
     )
@@ -22,6 +22,6 @@ __getattr__, __dir__ = lazy(
         "PendingCallError": "parallel_pool.compat.vector_errors",
         "PoolVectorEnv": f"{__name__}.vector_env",
         "ProcessVectorEnv": f"{__name__}.process_vector_env",
-        "make_vec": f"{__name__}.make_vec",
+        "make_vec": f"{__name__}.make",
     },
 )

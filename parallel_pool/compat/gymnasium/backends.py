@@ -1,4 +1,4 @@
-"""Which backend steps a vector environment's environments, native code or worker processes."""
+"""Chooses the backend of a vector environment: native code or worker processes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from gymnasium.envs.registration import EnvSpec
 
 from parallel_pool import registry
 from parallel_pool.arguments import MAX_ENVS, check_count, check_limit, check_memory
-from parallel_pool.compat import ale_ids, dependencies, env_specs, notices, renderer
+from parallel_pool.compat import ale_ids, dependencies, env_specs, renderer
+from parallel_pool.compat.env_fn import EnvFn
 from parallel_pool.compat.gymnasium import fusion
 from parallel_pool.compat.gymnasium.fusion import Chain, Refusal
-from parallel_pool.compat.python_env import PythonEnv
 from parallel_pool.compat.vector_options import DEFAULTS
+from parallel_pool.compat.warn_once import warn_once
 
 if TYPE_CHECKING:
     from parallel_pool.specs import Definition
@@ -26,25 +27,25 @@ NATIVE = "native"
 PROCESS = "process"
 AUTO = "auto"
 
-# what make_vec knows beside the options of an environment's constructor
+# options of gymnasium.make itself, as opposed to those of an environment's constructor
 OF_MAKE = {"max_episode_steps", "render_mode", "disable_env_checker"}
 
-# of one that gymnasium.make has made, at least: "FrozenLake-v1" takes 20 KB
+# least memory of an environment from gymnasium.make: "FrozenLake-v1" takes 20 KB
 PYTHON_ENV_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A backend, and what there is to make.
+    """A backend, and the environments to make with it.
 
     Attributes:
         backend: "native" or "process".
-        reason: why; a sentence.
-        env_fns: functions that make the environments, or none.
-        spec: what the environments are made of otherwise, without what make_vec put there.
-        num_envs, vector_kwargs, wrappers: what such a spec said about the vector environment; None
-            where it said nothing.
-        definition, chain: of native environments, and their wrappers.
+        reason: why it was chosen; a sentence.
+        env_fns: functions that make the environments; empty if there is a spec.
+        spec: of the environments, without what make_vec put there; None if there are functions.
+        num_envs, vector_kwargs, wrappers: what the spec holds about the vector environment, each
+            None if it holds nothing.
+        definition, chain: the native definition, and the wrappers that native environments replace.
     """
 
     backend: str
@@ -64,24 +65,24 @@ def choose(
     vector_kwargs: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Choice:
-    """Says which backend a vector environment takes.
+    """Returns the backend of a vector environment.
 
-    With "auto" that is the native one where a native environment exists for these arguments and
-    wrappers, and worker processes otherwise.
+    "auto" chooses the native one if a native environment exists for these arguments and wrappers,
+    else worker processes.
 
     Args:
         env: an id, an EnvSpec, or functions that make environments.
-        wrappers: of one environment each, as make_vec takes them.
+        wrappers: functions that wrap one environment, as make_vec takes them.
         vector_kwargs: options of the vector environment, among them "backend": "auto", "native" or
-            "process". What a spec says holds instead, as in make_vec.
+            "process". As in make_vec, those of a spec replace them.
         options: all other options that are given.
 
     Raises:
-        TypeError: env or wrappers are none.
-        ValueError: there is no such backend; "native" was asked for, and there is nothing native.
+        TypeError: env or wrappers are of a wrong type.
+        ValueError: there is no such backend, or it is "native" and no native environment exists.
         gymnasium.error.UnregisteredEnv: there is no such id.
     """
-    # not any iterable, for it is gone through several times
+    # no one-time iterable: wrappers are read several times
     if isinstance(wrappers, str) or not isinstance(wrappers, Sequence | None):
         raise TypeError(f"wrappers={wrappers!r}: give a sequence of functions of an environment")
     for each in wrappers or ():
@@ -89,26 +90,27 @@ def choose(
             raise TypeError(f"wrappers holds {each!r}: give functions of an environment")
     given = dict(vector_kwargs or {})
     if not isinstance(env, (str, EnvSpec)) and isinstance(env, Iterable):
-        env_fns = _functions(env, wrappers)
+        env_fns = _check_functions(env, wrappers)
         reason = "the environments are made by functions"
-        return _settle(_asked(given), Choice(PROCESS, reason, env_fns))
+        return _check_allowed(_requested(given), Choice(PROCESS, reason, env_fns))
     spec = env_specs.find(env)
     stored = env_specs.unfold(spec)
     given = given if stored.vector_kwargs is None else stored.vector_kwargs
     wrappers = wrappers if stored.wrappers is None else stored.wrappers
-    asked = _asked(given)
+    requested = _requested(given)
     of = functools.partial(Choice, spec=spec, **stored._asdict())
-    if asked == PROCESS:
+    if requested == PROCESS:
         return of(backend=PROCESS, reason="backend='process' was asked for")
     everything = {**spec.kwargs, **(options or {}), **given}
-    found = _find_native(spec, wrappers, everything, asked)
+    found = _find_native(spec, wrappers, everything, requested)
     if isinstance(found, Refusal):
-        if found.twin is not None and asked == AUTO:
-            notices.warn(
-                f"{spec.id} runs in worker processes, although the native {found.twin} may be ten"
-                f" times as fast, because {found.reason}: do without that, or say backend='process'"
+        if found.native_id is not None and requested == AUTO:
+            warn_once(
+                f"{spec.id} runs in worker processes, although the native {found.native_id} may be"
+                f" ten times as fast, because {found.reason}: remove the cause, or choose"
+                " backend='process'"
             )
-        return _settle(asked, of(backend=PROCESS, reason=found.reason))
+        return _check_allowed(requested, of(backend=PROCESS, reason=found.reason))
     definition, chain = found
     reason = f"{definition.id} is native"
     if chain.names:
@@ -116,21 +118,21 @@ def choose(
     return of(backend=NATIVE, reason=reason, definition=definition, chain=chain)
 
 
-def _asked(vector_kwargs: Mapping[str, Any]) -> str:
-    asked = vector_kwargs.get("backend", AUTO)
-    if asked not in (AUTO, NATIVE, PROCESS):
-        raise ValueError(f"backend={asked!r}: choose 'auto', 'native' or 'process'")
-    return str(asked)
+def _requested(vector_kwargs: Mapping[str, Any]) -> str:
+    requested = vector_kwargs.get("backend", AUTO)
+    if requested not in (AUTO, NATIVE, PROCESS):
+        raise ValueError(f"backend={requested!r}: choose 'auto', 'native' or 'process'")
+    return str(requested)
 
 
-def _settle(asked: str, choice: Choice) -> Choice:
-    """Returns a choice of processes; raises ValueError if native environments were asked for."""
-    if asked == NATIVE:
+def _check_allowed(requested: str, choice: Choice) -> Choice:
+    """Returns a choice of processes; raises ValueError if the caller requested "native"."""
+    if requested == NATIVE:
         raise ValueError(f"backend='native', but {choice.reason}: choose 'auto' or 'process'")
     return choice
 
 
-def _functions(env: Iterable[Any], wrappers: Any) -> tuple[Callable[[], Any], ...]:
+def _check_functions(env: Iterable[Any], wrappers: Any) -> tuple[Callable[[], Any], ...]:
     env_fns = tuple(env)
     for each in env_fns:
         if not callable(each):
@@ -138,7 +140,7 @@ def _functions(env: Iterable[Any], wrappers: Any) -> tuple[Callable[[], Any], ..
                 f"env holds {each!r}: give an id, an EnvSpec, or functions that make environments"
             )
     if wrappers:
-        raise TypeError("functions make whole environments: call the wrappers in them")
+        raise TypeError("wrappers do not go with functions: apply the wrappers in the functions")
     return env_fns
 
 
@@ -146,34 +148,34 @@ def _functions(env: Iterable[Any], wrappers: Any) -> tuple[Callable[[], Any], ..
 
 
 def _find_native(
-    spec: EnvSpec, wrappers: Any, options: Mapping[str, Any], asked: str
+    spec: EnvSpec, wrappers: Any, options: Mapping[str, Any], requested: str
 ) -> tuple[Definition, Chain] | Refusal:
-    """Returns the definition and the chain of wrappers that native environments can be made of."""
+    """Returns the native definition and chain of wrappers, or why there is none."""
     chain = fusion.recognise(wrappers, spec)
     try:
         definition = env_specs.definition_of(spec, options)
     except ValueError as error:
-        if isinstance(error, ale_ids.InexactError) and asked == AUTO:
+        if isinstance(error, ale_ids.InexactError) and requested == AUTO:
             ale_ids.warn(spec.id, str(error))
         return chain if isinstance(chain, Refusal) else Refusal(str(error))
     if isinstance(chain, Refusal):
-        return replace(chain, twin=definition.id)
+        return replace(chain, native_id=definition.id)
     if chain.options:
-        why = ale_ids.unfilmed(definition, spec, chain.options, options)
+        why = ale_ids.why_not_preprocessed(definition, spec, chain.options, options)
         if why is not None:
             return Refusal(why, definition.id)
     elif chain.names and env_specs.reference_of(spec, definition) is None:
         return Refusal(f"{definition.id} is no environment of Gymnasium's that could be wrapped")
-    unknown = _unknown_options(definition, {} if asked == NATIVE else options)
+    unknown = _unknown_options(definition, {} if requested == NATIVE else options)
     if unknown and unknown <= process_options() | _constructor_options(spec):
         names = ", ".join(sorted(unknown))
         return Refusal(f"the native {definition.id} has no option {names}", definition.id)
-    # what nobody knows is an error of the native environment's, which names what it has
+    # options unknown to both: the native environment's error names the options that it has
     return definition, chain
 
 
 def _unknown_options(definition: Definition, options: Mapping[str, Any]) -> set[str]:
-    """Returns the names of those options that native environments of a definition lack."""
+    """Returns the names of the options that native environments of a definition do not have."""
     known = {*DEFAULTS, *OF_MAKE, *renderer.defaults(definition)}
     own = {name: value for name, value in options.items() if name not in known}
     if own.keys() <= definition.options.keys():
@@ -182,23 +184,23 @@ def _unknown_options(definition: Definition, options: Mapping[str, Any]) -> set[
         # a family may have other names for its options
         own = registry.complete(definition, own)
     except Exception:
-        # what is wrong with them is told when the environments are made
+        # wrong values are reported when the environments are made
         return set()
     return own.keys() - definition.options.keys()
 
 
 def _constructor_options(spec: EnvSpec) -> set[str]:
-    """Returns the options that the constructor of a Python environment names."""
+    """Returns the parameter names of a Python environment's constructor."""
     creator: Any = spec.entry_point
     try:
         if isinstance(creator, str):
             creator = dependencies.load_creator(creator)
-        return _named(creator)
+        return _parameter_names(creator)
     except (ImportError, AttributeError, TypeError, ValueError):
         return set()
 
 
-def _named(function: Any) -> set[str]:
+def _parameter_names(function: Any) -> set[str]:
     parameters = inspect.signature(function).parameters.values()
     return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
 
@@ -208,15 +210,15 @@ def _named(function: Any) -> set[str]:
 
 def process_class() -> Any:
     """Returns the class of vector environments in worker processes."""
-    # imported when there are some to make: it brings what starts and watches processes
+    # imported only when needed: it imports all that starts and watches processes
     from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 
     return ProcessVectorEnv
 
 
 def process_options() -> set[str]:
-    """Returns the names of what that class takes beside the functions."""
-    return _named(process_class()) - {"env_fns"}
+    """Returns the names of that class's options."""
+    return _parameter_names(process_class()) - {"env_fns"}
 
 
 def make_processes(
@@ -225,13 +227,13 @@ def make_processes(
     """Makes the environments of a choice in worker processes.
 
     Args:
-        choice: of "process".
-        num_envs: environments; None for as many as there are functions, or 1.
+        choice: whose backend is "process".
+        num_envs: environments; None for one per function, or for 1.
         wrappers: as for `choose`.
-        given: options of the environments and of the vector environment, side by side.
+        given: options of the environments and of the vector environment in one dict.
 
     Returns:
-        The vector environment, with `backend` and `backend_reason`, and for a spec with `spec`.
+        The `ProcessVectorEnv`, with its `backend` and `backend_reason`, and `spec` if there is one.
 
     Raises:
         TypeError: an option is unknown.
@@ -245,7 +247,7 @@ def make_processes(
     options = {name: value for name, value in everything.items() if name not in taken}
     _drop_native_options(choice, options)
     if choice.spec is None:
-        env = kind(_counted(choice.env_fns, num_envs, options), **vector)
+        env = kind(_check_num_envs(choice.env_fns, num_envs, options), **vector)
     else:
         count = choice.num_envs or (1 if num_envs is None else num_envs)
         count = check_count("num_envs", count, 1, MAX_ENVS)
@@ -253,7 +255,7 @@ def make_processes(
         if options.get("max_episode_steps") is not None:
             options["max_episode_steps"] = check_limit(options["max_episode_steps"])
         wrappers = wrappers if choice.wrappers is None else choice.wrappers
-        env = kind([python_env(choice, options, wrappers)] * count, **vector)
+        env = kind([env_fn_of(choice, options, wrappers)] * count, **vector)
         shown = {name: everything[name] for name in everything if name in taken | {"backend"}}
         env.spec = env_specs.describe(choice.spec, count, options, shown, wrappers)
     env.backend, env.backend_reason = PROCESS, choice.reason
@@ -261,7 +263,7 @@ def make_processes(
 
 
 def _drop_native_options(choice: Choice, options: dict[str, Any]) -> None:
-    """Takes out what only native environments would do with, and refuses what they would do."""
+    """Removes options of native environments; raises TypeError for one that is not the default."""
     for name in DEFAULTS.keys() & options.keys():
         value = options.pop(name)
         if name != "backend" and value != DEFAULTS[name]:
@@ -270,24 +272,29 @@ def _drop_native_options(choice: Choice, options: dict[str, Any]) -> None:
             )
 
 
-def _counted(
+def _check_num_envs(
     env_fns: tuple[Callable[[], Any], ...], num_envs: int | None, options: Mapping[str, Any]
 ) -> tuple[Callable[[], Any], ...]:
-    """Returns functions that make environments; refuses what can't be told to them."""
+    """Returns the functions; refuses options, and another number of environments."""
     if options:
-        raise TypeError(f"{', '.join(options)}: functions take no options, and nobody else does")
+        raise TypeError(
+            f"{', '.join(options)}: functions that make environments take no options: leave them"
+            " out, or give the environments' id"
+        )
     if num_envs is not None and num_envs != len(env_fns):
-        raise ValueError(f"num_envs={num_envs}, but there are {len(env_fns)} functions: leave it")
+        raise ValueError(
+            f"num_envs={num_envs}, but there are {len(env_fns)} functions: leave num_envs out"
+        )
     return env_fns
 
 
-def python_env(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> PythonEnv:
-    """Returns a function that makes one environment of a choice of processes by its spec.
+def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvFn:
+    """Returns a function that makes one Python environment of a choice.
 
     Args:
-        choice: with a spec.
+        choice: one that has a spec.
         options: of `gymnasium.make`.
-        wrappers: to put around it, the innermost first.
+        wrappers: applied to the environment, the innermost first.
 
     Raises:
         ValueError: there is no Python environment to make.
@@ -300,6 +307,6 @@ def python_env(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> Pyt
             f"{choice.reason}, and {spec.id} is no Python environment: give an id that"
             " gymnasium.make takes, or wrap the vector environment (gymnasium.wrappers.vector)"
         )
-    # None is the default of these, and not every constructor knows of pictures
+    # None is the default of OF_MAKE, and not every constructor has a render_mode
     kwargs = {k: v for k, v in options.items() if v is not None or k not in OF_MAKE}
-    return PythonEnv(spec, kwargs, tuple(wrappers or ()))
+    return EnvFn(spec, kwargs, tuple(wrappers or ()))

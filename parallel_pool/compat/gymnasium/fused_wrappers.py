@@ -1,4 +1,4 @@
-"""What fused wrappers do to the arrays of a step: rewards are clipped, episodes are counted."""
+"""Applies fused wrappers to the arrays of a step: clips rewards, and records episodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parallel_pool.buffers import Array
+from parallel_pool.buffers import Array, engine_places
 from parallel_pool.compat.gymnasium.fusion import Chain, Clip, Limit, Statistics
 from parallel_pool.compat.gymnasium.infos import put, spread
 from parallel_pool.pool import Batch, Pool
@@ -19,7 +19,7 @@ class EpisodeRecorder:
 
     Attributes:
         key: of its infos.
-        attributes: what it would be asked for by name; one value for each environment.
+        attributes: the wrapper's attributes by name; a tuple of one value per environment each.
     """
 
     def __init__(self, made_of: Statistics, num_envs: int, sees_truncation: bool) -> None:
@@ -27,7 +27,7 @@ class EpisodeRecorder:
         Args:
             made_of: the wrapper.
             num_envs: environments.
-            sees_truncation: False if the time limit that truncates is put on outside of it.
+            sees_truncation: False if the time limit that truncates is a wrapper outside this one.
         """
         self.key = made_of.key
         self._sees_truncation = sees_truncation
@@ -53,23 +53,23 @@ class EpisodeRecorder:
         }
 
     def begin(self, mask: Array) -> None:
-        """Environments of the mask have begun an episode."""
+        """Begins an episode in the environments of the mask."""
         self._returns[mask] = 0
         self._lengths[mask] = 0
         self._starts[mask] = time.perf_counter()
 
     def count(self, rewards: Array, lengths: Array) -> None:
-        """Takes a step's rewards; `lengths` are the episodes' steps so far, 0 after a reset."""
+        """Adds a step's rewards; `lengths` are the episodes' steps so far, 0 after a reset."""
         began = lengths == 0
         if began.any():
             self.begin(began)
-        # also after a reset that nobody saw, for it raised
+        # also after a reset whose batch was lost because it raised
         self._returns[lengths <= 1] = 0
         self._returns += rewards
         np.copyto(self._lengths, lengths)
 
     def end(self, terminated: Array, truncated: Array) -> dict[str, Any]:
-        """Returns infos of the episodes that have ended as far as this wrapper can see."""
+        """Returns infos of the episodes that have ended, as far as this wrapper sees."""
         ended = terminated | truncated if self._sees_truncation else terminated
         infos: dict[str, Any] = {}
         if not ended.any():
@@ -78,26 +78,26 @@ class EpisodeRecorder:
         episodes = {
             "r": self._returns[ended],
             "l": self._lengths[ended],
-            # as Python rounds, which NumPy does not always
+            # NumPy does not always round as Python does
             "t": np.array([round(now - start, 6) for start in self._starts[ended].tolist()]),
         }
         self._starts[ended] = now
         self._counts[ended] += 1
-        told: dict[str, Any] = {}
-        who = np.flatnonzero(ended).tolist()
+        info: dict[str, Any] = {}
+        env_ids = np.flatnonzero(ended).tolist()
         for name, values in episodes.items():
-            # masks are copies, for users may write into them
-            put(told, name, spread(values, ended), ended.copy())
-            for env_id, value in zip(who, values.tolist(), strict=True):
+            # each mask is a copy: users may write to it
+            put(info, name, spread(values, ended), ended.copy())
+            for env_id, value in zip(env_ids, values.tolist(), strict=True):
                 self._queues[name][env_id].append(value)
-        infos[self.key], infos[f"_{self.key}"] = told, ended
+        infos[self.key], infos[f"_{self.key}"] = info, ended
         return infos
 
 
 class FusedWrappers:
-    """The wrappers of a chain that have something to do at a step, over one pool's batches.
+    """The wrappers of a chain that act on a step, applied to one pool's batches.
 
-    Time limits have not: the least of them is the pool's own.
+    Time limits do not: the smallest of them is the pool's own limit.
     """
 
     def __init__(self, chain: Chain, pool: Pool, own_limit: int | None) -> None:
@@ -105,12 +105,12 @@ class FusedWrappers:
         Args:
             chain: the wrappers.
             pool: the environments, with the chain's time limit.
-            own_limit: the time limit below these wrappers; 0 or None for none.
+            own_limit: time limit in steps inside these wrappers; 0 or None for none.
 
         Raises:
-            ValueError: statistics have the name of an info of the environments.
+            ValueError: a stats_key is the name of an info of the environments.
         """
-        places = {column.name: i for i, column in enumerate(pool.columns) if column.field < 0}
+        places = engine_places(pool.columns)
         self._reward, self._terminated, self._truncated, self._length = (
             places[name] for name in ("reward", "terminated", "truncated", "elapsed_step")
         )
@@ -129,23 +129,23 @@ class FusedWrappers:
         self._recorders = [each for each in self._layers if isinstance(each, EpisodeRecorder)]
 
     def __bool__(self) -> bool:
-        """Whether anything is to be done at a step."""
+        """Whether any wrapper acts on a step."""
         return bool(self._layers)
 
     def begin(self, mask: Array) -> None:
-        """The caller has reset the environments of the mask."""
+        """Begins an episode in the environments of the mask, which the caller has reset."""
         for recorder in self._recorders:
             recorder.begin(mask)
 
     def step(self, batch: Batch) -> dict[str, Any]:
-        """Does what the wrappers do to a step of all environments; rewards change in place.
+        """Applies the wrappers to a step of all environments; changes rewards in place.
 
         Returns:
-            Infos of episodes that ended. (With SAME_STEP they belong into "final_info".)
+            Infos of episodes that ended. (With SAME_STEP they belong in "final_info".)
         """
         rewards, lengths = batch[self._reward], batch[self._length]
         terminated, truncated = batch[self._terminated], batch[self._truncated]
-        # the vector environment resets around the wrappers: they do not see that row's reward of 0
+        # the vector environment resets outside the wrappers: they do not see the reset row's reward
         stepped = lengths > 0
         infos: dict[str, Any] = {}
         for layer in self._layers:
@@ -159,8 +159,8 @@ class FusedWrappers:
         return infos
 
     def attribute(self, name: str) -> tuple[Any, ...] | None:
-        """Returns an attribute of the outermost wrapper that has it, one value for each
-        environment; None if none has."""
+        """Returns an attribute of the outermost wrapper that has it, one value per environment;
+        None if no wrapper has it."""
         if not self._recorders:
             return None
         return self._recorders[-1].attributes.get(name)

@@ -1,4 +1,4 @@
-"""Which of Gymnasium's wrappers native environments do themselves, told from what wraps them."""
+"""Recognises those of Gymnasium's wrappers that native environments can replace."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from parallel_pool.buffers import Array
 
-# C counts steps in 32 bits
+# the engine counts steps in 32 bits
 MOST_STEPS = 2**31 - 1
 
-# bounds of rewards: every integer up to this one is a float64
+# largest bound of rewards: up to here every integer has an exact float64
 EXACT_INTEGER = 2**53
 
-# as csrc/envs/atari has them
+# as in csrc/envs/atari
 MOST_PIXELS, MOST_FRAMES, MOST_STACKED = 2048, 100_000, 64
 
 FLOATS = (float, np.float64, np.float32, np.float16)
@@ -31,29 +31,29 @@ FLOATS = (float, np.float64, np.float32, np.float16)
 
 @dataclass(frozen=True)
 class Limit:
-    """TimeLimit: the step of an episode that truncates it."""
+    """TimeLimit: the number of steps after which an episode is truncated."""
 
     steps: int
 
 
 @dataclass(frozen=True)
 class Clip:
-    """ClipReward, or TransformReward with a clip: float64 rewards (n,) to such."""
+    """ClipReward, or TransformReward with a clip: a function of float64 rewards (n,)."""
 
     clip: Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """RecordEpisodeStatistics: the key of its infos, and how many episodes it remembers."""
+    """RecordEpisodeStatistics: the key of its infos, and the length of its queues."""
 
     key: str
     buffer_length: int | None
 
 
 @dataclass(frozen=True)
-class Film:
-    """AtariPreprocessing or FrameStackObservation: the native options that stand for it."""
+class Preprocessing:
+    """AtariPreprocessing or FrameStackObservation: the native options that replace it."""
 
     kind: type
     options: Mapping[str, Any]
@@ -64,12 +64,12 @@ Layer = Limit | Clip | Statistics
 
 @dataclass(frozen=True)
 class Chain:
-    """Wrappers that native environments do themselves.
+    """Wrappers that native environments replace, the innermost first.
 
     Attributes:
-        names: all of them, from the environment outwards.
-        layers: the same, but for those that change no result, and those that C does.
-        options: of native environments, which have C do the others: Atari's pictures.
+        names: of all of them.
+        layers: those applied in Python, see `FusedWrappers`.
+        options: of native environments: they make C do Atari's preprocessing.
     """
 
     names: tuple[str, ...] = ()
@@ -77,49 +77,50 @@ class Chain:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def limit(self, own: int | None) -> int | None:
-        """Returns the least time limit of all: `own` is the one below these wrappers."""
+        """Returns the smallest time limit in steps; `own` is the one inside these wrappers."""
         limits = [layer.steps for layer in self.layers if isinstance(layer, Limit)]
         return min([*limits, *([own] if own else [])], default=None)
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why Python environments are needed.
+    """Why native environments can't be used.
 
     Attributes:
-        reason: half a sentence.
-        twin: the id of the native environment that would do without what is asked for; None if
-            there is none.
+        reason: a clause.
+        native_id: the native environment that could be used without the cause of the refusal; None
+            if there is none.
     """
 
     reason: str
-    twin: str | None = None
+    native_id: str | None = None
 
 
 class _Unknown(Exception):
-    """A wrapper that is none of the known ones, or not as they are known."""
+    """A wrapper that is not recognised."""
 
 
 def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
-    """Tells whether wrappers are a chain of known ones, each as Gymnasium has it.
+    """Returns the chain of these wrappers if all of them are recognised, else a refusal.
 
-    Known are TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, ClipReward,
-    TransformReward with a `functools.partial` of `numpy.clip`, and for Atari games
-    AtariPreprocessing and FrameStackObservation. A wrapper is recognised as the class itself, as a
-    `functools.partial` of it with keyword arguments, and as a WrapperSpec. What is wrong by
-    Gymnasium's rules is refused, so that the error is Gymnasium's own.
+    Recognised are TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
+    ClipReward, TransformReward with a `functools.partial` of `numpy.clip`, and for Atari games
+    AtariPreprocessing and FrameStackObservation; each as the class itself, as a `functools.partial`
+    of it with keyword arguments, or as a WrapperSpec. Arguments that Gymnasium refuses are refused
+    here too, so that Gymnasium raises its own error.
 
     Args:
         wrappers: callables that wrap one environment, the innermost first, as make_vec takes them.
-        spec: of the environment; its additional_wrappers lie below those.
+        spec: of the environment; its additional_wrappers are inside the others.
     """
     try:
         found = [_of_spec(each) for each in spec.additional_wrappers]
         found += [_of_callable(each) for each in wrappers or ()]
         names = tuple(kind.__name__ for kind, _ in found)
         read = [READERS[kind][1](**arguments) for kind, arguments in found]
-        options = _of_films([layer for layer in read if layer is not None])
-        layers = [layer for layer in read if layer is not None and not isinstance(layer, Film)]
+        found_layers = [layer for layer in read if layer is not None]
+        options = _preprocessing_options(found_layers)
+        layers = [layer for layer in found_layers if not isinstance(layer, Preprocessing)]
         keys = [layer.key for layer in layers if isinstance(layer, Statistics)]
         if len(set(keys)) < len(keys):
             raise _Unknown(
@@ -130,7 +131,7 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
     return Chain(names, tuple(layers), options)
 
 
-# --------------------------------------------------------------------------- what was given --
+# ---------------------------------------------------------------------------- recognition --
 
 
 def _of_spec(spec: WrapperSpec) -> tuple[type, dict[str, Any]]:
@@ -138,12 +139,12 @@ def _of_spec(spec: WrapperSpec) -> tuple[type, dict[str, Any]]:
     if kind is None:
         raise _Unknown(f"{spec.name} ({spec.entry_point}) {NOT_KNOWN}")
     if spec.kwargs is None:
-        raise _Unknown(f"{spec.name} does not tell its arguments")
+        raise _Unknown(f"{spec.name} does not record its arguments")
     return kind, _arguments(kind, spec.kwargs)
 
 
 def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
-    # not isinstance: who derives from partial may do as they please when called
+    # not isinstance: a class derived from partial may do anything when called
     if type(wrapper) is functools.partial:
         if wrapper.args:
             raise _Unknown(f"{wrapper!r} gives arguments by position: give them by keyword")
@@ -162,16 +163,16 @@ def _of_callable(wrapper: Any) -> tuple[type, dict[str, Any]]:
 
 
 def _shown(function: Any) -> str:
-    """Returns a function's name, which says more than its address."""
+    """Returns a function's name if it has one, else its repr."""
     return str(getattr(function, "__qualname__", None) or repr(function))
 
 
 def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
-    """Returns all arguments of a wrapper but the environment, defaults filled in."""
+    """Returns all arguments of a wrapper except the environment, with defaults filled in."""
     signature = inspect.signature(kind.__init__)  # type: ignore[misc]
     known_names = READERS[kind][0]
     if tuple(signature.parameters)[2:] != known_names:
-        raise _Unknown(f"{kind.__name__}{signature} is another than the one known here")
+        raise _Unknown(f"{kind.__name__}{signature} has other parameters than the one known here")
     try:
         # self and env
         bound = signature.bind(None, None, **given)
@@ -181,18 +182,19 @@ def _arguments(kind: type, given: dict[str, Any]) -> dict[str, Any]:
     return dict(list(bound.arguments.items())[2:])
 
 
-def _of_films(layers: Sequence[Layer | Film]) -> dict[str, Any]:
-    """Returns the options that make Atari's pictures; {} for none."""
-    kinds = tuple(layer.kind for layer in layers if isinstance(layer, Film))
+def _preprocessing_options(layers: Sequence[Layer | Preprocessing]) -> dict[str, Any]:
+    """Returns the native options for Atari's preprocessing; {} without such wrappers."""
+    found = [layer for layer in layers if isinstance(layer, Preprocessing)]
+    kinds = tuple(layer.kind for layer in found)
     if not kinds:
         return {}
-    if kinds not in (ATARI[:1], ATARI) or not isinstance(layers[0], Film):
+    if kinds not in (ATARI[:1], ATARI) or not isinstance(layers[0], Preprocessing):
         names = " and ".join(kind.__name__ for kind in kinds)
         raise _Unknown(
             f"{names} can't be native: only AtariPreprocessing can, as the innermost wrapper, and"
             " FrameStackObservation around it"
         )
-    return {k: v for layer in layers if isinstance(layer, Film) for k, v in layer.options.items()}
+    return {name: value for layer in found for name, value in layer.options.items()}
 
 
 # --------------------------------------------------------------------------------- wrappers --
@@ -206,7 +208,7 @@ def _read_limit(max_episode_steps: Any) -> Limit:
 
 
 def _read_statistics(buffer_length: Any, stats_key: Any) -> Statistics:
-    # what begins with _ is a mask; final_... are SAME_STEP's
+    # keys that begin with _ are masks, and final_... belong to SAME_STEP
     if type(stats_key) is not str or stats_key.startswith(("_", "final_")):
         raise _Unknown(f"RecordEpisodeStatistics(stats_key={stats_key!r}) clashes with other infos")
     if buffer_length is not None and not (
@@ -235,7 +237,7 @@ def _read_transform(func: Any) -> Clip:
             " recognised)"
         )
     if not func.keywords.keys() <= {"a_min", "a_max", "min", "max"}:
-        raise _Unknown(f"{shown} does more than to clip")
+        raise _Unknown(f"{shown} does more than clip")
     for bound in func.keywords.values():
         _check_bound("TransformReward", bound)
     try:
@@ -246,7 +248,7 @@ def _read_transform(func: Any) -> Clip:
 
 
 def _check_bound(name: str, bound: Any) -> None:
-    """Refuses bounds that might act otherwise on an array than on each of its numbers."""
+    """Refuses bounds that might clip an array differently from its single numbers."""
     if bound is None:
         return
     if type(bound) is int or isinstance(bound, np.integer):
@@ -257,32 +259,34 @@ def _check_bound(name: str, bound: Any) -> None:
     raise _Unknown(f"{name}: a bound of {bound!r} is no plain number")
 
 
-def _read_preprocessing(noop_max: Any, frame_skip: Any, screen_size: Any, **flags: Any) -> Film:
+def _read_preprocessing(
+    noop_max: Any, frame_skip: Any, screen_size: Any, **flags: Any
+) -> Preprocessing:
     size = screen_size if type(screen_size) is tuple else (screen_size, screen_size)
     counts = {"noop_max": noop_max, "frame_skip": frame_skip}
     whole = all(type(each) is int for each in (*counts.values(), *size))
     plain = all(type(flag) is bool for flag in flags.values())
     if not (whole and plain and len(size) == 2 and noop_max >= 0 and min(frame_skip, *size) >= 1):
         shown = ", ".join(f"{k}={v!r}" for k, v in {**counts, "screen_size": size, **flags}.items())
-        raise _Unknown(f"AtariPreprocessing({shown}) is none that native environments know")
+        raise _Unknown(f"AtariPreprocessing({shown}) has arguments that can't be native")
     if max(size) > MOST_PIXELS or max(counts.values()) > MOST_FRAMES:
         raise _Unknown(f"AtariPreprocessing: {counts} or screen_size={screen_size} is too large")
     options = {"preprocessing": True, "screen_width": size[0], "screen_height": size[1]}
-    return Film(known.AtariPreprocessing, {**options, **counts, **flags})
+    return Preprocessing(known.AtariPreprocessing, {**options, **counts, **flags})
 
 
-def _read_stack(stack_size: Any, padding_type: Any) -> Film:
+def _read_stack(stack_size: Any, padding_type: Any) -> Preprocessing:
     shown = f"FrameStackObservation({stack_size!r}, padding_type={padding_type!r})"
     if type(stack_size) is not int or not 1 <= stack_size <= MOST_STACKED:
         raise _Unknown(f"{shown} is no stack of 1 to {MOST_STACKED}")
     if type(padding_type) is not str or padding_type not in ("reset", "zero"):
-        raise _Unknown(f"{shown} pads otherwise than by 'reset' or 'zero'")
+        raise _Unknown(f"{shown} has a padding type other than 'reset' and 'zero'")
     options = {"stack_size": stack_size, "stack_padding_zero": padding_type == "zero"}
-    return Film(known.FrameStackObservation, options)
+    return Preprocessing(known.FrameStackObservation, options)
 
 
 def _read_nothing(**_: Any) -> None:
-    """Of a wrapper that changes no result: it warns, or refuses what is refused always."""
+    """Reads a wrapper that changes no result: it only warns, or raises as the engine does."""
 
 
 NOT_KNOWN = (
@@ -293,9 +297,9 @@ NOT_KNOWN = (
 
 ATARI = (known.AtariPreprocessing, known.FrameStackObservation)
 
-# For each the names of its arguments, and what reads them. A Gymnasium whose wrapper has others has
-# another wrapper.
-READERS: dict[type, tuple[tuple[str, ...], Callable[..., Layer | Film | None]]] = {
+# For each wrapper the names of its arguments, and the function that reads them. If a version of
+# Gymnasium has other names, its wrapper is not recognised.
+READERS: dict[type, tuple[tuple[str, ...], Callable[..., Layer | Preprocessing | None]]] = {
     known.TimeLimit: (("max_episode_steps",), _read_limit),
     known.OrderEnforcing: (("disable_render_order_enforcing",), _read_nothing),
     known.PassiveEnvChecker: ((), _read_nothing),
@@ -312,7 +316,7 @@ READERS: dict[type, tuple[tuple[str, ...], Callable[..., Layer | Film | None]]] 
     known.FrameStackObservation: (("stack_size", "padding_type"), _read_stack),
 }
 
-# as wrappers tell where they are, and as people write it
+# the module that defines the wrapper, and the one that users import it from
 ENTRY_POINTS = {
     f"{module}:{kind.__name__}": kind
     for kind in READERS

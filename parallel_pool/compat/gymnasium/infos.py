@@ -1,4 +1,4 @@
-"""Infos as Gymnasium's vector environments give them: arrays, each with a mask of who has it."""
+"""Infos in the form of Gymnasium's vector environments: an array and a mask for each key."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from parallel_pool.specs import Field, Spec
 Batch = tuple[Array, ...]
 Infos = dict[str, Any]
 DType = np.dtype[Any]
-# of the actions of a step: one for all environments, or one for each
+# dtypes of a step's actions: one for all environments, or one per environment
 DTypes = DType | Sequence[DType] | None
 
 
 def put(infos: Infos, name: str, values: Array, mask: Array) -> None:
-    """Adds an info that the environments of the mask have; nothing if none has it."""
+    """Adds an info that the environments of the mask have; adds nothing if the mask is empty."""
     if mask.any():
         infos[name], infos[f"_{name}"] = values, mask
 
 
 def spread(rows: Array, mask: Array) -> Array:
-    """Returns an array with these rows for the environments of the mask, and zero for others."""
+    """Returns an array (n, ...) with these rows at the mask's environments, and zeros elsewhere."""
     values = np.zeros((len(mask), *rows.shape[1:]), rows.dtype)
     values[mask] = rows
     return values
 
 
 class VectorInfos:
-    """What a pool's batches hold besides the five arrays of a step.
+    """Reads the infos of a pool's batches.
 
     Attributes:
-        is_empty: there are no infos at all.
-        follows: there are some whose dtype follows that of the action.
+        is_empty: whether the environments have no infos.
+        follows: whether the dtype of any info follows that of the action.
     """
 
     def __init__(self, spec: Spec, columns: Sequence[Column]) -> None:
@@ -51,7 +51,7 @@ class VectorInfos:
 
         self._infos = of(False)
         self._finals = of(True)
-        # looked up once, for the sake of steps
+        # looked up once, not at each step
         self._named = [
             (place, field.name, f"_{field.name}", field.on_step, field.on_reset, field.follows)
             for place, field in self._infos
@@ -60,7 +60,7 @@ class VectorInfos:
         self.follows = any(field.follows for _, field in self._infos)
 
     def of_reset(self, batch: Batch, mask: Array) -> Infos:
-        """Returns the infos of a reset of the environments of the mask, whose rows these are."""
+        """Returns the infos of a reset; the rows are those of the mask's environments."""
         infos: Infos = {}
         for place, field in self._infos:
             if field.on_reset:
@@ -68,10 +68,12 @@ class VectorInfos:
         return infos
 
     def of_step(self, batch: Batch, is_reset: Array, dtypes: DTypes = None) -> Infos:
-        """Returns the infos of a step; rows of `is_reset` show the first state of an episode.
+        """Returns the infos of a step.
 
-        Rows without an info are zero: the engine sees to that. dtypes: of the actions, where infos
-        follow them.
+        Args:
+            batch: of all environments; the engine writes zeros where a row lacks an info.
+            is_reset: bool (n,): rows that show the first state of an episode.
+            dtypes: of the actions, if infos follow them.
         """
         infos: Infos = {}
         has_reset, has_step = bool(is_reset.any()), not is_reset.all()
@@ -80,7 +82,7 @@ class VectorInfos:
         for place, name, mask_name, on_step, on_reset, follows in self._named:
             if not (has_step and on_step) and not (has_reset and on_reset):
                 continue
-            # of its own, for users may write into it
+            # a mask of its own: users may write to it
             if not mixed or on_step == on_reset:
                 mask = everybody.copy()
             else:
@@ -91,7 +93,7 @@ class VectorInfos:
         return infos
 
     def of_ends(self, batch: Batch, ended: Array, dtypes: DTypes = None) -> Infos:
-        """Returns `final_info`: what came with the steps that ended episodes."""
+        """Returns `final_info`: the infos of the steps that ended episodes."""
         infos: Infos = {}
         for place, field in self._finals:
             if field.on_step:

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from parallel_pool import seeds
 from parallel_pool._native import ffi, lib
 from parallel_pool.compat.gymnasium import reset_mask, spaces
-from parallel_pool.compat.process_rows import RowReader
+from parallel_pool.compat.row_reader import RowReader
 from parallel_pool.compat.vector_errors import (
     ClosedVectorEnvError,
     NoPendingCallError,
@@ -28,43 +28,45 @@ from parallel_pool.workers.supervisor import GRACE
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
-    from parallel_pool.compat.process_rows import Shown
+    from parallel_pool.compat.row_reader import Shown
     from parallel_pool.workers.messages import Description
 
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
 
-# what may be waited for
+# kinds of pending calls
 STEP, RESET, CALL = "step", "reset", "call"
 
 
 class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
-    """Python environments in worker processes, a few in each, as a `gymnasium.vector.VectorEnv`.
+    """Python environments in worker processes as a `gymnasium.vector.VectorEnv`.
 
-    Takes what `gymnasium.vector.AsyncVectorEnv` takes, has its methods, and returns for the same
+    It has the arguments and methods of `gymnasium.vector.AsyncVectorEnv`, and returns for the same
     seeds and actions what `gymnasium.vector.SyncVectorEnv` returns: the same arrays, dtypes and
-    infos. Results are the caller's own: they may be kept and written to.
+    infos. Results are the caller's own: you may keep them and write to them.
 
-    An exception of an environment's comes as it was raised, with the worker's traceback as its
-    cause; the environment starts a new episode at its next step. Environments whose worker process
-    died raise `parallel_pool.errors.WorkerError`, or come back freshly seeded (on_error="restart").
+    An exception of an environment is raised here unchanged, with the worker's traceback as its
+    cause; the environment starts a new episode at its next step. If a worker process dies, its
+    environments raise `parallel_pool.errors.WorkerError`, or are made again with fresh seeds
+    (on_error="restart").
 
     Attributes:
-        backend, backend_reason: "process", and why it is that; a sentence.
+        backend: "process".
+        backend_reason: why this backend was chosen; a sentence.
         num_envs: environments, n below.
         single_observation_space, single_action_space: of one environment.
-        observation_space, action_space: of all: the same with an axis of n in front.
+        observation_space, action_space: of all environments: a first axis of n is added.
         autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
         metadata: a copy of the first environment's.
         render_mode: of the first environment.
-        spec: None, unless somebody made this of one.
+        spec: from which make_vec or PoolVectorEnv made it, else None.
         pool: the `ProcessPool` underneath.
     """
 
     backend = "process"
     backend_reason = "ProcessVectorEnv was asked for by name"
-    # what is under way; None: nothing (and so if __init__ fails halfway)
+    # the kind of the pending call; None: no call is pending, also after __init__ failed halfway
     _pending: str | None = None
-    # by an exception, Ctrl-C say, not by the caller
+    # whether the call is pending because an exception (Ctrl-C) ended the wait
     _is_interrupted = False
 
     def __init__(
@@ -87,42 +89,43 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """Starts the worker processes and makes the environments in them.
 
         Args:
-            env_fns: functions that make one environment each; they travel by cloudpickle.
-            shared_memory: taken for AsyncVectorEnv's sake: observations lie in shared memory where
-                their space has a fixed size, and travel as objects otherwise.
-            copy: taken for its sake, too: results are the caller's own either way.
-            context: how processes start: "forkserver", "spawn" or "fork"; None for the first.
-            daemon: taken for its sake: workers end with this process, and may have children.
-            worker: not taken.
+            env_fns: functions that make one environment each; cloudpickle sends them to workers.
+            shared_memory: accepted for compatibility with AsyncVectorEnv: observations are in
+                shared memory if their space has a fixed size, and are pickled otherwise.
+            copy: accepted for compatibility: results are always the caller's own.
+            context: how processes start: "forkserver", "spawn" or "fork"; None for "forkserver".
+            daemon: accepted for compatibility: workers end with this process, and may have child
+                processes.
+            worker: must be None.
             observation_mode: "same": all observation spaces are equal; "different": their shapes
-                and dtypes are; or a tuple of a batched and a single space to show instead.
+                and dtypes are equal; or a tuple of a batched and a single space to show instead.
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
                 resets; SAME_STEP: the step that ends an episode returns the first observation of
                 the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
-            max_concurrency: environments that may be stepped at the same time: at most so many
-                workers.
-            num_workers: processes; None for the cores this process may use. Each has as many
-                environments as any other.
+            max_concurrency: environments that may be stepped at the same time: the largest number
+                of workers.
+            num_workers: processes; None for the cores this process may use. Each has the same
+                number of environments.
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
-            start_timeout: seconds until a worker's environments must be made, at the beginning or
-                again; None for no limit without a timeout, and a minute or more with one.
+            start_timeout: seconds in which a worker must make its environments, at the start and
+                at a restart; None for no limit without `timeout`, and a minute or more with it.
             on_error: "raise", or "restart": environments whose worker died, or that raised, are
-                made anew with fresh seeds; their rows repeat the last observation, truncated, and
-                infos say "worker_restarted" and "restart_seed".
+                made again with fresh seeds; their rows repeat the last observation, truncated, and
+                infos have "worker_restarted" and "restart_seed".
 
         Raises:
             TypeError, ValueError: an argument is wrong.
             RuntimeError: the spaces of the environments differ.
             parallel_pool.errors.WorkerError: a worker died, or can't be started.
-            Exception: what an environment raised when it was made.
+            Exception: raised by an environment's function.
         """
         if worker is not None:
             raise TypeError(
-                f"worker={worker!r}: workers here are the engine's own: leave it out, or use"
+                f"worker={worker!r}: workers run the engine's own function: leave it out, or use"
                 " gymnasium.vector.AsyncVectorEnv"
             )
-        # what yields nothing is refused by the pool
+        # the pool refuses anything that is not iterable
         is_read = isinstance(env_fns, Sequence) or not isinstance(env_fns, Iterable)
         self.env_fns = env_fns if is_read else listed(env_fns)
         self.shared_memory, self.copy, self.context = shared_memory, copy, context
@@ -132,13 +135,13 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self.max_concurrency = max_concurrency
         self.pool = ProcessPool(
             self.env_fns,
-            num_workers=_limit(num_workers, max_concurrency, self.env_fns),
+            num_workers=_worker_count(num_workers, max_concurrency, self.env_fns),
             autoreset=self.autoreset_mode.name.lower(),
             start_method=context,
             timeout=timeout,
             start_timeout=start_timeout,
             on_error=on_error,
-            # SyncVectorEnv hands both on, always
+            # SyncVectorEnv always passes both
             reset_arguments={"seed": None, "options": None},
             check_spaces=self._set_spaces,
         )
@@ -147,12 +150,12 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self.render_mode = self.pool.render_mode
 
         self._rows = RowReader(self.pool, self.single_observation_space)
-        # not methods of this object, which would be a cycle: worker processes of one that is
-        # dropped without close() would wait for the garbage collector
+        # Not methods of this object, which would be a reference cycle: worker processes of an
+        # object dropped without close() would stay until the garbage collector runs.
         self._show = self._rows.show
         self._sends_objects = self.pool.sends_objects
         self._is_disabled = self.autoreset_mode is AutoresetMode.DISABLED
-        # DISABLED: whom the caller must reset
+        # DISABLED: environments that the caller must reset
         self._ended = np.zeros(self.num_envs, np.bool_)
         self._was_reset = False
         self._mask: Array | None = None
@@ -172,23 +175,24 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     # ------------------------------------------------------------------------------ stepping --
 
     def step(self, actions: Any) -> Step:
-        """Steps every environment, or resets it, as the autoreset mode has it.
+        """Steps every environment, or resets it according to the autoreset mode.
 
         Args:
-            actions: an element of `action_space`, or anything that yields n actions.
+            actions: an element of `action_space`, or an iterable of n actions.
 
         Returns:
-            Observations, an array (n, ...) or a tree of them; rewards float64 (n,); terminations
-            and truncations bool (n,); infos: for each key an array (n, ...) and a bool mask
-            "_key" of who has it; with SAME_STEP also "final_obs", an object array of what ended
-            episodes showed last, and "final_info".
+            Observations, an array (n, ...) or a tree of such arrays; rewards float64 (n,);
+            terminations and truncations bool (n,); infos: for each key an array (n, ...), and
+            "_key", a bool mask (n,) of the environments that have it; with SAME_STEP also
+            "final_obs", an object array (n,) of the last observations of ended episodes, and
+            "final_info".
 
         Raises:
             TypeError, ValueError: actions are wrong; nothing was stepped.
-            NotResetError: an episode has ended, and with DISABLED the caller must reset it.
-            PendingCallError: a result is waited for: a step is one call here.
+            NotResetError: with DISABLED, an episode has ended and was not reset.
+            PendingCallError: another call is pending.
             parallel_pool.errors.WorkerError: a worker process died.
-            Exception: what an environment raised.
+            Exception: raised by an environment.
         """
         self._check_step("step")
         try:
@@ -201,7 +205,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         return self._step_result(shown)
 
     def step_async(self, actions: Any) -> None:
-        """Begins a step; `step_wait` has its result. Raises as `step` does."""
+        """Begins a step; `step_wait` returns its result. Raises as `step` does."""
         self._check_step("step_async")
         if self._sends_objects:
             actions = iterate_objects(self.action_space, actions, self.num_envs)
@@ -209,10 +213,10 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._pending = STEP
 
     def step_wait(self, timeout: float | None = None) -> Step:
-        """Waits for a step that was begun and returns as `step` does.
+        """Waits for the step of `step_async` and returns what `step` returns.
 
         Raises:
-            NoPendingCallError: none was.
+            NoPendingCallError: no step is pending.
             VectorTimeoutError: it is not done within `timeout` seconds; wait again.
         """
         return self._step_result(self._receive(STEP, timeout))
@@ -227,14 +231,14 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             )
 
     def _step_result(self, shown: Shown) -> Step:
-        observations, infos = self._dress(shown)
+        observations, infos = self._observations_and_infos(shown)
         _, rewards, terminated, truncated, _ = shown
         if self._is_disabled:
             self._ended = terminated | truncated
         return observations, rewards, terminated, truncated, infos
 
-    def _dress(self, shown: Shown) -> tuple[Any, dict[str, Any]]:
-        """Returns the observations, and infos of what environments told beside their rows."""
+    def _observations_and_infos(self, shown: Shown) -> tuple[Any, dict[str, Any]]:
+        """Returns the observations, and the infos that environments sent with their rows."""
         replies = self.pool.told()
         if not replies:
             return shown[0], {}
@@ -242,7 +246,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         return (self._rows.batch(replies) if self._rows.has_objects else shown[0]), infos
 
     def _receive(self, kind: str, timeout: float | None) -> Shown:
-        """Waits for what is under way, which must be of this kind."""
+        """Waits for the pending call, which must be of this kind."""
         self._check_open()
         if self._pending != kind:
             _refuse_wait(kind)
@@ -257,7 +261,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         return shown
 
     def _note_failure(self, error: BaseException, kind: str) -> None:
-        """Learns from an exception what is still under way, and who must be reset."""
+        """Updates the pending call, and the environments to reset, after an exception."""
         if self.pool.in_flight and not isinstance(error, BrokenPoolError):
             self._pending = kind
             self._is_interrupted = True
@@ -273,13 +277,13 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._ended[list(failed.env_ids)] = True
 
     def _drop_results(self) -> None:
-        """Waits for what an exception kept from the caller, and forgets it."""
+        """Waits for the call that an exception left pending, and drops its result."""
         wait = {STEP: self.step_wait, RESET: self.reset_wait, CALL: self.call_wait}
         while self._pending is not None:
             try:
                 wait[self._pending]()
             except Exception:
-                # nothing came: the pool is broken or a forked child's, or another thread receives
+                # no result: the pool is broken or a forked child's, or another thread receives
                 if self._pending is not None:
                     raise
         self._is_interrupted = False
@@ -292,22 +296,22 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """Starts new episodes.
 
         Args:
-            seed: int: environment i gets seed + i; a sequence of n ints or Nones: one for each;
-                None: the generators go on.
-            options: the environments' reset options, and "reset_mask" (taken out of the dict): a
+            seed: an integer: environment i gets seed + i; a sequence of n integers or Nones: one
+                per environment; None: the generators continue.
+            options: the environments' reset options, and "reset_mask" (removed from the dict): a
                 bool array (n,) of the environments to reset; the others stay as they are.
 
         Returns:
-            Observations of all environments, as of `step`; those not reset show what they showed
-            last. Infos of those that are reset.
+            Observations of all environments, as `step` returns them; environments that are not
+            reset repeat their last one. Infos of those that are reset.
 
         Raises:
             TypeError: a seed or the mask has a wrong type.
-            ValueError: a seed is negative, the mask has a wrong shape or names nobody.
+            ValueError: a seed is negative, the mask has a wrong shape or no True.
             NotResetError: environments outside the mask were never reset.
-            PendingCallError: a result is waited for.
+            PendingCallError: another call is pending.
             parallel_pool.errors.WorkerError: a worker process died.
-            Exception: what an environment raised.
+            Exception: raised by an environment.
         """
         if self._is_interrupted and not self.closed:
             self._drop_results()
@@ -315,7 +319,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         return self.reset_wait()
 
     def reset_async(self, seed: seeds.Seed = None, options: dict[str, Any] | None = None) -> None:
-        """Begins a reset; `reset_wait` has its result. Raises as `reset` does."""
+        """Begins a reset; `reset_wait` returns its result. Raises as `reset` does."""
         self._check_open()
         each = seeds.spread(seed, self.num_envs)
         self._check_idle("reset_async")
@@ -325,34 +329,34 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._pending = RESET
 
     def reset_wait(self, timeout: float | None = None) -> tuple[Any, dict[str, Any]]:
-        """Waits for a reset that was begun and returns as `reset` does.
+        """Waits for the reset of `reset_async` and returns what `reset` returns.
 
         Raises:
-            NoPendingCallError: none was.
+            NoPendingCallError: no reset is pending.
             VectorTimeoutError: it is not done within `timeout` seconds; wait again.
         """
-        result = self._dress(self._receive(RESET, timeout))
+        result = self._observations_and_infos(self._receive(RESET, timeout))
         self._was_reset = True
         self._note_reset()
         return result
 
     def _note_reset(self) -> None:
-        """Environments that were asked to have begun an episode."""
+        """Marks the environments of a reset as having begun an episode."""
         if self._mask is None:
             self._ended = np.zeros(self.num_envs, np.bool_)
         else:
             self._ended[self._mask] = False
 
-    # ----------------------------------------------------------------------- what is in them --
+    # ---------------------------------------------------------------------------- attributes --
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Calls a method of every environment, or gets an attribute; n results.
+        """Calls a method of every environment, or gets an attribute; returns n results.
 
         Raises:
             ValueError: the name is reset, step or close: call these directly.
-            PendingCallError: a result is waited for.
+            PendingCallError: another call is pending.
             parallel_pool.errors.WorkerError: a worker process died.
-            Exception: what an environment raised.
+            Exception: raised by an environment.
         """
         self.call_async(name, *args, **kwargs)
         try:
@@ -362,7 +366,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             raise
 
     def call_async(self, name: str, /, *args: Any, **kwargs: Any) -> None:
-        """Begins a call; `call_wait` has its results. Raises as `call` does."""
+        """Begins a call; `call_wait` returns its results. Raises as `call` does."""
         self._check_idle("call_async")
         if name in ("reset", "step", "close"):
             raise ValueError(f"call({name!r}): call {name} directly instead")
@@ -370,10 +374,10 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._pending = CALL
 
     def call_wait(self, timeout: float | None = None) -> tuple[Any, ...]:
-        """Waits for a call that was begun and returns as `call` does.
+        """Waits for the call of `call_async` and returns what `call` returns.
 
         Raises:
-            NoPendingCallError: none was.
+            NoPendingCallError: no call is pending.
             VectorTimeoutError: it is not done within `timeout` seconds; wait again.
         """
         self._check_open()
@@ -390,7 +394,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         return tuple(results)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Gets an attribute of every environment, as `call` does; n values."""
+        """Returns an attribute of every environment, as `call` does: n values."""
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
@@ -398,11 +402,11 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
         Args:
             name: of the attribute, of the environment or of a wrapper that has it.
-            values: a list or tuple with one value for each environment, or one for all.
+            values: a list or tuple with one value per environment, or one value for all.
 
         Raises:
             ValueError: there are too few or too many values.
-            PendingCallError: a result is waited for.
+            PendingCallError: another call is pending.
         """
         self._check_open()
         if not isinstance(values, (list, tuple)):
@@ -415,7 +419,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self.pool.set_attr(name, values)
 
     def render(self) -> tuple[Any, ...]:
-        """Returns what `render` of every environment returns."""
+        """Returns the results of every environment's `render`."""
         return self.call("render")
 
     @property
@@ -428,14 +432,14 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         """Copies of the environments' generators."""
         return self.get_attr("np_random")
 
-    # ----------------------------------------------------------------------------- its state --
+    # --------------------------------------------------------------------------------- state --
 
     def _check_open(self) -> None:
         if self.closed:
             raise ClosedVectorEnvError(f"{self} is closed: make a new one")
 
     def _check_idle(self, what: str) -> None:
-        """Refuses a call while something is under way."""
+        """Refuses a call while another is pending."""
         self._check_open()
         if self._pending is not None:
             cure = f"call {self._pending}_wait() first"
@@ -449,11 +453,11 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._is_interrupted = False
 
     def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
-        """Ends the worker processes, each after the environment it is stepping; for `close`.
+        """Ends the worker processes, each after the environment it is stepping; `close` calls this.
 
         Args:
-            timeout: seconds until those that have not ended are killed; None for 5.
-            terminate: kill them at once.
+            timeout: seconds after which workers that still run are killed; None for 5.
+            terminate: kills them at once.
         """
         if self._pending is not None and not self._is_interrupted:
             logger.warn(
@@ -476,20 +480,20 @@ def _mode(autoreset_mode: AutoresetMode | str) -> AutoresetMode:
     return VectorOptions(autoreset_mode=autoreset_mode).mode()
 
 
-def _limit(
+def _worker_count(
     num_workers: int | None, max_concurrency: int | None, env_fns: Sequence[Any]
 ) -> int | None:
-    """Returns how many workers there are to be, None for a choice of the pool's."""
+    """Returns the number of workers; None to let the pool choose."""
     if max_concurrency is None:
         return num_workers
-    # a ValueError for a wrong type, too: as AsyncVectorEnv
+    # a ValueError for a wrong type too, as in AsyncVectorEnv
     if not isinstance(max_concurrency, (int, np.integer)) or max_concurrency < 1:
         raise ValueError(f"max_concurrency={max_concurrency!r}: choose 1 or more, or None")
     if num_workers is None:
         return min(int(max_concurrency), len(env_fns), lib.pp_usable_cores(ffi.NULL))
     if num_workers > max_concurrency:
         raise ValueError(
-            f"num_workers={num_workers} > max_concurrency={max_concurrency}: each worker steps an"
-            " environment: choose num_workers <= max_concurrency"
+            f"num_workers={num_workers} > max_concurrency={max_concurrency}: every worker steps one"
+            " environment at a time: choose num_workers <= max_concurrency"
         )
     return num_workers

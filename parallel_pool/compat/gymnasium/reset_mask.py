@@ -1,4 +1,4 @@
-"""The reset mask of Gymnasium's vector environments: who is reset, and who stays as they are."""
+"""The reset mask of Gymnasium's vector environments: which environments a reset is for."""
 
 from __future__ import annotations
 
@@ -16,12 +16,18 @@ if TYPE_CHECKING:
 def take(options: dict[str, Any] | None, num_envs: int, was_reset: bool) -> Array | None:
     """Pops the mask from the options of a reset and checks it as Gymnasium does.
 
+    Args:
+        options: of the reset.
+        num_envs: environments.
+        was_reset: whether all environments were reset before.
+
     Returns:
-        A copy, bool (num_envs,); None if there is none.
+        A copy of the mask, bool (num_envs,); None if there is none.
 
     Raises:
-        TypeError, ValueError: options are no dict; it is no such mask, or names nobody.
-        NotResetError: it leaves out environments before the first reset of all (was_reset).
+        TypeError: options are no dict, or the mask is no bool array.
+        ValueError: the mask has a wrong shape, or no True.
+        NotResetError: the mask leaves out environments that were never reset.
     """
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options={options!r} is a {type(options).__name__}: give a dict")
@@ -40,7 +46,7 @@ def take(options: dict[str, Any] | None, num_envs: int, was_reset: bool) -> Arra
 
 
 def _check(mask: Any, num_envs: int) -> None:
-    """Raises for what is no mask, in Gymnasium's words."""
+    """Raises TypeError or ValueError, with Gymnasium's text, for anything that is no mask."""
     what = "`options['reset_mask']`"
     if not isinstance(mask, np.ndarray):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""The spaces of a vector environment, by those of the environments in it."""
+"""The spaces of a vector environment, made from those of its environments."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ class VectorSpaces:
 def combine(
     observation_mode: Any, observations: Sequence[AnySpace], actions: Sequence[AnySpace]
 ) -> VectorSpaces:
-    """Checks the spaces of all environments, one of each, and makes those of the whole.
+    """Checks the spaces of all environments and returns those of the vector environment.
 
     Args:
-        observation_mode: "same"; "different": of one shape and dtype, with other bounds; or a
-            tuple of a batched and a single observation space to show instead of their own.
+        observation_mode: "same": the observation spaces are equal; "different": they share shape
+            and dtype; or a tuple of a batched and a single observation space to show instead.
+        observations, actions: spaces, one per environment.
 
     Raises:
         TypeError, ValueError: observation_mode is none of these.
-        RuntimeError: the environments' spaces differ by more than it allows.
+        RuntimeError: the environments' spaces differ by more than observation_mode allows.
     """
     count = len(observations)
     single = observations[0]
@@ -65,7 +66,7 @@ def combine(
                 " those of all environments must be equal"
             )
     if batched is None:
-        # after the check, which says better what is wrong
+        # after the check, whose error is clearer
         batched = batch_differing_spaces(list(observations))
     return VectorSpaces(single, batched, actions[0], batch_space(actions[0], count))
 

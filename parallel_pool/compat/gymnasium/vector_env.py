@@ -1,4 +1,4 @@
-"""PoolVectorEnv: a pool as a Gymnasium vector environment, by Gymnasium's own conventions."""
+"""PoolVectorEnv: a pool as a `gymnasium.vector.VectorEnv`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool import seeds
+from parallel_pool.buffers import engine_places
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.gymnasium import backends, reset_mask
 from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def show_plain(views: Views) -> Step:
-    """A step's result where there is one observation and no infos, from what makes its arrays."""
+    """Returns a step's result for environments with one observation array and no infos."""
     observation, reward, terminated, truncated = views[:4]
     return observation(), reward(), terminated(), truncated(), {}
 
@@ -46,32 +47,32 @@ def show_plain(views: Views) -> Step:
 class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta):
     """Many environments as a `gymnasium.vector.VectorEnv`.
 
-    For the same seed and actions it returns what `gymnasium.vector.SyncVectorEnv` returns over the
+    For the same seed and actions it returns what `gymnasium.vector.SyncVectorEnv` returns with the
     reference's environments: the same arrays, dtypes and infos. Arrays are never shared with the
-    environments: they may be kept and written to.
+    environments: you may keep them and write to them.
 
-    These here are native. Where no native environments exist for what is asked, the call
-    `PoolVectorEnv(...)` returns one in worker processes instead, which counts as an instance of
-    this class, too.
+    Environments of this class are native. If none exist for the given arguments, the call
+    `PoolVectorEnv(...)` returns a `ProcessVectorEnv`, whose environments run in worker processes;
+    `isinstance` counts it as an instance of this class.
 
     Attributes:
         backend: "native" or "process".
-        backend_reason: why it is that one; a sentence.
+        backend_reason: why this backend was chosen; a sentence.
         num_envs: environments, n below.
         single_observation_space, single_action_space: of one environment.
-        observation_space, action_space: of all: the same with an axis of n in front.
+        observation_space, action_space: of all environments: a first axis of n is added.
         autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
         metadata: a copy of the reference's.
-        spec: with which `gymnasium.make_vec(spec)` makes another one like this.
+        spec: `gymnasium.make_vec(spec)` makes another vector environment like this one.
         render_mode: None, or how `render` draws.
         pool: the `parallel_pool.Pool` underneath, for snapshots and statistics.
     """
 
     backend = backends.NATIVE
     backend_reason: str
-    # from __new__ to __init__
+    # passed from __new__ to __init__
     _choice: backends.Choice | None = None
-    # not there if __init__ fails halfway, and close() is called all the same
+    # for close() after an __init__ that failed halfway
     _renderer: renderer.Renderer | None = None
 
     def __new__(
@@ -86,7 +87,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         """Returns an object for __init__ to fill, or a vector environment in worker processes."""
         self = super().__new__(cls)
         env = _either(env, env_fns)
-        # not of classes made from this one, nor of copies and pickles, which give nothing
+        # derived classes are native; copies and pickles pass no arguments
         if cls is not PoolVectorEnv or env is None:
             return self
         choice = _choose(env, wrappers, given)
@@ -95,7 +96,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
                 raise TypeError(f"{rest[0]!r} by position: give all but env and num_envs by name")
             made = backends.make_processes(choice, num_envs, wrappers, given)
             PoolVectorEnv.register(type(made))
-            # by inheritance it is none of these, so that Python will not call __init__
+            # not derived from this class, so Python does not call __init__
             return cast("Self", made)
         self._choice = choice
         return self
@@ -120,50 +121,52 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         """Makes the environments.
 
         Args:
-            env: an id ("CartPole-v1") or an EnvSpec; what the spec of a vector environment says
-                holds, as in make_vec. Or functions, each of which makes a Python environment.
+            env: an id ("CartPole-v1") or an EnvSpec; as in make_vec, the kwargs of a vector
+                environment's spec win over arguments. Or functions, each of which makes a Python
+                environment.
             num_envs: environments; None for 1.
-            env_fns: the functions by Gymnasium's name, in place of env.
-            wrappers: around each environment, the innermost first. Native environments do these
-                themselves: TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
+            env_fns: the functions under Gymnasium's name, instead of env.
+            wrappers: around each environment, the innermost first. Native environments replace
+                these: TimeLimit, OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics,
                 ClipReward, TransformReward with a functools.partial of numpy.clip, and around Atari
                 games AtariPreprocessing and FrameStackObservation; each given as the class, or as a
                 functools.partial of it with keyword arguments.
-            backend: "native", "process" (worker processes, for all that is not native), or "auto":
-                native where that gives what is asked for.
+            backend: "native", "process" (Python environments in worker processes), or "auto":
+                native if a native environment gives the same results.
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
                 resets; SAME_STEP: the step that ends an episode returns the first observation of
                 the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
-            max_episode_steps: time limit; None for the spec's own, -1 for none.
-            render_mode: "rgb_array"; where Gymnasium's window draws also "human", for MuJoCo
-                "depth_array" and "rgbd_tuple"; each but "human" with "_list" behind it for all
-                frames since the last call.
-            num_threads: every thread that steps, the caller's included; 0 for the cores this
-                process may use.
+            max_episode_steps: time limit in steps; None for the spec's own, -1 for none.
+            render_mode: "rgb_array"; "human" for environments that Gymnasium draws in a window;
+                "depth_array" and "rgbd_tuple" for MuJoCo; each but "human" also with the suffix
+                "_list", for all frames since the last call.
+            num_threads: threads that step, the caller's included; 0 for the cores this process may
+                use.
             thread_affinity_offset: 0 or more pins threads to cores from this one on.
-            copy: taken for SyncVectorEnv's sake; results are the caller's own either way.
-            observation_mode: "same" or "different" (which are one here), or a tuple of a batched
+            copy: accepted for compatibility with SyncVectorEnv; results are always copies.
+            observation_mode: "same" or "different" (no difference here), or a tuple of a batched
                 and a single observation space to show instead of the environments' own.
-            options: the environment's constructor options, and those of its pictures (MuJoCo's
+            options: the environment's constructor options, and its drawing options (MuJoCo's
                 width, height, camera_id, camera_name, default_camera_config, max_geom and
                 visual_options).
 
         Raises:
-            TypeError: env is nothing of the kind; an option is unknown or of a wrong type.
-            ValueError: the backend can't do it; a value is outside its range.
-            MissingDependencyError: the environment needs something that is not installed.
+            TypeError: env or an option is of a wrong type, or an option is unknown.
+            ValueError: the backend can't make these environments; a value is outside its range.
+            gymnasium.error.UnregisteredEnv: there is no such id.
+            MissingDependencyError: the environment needs a package that is not installed.
         """
         choice, self._choice = self._choice, None
         choice = choice or _choose(_either(env, env_fns), wrappers, {"backend": backend, **options})
         spec, definition = choice.spec, choice.definition
         if spec is None or definition is None:
             raise TypeError(
-                f"{choice.reason}, and {type(self).__name__} is made from PoolVectorEnv, which is"
-                " native: call PoolVectorEnv itself"
+                f"{choice.reason}, and {type(self).__name__} is derived from PoolVectorEnv, which"
+                " is native: call PoolVectorEnv itself"
             )
         self.backend_reason = choice.reason
         kwargs = {**spec.kwargs, **options}
-        # a spec may hold these two among the options of its environments
+        # a spec may hold these two among its kwargs
         if max_episode_steps is not None:
             kwargs["max_episode_steps"] = max_episode_steps
         if render_mode is not None:
@@ -179,7 +182,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         self.autoreset_mode = vector.mode()
         limit = env_specs.time_limit(kwargs.pop("max_episode_steps", None), spec.max_episode_steps)
         self.render_mode = kwargs.pop("render_mode", None)
-        # there is nothing to check: actions and options are checked always
+        # there is nothing to disable: the engine always checks actions and options
         kwargs.pop("disable_env_checker", None)
         reference = env_specs.reference_of(spec, definition)
         self._set_metadata(
@@ -204,20 +207,20 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         self._reference = native_attributes.Reference(
             reference, {**kwargs, **self._drawing}, draws=self.render_mode is not None
         )
-        # None unless they have something to do at steps
+        # None if no wrapper acts on a step
         self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
         self._renderer = renderer.prepare(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
         self._was_reset = False
         self._ended = np.zeros(self.num_envs, np.bool_)
-        # The pool's own step for environments that need nothing beyond the arrays it returns, from
-        # the first reset on. (A method of this object here would be a cycle: threads of an object
-        # that is dropped without close() would wait for the garbage collector.)
+        # From the first reset on: the pool's step, for environments that need only the arrays it
+        # returns. Not a method of this object, which would be a reference cycle: threads of an
+        # object dropped without close() would stay until the garbage collector runs.
         self._plain_step: Callable[..., Any] | None = None
 
     def _set_metadata(self, metadata: dict[str, Any], drawn: list[str]) -> None:
-        """Takes the reference's metadata and checks the render mode against what is drawn."""
+        """Sets the metadata and checks the render mode; `drawn` are modes of one picture."""
         self.metadata = {**metadata, "autoreset_mode": self.autoreset_mode}
         known = [*drawn, *(f"{mode}_list" for mode in drawn if mode != "human")]
         renderer.check_mode(self.render_mode, known)
@@ -248,10 +251,10 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             )
 
     def _read_columns(self) -> None:
-        """Learns where a batch has what; places are indices into it."""
+        """Finds the columns of a batch that results are made of, as indices."""
         columns = self.pool.columns
         self._infos = VectorInfos(self.pool.spec, columns)
-        engine = {c.name: i for i, c in enumerate(columns) if c.field < 0}
+        engine = engine_places(columns)
         self._reward, self._terminated, self._truncated = (
             engine[name] for name in ("reward", "terminated", "truncated")
         )
@@ -260,7 +263,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         first = next((i for i, c in enumerate(columns) if c.is_final), 0)
         self._final_places = {name: first + i for name, i in self._places.items()}
         space = self.pool.spec.observation_space()
-        # in the order of the space; None for a single array
+        # keys in the order of the space; None for a single array
         self._keys = tuple(space.spaces) if isinstance(space, Dict) else None
 
     # ------------------------------------------------------------------------------ stepping --
@@ -274,18 +277,18 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         """Starts new episodes.
 
         Args:
-            seed: int: environment i gets seed + i; a sequence of n ints or Nones: one for each;
-                None: the generators go on. NumPy's integers and any size will do.
-            options: the environments' reset options, and "reset_mask" (taken out of the dict): a
+            seed: an integer of any size: environment i gets seed + i; a sequence of n integers or
+                Nones: one per environment; None: the generators continue.
+            options: the environments' reset options, and "reset_mask" (removed from the dict): a
                 bool array (n,) of the environments to reset; the others stay as they are.
 
         Returns:
-            Observations of all environments: an array (n, *shape), or a dict of them; those not
-            reset show what they showed last. Infos of those that are reset.
+            Observations of all environments: an array (n, *shape), or a dict of such arrays;
+            environments that are not reset repeat their last one. Infos of those that are reset.
 
         Raises:
             TypeError: a seed or the mask has a wrong type.
-            ValueError: a seed is negative, the mask has a wrong shape or names nobody, an option is
+            ValueError: a seed is negative, the mask has a wrong shape or no True, an option is
                 outside its range.
             NotResetError: environments outside the mask were never reset.
             EnvError: environments failed.
@@ -316,21 +319,21 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         return observations, infos
 
     def step(self, actions: Any) -> Step:
-        """Steps every environment, or resets it, as the autoreset mode has it.
+        """Steps every environment, or resets it according to the autoreset mode.
 
         Args:
             actions: (n, *action shape), an array or list; integers for discrete spaces.
 
         Returns:
             Observations (n, *shape) or a dict of such arrays; rewards float64 (n,); terminations
-            and truncations bool (n,); infos: for each key an array (n, ...) and a bool mask
-            "_key" of who has it; with SAME_STEP also "final_obs", an object array of what ended
-            episodes showed last, and "final_info".
+            and truncations bool (n,); infos: for each key an array (n, ...), and "_key", a bool
+            mask (n,) of the environments that have it; with SAME_STEP also "final_obs", an object
+            array (n,) of the last observations of ended episodes, and "final_info".
 
         Raises:
             TypeError, ValueError: actions are wrong; nothing was stepped.
             NotResetError: before the first reset, or with DISABLED after an episode's end.
-            PendingCallError: the step before was interrupted: reset.
+            PendingCallError: the previous step was interrupted: call reset().
             EnvError: environments failed.
         """
         if self._plain_step is not None:
@@ -340,7 +343,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
                 self._check_pending(error)
                 raise
             return step
-        return self._dress(self._guarded_step(actions), actions)
+        return self._result(self._guarded_step(actions), actions)
 
     def _is_plain(self) -> bool:
         return (
@@ -352,13 +355,13 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         )
 
     def _guarded_step(self, actions: Any) -> Batch:
-        """A step that keeps track of failures and names the cure where a reset is needed."""
+        """Steps the pool; remembers failed environments, names the cure if a reset is needed."""
         if not self._was_reset:
             raise NotResetError("step() before reset(): call reset() first")
         try:
             return self.pool.step(actions)
         except EnvError as error:
-            # failed environments start again at the next step
+            # failed environments begin a new episode at the next step
             self._ended = error.batch[self._terminated] | error.batch[self._truncated]
             self._ended[list(error.env_ids)] = True
             if self._fused is not None:
@@ -374,18 +377,18 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             raise
 
     def _check_pending(self, error: StateError) -> None:
-        """Names the cure if a step was refused because one before it was interrupted."""
-        # others say more: closed, forked, another thread is stepping
+        """Raises PendingCallError if a step was refused because the previous was interrupted."""
+        # derived classes have a clearer message: closed, forked, another thread is stepping
         if type(error) is StateError and self.pool.in_flight:
             raise PendingCallError(
-                f"step() after one that was interrupted, whose results of {self.pool.in_flight}"
+                f"step() after an interrupted step, whose results of {self.pool.in_flight}"
                 " environments were not received: call reset(), which drops them and begins new"
                 " episodes",
                 "step",
             ) from None
 
-    def _dress(self, batch: Batch, actions: Any) -> Step:
-        """Returns a step's results with its infos."""
+    def _result(self, batch: Batch, actions: Any) -> Step:
+        """Returns a step's result, infos included."""
         terminated, truncated = batch[self._terminated], batch[self._truncated]
         ended = terminated | truncated
         infos: dict[str, Any] = {}
@@ -407,13 +410,13 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         return self._observations(batch), batch[self._reward], terminated, truncated, infos
 
     def _observations(self, batch: Batch) -> Any:
-        """Takes the observations out of a batch, or out of what Pool.observe returns."""
+        """Returns the observations of a batch, or of what Pool.observe returns."""
         if self._keys is None:
             return batch[0]
         return {key: batch[self._places[key]] for key in self._keys}
 
     def _final(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[str, Any]:
-        """Returns what SAME_STEP adds for episodes that have ended."""
+        """Returns the infos that SAME_STEP adds for episodes that have ended."""
         final_obs = np.full(self.num_envs, None, object)
         for env_id in np.flatnonzero(ended).tolist():
             parts = {name: batch[i][env_id].copy() for name, i in self._final_places.items()}
@@ -429,16 +432,16 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         }
 
     def _drop_results(self) -> None:
-        """Receives and forgets what a step left behind that was interrupted, by Ctrl-C say."""
+        """Receives and drops the results of an interrupted step (by Ctrl-C, for example)."""
         while self.pool.in_flight:
             with contextlib.suppress(EnvError):
                 batch = self.pool.recv()
-                # not of a reset of some environments, which leaves nothing to remember
+                # a smaller batch is that of a partial reset, which needs nothing remembered
                 if len(batch[self._reward]) == self.num_envs:
                     self._remember(batch)
 
     def _remember(self, batch: Batch) -> None:
-        """Remembers of a step's results what later ones depend on."""
+        """Updates what later steps depend on from a step's batch that is dropped."""
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
             self._ended = batch[self._terminated] | batch[self._truncated]
         if self._fused is not None:
@@ -450,8 +453,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         """Draws every environment.
 
         Returns:
-            n pictures, uint8 (height, width, 3); with "rgb_array_list" n lists of them, with
-            "human" or without a render mode n Nones.
+            A tuple of n pictures, uint8 (height, width, 3); of n lists of pictures with
+            "rgb_array_list"; of n Nones with "human" or without a render mode.
 
         Raises:
             NotResetError: before the first reset.
@@ -476,17 +479,17 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     @property  # type: ignore[misc]
     def np_random(self) -> NoReturn:  # type: ignore[override]
-        """Not there: the generators live in C."""
+        """Raises AttributeError: the generators live in C."""
         raise AttributeError(
             "np_random: native environments keep their generators in C: seed them by"
             " reset(seed=...), and keep their state by env.pool.get_state()"
         )
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Returns an attribute of every environment.
+        """Returns an attribute of every environment, a tuple of n values.
 
-        Those are the reference's public attributes that no step changes (`gravity`, `frame_skip`,
-        `init_qpos`, ...; copies, if they can be changed), the constructor's options (`g`,
+        Available are the reference's public attributes that no step changes (`gravity`,
+        `frame_skip`, `init_qpos`, ...; copies of mutable ones), the constructor's options (`g`,
         `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
         reward_threshold and np_random_seed; with RecordEpisodeStatistics also return_queue,
         length_queue, time_queue, episode_count, episode_returns, episode_lengths and
@@ -519,7 +522,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         )
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Returns an attribute as `get_attr` does, or what `render` returns.
+        """Returns an attribute as `get_attr` does, or the result of `render`.
+
+        Of Atari games, `get_action_meanings` and `get_keys_to_action` can be called too.
 
         Raises:
             ValueError: the name is reset, step or close: call these directly.
@@ -530,8 +535,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         if name == "render":
             return self.render()
         if name in native_attributes.METHODS and self.pool.definition.family == ale_ids.FAMILY:
-            told = self._reference.call(name, args, kwargs)
-            return tuple([copying.deepcopy(told) for _ in range(self.num_envs)])
+            value = self._reference.call(name, args, kwargs)
+            return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
         values = self.get_attr(name)
         if args or kwargs:
             raise AttributeError(
@@ -540,23 +545,23 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         return values
 
     def set_attr(self, name: str, values: Any) -> NoReturn:
-        """Refuses: what native environments are is fixed when they are made.
+        """Always raises: attributes of native environments are fixed when they are made.
 
         Raises:
             ValueError: values is a list or tuple of a wrong length.
-            AttributeError: always otherwise, with what to do instead.
+            AttributeError: in all other cases; the message names the cure.
         """
         if isinstance(values, (list, tuple)) and len(values) != self.num_envs:
             raise ValueError(
                 f"{len(values)} values for {self.num_envs} environments: give one for each"
             )
         raise AttributeError(
-            f"{name}={values!r}: native environments are fixed when they are made: give {name}=..."
-            f" to make_vec if it is an option of theirs, or {native_attributes.CURE}"
+            f"{name}={values!r}: attributes of native environments are fixed when they are made:"
+            f" give {name}=... to make_vec if it is an option, or {native_attributes.CURE}"
         )
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Ends the threads and closes windows; what `close` calls. Keywords are ignored."""
+        """Ends the threads and closes windows; `close` calls this. Keywords are ignored."""
         if self._renderer is not None:
             self._renderer.close()
         if hasattr(self, "_reference"):
@@ -566,7 +571,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
 
 def _either(env: Any, env_fns: Any) -> Any:
-    """Returns what the environments are made of, which has two names."""
+    """Returns whichever of the two names of one argument is given."""
     if env is not None and env_fns is not None:
         raise TypeError("env and env_fns are both given: give one of them")
     return env if env_fns is None else env_fns

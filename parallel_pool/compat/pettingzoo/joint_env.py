@@ -1,4 +1,4 @@
-"""JointEnv: a PettingZoo parallel environment as one of Gymnasium's; worker processes load this."""
+"""JointEnv: a PettingZoo parallel environment as a Gymnasium one; worker processes import this."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ LIVE, TERMINATED, TRUNCATED = range(3)
 
 
 class JointEnv(gymnasium.Env[Any, Any]):
-    """All agents of a PettingZoo `ParallelEnv`, seen as one Gymnasium environment.
+    """All agents of a PettingZoo `ParallelEnv` as one Gymnasium environment.
 
-    An action is a dict by agent, of which those of agents that do not live are ignored. An
-    observation is a dict of
+    An action is a dict by agent; actions of agents that are not live are ignored. An observation is
+    a dict of
 
-    - "observation": by agent; zeros of whom the environment told nothing;
-    - "reward": float64 (k,), one for each of `possible_agents`; 0 of whom it told nothing;
-    - "marks": int8 (3, k): who lives, and so acts in the next step; who was terminated, truncated.
+    - "observation": by agent; zeros for agents that the environment returned none for;
+    - "reward": float64 (k,), one for each of `possible_agents`; 0 for agents without one;
+    - "marks": int8 (3, k): which agents are live and so act in the next step; which were
+      terminated; which were truncated.
 
-    The episode ends when no agent lives. Infos are the environment's own, without empty ones.
+    The episode ends when no agent is live. Infos are the environment's own, without empty ones.
 
     Attributes:
-        env: the parallel environment. `get_wrapper_attr` and its like, which is how a pool calls
-            methods and reads attributes, see this one.
+        env: the parallel environment. A pool calls methods and reads attributes by
+            `get_wrapper_attr` and the like, which access this one.
         possible_agents: a list of all agents.
     """
 
@@ -41,11 +42,11 @@ class JointEnv(gymnasium.Env[Any, Any]):
 
         Args:
             make: returns a `ParallelEnv`.
-            carries: a reset right after the end of an episode repeats the rewards and ends that
-                the episode's last step told; for SAME_STEP, where it comes in place of that step.
+            carries: whether a reset right after the end of an episode repeats the rewards and
+                marks of the episode's last step; for SAME_STEP, where the reset replaces that step.
 
         Raises:
-            TypeError: it is none.
+            TypeError: make returned no `ParallelEnv`.
         """
         self.env = env = make()
         self.possible_agents = _agents(env)
@@ -55,7 +56,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
         self._carried: tuple[Array, Array] | None = None
         self._places = {agent: i for i, agent in enumerate(self.possible_agents)}
         k = len(self._places)
-        # pairs, because a dict's keys would be put in another order
+        # a list of pairs keeps its order; spaces.Dict sorts the keys of a dict
         seen = {agent: env.observation_space(agent) for agent in self.possible_agents}
         self.observation_space = spaces.Dict(
             [
@@ -67,8 +68,8 @@ class JointEnv(gymnasium.Env[Any, Any]):
         self.action_space = spaces.Dict(
             [(agent, env.action_space(agent)) for agent in self.possible_agents]
         )
-        self._nothing = {agent: empty(space) for agent, space in seen.items()}
-        # in the environment's order; None before the first reset
+        self._zeros = {agent: empty(space) for agent, space in seen.items()}
+        # live agents in the environment's order; None before the first reset
         self._live: list[Any] | None = None
 
     def reset(
@@ -76,21 +77,21 @@ class JointEnv(gymnasium.Env[Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Starts an episode; seed and options are the environment's own."""
         carried, self._carried = self._carried, None
-        told, infos = self.env.reset(seed=seed, options=options)
+        observations, infos = self.env.reset(seed=seed, options=options)
         self._live = list(self.env.agents)
         reward, marks = carried or self._blank()
         self._mark_live(marks)
-        return self._observation(told, reward, marks), _without_empty(infos)
+        return self._observation(observations, reward, marks), _without_empty(infos)
 
     def step(self, action: Mapping[Any, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Lets all live agents act. The reward is the sum of theirs.
+        """Steps all live agents. The reward is the sum of theirs.
 
         Raises:
-            ResetNeeded: it was never reset.
+            ResetNeeded: the environment was never reset.
         """
         if self._live is None:
             raise ResetNeeded("a step before the first reset: call reset() first")
-        told, rewards, terminations, truncations, infos = self.env.step(
+        observations, rewards, terminations, truncations, infos = self.env.step(
             {agent: action[agent] for agent in self._live}
         )
         reward, marks = self._blank()
@@ -98,7 +99,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
             reward[i] = rewards.get(agent, 0)
             marks[TERMINATED, i] = bool(terminations.get(agent))
             marks[TRUNCATED, i] = bool(truncations.get(agent))
-        # some leave those among the agents whose end they have told
+        # some environments keep terminated or truncated agents in their list of agents
         self._live = [
             agent
             for agent in self.env.agents
@@ -109,7 +110,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
         is_terminated = is_over and bool(marks[TERMINATED].any())
         if is_over and self._carries:
             self._carried = reward.copy(), marks.copy()
-        observation = self._observation(told, reward, marks)
+        observation = self._observation(observations, reward, marks)
         total = float(reward.sum())
         return observation, total, is_terminated, is_over != is_terminated, _without_empty(infos)
 
@@ -126,7 +127,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
         return getattr(self.env, name)
 
     def has_wrapper_attr(self, name: str) -> bool:
-        """Whether the parallel environment has an attribute."""
+        """Returns whether the parallel environment has an attribute."""
         return hasattr(self.env, name)
 
     def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
@@ -135,7 +136,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
         return True
 
     def _blank(self) -> tuple[Array, Array]:
-        """A reward and marks of nobody."""
+        """Returns rewards (k,) and marks (3, k) of zeros."""
         k = len(self.possible_agents)
         return np.zeros(k), np.zeros((3, k), np.int8)
 
@@ -150,15 +151,17 @@ class JointEnv(gymnasium.Env[Any, Any]):
                 )
             marks[LIVE, place] = 1
 
-    def _observation(self, told: Mapping[Any, Any], reward: Array, marks: Array) -> dict[str, Any]:
-        by_agent = {agent: told.get(agent, nothing) for agent, nothing in self._nothing.items()}
+    def _observation(
+        self, observations: Mapping[Any, Any], reward: Array, marks: Array
+    ) -> dict[str, Any]:
+        by_agent = {agent: observations.get(agent, zero) for agent, zero in self._zeros.items()}
         return {"observation": by_agent, "reward": reward, "marks": marks}
 
 
 def empty(space: spaces.Space[Any]) -> Any:
-    """Returns a space's value of zeros, or what comes next to it; None if nobody knows one."""
+    """Returns zeros of a space, or Gymnasium's empty value of it; None if there is none."""
     if isinstance(space, spaces.Box):
-        # a single number, too, is an array
+        # an array for a single number too
         return np.zeros(space.shape, space.dtype)
     batch = create_empty_array(space, 1)
     return None if batch is None else next(iter(iterate(batch_space(space, 1), batch)))
@@ -168,8 +171,8 @@ def _agents(env: Any) -> list[Any]:
     """Returns an environment's possible agents; TypeError if it is no parallel environment."""
     if hasattr(env, "agent_iter"):
         raise TypeError(
-            f"{env} steps one agent after another: give a parallel environment, such as"
-            " pettingzoo.utils.conversions.aec_to_parallel makes of it"
+            f"{env} steps one agent after another: give a parallel environment, for example from"
+            " pettingzoo.utils.conversions.aec_to_parallel"
         )
     try:
         return list(env.possible_agents)

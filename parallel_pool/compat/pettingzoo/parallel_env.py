@@ -1,4 +1,4 @@
-"""PoolParallelEnv: many PettingZoo parallel environments, in worker processes on the engine."""
+"""PoolParallelEnv: many PettingZoo parallel environments, stepped in worker processes."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 class PoolParallelEnv:
     """n PettingZoo parallel environments, with PettingZoo's dicts and an axis of n in each array.
 
-    `reset` and `step` are those of a `pettingzoo.ParallelEnv`, and what they return is the same,
-    but for every value being an array of all environments' values: n plain environments in a loop
-    would give the same bits. All environments have the same agents, with the same spaces.
+    `reset` and `step` have the form of `pettingzoo.ParallelEnv`'s, but each value is an array of
+    all environments' values, with the same bits as from n environments stepped in a loop. All
+    environments have the same agents, with the same spaces.
 
-    Agents come and go, arrays do not: of an agent that an environment told nothing about, the
-    observation is zeros, the reward 0, and it is neither terminated nor truncated. `live` says who
-    acts next. An episode is over when nobody lives.
+    Every array has all agents at all times: for an agent that an environment returned nothing for,
+    the observation is zeros, the reward 0, and it is neither terminated nor truncated. `live` says
+    which agents act next. An episode is over when no agent is live.
 
-    An exception of an environment's comes as it was raised; worker processes that die are a
+    An exception of an environment is raised here unchanged; worker processes that die raise
     `parallel_pool.errors.WorkerError`, or are replaced (on_error="restart").
 
     Attributes:
@@ -63,26 +63,28 @@ class PoolParallelEnv:
         """Starts the worker processes and makes the environments in them.
 
         Args:
-            env_fns: functions that return one `ParallelEnv` each; they travel by cloudpickle.
+            env_fns: functions that return one `ParallelEnv` each; cloudpickle sends them to
+                workers.
             num_workers: processes; None for the cores this process may use.
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its actions and
                 resets; SAME_STEP: the step that ends an episode returns the first observations of
                 the next, and infos hold "final_obs" and "final_info"; DISABLED: the caller resets,
                 with options={"reset_mask": ...}.
-            context: how processes start: "forkserver", "spawn" or "fork"; None for the first.
+            context: how processes start: "forkserver", "spawn" or "fork"; None for "forkserver".
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
-            start_timeout: seconds until a worker's environments must be made, at the beginning or
-                again; None for no limit without a timeout, and a minute or more with one.
+            start_timeout: seconds in which a worker must make its environments, at the start and
+                at a restart; None for no limit without `timeout`, and a minute or more with it.
             on_error: "raise", or "restart": environments whose worker died, or that raised, are
-                made anew with fresh seeds; all their live agents are truncated, with reward 0, and
-                infos say "worker_restarted" and "restart_seed".
+                made again with fresh seeds; all their live agents are truncated, with reward 0, and
+                infos have "worker_restarted" and "restart_seed".
 
         Raises:
-            TypeError, ValueError: an argument is wrong, or makes no parallel environment.
+            TypeError, ValueError: an argument is wrong, or a function returned no parallel
+                environment.
             RuntimeError: the environments' agents or spaces differ.
             parallel_pool.errors.WorkerError: a worker died, or can't be started.
-            Exception: what an environment raised when it was made.
+            Exception: raised by an environment's function.
         """
         self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
         carries = self.autoreset_mode is AutoresetMode.SAME_STEP
@@ -94,7 +96,7 @@ class PoolParallelEnv:
         if isinstance(env_fns, Iterable):
             env_fns = [partial(JointEnv, fn, carries) if callable(fn) else fn for fn in env_fns]
         self.vector_env = ProcessVectorEnv(
-            # which says what is wrong with them
+            # raises for anything that is no sequence of functions
             env_fns,
             context=context,
             autoreset_mode=self.autoreset_mode,
@@ -114,11 +116,11 @@ class PoolParallelEnv:
         except BaseException:
             self.close()
             raise
-        # by agent and environment
+        # bool (agents, environments)
         self._live: Array = np.zeros((self.max_num_agents, self.num_envs), np.bool_)
 
     def _read_agents(self) -> list[Any]:
-        """Returns the agents, whose order must be the same everywhere, as that of arrays is."""
+        """Returns the agents; their order, which is that of arrays, must be equal everywhere."""
         lists = [list(agents) for agents in self.get_attr("possible_agents")]
         for i, agents in enumerate(lists):
             if agents != lists[0]:
@@ -136,46 +138,45 @@ class PoolParallelEnv:
         """Starts new episodes.
 
         Args:
-            seed: int: environment i gets seed + i; a sequence of n ints or Nones: one for each;
-                None: the environments go on as they like.
-            options: the environments' reset options, and "reset_mask" (taken out of the dict): a
+            seed: an integer: environment i gets seed + i; a sequence of n integers or Nones: one
+                per environment; None: passed to the environments.
+            options: the environments' reset options, and "reset_mask" (removed from the dict): a
                 bool array (n,) of the environments to reset; the others stay as they are.
 
         Returns:
-            Observations by agent, as of `step`, and infos.
+            Observations by agent and infos, as `step` returns them.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
             parallel_pool.errors.WorkerError: a worker process died.
-            Exception: what an environment raised.
+            Exception: raised by an environment.
         """
         observations, infos = self.vector_env.reset(seed=seed, options=options)
         self._read_marks(observations, infos)
         return observations["observation"], self._infos(infos)
 
     def step(self, actions: Mapping[Any, Any]) -> Step:
-        """Steps every environment, or resets it, as the autoreset mode has it.
+        """Steps every environment, or resets it according to the autoreset mode.
 
         Args:
-            actions: by agent, an array (n, ...) or anything that yields n actions. Where the agent
-                does not live its action is ignored; one that lives nowhere may be left out.
+            actions: by agent, an array (n, ...) or a sequence of n actions. Actions of agents that
+                are not live are ignored; an agent that is live in no environment may be left out.
 
         Returns:
-            observations: by agent, an array (n, ...), or a tree of them;
+            observations: by agent, an array (n, ...), or a tree of such arrays;
             rewards: by agent, float64 (n,);
             terminations, truncations: by agent, bool (n,);
-            infos: by agent, as Gymnasium's vector environments have them: for each key an array
-            (n, ...) and a bool mask "_key" of the environments that have it; beside them whatever
-            else environments put there, in the same way.
+            infos: by agent, in the form of Gymnasium's vector environments: for each key an array
+            (n, ...), and "_key", a bool mask (n,) of the environments that have it; other keys of
+            the environments' infos in the same form.
 
-            All of them have all `possible_agents`.
+            Each dict has all `possible_agents`.
 
         Raises:
             TypeError, ValueError: actions are wrong; nothing was stepped.
-            parallel_pool.errors.StateError: an episode is over, and with DISABLED the caller must
-                reset it.
+            parallel_pool.errors.StateError: with DISABLED, an episode is over and was not reset.
             parallel_pool.errors.WorkerError: a worker process died.
-            Exception: what an environment raised.
+            Exception: raised by an environment.
         """
         joint, _, _, _, infos = self.vector_env.step(self._complete(actions))
         marks, rewards = self._read_marks(joint, infos)
@@ -188,11 +189,11 @@ class PoolParallelEnv:
         )
 
     def _read_marks(self, joint: Any, infos: dict[Any, Any]) -> tuple[Array, Array]:
-        """Learns who lives; returns marks (3, k, n), bool, and rewards (k, n)."""
+        """Updates the live agents; returns marks, bool (3, k, n), and rewards, float64 (k, n)."""
         marks: Array = np.ascontiguousarray(joint["marks"].transpose(1, 2, 0)).view(np.bool_)
         rewards: Array = joint["reward"].T.copy()
         if "worker_restarted" in infos:
-            # these rows repeat old ones: episodes were cut short
+            # rows of restarted environments repeat old ones: their episodes are truncated
             restarted = infos["_worker_restarted"]
             rewards[:, restarted] = 0
             marks[TERMINATED][:, restarted] = False
@@ -203,7 +204,7 @@ class PoolParallelEnv:
         return marks, rewards
 
     def _complete(self, actions: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Returns actions of all agents in order; those left out must live nowhere."""
+        """Returns actions of all agents in order; those left out must be live in no environment."""
         if not isinstance(actions, Mapping):
             raise TypeError(
                 f"actions are a {type(actions).__name__}: give a dict with an array of"
@@ -213,22 +214,22 @@ class PoolParallelEnv:
         if unknown:
             raise ValueError(f"there is no agent {unknown[0]!r}: choose of {self.possible_agents}")
         found: dict[Any, Any] = {}
-        for agent, lives in zip(self.possible_agents, self._live, strict=True):
+        for agent, is_live in zip(self.possible_agents, self._live, strict=True):
             if agent in actions:
-                found[agent] = self._counted(agent, actions[agent])
-            elif lives.any():
+                found[agent] = self._check_count(agent, actions[agent])
+            elif is_live.any():
                 raise ValueError(
-                    f"no actions for agent {agent!r}, which lives in environment"
-                    f" {int(np.argmax(lives))}: give {self.num_envs}"
+                    f"no actions for agent {agent!r}, which is live in environment"
+                    f" {int(np.argmax(is_live))}: give {self.num_envs}"
                 )
             else:
                 found[agent] = create_empty_array(self._action_spaces[agent], self.num_envs)
         return found
 
-    def _counted(self, agent: Any, actions: Any) -> Any:
-        """Returns actions of one agent, once there is one for each environment."""
+    def _check_count(self, agent: Any, actions: Any) -> Any:
+        """Returns an agent's actions; raises ValueError if they are not one per environment."""
         if isinstance(actions, Mapping | tuple):
-            # of a Dict or Tuple space: an array for each part
+            # of a Dict or Tuple space: one array per part
             return actions
         name = f"actions[{agent!r}]"
         if type(actions) is not np.ndarray:
@@ -244,49 +245,50 @@ class PoolParallelEnv:
         return dict(zip(self.possible_agents, table, strict=True))
 
     def _infos(self, infos: dict[Any, Any]) -> dict[Any, Any]:
-        """Puts a vector environment's infos under their agents."""
+        """Returns a vector environment's infos by agent."""
         masks = {f"_{agent}" for agent in self.possible_agents}
         found: dict[Any, Any] = {agent: infos.get(agent, {}) for agent in self.possible_agents}
-        rest = {key: value for key, value in infos.items() if key not in found and key not in masks}
-        if "final_obs" in rest:
-            rest["final_obs"] = self._final_observations(rest["final_obs"], rest["_final_obs"])
-        if "final_info" in rest:
-            rest["final_info"] = self._infos(rest["final_info"])
-        return found | rest
+        others = {key: infos[key] for key in infos if key not in found and key not in masks}
+        if "final_obs" in others:
+            finals, is_final = others["final_obs"], others["_final_obs"]
+            others["final_obs"] = self._final_observations(finals, is_final)
+        if "final_info" in others:
+            others["final_info"] = self._infos(others["final_info"])
+        return found | others
 
     def _final_observations(self, finals: Array, is_final: Array) -> dict[Any, Any]:
-        """Makes of what episodes showed last arrays like those of all observations."""
+        """Returns the last observations of ended episodes by agent: arrays (n, ...)."""
         found: dict[Any, Any] = {}
         for agent, space in self._observation_spaces.items():
-            nothing = empty(space)
-            shown = [
-                final["observation"][agent] if is_so else nothing
-                for final, is_so in zip(finals, is_final, strict=True)
+            zeros = empty(space)
+            rows = [
+                final["observation"][agent] if has_ended else zeros
+                for final, has_ended in zip(finals, is_final, strict=True)
             ]
             out: Any = create_empty_array(space, self.num_envs)
-            found[agent] = concatenate(space, shown, out)
+            found[agent] = concatenate(space, rows, out)
         return found
 
-    # ----------------------------------------------------------------------- what is in them --
+    # ---------------------------------------------------------------------------- attributes --
 
     @property
     def live(self) -> ByAgent:
-        """By agent, bool (n,): in which environments it lives, and so acts in the next step."""
+        """By agent, bool (n,): the environments in which it is live, and so acts in a next step."""
         return self._by_agent(self._live.copy())
 
     @property
     def agents(self) -> list[Any]:
-        """Those who live in some environment."""
-        return [agent for agent, lives in self.live.items() if lives.any()]
+        """The agents that are live in at least one environment."""
+        return [agent for agent, is_live in self.live.items() if is_live.any()]
 
     @property
     def num_agents(self) -> int:
-        """How many agents live in some environment."""
+        """The number of `agents`."""
         return len(self.agents)
 
     @property
     def max_num_agents(self) -> int:
-        """How many agents there can be."""
+        """The number of `possible_agents`."""
         return len(self.possible_agents)
 
     def observation_space(self, agent: Any) -> Space[Any]:
@@ -303,26 +305,26 @@ class PoolParallelEnv:
         return spaces[agent]
 
     def state(self) -> Array:
-        """Returns the environments' states, (n, *shape of one)."""
+        """Returns the environments' states, an array (n, *shape of one)."""
         return np.stack(self.call("state"))
 
     def render(self) -> tuple[Any, ...]:
-        """Returns what `render` of every environment returns."""
+        """Returns the results of every environment's `render`."""
         return self.call("render")
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Calls a method of every environment, or gets an attribute; n results."""
+        """Calls a method of every environment, or gets an attribute; returns n results."""
         return self.vector_env.call(name, *args, **kwargs)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Gets an attribute of every environment; n values."""
+        """Returns an attribute of every environment: n values."""
         return self.vector_env.get_attr(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Sets an attribute of every environment: a list of n values, or one for all."""
+        """Sets an attribute of every environment: a list of n values, or one value for all."""
         self.vector_env.set_attr(name, values)
 
-    # ----------------------------------------------------------------------------------- end --
+    # ------------------------------------------------------------------------------- closing --
 
     @property
     def closed(self) -> bool:

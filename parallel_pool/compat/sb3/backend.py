@@ -1,4 +1,4 @@
-"""Backend: what a Stable-Baselines3 vector environment asks of whatever steps its environments."""
+"""Backend: the interface of what steps the environments of `PoolVecEnv`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
     from parallel_pool.buffers import Array
 
-    # of all environments, or of each
+    # reset options: one dict for all environments, or a list of one per environment
     Options = Mapping[str, Any] | list[Mapping[str, Any]]
     # observations, rewards, dones, infos
     Step = tuple[Any, Array, Array, list[dict[str, Any]]]
 
 
 class Backend(Protocol):
-    """What steps the environments: `sb3_native.Native` or `sb3_process.Process`.
+    """Steps the environments; implemented by `native.Native` and `process.Process`.
 
     Attributes:
         pool: the pool underneath.
         num_envs: environments.
         observation_space, action_space: of one environment.
         metadata: of the environments.
-        reset_infos: for each environment the infos of its last reset; changed in place.
+        reset_infos: the infos of each environment's last reset; a list that is changed in place.
     """
 
     pool: Any
@@ -35,36 +35,43 @@ class Backend(Protocol):
     reset_infos: list[dict[str, Any]]
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
-        """Starts new episodes, dropping a step in flight; returns the observations.
+        """Starts new episodes; returns the observations.
 
-        Options are those of all environments, or a list with those of each.
+        A step in flight is finished first, and its results are dropped.
+
+        Args:
+            seeds: one per environment, None for no new seed.
+            options: for all environments, or a list with those of each; {} for none.
+
+        Raises:
+            EnvError, or the environment's own exception: environments failed.
         """
 
     def send(self, actions: Any) -> None:
-        """Begins a step."""
+        """Begins a step of all environments; copies the actions."""
 
     def receive(self) -> Step:
-        """Ends it."""
+        """Waits for the step that `send` began, and returns its results."""
 
     def render(self) -> Sequence[Any]:
-        """Draws each environment."""
+        """Draws every environment."""
 
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
-        """Returns an attribute of each environment named, or raises AttributeError."""
+        """Returns an attribute of each of these environments, or raises AttributeError."""
 
     def has_attr(self, name: str) -> bool:
-        """Says whether all environments have it."""
+        """Returns whether all environments have an attribute."""
 
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
-        """Sets it."""
+        """Sets an attribute of each of these environments."""
 
     def call(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
     ) -> list[Any]:
-        """Returns what a method of each environment named returns."""
+        """Calls a method of each of these environments; returns the results."""
 
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
-        """Says of each environment named whether it has this wrapper."""
+        """Returns for each of these environments whether it has this wrapper."""
 
     def close(self) -> None:
-        """Ends what steps the environments."""
+        """Ends the threads or processes and closes windows."""

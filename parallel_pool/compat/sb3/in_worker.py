@@ -1,6 +1,6 @@
-"""What PoolVecEnv asks of environments where they live; worker processes import this.
+"""Functions that PoolVecEnv runs in worker processes, on one environment each.
 
-It knows neither Stable-Baselines3 nor torch, which would take a worker seconds to load.
+This module imports neither Stable-Baselines3 nor torch, which take seconds to load.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import gymnasium
 
 
 @dataclass(frozen=True)
-class Maker:
-    """Calls a user's function, and refuses what it makes if that is none of Gymnasium's."""
+class CheckedEnvFn:
+    """Calls a user's function; raises ValueError if the result is no `gymnasium.Env`."""
 
     function: Callable[[], Any]
 
@@ -31,7 +31,7 @@ class Maker:
 
 
 def identity(env: Any) -> tuple[int, int]:
-    """Returns what is equal for two that are one and the same environment."""
+    """Returns a value that is equal for two environments only if they are the same object."""
     return os.getpid(), id(env.unwrapped)
 
 
@@ -49,7 +49,7 @@ class CallMethod:
 
 @dataclass(frozen=True)
 class HasAttribute:
-    """Says whether an environment or one of its wrappers has an attribute."""
+    """Returns whether an environment or one of its wrappers has an attribute."""
 
     name: str
 
@@ -74,10 +74,10 @@ class SetAttribute:
 
 @dataclass(frozen=True)
 class IsWrapped:
-    """Says whether an environment has a wrapper of a class, or of one derived from it.
+    """Returns whether an environment has a wrapper of a class or of a derived class.
 
-    By name, for a class may be another object here than where it was asked about (what `__main__`
-    and functions define comes by value), and a worker must not have to import it.
+    Classes are compared by name: one that `__main__` or a function defines is pickled by value, so
+    it is another object here than in the parent; and a worker need not import the class.
     """
 
     module: str

@@ -1,4 +1,4 @@
-"""Infos as Stable-Baselines3 takes them: one dict for each environment."""
+"""Infos in Stable-Baselines3's form: one dict per environment."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from parallel_pool.specs import Definition, Field, Spec
 
 TRUNCATED = "TimeLimit.truncated"
 
-# Gymnasium's infos are NumPy's numbers where they are floats, and Python's where they are integers
-# or bools. These are the floats of Python among them.
+# In Gymnasium's infos floats are NumPy scalars, integers and bools are Python's. These floats are
+# exceptions: Python's.
 PYTHON_FLOATS: Mapping[str, tuple[str, ...]] = {
     "Ant-v3": ("reward_survive",),
     "Ant-v4": ("reward_survive",),
@@ -28,7 +28,7 @@ PYTHON_FLOATS: Mapping[str, tuple[str, ...]] = {
 
 
 class Info(NamedTuple):
-    """One info, and where a batch has it."""
+    """One info and its column in a batch."""
 
     name: str
     place: int
@@ -36,7 +36,7 @@ class Info(NamedTuple):
     follows: int
 
     def all(self, batch: Batch, dtypes: DTypes) -> list[Any]:
-        """Returns the values of all rows; an array among them shares no memory with the batch."""
+        """Returns the values of all rows; arrays share no memory with the batch."""
         rows = batch[self.place]
         if self.follows and isinstance(dtypes, np.dtype):
             rows = cast_info(rows, info_dtype(dtypes, self.follows))
@@ -60,10 +60,10 @@ class Info(NamedTuple):
 
 
 class RowInfos:
-    """What a batch of a pool with autoreset="same_step" tells of each environment.
+    """Reads the infos of each environment from batches of a pool with autoreset="same_step".
 
     Attributes:
-        follows: there are infos whose dtype follows that of the action.
+        follows: whether the dtype of any info follows that of the action.
     """
 
     def __init__(self, definition: Definition, spec: Spec, columns: Sequence[Column]) -> None:
@@ -84,7 +84,7 @@ class RowInfos:
         self._names = (*(info.name for info in self._steps), TRUNCATED)
 
     def of_steps(self, batch: Batch, num_envs: int, dtypes: DTypes = None) -> list[dict[str, Any]]:
-        """Returns the infos of steps that ended no episode; dtypes: of their actions."""
+        """Returns the infos of steps that ended no episode; dtypes are those of the actions."""
         if not self._steps:
             return [{TRUNCATED: False} for _ in range(num_envs)]
         values = [info.all(batch, dtypes) for info in self._steps]
@@ -101,11 +101,11 @@ class RowInfos:
         return infos
 
     def of_reset(self, batch: Batch, env_id: int) -> dict[str, Any]:
-        """Returns the infos of the reset whose observation an environment's row shows."""
+        """Returns the infos of the reset whose observation an environment's row holds."""
         return {info.name: info.one(batch, env_id, None) for info in self._resets}
 
 
 def ids(mask: Array) -> list[int]:
-    """Returns the environments of a mask."""
+    """Returns the ids of the environments in a mask."""
     found: list[int] = np.flatnonzero(mask).tolist()
     return found

@@ -1,4 +1,4 @@
-"""Native environments behind Stable-Baselines3's vector environment."""
+"""Native: the backend of `PoolVecEnv` for native environments."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict
 
+from parallel_pool.buffers import engine_places
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.sb3.infos import RowInfos, ids
 from parallel_pool.errors import EnvError, StateError
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class NotResetError(StateError, ResetNeeded):
-    """A step or a picture before the first reset; Gymnasium's own environments raise the second."""
+    """step() or render() before the first reset; Gymnasium's environments raise ResetNeeded."""
 
 
 class Native:
-    """A pool, with what Stable-Baselines3 asks of its environments.
+    """Steps native environments; see `Backend` for the methods.
 
     Attributes:
         pool: the `parallel_pool.Pool` underneath.
@@ -36,10 +37,10 @@ class Native:
         observation_space, action_space: of one environment.
         metadata: a copy of the reference's.
         render_mode: None, or how pictures are drawn.
-        reset_infos: for each environment the infos of its last reset; changed in place.
+        reset_infos: the infos of each environment's last reset; a list that is changed in place.
     """
 
-    # not there if __init__ fails halfway
+    # for close() after an __init__ that failed halfway
     _renderer: renderer.Renderer | None = None
 
     def __init__(
@@ -87,13 +88,13 @@ class Native:
         self._was_reset = False
         # environments that failed: each starts a new episode at its next step
         self._failed: tuple[int, ...] = ()
-        # the actions in flight, where somebody draws them
+        # the actions in flight, if there is a renderer
         self._actions: Any = None
-        # their dtypes, where infos follow them
+        # their dtypes, if infos follow them
         self._dtypes: DTypes = None
 
     def _as_made(self, spec: EnvSpec, kwargs: dict[str, Any]) -> EnvSpec:
-        """Returns the spec that an environment of `gymnasium.make` would have."""
+        """Returns the spec that an environment from `gymnasium.make` has."""
         made = copy.deepcopy(spec)
         made.kwargs = kwargs
         if self.render_mode is not None:
@@ -102,23 +103,23 @@ class Native:
         return made
 
     def _read_pool(self) -> None:
-        """Learns the spaces and where a batch has what; places are indices into it."""
+        """Reads the spaces, and the columns of a batch that results are made of, as indices."""
         spec, columns = self.pool.spec, self.pool.columns
         if spec.num_players != 1:
             raise ValueError(
-                f"{self.pool.definition.id} has {spec.num_players} players: Stable-Baselines3 knows"
-                " one reward for each environment; use parallel_pool.make"
+                f"{self.pool.definition.id} has {spec.num_players} players: Stable-Baselines3 takes"
+                " one reward for each environment: use parallel_pool.make"
             )
         self.observation_space: gymnasium.Space[Any] = spec.observation_space()
         self.action_space: gymnasium.Space[Any] = spec.action_space()
         self._infos = RowInfos(self.pool.definition, spec, columns)
-        engine = {column.name: i for i, column in enumerate(columns) if column.field < 0}
+        engine = engine_places(columns)
         self._reward, self._terminated, self._truncated = (
             engine[name] for name in ("reward", "terminated", "truncated")
         )
         names = [field.name for field in spec.observations]
         self._last = next(i for i, column in enumerate(columns) if column.is_final)
-        # in the order of the space; empty for a single array
+        # keys in the order of the space; none for a single array
         space = self.observation_space
         keys = list(space.spaces) if isinstance(space, Dict) else []
         self._places = {key: names.index(key) for key in keys}
@@ -127,14 +128,6 @@ class Native:
     # ------------------------------------------------------------------------------ stepping --
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
-        """Starts new episodes everywhere and returns the observations.
-
-        A step in flight is finished, and its results dropped.
-
-        Args:
-            seeds: one for each environment, None for none.
-            options: for all environments, or a list with those of each; {} for none.
-        """
         self._drop_results()
         try:
             batch = self._reset(seeds, options)
@@ -161,7 +154,6 @@ class Native:
         return tuple(np.concatenate(parts) for parts in zip(*batches, strict=True))
 
     def send(self, actions: Any) -> None:
-        """Begins a step of all environments; the actions are copied."""
         if not self._was_reset:
             raise NotResetError("a step before reset(): call reset() first")
         self.pool.send(actions)
@@ -171,27 +163,26 @@ class Native:
             self._actions = np.array(actions)
 
     def receive(self) -> Step:
-        """Ends the step that `send` began, and returns what came of it."""
         try:
             batch = self.pool.recv()
         except EnvError as error:
-            error.batch = self._dress(error.batch)
+            error.batch = self._result(error.batch)
             self._failed = error.env_ids
             raise
-        return self._dress(batch)
+        return self._result(batch)
 
-    def _dress(self, batch: Batch) -> Step:
-        """Returns a step's results with their infos."""
+    def _result(self, batch: Batch) -> Step:
+        """Returns a step's result, infos included."""
         terminated, truncated = batch[self._terminated], batch[self._truncated]
         dones = terminated | truncated
         infos = self._infos.of_steps(batch, self.num_envs, self._dtypes)
         restarted = ids(dones) if dones.any() else []
         for env_id in restarted:
-            in_time = bool(truncated[env_id]) and not terminated[env_id]
-            infos[env_id] = self._infos.of_end(batch, env_id, in_time, self._dtypes)
+            is_truncated = bool(truncated[env_id]) and not terminated[env_id]
+            infos[env_id] = self._infos.of_end(batch, env_id, is_truncated, self._dtypes)
             infos[env_id]["terminal_observation"] = self._terminal_observation(batch, env_id)
         if self._failed:
-            # their step was a reset
+            # for these the step was a reset
             for env_id in self._failed:
                 infos[env_id] = self._infos.of_end(batch, env_id, False, self._dtypes)
             restarted, self._failed = [*restarted, *self._failed], ()
@@ -204,19 +195,19 @@ class Native:
         return self._observations(batch), batch[self._reward], dones, infos
 
     def _observations(self, batch: Batch) -> Any:
-        """Takes the observations out of a batch."""
+        """Returns the observations of a batch."""
         if not self._places:
             return batch[0]
         return {key: batch[place] for key, place in self._places.items()}
 
     def _terminal_observation(self, batch: Batch, env_id: int) -> Any:
-        """Returns what an environment showed last, in memory of its own."""
+        """Returns a copy of the last observation of an episode that ended."""
         if not self._places:
             return batch[self._last][env_id].copy()
         return {key: batch[place][env_id].copy() for key, place in self._last_places.items()}
 
     def _drop_results(self) -> None:
-        """Receives and forgets what is in flight."""
+        """Receives and drops the results in flight."""
         while self.pool.in_flight:
             self._failed = ()
             try:
@@ -225,16 +216,15 @@ class Native:
                 self._failed = error.env_ids
 
     def close(self) -> None:
-        """Ends the threads and closes windows."""
         if self._renderer is not None:
             self._renderer.close()
         self._reference.close()
         self.pool.close()
 
-    # -------------------------------------------------------------------- one environment's --
+    # ------------------------------------------------------------------- single environments --
 
     def render(self) -> tuple[Any, ...]:
-        """Draws every environment; without a render mode Nones, as Gymnasium's return."""
+        """Draws every environment; without a render mode returns Nones, as Gymnasium does."""
         if not self._was_reset:
             raise NotResetError("a picture before reset(): call reset() first")
         if self._renderer is None:
@@ -242,7 +232,6 @@ class Native:
         return self._renderer.render()
 
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
-        """Returns an attribute of each environment named, or raises AttributeError."""
         if name == "np_random_seed":
             return [self.pool.seeds[env_id] for env_id in env_ids]
         instead = _instead(self.pool.definition.id)
@@ -250,7 +239,6 @@ class Native:
         return [copy.deepcopy(value) for _ in env_ids]
 
     def has_attr(self, name: str) -> bool:
-        """Says whether they have it."""
         try:
             self.get_attr(name, [0])
         except AttributeError:
@@ -271,28 +259,29 @@ class Native:
         }
 
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> NoReturn:
-        """Refuses: what native environments are is fixed when they are made."""
+        """Always raises: attributes of native environments are fixed when they are made."""
         raise AttributeError(
-            f"{name}: native environments are fixed when they are made: give {name}=... to"
-            f" PoolVecEnv if it is an option of theirs, or {_instead(self.pool.definition.id)}"
+            f"{name}: attributes of native environments are fixed when they are made: give"
+            f" {name}=... to PoolVecEnv if it is an option, or"
+            f" {_instead(self.pool.definition.id)}"
         )
 
     def call(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
     ) -> list[Any]:
-        """Returns pictures of the environments named: there is no method but `render`."""
+        """Calls `render`, the only method, for each of these environments."""
         if name == "render" and not args and not kwargs:
             pictures = self.render()
             return [pictures[env_id] for env_id in env_ids]
         if name in ("reset", "step", "close"):
             raise AttributeError(f"{name}: call {name}() of the vector environment instead")
         raise AttributeError(
-            f"{name}({', '.join(map(repr, args))}): {self.pool.definition.id} is native and has no"
-            f" methods in Python but render(); {_instead(self.pool.definition.id)}"
+            f"{name}({', '.join(map(repr, args))}): {self.pool.definition.id} is native, and its"
+            f" only method is render(): {_instead(self.pool.definition.id)}"
         )
 
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
-        """Says whether environments of `gymnasium.make`, which these equal, have the wrapper."""
+        """Returns whether the environments from `gymnasium.make` have this wrapper."""
         wrappers = gymnasium.wrappers
         chain: list[type[Any]] = []
         if not self._spec.disable_env_checker:
@@ -305,7 +294,7 @@ class Native:
 
 
 def _instead(env_id: str) -> str:
-    """Returns what to do where native environments can't."""
+    """Returns the cure for what native environments can't do."""
     return (
         f"make Python environments by functions: PoolVecEnv([lambda: gymnasium.make({env_id!r})]"
         " * n)"

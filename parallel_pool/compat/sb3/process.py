@@ -1,4 +1,4 @@
-"""Python environments in worker processes behind Stable-Baselines3's vector environment."""
+"""Process: the backend of `PoolVecEnv` for Python environments in worker processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.spaces import Dict, Space, Tuple
 
 from parallel_pool.base_pool import show_batch
-from parallel_pool.compat.process_rows import RowReader
+from parallel_pool.compat.row_reader import RowReader
 from parallel_pool.compat.sb3 import in_worker
 from parallel_pool.compat.sb3.infos import TRUNCATED, ids
 from parallel_pool.errors import EnvError
@@ -17,23 +17,23 @@ from parallel_pool.workers.messages import FINAL_INFO, INFO
 from parallel_pool.workers.process_pool import ProcessPool, listed
 
 if TYPE_CHECKING:
-    from parallel_pool.compat.process_rows import Shown
+    from parallel_pool.compat.row_reader import Shown
     from parallel_pool.compat.sb3.backend import Options, Step
     from parallel_pool.workers.messages import Description, Reply
 
-# what environments that were made anew say in infos
+# keys of the infos of environments that were made again
 RESTARTED = ("worker_restarted", "restart_seed")
 
 
 class Process:
-    """A pool of worker processes, with what Stable-Baselines3 asks of environments.
+    """Steps Python environments in worker processes; see `Backend` for the methods.
 
     Attributes:
         pool: the `ProcessPool` underneath.
         num_envs: environments, n below.
         observation_space, action_space: of one environment.
-        metadata: of the first.
-        reset_infos: for each environment the infos of its last reset; changed in place.
+        metadata: of the first environment.
+        reset_infos: the infos of each environment's last reset; a list that is changed in place.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class Process:
     ) -> None:
         """Makes the environments; for arguments and errors see `PoolVecEnv`."""
         self.pool = pool = ProcessPool(
-            # what is no function the pool refuses
-            [in_worker.Maker(fn) if callable(fn) else fn for fn in listed(env_fns)],
+            # the pool refuses anything that is not callable
+            [in_worker.CheckedEnvFn(fn) if callable(fn) else fn for fn in listed(env_fns)],
             num_workers=num_workers,
             autoreset="same_step",
             reward_dtype="float32",
@@ -77,14 +77,6 @@ class Process:
     # ------------------------------------------------------------------------------ stepping --
 
     def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
-        """Starts new episodes everywhere and returns the observations.
-
-        A step in flight is finished, and its results dropped.
-
-        Args:
-            seeds: one for each environment, None for none.
-            options: for all environments, or a list with those of each; {} for none.
-        """
         self._drop_results()
         self._send_reset(seeds, options)
         try:
@@ -105,43 +97,41 @@ class Process:
             self.pool.send_reset([env_id], seed=[seed], options=own or None)
 
     def send(self, actions: Any) -> None:
-        """Begins a step of all environments; the actions are copied."""
         if self._is_tree:
-            # one for each environment, and not arrays of each part
+            # one action per environment, not one array per part
             self.pool.send_objects(actions)
         else:
             self.pool.send(actions)
 
     def receive(self) -> Step:
-        """Ends the step that `send` began, and returns what came of it."""
         try:
             shown: Shown = self.pool.recv_shown(self._rows.show)
         except Exception as error:
-            self._note_failure(error, self._dress)
+            self._note_failure(error, self._result)
             raise
-        return self._dress(shown)
+        return self._result(shown)
 
-    def _dress(self, shown: Shown) -> Step:
-        """Returns a step's results with what environments told beside their rows."""
+    def _result(self, shown: Shown) -> Step:
+        """Returns a step's result, with the infos that environments sent with their rows."""
         _, rewards, terminated, truncated, _ = shown
         dones = terminated | truncated
         replies = self.pool.replies()
         infos: list[dict[str, Any]] = [{TRUNCATED: False} for _ in range(self.num_envs)]
         if replies or self._failed:
-            self._tell(infos, shown, ids(dones), replies)
+            self._fill_infos(infos, shown, ids(dones), replies)
         return self._observations(shown, replies), rewards, dones, infos
 
-    def _tell(
+    def _fill_infos(
         self,
         infos: list[dict[str, Any]],
         shown: Shown,
         ended: Sequence[int],
         replies: Mapping[int, Reply],
     ) -> None:
-        """Puts the environments' own infos in place of ours."""
+        """Replaces default infos by those that the environments sent."""
         failed, self._failed = self._failed, ()
         for i in failed:
-            # its step was a reset
+            # for this one the step was a reset
             self.reset_infos[i] = replies.get(i, {}).get(INFO, {})
         others = {*ended, *failed}
         for i, reply in replies.items():
@@ -167,64 +157,59 @@ class Process:
         """Returns the observations of all environments."""
         return self._rows.batch(replies) if self._rows.has_objects else shown[0]
 
-    def _note_failure(self, error: Exception, dress: Callable[[Shown], Any]) -> None:
-        """Learns from an exception who failed, and dresses the results that it carries."""
+    def _note_failure(self, error: Exception, convert: Callable[[Shown], Any]) -> None:
+        """Remembers the environments that failed, and converts the exception's batch."""
         failure = error if isinstance(error, EnvError) else error.__cause__
         if isinstance(failure, EnvError) and failure.batch:
-            failure.batch = dress(show_batch(self._rows.show, failure.batch))
+            failure.batch = convert(show_batch(self._rows.show, failure.batch))
             self._failed = failure.env_ids
 
     def _drop_results(self) -> None:
-        """Receives and forgets what is in flight; who fails in it is about to be reset anyway."""
+        """Receives and drops the results in flight; failures do not matter before a reset."""
         while before := self.pool.in_flight:
             try:
                 self.pool.recv()
             except Exception:
-                # nothing came: the pool is closed, or another thread is receiving
+                # no result: the pool is closed, or another thread is receiving
                 if self.pool.in_flight == before:
                     raise
 
     def close(self) -> None:
-        """Ends the worker processes."""
         self.pool.close()
 
-    # -------------------------------------------------------------------- one environment's --
+    # ------------------------------------------------------------------- single environments --
 
     def render(self) -> list[Any]:
-        """Draws every environment."""
         return self.pool.call("render")
 
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
-        """Returns an attribute of each environment named, of its outermost wrapper that has it."""
+        """Returns the attribute of each environment's outermost wrapper that has it."""
         return self.pool.get_attr(name, env_ids) if env_ids else []
 
     def has_attr(self, name: str) -> bool:
-        """Says whether all environments have it."""
         return all(self.pool.apply(in_worker.HasAttribute(name)))
 
     def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
-        """Sets an attribute of each environment named, of its outermost wrapper."""
+        """Sets an attribute of each environment's outermost wrapper."""
         self._apply(in_worker.SetAttribute(name, value), env_ids)
 
     def call(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
     ) -> list[Any]:
-        """Returns what a method of each environment named returns."""
         return self._apply(in_worker.CallMethod(name, tuple(args), dict(kwargs)), env_ids)
 
     def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
-        """Says of each environment named whether it has a wrapper of this class."""
-        asked = in_worker.IsWrapped(wrapper_class.__module__, wrapper_class.__qualname__)
-        return self._apply(asked, env_ids)
+        question = in_worker.IsWrapped(wrapper_class.__module__, wrapper_class.__qualname__)
+        return self._apply(question, env_ids)
 
     def _apply(self, function: Callable[[Any], Any], env_ids: Sequence[int]) -> list[Any]:
         return self.pool.apply(function, env_ids) if env_ids else []
 
 
 def _check_spaces(described: Sequence[Description]) -> None:
-    """Refuses environments whose observations or actions lie otherwise than the first one's.
+    """Refuses environments whose spaces have other shapes or dtypes than the first one's.
 
-    Other bounds are none of our business: Stable-Baselines3 goes by the first environment's, too.
+    Bounds may differ: Stable-Baselines3, too, uses the first environment's.
     """
     for kind in ("observation", "action"):
         found = [space for each in described for space in getattr(each, f"{kind}_spaces")]
@@ -238,13 +223,13 @@ def _check_spaces(described: Sequence[Description]) -> None:
 
 
 def _layout(space: Space[Any]) -> set[spaces.Leaf] | None:
-    """Returns the arrays of a space, in whatever order; None if it has no fixed size."""
+    """Returns the arrays of a space as a set; None if it has no fixed size."""
     found = spaces.leaves(space)
     return None if found is None else set(found)
 
 
 def _check_identities(found: Sequence[tuple[int, int]]) -> None:
-    """Refuses the same environment twice."""
+    """Raises ValueError if two functions returned the same environment."""
     places: dict[tuple[int, int], int] = {}
     for i, one in enumerate(found):
         if one in places:

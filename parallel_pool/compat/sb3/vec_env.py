@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from parallel_pool.compat.gymnasium.backends import Choice
     from parallel_pool.compat.sb3.backend import Backend, Step
 
-# arguments that are for one kind of environments only, and what is as good as not giving them
+# defaults, other than None, of arguments that are for one kind of environments only
 NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
 OF_THREADS = ("num_threads", "thread_affinity_offset")
-# what to do with those of the other kind
+# cures for arguments of the other kind
 IN_FUNCTIONS = "functions make whole environments: give it to gymnasium.make in them"
 FOR_FUNCTIONS = {
     "n_envs": "each function makes one environment: give as many functions, and leave n_envs out",
@@ -50,21 +50,22 @@ FOR_FUNCTIONS = {
 class PoolVecEnv(VecEnv):
     """Many environments as a `stable_baselines3.common.vec_env.VecEnv`.
 
-    PoolVecEnv("CartPole-v1", 8) makes native environments. PoolVecEnv("FrozenLake-v1", 8), as there
-    is no native one, and PoolVecEnv(env_fns), which takes what `DummyVecEnv` and `SubprocVecEnv`
-    take, make Python environments in worker processes, a few in each. All return for the same seeds
-    and actions what `DummyVecEnv` returns over the same environments of Python: the same arrays,
-    dtypes and infos. Arrays are never shared with the environments: they may be kept and written
-    to.
+    PoolVecEnv("CartPole-v1", 8) makes native environments. PoolVecEnv("FrozenLake-v1", 8), for
+    which there is no native one, and PoolVecEnv(env_fns), with the functions that `DummyVecEnv` and
+    `SubprocVecEnv` take, make Python environments in worker processes. All return for the same
+    seeds and actions what `DummyVecEnv` returns with the same Python environments: the same arrays,
+    dtypes and infos. Arrays are never shared with the environments: you may keep them and write to
+    them.
 
     Attributes:
         num_envs: environments, n below.
         observation_space, action_space: of one environment.
         metadata: a copy of the environment's.
         render_mode: None, or how `render` draws.
-        reset_infos: for each environment the infos of its last reset.
+        reset_infos: a list of n dicts, the infos of each environment's last reset.
         pool: the `parallel_pool.Pool` or `ProcessPool` underneath, for snapshots and statistics.
-        backend, backend_reason: what steps the environments, "native" or "process", and why.
+        backend: "native" or "process".
+        backend_reason: why this backend was chosen; a sentence.
     """
 
     def __init__(
@@ -88,47 +89,48 @@ class PoolVecEnv(VecEnv):
         """Makes the environments.
 
         Args:
-            env: an id ("CartPole-v1") or an EnvSpec, of a native environment or any that
-                `gymnasium.make` takes, which then runs in worker processes; or functions, each of
-                which makes one Python environment. Functions travel by cloudpickle.
-            n_envs: for an id or spec: environments, 1 if not given. After functions
-                `start_method` may stand here, as in SubprocVecEnv.
-            env_fns: the functions, by the name that DummyVecEnv and SubprocVecEnv give them.
+            env: an id ("CartPole-v1") or an EnvSpec: a native environment if there is one, else
+                one from `gymnasium.make` in worker processes; or functions, each of which makes one
+                Python environment. cloudpickle sends functions to workers.
+            n_envs: for an id or spec: environments, 1 by default. With functions, the position of
+                `start_method`, as in SubprocVecEnv.
+            env_fns: the functions, under the name in DummyVecEnv and SubprocVecEnv.
             seed: as for `make_vec_env`: the first reset seeds environment i with seed + i, and the
                 action space is seeded too. None: fresh entropy.
 
-            Of Python environments only:
-            start_method: how processes start: "forkserver", "spawn" or "fork"; None for the first.
-            num_workers: processes; None for the cores this process may use. Each has as many
-                environments as any other.
+            For Python environments only:
+            start_method: how processes start: "forkserver", "spawn" or "fork"; None for
+                "forkserver".
+            num_workers: processes; None for the cores this process may use. Each has the same
+                number of environments.
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
-            start_timeout: seconds until a worker's environments must be made, at the beginning or
-                again; None for no limit without a timeout, and a minute or more with one.
+            start_timeout: seconds in which a worker must make its environments, at the start and
+                at a restart; None for no limit without `timeout`, and a minute or more with it.
             on_error: "raise", or "restart": environments that raised, or whose worker died, are
-                made anew with fresh seeds. Their episode counts as truncated, with reward 0 and
-                what was shown last as "terminal_observation"; infos say "worker_restarted" and
+                made again with fresh seeds. Their episode counts as truncated, with reward 0 and
+                the last observation as "terminal_observation"; infos have "worker_restarted" and
                 "restart_seed".
 
-            Of ids and specs only:
-            max_episode_steps: time limit; None for the spec's own, -1 for none.
-            render_mode: "rgb_array"; where Gymnasium's window draws also "human", for MuJoCo
-                "depth_array" and "rgbd_tuple".
-            options: the environment's constructor options, and those of its pictures.
+            For ids and specs only:
+            max_episode_steps: time limit in steps; None for the spec's own, -1 for none.
+            render_mode: "rgb_array"; "human" for environments that Gymnasium draws in a window;
+                "depth_array" and "rgbd_tuple" for MuJoCo.
+            options: the environment's constructor options, and its drawing options.
 
-            Of native environments only:
-            num_threads: every thread that steps, the caller's included; 0 for the cores this
-                process may use.
+            For native environments only:
+            num_threads: threads that step, the caller's included; 0 for the cores this process may
+                use.
             thread_affinity_offset: 0 or more pins threads to cores from this one on.
 
         Raises:
             TypeError: an argument is unknown, of a wrong type, or of the other kind only.
             ValueError: a value is outside its range; an environment has several players; functions
-                return the same environment twice, or such as differ in their spaces.
-            gymnasium.error.UnregisteredEnv: nobody knows the id.
-            MissingDependencyError: the environment needs something that is not installed.
+                return the same environment twice, or environments with different spaces.
+            gymnasium.error.UnregisteredEnv: there is no such id.
+            MissingDependencyError: the environment needs a package that is not installed.
             WorkerError: a worker process died, or can't be started.
-            Exception: what a function raised.
+            Exception: raised by a function.
         """
         of_processes = {
             "start_method": start_method,
@@ -165,10 +167,10 @@ class PoolVecEnv(VecEnv):
             raise
 
     def _adopt(self) -> None:
-        """Becomes what the environments of the backend are."""
+        """Takes spaces, metadata and infos from the backend."""
         backend = self._backend
         super().__init__(backend.num_envs, backend.observation_space, backend.action_space)
-        # as DummyVecEnv has it; VecEnv's own knows render modes alone
+        # as in DummyVecEnv; VecEnv's own metadata has render modes only
         self.metadata = backend.metadata
         self.reset_infos = backend.reset_infos
 
@@ -180,23 +182,23 @@ class PoolVecEnv(VecEnv):
     # ------------------------------------------------------------------------------ stepping --
 
     def reset(self) -> Any:
-        """Starts new episodes, with the seeds and options given for this one reset.
+        """Starts new episodes, with the seeds and options given for this reset.
 
         A step in flight is finished first, and its results are dropped.
 
         Returns:
-            Observations: an array (n, *shape), or a dict or tuple of them. Infos are in
+            Observations: an array (n, *shape), or a dict or tuple of such arrays. Infos are in
             `reset_infos`.
 
         Raises:
-            TypeError, ValueError: a seed or an option is wrong; nothing was reset, unless
-                environments were given options of their own: then those before it were.
+            TypeError, ValueError: a seed or an option is wrong. Nothing was reset; with options
+                for each environment, those before the wrong one were.
             EnvError: native environments failed.
             WorkerError: a worker process died.
-            Exception: what a Python environment raised.
+            Exception: raised by a Python environment.
         """
         options = self._options
-        # after set_options with one dict for all that is in the list n times
+        # after set_options(dict), VecEnv's list holds the same dict n times
         is_one = all(each is options[0] for each in options) or not any(options)
         observations = self._backend.reset(self._seeds, options[0] if is_one else list(options))
         self._reset_seeds()
@@ -207,7 +209,7 @@ class PoolVecEnv(VecEnv):
         """Seeds environment i with seed + i (None: fresh entropy) at the next reset.
 
         Returns:
-            The environments' seeds.
+            The environments' seeds, n values.
 
         Raises:
             TypeError, ValueError: seed is no integer >= 0; nothing changed.
@@ -220,10 +222,10 @@ class PoolVecEnv(VecEnv):
         return super().seed(None if seed is None else seeds.check(seed))
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
-        """Gives the environments options for the next reset: one dict for all, or one for each.
+        """Sets the options of the next reset: one dict for all, or a list of n dicts.
 
         Raises:
-            TypeError, ValueError: they are no dicts, or not one for each; nothing changed.
+            TypeError, ValueError: they are no dicts, or not n; nothing changed.
         """
         if not isinstance(options, (Mapping, NoneType)):
             if not isinstance(options, (list, tuple)):
@@ -244,55 +246,55 @@ class PoolVecEnv(VecEnv):
         super().set_options(options)
 
     def step_async(self, actions: Any) -> None:
-        """Begins a step, which goes on while the caller does something else.
+        """Begins a step, which continues while the caller does other work.
 
         Args:
-            actions: (n, *action shape), an array or list; copied, so it may be changed at once.
+            actions: (n, *action shape), an array or list; copied, so the caller may reuse it.
 
         Raises:
             TypeError, ValueError: actions are wrong; nothing was stepped.
-            StateError: native ones before the first reset, or a step is in flight.
+            StateError: a step is in flight, or native environments were never reset.
         """
         try:
             self._backend.send(actions)
         except StateError as error:
             if self.pool.in_flight and not self.pool.closed:
-                error.add_note("A step is under way: call step_wait() for its results, or reset().")
+                error.add_note("A step is in flight: call step_wait() for its results, or reset().")
             raise
 
     def step_wait(self) -> Step:
-        """Ends the step that `step_async` began.
+        """Waits for the step that `step_async` began, and returns its results.
 
         Returns:
-            Observations (n, *shape) or a dict or tuple of such arrays, of the next episode where
-            one ended; rewards float32 (n,); dones bool (n,); infos, a list of n dicts, each with
-            "TimeLimit.truncated" (an episode was cut off, and did not end by itself) and, where one
-            ended, "terminal_observation".
+            Observations (n, *shape) or a dict or tuple of such arrays; those of ended episodes are
+            the first of the next episode. Rewards float32 (n,). Dones bool (n,). Infos, a list of n
+            dicts, each with "TimeLimit.truncated" (whether the episode was truncated and not
+            terminated), and for ended episodes "terminal_observation".
 
         Raises:
-            StateError: no step was begun.
+            StateError: no step is in flight.
             EnvError: native environments failed; its `batch` is what would have been returned, and
                 a failed environment starts a new episode at its next step.
             WorkerError: a worker process died.
-            Exception: what a Python environment raised, with such an EnvError as its cause.
+            Exception: raised by a Python environment, with such an EnvError as its cause.
         """
         try:
             return self._backend.receive()
         except StateError as error:
             if not self.pool.in_flight and not self.pool.closed:
-                error.add_note("No step is under way: call step_async(actions) first.")
+                error.add_note("No step is in flight: call step_async(actions) first.")
             raise
 
     def close(self) -> None:
-        """Ends what steps the environments and closes windows; arrays stay valid."""
+        """Ends the threads or worker processes and closes windows; arrays stay valid."""
         self._backend.close()
 
-    # ----------------------------------------------------------------- the environments' own --
+    # ------------------------------------------------------------------- single environments --
 
     def get_images(self) -> Sequence[Any]:
-        """Draws every environment: n pictures, uint8 (height, width, 3).
+        """Returns n pictures, uint8 (height, width, 3), one of each environment.
 
-        With a render mode other than "rgb_array" it warns and returns Nones.
+        With a render mode other than "rgb_array" it warns and returns n Nones.
 
         Raises:
             NotResetError: before the first reset.
@@ -308,15 +310,16 @@ class PoolVecEnv(VecEnv):
         return list(self._backend.render())
 
     def has_attr(self, attr_name: str) -> bool:
-        """Says whether all environments have an attribute, which need not be picklable."""
+        """Returns whether all environments have an attribute, which need not be picklable."""
         return self._backend.has_attr(attr_name)
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """Returns an attribute of each environment named (None: all).
+        """Returns an attribute of each environment of indices (None: all).
 
-        Of Python environments that is a copy. Native ones have their constructor's options (`g`,
-        `sutton_barto_reward`, ...), spec, metadata, render_mode, observation_space, action_space,
-        np_random_seed and, with a time limit, _max_episode_steps.
+        For Python environments it is a copy. Native ones have their constructor's options (`g`,
+        `sutton_barto_reward`, ...), the reference's public constants (`gravity`, ...), spec,
+        metadata, render_mode, observation_space, action_space, np_random_seed and, with a time
+        limit, _max_episode_steps.
 
         Raises:
             AttributeError: they have no such attribute.
@@ -325,10 +328,10 @@ class PoolVecEnv(VecEnv):
         return self._backend.get_attr(attr_name, self._env_ids(indices))
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Sets an attribute of the outermost wrapper of each environment named (None: all).
+        """Sets an attribute of the outermost wrapper of each environment of indices (None: all).
 
         Raises:
-            AttributeError: the environments are native, which are fixed when they are made.
+            AttributeError: the environments are native; their attributes are fixed.
             IndexError: there is no such environment.
         """
         self._backend.set_attr(attr_name, value, self._env_ids(indices))
@@ -340,12 +343,12 @@ class PoolVecEnv(VecEnv):
         indices: VecEnvIndices = None,
         **method_kwargs: Any,
     ) -> list[Any]:
-        """Returns what a method of each environment named (None: all) returns.
+        """Calls a method of each environment of indices (None: all); returns the results.
 
         Raises:
-            AttributeError: there is no such method; native environments have `render` alone.
+            AttributeError: there is no such method; native environments have only `render`.
             IndexError: there is no such environment.
-            Exception: what a method raised.
+            Exception: raised by the method.
         """
         env_ids = self._env_ids(indices)
         return self._backend.call(method_name, method_args, method_kwargs, env_ids)
@@ -355,9 +358,9 @@ class PoolVecEnv(VecEnv):
         wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]],
         indices: VecEnvIndices = None,
     ) -> list[bool]:
-        """Says of each environment named (None: all) whether it is in such a wrapper.
+        """Returns for each environment of indices (None: all) whether it has such a wrapper.
 
-        Native environments are in those that `gymnasium.make` puts around the ones they equal.
+        Native environments report the wrappers that `gymnasium.make` applies to the reference.
 
         Raises:
             TypeError: wrapper_class is no class.
@@ -368,7 +371,7 @@ class PoolVecEnv(VecEnv):
         return self._backend.is_wrapped(wrapper_class, self._env_ids(indices))
 
     def _env_ids(self, indices: VecEnvIndices) -> list[int]:
-        """Returns the environments that indices name; negative ones count from the end."""
+        """Returns the environment ids of indices; negative ones count from the end."""
         known = range(self.num_envs)
         try:
             found = [indices] if isinstance(indices, np.integer) else self._get_indices(indices)
@@ -381,7 +384,7 @@ class PoolVecEnv(VecEnv):
 
 
 def _index(value: Any) -> int:
-    """Returns an integer; raises TypeError for anything else, a mask's bools among them."""
+    """Returns an integer; raises TypeError for anything else, bools of a mask included."""
     if isinstance(value, (bool, np.bool_)):
         raise TypeError
     return operator.index(value)
@@ -394,7 +397,7 @@ def _by_id(
     of_processes: dict[str, Any],
     options: dict[str, Any],
 ) -> tuple[Backend, Choice]:
-    """Makes what an id or a spec stands for: native environments where there are such."""
+    """Makes the environments of an id or a spec: native ones if they exist."""
     given = {name: of_threads[name] for name in ("max_episode_steps", "render_mode")}
     given = {name: value for name, value in given.items() if value is not None} | options
     choice = backends.choose(env, options=given)
@@ -406,7 +409,7 @@ def _by_id(
             " gymnasium.spec(id) returns"
         )
     if choice.chain.names:
-        # PoolVectorEnv has native environments do these; Stable-Baselines3's infos say other things
+        # PoolVectorEnv replaces these wrappers; here their infos would have another form
         why = f"the spec of {spec.id} adds {', '.join(choice.chain.names)}"
         choice = replace(choice, backend=backends.PROCESS, reason=why)
     count = check_count("n_envs", 1 if n_envs is None else n_envs, 1, MAX_ENVS)
@@ -416,8 +419,8 @@ def _by_id(
                 f"{name}={of_threads[name]!r} is for native environments, but {choice.reason}:"
                 f" {FOR_FUNCTIONS[name]}"
             )
-        maker = backends.python_env(choice, {**spec.kwargs, **given}, ())
-        return Process([maker] * count, **of_processes), choice
+        env_fn = backends.env_fn_of(choice, {**spec.kwargs, **given}, ())
+        return Process([env_fn] * count, **of_processes), choice
     for name in _given(of_processes):
         raise TypeError(
             f"{name}={of_processes[name]!r}: {choice.reason}, and needs no processes: leave it"
@@ -447,10 +450,10 @@ def _process(
         raise TypeError(f"{name}={given[name]!r}: {FOR_FUNCTIONS[name]}")
     for name, value in options.items():
         known = ", ".join([*of_processes, "seed"])
-        raise TypeError(f"{name}={value!r}: {IN_FUNCTIONS}; PoolVecEnv itself knows {known}")
+        raise TypeError(f"{name}={value!r}: {IN_FUNCTIONS}; PoolVecEnv itself takes {known}")
     return Process(env, **of_processes)
 
 
 def _given(values: Mapping[str, Any]) -> list[str]:
-    """Returns the names of those that the caller gave."""
+    """Returns the names of the arguments that the caller gave."""
     return [name for name, value in values.items() if value != NOT_GIVEN.get(name)]

@@ -1,4 +1,4 @@
-// cartridge.c: reads a ROM into the form that the interpreter runs.
+// cartridge.c: decodes a ROM into the form that the interpreter runs.
 #include "cartridge.h"
 
 #include <stdbool.h>
@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "../games/games.h"
-#include "../games/title.h"
 #include "machine.h"
 
-// is this a load of INTIM, followed by a branch back to it while it is not zero?
+// finds a load of INTIM that is followed by a branch back to it while the value is not zero
 static void find_wait(pp_instruction *program, uint16_t *single, int at) {
   static const uint16_t plain[3] = {PP_LDA_RTM, PP_LDX_RTM, PP_LDY_RTM};
   static const uint16_t waiting[3] = {PP_LDA_RTW, PP_LDX_RTW, PP_LDY_RTW};
@@ -22,7 +21,7 @@ static void find_wait(pp_instruction *program, uint16_t *single, int at) {
   }
 }
 
-// is part of this instruction more than memory?
+// returns whether part of this instruction is more than memory
 static bool is_special(const pp_code_image *image, int at, int length) {
   for (int i = 0; i < length; ++i) {
     if (pp_code_image_is_special(image, (unsigned)(image->home + at + i))) return true;
@@ -39,7 +38,7 @@ static void decode_image(const void *const *handler, const pp_code_image *image,
     uint8_t bytes[3] = {0, 0, 0};
     for (int i = 0; i < 3 && at + i < size; ++i) bytes[i] = image->rom[at + i];
     pp_decoded d = pp_instruction_decode(bytes, (uint16_t)(image->home + at), image);
-    // an instruction cut off by the image's end has operand bytes from elsewhere
+    // the operand of an instruction at the image's end comes from another image
     if (at + d.length > size || is_special(image, at, d.length)) {
       d = (pp_decoded){.handler = PP_OUT_IMP, .length = 1};
     }
@@ -49,7 +48,7 @@ static void decode_image(const void *const *handler, const pp_code_image *image,
   }
   for (int at = 0; at + 5 <= size; ++at) find_wait(program, single, at);
 
-  // every address may be jumped to, so sequences begin anywhere
+  // the program may jump to any address, so sequences begin anywhere
   for (int at = 0; at < size; ++at) {
     uint16_t ahead[4];
     int count = 0, used;
@@ -60,6 +59,7 @@ static void decode_image(const void *const *handler, const pp_code_image *image,
   }
 }
 
+// fills instructions that the processor fetches and decodes when they run
 static void leave_out(const void *const *handler, pp_instruction *program, int count) {
   for (int i = 0; i < count; ++i) {
     program[i] = (pp_instruction){handler[PP_OUT_IMP], 0, 0, 0};
@@ -82,8 +82,8 @@ static const build builds[] = {
 };
 enum { BUILD_COUNT = sizeof builds / sizeof builds[0] };
 
-// Whatever a build is compiled for is asked for: a virtual machine may hide any of it. Not all
-// compilers can ask for LZCNT, which every processor with BMI has.
+// Checks every feature that a build is compiled for, as a virtual machine may hide any of them. Not
+// all compilers can check LZCNT, which every processor with BMI has.
 static bool processor_can_run(const build *b) {
 #ifdef PP_BUILDS_X86
   bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
@@ -117,7 +117,7 @@ static void use_best_build(pp_cartridge *c) {
   }
 }
 
-// addresses that the banked processor looks at twice, counted from xFC0
+// returns how many addresses from xFC0 on are more than memory for the banked processor
 static uint32_t special_range(const pp_cartridge *c) {
   if (c->mapper == PP_MAPPER_NONE || c->mapper == PP_MAPPER_FE) return 0;
   if (c->mapper == PP_MAPPER_DPC) return 0x40 + 0x80;
@@ -159,9 +159,8 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
   bool has_ram;
   int mapper = pp_mapper_detect(rom, size, &has_ram);
   if (mapper < 0) return PP_ERR_ATARI_SIZE;
-  const pp_title *title = pp_title_find(game);
-  if (title == NULL) return PP_ERR_ATARI_GAME;
-  const pp_game *rules = pp_game_find(game);
+  const pp_game *row = pp_game_find(game);
+  if (row == NULL) return PP_ERR_ATARI_GAME;
   pp_cartridge *c = calloc(1, sizeof *c);
   if (c == NULL) return PP_ERR_ATARI_MEMORY;
 
@@ -171,11 +170,11 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
   c->mapper = (uint8_t)mapper;
   c->has_ram = has_ram;
   c->special = special_range(c);
-  c->title = title;
-  c->game = rules ? rules : &pp_game_bare;
-  c->lines = title->lines ? title->lines : 210;
-  c->first_line = title->first_line ? title->first_line : 34;
-  c->last_line = title->pal ? PP_LAST_LINE_PAL : PP_LAST_LINE_NTSC;
+  c->game = row;
+  c->hardware = &row->hardware;
+  c->lines = row->hardware.lines;
+  c->first_line = row->hardware.first_line;
+  c->last_line = row->hardware.pal ? PP_LAST_LINE_PAL : PP_LAST_LINE_NTSC;
   c->run = mapper == PP_MAPPER_NONE ? pp_processor_plain : pp_processor_banked;
   c->handler = c->run(NULL, NULL, NULL);
   use_best_build(c);
@@ -185,7 +184,7 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
 }
 
 void pp_cartridge_drop_rules(pp_cartridge *c) {
-  c->game = &pp_game_bare;
+  c->game = &pp_game_without_rules;
 }
 
 void pp_cartridge_destroy(pp_cartridge *cartridge) {

@@ -1,24 +1,21 @@
-// console.c: power-up, reset, controls, and which frames get pixels.
+// console.c: power-up, resets, modes, the player's controls, and which frames get pixels.
 #include "console.h"
 
 #include <string.h>
-
-#include "../games/title.h"
 
 enum {
   SYSTEM_SEED = 4753849,
   PADDLE_STEP = 23000,
   PADDLE_MIN = 27450,
-  PADDLE_MAX = 790196,
   RESET_SWITCH = 1,
   SELECT_SWITCH = 2,
   RIGHT_ACTION = 3,
   DOWN_ACTION = 5,
   UP_FIRE_ACTION = 10,
-  LONGEST_CHOICE = 30000,  // frames; where every action sticks, no mode is ever chosen
+  LONGEST_CHOICE = 30000,  // frames; with sticky = 1 the stick never moves, and no mode is reached
 };
 
-// what the eighteen actions do: bits up, down, left, right, fire
+// the parts of each of ALE's eighteen actions
 enum { UP = 1, DOWN = 2, LEFT = 4, RIGHT = 8, FIRE = 16 };
 static const uint8_t action_parts[18] = {
     0,
@@ -43,18 +40,18 @@ static const uint8_t action_parts[18] = {
 
 // ---------------------------------------------------------------------------- frames
 
-// run a frame; without pixels if they are not wanted and no later screen needs them
+// runs a frame; without pixels if they are not wanted and no later screen needs them
 static void run_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
   const int full = cart->lines * PP_LINE_PIXELS;
   if (c->machine.partial) {
-    // the frame goes on in the screen that it began in
+    // the frame continues in the screen in which it began
     pp_machine_frame(&c->machine, cart, c->screen[c->shown]);
     return;
   }
   int s = c->shown ^= 1;
   uint8_t *screen = c->screen[s];
 
-  // a frame shorter than the screen leaves older rows standing, so such frames are always drawn
+  // a frame shorter than the screen keeps older rows, so such frames are always drawn
   pp_machine start = c->machine;
   int covered = pp_machine_frame(&c->machine, cart, draw || c->brief ? screen : NULL);
   bool drawn = draw || c->brief;
@@ -77,25 +74,21 @@ static void set_paddle(pp_machine *m, int paddle, int resistance) {
   m->charge[paddle] = (uint32_t)(1.6 * resistance * 0.01e-6 * 1.19e6);
 }
 
-static int paddle_max(const pp_cartridge *cart) {
-  return cart->title->paddle_max ? cart->title->paddle_max : PADDLE_MAX;
-}
-
 static void move_paddle(pp_machine *m, const pp_cartridge *cart, int paddle, int change) {
   int to = (int)m->paddle[paddle] + change;
   if (to < PADDLE_MIN) to = PADDLE_MIN;
-  if (to > paddle_max(cart)) to = paddle_max(cart);
+  if (to > cart->hardware->paddle_max) to = cart->hardware->paddle_max;
   set_paddle(m, paddle, to);
 }
 
-// turn an action into the state of the controllers' pins; strength: of a paddle's turn, 0 to 1
+// turns an action into the state of the controllers' pins; strength: of a paddle's turn, 0 to 1
 static void set_controls(pp_console *c, const pp_cartridge *cart, int action, float strength) {
   pp_machine *m = &c->machine;
   unsigned parts = action_parts[action];
   m->port_a = 0xff;
   m->trigger[0] = m->trigger[1] = 0x80;
-  bool swapped = cart->title->swapped;
-  if (cart->title->paddles) {
+  bool swapped = cart->hardware->swapped;
+  if (cart->hardware->paddles) {
     int paddle = swapped ? 1 : 0;
     int step = (int)(PADDLE_STEP * strength);
     if (parts & RIGHT) move_paddle(m, cart, paddle, -step);
@@ -103,13 +96,13 @@ static void set_controls(pp_console *c, const pp_cartridge *cart, int action, fl
     if (parts & FIRE) m->port_a &= (uint8_t)(paddle ? ~0x40u : ~0x80u);
     return;
   }
-  // the parts are in the order of a port's pins, and the left port has the upper four
+  // the parts have the order of a port's pins; the left port is the upper four bits
   m->port_a &= (uint8_t)~((parts & 15) << (swapped ? 0 : 4));
   if (parts & FIRE) m->trigger[swapped] = 0;
 }
 
-// let the game's rule see what a frame has left in memory
-static void keep_score(pp_console *c, const pp_cartridge *cart) {
+// applies the game's rule to the memory after a frame
+static void update_score(pp_console *c, const pp_cartridge *cart) {
   const pp_rule *rule = cart->game->rule;
   if (rule == NULL) return;
   if (!cart->has_ram) {
@@ -128,26 +121,26 @@ void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsign
     set_controls(c, cart, action, 1);
     c->machine.port_b = (uint8_t)(c->switches & ~pressed);
     run_frame(c, cart, false);
-    keep_score(c, cart);
+    update_score(c, cart);
   }
   c->machine.port_b = c->switches;
 }
 
 // ---------------------------------------------------------------------------- reset
 
-// the timer holds a chance value after power-up
-static void draw_timer(pp_console *c) {
+// the timer holds a random value after power-up
+static void randomize_timer(pp_console *c) {
   c->machine.timer = (uint8_t)(25 + pp_mt19937_next(&c->system_random) % 75);
   c->machine.timer_shift = 6;
 }
 
-// RAM keeps what it held, that of the cartridge does not
+// RAM keeps its values; the cartridge's RAM gets random ones
 void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   pp_machine *m = &c->machine;
   pp_machine before = *m;
   memset(m, 0, sizeof *m);
   memcpy(m->ram, before.ram, sizeof m->ram);
-  draw_timer(c);
+  randomize_timer(c);
   for (int i = 0; cart->has_ram && i < PP_MAPPER_RAM; ++i) {
     m->banks.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
   }
@@ -157,12 +150,12 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   pp_banks_reset(&m->banks, cart);
   m->pc = pp_banks_vector(&m->banks, cart);
   m->vsync_end = UINT32_MAX;
-  m->tia.no_comb = cart->title->no_comb;
+  m->tia.no_comb = cart->hardware->no_comb;
   m->tia.stale = (1u << PP_OBJECTS) - 1;
-  // behind a joystick's pins no capacitor is ever charged
+  // a joystick has no capacitor that could be charged
   for (int i = 0; i < 4; ++i) m->charge[i] = PP_NEVER;
-  int middle = (paddle_max(cart) - PADDLE_MIN) / 2 + PADDLE_MIN;
-  for (int i = 0; i < cart->title->paddles; ++i) set_paddle(m, i, i < 2 ? middle : 0);
+  int middle = (cart->hardware->paddle_max - PADDLE_MIN) / 2 + PADDLE_MIN;
+  for (int i = 0; i < cart->hardware->paddles; ++i) set_paddle(m, i, i < 2 ? middle : 0);
   c->held_action = 0;
   c->held_strength = 1;
   c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);
@@ -174,13 +167,13 @@ static void start_score(pp_console *c, const pp_cartridge *cart) {
   if (rule && rule->reset) rule->reset(&c->score);
 }
 
-// ALE counts these frames as played, but draws nothing for them
+// ALE counts these frames as played, but draws no random numbers for them
 static void wait_for_mode(pp_console *c, const pp_cartridge *cart, int frames) {
   pp_console_idle(c, cart, 0, 0, frames);
   c->waited = (uint16_t)(c->waited + frames);
 }
 
-// frames of RESET, after which no action sticks
+// holds RESET; after that, no earlier action sticks
 static void press_reset(pp_console *c, const pp_cartridge *cart, int frames) {
   pp_console_idle(c, cart, 0, RESET_SWITCH, frames);
   c->held_action = 0;
@@ -188,29 +181,29 @@ static void press_reset(pp_console *c, const pp_cartridge *cart, int frames) {
 
 static void press_select(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
-  int longer = game->mode_chance ? (int)(pp_mt19937_next(&c->action_random) % 256) : 0;
+  int longer = game->select_is_random ? (int)(pp_mt19937_next(&c->action_random) % 256) : 0;
   pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames + longer);
   wait_for_mode(c, cart, 1);
-  if (!game->mode_chance) return;
+  if (!game->select_is_random) return;
   (void)pp_mt19937_next(&c->action_random);
   (void)pp_mt19937_next(&c->action_random);
   wait_for_mode(c, cart, 1);
 }
 
-// an action that is played like the player's own: the one before it may stick
+// plays a frame with an action as if the player had chosen it: the previous action may stick
 static void play_for_mode(pp_console *c, const pp_cartridge *cart, int action) {
-  pp_console_wait(c, action, 1);
+  pp_console_hold(c, action, 1);
   pp_console_idle(c, cart, c->held_action, 0, 1);
   ++c->waited;
 }
 
-// a byte of memory, the cartridge's own behind the console's
+// returns a byte of memory: the console's 128 bytes, then the cartridge's own
 static const uint8_t *memory_at(const pp_console *c, int byte) {
   const int own = sizeof c->machine.ram;
   return byte < own ? &c->machine.ram[byte] : &c->machine.banks.ram[byte - own];
 }
 
-// let go of the stick after each push, until the byte's bits are as wanted
+// pushes and releases the stick until these bits of the byte have the wanted value
 static void push_until(pp_console *c, const pp_cartridge *cart, int action, const uint8_t *byte,
                        unsigned bits, unsigned wanted) {
   while ((*byte & bits) != wanted && c->waited < LONGEST_CHOICE) {
@@ -241,7 +234,7 @@ static void select_by_presses(pp_console *c, const pp_cartridge *cart) {
   int wanted = game->mode_values ? game->mode_values[at] : c->mode;
   const uint8_t *byte = memory_at(c, game->mode_byte);
   for (int i = 0; i < game->mode_wait; ++i) play_for_mode(c, cart, 0);
-  // a program that has no such mode would never get there
+  // limited, as a program without this mode would never reach it
   for (int tries = 0; tries < 256 && (*byte & game->mode_mask) != wanted; ++tries) {
     press_select(c, cart);
   }
@@ -254,7 +247,7 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
   } else if (game->mode_byte >= 0) {
     select_by_presses(c, cart);
   }
-  press_reset(c, cart, game->soft);
+  press_reset(c, cart, game->reset_frames);
   if (game->cube_byte && c->mode >= 100) select_cube(c, cart);
   if (game->menu_bits) {
     play_for_mode(c, cart, UP_FIRE_ACTION);
@@ -270,9 +263,9 @@ void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
   c->waited = 0;
   select_mode(c, cart);
   press_reset(c, cart, 4);
-  // these are played past the generator of sticky actions
-  for (const pp_opening *o = cart->game->start; o && o->frames; ++o) {
-    unsigned pressed = o->action == PP_OPENING_RESET ? RESET_SWITCH : 0;
+  // these actions never stick, and draw no random numbers
+  for (const pp_start_action *o = cart->game->start_actions; o && o->frames; ++o) {
+    unsigned pressed = o->action == PP_START_RESET ? RESET_SWITCH : 0;
     pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
   }
 }
@@ -288,10 +281,10 @@ void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_se
   c->sticky = sticky;
   c->mode = cart->game->modes[0];
 
-  // RAM holds chance values when the console is made; the program first runs for sixty frames, none
-  // longer than NTSC's, in which ALE finds out the television standard; what it leaves in RAM stays
+  // RAM holds random values at first. Then ALE runs the program for sixty frames, none longer than
+  // NTSC's, to detect the television standard; what the program writes to RAM stays.
   for (int i = 0; i < 128; ++i) c->machine.ram[i] = (uint8_t)pp_mt19937_next(&c->system_random);
-  draw_timer(c);
+  randomize_timer(c);
   pp_console_power(c, cart);
   c->machine.last_line = PP_LAST_LINE_NTSC;
   pp_console_idle(c, cart, 0, 0, 60);
@@ -316,8 +309,8 @@ int pp_console_set_difficulty(pp_console *c, const pp_cartridge *cart, int diffi
 
 // ---------------------------------------------------------------------------- play
 
-void pp_console_wait(pp_console *c, int action, float strength) {
-  // ALE draws for both players in every frame, even if no action can stick
+void pp_console_hold(pp_console *c, int action, float strength) {
+  // ALE draws a number for both players in every frame, even if no action can stick
   uint32_t word = pp_mt19937_next(&c->action_random);
   (void)pp_mt19937_next(&c->action_random);
   if (word * 0x1p-32 < (double)c->sticky) return;
@@ -326,21 +319,21 @@ void pp_console_wait(pp_console *c, int action, float strength) {
 }
 
 int pp_console_act_by(pp_console *c, const pp_cartridge *cart, int action, float strength,
-                      int draw) {
-  pp_console_wait(c, action, strength);
+                      bool draw) {
+  pp_console_hold(c, action, strength);
   if (c->score.over) return 0;
   set_controls(c, cart, c->held_action, c->held_strength);
   c->machine.port_b = c->switches;
-  run_frame(c, cart, draw != 0);
-  keep_score(c, cart);
+  run_frame(c, cart, draw);
+  update_score(c, cart);
   return c->score.reward;
 }
 
-int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, int draw) {
+int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, bool draw) {
   return pp_console_act_by(c, cart, action, 1, draw);
 }
 
-int pp_console_game_over(const pp_console *c) {
+bool pp_console_game_over(const pp_console *c) {
   return c->score.over;
 }
 

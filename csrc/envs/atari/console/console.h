@@ -1,4 +1,13 @@
 // console.h: one Atari 2600 with a player at its controls, frame by frame as ALE 0.12.1 runs it.
+//
+// Who holds whom: a cartridge is a program with its game's row of the table, made once and
+// read-only; all consoles of a pool share it. A console is the state of one Atari 2600: a machine
+// (processor, timer, television chip, ports), its two screens, and the score that the game's rule
+// keeps. It has no pointers and does not know its cartridge, which is passed to every call. The
+// files of picture/ turn a console's screen into an observation. An environment of one of the APIs
+// (envpool.c, ale.c, ale_vector.c) holds a console and the frames of its observation; what its pool
+// shares (the cartridge, the screen's tables, the options) is held once, by pp_setup and the API's
+// own struct.
 #ifndef PP_ENVS_ATARI_CONSOLE_CONSOLE_H_
 #define PP_ENVS_ATARI_CONSOLE_CONSOLE_H_
 
@@ -14,8 +23,8 @@
 // plain data without pointers: a copy is a snapshot
 typedef struct pp_console {
   pp_machine machine;
-  pp_machine undrawn[2];  // where the last frame began that left out its pixels, per screen
-  uint8_t missing[2];     // that frame would have changed this screen
+  pp_machine undrawn[2];  // per screen: the state before its last frame that ran without pixels
+  uint8_t missing[2];     // per screen: that frame has not been drawn since
   uint8_t shown;          // the screen of the last frame
   uint8_t brief;          // the last frame did not cover the screen
   uint8_t held_action;
@@ -24,57 +33,58 @@ typedef struct pp_console {
   uint16_t mode;
   uint16_t waited;  // frames of the last reset that ALE counts as played: those around SELECT
   float held_strength;
-  float sticky;  // probability that an action is ignored in favour of the one before it
+  float sticky;  // probability that a frame repeats the previous action
   pp_score score;
   pp_mt19937 system_random;  // RAM and timer at power-up
   pp_mt19937 action_random;  // sticky actions
   uint8_t screen[2][PP_SCREEN_BYTES];
 } pp_console;
 
-// bytes of a console, for callers that do not compile against this header
+// Returns the size of a console, for callers that do not compile against this header.
 size_t pp_console_size(void);
 
-// power up with a cartridge, as ALE's loadROM does, one full reset included; the mode is the
-// game's first, the difficulty 0; sticky: the probability that the action before is repeated
-// instead of another, anew in every frame
+// Switches the power on with a cartridge, as ALE's loadROM does, including one full reset. The mode
+// is the game's first, the difficulty 0. sticky: the probability, in each frame, that the previous
+// action is repeated.
 void pp_console_load(pp_console *console, const pp_cartridge *cartridge, uint32_t random_seed,
                      float sticky);
 
-// choose the mode or difficulty that the next pp_console_reset_game starts with; negative status
-// if the game has no such one
+// Chooses the mode or difficulty with which the next pp_console_reset_game starts. The status is
+// negative if the game does not have it.
 int pp_console_set_mode(pp_console *console, const pp_cartridge *cartridge, int mode);
 int pp_console_set_difficulty(pp_console *console, const pp_cartridge *cartridge, int difficulty);
 
-// start a new game
+// Starts a new game.
 void pp_console_reset_game(pp_console *console, const pp_cartridge *cartridge);
 
-// parts of that, for proofs: switch the power off and on, and run frames with an action and with
-// switches pressed (1: RESET, 2: SELECT)
+// Parts of that, for proofs: switches the power off and on; runs frames with an action and with
+// switches pressed (1: RESET, 2: SELECT).
 void pp_console_power(pp_console *console, const pp_cartridge *cartridge);
 void pp_console_idle(pp_console *console, const pp_cartridge *cartridge, int action,
                      unsigned pressed, int frames);
 
-// run one frame with an action of ALE's list (0..17) and return its reward; draw = 0: the screen of
-// this frame will not be looked at
-int pp_console_act(pp_console *console, const pp_cartridge *cartridge, int action, int draw);
+// Runs one frame with an action of ALE's list (0..17) and returns its reward. draw: the caller
+// may read this frame's screen.
+int pp_console_act(pp_console *console, const pp_cartridge *cartridge, int action, bool draw);
 
-// the same with a paddle turned by a part of its usual step, 0 to 1
+// The same, with paddles turned by a part of their usual step, 0 to 1.
 int pp_console_act_by(pp_console *console, const pp_cartridge *cartridge, int action,
-                      float strength, int draw);
+                      float strength, bool draw);
 
-// hold the action that the next frame would be played with, and play none
-void pp_console_wait(pp_console *console, int action, float strength);
+// Does what pp_console_act does before it runs a frame: draws whether the action sticks, and holds
+// the action of the next frame.
+void pp_console_hold(pp_console *console, int action, float strength);
 
-int pp_console_game_over(const pp_console *console);
+bool pp_console_game_over(const pp_console *console);
 int pp_console_lives(const pp_console *console);
 
-// the 128 bytes of RAM
+// Returns the 128 bytes of RAM.
 const uint8_t *pp_console_ram(const pp_console *console);
 
-// cartridge->lines rows of 160 palette indices: the last frame, which must have been drawn
+// Returns cartridge->lines rows of 160 palette indices: the last frame, which must have been drawn.
 const uint8_t *pp_console_screen(const pp_console *console);
 
-// the same, drawn or not: a frame that ran without pixels is run once more from where it began
+// The same for any last frame: if it ran without pixels, it is run again with them.
 static inline const uint8_t *pp_console_draw(pp_console *console, const pp_cartridge *cartridge) {
   int last = console->shown;
   if (console->missing[last]) {
@@ -84,12 +94,14 @@ static inline const uint8_t *pp_console_draw(pp_console *console, const pp_cartr
   return console->screen[last];
 }
 
-// will the next frame go on in the screen of the last one? ALE's frames have a limit
-static inline bool pp_console_goes_on(const pp_console *console) {
+// Returns whether the last frame reached ALE's limit of instructions: the next one continues it, in
+// the same screen.
+static inline bool pp_console_is_mid_frame(const pp_console *console) {
   return console->machine.partial;
 }
 
-// the frame before the last one, which must have been drawn; gone if the last one went on in it
+// Returns the frame before the last one, which must have been drawn. Not valid if the last frame
+// continued it (pp_console_is_mid_frame).
 static inline const uint8_t *pp_console_screen_before(const pp_console *console) {
   return console->screen[console->shown ^ 1];
 }

@@ -1,4 +1,4 @@
-// dpc.c: eight data fetchers that count through graphics, three of which can play square waves.
+// dpc.c: the DPC's eight data fetchers, which count through graphics; three can play square waves.
 #include "dpc.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static void move_flag(pp_dpc *d, unsigned f) {
   if (low == d->bottom[f]) d->flag[f] = 0;
 }
 
-// the music counters go round from their top once for so many clocks of the oscillator
+// advances the music counters, which count down from their top and start again
 static void play_music(pp_dpc *d, uint32_t cycle) {
   double clocks = MUSIC_HZ * (cycle - d->cycle) / PROCESSOR_HZ + d->fraction;
   int whole = (int)clocks;

@@ -1,7 +1,7 @@
 // instruction.c: decodes 6507 machine code into handlers and resolved operands.
 #include "instruction.h"
 
-// how the instruction set addresses memory, before the address is looked at
+// how the instruction set addresses memory, before the address is known
 typedef enum { IMP, IMM, ZPG, ZPX, ZPY, ABS, ABX, ABY, INX, INY, REL, SPC } addressing;
 
 // the handler of an operation's first mode; the other modes follow in the order of the lists
@@ -21,7 +21,7 @@ typedef struct opcode {
 #define S(op, mode) {PP_##op##_STK, mode, 'f'}
 #define J           {PP_JAM_IMP, IMP, 'f'}
 
-// the undocumented opcodes whose result depends on the chip's analogue side stop like J
+// undocumented opcodes whose result depends on analogue effects stop the processor, as J does
 static const opcode opcodes[256] = {
 /* 00 */ S(BRK, IMP), R(ORA, INX), J, M(SLO, INX), R(NOP, ZPG), R(ORA, ZPG), M(ASL, ZPG), M(SLO, ZPG),
 /* 08 */ S(PHP, IMP), R(ORA, IMM), I(ASL), F(ANC, IMM), R(NOP, ABS), R(ORA, ABS), M(ASL, ABS), M(SLO, ABS),
@@ -160,7 +160,7 @@ static int modify_mode(pp_decoded *d, unsigned mode) {
   return 0;
 }
 
-// is this address in the image, seen from code that runs at the image's home?
+// returns whether this address is in the image, for code that runs at the image's home
 static bool is_inside(const pp_code_image *image, unsigned address) {
   return ((address ^ image->home) & (0x10000u - image->size) & 0xffff) == 0 && image->rom;
 }

@@ -1,4 +1,4 @@
-// instruction.h: the predecoded form of a 6507 instruction.
+// instruction.h: the decoded form of a 6507 instruction, and the list of handlers that run it.
 #ifndef PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_
 #define PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_
 
@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 // clang-format off: the lists below are tables
-// A handler is an operation together with where its operand lies. Modes start with what they do:
-// R reads, W writes, M modifies, B branches. The decoder resolves as much as the address allows:
+// A handler is an operation together with a mode, the place of its operand. The first letter of a
+// mode says what it does: R reads, W writes, M modifies, B branches. The decoder resolves as much as
+// the address allows:
 //   RIM immediate   RRA zero page in RAM   RTI zero page in the TIA   RCO absolute in ROM: a constant
 //   RIN a TIA register other than the collisions   RPY (zp),Y with the pointer in RAM
 //   RTM absolute INTIM   RTW INTIM in a loop that waits for zero   RAB any other absolute
@@ -47,7 +48,7 @@
 
 // clang-format on
 
-// Frequent sequences have a handler of their own, which saves the jumps in between.
+// Frequent sequences have a handler of their own, which saves the jumps between their parts.
 #include "superinstructions.inl"
 
 #define PP_HANDLER_ENUM(op, mode) PP_##op##_##mode,
@@ -68,7 +69,7 @@ typedef struct pp_instruction {
   uint16_t operand;     // an address, a constant, or a branch's distance in bytes
   uint8_t mask;         // WTR: the bits of the register that exist; JMP: the target's high nibble;
                         // RTW: cycles of a pass
-  uint8_t low;          // low byte of the operand as fetched: it stays on the data bus
+  uint8_t low;          // low byte of the operand as fetched, which stays on the data bus
 } pp_instruction;
 
 // an instruction before the interpreter's addresses are known
@@ -80,29 +81,29 @@ typedef struct pp_decoded {
   uint8_t length;  // in bytes
 } pp_decoded;
 
-// where in memory a program's bytes are known to lie
+// a stretch of a ROM at a known address
 typedef struct pp_code_image {
-  const uint8_t *rom;  // null: the bytes around are not known
+  const uint8_t *rom;  // null: nothing is known of the bytes around an instruction
   uint16_t home;       // the address of the first one
   uint16_t size;       // a power of two; 0 without a rom
-  uint16_t select;     // the address lines that decide, with A12, that this image is seen
+  uint16_t select;     // the address lines that, with A12, select this image
   uint16_t low, high;  // offsets below `low` and from `high` on are more than memory
 } pp_code_image;
 
-// does reading this address do more than return a byte of the image?
+// Returns whether reading this address does more than return a byte of the image.
 bool pp_code_image_is_special(const pp_code_image *image, unsigned address);
 
-// decode the three bytes found at address pc
+// Decodes the three bytes at address pc.
 pp_decoded pp_instruction_decode(const uint8_t bytes[3], uint16_t pc, const pp_code_image *image);
 
-// bytes of the instruction that begins with this one
+// Returns the length in bytes of the instruction that begins with this byte.
 uint8_t pp_instruction_length(uint8_t first);
 
-// the handler of the longest sequence that begins these `count` single handlers; *used is its
-// length in instructions, 1 if there is none
+// Returns the handler of the longest sequence at the beginning of these `count` single handlers,
+// and sets *used to its length in instructions (1: no sequence).
 uint16_t pp_instruction_sequence(const uint16_t *handlers, int count, int *used);
 
-// bits that exist of each TIA register that a write merely sets; 0: the write does more than that
+// the bits that exist of each TIA register whose writing has no side effects; 0: it has some
 extern const uint8_t pp_register_bits[64];
 
 #endif  // PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_

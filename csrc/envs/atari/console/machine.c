@@ -1,4 +1,5 @@
-// machine.c: runs frames on cartridges of 2 and 4 KB, which show all of their program at once.
+// machine.c: runs frames, and holds the processor for cartridges of 2 and 4 KB, whose program is
+// visible at all times.
 #define PP_PROCESSOR pp_processor_plain
 #define CARTRIDGE_VIEW
 #define PROGRAM cart->program
@@ -12,10 +13,10 @@
 #define WRITE_CARTRIDGE(at, byte)
 #define FIXED_ROM cart->rom
 #define ALONE(op, at)
-#include "../games/title.h"
+#include "../games/games.h"
 #include "processor.inl"
 
-// count cycles from the start of the line in which the next frame starts
+// makes cycles count from the start of the line in which the next frame starts
 static void rebase(pp_machine *m) {
   uint32_t base = m->cycle - m->cycle % PP_LINE_CYCLES;
   m->cycle -= base;
@@ -45,10 +46,10 @@ int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
     t->changed = 1;
   }
   time_paddles(m, goes_on ? 0 : m->cycle);
-  // most frames end long before ALE's limit of instructions; the others run once more, counted
+  // most frames end long before ALE's limit of instructions; the others run again and are counted
   if (goes_on || cart->run(m, cart, &p)) cart->run(m, cart->counting, &p);
   if (!m->partial) {
-    if (cart->title->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);
+    if (cart->hardware->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);
     rebase(m);
   }
   return (t->line_start - p.first) / PP_LINE_CLOCKS * PP_LINE_PIXELS + t->drawn;

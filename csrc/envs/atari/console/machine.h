@@ -1,4 +1,4 @@
-// machine.h: the state of the hardware: processor, RAM and timer, television chip, controllers.
+// machine.h: the hardware of a console: processor, RAM, timer, television chip and controllers.
 #ifndef PP_ENVS_ATARI_CONSOLE_MACHINE_H_
 #define PP_ENVS_ATARI_CONSOLE_MACHINE_H_
 
@@ -20,7 +20,7 @@ enum {
 // the movable objects, then the playfield; players are 0 and 2, their missiles 1 and 3
 enum { PP_PLAYER0, PP_MISSILE0, PP_PLAYER1, PP_MISSILE1, PP_BALL, PP_PLAYFIELD, PP_OBJECTS };
 
-// a cycle that never comes
+// a cycle that no frame reaches
 #define PP_NEVER UINT32_MAX
 
 // one bit per pixel of a line, the leftmost pixel lowest; those past the line are zero
@@ -28,7 +28,8 @@ typedef struct pp_mask {
   uint64_t word[4];
 } pp_mask;
 
-// the television chip as it draws: the writes up to `clock` have been carried out
+// the television chip: its registers as far as the log of writes was carried out, and the line that
+// is being drawn
 typedef struct pp_tia {
   pp_mask now[PP_OBJECTS];   // pixels of each object for the registers as they are
   pp_mask done[PP_OBJECTS];  // pixels of this line up to from[], where registers changed midway
@@ -36,13 +37,13 @@ typedef struct pp_tia {
   int16_t drawn;       // pixels of this line already coloured and checked for collisions
   int32_t line_start;  // first clock of the line being drawn, counted from the frame's start
   uint16_t collision;  // bits 2r and 2r+1 are bits 6 and 7 of collision register r
-  uint8_t stale;       // one bit per object: now[] must be made anew
+  uint8_t stale;       // one bit per object: now[] is out of date
   uint8_t shown;       // one bit per object: now[] has a pixel
   uint8_t changed;     // this line does not simply repeat the line above it
   uint8_t cut;         // one bit per object: done[] has pixels
   uint8_t comb;        // this line's first eight pixels are blanked by HMOVE
   uint8_t next_comb;   // the next line's are
-  uint8_t rare;        // this line leaves something to the next one
+  uint8_t rare;        // an effect of this line carries over to the next one
   uint8_t vblank;
   uint8_t no_comb;   // the cartridge's: HMOVE blanks nothing
   uint8_t gray;      // 1: PAL without colours in this frame; an odd colour is its even one in gray
@@ -52,12 +53,12 @@ typedef struct pp_tia {
   uint8_t ctrlpf, pf[3];
   uint8_t mirrored;  // the right half of the playfield
   uint8_t position[5], motion[5];
-  uint8_t starring;  // HMOVE never stops moving missile 0: a field of stars
-  uint8_t star;      // counts its lines, modulo 4
+  uint8_t starring;  // an endless HMOVE moves missile 0, which draws a field of stars
+  uint8_t star;      // counts the lines of that, modulo 4
   int32_t moved;     // clock of the last HMOVE
 } pp_tia;
 
-// everything a frame starts from; plain data, so a copy is a snapshot
+// the state from which a frame starts; plain data, so a copy is a snapshot
 typedef struct pp_machine {
   uint8_t ram[128];
 
@@ -74,7 +75,7 @@ typedef struct pp_machine {
   uint8_t old_grp[2];  // GRP0 and GRP1 as they were when the other one was last written
   uint8_t old_enabl;
   uint8_t ended;    // the program has switched vertical sync off
-  uint8_t partial;  // the last frame has not ended, but used up ALE's limit of instructions
+  uint8_t partial;  // the last frame has not ended: it reached ALE's limit of instructions
   uint8_t dumped;   // paddle capacitors are held at ground
 
   uint16_t last_line;  // a write to the television chip past this line ends the frame
@@ -82,9 +83,8 @@ typedef struct pp_machine {
   // controllers: port A and B pins, triggers (0x80: up), paddle resistances in ohm
   uint8_t port_a, port_b, trigger[2];
   uint32_t paddle[4];
-  uint32_t
-      charge[4];  // cycles until the capacitor behind a paddle is charged; a joystick's: PP_NEVER
-  uint32_t ready[4];  // the cycle of this frame after which it is
+  uint32_t charge[4];  // cycles that a paddle's capacitor needs to charge; joysticks: PP_NEVER
+  uint32_t ready[4];   // the cycle of this frame after which it is charged
 
   pp_tia tia;
   pp_banks banks;
@@ -96,8 +96,9 @@ typedef struct pp_picture {
   int32_t first, last;  // clocks of the screen's first line, and of the first line after it
 } pp_picture;
 
-// Carry out the register writes of log..end-1, and draw up to this cycle of the frame. A log entry
-// is cycle << 16 | register << 8 | value. One source, compiled for several processors.
+// Carries out the register writes from log to end - 1, and draws up to this cycle of the frame. A
+// log entry is cycle << 16 | register << 8 | value. One source (tia.inl), compiled for several
+// processors.
 typedef void pp_tia_drawer(pp_tia *tia, const pp_picture *picture, const uint32_t *log,
                            const uint32_t *end, uint32_t cycle);
 pp_tia_drawer pp_tia_draw_base;
@@ -107,13 +108,13 @@ pp_tia_drawer pp_tia_draw_v3;
 pp_tia_drawer pp_tia_draw_v4;
 #endif
 
-// run one frame; screen (nullable: no pixels wanted) has cartridge->lines rows of 160 bytes; return
-// the number of its pixels that the frame covered
+// Runs one frame. screen has cartridge->lines rows of 160 bytes; null: no pixels are wanted.
+// Returns the number of pixels that the frame covered.
 int pp_machine_frame(pp_machine *machine, const pp_cartridge *cartridge, uint8_t *screen);
 
-// Run until the frame ends, and return null. With a null machine, or if the frame is too long for a
-// cartridge that does not count instructions, nothing is done and the handlers' addresses come
-// back.
+// Runs until the frame ends, and returns null. With a null machine, or for a frame that takes too
+// long for a cartridge that does not count instructions, changes nothing and returns the addresses
+// of the handlers.
 typedef const void *const *pp_processor(pp_machine *machine, const pp_cartridge *cartridge,
                                         const pp_picture *picture);
 pp_processor pp_processor_plain;   // for PP_MAPPER_NONE

@@ -1,8 +1,8 @@
-// machine_banked.c: the processor with a cartridge that shows its program in parts.
+// machine_banked.c: the processor for cartridges that show their program in parts (banks).
 #define PP_PROCESSOR pp_processor_banked
 
-// A slot is a kilobyte; where A13 matters, its slots come twice. `base` is the address of the slot
-// that was entered last.
+// A slot is a kilobyte of addresses; 8 to 11 are the slots at addresses with A13 high, for mappers
+// that read A13. `base` is the address of the slot that was entered last.
 #define CARTRIDGE_VIEW                             \
   const pp_instruction *code[12], *program = NULL; \
   const uint8_t *data[12];                         \
@@ -19,7 +19,7 @@
 #define STAY(high) base = (base & 0xfff) | (unsigned)(high) << 8;
 #define FIXED_ROM data[0]
 
-// addresses from xFC0 on are special, and some from x000 on
+// addresses from xFC0 on are special, and some from x000 on (cart->special of them in all)
 #define IS_SPECIAL(at) ((((at) + 0x40) & 0xfff) < cart->special)
 #define READ_CARTRIDGE(at, bus)                                      \
   {                                                                  \
@@ -40,7 +40,7 @@
     }                                                                   \
   }
 
-// the next instruction comes from what the slots show now
+// if banks were switched, continues at the same address in what the slots show now
 #define GO_ON()                                           \
   {                                                       \
     if (switched) {                                       \
@@ -52,7 +52,7 @@
     }                                                     \
   }
 
-// a sequence goes on with the instructions that it was made of, so such a read is done alone
+// a sequence would continue in the bank that it was decoded from, so such a read runs by itself
 #define ALONE(op, at) \
   if (IS_SPECIAL(at)) goto H_##op##_RIY;
 

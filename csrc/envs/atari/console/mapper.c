@@ -1,4 +1,4 @@
-// mapper.c: finds out a ROM's mapper, lays its banks out, and switches them.
+// mapper.c: detects a ROM's mapper, lists its banks, and switches them.
 #include "mapper.h"
 
 #include <string.h>
@@ -9,15 +9,15 @@ enum { BANK_BYTES = 4096, ROM_LINE = 0x1000, FE_LINE = 0x2000 };
 
 // ---------------------------------------------------------------------------- detection
 
-// is this an opcode that programs touch hot spots with: a load, store, comparison, BIT or a NOP
-// that reads, with an absolute address?
+// returns whether programs use this opcode to access hot spots: a load, store, comparison, BIT or
+// a NOP that reads, with an absolute address
 static bool takes_address(uint8_t opcode) {
   static const uint8_t opcodes[] = {0x0c, 0x2c, 0x8c, 0x8d, 0x8e, 0xac,
                                     0xad, 0xae, 0xcc, 0xcd, 0xec};
   return memchr(opcodes, opcode, sizeof opcodes) != NULL;
 }
 
-// how often the program seems to name a cartridge address in first..last
+// counts instructions that seem to have a cartridge address in first..last
 static int count_uses(const uint8_t *rom, size_t size, unsigned first, unsigned last) {
   int count = 0;
   for (size_t i = 0; i + 2 < size; ++i) {
@@ -28,7 +28,7 @@ static int count_uses(const uint8_t *rom, size_t size, unsigned first, unsigned 
   return count;
 }
 
-// where there is RAM, the ROM under it is never seen and holds the same twice
+// the ROM under a cartridge's RAM is never visible, and dumps hold the same bytes twice there
 static bool leaves_room_for_ram(const uint8_t *rom, size_t size) {
   for (size_t bank = 0; bank < size; bank += BANK_BYTES) {
     if (memcmp(rom + bank, rom + bank + PP_MAPPER_RAM, PP_MAPPER_RAM) != 0) return false;
@@ -40,7 +40,7 @@ static int detect_8k(const uint8_t *rom) {
   int f8 = count_uses(rom, 2 * BANK_BYTES, 0xff8, 0xff9);
   int e0 = count_uses(rom, 2 * BANK_BYTES, 0xfe0, 0xff7);
   if (e0 >= 5 && e0 > f8) return PP_MAPPER_E0;
-  // banks without hot spots, written for the two addresses that FE gives them
+  // banks without hot spots, whose reset vectors are at the two addresses that FE gives them
   bool high = (rom[0x0ffd] & 0xf0) == 0xf0, low = (rom[0x1ffd] & 0xf0) == 0xd0;
   return f8 < 2 && high && low ? PP_MAPPER_FE : PP_MAPPER_F8;
 }

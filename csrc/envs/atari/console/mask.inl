@@ -1,5 +1,7 @@
-// mask.inl: sets of a line's pixels, each in one register where the processor has such. Included by
-// tia.inl.
+// mask.inl: sets of a line's pixels: `mask`, in one register with AVX2, otherwise in three words.
+//
+// Included by tia.inl, which may be compiled for several processors in one library; all functions
+// are static. In memory a mask is a pp_mask (machine.h). Bits past pixel 159 are zero.
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -30,7 +32,7 @@ static inline bool mask_meet(mask a, mask b) {
   return !_mm256_testz_si256(a, b);
 }
 
-// the first x pixels; a shift by more than 63 leaves nothing
+// the first x pixels; a shift by more than 63 gives zero
 static inline mask mask_below(int x) {
   const __m256i ends = _mm256_setr_epi64x(64, 128, 192, 256);
   __m256i missing = _mm256_subs_epu16(ends, _mm256_set1_epi64x(x));

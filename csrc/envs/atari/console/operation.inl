@@ -1,5 +1,27 @@
-// operation.inl: what each operation does, how each mode finds its operand. Included by
-// processor.inl; the macros work on the interpreter's local variables.
+// operation.inl: what each operation does, and how each mode finds its operand.
+//
+// Included by processor.inl alone. The macros build one handler per entry of PP_HANDLERS: code that
+// begins at the label H_<operation>_<mode> and ends with a jump to the next handler (NEXT). They
+// are statements of the function in processor.inl and need these names in scope:
+//   m, cart, p               the machine (a local copy), the cartridge, where pixels go
+//   ram                      m->ram
+//   ip                       the instruction that runs; a mode moves it on before the operation may
+//                            leave the handler
+//   out, base, pc            where the program runs outside the cartridge; the address of PROGRAM's
+//                            first instruction; an address on its way into ENTER or fetch_outside
+//   a, x, y, nz, cycle       the processor's registers, the last result (N and Z), the time
+//   log, log_start, overrun  the end and the start of the log of TIA writes; the cycle of the first
+//                            write that ends the frame
+//   address, value           scratch: any mode or operation may overwrite them
+//   finish, fetch_outside, too_long   labels of the function that a handler may jump to
+// Locals that end in an underscore belong to one macro. The names of macros follow one pattern:
+//   MODE_<mode>(op)   charges the cycles, moves ip, finds the operand, and expands one of
+//   READ_<op>(v)      an operation on a value that was read
+//   WRITE_<op>        an expression: the value to write
+//   MODIFY_<op>(v)    an operation that changes v in place
+//   TEST_<op>         an expression: whether the branch is taken
+//   DO_<op>           an operation without such an operand
+// The modes are listed in instruction.h.
 
 // clang-format off: one operation or mode per line reads as a table
 
@@ -29,7 +51,7 @@
 
 // ---------------------------------------------------------------------------- memory
 
-// what a read of the bus gave, and whether the log of TIA writes was carried out for it
+// set in the result of read_chips: the log of TIA writes was carried out for this read
 enum { LOG_DONE = 0x100 };
 
 // read outside RAM and ROM
@@ -62,7 +84,8 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
     }                                                                                              \
   }
 
-// the processor stands still until the line ends; whether the frame is too long is asked before
+// WSYNC: the processor stops until the line ends. Whether the frame is too long depends on the
+// time before that, as in ALE.
 #define WAIT_FOR_LINE()                                                                            \
   {                                                                                                \
     uint32_t past_ = cycle % PP_LINE_CYCLES, at_ = cycle;                                          \
@@ -94,7 +117,7 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
     }                                                                                              \
   }
 
-// write a register whose writing has side effects; return the log's new end
+// writes a register whose writing has side effects, and returns the log's new end
 static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *log, unsigned reg,
                                                      uint8_t value, uint32_t cycle) {
   switch (reg) {
@@ -125,7 +148,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
       if (reg == 0x1c) m->old_enabl = m->written[0x1f];
       break;
     case 0x10: case 0x11:
-      // NUSIZ ends what the write hides, also if it changes nothing
+      // a RESP hides a copy until NUSIZ is written, even with the value that it has
       m->written[reg - 0x0c] = 0xff;
       break;
     case 0x28: case 0x29: case 0x12: case 0x13: case 0x14: case 0x2a: case 0x2b: case 0x2c: break;
@@ -140,7 +163,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
   return log + 1;
 }
 
-// write a TIA register that is merely set; only a change is logged
+// writes a TIA register without side effects; only a change is logged
 #define SET_REGISTER(reg, bits)                                                                    \
   {                                                                                                \
     unsigned reg_ = (reg), bits_ = (bits);                                                         \
@@ -174,8 +197,8 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     }                                                                                              \
   }
 
-// Pulling looks at the stack's old top first. What it finds stays on the bus, but of another register
-// of the chip's only the opcode does.
+// Pulling first reads the stack's old top, and what it reads stays on the bus. If that is a register
+// of the chip, the opcode stays on the bus.
 #define PULL_FIRST(opcode) PULL(m->sp ? (opcode) : ram[0x7f])
 
 // ---------------------------------------------------------------------------- operand modes
@@ -197,8 +220,8 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     READ_DONE(op, 2)                                                                               \
   }
 #define MODE_RTM(op) { cycle += 4; value = timer_read(m, cycle); READ_DONE(op, 3) }
-// a loop that reads INTIM until it is zero: go straight to the pass that ends it; short intervals
-// could be zero between two passes
+// A loop that reads INTIM until it is zero: skips to the pass that ends it. Not with intervals below
+// 64 cycles, which could pass zero between two reads.
 #define MODE_RTW(op)                                                                               \
   {                                                                                                \
     if (m->timer_shift >= 6 && m->timer > 0) {                                                     \
@@ -241,7 +264,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define MODE_RAX(op) MODE_RAI(op, x)
 #define MODE_RAY(op) MODE_RAI(op, y)
 
-// the pointer of (zp,X) and (zp),Y; normally it lies in RAM
+// the pointer of (zp,X) and (zp),Y, which is in RAM in most programs
 #define POINTER(zp)                                                                                \
   {                                                                                                \
     unsigned zp_ = (zp) & 0xff;                                                                    \
@@ -293,7 +316,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     ip += 2;                                                                                       \
     SET_REGISTER(to_, set_)                                                                        \
   }
-// writing one player's graphics also takes over the delayed copy of the other's
+// writing one player's graphics also updates the delayed copy of the other's
 #define WRITE_GRP(op, q, more)                                                                     \
   {                                                                                                \
     cycle += 3;                                                                                    \
@@ -485,7 +508,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
       m->overflow = ((old_ ^ a) & (v_ ^ a)) >> 7 & 1;                                              \
     }                                                                                              \
   }
-// digits past 9 can take more than 100 away; what ALE makes of that is a number read as digits
+// With digits above 9 the difference can fall below -100. ALE then reads the number as digits.
 #define READ_SBC(v)                                                                                \
   {                                                                                                \
     unsigned w_ = (v);                                                                             \
@@ -545,7 +568,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define DO_NOP
 // the processor hangs for good
 #define DO_JAM { ip -= 1; cycle = CYCLE_LIMIT + 1; goto finish; }
-// the last instruction ran past the end of what was decoded
+// the program ran past the end of what was decoded
 #define DO_OUT                                                                                     \
   {                                                                                                \
     ip -= 1;                                                                                       \

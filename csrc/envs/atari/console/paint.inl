@@ -1,8 +1,11 @@
-// paint.inl: turns a line's masks into pixels. Included by tia.inl.
+// paint.inl: turns a line's masks into pixels.
+//
+// Included by tia.inl after `layer`. Defines one static function, paint, for AVX-512, for AVX2 or
+// in plain C, whichever the including file is compiled for.
 
 #if defined(__AVX512BW__)
 
-// paint the pixels of `span` in one row: the background, then the layers, the last one on top
+// paints the pixels of `span` in one row: the background, then the layers, the last one on top
 static void paint(uint8_t *row, uint8_t background, const layer *layers, int count,
                   const pp_mask *span) {
   for (int w = 0; w < 3; ++w) {
@@ -19,7 +22,7 @@ static void paint(uint8_t *row, uint8_t background, const layer *layers, int cou
 
 #elif defined(__AVX2__)
 
-// 32 bits to 32 bytes of 0 or 255
+// turns 32 bits into 32 bytes of 0 or 255
 static inline __m256i spread_bits(uint32_t bits) {
   const __m256i which =
       _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
@@ -28,7 +31,7 @@ static inline __m256i spread_bits(uint32_t bits) {
   return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
 }
 
-// paint the pixels of `span` in one row: the background, then the layers, the last one on top
+// paints the pixels of `span` in one row: the background, then the layers, the last one on top
 static void paint(uint8_t *row, uint8_t background, const layer *layers, int count,
                   const pp_mask *span) {
   for (int part = 0; part < 5; ++part) {
@@ -52,7 +55,7 @@ static void paint(uint8_t *row, uint8_t background, const layer *layers, int cou
 
 #else
 
-// eight bits to eight bytes of 0 or 255, the lowest bit to the byte at the lowest address
+// turns eight bits into eight bytes of 0 or 255, the lowest bit to the byte at the lowest address
 static inline uint64_t spread_bits(uint64_t bits) {
   uint64_t each = (bits & 0xff) * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
   each = (each + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101);
@@ -63,7 +66,7 @@ static inline uint64_t spread_bits(uint64_t bits) {
   return each;
 }
 
-// paint the pixels of `span` in one row: the background, then the layers, the last one on top
+// paints the pixels of `span` in one row: the background, then the layers, the last one on top
 static void paint(uint8_t *row, uint8_t background, const layer *layers, int count,
                   const pp_mask *span) {
   for (int part = 0; part < PP_LINE_PIXELS / 8; ++part) {

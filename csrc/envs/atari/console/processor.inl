@@ -1,13 +1,16 @@
-// processor.inl: the processor, as an interpreter of predecoded instructions. Included by a file
-// that defines PP_PROCESSOR (the name of its function) and how it sees the cartridge:
-//   PROGRAM                   the instructions that `base` is the address of
-//   ENTER(pc)                 go on at an address of the cartridge
-//   STAY(high)                the address has this high nibble after a jump within the program
-//   READ_CARTRIDGE(at, bus)   value = the byte at an address with A12 high
-//   WRITE_CARTRIDGE(at, byte)
-//   FIXED_ROM                 bytes that indexed reads find which never leave the program's image
-//   ALONE(op, at)             leave a sequence whose read of this address may switch banks
-//   CARTRIDGE_VIEW            local variables of the above
+// processor.inl: the processor, an interpreter of decoded instructions.
+//
+// Included by machine.c and machine_banked.c, once each, as its function depends on how the program
+// is seen. Such a file first defines PP_PROCESSOR, the function's name, and these macros, which run
+// as statements inside the function and may use all its local variables (see operation.inl):
+//   CARTRIDGE_VIEW             declares local variables for the other macros
+//   PROGRAM                    the instructions of the address `base`
+//   ENTER(pc)                  sets ip and base to continue at an address of the cartridge
+//   STAY(high)                 sets base after a jump within the image to addresses of this nibble
+//   READ_CARTRIDGE(at, bus)    sets value to the byte at an address with A12 high; may change ip
+//   WRITE_CARTRIDGE(at, byte)  writes there; may change ip
+//   FIXED_ROM                  bytes for indexed reads that cannot leave the program's image
+//   ALONE(op, at)              leaves a sequence if reading this address may switch banks
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -19,17 +22,17 @@
 #include "operation.inl"
 
 // After so many cycles a frame may be near ALE's limit of 25000 instructions, each of which takes
-// two cycles or more. Such a frame is run anew, and counted.
+// two cycles or more. Such a frame is run again from its start, and its instructions are counted.
 enum { CYCLE_LIMIT = 49900, INSTRUCTION_LIMIT = 25000, LOG_ENTRIES = 12288 };
 
-// where execution stands outside the cartridge: one instruction, fetched and decoded on the fly
+// where the program runs outside the cartridge: one instruction, fetched and decoded when it runs
 typedef struct outside {
   pp_instruction code[4];
   uint16_t pc;
 } outside;
 
-// Run until the frame ends and return null. With a null machine, and when the frame takes longer
-// than is sure to be within ALE's limit, nothing is done and the handlers' addresses come back.
+// Runs until the frame ends, and returns null. With a null machine, or for a frame that takes too
+// long for a cartridge that does not count, it changes nothing and returns the handlers' addresses.
 const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
                                 const pp_picture *p) {
 #define HANDLER_ADDRESS(op, mode) &&H_##op##_##mode,
@@ -41,7 +44,7 @@ const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
       PAIR_ADDRESS) PP_TRIPLES(TRIPLE_ADDRESS) PP_QUADRUPLES(QUADRUPLE_ADDRESS)};
   if (machine == NULL) return addresses;
 
-  // a local copy has a constant address, which leaves a register for the processor's state
+  // the address of a local copy is constant, which frees a register for the processor's state
   pp_machine here = *machine, *const m = &here;
   uint32_t log_start[LOG_ENTRIES];
   uint32_t *log = log_start;
@@ -77,7 +80,7 @@ fetch_outside:
         m->partial = 1;
         goto finish;
       }
-      // what is logged from here on is one write at most, which ends the frame
+      // from here on at most one write is logged, and it ends the frame
       if (cycle > CYCLE_LIMIT && log > log_start) {
         cart->draw(&m->tia, p, log_start, log, 0);
         log = log_start;
@@ -85,7 +88,7 @@ fetch_outside:
     }
     uint8_t bytes[3] = {0, 0, 0};
     for (unsigned i = 0; i < 3; ++i) {
-      // only what the instruction needs is fetched; reading has side effects on some registers
+      // fetch only what the instruction has, as reading some registers has side effects
       if (i > 0 && i >= pp_instruction_length(bytes[0])) break;
       BUS_READ((pc + i) & 0xffff, pc >> 8);
       bytes[i] = (uint8_t)value;
@@ -115,7 +118,7 @@ finish:
   m->a = (uint8_t)a;
   m->x = (uint8_t)x;
   m->y = (uint8_t)y;
-  // ALE draws up to the program's last write, so of an open frame nothing more is seen
+  // of a frame that has not ended, ALE shows only what precedes the program's last write
   cart->draw(&m->tia, p, log_start, log, m->partial ? 0 : cycle);
   *machine = here;
   return NULL;

@@ -1,8 +1,10 @@
-// riot.inl: reads and writes of the chip with RAM, timer and controller ports.
-// Included by machine.c.
+// riot.inl: reads and writes of the RIOT (timer and controller ports; the processor handles its RAM
+// itself), and reads of the TIA, whose results depend on the controllers.
+//
+// Included by processor.inl. Its functions use pp_machine alone and no macro.
 
-// INTIM: the timer counts down once per interval; after reaching zero it counts every cycle until
-// it is read, which makes it fall back into step with the interval
+// INTIM: the timer counts down once per interval. After zero it counts every cycle until it is
+// read; then it counts once per interval again.
 static __attribute__((noinline)) uint8_t timer_read(pp_machine *m, uint32_t cycle) {
   uint32_t elapsed = cycle - 1 - m->timer_set;
   int32_t left = (int32_t)m->timer - (int32_t)(elapsed >> m->timer_shift) - 1;
@@ -21,7 +23,7 @@ static __attribute__((noinline)) uint8_t timer_read(pp_machine *m, uint32_t cycl
   return (uint8_t)left;
 }
 
-// INSTAT: bit 7 says that the timer has run out and was not read since
+// INSTAT: bit 7 is set when the timer has reached zero and was not read since
 static uint8_t timer_status(const pp_machine *m, uint32_t cycle) {
   uint32_t elapsed = cycle - 1 - m->timer_set;
   int32_t left = (int32_t)m->timer - (int32_t)(elapsed >> m->timer_shift) - 1;
@@ -49,9 +51,9 @@ static __attribute__((noinline)) void riot_write(pp_machine *m, unsigned address
   m->timer_read = 0;
 }
 
-// From which cycle on each capacitor is charged, if it was let go when dump_start says. One that
-// would have been charged before the frame began counts as never charged, as ALE numbers cycles
-// anew in each frame.
+// Sets the cycle from which each paddle's capacitor is charged, if it was released at dump_start. A
+// capacitor charged before the frame began counts as never charged, because ALE counts cycles from
+// zero in each frame.
 static __attribute__((noinline)) void time_paddles(pp_machine *m, uint32_t began) {
   for (int i = 0; i < 4; ++i) {
     uint32_t charge = m->charge[i], ready = m->dump_start + charge;

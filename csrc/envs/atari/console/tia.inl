@@ -1,15 +1,23 @@
 // tia.inl: draws the television chip's lines from the log of register writes, and finds collisions.
-// Included by a file that defines PP_BUILD(name), the name of a public function in that build.
+//
+// Included by tia_base.c, tia_v3.c and tia_v4.c, once each. Such a file first defines
+// PP_BUILD(name), which makes the public name of this build's function (pp_tia_draw), and sets the
+// processor features to compile for. It includes in turn, each in one place:
+//   mask.inl       the type `mask`; needs nothing of this file
+//   paint.inl      pixels of a line; needs `layer`, and <immintrin.h> from mask.inl
+//   tia_write.inl  what each register does; needs touch, finish_to, advance and what they use
+//   motion.inl     how HMOVE moves objects; included by tia_write.inl
+// Everything but the public function is static, so three builds fit into one library.
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "machine.h"
 
-// A log entry is cycle << 16 | register << 8 | value. Nothing is drawn when the program writes: the
-// log is carried out when a collision register is read or the frame ends. Each object is a mask
-// of 160 bits, so collisions are ANDs of masks and need no pixels; lines that repeat the line above
-// cost one copy, or nothing when no pixels are wanted.
+// A log entry is cycle << 16 | register << 8 | value. A write draws nothing: the log is carried out
+// when a collision register is read or the frame ends. Each object is a mask of 160 bits, so
+// collisions are ANDs of masks and need no pixels. A line that repeats the line above costs one
+// copy, or nothing when no pixels are wanted.
 
 #include "mask.inl"
 
@@ -17,7 +25,7 @@
 static const uint8_t copy_offset[8][2] = {{0, 0},  {16, 0}, {32, 0},  {16, 32},
                                           {64, 0}, {0, 0},  {32, 64}, {0, 0}};
 
-// repeat each of eight bits 1, 2 or 4 times
+// repeats each of eight bits 1, 2 or 4 times
 static uint64_t stretch(uint32_t bits, int size_log2) {
   if (size_log2 >= 1) {
     bits = (bits | bits << 4) & 0x0f0f;
@@ -69,8 +77,8 @@ static mask missile_mask(const pp_tia *t, int p) {
   return place_copies(pattern, t->position[2 * p + 1], t->nusiz[p], false);
 }
 
-// Missile 0 while HMOVE does not stop moving it: the clocks between lines take it 17 pixels to the
-// left, and those within a line distort it, differently in each of four lines. (Measured on ALE.)
+// Missile 0 in an endless HMOVE: the clocks between lines move it 17 pixels to the left, and those
+// within a line distort it, differently in each of four lines. (Measured on ALE.)
 static const struct {
   uint8_t shift;
   uint8_t pattern;
@@ -140,7 +148,7 @@ static inline void refresh_stale(pp_tia *t) {
   for (unsigned stale = t->stale; stale; stale &= stale - 1) refresh(t, __builtin_ctz(stale));
 }
 
-// an object's registers change in mid-line, at pixel x: keep what it showed up to there
+// an object's registers change within a line, at pixel x: keeps what it showed up to there
 static void cut_line(pp_tia *t, int object, int x) {
   uint8_t bit = (uint8_t)(1u << object);
   if (t->stale & bit) refresh(t, object);
@@ -169,7 +177,7 @@ static const int8_t pair_bit[PP_OBJECTS][PP_OBJECTS] = {
     {3, 14, 2, -1, 10, 11}, {4, 8, 6, 10, -1, 13}, {5, 9, 7, 11, 13, -1},
 };
 
-// set the collision bits of all pairs among the objects that are shown
+// sets the collision bits of all pairs among the objects that are shown
 static void collide(pp_tia *t, const mask masks[PP_OBJECTS], unsigned shown) {
   // most lines have no two objects in one place
   mask seen = mask_none(), meet = mask_none();
@@ -191,7 +199,7 @@ static void collide(pp_tia *t, const mask masks[PP_OBJECTS], unsigned shown) {
   }
 }
 
-// collect the pixels of all objects over the whole line; return which of them have any
+// collects the pixels of all objects over the whole line; returns which objects have any
 static inline unsigned compose(pp_tia *t, mask masks[PP_OBJECTS]) {
   refresh_stale(t);
   unsigned shown = t->shown | t->cut;
@@ -207,7 +215,7 @@ static inline unsigned compose(pp_tia *t, mask masks[PP_OBJECTS]) {
   return shown;
 }
 
-// a colour and where it is put, over what lies below
+// a colour and the pixels that it covers
 typedef struct layer {
   pp_mask mask;
   uint8_t color;
@@ -220,11 +228,11 @@ static inline void put_layer(layer *to, mask m, uint8_t color) {
   to->color = color;
 }
 
-// add the playfield and the ball; in score mode each half of the playfield has a player's colour
+// adds the playfield and the ball; in score mode each half of the playfield has a player's colour
 static inline int add_field(const pp_tia *t, const mask *masks, unsigned shown, layer *to) {
   int n = 0;
   bool field = shown >> PP_PLAYFIELD & 1, score = (t->ctrlpf & 6) == 2;
-  // in score mode the ball is under the playfield, else both have one colour
+  // in score mode the ball is below the playfield; otherwise both have the same colour
   if (shown >> PP_BALL & 1) put_layer(&to[n++], masks[PP_BALL], t->color[2]);
   if (field && score) {
     put_layer(&to[n++], mask_and(masks[PP_PLAYFIELD], mask_span(0, 80)), t->color[0]);
@@ -235,7 +243,7 @@ static inline int add_field(const pp_tia *t, const mask *masks, unsigned shown, 
   return n;
 }
 
-// add the players and their missiles, player 0 on top
+// adds the players and their missiles, player 0 on top
 static inline int add_players(const pp_tia *t, const mask *masks, unsigned shown, layer *to) {
   int n = 0;
   if (shown >> PP_MISSILE1 & 1) put_layer(&to[n++], masks[PP_MISSILE1], t->color[1]);
@@ -249,7 +257,7 @@ static inline uint8_t *row_of(const pp_tia *t, const pp_picture *p) {
   return p->screen + (size_t)((t->line_start - p->first) / PP_LINE_CLOCKS) * PP_LINE_PIXELS;
 }
 
-// finish this line up to pixel x: collisions, and pixels if wanted
+// finishes this line up to pixel x: collisions, and pixels if they are wanted
 static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, int x) {
   int from = t->drawn;
   if (x <= from) return;
@@ -287,8 +295,8 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
   paint(row_of(t, p), t->color[3], layers, n, &wanted);
 }
 
-// what a line leaves to the next one, where anything is out of the ordinary
-static __attribute__((noinline)) void hand_over(pp_tia *t) {
+// carries the rare effects of a line over to the next one
+static __attribute__((noinline)) void carry_over(pp_tia *t) {
   if (t->hide_first[0]) t->stale |= 1u << PP_PLAYER0;
   if (t->hide_first[1]) t->stale |= 1u << PP_PLAYER1;
   t->hide_first[0] = t->hide_first[1] = 0;
@@ -307,10 +315,10 @@ static __attribute__((noinline)) void hand_over(pp_tia *t) {
   t->rare = t->starring;
 }
 
-// go to the next line of the screen
+// goes to the next line of the screen
 static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) {
   refresh_stale(t);
-  // a line with changes midway is not what the next line looks like
+  // after a line with changes in it, the next line looks different
   uint8_t again = t->cut | t->comb | t->rare | (t->drawn > 0);
   if (t->changed) {
     finish_to(t, p, PP_LINE_PIXELS);
@@ -320,13 +328,13 @@ static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) 
   }
   t->changed = again;
   t->comb = 0;
-  if (t->rare) hand_over(t);
+  if (t->rare) carry_over(t);
   t->cut = 0;
   t->drawn = 0;
   t->line_start += PP_LINE_CLOCKS;
 }
 
-// finish all lines before this clock; return the clock's pixel in its line, 0 if it has none
+// finishes all lines before this clock; returns the clock's pixel in its line, 0 if it has none
 static inline int advance(pp_tia *t, const pp_picture *p, int32_t clock) {
   while (clock - t->line_start >= PP_LINE_CLOCKS && t->line_start < p->last) next_line(t, p);
   if (t->line_start >= p->last) return 0;

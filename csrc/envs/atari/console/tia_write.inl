@@ -1,8 +1,10 @@
 // tia_write.inl: what each write to a register of the television chip does, and when it shows.
-// Included by tia.inl.
+//
+// Included by tia.inl near its end. Uses its functions touch, finish_to and advance, its tables
+// copy_offset and star_shapes, and star_position. Defines tia_apply, which carries out one entry of
+// the log. A register first calls touch for the objects that it changes, at the pixel where the
+// change shows, and then changes pp_tia.
 
-// HMOVE begun at this cycle of a line: pixels by which the motion registers 0..15 shift to the
-// right
 #include "motion.inl"
 
 // a register write shows this many clocks later; the playfield changes at the next group of four
@@ -28,21 +30,22 @@ static inline int write_delay(unsigned reg, int clock) {
   }
 }
 
-// from HMOVE to the write of HMM0 that makes its motion endless
+// clocks from HMOVE to the write of HMM0 that makes the motion endless
 enum { STAR_CLOCKS = 63 };
 
 static inline int wrap_pixel(int x) {
   return x >= PP_LINE_PIXELS ? x - PP_LINE_PIXELS : x;
 }
 
-// where an object lands whose position is reset at this clock of a line
+// returns the pixel of an object whose position is reset at this clock of a line
 static inline int reset_position(int clock, int in_blank, int offset) {
   int x = clock - PP_BLANK_CLOCKS;
   return x < 0 ? in_blank : wrap_pixel(x + offset);
 }
 
-// A missile or the ball that is reset while HMOVE's extra clocks are still running: at this cycle
-// of a line, so many cycles after HMOVE, it lands here. (Measured on ALE, which knows no others.)
+// Returns the pixel of a missile or the ball that is reset. While HMOVE's extra clocks are still
+// running it is one of the table: at this cycle of a line, this many cycles after HMOVE. (Measured
+// on ALE, which has no other such cases.)
 static int reset_shot(const pp_tia *t, int object, int clock) {
   static const struct {
     uint8_t object, cycle, since, to;
@@ -58,9 +61,9 @@ static int reset_shot(const pp_tia *t, int object, int clock) {
   return reset_position(at, 2, 4);
 }
 
-// A player that is reset shows no first copy on this line, except where the new position is just
-// before one of its copies; reset while a copy is being drawn, that copy is finished first, in the
-// next line if need be, which is then the one that lacks a copy. NUSIZ or HMOVE bring it back.
+// A player that is reset shows no first copy in this line, unless the new position is just before
+// one of its copies. If a copy is being drawn, it is finished first, in the next line if necessary;
+// then that line lacks the first copy. A write of NUSIZ or HMOVE brings it back.
 static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clock) {
   int object = 2 * player, size = t->nusiz[player] & 7;
   int to = reset_position(clock % PP_LINE_CLOCKS, 3, 5);
@@ -77,7 +80,7 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
   int x = advance(t, p, inside ? clock + 11 : clock);
   touch(t, object, x);
   t->position[object] = (uint8_t)to;
-  // at a line's very start it still counts as the end of the line before
+  // the first clock of a line still belongs to the line before
   t->hide_first[player] = !before && (inside || clock % PP_LINE_CLOCKS != 0);
   t->rare |= t->hide_first[player];
   if (t->locked[player]) {
@@ -94,11 +97,11 @@ static void move_objects(pp_tia *t, int x, int32_t clock) {
     t->position[PP_MISSILE0] = (uint8_t)star_position(t);
     t->starring = 0;
   }
-  // so late that the next line's blank is longer, or in time for this one's
+  // late enough to lengthen the next line's blank, or in time for this line's
   if (cycle > 74 && !t->no_comb) t->next_comb = t->rare = 1;
   if (cycle < 21 && !t->no_comb) t->comb = t->changed = 1;
   for (int player = 0; player < 2; ++player) {
-    // all copies are made anew
+    // HMOVE brings the hidden copy back
     if (!t->hide_first[player]) continue;
     touch(t, 2 * player, x);
     t->hide_first[player] = 0;
@@ -118,7 +121,7 @@ static void set_color(pp_tia *t, const pp_picture *p, int which, int x, uint8_t 
   t->color[which] = color | t->gray;
 }
 
-// missile p is hidden behind its player while locked, and leaves from the player's middle
+// missile p is hidden while it is locked to its player; unlocked, it is at the player's middle
 static void lock_missile(pp_tia *t, int p, int x, bool locked) {
   touch(t, 2 * p + 1, x);
   if (!locked && t->locked[p]) {
@@ -153,13 +156,13 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
     case 0x08:
     case 0x09: set_color(t, p, (int)reg - 6, x, value); break;
     case 0x0a:
-      // score and priority change colours; finishing first, as it settles what is stale
+      // score and priority change colours; finish_to first, as it refreshes stale masks
       if (p->screen && x > 0 && ((value ^ t->ctrlpf) & 6)) finish_to(t, p, x);
       touch(t, PP_PLAYFIELD, x);
       touch(t, PP_BALL, x);
       t->changed = 1;
       t->ctrlpf = value;
-      // once the right half has begun, it stays as it is
+      // the right half keeps its direction once it has begun
       if (x < 79) t->mirrored = value & 1;
       t->rare |= t->mirrored != (value & 1);
       break;
@@ -186,7 +189,7 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
       break;
     case 0x1b:
     case 0x1c: {
-      // writing one player's graphics takes over the delayed copy of the other's
+      // writing one player's graphics updates the delayed copy of the other's
       int q = (int)reg - 0x1b;
       if (!t->delay[q]) touch(t, 2 * q, x);
       t->grp[q] = value;
@@ -213,7 +216,7 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
     case 0x23:
     case 0x24: {
       static const uint8_t object[5] = {PP_PLAYER0, PP_PLAYER1, PP_MISSILE0, PP_MISSILE1, PP_BALL};
-      // the comparison that would stop the missile is missed
+      // the comparison that would stop the missile does not happen
       if (reg == 0x22 && t->motion[PP_MISSILE0] == 7 && value == 0x60 &&
           clock - t->moved == STAR_CLOCKS) {
         touch(t, PP_MISSILE0, x);

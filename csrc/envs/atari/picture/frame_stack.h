@@ -1,4 +1,4 @@
-// frame_stack.h: the last frames of an environment, in a ring that begins with the oldest of them.
+// frame_stack.h: the last frames of an environment, in a ring.
 #ifndef PP_ENVS_ATARI_PICTURE_FRAME_STACK_H_
 #define PP_ENVS_ATARI_PICTURE_FRAME_STACK_H_
 
@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-// a view of such a ring, which lies in a state that knows no pointers
+// a view of a ring that is part of a state without pointers
 typedef struct pp_stack {
-  uint8_t *frames;  // count of them, each of frame_bytes
+  uint8_t *frames;  // `count` frames of frame_bytes each
   int32_t *oldest;
   int32_t count;
   size_t frame_bytes;
@@ -18,14 +18,14 @@ static inline uint8_t *pp_stack_oldest(pp_stack stack) {
   return stack.frames + stack.frame_bytes * (size_t)*stack.oldest;
 }
 
-// the frame to write, in the place of the oldest
+// returns the place of the oldest frame, for the caller to write the newest one there
 static inline uint8_t *pp_stack_push(pp_stack stack) {
   uint8_t *frame = pp_stack_oldest(stack);
   *stack.oldest = (*stack.oldest + 1) % stack.count;
   return frame;
 }
 
-// replaces the oldest frame by the newest
+// replaces the oldest frame with a copy of the newest
 static inline void pp_stack_push_again(pp_stack stack) {
   int32_t newest = (*stack.oldest + stack.count - 1) % stack.count;
   const uint8_t *last = stack.frames + stack.frame_bytes * (size_t)newest;

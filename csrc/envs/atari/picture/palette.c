@@ -1,5 +1,6 @@
-// palette.c: the two colour tables, measured: a test cartridge painted all 128 colours in ale-py
-// 0.12.1, and getScreen() was compared with getScreenRGB(); Air Raid showed PAL's grays.
+// palette.c: the colour tables of NTSC and PAL. They were measured: a program painted all 128
+// colours in ale-py 0.12.1, and getScreen() was compared with getScreenRGB(). PAL's grays are Air
+// Raid's.
 #include "palette.h"
 
 // both indices of a colour get the same entry
@@ -8,7 +9,7 @@
     __VA_ARGS__    \
   }
 
-// PAL frames of an odd number of lines have odd indices, and no colours
+// PAL frames with an odd number of lines have odd indices, and no colours
 #define LUMA(r, g, b) (uint8_t)(0.2989 * (r) + 0.5870 * (g) + 0.1140 * (b) + 0.5)
 #define FADE(r, g, b)                           \
   {r, g, b}, {                                  \

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-// red, green, blue by colour index; a screen holds even indices only, and each odd entry repeats
-// the even one before it, so that any byte may be looked up
+// Red, green and blue by colour index. NTSC screens hold even indices only, and each odd entry
+// repeats the even one before it. An odd index of PAL is the gray of the even one before it.
 extern const uint8_t pp_palette_ntsc[256][3];
 extern const uint8_t pp_palette_pal[256][3];
 

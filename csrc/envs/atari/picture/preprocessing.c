@@ -1,5 +1,4 @@
-// preprocessing.c: pooling over the ends of episodes, the stack of pictures, and its layout for
-// Python.
+// preprocessing.c: pools screens, also over the ends of episodes, and stacks the frames.
 #include "preprocessing.h"
 
 #include <string.h>
@@ -7,34 +6,35 @@
 #include "frame_stack.h"
 #include "resize.h"
 
-static size_t screen_bytes(const pp_camera *camera) {
-  return (size_t)camera->screen->rows * PP_SCREEN_WIDTH;
+static size_t screen_bytes(const pp_preprocessor *preprocessor) {
+  return (size_t)preprocessor->screen->rows * PP_SCREEN_WIDTH;
 }
 
-// colours need one more frame, to make the others in
-size_t pp_film_bytes(const pp_camera *camera) {
-  size_t frames = (size_t)camera->stack + (camera->screen->planes > 1);
-  return sizeof(pp_film) + camera->screen->frame_bytes * frames;
+// colours need one more frame, in which the planes are made
+size_t pp_frames_size(const pp_preprocessor *preprocessor) {
+  size_t frames = (size_t)preprocessor->stack + (preprocessor->screen->planes > 1);
+  return sizeof(pp_frames) + preprocessor->screen->frame_bytes * frames;
 }
 
 // ---------------------------------------------------------------------------- the stack
 
-static pp_stack stack_of(pp_film *film, const pp_camera *camera) {
-  return (pp_stack){film->frames, &film->oldest, camera->stack, camera->screen->frame_bytes};
+static pp_stack stack_of(pp_frames *frames, const pp_preprocessor *preprocessor) {
+  return (pp_stack){frames->ring, &frames->oldest, preprocessor->stack,
+                    preprocessor->screen->frame_bytes};
 }
 
-// where to make a frame, plane by plane, before it is added
-static uint8_t *draft(pp_film *film, const pp_camera *camera) {
-  if (camera->screen->planes == 1) return pp_stack_oldest(stack_of(film, camera));
-  return film->frames + camera->screen->frame_bytes * (size_t)camera->stack;
+// returns where a frame is made, plane by plane, before it is added
+static uint8_t *draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
+  if (preprocessor->screen->planes == 1) return pp_stack_oldest(stack_of(frames, preprocessor));
+  return frames->ring + preprocessor->screen->frame_bytes * (size_t)preprocessor->stack;
 }
 
 // adds the draft, with red, green and blue of each pixel side by side
-static void push_draft(pp_film *film, const pp_camera *camera) {
-  uint8_t *frame = pp_stack_push(stack_of(film, camera));
-  if (camera->screen->planes == 1) return;
-  const size_t pixels = camera->screen->frame_bytes / PP_SCREEN_MAX_PLANES;
-  const uint8_t *planes = draft(film, camera);
+static void push_draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
+  uint8_t *frame = pp_stack_push(stack_of(frames, preprocessor));
+  if (preprocessor->screen->planes == 1) return;
+  const size_t pixels = preprocessor->screen->frame_bytes / PP_SCREEN_MAX_PLANES;
+  const uint8_t *planes = draft(frames, preprocessor);
   for (size_t i = 0; i < pixels; i++) {
     frame[3 * i] = planes[i];
     frame[3 * i + 1] = planes[i + pixels];
@@ -42,68 +42,72 @@ static void push_draft(pp_film *film, const pp_camera *camera) {
   }
 }
 
-// ---------------------------------------------------------------------------- taking pictures
+// ---------------------------------------------------------------------------- screens to frames
 
-void pp_film_start(pp_film *film, const pp_camera *camera, const uint8_t *screen) {
-  size_t all = camera->screen->frame_bytes * (size_t)camera->stack;
-  if (camera->pads_zero) memset(film->frames, 0, all);
-  memcpy(film->own, screen, screen_bytes(camera));
-  film->is_pair = 0;
-  pp_screen_frame(camera->screen, screen, NULL, draft(film, camera));
-  push_draft(film, camera);
-  if (camera->pads_zero) return;
-  for (int32_t i = 1; i < camera->stack; i++) pp_stack_push_again(stack_of(film, camera));
+void pp_frames_start(pp_frames *frames, const pp_preprocessor *preprocessor,
+                     const uint8_t *screen) {
+  size_t all = preprocessor->screen->frame_bytes * (size_t)preprocessor->stack;
+  if (preprocessor->pads_zero) memset(frames->ring, 0, all);
+  memcpy(frames->own, screen, screen_bytes(preprocessor));
+  frames->is_pair = 0;
+  pp_screen_frame(preprocessor->screen, screen, NULL, draft(frames, preprocessor));
+  push_draft(frames, preprocessor);
+  if (preprocessor->pads_zero) return;
+  for (int32_t i = 1; i < preprocessor->stack; i++)
+    pp_stack_push_again(stack_of(frames, preprocessor));
 }
 
-void pp_film_take_first(pp_film *film, const pp_camera *camera, const uint8_t *screen) {
-  memcpy(film->pair[film->partner ^ 1], screen, screen_bytes(camera));
+void pp_frames_add_first(pp_frames *frames, const pp_preprocessor *preprocessor,
+                         const uint8_t *screen) {
+  memcpy(frames->pair[frames->partner ^ 1], screen, screen_bytes(preprocessor));
 }
 
-void pp_film_take_last(pp_film *film, const pp_camera *camera, const uint8_t *screen, bool pools) {
-  film->is_pair = pools;
+void pp_frames_add_last(pp_frames *frames, const pp_preprocessor *preprocessor,
+                        const uint8_t *screen, bool pools) {
+  frames->is_pair = pools;
   if (pools) {
-    film->partner ^= 1;
-    memcpy(film->own, screen, screen_bytes(camera));
+    frames->partner ^= 1;
+    memcpy(frames->own, screen, screen_bytes(preprocessor));
   }
-  const uint8_t *before = pools ? film->pair[film->partner] : NULL;
-  pp_screen_frame(camera->screen, screen, before, draft(film, camera));
-  push_draft(film, camera);
+  const uint8_t *before = pools ? frames->pair[frames->partner] : NULL;
+  pp_screen_frame(preprocessor->screen, screen, before, draft(frames, preprocessor));
+  push_draft(frames, preprocessor);
 }
 
-// The wrapper pools in place, so the picture of the step before is pooled once more.
-void pp_film_cut(pp_film *film, const pp_camera *camera, bool has_first) {
+// The wrapper pools in place, so the screens of the previous step are pooled again.
+void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, bool has_first) {
   if (!has_first) {
-    pp_stack_push_again(stack_of(film, camera));
+    pp_stack_push_again(stack_of(frames, preprocessor));
     return;
   }
-  const pp_screen *screen = camera->screen;
-  const uint8_t *partner = film->is_pair ? film->pair[film->partner] : film->own;
-  const uint8_t *first = film->pair[film->partner ^ 1];
+  const pp_screen *screen = preprocessor->screen;
+  const uint8_t *partner = frames->is_pair ? frames->pair[frames->partner] : frames->own;
+  const uint8_t *first = frames->pair[frames->partner ^ 1];
   size_t plane_bytes = screen->frame_bytes / (size_t)screen->planes;
-  uint8_t *planes = draft(film, camera);
+  uint8_t *planes = draft(frames, preprocessor);
   uint8_t picture[PP_SCREEN_BYTES];
   for (int plane = 0; plane < screen->planes; plane++) {
     const uint8_t *table = screen->table[plane];
-    for (size_t i = 0; i < screen_bytes(camera); i++) {
-      uint8_t value = table[film->own[i]];
+    for (size_t i = 0; i < screen_bytes(preprocessor); i++) {
+      uint8_t value = table[frames->own[i]];
       if (table[partner[i]] > value) value = table[partner[i]];
       picture[i] = table[first[i]] > value ? table[first[i]] : value;
     }
     pp_resize_apply(screen->resize, picture, NULL, planes + plane_bytes * (size_t)plane);
   }
-  push_draft(film, camera);
+  push_draft(frames, preprocessor);
 }
 
-// ---------------------------------------------------------------------------- showing them
+// ---------------------------------------------------------------------------- observations
 
-void pp_film_show(pp_film *film, const pp_camera *camera, void *row) {
-  if (!camera->scales) {
-    pp_stack_copy(stack_of(film, camera), row);
+void pp_frames_show(pp_frames *frames, const pp_preprocessor *preprocessor, void *row) {
+  if (!preprocessor->scales) {
+    pp_stack_copy(stack_of(frames, preprocessor), row);
     return;
   }
-  const size_t all = camera->screen->frame_bytes * (size_t)camera->stack;
-  const size_t newer = camera->screen->frame_bytes * (size_t)film->oldest;
+  const size_t all = preprocessor->screen->frame_bytes * (size_t)preprocessor->stack;
+  const size_t newer = preprocessor->screen->frame_bytes * (size_t)frames->oldest;
   float *values = row;
-  for (size_t i = newer; i < all; i++) *values++ = camera->scaled[film->frames[i]];
-  for (size_t i = 0; i < newer; i++) *values++ = camera->scaled[film->frames[i]];
+  for (size_t i = newer; i < all; i++) *values++ = preprocessor->scaled[frames->ring[i]];
+  for (size_t i = 0; i < newer; i++) *values++ = preprocessor->scaled[frames->ring[i]];
 }

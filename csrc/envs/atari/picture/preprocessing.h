@@ -1,10 +1,10 @@
 // preprocessing.h: what Gymnasium's AtariPreprocessing and FrameStackObservation make of a
 // console's screens.
 //
-// A camera says how pictures are taken, and is shared by all; a film holds those of one
-// environment. The rules are those of gymnasium 1.4's wrappers with cv2: of each step the last two
-// screens are pooled, resized and stacked. An episode that ends within a step leaves the picture as
-// it was, but for what was already taken.
+// A pp_preprocessor holds the settings, which all environments of a pool share; pp_frames holds the
+// frames of one environment. The rules are those of gymnasium 1.4's wrappers with cv2: the last two
+// screens of each step are pooled, resized and stacked. If an episode ends within a step, the frame
+// is the previous one, pooled with the step's last screen but one if that was reached.
 #ifndef PP_ENVS_ATARI_PICTURE_PREPROCESSING_H_
 #define PP_ENVS_ATARI_PICTURE_PREPROCESSING_H_
 
@@ -15,40 +15,42 @@
 #include "../console/machine.h"
 #include "screen.h"
 
-typedef struct pp_camera {
+typedef struct pp_preprocessor {
   pp_screen *screen;
   int32_t stack;   // frames of an observation
-  bool pads_zero;  // a reset leaves black frames before its own, else copies of it
-  bool scales;     // float32 in 0 .. 1, else bytes
+  bool pads_zero;  // the frames before a reset's own are black; otherwise copies of it
+  bool scales;     // observations are float32 in 0 .. 1; otherwise bytes
   float scaled[256];
-} pp_camera;
+} pp_preprocessor;
 
-// plain data: a ring of pictures as an observation has them, `oldest` its first
-typedef struct pp_film {
+// plain data: a ring of the frames of an observation, and the screens that the next one may need
+typedef struct pp_frames {
   int32_t oldest;
-  uint8_t partner;  // the one of pair that own is pooled with
-  uint8_t is_pair;  // it is pooled at all
+  uint8_t partner;  // index in `pair` of the screen with which `own` is pooled
+  uint8_t is_pair;  // `own` is pooled
   uint8_t own[PP_SCREEN_BYTES];
   uint8_t pair[2][PP_SCREEN_BYTES];
-  uint8_t frames[];
-} pp_film;
+  uint8_t ring[];
+} pp_frames;
 
-// bytes of a film
-size_t pp_film_bytes(const pp_camera *camera);
+// Returns the size in bytes of a pp_frames with these settings.
+size_t pp_frames_size(const pp_preprocessor *preprocessor);
 
-// the first screen of an episode
-void pp_film_start(pp_film *film, const pp_camera *camera, const uint8_t *screen);
+// Takes the first screen of an episode.
+void pp_frames_start(pp_frames *frames, const pp_preprocessor *preprocessor, const uint8_t *screen);
 
-// the last screen but one of a step, which is not there if steps have only one
-void pp_film_take_first(pp_film *film, const pp_camera *camera, const uint8_t *screen);
+// Takes the last screen but one of a step; not called if steps have only one screen.
+void pp_frames_add_first(pp_frames *frames, const pp_preprocessor *preprocessor,
+                         const uint8_t *screen);
 
-// the last screen of a step; pools: with the one before
-void pp_film_take_last(pp_film *film, const pp_camera *camera, const uint8_t *screen, bool pools);
+// Takes the last screen of a step. pools: it is pooled with the one before.
+void pp_frames_add_last(pp_frames *frames, const pp_preprocessor *preprocessor,
+                        const uint8_t *screen, bool pools);
 
-// the step ended the episode before its last screen was taken; has_first: only that one is missing
-void pp_film_cut(pp_film *film, const pp_camera *camera, bool has_first);
+// Ends a step whose episode ended before the last screen. has_first: the one before it was taken.
+void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, bool has_first);
 
-// writes the observation
-void pp_film_show(pp_film *film, const pp_camera *camera, void *row);
+// Writes the observation.
+void pp_frames_show(pp_frames *frames, const pp_preprocessor *preprocessor, void *row);
 
 #endif  // PP_ENVS_ATARI_PICTURE_PREPROCESSING_H_

@@ -1,7 +1,7 @@
 // resize.c: runs a resize plan over a picture.
 //
 // Sums of the area kind must round as OpenCV's do: float32, horizontal before vertical, taps in
-// order, multiply and add apart. The build therefore forbids fused multiply-add
+// order, separate multiplication and addition. The build therefore forbids fused multiply-add
 // (-ffp-contract=off); a vector variant changes only how many outputs are computed at once.
 #include "resize.h"
 
@@ -40,7 +40,7 @@ static void find_origins(const pp_resize *plan, const uint8_t *run, uint16_t *or
   }
 }
 
-// A row is too short to be worth a call of memcpy.
+// A row is so short that a call of memcpy would take longer.
 static PP_ALWAYS_INLINE void copy_row(uint8_t *dst, const uint8_t *src, int width) {
   int i = 0;
   for (; i + 16 <= width; i += 16) {
@@ -53,7 +53,7 @@ static PP_ALWAYS_INLINE void copy_row(uint8_t *dst, const uint8_t *src, int widt
   }
 }
 
-// Copies the pixels of the rows that find_origins spared.
+// Copies the rows that are repeats by find_origins.
 static void fill_repeats(const pp_resize *plan, const uint16_t *origin, uint8_t *dst) {
   int width = plan->x.dst;
   for (int d = 0; d < plan->y.dst; d++) {
@@ -133,7 +133,7 @@ static PP_ALWAYS_INLINE void row_scale_taps(const pp_resize_axis *x, int taps, c
   }
 }
 
-// A constant number of taps is worth a factor of two; 84 columns take three.
+// A constant number of taps makes it twice as fast; 84 columns take three.
 static void row_scale(const pp_resize_axis *x, const uint8_t *src, float *dst) {
   float pixels[PP_RESIZE_MAX_SOURCE];
   for (int i = 0; i < x->src; i++) {

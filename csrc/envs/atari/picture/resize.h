@@ -38,7 +38,7 @@ typedef struct pp_resize_axis {
 // How the vector variants find the taps of 16 neighbouring outputs: load 64 bytes of the source
 // row, permute 32-bit words so that each 128-bit lane holds the pixels of its four outputs, then
 // shuffle bytes inside the lanes. Taps that an output lacks read zero and weigh zero, which
-// leaves the bits of a sum alone.
+// does not change the bits of a sum.
 typedef struct pp_resize_group {
   int column;            // first output; the last group is moved left to end with the row
   int source;            // first byte loaded

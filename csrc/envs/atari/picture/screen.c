@@ -18,14 +18,14 @@ enum { WIDTH = PP_SCREEN_WIDTH };
 typedef void row_shader(const uint8_t *last, const uint8_t *before, const uint8_t *table,
                         uint8_t *out);
 
-// --- making --------------------------------------------------------------------------------------
+// --- creation ------------------------------------------------------------------------------------
 
 // Rounds half away from zero, in double, as ALE makes its gray palette.
 static uint8_t luminance(const uint8_t color[3]) {
   return (uint8_t)round(0.2989 * color[0] + 0.5870 * color[1] + 0.1140 * color[2]);
 }
 
-// do the odd indices have colours of their own? On NTSC they never occur
+// returns whether odd indices have other colours than the even ones; on NTSC they never occur
 static bool has_odd(const uint8_t (*palette)[3]) {
   for (int i = 0; i < 256; i += 2) {
     if (memcmp(palette[i], palette[i + 1], 3) != 0) return true;
@@ -33,8 +33,8 @@ static bool has_odd(const uint8_t (*palette)[3]) {
   return false;
 }
 
-// ALE keeps a gray behind each colour, and so takes that of an odd index from the next colour's
-// blue; there is none behind the last one.
+// ALE stores a gray after each colour, and reads the gray of an odd index from the next colour's
+// blue. After the last colour there is none.
 static uint8_t gray_of(const uint8_t (*palette)[3], int index, bool odd) {
   if (!odd || index % 2 == 0) return luminance(palette[index]);
   return index < 255 ? palette[index + 1][2] : 0;
@@ -84,7 +84,7 @@ void pp_screen_destroy(pp_screen *screen) {
 
 // --- repeated rows -------------------------------------------------------------------------------
 
-// Branch-free, so that the compiler makes a few vector operations of it.
+// Without branches, so that the compiler turns it into a few vector operations.
 static PP_ALWAYS_INLINE bool row_equals(const uint8_t *a, const uint8_t *b) {
   uint64_t differ = 0;
   for (int i = 0; i < WIDTH; i += 8) {
@@ -173,7 +173,8 @@ PP_TARGET_AVX2 static void shade_avx2(const uint8_t *last, const uint8_t *before
 }
 
 // The 128 entries fill two registers as 64 pairs. Bits 2..7 of an index choose its pair, bit 1 the
-// half; pixels at even and odd places take turns, for the permutation works on 16-bit words.
+// half. Pixels at even and odd places are looked up in turn, as the permutation works on 16-bit
+// words.
 PP_TARGET_AVX512 static PP_ALWAYS_INLINE __m512i lookup_avx512(__m512i index, __m512i pairs_low,
                                                                __m512i pairs_high) {
   __mmask32 upper_even = _mm512_test_epi16_mask(index, _mm512_set1_epi16(0x0002));

@@ -36,7 +36,7 @@ typedef struct pp_screen_options {
   int height;                   // of a frame: 1..PP_RESIZE_MAX_SIDE
   int width;
   bool gray;   // luminance 0.2989 R + 0.5870 G + 0.1140 B of even indices
-  bool area;   // INTER_AREA, else INTER_LINEAR
+  bool area;   // INTER_AREA; otherwise INTER_LINEAR
   pp_isa isa;  // lowered to what the machine has
 } pp_screen_options;
 

@@ -1,0 +1,60 @@
+"""The process that a `PlayerProxy` starts: `python -m benchmarks.player_process NAME TASK`.
+
+Its worker processes are stopped between two plays. So what they have in flight makes no progress,
+and workers that wait by spinning use no core while others play.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from benchmarks import (
+    player_proxy,
+    python_rivals,  # noqa: F401  it fills MAKERS
+)
+from benchmarks.json_lines import only_json
+from benchmarks.rivals import Task
+
+
+@contextmanager
+def running(pids: Sequence[int]) -> Iterator[None]:
+    """Lets stopped processes run inside the block."""
+    signal_all(pids, signal.SIGCONT)
+    try:
+        yield
+    finally:
+        signal_all(pids, signal.SIGSTOP)
+
+
+def signal_all(pids: Sequence[int], number: int) -> None:
+    """Sends a signal to processes; some may have ended."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def serve(name: str, task: str, send: Callable[[dict[str, Any]], None]) -> None:
+    """Makes a player, then plays as many batches as each line of the input asks for."""
+    player = player_proxy.MAKERS[name](Task(**json.loads(task)))
+    workers = list(player.children)
+    try:
+        signal_all(workers, signal.SIGSTOP)
+        send({"children": workers})
+        for line in sys.stdin:
+            with running(workers):
+                steps = player.play(int(line))
+            send({"steps": steps})
+    finally:
+        signal_all(workers, signal.SIGCONT)
+        player.close()
+
+
+if __name__ == "__main__":
+    with only_json() as send:
+        serve(*sys.argv[1:], send=send)

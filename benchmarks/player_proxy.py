@@ -1,0 +1,110 @@
+"""The proxy of a player that runs in a process of its own (player_process.py).
+
+Rivals that need other packages than ours, or whose workers spin when idle, play there. A line with
+a number asks the process to play that many batches; a line of JSON returns the steps done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.rivals import Contender, Task, contender
+from benchmarks.rounds import Player
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What the other process makes, by the contender's name.
+MAKERS: dict[str, Callable[[Task], Player]] = {}
+
+
+def in_own_process(
+    name: str, family: str, *, package: str, folder: str = "", **facts: Any
+) -> Callable[[Callable[[Task], Player]], Contender]:
+    """Decorates a function that makes a player in a process of its own.
+
+    Args:
+        folder: of packages that this process imports first, as in `Contender`.
+    """
+
+    def register(make: Callable[[Task], Player]) -> Contender:
+        MAKERS[name] = make
+        return contender(name, family, package=package, folder=folder, **facts)(
+            lambda task: PlayerProxy(name, task, folder)
+        )
+
+    return register
+
+
+def environment(folder: str) -> dict[str, str]:
+    """Returns the environment of a process that imports a folder's packages first, then ours."""
+    paths = [str(Path(sys.prefix) / folder)] if folder else []
+    paths += filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+class PlayerProxy:
+    """Plays in another process."""
+
+    def __init__(self, name: str, task: Task, folder: str = "") -> None:
+        from benchmarks import python_envs
+
+        # measured here, while nothing else runs; the process inherits the result
+        python_envs.turns_per_us()
+        self._name = name
+        # some rivals write files into the current folder
+        self._directory = tempfile.TemporaryDirectory()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.player_process", name, json.dumps(asdict(task))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=self._directory.name,
+            env=environment(folder),
+            # Ctrl-C reaches only us; close() ends the process
+            start_new_session=True,
+        )
+        self.children: Sequence[int] = ()
+        try:
+            self.children = (self._process.pid, *self._receive()["children"])
+        except BaseException:
+            self.close()
+            raise
+
+    def play(self, batches: int) -> int:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{batches}\n")
+        self._process.stdin.flush()
+        steps: int = self._receive()["steps"]
+        return steps
+
+    def _receive(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the process of {self._name} ended: its message is above")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        # the process ends at the end of its input; its session includes its workers
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(10)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._directory.cleanup()

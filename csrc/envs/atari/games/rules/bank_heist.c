@@ -1,0 +1,10 @@
+// bank_heist.c: six digits in BCD; the last life is over when its own flag is set.
+#include "rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  pp_score_set(s, pp_bcd6(ram[88], ram[89], ram[90]));
+  s->lives = ram[85];
+  s->over = ram[78] == 1 && s->lives == 0;
+}
+
+PP_RULE(bank_heist) = {.step = step};

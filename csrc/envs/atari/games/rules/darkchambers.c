@@ -1,0 +1,16 @@
+// darkchambers.c: four digits of tens in BCD; without strength the game is over, as it is when the
+// score or another count falls, which it does on a new game only; one life.
+#include "rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  int32_t before = s->score;
+  pp_score_set(s, pp_bcd4(ram[79], ram[76]) * 10);
+  int restarted = s->started && (s->score < before || ram[85] < s->state[0]);
+  if (restarted) s->reward = 0;
+  s->started = 1;
+  s->state[0] = ram[85];
+  s->over = restarted || (ram[74] & 31) == 0;
+  s->lives = !s->over;
+}
+
+PP_RULE(darkchambers) = {.step = step};

@@ -1,0 +1,12 @@
+// demon_attack.c: six digits in BCD, with a pattern before a game has begun; without spare lives
+// one value of a byte means that it is over.
+#include "rule.h"
+
+static void step(pp_score *s, const uint8_t *ram) {
+  int idle = ram[1] == 0xab && ram[3] == 0xcd && ram[5] == 0xea;
+  pp_score_set(s, idle ? 0 : pp_bcd6(ram[1], ram[3], ram[5]));
+  s->over = ram[114] == 0 && ram[113] == 0xbd;
+  s->lives = s->over ? 0 : ram[114] + 1;
+}
+
+PP_RULE(demon_attack) = {.step = step};

@@ -1,0 +1,204 @@
+/* Step rows: steps environments into rows of a batch, and resets those whose episodes end. */
+#include "step_rows.h"
+
+#include <string.h>
+
+#include "grain.h"
+#include "os/os.h"
+#include "pool/row.h"
+
+/* --------------------------------------------------------------------------------- fields -- */
+
+/* returns whether a field is written in rows of steps, or of resets */
+static bool is_written(const pp_field *field, bool is_reset) {
+  return !field->is_info || (field->when & (is_reset ? PP_ON_RESET : PP_ON_STEP));
+}
+
+/* Finds where the fields of consecutive rows go. Infos that are not written in such rows are
+ * zeroed, so that a reused row never shows old values, and get null, so that the environment skips
+ * them. */
+static void locate_fields(const pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                          int32_t rows, int32_t first_column, bool is_reset, void **fields) {
+  for (int32_t i = 0; i < layout->num_fields; i++) {
+    const pp_column *column = &layout->columns[first_column + i];
+    fields[i] = (char *)memory + column->offset + column->row_bytes * row;
+    if (is_written(&fleet->config.fields[i], is_reset)) continue;
+    memset(fields[i], 0, (size_t)(column->row_bytes * rows));
+    fields[i] = NULL;
+  }
+}
+
+static int observe(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                   int32_t env_id, int32_t first_column, bool is_reset) {
+  void *fields[PP_MAX_FIELDS];
+  int status;
+  locate_fields(fleet, layout, memory, row, 1, first_column, is_reset, fields);
+  status = fleet->def->observe(&fleet->envs[env_id], fields, is_reset);
+  if (status < 0) pp_autoreset_fail(fleet, env_id, status);
+  return status;
+}
+
+/* ------------------------------------------------------------------------- engine columns -- */
+
+static const double *returns_of(const pp_fleet *fleet, int32_t env_id) {
+  return fleet->returns + (size_t)env_id * (size_t)fleet->num_players;
+}
+
+static void put_engine(const pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                       int32_t env_id, const pp_outcome *outcome) {
+  const pp_row values = {env_id, fleet->elapsed[env_id], outcome->reward, outcome->terminated,
+                         outcome->truncated};
+  bool has_ended = outcome->terminated || outcome->truncated;
+  pp_row_put(layout, memory, row, &values);
+  if (!layout->has_extras) return;
+  pp_row_put_extras(layout, memory, row, &values, outcome->is_reset ? 0 : 1 + has_ended,
+                    outcome->discount, returns_of(fleet, env_id));
+}
+
+/* -------------------------------------------------------------------------------- one row -- */
+
+int pp_step_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                      int32_t env_id, pp_outcome *outcome) {
+  int status = outcome->status;
+  bool has_ended = outcome->terminated || outcome->truncated, is_reset = outcome->is_reset;
+
+  // before an ended episode is restarted, which changes elapsed and returns
+  if (status >= 0) put_engine(fleet, layout, memory, row, env_id, outcome);
+  if (status >= 0 && has_ended && fleet->autoreset == PP_SAME_STEP) {
+    status = observe(fleet, layout, memory, row, env_id, layout->final_fields, false);
+    if (status >= 0) status = pp_autoreset_restart(fleet, env_id);
+    if (status < 0) pp_autoreset_fail(fleet, env_id, status);
+    is_reset = true;
+  }
+  if (status >= 0) status = observe(fleet, layout, memory, row, env_id, 0, is_reset);
+  if (status < 0) pp_row_blank(layout, memory, row, env_id);
+  return status;
+}
+
+/* ----------------------------------------------------------------------------------- runs -- */
+
+/* counts a step of each environment, writes the engine's columns and sets the phases */
+static void put_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                    int32_t env_id, int32_t count, const double *rewards) {
+  const uint8_t *restrict terminated = pp_layout_at(layout, memory, layout->terminated, row);
+  const uint8_t *restrict truncated = pp_layout_at(layout, memory, layout->truncated, row);
+  int32_t *restrict elapsed = fleet->elapsed + env_id;
+  uint8_t *restrict phase = fleet->phase + env_id;
+
+  for (int32_t i = 0; i < count; i++) elapsed[i] = pp_row_next_elapsed(elapsed[i]);
+  pp_row_put_run(layout, memory, row, env_id, count, elapsed, pp_autoreset_limit(fleet), rewards);
+  for (int32_t i = 0; i < count; i++) phase[i] = terminated[i] | truncated[i];
+  if (fleet->keeps_returns) {
+    double *restrict returns = fleet->returns + (size_t)env_id * (size_t)layout->num_players;
+    for (int32_t i = 0; i < count * layout->num_players; i++) returns[i] += rewards[i];
+  }
+}
+
+/* updates the cost of a reset from the resets of one run */
+static void learn_resets(pp_fleet *fleet, int64_t start, int32_t count) {
+  if (count) pp_autoreset_learn_run(fleet, pp_os_now_roughly() - start, count);
+}
+
+/* SAME_STEP: restarts the episodes of a run that have ended, mostly none. Returns how many failed.
+ */
+static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                             int32_t env_id, int32_t count) {
+  int32_t failed = 0, resets = 0;
+  int64_t start = 0;
+  for (int32_t i = 0; i < count; i++) {
+    int status;
+    if (fleet->phase[env_id + i] != PP_ENDED) continue;
+    // only if there is a reset: reading the clock costs as much as a cheap step
+    if (!resets++) start = pp_os_now_roughly();
+    for (int32_t f = 0; f < layout->num_fields; f++) {
+      memcpy(pp_layout_at(layout, memory, layout->final_fields + f, row + i),
+             pp_layout_at(layout, memory, f, row + i), (size_t)layout->columns[f].row_bytes);
+    }
+    status = pp_autoreset_restart(fleet, env_id + i);
+    if (status >= 0) status = observe(fleet, layout, memory, row + i, env_id + i, 0, true);
+    if (status >= 0) continue;
+    pp_autoreset_fail(fleet, env_id + i, status);
+    pp_row_blank(layout, memory, row + i, env_id + i);
+    failed++;
+  }
+  learn_resets(fleet, start, resets);
+  return failed;
+}
+
+/* NEXT_STEP: lists the environments of a run whose episode has ended, before the run is stepped.
+ * They are stepped with the others, which keeps the run in one piece, and reset_ended then resets
+ * them and replaces the rows that step_many wrote for them. */
+static int32_t list_ended(const pp_fleet *fleet, int32_t env_id, int32_t count, int32_t *ended) {
+  const uint8_t *phase = fleet->phase + env_id;
+  int32_t listed = 0;
+  for (int32_t i = 0; i < count; i += (int32_t)sizeof(uint64_t)) {
+    uint64_t eight = 0;
+    int32_t left = count - i < (int32_t)sizeof(eight) ? count - i : (int32_t)sizeof(eight);
+    memcpy(&eight, phase + i, (size_t)left);
+    for (int32_t j = 0; eight && j < left; j++) {
+      if (phase[i + j] == PP_ENDED) ended[listed++] = i + j;
+    }
+  }
+  return listed;
+}
+
+static int32_t reset_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                           int32_t env_id, const int32_t *ended, int32_t count) {
+  pp_outcome outcome;
+  int32_t failed = 0;
+  int64_t start = count ? pp_os_now_roughly() : 0;
+  for (int32_t i = 0; i < count; i++) {
+    fleet->phase[env_id + ended[i]] = PP_ENDED;
+    pp_autoreset_advance(fleet, env_id + ended[i], &outcome);
+    failed +=
+        pp_step_row_write(fleet, layout, memory, row + ended[i], env_id + ended[i], &outcome) < 0;
+  }
+  learn_resets(fleet, start, count);
+  return failed;
+}
+
+/* writes the columns of pp_extra, which few layouts have */
+static void put_run_extras(const pp_fleet *fleet, const pp_layout *layout, void *memory,
+                           int32_t row, int32_t env_id, int32_t count) {
+  const uint8_t *terminated = pp_layout_at(layout, memory, layout->terminated, row);
+  if (!layout->has_extras) return;
+  for (int32_t i = 0; i < count; i++) {
+    const pp_row values = {.env_id = env_id + i, .elapsed = fleet->elapsed[env_id + i]};
+    pp_row_put_extras(layout, memory, row + i, &values, 1 + (fleet->phase[env_id + i] == PP_ENDED),
+                      (float)!terminated[i], returns_of(fleet, env_id + i));
+  }
+}
+
+int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                     int32_t env_id, int32_t count, double *rewards) {
+  void *fields[PP_MAX_FIELDS];
+  int32_t ended[PP_GRAIN_ROWS], num_ended = list_ended(fleet, env_id, count, ended);
+  pp_run run = {.states = fleet->states + fleet->stride * (size_t)env_id,
+                .state_stride = fleet->stride,
+                .actions = pp_fleet_action(fleet, env_id),
+                .reward = rewards,
+                .terminated = pp_layout_at(layout, memory, layout->terminated, row),
+                .truncated = pp_layout_at(layout, memory, layout->truncated, row),
+                .fields = fields,
+                .count = count,
+                .action_dtype = fleet->action_dtypes[env_id]};
+  int status;
+
+  locate_fields(fleet, layout, memory, row, count, 0, false, fields);
+  memset(run.terminated, 0, (size_t)count);
+  memset(run.truncated, 0, (size_t)count);
+  status = fleet->def->step_many(fleet->config.shared, &run);
+  if (status < 0) {
+    for (int32_t i = 0; i < count; i++) {
+      pp_autoreset_fail(fleet, env_id + i, status);
+      pp_row_blank(layout, memory, row + i, env_id + i);
+    }
+    return count;
+  }
+  put_run(fleet, layout, memory, row, env_id, count, rewards);
+  put_run_extras(fleet, layout, memory, row, env_id, count);
+  if (fleet->autoreset == PP_SAME_STEP) {
+    return restart_ended(fleet, layout, memory, row, env_id, count);
+  }
+  return reset_ended(fleet, layout, memory, row, env_id, ended, num_ended);
+}

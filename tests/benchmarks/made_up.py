@@ -1,0 +1,133 @@
+"""Players, a clock, scenes and outcomes that are made up, for the tests of the benchmarks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks import (
+    rounds,
+    scenes,
+    tree,
+)
+from benchmarks.outcome import Bar, Outcome, Row
+from benchmarks.rivals import Contender, Task
+from benchmarks.rounds import Spread
+
+
+class Watch(rounds.Clock):
+    """A clock that only players advance."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.used = 0.0
+        self.calls: list[Sequence[int]] = []
+
+    def wall(self) -> float:
+        return self.now
+
+    def cpu(self, children: Sequence[int]) -> float:
+        self.calls.append(children)
+        return self.used
+
+
+@dataclass
+class Made:
+    """A player whose batches take a fixed time."""
+
+    watch: Watch
+    seconds: float
+    steps: int = 10
+    cores: float = 2.0
+    children: Sequence[int] = ()
+    played: int = 0
+    closed: bool = False
+
+    def play(self, batches: int) -> int:
+        assert not self.closed
+        self.played += batches
+        self.watch.now += batches * self.seconds
+        self.watch.used += batches * self.seconds * self.cores
+        return batches * self.steps
+
+    def close(self) -> None:
+        self.closed = True
+
+
+TASK = Task("CartPole-v1", 8, 8, 2, 2, 500)
+
+
+def field_of(watch: Watch) -> tuple[scenes.Scene, list[Made]]:
+    """Returns a scene of made-up contenders, and a list of all players that they make.
+
+    Ours take 1 and 2 ms for a batch of 8; the rival 10 ms, but 6 ms at 1 thread and batches of 4;
+    the other rival 4 ms, and it has nothing to set.
+    """
+    made: list[Made] = []
+
+    def contender(name: str, family: str, seconds: float, tunable: bool = False) -> Contender:
+        def make(task: Task) -> Made:
+            liked = tunable and (task.num_threads, task.batch_size) == (1, 4)
+            made.append(Made(watch, 0.0015 if liked else seconds, steps=task.batch_size))
+            return made[-1]
+
+        return Contender(name, family, make, "numpy", tunable)
+
+    scene = scenes.Scene(
+        name="made-up",
+        title="Made up",
+        task=TASK,
+        ours=(contender("quick", "ours", 0.001), contender("slow", "ours", 0.002)),
+        rivals=(contender("rival", "envpool", 0.01, True), contender("other", "ale", 0.004)),
+        bars={"rival": 1.5, "other": 2.5},
+    )
+    return scene, made
+
+
+def state_of(pid: int, wanted: str) -> str:
+    """Returns the state of a process; waits for the wanted one, as signals take a moment."""
+    for _ in range(1000):
+        state = tree.fields(pid)[0]
+        if state == wanted:
+            break
+        time.sleep(0.01)
+    return state
+
+
+def named(name: str) -> object:
+    """Returns an object with a name, like the columns of a pool."""
+    return type("Column", (), {"name": name})()
+
+
+def outcome(name: str = "made-up", rate: float = 1000.0) -> Outcome:
+    ours = Row(
+        "ours",
+        "2 threads",
+        "ours",
+        Spread(rate, 0.9 * rate, 1.1 * rate),
+        Spread(1, 1, 1),
+        samples=[rate],
+    )
+    theirs = Row(
+        "them",
+        "3 threads",
+        "best",
+        Spread(rate / 4, 0.24 * rate, 0.26 * rate),
+        Spread(8, 7, 9),
+        ratios={"ours": Spread(4, 3.5, 4.5)},
+        cpu_ratios={"ours": Spread(8, 7, 9)},
+        samples=[rate / 4],
+    )
+    bars = [Bar("vs them", 5, 4.0), Bar("vs nobody", 2, None)]
+    return Outcome(name, f"Title of {name}", "env steps/s", 4, 7, [ours, theirs], bars, ["a note"])
+
+
+MACHINE = {
+    "cpu": "A processor",
+    "cores": 2,
+    "system": "Linux",
+    "python": "3.11",
+    "compiler": "cc",
+    "versions": {"numpy": "2"},
+}

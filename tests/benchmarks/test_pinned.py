@@ -1,0 +1,50 @@
+"""Scenes that need another MuJoCo run in a process that has it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks import (
+    mujoco_bare,
+    pinned,
+    race,
+    scenes,
+)
+from tests.benchmarks.made_up import Watch, field_of
+
+
+def pinned_scene(version: str) -> scenes.Scene:
+    return replace(field_of(Watch())[0], mujoco=version)
+
+
+def test_a_scene_of_another_mujoco_needs_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pinned.importlib.metadata, "version", lambda name: "3.6.0")
+    assert [pinned.is_needed(pinned_scene(v)) for v in ("", "3.6.0", "3.5.0")] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_a_missing_mujoco_is_named() -> None:
+    each = pinned.run(pinned_scene("0.1"), ("envpool",), race.QUICK)
+    assert [bar.is_met for bar in each.bars] == [None, None]
+    assert "MuJoCo 0.1 is not in" in each.notes[-1]
+
+
+@pytest.mark.slow
+def test_a_pinned_scene_is_measured_in_its_process() -> None:
+    scene = next(scene for scene in scenes.RACES if scene.name == "halfcheetah-32-16")
+    ticks: list[str] = []
+    effort = race.Effort(rounds=1, seconds=0.01, trial=0.01, all_settings=False)
+    each = pinned.run(scene, ("bare",), effort, tick=ticks.append)
+    assert [row.who for row in each.rows][:2] == [
+        "parallel_pool.make",
+        mujoco_bare.bare_per_env.name,
+    ]
+    # EnvPool is in this family, and may not be installed
+    there = [who for who in scene.rivals if who.family == "bare" and race.is_installed(who)]
+    assert len(each.rows) == len(scene.ours) + len(there)
+    assert ticks

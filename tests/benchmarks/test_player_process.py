@@ -1,0 +1,32 @@
+"""Players in a process of their own: failures, and stops between two plays."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+import pytest
+
+from benchmarks import (
+    player_process,
+    player_proxy,
+)
+from tests.benchmarks.made_up import TASK, state_of
+
+
+def test_a_process_that_cannot_play_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="the process of no-such-player ended"):
+        player_proxy.PlayerProxy("no-such-player", TASK)
+    assert "KeyError: 'no-such-player'" in capfd.readouterr().err
+
+
+def test_stopped_processes_run_only_inside_the_block() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        try:
+            with player_process.running([process.pid]):
+                assert state_of(process.pid, "S") == "S"
+            assert state_of(process.pid, "T") == "T"
+        finally:
+            process.kill()
+    # processes that have ended are ignored
+    player_process.signal_all([process.pid], signal.SIGCONT)

@@ -1,0 +1,118 @@
+"""Environments with steps to count and trouble to cause, and pools and helpers for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from parallel_pool.workers.messages import OBSERVATION
+from parallel_pool.workers.process_pool import ProcessPool
+
+MODES = ("next_step", "same_step", "disabled")
+# actions, and what an environment does at a step with each
+CALM, TROUBLE = 0, 1
+
+
+class Life(gymnasium.Env[Any, Any]):
+    """Its observation: the number of its steps, and a number drawn at the last reset with a seed.
+
+    Args:
+        trouble: called with the environment at a step with the action TROUBLE.
+        at_reset: called with it at every reset.
+        is_text: observations are strings, which travel as objects.
+    """
+
+    action_space = spaces.Discrete(2)
+
+    def __init__(
+        self,
+        trouble: Callable[[Life], Any] | None = None,
+        at_reset: Callable[[Life], Any] | None = None,
+        is_text: bool = False,
+        length: int = 10**6,
+    ) -> None:
+        box = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+        self.observation_space: Any = spaces.Text(99) if is_text else box
+        self.trouble, self.at_reset, self.is_text = trouble, at_reset, is_text
+        self.steps = self.drawn = 0
+        self.length = length
+        # infos of each step
+        self.info: Any = {}
+
+    def show(self) -> Any:
+        return f"{self.steps}, {self.drawn}" if self.is_text else np.array([self.steps, self.drawn])
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        if self.at_reset is not None:
+            self.at_reset(self)
+        self.steps, self.drawn = 0, int(self.np_random.integers(10**6))
+        return self.show(), {}
+
+    def step(self, action: Any) -> Any:
+        if action == TROUBLE and self.trouble is not None:
+            result = self.trouble(self)
+            if result is not None:
+                return result
+        self.steps += 1
+        return self.show(), 1.0, self.steps >= self.length, False, self.info
+
+
+class Lost(Exception):
+    """The exception that these environments raise."""
+
+
+def lose(env: Life) -> None:
+    # the state differs from the last observation
+    env.steps += 100
+    raise Lost(f"at step {env.steps}")
+
+
+def lives(make: Callable[[], Life], count: int = 4) -> list[Any]:
+    """Returns env_fns, of which number 1 is `make`."""
+    return [make if i == 1 else Life for i in range(count)]
+
+
+def texts(make: Callable[..., Life], count: int = 4) -> list[Any]:
+    return [partial(make if i == 1 else Life, is_text=True) for i in range(count)]
+
+
+def pool_of(env_fns: list[Any], **kwargs: Any) -> ProcessPool:
+    """Makes a pool of two workers, with environments 0 and 1 in the first."""
+    return ProcessPool(
+        env_fns, num_workers=2, **{"start_method": "fork", "on_error": "restart", **kwargs}
+    )
+
+
+def shown(pool: ProcessPool, batch: Any) -> Any:
+    """Returns each environment's observation, as (steps, drawn)."""
+    if pool.leaves is not None:
+        return [tuple(map(int, row)) for row in batch[0]]
+    replies = pool.replies()
+    return [
+        tuple(map(int, replies[i][OBSERVATION].split(","))) if OBSERVATION in replies[i] else None
+        for i in range(pool.num_envs)
+    ]
+
+
+def flags(pool: ProcessPool, batch: Any) -> list[tuple[float, bool, bool]]:
+    """Returns rewards, terminations and truncations."""
+    places = [c.name for c in pool.columns]
+    columns = [batch[places.index(name)] for name in ("reward", "terminated", "truncated")]
+    return [tuple(column[i].item() for column in columns) for i in range(len(batch[0]))]
+
+
+def first_of(seed: int) -> tuple[int, int]:
+    """Returns the observation of a new environment after a reset with this seed."""
+    env = Life()
+    env.reset(seed=seed)
+    return 0, env.drawn
+
+
+ALL = np.full(4, CALM)
+ONE = np.array([CALM, TROUBLE, CALM, CALM])

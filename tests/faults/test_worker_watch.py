@@ -1,0 +1,132 @@
+"""Watching worker processes: each end is reported once, and nothing else."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import weakref
+
+import pytest
+
+from parallel_pool.workers.launch import Worker
+from parallel_pool.workers.watch import Watcher
+from tests.patience import PATIENCE, wait_for
+from tests.worker_processes import Ends, Start, methods
+
+
+@methods
+def test_a_watcher_reports_each_end_once(start: Start, method: str) -> None:
+    ended, ways = Ends(), ["return", "os._exit", "SIGKILL", "segfault"]
+    watcher = Watcher()
+    workers = start(method, "end", *ways)
+    for worker in workers:
+        watcher.watch(worker, ended)
+    for worker, code in zip(workers, (0, 3, -signal.SIGKILL, -signal.SIGSEGV), strict=True):
+        worker.connection.send("go")
+        ended.wait_for(worker, code)
+    # a worker that has ended already
+    watcher.watch(workers[0], ended)
+    wait_for(lambda: len(ended.received) == 5)
+    watcher.close()
+    assert [worker for worker, _ in ended.received] == [*workers, workers[0]]
+    ended.received.clear()
+
+
+def test_an_idle_watcher_sleeps(start: Start) -> None:
+    watcher = Watcher()
+    (worker,) = start("fork", "echo", None)
+    watcher.watch(worker, Ends())
+    (thread,) = [thread for thread in threading.enumerate() if thread.name == "pp-watcher"]
+
+    def switches() -> list[str]:
+        with open(f"/proc/self/task/{thread.native_id}/status") as file:
+            return [line for line in file if "ctxt_switches" in line]
+
+    # until the thread sleeps
+    wait_for(lambda: switches() == (time.sleep(0.1), switches())[1])
+    before = switches()
+    time.sleep(1)
+    assert switches() == before
+    watcher.close()
+    wait_for(lambda: not thread.is_alive())
+
+
+def test_a_callback_may_fail_or_close(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    failures = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: failures.append(args.exc_type))
+    watcher = Watcher()
+    first, second, third = start("fork", "echo", 1, 2, 3)
+    ended = Ends()
+
+    def fail(worker: Worker) -> None:
+        raise LookupError
+
+    def close(worker: Worker) -> None:
+        watcher.close()
+        worker.close()
+        ended(worker)
+
+    watcher.watch(first, fail)
+    watcher.watch(second, close)
+    watcher.watch(third, ended)
+    first.kill()
+    wait_for(lambda: failures == [LookupError])
+    second.kill()
+    wait_for(lambda: len(ended.received) == 1)
+    third.kill()
+    assert third.join(PATIENCE)
+    with pytest.raises(ValueError, match="closed"):
+        watcher.watch(third, ended)
+    watcher.close()
+    assert [worker for worker, _ in ended.received] == [second]
+    ended.received.clear()
+
+
+def test_close_does_not_wait_for_a_callback_that_waits_for_it(start: Start) -> None:
+    watcher = Watcher()
+    (worker,) = start("fork", "echo", 1)
+    is_in, is_closed = threading.Event(), threading.Event()
+
+    def wait(worker: Worker) -> None:
+        is_in.set()
+        assert is_closed.wait(PATIENCE)
+
+    watcher.watch(worker, wait)
+    worker.kill()
+    assert is_in.wait(PATIENCE)
+    watcher.close()
+    is_closed.set()
+    wait_for(lambda: "pp-watcher" not in [thread.name for thread in threading.enumerate()])
+
+
+def test_a_deleted_watcher_ends_its_thread(start: Start) -> None:
+    class Pool:
+        def __init__(self, worker: Worker) -> None:
+            self.watcher = Watcher()
+            self.watcher.watch(worker, self.on_end)
+
+        def on_end(self, worker: Worker) -> None:
+            raise AssertionError
+
+    (worker,) = start("fork", "echo", 1)
+    pool = Pool(worker)
+    there = weakref.ref(pool)
+    del pool
+    assert there() is None
+    wait_for(lambda: "pp-watcher" not in [thread.name for thread in threading.enumerate()])
+    worker.kill()
+
+
+def test_the_end_of_an_unwatched_worker_is_not_reported(start: Start) -> None:
+    watcher, ended = Watcher(), Ends()
+    first, second = start("fork", "echo", 1, 2)
+    for worker in (first, second):
+        watcher.watch(worker, ended)
+    watcher.unwatch(first)
+    first.close()
+    second.kill()
+    ended.wait_for(second, -signal.SIGKILL)
+    assert len(ended.received) == 1
+    watcher.close()
+    ended.received.clear()

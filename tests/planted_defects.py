@@ -1,0 +1,425 @@
+"""Plants defects in the code, one at a time, and says which tests find each of them.
+
+    python -m tests.planted_defects                      # on HEAD
+    python -m tests.planted_defects --commit 6366fb0     # on another commit
+    python -m tests.planted_defects --only row_count     # some of them
+    python -m tests.planted_defects --check              # only looks for the anchors
+
+Each defect is a small edit to an anchor text that stands exactly once in the tree, so that the list
+holds for trees of another layout, too. A defect is built in a worktree of its own and meets the
+quick tests, which stop at the first failure. Those that survive meet all tests. The result is a
+table in Markdown: the defect, what found it, after how many seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SUFFIXES = {"C": (".c", ".h", ".inl"), "Python": (".py",)}
+FOLDERS = {"C": "csrc", "Python": "parallel_pool"}
+QUICK = "not package and not slow"
+ALL = "not package"
+
+
+@dataclass(frozen=True)
+class Defect:
+    """An edit that a test should find.
+
+    Attributes:
+        name: what is wrong then.
+        language: "C" or "Python".
+        edits: pairs of anchor and replacement, of which the first whose anchor is found counts:
+            names differ between trees.
+    """
+
+    name: str
+    language: str
+    edits: tuple[tuple[str, str], ...]
+
+
+def c(name: str, *edits: tuple[str, str]) -> Defect:
+    return Defect(name, "C", edits)
+
+
+def python(name: str, *edits: tuple[str, str]) -> Defect:
+    return Defect(name, "Python", edits)
+
+
+DEFECTS = (
+    # ---- what threads and processes share
+    c("an id named twice is sent twice", ("if (env_ids[j] != id) continue;", "continue;")),
+    c(
+        "a run claims rows beyond its block",
+        ("if (*count > left) *count = left;", "if (*count > left + 1) *count = left + 1;"),
+    ),
+    c(
+        "a snapshot leaves out the pending seed",
+        ("memcpy(head.seed, fleet->seeds[env_id], sizeof(head.seed));", ""),
+    ),
+    c(
+        "an id set loses the last id of a full word",
+        ("__builtin_ctzll(~rest) : BITS;", "__builtin_ctzll(~rest) : BITS - 1;"),
+        ("__builtin_ctzll(~run) : BITS;", "__builtin_ctzll(~run) : BITS - 1;"),
+        ("__builtin_ctzll(~remaining) : BITS;", "__builtin_ctzll(~remaining) : BITS - 1;"),
+    ),
+    c(
+        "the caller may receive while another thread does",
+        (
+            "if (atomic_exchange_explicit(&pool->receiving, 1, memory_order_acquire)) {",
+            "if (atomic_exchange_explicit(&pool->receiving, 0, memory_order_acquire)) {",
+        ),
+    ),
+    c(
+        "a fraction of a core in a cgroup counts as none",
+        ("return quota / period + (quota % period != 0);", "return quota / period;"),
+    ),
+    # ---- threads
+    c(
+        "a time limit ends an episode one step late",
+        (
+            "result.truncated || (uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet);",
+            "result.truncated || (uint32_t)fleet->elapsed[env_id] > pp_autoreset_limit(fleet);",
+        ),
+    ),
+    c(
+        "a time limit ends an episode of a run one step late",
+        ("(uint32_t)steps[i] >= limit", "(uint32_t)steps[i] > limit"),
+        ("(uint32_t)elapsed[i] >= limit", "(uint32_t)elapsed[i] > limit"),
+    ),
+    c(
+        "a failure keeps the text of the one before",
+        ("if (outcome->is_reset) fleet->errors[env_id].text[0] = '\\0';", ""),
+    ),
+    c(
+        "a thread takes all that is left in a shard",
+        ("chunk = is_shared ? available / 2 : most;", "chunk = is_shared ? available : most;"),
+    ),
+    c(
+        "one slow chunk sets the estimate of all steps",
+        ("if (old && sample > 4 * (int64_t)old) sample = 4 * (int64_t)old;", ""),
+    ),
+    # ---- worker processes
+    c(
+        "a reply may end beyond its file",
+        ("return message->offset + message->size <= known;", "return message->offset <= known;"),
+    ),
+    c(
+        "a dead worker's rows are not counted again",
+        ("if (place >= 0) remote->counts[place / pool->ring.batch_size]++;", ""),
+        ("if (place >= 0) processes->counts[place / pool->ring.batch_size]++;", ""),
+    ),
+    c(
+        "a worker's answer to an old question counts for the new one",
+        ("own->probe++;", "own->probe += own->probe == 0;"),
+    ),
+    c(
+        "a block of a shared arena is found below its start",
+        (
+            "if (offset < 0 || offset >= it->arena.reserve) continue;",
+            "if (offset >= it->arena.reserve) continue;",
+        ),
+    ),
+    # ---- environments
+    c(
+        "NumPy's 32-bit draws come high half first",
+        (
+            "rng->uinteger = (uint32_t)(bits >> 32);\n  return (uint32_t)bits;",
+            "rng->uinteger = (uint32_t)bits;\n  return (uint32_t)(bits >> 32);",
+        ),
+    ),
+    c(
+        "CartPole's pole is a little heavier",
+        ("(4.0 / 3.0 - POLE_MASS *", "(4.0 / 3.0 - 1.0000000000000002 * POLE_MASS *"),
+    ),
+    c(
+        "CartPole ends an episode at the limit itself",
+        ("(fabs(cart.theta) > MAX_THETA)", "(fabs(cart.theta) >= 0.99 * MAX_THETA)"),
+    ),
+    c(
+        "a cost of contacts takes forces that are not clipped",
+        ("double value = mujoco_clip(values[i], low, high);", "double value = values[i];"),
+    ),
+    c(
+        "HalfCheetah's reward forgets the control cost",
+        ("moment->reward = forward - control;", "moment->reward = forward - 0 * control;"),
+    ),
+    c(
+        "EnvPool's no-ops after a reset are one too many",
+        (
+            "&self->noop_random, shared->noop_max) + 1 - shared->fires;",
+            "&self->noop_random, shared->noop_max) + 1;",
+        ),
+    ),
+    c(
+        "a lost life ends no episode",
+        (
+            "int lost_life = 0 < self->lives && self->lives < lives_before;",
+            "int lost_life = 0 < self->lives && self->lives < lives_before - 1;",
+        ),
+        (
+            "bool lost_life = 0 < self->lives && self->lives < lives_before;",
+            "bool lost_life = 0 < self->lives && self->lives < lives_before - 1;",
+        ),
+    ),
+    c(
+        "the timer of an Atari console counts in steps of 2 for 8",
+        ("{0, 3, 6, 10};", "{0, 1, 6, 10};"),
+    ),
+    c(
+        "a paddle's capacitor is charged a cycle early",
+        (
+            "return cycle > m->ready[paddle] ? 0x80 : 0;",
+            "return cycle >= m->ready[paddle] ? 0x80 : 0;",
+        ),
+    ),
+    c(
+        "a resized row keeps the sum of the row before",
+        (
+            "memset(sum, 0, sizeof sum);\n    for (int t = 0; t < job->output[o].terms; t++,",
+            "for (int t = 0; t < job->output[o].terms; t++,",
+        ),
+    ),
+    # ---- Python
+    python(
+        "a block is used again while its arrays are held",
+        (
+            "if getrefcount(batch.owner) != batch.unheld:",
+            "if getrefcount(batch.owner) > batch.unheld + 1:",
+        ),
+        (
+            "if getrefcount(block.owner) != block.unheld:",
+            "if getrefcount(block.owner) > block.unheld + 1:",
+        ),
+    ),
+    python(
+        "a batch that an exception kept back is forgotten",
+        ("int(lib.pp_pool_last_result(self._handle, self._ring.fresh))", "0"),
+        ("int(lib.pp_pool_taken(self._handle, self._ring.fresh))", "0"),
+    ),
+    python(
+        "environment i gets the seed of all",
+        ("return [first + i for i in range(count)]", "return [first for i in range(count)]"),
+    ),
+    python(
+        "a long seed loses its last bits",
+        ("-(-seed.bit_length() // 32))", "seed.bit_length() // 32)"),
+    ),
+    python(
+        "infos of resets and of steps share one mask",
+        (
+            "mask = ~is_reset if on_step else is_reset.copy()",
+            "mask = ~is_reset if on_reset else is_reset.copy()",
+        ),
+    ),
+    python(
+        "final infos are those of the next episode",
+        ("self._finals = of(True)", "self._finals = of(False)"),
+    ),
+    python(
+        "Stable-Baselines3 is told that no episode was cut off",
+        ("infos[TRUNCATED] = is_truncated", "infos[TRUNCATED] = False"),
+    ),
+    python(
+        "one restart more than allowed",
+        (
+            "if not self._restarts or self._tries[lane] > TRIES:",
+            "if not self._restarts or self._tries[lane] > TRIES + 1:",
+        ),
+        (
+            "if not self._restarts or self._attempts[lane] > MAX_RESTARTS:",
+            "if not self._restarts or self._attempts[lane] > MAX_RESTARTS + 1:",
+        ),
+    ),
+    python(
+        "an environment that raises may try once more",
+        ("return tries > TRIES", "return tries > TRIES + 1"),
+        ("return failures > MAX_RESTARTS", "return failures > MAX_RESTARTS + 1"),
+    ),
+    python(
+        "a part of a deadline outlasts the whole",
+        ("return self if left is not None and left < seconds else", "return"),
+        ("return self if remaining is not None and remaining < seconds else", "return"),
+    ),
+    python(
+        "a reset mask may name no environment",
+        ("if not mask.any():", "if mask is None:"),
+    ),
+    python(
+        "an action column may be transposed",
+        ("array = np.ascontiguousarray(array, dtype)", "array = np.asarray(array, dtype)"),
+    ),
+    python(
+        "values of any number are written into a column",
+        ('np.can_cast(number, dtype, "same_kind")', 'np.can_cast(number, dtype, "unsafe")'),
+    ),
+    python(
+        "a fused ClipReward does not clip from below",
+        ("a_min=min_reward, a_max=max_reward", "a_min=None, a_max=max_reward"),
+    ),
+    python(
+        "an empty list of live agents is the list of all",
+        (
+            "self._live = list(self.env.agents)",
+            "self._live = list(self.env.agents) or self.possible_agents",
+        ),
+    ),
+)
+
+
+# ---------------------------------------------------------------------------------- planting --
+
+
+def sources(tree: Path, language: str) -> Iterator[Path]:
+    for path in sorted((tree / FOLDERS[language]).rglob("*")):
+        if path.suffix in SUFFIXES[language] and path.is_file() and not path.is_symlink():
+            yield path
+
+
+def plant(tree: Path, defect: Defect) -> Path:
+    """Makes the edit. Returns the file; raises LookupError if no anchor is there exactly once."""
+    counts = []
+    for anchor, replacement in defect.edits:
+        found = [path for path in sources(tree, defect.language) if anchor in path.read_text()]
+        times = sum(path.read_text().count(anchor) for path in found)
+        counts.append(times)
+        if times == 1:
+            found[0].write_text(found[0].read_text().replace(anchor, replacement))
+            return found[0]
+    raise LookupError(f"{defect.name}: anchors are there {counts} times, not once")
+
+
+# ----------------------------------------------------------------------------------- running --
+
+
+@dataclass
+class Finding:
+    """What became of a defect.
+
+    Attributes:
+        by: the stage that found it, "quick tests", "all tests" or "the build"; "nobody".
+        test: the first test that failed.
+        seconds: from the end of the build to that failure.
+    """
+
+    by: str
+    test: str
+    seconds: float
+
+
+def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    # also for processes that tests start elsewhere
+    env = {**os.environ, "PYTHONPATH": str(tree)}
+    return subprocess.run(
+        command, cwd=tree, env=env, capture_output=True, text=True, check=False, timeout=3600
+    )
+
+
+def build(tree: Path) -> bool:
+    """Compiles the tree; returns whether that worked."""
+    return run(tree, sys.executable, "build_ffi.py").returncode == 0
+
+
+def meet(tree: Path, marks: str) -> str | None:
+    """Runs tests until the first failure; returns its name, None if all passed."""
+    done = run(
+        tree,
+        *(sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider"),
+        *("-m", marks, "tests"),
+    )
+    if done.returncode == 0:
+        return None
+    named = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    return named[1] if named else f"exit code {done.returncode}"
+
+
+def check_sound(tree: Path) -> None:
+    """Ends the program unless the quick tests pass without a defect: else all would be found."""
+    test = meet(tree, QUICK) if build(tree) else "the build"
+    if test is not None:
+        sys.exit(f"without a defect {test} fails: mend that first")
+
+
+def examine(tree: Path, defect: Defect) -> Finding:
+    """Plants one defect in a clean tree, runs tests on it, and takes it out again."""
+    path = plant(tree, defect)
+    try:
+        if not build(tree):
+            return Finding("the build", "", 0)
+        for by, marks in (("quick tests", QUICK), ("all tests", ALL)):
+            start = time.monotonic()
+            test = meet(tree, marks)
+            if test is not None:
+                return Finding(by, test, time.monotonic() - start)
+        return Finding("nobody", "", 0)
+    finally:
+        run(tree, "git", "checkout", "--", str(path))
+
+
+def worktree(commit: str, folder: Path) -> Path:
+    """Checks a commit out, with this checkout's virtual environment."""
+    tree = folder / "tree"
+    subprocess.run(
+        ["git", "worktree", "add", "--detach", "--quiet", str(tree), commit], cwd=ROOT, check=True
+    )
+    (tree / ".venv").symlink_to(ROOT / ".venv")
+    return tree
+
+
+def table(findings: Sequence[tuple[Defect, Finding]]) -> str:
+    rows = ["| defect | in | found by | first failure | s |", "| --- | --- | --- | --- | --: |"]
+    rows += [
+        f"| {defect.name} | {defect.language} | {it.by} | {it.test} | {it.seconds:.0f} |"
+        for defect, it in findings
+    ]
+    found = sum(it.by != "nobody" for _, it in findings)
+    return "\n".join([*rows, "", f"{found} of {len(findings)} found."])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.planted_defects", description=__doc__)
+    parser.add_argument("--commit", default="HEAD")
+    parser.add_argument("--only", nargs="*", default=[], help="parts of names")
+    parser.add_argument("--check", action="store_true", help="only look for the anchors")
+    parser.add_argument("--out", type=Path, help="write the table there")
+    options = parser.parse_args(arguments)
+    chosen = [
+        defect
+        for defect in DEFECTS
+        if not options.only or any(part in defect.name for part in options.only)
+    ]
+    findings = []
+    with tempfile.TemporaryDirectory(prefix="planted-") as folder:
+        tree = worktree(options.commit, Path(folder))
+        try:
+            if not options.check:
+                check_sound(tree)
+            for defect in chosen:
+                if options.check:
+                    run(tree, "git", "checkout", "--", str(plant(tree, defect)))
+                    continue
+                finding = examine(tree, defect)
+                findings.append((defect, finding))
+                print(f"{defect.name}: {finding.by} {finding.test}", flush=True)
+        finally:
+            run(ROOT, "git", "worktree", "remove", "--force", str(tree))
+            shutil.rmtree(tree, ignore_errors=True)
+    if findings:
+        print(table(findings))
+        if options.out:
+            options.out.write_text(table(findings) + "\n")
+    return int(any(it.by == "nobody" for _, it in findings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+"""The choice of a backend: native environments or worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import (
+    TimeAwareObservation,
+)
+
+import parallel_pool
+from parallel_pool.compat.gymnasium import PoolVectorEnv, backends
+from tests.fusion_cases import clip
+from tests.same import assert_same
+
+
+def test_vector_options_beside_others() -> None:
+    """Vector options may be given in either place; our specs hold them together."""
+    beside = parallel_pool.make_vec("Pendulum-v1", 2, num_threads=1, backend="native", g=3.0)
+    within = parallel_pool.make_vec(
+        "Pendulum-v1", 2, vector_kwargs={"num_threads": 1, "backend": "native"}, g=3.0
+    )
+    assert beside.spec == within.spec
+    # Gymnasium's make_vec passes them among the environments' options
+    by_gymnasium = gymnasium.make_vec("parallel_pool/Pendulum-v1", 2, num_threads=1, g=3.0)
+    for spec in (beside.spec, by_gymnasium.spec):
+        again = PoolVectorEnv(spec)
+        assert (again.num_envs, again.pool.num_threads) == (2, 1)
+        assert again.get_attr("g") == (3.0, 3.0)
+    with pytest.raises(TypeError, match="num_threads is given twice, also in vector_kwargs"):
+        parallel_pool.make_vec("Pendulum-v1", vector_kwargs={"num_threads": 1}, num_threads=2)
+
+
+class Workers(gymnasium.vector.SyncVectorEnv):  # type: ignore[type-arg]
+    """A stand-in for worker processes, which other files test."""
+
+    def __init__(
+        self,
+        env_fns: Any,
+        *,
+        num_workers: int = 0,
+        autoreset_mode: Any = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+    ) -> None:
+        super().__init__(env_fns, copy=copy, autoreset_mode=autoreset_mode)
+        self.num_workers = num_workers
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "process_class", lambda: Workers)
+
+
+def test_native_is_chosen_if_possible() -> None:
+    choice = backends.choose("CartPole-v1")
+    assert (choice.backend, choice.reason) == ("native", "CartPole-v1 is native")
+    assert backends.choose("Pong-v5", ()).backend == "native"
+    choice = backends.choose("CartPole-v1", [clip], {"backend": "native", "num_threads": 1})
+    assert choice.reason == "CartPole-v1 is native, and does ClipReward itself"
+    with pytest.raises(gymnasium.error.NameNotFound):
+        backends.choose("CartPool-v1", None, {"backend": "process"})
+    # a family's other option names are native, and a wrong value is no reason for processes
+    for options in ({"healthy_z_range": (0.1, 2)}, {"healthy_z_range": 3}, {"width": 9}):
+        assert backends.choose("Ant-v5", options=options).backend == "native"
+
+
+@pytest.mark.parametrize(
+    ("env", "wrappers", "reason"),
+    [
+        ("Blackjack-v1", None, "Blackjack-v1 has no native environment"),
+        ("CartPole-v1", [TimeAwareObservation], "TimeAwareObservation is none of the wrappers"),
+        ("Pong-v5", [clip], "Pong-v5 is no environment of Gymnasium's"),
+        (EnvSpec("CartPole-v1", "other:CartPole"), None, "entry_point='other:CartPole'"),
+        ([lambda: gymnasium.make("CartPole-v1")], None, "made by functions"),
+    ],
+)
+def test_processes_are_chosen_otherwise(env: Any, wrappers: Any, reason: str) -> None:
+    choice = backends.choose(env, wrappers)
+    assert choice.backend == "process"
+    assert reason in choice.reason
+    with pytest.raises(ValueError, match=r"backend='native', but .*: choose 'auto' or 'process'"):
+        backends.choose(env, wrappers, {"backend": "native"})
+    with pytest.raises(ValueError, match="choose 'auto', 'native' or 'process'"):
+        backends.choose(env, wrappers, {"backend": "thread"})
+
+
+def test_option_that_only_python_knows(monkeypatch: pytest.MonkeyPatch, workers: None) -> None:
+    options = parallel_pool.registry.find("CartPole-v1").options
+    monkeypatch.delitem(options, "sutton_barto_reward")
+    with parallel_pool_env("CartPole-v1", 2, sutton_barto_reward=True) as env:
+        assert env.backend == "process"
+        assert env.backend_reason == "the native CartPole-v1 has no option sutton_barto_reward"
+        assert env.get_attr("_sutton_barto_reward") == (True, True)
+    with pytest.raises(TypeError, match="CartPole-v1 has no option sutton_barto_reward"):
+        PoolVectorEnv("CartPole-v1", 2, backend="native", sutton_barto_reward=True)
+    # an option unknown to both is an error of the native environment
+    with pytest.raises(TypeError, match="CartPole-v1 has no option heigh"):
+        PoolVectorEnv("CartPole-v1", 2, heigh=1)
+
+
+@contextmanager
+def parallel_pool_env(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    env = PoolVectorEnv(*args, **kwargs)
+    try:
+        yield env
+    finally:
+        env.close()
+
+
+def test_functions_are_given_to_processes(workers: None) -> None:
+    env_fns = [lambda: gymnasium.make("CartPole-v1")] * 3
+    mode = AutoresetMode.SAME_STEP
+    with parallel_pool_env(env_fns, num_workers=2, autoreset_mode=mode, num_threads=0) as env:
+        assert type(env) is Workers
+        assert isinstance(env, PoolVectorEnv)
+        assert (env.num_envs, env.num_workers, env.autoreset_mode) == (3, 2, mode)
+        assert (env.backend, env.spec) == ("process", None)
+    for wrong in ({"num_envs": 2}, {"backend": "native"}):
+        with pytest.raises(ValueError, match=r"num_envs=2|backend='native'"):
+            PoolVectorEnv(env_fns, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="True by position"):
+        PoolVectorEnv(env_fns, 3, True)  # type: ignore[misc]
+    for options in ({"g": 1}, {"num_threads": 2}, {"wrappers": [clip]}):
+        with pytest.raises(TypeError, match=r"g: functions|num_threads=2|do not go with functions"):
+            PoolVectorEnv(env_fns, **options)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="env holds 3"):
+        PoolVectorEnv([3])  # type: ignore[list-item]
+
+
+def test_ids_are_given_to_processes(workers: None) -> None:
+    def wrap(env: Any) -> Any:
+        return TimeAwareObservation(env)
+
+    vector_kwargs = {"autoreset_mode": AutoresetMode.DISABLED, "num_workers": 1}
+    made = gymnasium.make_vec(
+        "Pendulum-v1",
+        3,
+        "parallel_pool",
+        vector_kwargs,
+        [clip, wrap],
+        g=3.0,
+        max_episode_steps=4,
+        render_mode=None,
+    )
+    reference = gymnasium.make_vec(
+        "Pendulum-v1", 3, "sync", {}, [clip, wrap], g=3.0, max_episode_steps=4
+    )
+    assert isinstance(made, PoolVectorEnv)
+    assert made.backend == "process"
+    assert "wrap" in made.backend_reason
+    assert made.observation_space == reference.observation_space
+    assert made.get_attr("g") == (3.0,) * 3
+    for env in (made, gymnasium.make_vec(made.spec), PoolVectorEnv(made.spec)):
+        assert (env.num_envs, env.num_workers) == (3, 1)
+        assert str(env.spec) == str(made.spec)
+        env.reset(seed=1)
+        reference.reset(seed=1)
+        for step in range(4):
+            results = env.step(np.zeros((3, 1), np.float32))
+            expected = reference.step(np.zeros((3, 1), np.float32))
+            assert_same(results[0], expected[0], f"step {step}")
+            assert_same(results[1], expected[1], f"step {step}")
+        assert results[3].all()
+        env.close()
+    reference.close()
+
+
+def test_constructor_that_takes_nothing(workers: None) -> None:
+    """make_vec's own arguments are not passed to it."""
+
+    def make() -> Any:
+        return gymnasium.make("CartPole-v1").unwrapped
+
+    spec = EnvSpec("Made-v0", make)
+    env = PoolVectorEnv(spec, 2, render_mode=None, max_episode_steps=None)
+    assert isinstance(env, PoolVectorEnv)
+    assert env.num_envs == 2
+    env.close()
+
+
+def test_processes_on_request(workers: None) -> None:
+    for make in (PoolVectorEnv, parallel_pool.make_vec):
+        env = make("CartPole-v1", 2, backend="process")
+        assert isinstance(env, PoolVectorEnv)
+        assert type(env) is Workers
+        assert env.backend_reason == "backend='process' was asked for"
+        assert env.spec.kwargs["vector_kwargs"] == {"backend": "process"}
+        for again in (gymnasium.make_vec(env.spec), PoolVectorEnv(env.spec)):
+            assert type(again) is Workers
+            assert again.spec == env.spec
+            again.close()
+        env.close()
+    for env_id in ("Pong-v5", "parallel_pool/CartPole-v1"):
+        with pytest.raises(ValueError, match=f"{env_id} is no Python environment"):
+            PoolVectorEnv(env_id, 2, backend="process")
+    with pytest.raises(TypeError, match=r"num_threads=2 is for native.*'process' was asked for"):
+        PoolVectorEnv("CartPole-v1", 2, backend="process", num_threads=2)
+
+
+def test_derived_classes_are_native(workers: None) -> None:
+    class Mine(PoolVectorEnv):
+        def __init__(self, a: str, b: int, c: int) -> None:
+            super().__init__(a, b + c)
+
+    env = Mine("CartPole-v1", 1, 2)
+    assert (env.num_envs, env.backend) == (3, "native")
+    env.close()
+    with pytest.raises(TypeError, match=r"Blackjack-v1 has no native .* call PoolVectorEnv"):
+        Mine("Blackjack-v1", 1, 2)
