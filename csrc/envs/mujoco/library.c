@@ -23,7 +23,8 @@ static const char *find(const pp_value *link, const char *name) {
 int mujoco_link_number(const pp_value *link, const char *name, int64_t *number, pp_error *error) {
   const char *text = find(link, name);
   if (!text) {
-    snprintf(error->text, sizeof(error->text), "the installed MuJoCo has no %s: install a version from 3.1 to 4.x", name);
+    snprintf(error->text, sizeof(error->text),
+             "the installed MuJoCo has no %s: install a version from 3.1 to 4.x", name);
     return PP_ERR_ARGUMENT;
   }
   *number = strtoll(text, NULL, 10);
@@ -45,8 +46,8 @@ static const entry functions[] = {
     REQUIRED(mj_deleteData), REQUIRED(mj_copyData),    REQUIRED(mj_resetData),
     REQUIRED(mj_forward),    REQUIRED(mj_step),        REQUIRED(mj_rnePostConstraint),
     REQUIRED(mj_name2id),    REQUIRED(mj_stateSize),   REQUIRED(mj_getState),
-    REQUIRED(mj_setState),   OPTIONAL(set_error),       OPTIONAL(set_warning),
-    OPTIONAL(set_log),        OPTIONAL(mjcb_time),
+    REQUIRED(mj_setState),   OPTIONAL(set_error),      OPTIONAL(set_warning),
+    OPTIONAL(set_log),       OPTIONAL(mjcb_time),
 };
 
 #define PLACE(name) {#name, offsetof(mujoco_places, name), false}
@@ -74,7 +75,8 @@ int mujoco_link_read(const pp_value *link, mujoco_library *library, mujoco_place
     memcpy((char *)library + functions[i].offset, &address, sizeof(address));
   }
   if (!library->set_log && !(library->set_error && library->set_warning)) {
-    snprintf(error->text, sizeof(error->text), "the installed MuJoCo has no handlers of errors: install a version from 3.1 to 4.x");
+    snprintf(error->text, sizeof(error->text),
+             "the installed MuJoCo has no handlers of errors: install a version from 3.1 to 4.x");
     return PP_ERR_ARGUMENT;
   }
   for (size_t i = 0; i < COUNT(places_of_fields); i++) {
@@ -95,16 +97,16 @@ typedef struct call {
 } call;
 
 /* The call that this thread is in; null: none. MuJoCo reads the clock so often that access to this
- * variable shows in the time of a step. With "initial-exec" it is a load instead of a function call.
- * Such variables take space that the C library reserves for libraries loaded at run time. There is
- * little of it, so this is a pointer and nothing larger. */
+ * variable shows in the time of a step. With "initial-exec" it is a load instead of a function
+ * call. Such variables take space that the C library reserves for libraries loaded at run time.
+ * There is little of it, so this is a pointer and nothing larger. */
 #if defined(__linux__)
 __attribute__((tls_model("initial-exec")))
 #endif
 static _Thread_local call *current_call;
 
-/* The clock that MuJoCo had before. mujoco_mute_clock writes it, every thread that calls MuJoCo reads
- * it. Relaxed: it points only to code, and a thread that still reads null uses no clock. */
+/* The clock that MuJoCo had before. mujoco_mute_clock writes it, every thread that calls MuJoCo
+ * reads it. Relaxed: it points only to code, and a thread that still reads null uses no clock. */
 static _Atomic(mujoco_clock *) original_clock;
 
 static double read_clock(void) {
@@ -160,8 +162,9 @@ int mujoco_call(const mujoco_library *library, void (*work)(void *), void *argum
 
   it.text = text;
   current_call = &it;
-  // The handlers are the thread's own. Up to 3.9 they can't be read, so they are removed afterwards:
-  // Python's bindings set theirs before every call. Since 3.10 the previous handler is restored.
+  // The handlers are the thread's own. Up to 3.9 they can't be read, so they are removed
+  // afterwards: Python's bindings set theirs before every call. Since 3.10 the previous handler is
+  // restored.
   if (!library->set_log) {
     library->set_error(end_call);
     library->set_warning(ignore);

@@ -74,14 +74,14 @@ int mujoco_link_number(const pp_value *link, const char *name, int64_t *number, 
 int mujoco_link_read(const pp_value *link, mujoco_library *library, mujoco_places *places,
                      pp_error *error);
 
-/* Disables MuJoCo's timers within mujoco_call. Python's bindings install a clock, which MuJoCo would
- * read some 30 times in each mj_step, for numbers that a pool does not use. Other calls of MuJoCo in
- * this process are timed as before. */
+/* Disables MuJoCo's timers within mujoco_call. Python's bindings install a clock, which MuJoCo
+ * would read some 30 times in each mj_step, for numbers that a pool does not use. Other calls of
+ * MuJoCo in this process are timed as before. */
 void mujoco_mute_clock(const mujoco_library *library);
 
 /* Calls work(argument) with this thread's handlers of errors and warnings replaced. Warnings are
- * dropped (Gymnasium's environments write them into a MUJOCO_LOG.TXT). An error ends the call, which
- * then returns PP_ERR_ENV with MuJoCo's message in text, of PP_ERROR_TEXT bytes. */
+ * dropped (Gymnasium's environments write them into a MUJOCO_LOG.TXT). An error ends the call,
+ * which then returns PP_ERR_ENV with MuJoCo's message in text, of PP_ERROR_TEXT bytes. */
 int mujoco_call(const mujoco_library *library, void (*work)(void *), void *argument, char *text);
 
 #endif

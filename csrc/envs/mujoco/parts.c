@@ -21,6 +21,12 @@ int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *con
 
 /* ------------------------------------------------------------------------------------ state -- */
 
+void mujoco_prepare_state(mujoco_shared *shared, double noise_scale, int32_t skipped_positions) {
+  shared->noise_scale = noise_scale;
+  shared->skipped_positions = skipped_positions;
+  shared->obs_size = shared->nq + shared->nv - skipped_positions;
+}
+
 void mujoco_add_uniform(pp_rng *rng, double scale, double *values, int32_t count) {
   for (int32_t i = 0; i < count; i++) values[i] += pp_rng_uniform(rng, -scale, scale);
 }

@@ -97,8 +97,7 @@ static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjMod
   }
   if (status < 0) return status;
 
-  double seconds;
-  memcpy(&seconds, &timestep, sizeof(seconds));
+  memcpy(&shared->timestep, &timestep, sizeof(timestep));
   *model = (const mjModel *)(uintptr_t)address;
   *control = (const double *)(uintptr_t)control_range;
   shared->body_mass = (const double *)(uintptr_t)body_mass;
@@ -111,7 +110,7 @@ static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjMod
   shared->nbody = (int32_t)sizes[4];
   shared->ntendon = (int32_t)sizes[5];
   shared->nsite = (int32_t)sizes[6];
-  shared->dt = seconds * shared->frame_skip;
+  shared->dt = shared->timestep * shared->frame_skip;
   return PP_OK;
 }
 
@@ -122,8 +121,8 @@ static int read_parts(mujoco_workspaces *workspaces, const pp_value *link, pp_er
 
   if (status < 0) return status;
   if (count < 0 || count > MUJOCO_PARTS) {
-    snprintf(error->text, sizeof(error->text), "state_parts=%lld: choose 0 to %d",
-             (long long)count, MUJOCO_PARTS);
+    snprintf(error->text, sizeof(error->text), "state_parts=%lld: choose 0 to %d", (long long)count,
+             MUJOCO_PARTS);
     return PP_ERR_ARGUMENT;
   }
   for (int32_t i = 0; i < count; i++) {
@@ -235,6 +234,7 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
   model_copy copy = {.library = &shared->library};
   int status = mujoco_link_read(link, &shared->library, &shared->places, config->error);
 
+  shared->options = options;
   shared->frame_skip = (int32_t)options[MUJOCO_FRAME_SKIP].i;
   shared->frame_stack = (int32_t)options[MUJOCO_FRAME_STACK].i;
   if (status >= 0) status = read_numbers(shared, link, &copy.from, &control, config->error);
@@ -390,11 +390,11 @@ static mujoco_transition transition_of(const simulation *it) {
   double *infos = state_infos(it->env);
   memset(infos, 0, sizeof(double) * (size_t)it->shared->info_numbers);
   return (mujoco_transition){.shared = it->shared,
-                         .now = it->in,
-                         .carry = state_carry(it->env),
-                         .infos = infos,
-                         .action = state_action(it->env),
-                         .action_dtype = *it->env->action_dtype};
+                             .now = it->in,
+                             .carry = state_carry(it->env),
+                             .infos = infos,
+                             .action = state_action(it->env),
+                             .action_dtype = *it->env->action_dtype};
 }
 
 int mujoco_reset(pp_env *env, const pp_reset *how, pp_result *result) {

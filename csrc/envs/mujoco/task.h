@@ -16,7 +16,7 @@
 
 enum {
   MUJOCO_MAX_CARRY = 4,
-  MUJOCO_MAX_PARAMETERS = 24,
+  MUJOCO_MAX_PARAMETERS = 2,
   MUJOCO_MAX_IDS = 4,
 };
 
@@ -25,6 +25,7 @@ typedef struct mujoco_task mujoco_task;
 /* What all environments of a pool share. Only read once the pool is made. */
 typedef struct mujoco_shared {
   const mujoco_task *task;
+  const pp_value *options; /* the pool's; a task indexes them by an enum in its file */
   mujoco_library library;
   mujoco_places places;
   mjModel *model; /* the pool's own copy */
@@ -40,8 +41,9 @@ typedef struct mujoco_shared {
   int32_t nsite;
   int32_t frame_skip;
   int32_t frame_stack;
-  bool fuses_dot; /* NumPy's dot of a few numbers uses fused multiply-add on this machine */
-  double dt;      /* seconds of one environment step */
+  bool fuses_dot;  /* NumPy's dot of a few numbers uses fused multiply-add on this machine */
+  double timestep; /* seconds of one simulation step */
+  double dt;       /* seconds of one environment step */
   const double *init_qpos;
   const double *init_qvel;
   const double *body_mass;
@@ -53,8 +55,8 @@ typedef struct mujoco_shared {
   int32_t obs_size;
   int32_t skipped_positions;                /* positions at the front that are not observed */
   double noise_scale;                       /* of the noise in initial states */
-  double parameters[MUJOCO_MAX_PARAMETERS]; /* the task's options, by an enum in its file */
-  int32_t ids[MUJOCO_MAX_IDS];              /* bodies, by an enum in its file */
+  double parameters[MUJOCO_MAX_PARAMETERS]; /* numbers that it computes, by an enum in its file */
+  int32_t ids[MUJOCO_MAX_IDS];              /* bodies and other indices, likewise */
   bool needs_constraint_forces; /* a step's results use what mj_rnePostConstraint computes */
   bool has_integer_weight; /* Gymnasium's weight of the action's cost is the int 1: see Reacher */
 } mujoco_shared;
@@ -63,8 +65,8 @@ typedef struct mujoco_shared {
 typedef struct mujoco_transition {
   const mujoco_shared *shared;
   const mujoco_workspace *now; /* after mj_forward (reset) or mj_step */
-  double *carry; /* numbers that the task keeps from one reset or step to the next */
-  double *infos; /* in the order of the task's info fields; zeroed */
+  double *carry;               /* numbers that the task keeps from one reset or step to the next */
+  double *infos;               /* in the order of the task's info fields; zeroed */
   const double *action;
   int32_t action_dtype; /* of the caller's action: NumPy computes costs and rewards in it */
   double reward;
@@ -178,6 +180,9 @@ enum {
 /* Writes the ids of named bodies into shared->ids. Fails if the model lacks one. */
 int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *const *names,
                        int32_t count);
+
+/* Sets noise_scale, skipped_positions, and the obs_size of mujoco_observe_state. */
+void mujoco_prepare_state(mujoco_shared *shared, double noise_scale, int32_t skipped_positions);
 
 /* adds noise: uniform from -scale to scale, or normal with this standard deviation */
 void mujoco_add_uniform(pp_rng *rng, double scale, double *values, int32_t count);

@@ -1,10 +1,10 @@
 /* Workspaces: the mjData in which environments are simulated, one for each thread.
  *
  * An environment's own state is MuJoCo's "integration state" without the inputs that no step
- * writes: some fifty numbers, which determine all bits of the next step. To simulate, a thread takes
- * a workspace and copies the state in, and out again afterwards. So a pool has as many mjData as
- * threads, and they stay in the caches. One mjData for each environment costs 6 to 7 % with 256 Ants
- * (docs/internals/mujoco.md).
+ * writes: some fifty numbers, which determine all bits of the next step. To simulate, a thread
+ * takes a workspace and copies the state in, and out again afterwards. So a pool has as many mjData
+ * as threads, and they stay in the caches. One mjData for each environment costs 6 to 7 % with 256
+ * Ants (docs/internals/mujoco.md).
  */
 #ifndef PP_ENVS_MUJOCO_WORKSPACE_H
 #define PP_ENVS_MUJOCO_WORKSPACE_H
