@@ -1,5 +1,4 @@
-/* What Humanoid and HumanoidStandup share: options, observation, and the costs of actions and
- * contacts. */
+/* Implements what Humanoid and HumanoidStandup share. */
 #include "humanoid_base.h"
 
 #include <math.h>

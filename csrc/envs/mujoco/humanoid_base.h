@@ -1,5 +1,5 @@
-/* What Humanoid and HumanoidStandup share: the same body, its observation and its initial states.
- */
+/* What Humanoid and HumanoidStandup share: options, observation, and the costs of actions and
+ * contacts. */
 #ifndef PP_ENVS_MUJOCO_HUMANOID_BASE_H
 #define PP_ENVS_MUJOCO_HUMANOID_BASE_H
 

@@ -1,5 +1,4 @@
-/* What Hopper and Walker2d share: observation, infos and reward of a runner in a plane that is
- * healthy while it is upright. */
+/* Implements what Hopper and Walker2d share. */
 #include "upright.h"
 
 const pp_field upright_infos_v4[] = {

@@ -1,4 +1,5 @@
-/* What Hopper and Walker2d share: a runner in a plane that is healthy while it is upright. */
+/* What Hopper and Walker2d share: options, observation, infos and reward of a runner in a plane
+ * that is healthy while it is upright. */
 #ifndef PP_ENVS_MUJOCO_UPRIGHT_H
 #define PP_ENVS_MUJOCO_UPRIGHT_H
 
