@@ -1,4 +1,4 @@
-"""Pictures of MuJoCo's tasks equal Gymnasium's, pixel by pixel."""
+"""Pictures of MuJoCo tasks equal Gymnasium's, pixel by pixel."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from gymnasium.vector import VectorEnv
 
 import parallel_pool
 from parallel_pool import MissingDependencyError, Pool, PoolError, StateError, registry
-from parallel_pool.envs.mujoco_renderer import MODES, Painter, model_of
+from parallel_pool.envs.mujoco_renderer import MODES, Renderer, model_of
 from tests.same import assert_same
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
-# those that make check looks at
+# those that `make check` tests
 QUICK = ("Ant-v5", "HalfCheetah-v5", "Humanoid-v5")
 ALIASES = [task.id for task in TASKS if task.id not in IDS]
 
-# drawn in software, so small
+# small, because they are drawn in software
 SIZE = {"width": 64, "height": 48}
 
 
 @functools.cache
 def has_opengl() -> bool:
-    """Whether MuJoCo's own module opens a context."""
+    """Returns whether MuJoCo's own module opens a context."""
     script = "from mujoco.egl import GLContext; GLContext(1, 1).make_current()"
     environment = {**os.environ, "MUJOCO_GL": "egl"}
     done = subprocess.run(
@@ -50,9 +50,9 @@ def has_opengl() -> bool:
 
 
 def needs_opengl(test: Callable[..., None]) -> Callable[..., None]:
-    """Where there is no OpenGL the test must end in the exception that says what to install.
+    """Marks a test that needs OpenGL. Without it, the test must raise our MissingDependencyError.
 
-    So such tests let us draw before Gymnasium does.
+    So such a test draws with parallel_pool before it draws with Gymnasium.
     """
 
     @functools.wraps(test)
@@ -68,7 +68,7 @@ def needs_opengl(test: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Gymnasium needs to be told that there is no screen, and leaves a MUJOCO_LOG.TXT."""
+    """Sets MUJOCO_GL, without which Gymnasium opens a screen, and a folder for MUJOCO_LOG.TXT."""
     monkeypatch.setenv("MUJOCO_GL", "egl")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -78,7 +78,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def pair(env: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, VectorEnv]]:
     """Gymnasium's environments and ours, made by the same call and reset by the same seed."""
     with warnings.catch_warnings():
-        # v4 ids are out of date
+        # Gymnasium warns that v4 ids are out of date
         warnings.simplefilter("ignore")
         made = [
             gymnasium.make_vec(env, num_envs, vectorization_mode=mode, **SIZE | kwargs)
@@ -91,15 +91,15 @@ def pair(env: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, Ve
     finally:
         for each in made:
             each.close()
-        # Gymnasium's viewers free what they have in OpenGL when they are collected, in whichever
-        # context is current then: it must not be that of the next test (nor may a test have two
-        # pairs, for the first lives on in its variables)
+        # Gymnasium's viewers free their OpenGL objects when they are collected, in the context that
+        # is current then, which must not be the next test's. For the same reason a test must not
+        # have two pairs: its variables keep the first alive.
         made.clear()
         gc.collect()
 
 
 def advance(*envs: VectorEnv, steps: int = 7) -> None:
-    """Steps all by the same actions."""
+    """Steps all environments with the same actions."""
     envs[0].action_space.seed(5)
     for _ in range(steps):
         action = envs[0].action_space.sample()
@@ -108,7 +108,7 @@ def advance(*envs: VectorEnv, steps: int = 7) -> None:
 
 
 def is_drawing(picture: Any) -> bool:
-    """Whether there is something in an array, or in each of several."""
+    """Returns whether a picture, and each of its parts, has more than one value."""
     parts = picture if isinstance(picture, tuple) else (picture,)
     return all(np.ptp(part) > 0 for part in parts)
 
@@ -149,7 +149,7 @@ def test_every_list(mode: str) -> None:
     with pair("Ant-v5", 1, render_mode=f"{mode}_list", max_episode_steps=2) as (theirs, ours):
         advance(theirs, ours, steps=4)
         drawn = ours.render()
-        # since the reset within
+        # frames since the last reset
         assert [len(frames) for frames in drawn] == [2]
         assert_same(drawn, theirs.render(), "list")
         assert_same(ours.render(), ([],), "list again")
@@ -174,7 +174,7 @@ def test_cameras(options: Mapping[str, Any]) -> None:
         {"max_geom": 50},
         {"visual_options": {mujoco.mjtVisFlag.mjVIS_JOINT: True, 0: True}},
         {"visual_options": {mujoco.mjtVisFlag.mjVIS_CONTACTFORCE: True, 14: True}},
-        # beyond what the model's buffer has
+        # larger than the model's buffer
         {"width": 700, "height": 20},
         {"width": 1, "height": 1},
         {"frame_skip": 2},
@@ -197,23 +197,23 @@ def assert_looks_the_same(options: Mapping[str, Any]) -> None:
 @needs_opengl
 @pytest.mark.slow
 def test_the_free_camera_looks_at_the_first_picture() -> None:
-    """Each environment's own, whichever was drawn before it."""
+    """Each environment has its own camera, whichever was drawn before."""
     with pair("HalfCheetah-v5", 3, render_mode="rgb_array", reset_noise_scale=0.5) as (
         theirs,
         ours,
     ):
         assert isinstance(theirs, gymnasium.vector.SyncVectorEnv)
         assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
-        painter = Painter(ours.pool, **SIZE)
+        renderer = Renderer(ours.pool, **SIZE)
         seen = []
         for env_id in (2, 0, 1):
             for drawn in (2, env_id):
-                seen.append(painter.paint(drawn))
+                seen.append(renderer.paint(drawn))
                 assert_same(seen[-1], theirs.envs[drawn].render(), f"{drawn}")
             advance(theirs, ours, steps=20)
-        painter.close()
-        # an older camera sees it elsewhere
-        late = Painter(ours.pool, **SIZE)
+        renderer.close()
+        # a new renderer's camera looks at the present positions
+        late = Renderer(ours.pool, **SIZE)
         assert not np.array_equal(late.paint(2), theirs.envs[2].render())
         late.close()
 
@@ -245,17 +245,17 @@ def test_any_environments_of_a_pool() -> None:
         assert_same(drawn, np.stack([expected[2], expected[0]]), "two")
 
 
-@pytest.mark.parametrize("face", ["gym", "dm"])
+@pytest.mark.parametrize("api", ["gym", "dm"])
 @needs_opengl
-def test_envpool_draws(face: str) -> None:
+def test_envpool_draws(api: str) -> None:
     size = {"render_width": 64, "render_height": 48}
     options = {"num_envs": 3, "seed": 3, "render_mode": "rgb_array", "render_env_id": 1}
     with (
         Pool("Ant-v5", 3, seed=3) as core,
-        parallel_pool.make("Ant-v5", face, **options, **size) as pool,
+        parallel_pool.make("Ant-v5", api, **options, **size) as pool,
     ):
         core.reset(), pool.reset()
-        free, fixed = Painter(core, **SIZE), Painter(core, **SIZE, camera_id=0)
+        free, fixed = Renderer(core, **SIZE), Renderer(core, **SIZE, camera_id=0)
         drawn = pool.render([2, 0])
         assert_same(drawn, np.stack([free.paint(2), free.paint(0)]), "env_ids")
         assert_same(pool.render(1, camera_id=0), fixed.paint(1)[None], "camera_id")
@@ -263,7 +263,7 @@ def test_envpool_draws(face: str) -> None:
         with pytest.raises(ValueError, match="camera_id=1: choose -1 to 0"):
             pool.render(camera_id=1)
         options |= {"width": 64, "height": 48, "render_camera_id": 0}
-        with parallel_pool.make("Ant-v5", face, **options) as pool:
+        with parallel_pool.make("Ant-v5", api, **options) as pool:
             pool.reset()
             assert_same(pool.render(), fixed.paint(1)[None], "render_camera_id")
         free.close()
@@ -313,12 +313,12 @@ def test_a_pool_that_drew_is_dropped() -> None:
 def test_from_any_thread() -> None:
     with Pool("Ant-v5", 2, seed=0) as pool:
         pool.reset()
-        painter = Painter(pool, **SIZE)
-        expected = [painter.paint(env_id) for env_id in (0, 1)]
+        renderer = Renderer(pool, **SIZE)
+        expected = [renderer.paint(env_id) for env_id in (0, 1)]
         drawn: list[tuple[int, Any]] = []
 
         def draw(env_id: int) -> None:
-            drawn.extend((env_id, painter.paint(env_id)) for _ in range(5))
+            drawn.extend((env_id, renderer.paint(env_id)) for _ in range(5))
 
         threads = [threading.Thread(target=draw, args=[i % 2]) for i in range(4)]
         for thread in threads:
@@ -328,20 +328,20 @@ def test_from_any_thread() -> None:
         assert len(drawn) == 20
         for env_id, picture in drawn:
             assert_same(picture, expected[env_id], f"{env_id}")
-        painter.close()
-        # and a painter goes on after it was closed
-        assert_same(painter.paint(0), expected[0], "again")
-        painter.close()
+        renderer.close()
+        # a closed renderer can draw again
+        assert_same(renderer.paint(0), expected[0], "again")
+        renderer.close()
 
 
 @needs_opengl
 @pytest.mark.slow
 def test_others_keep_their_opengl() -> None:
-    """Gymnasium's viewers rely on their context's being current, and so may anybody's."""
+    """Gymnasium's viewers rely on their context being current, and other code may as well."""
     options = {**SIZE, "render_mode": "rgb_array"}
     with Pool("Ant-v5", 1, seed=0) as ants, Pool("HalfCheetah-v5", 1, seed=0) as cheetahs:
         ants.reset(), cheetahs.reset()
-        ant, cheetah = Painter(ants, **SIZE), Painter(cheetahs, **SIZE)
+        ant, cheetah = Renderer(ants, **SIZE), Renderer(cheetahs, **SIZE)
         drawn = ant.paint(0), cheetah.paint(0)
         swimmer = gymnasium.make("Swimmer-v5", **options)
         swimmer.reset(seed=0)
@@ -352,8 +352,8 @@ def test_others_keep_their_opengl() -> None:
             assert_same((ant.paint(0), cheetah.paint(0)), drawn, "ours")
             assert_same(swimmer.render(), alone, "theirs")
         ant.close()
-        assert_same(cheetah.paint(0), drawn[1], "ours after a painter was closed")
-        assert_same(swimmer.render(), alone, "theirs after a painter was closed")
+        assert_same(cheetah.paint(0), drawn[1], "ours after a renderer was closed")
+        assert_same(swimmer.render(), alone, "theirs after a renderer was closed")
         assert mujoco.egl.EGL.eglGetCurrentContext().address == context.address
         swimmer.close()
         cheetah.close()
@@ -389,13 +389,13 @@ def test_others_keep_their_opengl() -> None:
     ids=str,
 )
 def test_wrong_options(options: Mapping[str, Any], error: type[Exception], message: str) -> None:
-    """When the environments are made, whether or not they are ever drawn."""
+    """They are refused when the environments are made, even if nothing is drawn."""
     for mode in (None, "rgb_array"):
         with pytest.raises(error, match=message):
             parallel_pool.make_vec("Ant-v5", 2, render_mode=mode, **options)
-    for face in ("gym", "dm"):
+    for api in ("gym", "dm"):
         with pytest.raises(error, match=message):
-            parallel_pool.make("Ant-v5", face, **options)
+            parallel_pool.make("Ant-v5", api, **options)
 
 
 def test_wrong_calls() -> None:
@@ -404,7 +404,7 @@ def test_wrong_calls() -> None:
             parallel_pool.make_vec("Ant-v5", 2, render_mode=mode)
     with pytest.raises(TypeError, match="render_width and width are the same"):
         parallel_pool.make("Ant-v5", "gym", render_width=3, width=3)
-    # what has no such pictures has no such options
+    # families that are not drawn by a renderer lack its options
     with pytest.raises(TypeError, match="no option width"):
         parallel_pool.make_vec("CartPole-v1", width=3)
     with pytest.raises(TypeError, match="no option render_width"):
@@ -416,7 +416,7 @@ def test_wrong_calls() -> None:
         pool.render(camera_id=0)
     with Pool("Ant-v5", 2) as pool:
         with pytest.raises(ValueError, match="mode='human': choose 'rgb_array'"):
-            Painter(pool, "human")
+            Renderer(pool, "human")
         with pytest.raises(StateError, match="environment 0 is not reset: there is nothing to see"):
             pool.render()
         pool.reset()
@@ -430,13 +430,13 @@ def test_wrong_calls() -> None:
 
 @needs_opengl
 def test_too_many_shapes(folder: Path) -> None:
-    """MuJoCo draws those that fit, and we say so; nothing is left in the user's folder."""
+    """MuJoCo draws those that fit. Its warning becomes Python's, and no log file is written."""
     with Pool("Ant-v5", 1) as pool:
         pool.reset()
-        painter = Painter(pool, **SIZE, max_geom=2)
+        renderer = Renderer(pool, **SIZE, max_geom=2)
         with pytest.warns(UserWarning, match="Ant-v5: Pre-allocated visual geom buffer is full"):
-            painter.paint(0)
-        painter.close()
+            renderer.paint(0)
+        renderer.close()
     assert not list(folder.iterdir())
 
 
@@ -446,13 +446,13 @@ def test_too_many_shapes(folder: Path) -> None:
         # GLVND without a vendor's library
         {"MUJOCO_GL": "egl", "__EGL_VENDOR_LIBRARY_FILENAMES": "/nowhere"},
         {"MUJOCO_EGL_DEVICE_ID": "99"},
-        # a screen that is not there
+        # a screen that does not exist
         {"DISPLAY": ":99"},
     ],
     ids=str,
 )
 def test_without_opengl(environment: Mapping[str, str]) -> None:
-    """As often as one asks; MuJoCo itself would end the process the second time."""
+    """Every call raises the error. MuJoCo itself would end the process at the second."""
     script = """
 import numpy as np, parallel_pool
 
@@ -492,7 +492,7 @@ def test_without_its_library(backend: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_mujoco_itself_needs_what_mujoco_gl_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It imports that with itself, and PyOpenGL fails in its own way."""
+    """Importing mujoco imports its backend, and PyOpenGL raises errors of its own."""
 
     class Finder:
         @staticmethod
@@ -517,7 +517,7 @@ def test_an_unknown_backend(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_gymnasiums_renderer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It imports imageio and glfw."""
+    """Gymnasium's renderer imports imageio and glfw, which may be missing."""
     monkeypatch.setitem(sys.modules, "gymnasium.envs.mujoco.mujoco_rendering", None)
     with Pool("Ant-v5", 1) as pool:
         pool.reset()
@@ -535,7 +535,7 @@ FIELDS = (
 
 @pytest.mark.parametrize("env", IDS)
 def test_expose_is_gymnasiums_mjdata(env: str) -> None:
-    """All of it that a task or a picture reads, for those that need contact forces."""
+    """All fields that a task or a picture reads; contact forces only if the task reads them."""
     with pair(env, 2) as (theirs, ours):
         assert isinstance(theirs, gymnasium.vector.SyncVectorEnv)
         assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
@@ -554,7 +554,7 @@ def test_expose_is_gymnasiums_mjdata(env: str) -> None:
 
 
 def reads_forces(pool: Pool) -> bool:
-    """Others are spared mj_rnePostConstraint, which Gymnasium calls after every step."""
+    """Returns whether the task reads contact forces. Otherwise they are not computed."""
     return "contact_cost_weight" in pool.spec.options
 
 
