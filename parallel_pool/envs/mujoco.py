@@ -62,7 +62,7 @@ PLACES = (
 # Parts of a state that are arrays in mjData: MuJoCo's name of the part, and of the array. C copies
 # them itself, which is faster than mj_getState. One more part, the time, is a number in mjData.
 STATE_ARRAYS = {"QPOS": "qpos", "QVEL": "qvel", "ACT": "act", "WARMSTART": "qacc_warmstart"}
-SIZES = ("nq", "nv", "nu", "na", "nbody", "ntendon", "nsite")
+SIZES = ("nq", "nv", "nu", "nbody", "ntendon", "nsite")
 # Parts of MuJoCo's "integration state" that an environment does not keep. Actions are written
 # before every step. The others are inputs that no step writes, and environments do not change them.
 INPUTS = ("CTRL", "QFRC_APPLIED", "XFRC_APPLIED", "EQ_ACTIVE", "MOCAP_POS", "MOCAP_QUAT")

@@ -82,8 +82,8 @@ static void copy_model(void *argument) {
 /* reads the link's sizes and its addresses of arrays */
 static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjModel **model,
                         const double **control, pp_error *error) {
-  int64_t address, body_mass, control_range, spec, timestep, sizes[7], fuses;
-  const char *names[7] = {"nq", "nv", "nu", "na", "nbody", "ntendon", "nsite"};
+  int64_t address, body_mass, control_range, spec, timestep, sizes[6], fuses;
+  const char *names[6] = {"nq", "nv", "nu", "nbody", "ntendon", "nsite"};
   int status = PP_OK;
 
   if (status >= 0) status = mujoco_link_number(link, "model", &address, error);
@@ -92,7 +92,7 @@ static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjMod
   if (status >= 0) status = mujoco_link_number(link, "state_spec", &spec, error);
   if (status >= 0) status = mujoco_link_number(link, "timestep", &timestep, error);
   if (status >= 0) status = mujoco_link_number(link, "fuses_dot", &fuses, error);
-  for (int i = 0; i < 7 && status >= 0; i++) {
+  for (int i = 0; i < 6 && status >= 0; i++) {
     status = mujoco_link_number(link, names[i], &sizes[i], error);
   }
   if (status < 0) return status;
@@ -106,10 +106,9 @@ static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjMod
   shared->nq = (int32_t)sizes[0];
   shared->nv = (int32_t)sizes[1];
   shared->nu = (int32_t)sizes[2];
-  shared->na = (int32_t)sizes[3];
-  shared->nbody = (int32_t)sizes[4];
-  shared->ntendon = (int32_t)sizes[5];
-  shared->nsite = (int32_t)sizes[6];
+  shared->nbody = (int32_t)sizes[3];
+  shared->ntendon = (int32_t)sizes[4];
+  shared->nsite = (int32_t)sizes[5];
   shared->dt = shared->timestep * shared->frame_skip;
   return PP_OK;
 }

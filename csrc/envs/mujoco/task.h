@@ -35,7 +35,6 @@ typedef struct mujoco_shared {
   int32_t nq;            /* sizes of the model, by MuJoCo's names */
   int32_t nv;
   int32_t nu;
-  int32_t na;
   int32_t nbody;
   int32_t ntendon;
   int32_t nsite;
