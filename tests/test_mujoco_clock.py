@@ -1,4 +1,4 @@
-"""MuJoCo's timing of its own parts: left out in pools, and as before for everybody else."""
+"""MuJoCo's timers: disabled in pools, and unchanged for all other code in the process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import parallel_pool
 
 @pytest.fixture
 def readings() -> Iterator[list[float]]:
-    """A clock of the user's own, which notes when it is read."""
+    """Installs a user's own clock. Returns the list of its readings."""
     noted: list[float] = []
 
     def clock() -> float:
@@ -22,7 +22,7 @@ def readings() -> Iterator[list[float]]:
 
     mujoco.set_mjcb_time(clock)
     yield noted
-    # none at all, as in a new process: a clock of ours from before would ask this one
+    # no clock, as in a new process: the pool's clock would still call this one
     mujoco.set_mjcb_time(None)
 
 

@@ -1,4 +1,4 @@
-/* An interval to draw from: the check that NumPy and Gymnasium make before they do. */
+/* Checks the bounds of a uniform distribution, as NumPy and Gymnasium do. */
 #ifndef PP_BASE_INTERVAL_H
 #define PP_BASE_INTERVAL_H
 
@@ -7,7 +7,7 @@
 
 #include "pp_env.h"
 
-/* refuses bounds that Generator.uniform or Gymnasium's maybe_parse_reset_bounds would refuse */
+/* Refuses the bounds that Generator.uniform or Gymnasium's maybe_parse_reset_bounds refuses. */
 static inline int pp_interval_check(double low, double high, pp_error *error) {
   if (low <= high && isfinite(high - low)) return PP_OK;
   const char *cure = low > high ? "choose low <= high" : "choose finite bounds";

@@ -14,13 +14,13 @@ void pp_mt19937_seed(pp_mt19937 *state, uint32_t seed) {
   state->next = PP_MT19937_WORDS;
 }
 
-// one step of the recurrence: the high bit of a word joined to the low bits of its successor
+// one step of the recurrence, on the high bit of a word and the low bits of the next
 static uint32_t twist(uint32_t high, uint32_t low, uint32_t middle) {
   uint32_t joined = (high & 0x80000000u) | (low & 0x7fffffffu);
   return middle ^ (joined >> 1) ^ (TWIST & (0u - (joined & 1u)));
 }
 
-// make the next 624 words; three loops, so that no index needs a modulo and gcc vectorises two
+// make the next 624 words; with three loops no index needs a modulo, and gcc vectorizes two of them
 static void refill(pp_mt19937 *state) {
   uint32_t *word = state->word;
   const int split = PP_MT19937_WORDS - MIDDLE;
@@ -36,7 +36,7 @@ uint32_t pp_mt19937_next(pp_mt19937 *state) {
   if (state->next >= PP_MT19937_WORDS) refill(state);
   uint32_t bits = state->word[state->next++];
 
-  // tempering spreads the recurrence's linear structure over all bits
+  // tempering mixes the bits, which the recurrence alone leaves linearly related
   bits ^= bits >> 11;
   bits ^= (bits << 7) & 0x9d2c5680u;
   bits ^= (bits << 15) & 0xefc60000u;

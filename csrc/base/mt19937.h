@@ -1,4 +1,4 @@
-// mt19937.h: the 32-bit Mersenne Twister, word for word as std::mt19937 and numpy's RandomState.
+// mt19937.h: the 32-bit Mersenne Twister, with the output of std::mt19937 and NumPy's RandomState.
 #ifndef PP_BASE_MT19937_H_
 #define PP_BASE_MT19937_H_
 
@@ -9,7 +9,7 @@ enum { PP_MT19937_WORDS = 624 };
 // plain data: a copy of the struct is a snapshot of the generator
 typedef struct pp_mt19937 {
   uint32_t word[PP_MT19937_WORDS];
-  uint32_t next;  // index of the next word to hand out; PP_MT19937_WORDS: all are used up
+  uint32_t next;  // index of the next word to return; PP_MT19937_WORDS: all are used
 } pp_mt19937;
 
 // start the stream of this seed

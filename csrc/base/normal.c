@@ -1,11 +1,11 @@
-/* numpy.random.Generator.standard_normal on a pp_rng, by the code that NumPy ships for this. */
+/* numpy.random.Generator.standard_normal on a pp_rng, computed by NumPy's static library. */
 #include "normal.h"
 
 #include <numpy/random/bitgen.h>
 
 #include "random.h"
 
-/* as <numpy/random/distributions.h> has it, which wants Python's headers */
+/* declared here because <numpy/random/distributions.h> includes Python's headers */
 double random_standard_normal(bitgen_t *generator);
 
 static uint64_t next64(void *rng) {

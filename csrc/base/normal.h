@@ -1,5 +1,5 @@
-/* numpy.random.Generator.standard_normal on a pp_rng, by the code that NumPy ships for this
- * (libnpyrandom): the same bits, and the generator in the same state. */
+/* numpy.random.Generator.standard_normal on a pp_rng. It calls the static library that NumPy ships
+ * (libnpyrandom), so the bits and the generator's next state are NumPy's. */
 #ifndef PP_BASE_NORMAL_H
 #define PP_BASE_NORMAL_H
 

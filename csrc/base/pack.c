@@ -1,23 +1,23 @@
-/* Packing: bytes that repeat themselves in fewer bytes, quickly. */
+/* Packing: fast compression of bytes with repetitions. */
 #include "pack.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* What is packed is a sequence of parts: a head, words as they are, and a repetition of words that
- * ended `distance` words before. The bytes after the last whole word follow as they are. */
+/* The packed format is a sequence of parts, then the bytes after the last whole word. A part is a
+ * head and its literal words. Unpacking copies the literals, then copies `repeated` words that
+ * begin `distance` words before the end of the output. */
 typedef struct part_head {
-  uint16_t literals;
-  uint16_t repeated;
-  uint32_t distance; /* 0 if nothing is repeated */
+  uint16_t literals; /* words */
+  uint16_t repeated; /* words */
+  uint32_t distance; /* 0 if repeated is 0 */
 } part_head;
 
 enum {
   WORD = sizeof(uint64_t),
-  MOST = UINT16_MAX, /* words in either half of a part */
-  /* a shorter repetition is not worth a head */
-  LEAST = 2,
-  /* of the table of words, as a power of two: 16 KB, which fit into the nearest cache */
+  MOST = UINT16_MAX, /* most literal or repeated words of a part */
+  LEAST = 2,         /* words of a repetition: a shorter one saves less than a head takes */
+  /* the table of words has 2^12 entries: 16 KB, which fit into the L1 cache */
   TABLE_BITS = 12
 };
 
@@ -27,7 +27,7 @@ static uint64_t word_at(const char *bytes, size_t index) {
   return word;
 }
 
-/* the golden ratio's multiple, as Knuth has it */
+/* Knuth's multiplicative hash, by the golden ratio */
 static size_t slot_of(uint64_t word) {
   return (size_t)(word * 0x9e3779b97f4a7c15u >> (64 - TABLE_BITS));
 }
@@ -45,7 +45,7 @@ static char *write_part(char *out, const char *literals, size_t count, size_t re
   return out + sizeof(head) + count * WORD;
 }
 
-/* writes words that repeat nothing, but for fewer than MOST at the end; returns how many */
+/* Writes literal words as parts of MOST words, until fewer remain. Returns how many it wrote. */
 static size_t write_literals(char **out, const char *bytes, size_t from, size_t to) {
   size_t written = 0;
   for (; to - from - written >= MOST; written += MOST) {
@@ -55,7 +55,7 @@ static size_t write_literals(char **out, const char *bytes, size_t from, size_t 
 }
 
 size_t pp_pack(const void *bytes, size_t size, void *packed) {
-  /* where a word that falls into this slot was seen last, plus 1 */
+  /* by hash: the last place of a word with this hash, plus 1 */
   uint32_t table[1 << TABLE_BITS] = {0};
   const char *in = bytes;
   char *out = packed;
@@ -86,35 +86,35 @@ size_t pp_pack(const void *bytes, size_t size, void *packed) {
   return (size_t)(out - (char *)packed) + size % WORD;
 }
 
-/* one word after the other, as a repetition may begin in what it writes */
+/* copies word after word, because source and destination may overlap */
 static void repeat(char *bytes, size_t at, size_t distance, size_t count) {
   for (size_t i = at; i < at + count; i++) {
     memcpy(bytes + i * WORD, bytes + (i - distance) * WORD, WORD);
   }
 }
 
-int pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size) {
+bool pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size) {
   const char *in = packed, *end = in + packed_size;
   size_t words = size / WORD, at = 0;
   part_head head;
 
   do {
-    if ((size_t)(end - in) < sizeof(head)) return 0;
+    if ((size_t)(end - in) < sizeof(head)) return false;
     memcpy(&head, in, sizeof(head));
     in += sizeof(head);
-    if ((size_t)(end - in) / WORD < head.literals || words - at < head.literals) return 0;
+    if ((size_t)(end - in) / WORD < head.literals || words - at < head.literals) return false;
     if (bytes) memcpy((char *)bytes + at * WORD, in, (size_t)head.literals * WORD);
     in += (size_t)head.literals * WORD;
     at += head.literals;
-    if (words - at < head.repeated) return 0;
+    if (words - at < head.repeated) return false;
     if (head.repeated) {
-      if (!head.distance || head.distance > at) return 0;
+      if (!head.distance || head.distance > at) return false;
       if (bytes) repeat(bytes, at, head.distance, head.repeated);
       at += head.repeated;
     }
-    // only the last part repeats nothing, but where there were too many words for one
+    // only the last part has no repetition, except parts of MOST literals
   } while (head.repeated || head.literals == MOST);
-  if (at != words || (size_t)(end - in) != size % WORD) return 0;
+  if (at != words || (size_t)(end - in) != size % WORD) return false;
   if (bytes) memcpy((char *)bytes + at * WORD, in, size % WORD);
-  return 1;
+  return true;
 }

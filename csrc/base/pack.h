@@ -1,22 +1,23 @@
-/* Packing: bytes that repeat themselves in fewer bytes, quickly; a state with pictures in it
- * shrinks to a tenth.
+/* Packing: fast compression of bytes with repetitions. A state that contains pictures shrinks to a
+ * tenth.
  *
- * Words of eight bytes are looked up in a table of those seen before; where several in a row stood
- * before, a pair of numbers stands for them. */
+ * Each word of eight bytes is looked up in a table of earlier words. Several words in a row that
+ * occurred before are replaced by their distance and their number. */
 #ifndef PP_BASE_PACK_H
 #define PP_BASE_PACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* room that packing so many bytes needs at most; they must be fewer than 2^34 */
+/* Returns the largest packed size of so many bytes, which must be fewer than 2^34. */
 size_t pp_pack_bound(size_t size);
 
-/* packs into room of pp_pack_bound(size) bytes; returns how many were written */
+/* Packs into a buffer of pp_pack_bound(size) bytes. Returns the packed size. */
 size_t pp_pack(const void *bytes, size_t size, void *packed);
 
-/* 1: it was packed from exactly so many bytes, which are now in bytes (null: just looks); 0: it was
- * not, and what is in bytes now means nothing. Reads and writes nothing outside, whatever is there
- */
-int pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size);
+/* Unpacks into bytes, or only checks if bytes is null. Returns false if the packed bytes are not
+ * those of exactly size bytes; the content of bytes is then undefined. Never reads or writes
+ * outside the two buffers, whatever the packed bytes are. */
+bool pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size);
 
 #endif

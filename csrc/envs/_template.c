@@ -1,9 +1,9 @@
 /* test/Template-v0: a walk along a corridor; copy this file to make an environment of your own.
  *
- * In the opening comment say what the task is, what it equals (its reference, with the version) and
- * where its model comes from. Then: constants, state, fields, options, dynamics, callbacks, and
- * last the definition. Inside the repository the build finds the file by the line of its
- * definition, and nothing else changes. Outside it, compile the file against the installed headers
+ * The opening comment says what the task is, what it equals (its reference, with the version) and
+ * where its model comes from. Then follow constants, state, fields, options, dynamics, callbacks
+ * and the definition. Inside the repository, the build finds the file by the line of its
+ * definition; no other file has to change. Outside, compile it with the installed headers
  *
  *     gcc -std=c11 -O3 -ffp-contract=off -shared -fPIC -I"$INCLUDE" corridor.c -o corridor.so -lm
  *
@@ -22,23 +22,22 @@ enum { CELL = 8, MAX_LENGTH = 100 }; /* CELL: pixels of a cell's side when rende
 
 /* ------------------------------------------------------------------------------------ data -- */
 
-/* The state is plain data, so the engine can copy it for a snapshot; with a pointer in it, give
- * init, fini, save and load as well (envs/test/heap.c does). It starts zeroed. */
+/* The state starts zeroed. It is plain data, so the engine can copy it for a snapshot. A state that
+ * contains a pointer also needs init, fini, save and load (example: envs/test/heap.c). */
 typedef struct walk {
   int64_t position; /* 0: the left end; the goal is the last cell */
   int64_t slips;
 } walk;
 
-/* What configure makes for all environments together. */
+/* What all environments share, made by configure. */
 typedef struct corridor {
   int64_t last_start;
 } corridor;
 
-/* What the environment returns, observations first, then infos. A single observation is called
- * "obs"; several, with names of their own, make a Dict space. Every call of observe must write
- * every field that is wanted. */
+/* What the environment returns, observations first, then infos. A single observation is named
+ * "obs". Several observations with names of their own make a Dict space. */
 static const pp_field fields[] = {
-    {.name = "obs", /* how much of the way is done, and how much is left */
+    {.name = "obs", /* the fractions of the way behind and ahead */
      .dtype = PP_FLOAT32,
      .ndim = 1,
      .shape = {2},
@@ -47,7 +46,7 @@ static const pp_field fields[] = {
     {.name = "slips", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
 };
 
-/* Keyword arguments of the constructor; the engine checks type and range, and fills in defaults. */
+/* Keyword arguments of the constructor. The engine checks types and ranges, and sets defaults. */
 enum { LENGTH, SLIP_PROBABILITY, NUM_OPTIONS };
 
 static const pp_option options[NUM_OPTIONS] = {
@@ -79,9 +78,9 @@ static const pp_option reset_options[NUM_RESET_OPTIONS] = {
 
 /* ------------------------------------------------------------------------------- callbacks -- */
 
-/* Runs once per pool, before any environment exists: checks options against each other, may change
- * the fields, and may make what all environments read but none writes. Here that is the start
- * that check_reset allows, since check_reset sees no environment. */
+/* Runs once for each pool, before any environment exists. It may check options against each other,
+ * change the fields, and make data that all environments read and none writes. Here these data are
+ * the last start that check_reset allows, since check_reset gets no environment. */
 static int configure(pp_config *config) {
   corridor *shared = malloc(sizeof(*shared));
   if (!shared) return PP_ERR_MEMORY;
@@ -94,8 +93,8 @@ static void release(void *shared) {
   free(shared);
 }
 
-/* A failing callback names the value it saw and the cure, and returns an error code. The engine
- * turns it into a Python exception; nothing here may end the process. */
+/* A failing callback writes the value and the cure, and returns an error code. The engine raises a
+ * Python exception. No callback may end the process. */
 static int check_reset(void *shared, const pp_value *values, pp_error *error) {
   const corridor *it = shared;
   if (values[START].i <= it->last_start) return PP_OK;
@@ -104,7 +103,7 @@ static int check_reset(void *shared, const pp_value *values, pp_error *error) {
   return PP_ERR_ARGUMENT;
 }
 
-/* Starts an episode. All randomness comes from env->rng, which the engine seeds. */
+/* Starts an episode. All random numbers come from env->rng, which the engine seeds. */
 static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)result;
   walk *it = env->state;
@@ -114,9 +113,9 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 }
 
 /* Advances by one action. The engine has zeroed the reward and the flags, has checked that the
- * action is in its space, and sees to the time limit. Whatever dtype the caller's action had, here
- * it has the described one; where that must not be so, name the others in .action_dtypes, and look
- * at env->action_dtype (envs/classic_control/pendulum.c does). */
+ * action is in its space, and applies the time limit. It has also converted the action to the dtype
+ * of the definition. To get other dtypes unconverted, list them in .action_dtypes and read
+ * env->action_dtype (example: envs/classic_control/pendulum.c). */
 static int step(pp_env *env, const void *action, pp_result *result) {
   walk *it = env->state;
   const pp_value *chosen = env->options;
@@ -133,7 +132,8 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-/* Writes one row; it may be called again, or not at all, so it must not change the state. */
+/* Writes one row: every field whose pointer is not null. It may be called again, or not at all, so
+ * it must not change the state. */
 static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
   const walk *it = env->state;
@@ -147,8 +147,8 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-/* Draws the corridor: grey cells, a green goal, a red walker. Called without pixels first, to learn
- * the size. Leave render out if there is nothing to see. */
+/* Draws the corridor: grey cells, a green goal, a red walker. The engine first calls it without
+ * pixels, to learn the size. Optional. */
 static int render(pp_env *env, pp_image *image) {
   const walk *it = env->state;
   int32_t length = (int32_t)env->options[LENGTH].i;
@@ -167,7 +167,7 @@ static int render(pp_env *env, pp_image *image) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-/* The line that the build looks for. What is left out is zero: no callback, no limit. */
+/* The build finds this line. Members that are left out are zero: no callback, no limit. */
 const pp_env_def pp_env_test_template_v0 = {
     .abi = PP_ENV_ABI,
     .size = sizeof(pp_env_def),

@@ -1,11 +1,11 @@
-/* The environment ABI: everything one environment file tells the engine, and all it may ask of it.
+/* The environment ABI: what an environment defines, and what the engine gives to its callbacks.
  *
  * An environment is one C file that ends in a definition:
  *
  *     const pp_env_def pp_env_cartpole_v1 = { .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), ... };
  *
- * The build finds it by that line. Both gcc and cffi read this header, so it holds enums, structs
- * and prototypes only.
+ * The build finds the definition by that line. Both the C compiler and cffi read this header, so it
+ * contains only enums, structs and prototypes.
  */
 #ifndef PP_ENV_H
 #define PP_ENV_H
@@ -17,30 +17,30 @@
 
 enum {
   PP_ENV_ABI = 2,
-  PP_MAX_NDIM = 4,    /* axes of one observation, action or info, rows and players not counted */
+  PP_MAX_NDIM = 4,    /* axes of one observation, action or info, without rows and players */
   PP_MAX_FIELDS = 32, /* observations and infos of one environment */
   PP_ERROR_TEXT = 256
 };
 
-/* what a call can come to; every failure is negative */
+/* the result of a call; failures are negative */
 enum pp_status {
   PP_OK = 0,
-  PP_AGAIN = 1,         /* nothing failed, nothing is ready: call again */
-  PP_ERR_ARGUMENT = -1, /* a value is outside what the callee takes (ValueError) */
+  PP_AGAIN = 1,         /* no failure, but nothing is ready yet: call again */
+  PP_ERR_ARGUMENT = -1, /* a value is out of range (ValueError) */
   PP_ERR_TYPE = -2,     /* a value has the wrong type or dtype (TypeError) */
-  PP_ERR_STATE = -3,    /* right call, wrong moment */
-  PP_ERR_MEMORY = -4,   /* the system has no memory left */
-  PP_ERR_SYSTEM = -5,   /* the system refused something else */
+  PP_ERR_STATE = -3,    /* the call is not allowed in the present state */
+  PP_ERR_MEMORY = -4,   /* out of memory */
+  PP_ERR_SYSTEM = -5,   /* another call of the system failed */
   PP_ERR_ENV = -6,      /* an environment's callback failed */
   PP_ERR_CLOSED = -7,   /* the pool is closed */
   PP_ERR_FORKED = -8,   /* the pool belongs to the parent of this process */
-  PP_ERR_ABI = -9,      /* the definition was built against another ABI */
-  PP_ERR_BROKEN = -10   /* nothing can come of the pool any more: close it and make a new one */
+  PP_ERR_ABI = -9,      /* the definition was compiled for another ABI */
+  PP_ERR_BROKEN = -10   /* the pool can't go on: close it and make a new one */
 };
 
 enum pp_dtype { PP_BOOL, PP_UINT8, PP_INT32, PP_INT64, PP_FLOAT32, PP_FLOAT64, PP_NUM_DTYPES };
 
-/* what else a caller's actions may be; fields have no such dtype */
+/* further dtypes of a caller's actions; fields do not have them */
 enum pp_action_dtype {
   PP_INT8 = PP_NUM_DTYPES,
   PP_INT16,
@@ -49,38 +49,39 @@ enum pp_action_dtype {
   PP_UINT64,
   PP_FLOAT16,
   PP_NUM_ACTION_DTYPES,
-  /* added to a dtype: Python's own numbers, which NumPy rounds to the dtype of what they meet */
+  /* added to a dtype: the action is a Python number, which NumPy converts to the dtype of the other
+   * operand */
   PP_PYTHON = 16,
-  /* every dtype as bits of action_dtypes, without PP_PYTHON's */
+  /* all dtypes as bits of action_dtypes, without PP_PYTHON */
   PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1
 };
 
-/* infos whose dtype is that of arithmetic with the action */
+/* infos whose dtype is the result dtype of NumPy's arithmetic with the action */
 enum pp_follow {
-  PP_FOLLOW_FLOAT = 1, /* float16, float32 or float64; float64 after integers */
-  PP_FOLLOW_ALL = 2    /* the same, but int64 or uint64 after integers */
+  PP_FOLLOW_FLOAT = 1, /* float16, float32 or float64; float64 for integer actions */
+  PP_FOLLOW_ALL = 2    /* the same, but int64 or uint64 for integer actions */
 };
 
-/* how a field appears as a Gymnasium space */
+/* a field's Gymnasium space */
 enum pp_space { PP_BOX, PP_DISCRETE, PP_MULTI_DISCRETE, PP_MULTI_BINARY };
 
 enum pp_option_type { PP_OPT_BOOL, PP_OPT_INT, PP_OPT_FLOAT, PP_OPT_STRING, PP_OPT_BYTES };
 
-/* which rows carry an info */
+/* the rows that have an info */
 enum pp_when { PP_ON_STEP = 1, PP_ON_RESET = 2, PP_ALWAYS = 3 };
 
 /* ------------------------------------------------------------------------------------ data -- */
 
-/* one failure; callbacks fill in text with snprintf and return a negative status */
+/* one failure; a callback writes text with snprintf and returns a negative status */
 typedef struct pp_error {
   int32_t code;
-  int32_t env_id; /* -1 when no single environment is to blame */
+  int32_t env_id; /* -1: the failure is not one environment's */
   char text[PP_ERROR_TEXT];
 } pp_error;
 
 /* one observation, action or info of one environment (of one player, if per_player) */
 typedef struct pp_field {
-  const char *name; /* "obs" for a single observation, else its key; no column's of the engine */
+  const char *name; /* "obs" for a single observation, otherwise its key; no engine column's name */
   int32_t is_info;  /* 0: part of the observation (or the action); 1: info */
   int32_t when;     /* infos: pp_when */
   int32_t dtype;    /* pp_dtype */
@@ -90,24 +91,24 @@ typedef struct pp_field {
   int64_t shape[PP_MAX_NDIM];
   double low; /* Box: bounds of every element */
   double high;
-  const double *lows; /* Box: bounds of each element in C order; null: low and high hold */
+  const double *lows; /* Box: bounds of each element in C order; null: use low and high */
   const double *highs;
   int64_t n;           /* Discrete: 0 .. n-1 */
   const int64_t *nvec; /* MultiDiscrete: one n for each element */
-  int32_t follows;     /* infos of PP_FLOAT64: pp_follow, 0: its dtype is always that */
+  int32_t follows;     /* infos of PP_FLOAT64: pp_follow; 0: the dtype is always float64 */
 } pp_field;
 
-/* the value of one option; which member counts follows from the option's type */
+/* the value of one option; the option's type says which member holds it */
 typedef struct pp_value {
-  int32_t given; /* 0: the caller did not name this option */
+  int32_t given; /* 0: the caller did not give this option */
   int64_t i;     /* bool, int */
   double f;      /* float */
   const char *s; /* string (also zero-terminated), bytes */
   int64_t size;  /* of s */
 } pp_value;
 
-/* One constructor or reset option: its name is the Python keyword. One that begins with '_' is
- * between Python and C of one process, and no part of what the environment is. */
+/* One constructor or reset option. Its name is the Python keyword. A name that begins with '_' is
+ * internal: parallel_pool sets the value for this process, and snapshots do not depend on it. */
 typedef struct pp_option {
   const char *name;
   int32_t type;     /* pp_option_type */
@@ -125,68 +126,68 @@ typedef struct pp_rng {
   uint64_t state_low;
   uint64_t inc_high;
   uint64_t inc_low;
-  uint32_t has_uint32; /* NumPy buffers half of a 64-bit draw */
+  uint32_t has_uint32; /* uinteger holds the unused half of a 64-bit draw */
   uint32_t uinteger;
 } pp_rng;
 
-/* entropy of one environment as numpy.random.SeedSequence takes it: little-endian words */
+/* the entropy of one environment for numpy.random.SeedSequence: 32-bit words, the lowest first */
 typedef struct pp_seed {
   const uint32_t *words;
   int32_t num_words;
 } pp_seed;
 
-/* one environment as every callback sees it */
+/* one environment, as callbacks get it */
 typedef struct pp_env {
   void *state;                 /* state_size bytes, zeroed before init */
-  void *shared;                /* what configure made; read-only from then on */
+  void *shared;                /* made by configure; read-only afterwards */
   const pp_value *options;     /* one for each of the definition's options, defaults filled in */
-  pp_rng *rng;                 /* Gymnasium's np_random of this environment */
-  const int32_t *elapsed;      /* steps taken in the running episode */
-  const uint8_t *action_dtype; /* of the action that step gets: see action_dtypes below */
-  pp_error *error;             /* where a failing callback says why */
+  pp_rng *rng;                 /* the environment's np_random in Gymnasium */
+  const int32_t *elapsed;      /* steps taken in the current episode */
+  const uint8_t *action_dtype; /* of the action passed to step: see action_dtypes below */
+  pp_error *error;             /* a failing callback writes the reason here */
   int32_t id;
   int32_t max_episode_steps; /* 0: no limit */
 } pp_env;
 
-/* how a reset came about */
+/* one reset */
 typedef struct pp_reset {
-  const pp_value *options; /* one for each reset option, or null when none was given */
-  int32_t forced;          /* 1: the caller asked; 0: autoreset, or the first step */
+  const pp_value *options; /* one for each reset option; null: none was given */
+  int32_t forced;          /* 1: the caller's reset; 0: autoreset, or the first step */
 } pp_reset;
 
-/* what one reset or step came to; the engine zeroes it before the call */
+/* the result of one reset or step; the engine zeroes it before the call */
 typedef struct pp_result {
   double *reward; /* num_players values */
-  float discount; /* the engine starts it at 1 and zeroes it on termination */
+  float discount; /* starts at 1; counts only if has_discount is 1 */
   uint8_t terminated;
-  uint8_t truncated;    /* by the environment itself; time limits are the engine's */
-  uint8_t continues;    /* reset only: the episode goes on (a life was lost), keep counting */
-  uint8_t has_discount; /* 1: discount is the environment's own, leave it */
+  uint8_t truncated;    /* by the environment itself; the engine applies the time limit */
+  uint8_t continues;    /* reset only: same episode and step count (a life was lost) */
+  uint8_t has_discount; /* 0: the discount is 1, or 0 on termination */
 } pp_result;
 
-/* environments in a row, for step_many: everything is contiguous, one entry each */
+/* several environments for step_many; all arrays are contiguous, one entry for each environment */
 typedef struct pp_run {
   char *states;
   size_t state_stride;
   const void *actions; /* num_players x action rows */
-  double *reward;      /* num_players each, not zeroed: write all of them */
+  double *reward;      /* num_players for each; not zeroed, so write all of them */
   uint8_t *terminated; /* zeroed */
   uint8_t *truncated;  /* zeroed */
-  void *const *fields; /* first row of each field; null where nobody wants it */
+  void *const *fields; /* the first row of each field; null: not wanted */
   int32_t count;
   int32_t action_dtype; /* of all actions: see action_dtypes below */
 } pp_run;
 
-/* a picture: with pixels null, render only tells its size */
+/* a picture; if pixels is null, render only sets the size */
 typedef struct pp_image {
   uint8_t *pixels; /* height x width x 3, RGB */
   int32_t width;
   int32_t height;
 } pp_image;
 
-/* what configure decides, once per pool; it starts as the definition has it */
+/* what configure decides, once for each pool; it starts with the definition's values */
 typedef struct pp_config {
-  const pp_value *options;
+  const pp_value *options; /* they last until release; later callbacks find them in pp_env */
   pp_error *error;
   void *shared;
   size_t state_size;
@@ -204,11 +205,11 @@ typedef struct pp_env_def {
   uint32_t size; /* sizeof(pp_env_def) */
 
   const char *id;
-  const char *family;      /* "classic_control", "atari", ... */
-  const char *variant;     /* which of those that share callbacks (Atari: the game); may be null */
-  const char *reference;   /* what the results equal, with its version */
-  double tolerance;        /* largest difference from it; 0: the same bits */
-  double reward_threshold; /* NaN: none */
+  const char *family;        /* "classic_control", "atari", ... */
+  const char *variant;       /* Atari: the game; null if the callbacks need none */
+  const char *reference;     /* the implementation whose results these equal, with its version */
+  double tolerance;          /* largest difference from the reference; 0: the same bits */
+  double reward_threshold;   /* NaN: none */
   int32_t max_episode_steps; /* default time limit; 0: none */
 
   const pp_option *options;
@@ -217,57 +218,56 @@ typedef struct pp_env_def {
   int32_t num_reset_options;
 
   size_t state_size;
-  int32_t num_players; /* 0 reads as 1 */
+  int32_t num_players; /* 0 means 1 */
   int32_t num_fields;
   const pp_field *fields; /* observations first, then infos */
   pp_field action;
-  /* Which dtypes of the caller's the callbacks know besides the action's own: bits 1 << pp_dtype,
-   * pp_action_dtype or PP_PYTHON. Of those a Box action comes as doubles of the caller's numbers
-   * (a Discrete one as int64, as ever), and action_dtype says what they were. All others, and with
-   * 0 all there are, become the action's own dtype first (integers: float64, if it is among these)
-   */
+  /* The dtypes that the callbacks accept besides the action's own: bits 1 << pp_dtype,
+   * pp_action_dtype or PP_PYTHON. The engine passes a Box action of such a dtype as doubles (a
+   * Discrete action always as int64), and action_dtype is the caller's dtype. Actions of other
+   * dtypes are converted to the action's own dtype (integers to float64, if it is accepted). */
   uint32_t action_dtypes;
 
-  /* All callbacks return PP_OK or a negative status with error->text set. Those that take a pp_env
-   * are called by one thread at a time for one environment, but by any thread. */
+  /* All callbacks return PP_OK, or a negative status with error->text set. Callbacks that take a
+   * pp_env run on any thread, but for one environment never on two threads at once. */
 
-  /* checks options, describes fields, makes what all environments share; null: as defined */
+  /* checks options, describes fields, and makes what all environments share; may be null */
   int (*configure)(pp_config *config);
   void (*release)(void *shared);
 
-  /* makes and ends one environment; null: the zeroed state is enough */
+  /* create and destroy one environment; null: the zeroed state is enough */
   int (*init)(pp_env *env);
   void (*fini)(pp_env *env);
 
-  /* takes a new seed; rng is seeded already. null: the rng is all there is */
+  /* receives a new seed, after the engine has seeded rng; null: the environment uses only rng */
   int (*seed)(pp_env *env, const pp_seed *seed);
 
   /* starts an episode; step advances it by one action (num_players rows of it) */
   int (*reset)(pp_env *env, const pp_reset *reset, pp_result *result);
   int (*step)(pp_env *env, const void *action, pp_result *result);
 
-  /* writes every field of one row (fields[i] is null where nobody wants it); changes nothing */
+  /* writes all fields of one row (null in fields: not wanted); must not change the state */
   int (*observe)(pp_env *env, void *const *fields, int32_t is_reset);
 
-  /* step and observe for a run of environments; null: one by one. It draws no random numbers. Some
-   * environments of the run may have ended their episode: what is computed for those is thrown away
-   * and a reset follows, so the callback need only survive it. A call is for at most 256, and
-   * nothing interrupts it, not even Ctrl-C: leave step_many null where a step may take more than
-   * microseconds */
+  /* step and observe for several environments; null: one by one. It must not draw random numbers.
+   * The episode of some of them may have ended: their results are discarded and a reset follows, so
+   * the callback must not fail on such a state. A call is for at most 256 environments, and
+   * nothing interrupts it, not even Ctrl-C: leave step_many null if a step can take more than
+   * microseconds. */
   int (*step_many)(void *shared, const pp_run *run);
 
-  /* checks the reset options of a call against each other; null: ranges are enough */
+  /* checks the reset options of a call against each other; null: their ranges are enough */
   int (*check_reset)(void *shared, const pp_value *options, pp_error *error);
 
-  /* snapshot of state that is not plain data. save with bytes null returns the size, else writes
-   * it; null: the state is copied */
+  /* Snapshots of a state that is not plain data; null: the engine copies the state. save returns
+   * the size, and writes so many bytes unless bytes is null. */
   int64_t (*save)(pp_env *env, void *bytes);
   int (*load)(pp_env *env, const void *bytes, int64_t size);
 
   int (*render)(pp_env *env, pp_image *image);
 
-  /* copies what the environment simulates into an object of its family's own (MuJoCo: an mjData of
-   * the same model), for whoever knows more about it than this engine; null: there is no such */
+  /* copies the simulation into an object of the family's own type (MuJoCo: an mjData of the same
+   * model) for tools that know this type; null: not supported */
   int (*expose)(pp_env *env, void *target);
 } pp_env_def;
 

@@ -1,6 +1,6 @@
-"""MuJoCo's Python side: loads models with the installed `mujoco`, and tells C where everything is.
+"""Loads MuJoCo models with the installed `mujoco`, and makes the table of addresses that C needs.
 
-The C side steps them through the same library by function pointers (csrc/envs/mujoco/library.h).
+C steps the models through the same library by function pointers (csrc/envs/mujoco/library.h).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ OPENGL = (
 )
 VERSIONS = "3.1 to 4.x"
 
-# EnvPool's name of an option
+# EnvPool's names of options
 ALIASES = {"use_contact_force": "use_contact_forces"}
 
-# one option of Gymnasium's that holds two of ours
+# a Gymnasium option, and the two options here that are its ends
 RANGES = {
     f"{name}_range": (f"{name}_min", f"{name}_max")
     for name in (
@@ -48,7 +48,7 @@ FUNCTIONS = (
     *("mj_resetData", "mj_forward", "mj_step", "mj_rnePostConstraint", "mj_name2id"),
     *("mj_stateSize", "mj_getState", "mj_setState"),
 )
-# what a thread does on errors and warnings: one function since 3.10, three before
+# they set a thread's handlers of errors and warnings: one function since 3.10, three before
 HANDLERS = {"set_log": "_mjPRIVATE_setTlsLogHandler"}
 OLDER_HANDLERS = {
     "set_error": "_mjPRIVATE__set_tls_error_fn",
@@ -59,19 +59,18 @@ PLACES = (
     *("qpos", "qvel", "ctrl", "xpos", "xipos", "site_xpos", "cinert", "cvel"),
     *("qfrc_actuator", "qfrc_constraint", "cfrc_ext", "ten_length", "ten_velocity"),
 )
-# Parts of a state that are arrays of numbers in mjData, by MuJoCo's name of the part and of the
-# array: an environment's own copy of them is quicker than mj_getState. The time is a number in
-# mjData itself.
+# Parts of a state that are arrays in mjData: MuJoCo's name of the part, and of the array. C copies
+# them itself, which is faster than mj_getState. One more part, the time, is a number in mjData.
 STATE_ARRAYS = {"QPOS": "qpos", "QVEL": "qvel", "ACT": "act", "WARMSTART": "qacc_warmstart"}
-SIZES = ("nq", "nv", "nu", "na", "nbody", "ntendon", "nsite")
-# Parts of MuJoCo's "integration state" that an environment need not keep: actions are written
-# before every step, and the others are inputs that no step writes and nobody but a user of mjData.
+SIZES = ("nq", "nv", "nu", "nbody", "ntendon", "nsite")
+# Parts of MuJoCo's "integration state" that an environment does not keep. Actions are written
+# before every step. The others are inputs that no step writes, and environments do not change them.
 INPUTS = ("CTRL", "QFRC_APPLIED", "XFRC_APPLIED", "EQ_ACTIVE", "MOCAP_POS", "MOCAP_QUAT")
 
-# What tests/parity/mujoco_switches.py has proven to change no bit, by the SHA-256 of the file; a
-# version that lacks a flag goes without it. Other files keep what they say, and so do all files on
-# other versions. Where there are several kinematic trees the solver takes each island by itself,
-# and gives other bits.
+# Options that are disabled because tests/parity/mujoco_switches.py has proven that this changes no
+# bit, by the SHA-256 of the model's file. A version without a flag ignores it. Other files, and all
+# files on versions that are not proven, keep their own options. With several kinematic trees the
+# solver handles each island separately, which gives other bits.
 ONE_TREE = ("mjDSBL_ISLAND", "mjDSBL_MIDPHASE")
 SEVERAL_TREES = ("mjDSBL_MIDPHASE",)
 SWITCHES: dict[str, tuple[str, ...]] = {
@@ -114,27 +113,28 @@ PROVEN_VERSIONS = frozenset(
 
 
 class Link(str):
-    """The text that C reads, and what its addresses are of.
+    """The text that C reads, with a reference to the model that its addresses belong to.
 
     Attributes:
         model: the MjModel.
-        made_of: the options that it was made of, and their values.
+        model_options: the options that determine the model, and their values.
     """
 
     model: Any
-    made_of: dict[str, Any]
+    model_options: dict[str, Any]
 
 
 def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the options by our own names, with the model of `xml_file` loaded.
+    """Loads the model of `xml_file`. Returns the options under the names of the definition, with
+    the model's link and digest added.
 
     Raises:
-        MissingDependencyError: mujoco is not installed, or lacks what is called.
-        OSError: there is no such file.
-        TypeError, ValueError: a range is none, or MuJoCo refuses the file.
+        MissingDependencyError: mujoco is not installed, or lacks a function.
+        OSError: the file does not exist.
+        TypeError, ValueError: a value is wrong, or MuJoCo refuses the file.
     """
     completed = _rename(definition, options)
-    made_of = {
+    model_options = {
         name: option.check(completed.get(name, option.default))
         for name, option in definition.options.items()
         if name in ("xml_file", "speed_switches")
@@ -142,15 +142,15 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     filled_in = {name: completed.pop(name) for name in ("_link", "model_digest") if name in options}
     before = filled_in.get("_link")
     if isinstance(before, Link):
-        if before.made_of == made_of:
+        if before.model_options == model_options:
             return {**completed, **filled_in}
     elif filled_in:
-        # made-up addresses would end the process
-        raise TypeError(f"{definition.id} has no option {', '.join(filled_in)} of yours to give")
+        # wrong addresses would crash the process
+        raise TypeError(f"{definition.id}: {', '.join(filled_in)} can't be given: leave it out")
 
     mujoco = _mujoco()
-    xml_file = str(made_of["xml_file"])
-    model, digest = load(find_file(xml_file), bool(made_of["speed_switches"]))
+    xml_file = str(model_options["xml_file"])
+    model, digest = load(find_file(xml_file), bool(model_options["speed_switches"]))
     body = completed.get("main_body")
     if isinstance(body, str):
         completed["main_body"] = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body)
@@ -158,12 +158,12 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
             raise ValueError(f"main_body={body!r}: {xml_file} has no body of that name")
     link = Link(_link(model))
     link.model = model
-    link.made_of = made_of
+    link.model_options = model_options
     return {**completed, "_link": link, "model_digest": digest}
 
 
 def _rename(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns options by our own names; what a definition lacks keeps its name, to be refused."""
+    """Returns the options under the names of the definition. Unknown names stay, to be refused."""
     renamed = dict(options)
 
     def put(name: str, ours: str, value: Any) -> None:
@@ -185,14 +185,14 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
     try:
         low, high = value
     except (TypeError, ValueError):
-        raise TypeError(f"{name}={value!r}: give two numbers, the least and the greatest") from None
+        raise TypeError(f"{name}={value!r}: give two numbers, lower and upper bound") from None
     return low, high
 
 
 def _mujoco() -> Any:
     try:
         import mujoco  # type: ignore[import-untyped]
-    # it imports what MUJOCO_GL names, and PyOpenGL has AttributeErrors for what is not there
+    # mujoco imports the backend of MUJOCO_GL; PyOpenGL raises AttributeError for missing libraries
     except Exception as error:
         backend = os.environ.get("MUJOCO_GL")
         if backend and importlib.util.find_spec("mujoco"):
@@ -208,7 +208,7 @@ def _mujoco() -> Any:
 
 
 def assets() -> Path:
-    """Returns the folder of Gymnasium's models."""
+    """Returns the folder that contains Gymnasium's models."""
     # importing gymnasium.envs.mujoco would load all of its environments
     spec = importlib.util.find_spec("gymnasium")
     assert spec is not None and spec.submodule_search_locations
@@ -216,33 +216,37 @@ def assets() -> Path:
 
 
 def find_file(xml_file: str) -> Path:
-    """Returns the path of a model, a file of Gymnasium's unless it begins with "/", "." or "~".
+    """Returns the path of a model: Gymnasium's file, unless it begins with "/", "." or "~".
 
     Raises:
-        OSError: there is no such file.
+        OSError: the file does not exist.
     """
     is_path = xml_file.startswith((".", "/", "~"))
-    # pathlib has no answer to an unknown user
+    # pathlib's expanduser raises RuntimeError for an unknown user
     path = Path(os.path.expanduser(xml_file)) if is_path else assets() / xml_file
     if not path.is_file():
         raise OSError(
             f"xml_file={xml_file!r}: File {path} does not exist: give a path that begins with '/',"
-            " '.' or '~', or the name of a model of Gymnasium's"
+            " '.' or '~', or the name of a Gymnasium model"
         )
     return path
 
 
 def load(path: Path, switches: bool) -> tuple[Any, bytes]:
-    """Returns a model of its own for each call, and what tells it from others.
+    """Loads a model. Returns a new MjModel and the SHA-256 of its compiled form.
 
-    What MuJoCo has to say of a user's own file becomes a Python warning; of Gymnasium's, which the
-    user can't change, it is dropped.
+    MuJoCo's warnings about a user's own file become Python warnings. Those about Gymnasium's files,
+    which the user can't change, are dropped.
+
+    Args:
+        path: the XML file.
+        switches: set the options of `SWITCHES` if they are proven for this file and version.
 
     Raises:
-        ValueError: MuJoCo refuses the file.
+        ValueError: MuJoCo refuses the file, or the model has plugins.
     """
     mujoco = _mujoco()
-    with listening() as texts:
+    with capture_warnings() as texts:
         try:
             model = mujoco.MjModel.from_xml_path(str(path))
         except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as error:
@@ -254,24 +258,24 @@ def load(path: Path, switches: bool) -> tuple[Any, bytes]:
         for name in SWITCHES.get(hashlib.sha256(path.read_bytes()).hexdigest(), ()):
             model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, name, 0))
     if model.nplugin:
-        raise ValueError(f"{path}: models with plugins can't be stepped natively")
+        raise ValueError(f"{path}: models with plugins are not supported: choose another xml_file")
     size = mujoco.mj_sizeModel(model)
     image = np.empty(size, np.uint8)
     mujoco.mj_saveModel(model, None, image)
     return model, hashlib.sha256(image.tobytes()).digest()
 
 
-# how MuJoCo's mjLogMessage begins, from 3.10 on: level, topic, text
+# MuJoCo's mjLogMessage, since 3.10, begins with level (int), topic (int) and text
 LOG_TEXT = 8
 LOG_WARNING = 2
 
 
 @contextmanager
-def listening() -> Iterator[list[str]]:
-    """Collects what MuJoCo warns of in this thread; else it goes into a MUJOCO_LOG.TXT.
+def capture_warnings() -> Iterator[list[str]]:
+    """Collects MuJoCo's warnings in this thread. Otherwise they are written to a MUJOCO_LOG.TXT.
 
-    Errors are no concern of this: Python's bindings make exceptions of them, and pass on the rest
-    to the handler that the thread had before.
+    Errors are not affected: Python's bindings raise them as exceptions, and pass all other messages
+    to the thread's previous handler.
     """
     texts: list[str] = []
 
@@ -305,7 +309,7 @@ def listening() -> Iterator[list[str]]:
 
 @cache
 def library() -> ctypes.CDLL:
-    """Returns the library that Python's mujoco has loaded."""
+    """Returns the MuJoCo library that Python's mujoco has loaded."""
     folder = Path(_mujoco().__file__).parent
     files = sorted([*folder.glob("libmujoco.so.*"), *folder.glob("libmujoco*.dylib")])
     if not files:
@@ -322,35 +326,36 @@ def _address(name: str) -> int | None:
 
 @cache
 def _functions() -> Mapping[str, int]:
-    """Returns the addresses of the library's functions by the names that C has for them."""
+    """Returns the addresses of the library's functions by their names in the link."""
     handlers = HANDLERS if _address(HANDLERS["set_log"]) else OLDER_HANDLERS
     symbols = {**{name: name for name in FUNCTIONS}, **handlers}
     found = {name: _address(symbol) for name, symbol in symbols.items()}
     lacking = [symbols[name] for name, address in found.items() if address is None]
     if lacking:
         raise MissingDependencyError(
-            f"mujoco {_mujoco().__version__} has no {', '.join(lacking)}: install one of {VERSIONS}"
+            f"mujoco {_mujoco().__version__} has no {', '.join(lacking)}:"
+            f" install a version from {VERSIONS}"
         )
     return found  # type: ignore[return-value]
 
 
-# where fields were found last, in the one version that a process has
+# the offset at which each field was found last; a process has only one version of MuJoCo
 _found: dict[str, int] = {}
 
 
 def _pointer(data: Any, place: int) -> int:
-    """Returns the pointer that mjData has so many bytes from its start."""
+    """Returns the pointer at this offset in mjData, in bytes."""
     return ctypes.c_void_p.from_address(data._address + place).value or 0
 
 
 def _places(data: Any, names: Iterable[str] = PLACES) -> dict[str, int]:
-    """Returns where mjData keeps the pointers to these fields, in bytes from its start.
+    """Returns the offsets in mjData of the pointers to these fields, in bytes.
 
-    Each version has its own layout, so the pointers are looked for: they are known from the arrays
-    that Python has of them, and the search ends inside of mjData because they are in it. What an
-    earlier model has told is looked at again, for mjData also has a pointer to all of its arrays,
-    which is that of the first one with any elements. Where a field without elements is does not
-    matter, for nobody reads any.
+    Each version of MuJoCo has its own layout, so this searches mjData for the pointers, whose
+    values are the addresses of Python's arrays. The search ends inside mjData because it contains
+    them all. Offsets found with an earlier model are checked again: mjData also has a pointer to
+    the buffer of all arrays, which equals that of the first array with any elements. The offset of
+    a field without elements is 0, as nothing reads it.
     """
     arrays = {name: getattr(data, name) for name in names}
     waiting = {
@@ -386,7 +391,7 @@ def _link(model: Any) -> str:
 
 
 def _state_spec() -> int:
-    """Returns which parts of mjData an environment keeps between two steps, as MuJoCo's bits."""
+    """Returns the parts of mjData that an environment keeps between steps, as bits of mjtState."""
     parts = _mujoco().mjtState
     spec = int(parts.mjSTATE_INTEGRATION)
     for name in INPUTS:
@@ -395,9 +400,9 @@ def _state_spec() -> int:
 
 
 def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
-    """Returns where mjData has the parts of a state, in the order in which mj_getState has them.
+    """Returns the offsets and sizes in mjData of the parts of a state, in the order of mj_getState.
 
-    No parts where the model has a state of another kind, such as a plugin's: MuJoCo copies it then.
+    There are no parts if the state has one that is not in `STATE_ARRAYS`. C then calls mj_getState.
     """
     mujoco = _mujoco()
     places = _places(data, STATE_ARRAYS.values())
@@ -405,7 +410,7 @@ def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
     for bit in sorted(mujoco.mjtState.__members__.values(), key=int):
         size = mujoco.mj_stateSize(model, int(bit)) if int(bit) & spec else 0
         name = bit.name.removeprefix("mjSTATE_")
-        # members of several bits are sums of the others
+        # members with several bits are combinations of the others
         if not size or int(bit).bit_count() > 1:
             continue
         if name == "TIME":
@@ -422,7 +427,7 @@ def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
 
 
 def _time_place(data: Any) -> int:
-    """Returns where mjData has the time: a number that nothing else in it is."""
+    """Returns the offset of the time in mjData, found by a value that no other field has."""
     data.time = 0.7281690140845070
     offset = 0
     while ctypes.c_double.from_address(data._address + offset).value != data.time:
@@ -432,12 +437,12 @@ def _time_place(data: Any) -> int:
 
 @cache
 def fuses_dot() -> bool:
-    """Returns whether NumPy's dot of two and three numbers adds products without rounding them.
+    """Returns whether NumPy's dot of two or three numbers uses fused multiply-add.
 
-    Its BLAS chooses its code by the processor, and Gymnasium's distances are dots.
+    Gymnasium computes distances with dot, and NumPy's BLAS chooses its code by the processor.
 
     Raises:
-        RuntimeError: it does neither.
+        RuntimeError: dot computes something else than both.
     """
     rng = np.random.default_rng(0)
     vectors = [rng.standard_normal(2 + i % 2) for i in range(200)]
@@ -453,11 +458,14 @@ def fuses_dot() -> bool:
         return False
     if dots == [_fused(vector.tolist()) for vector in vectors]:
         return True
-    raise RuntimeError("NumPy's dot of a few numbers is of a kind that parallel_pool does not know")
+    raise RuntimeError(
+        "NumPy's dot of 2 and 3 numbers is neither a plain nor a fused sum of products, so"
+        " Gymnasium's distances can't be reproduced: install NumPy from its wheels"
+    )
 
 
 def _fused(values: list[float]) -> float:
-    """Returns the sum of squares with each product added before it is rounded."""
+    """Returns the sum of squares, with each product added unrounded."""
     from fractions import Fraction
 
     total = 0.0

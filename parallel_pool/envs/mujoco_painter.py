@@ -1,4 +1,4 @@
-"""The former place of Painter, which programs may still import."""
+"""The former module of the MuJoCo renderer, which programs may still import."""
 
 from __future__ import annotations
 

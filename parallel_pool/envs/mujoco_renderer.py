@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.envs.mujoco import INSTALL, OPENGL, listening
+from parallel_pool.envs.mujoco import INSTALL, OPENGL, capture_warnings
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.specs import Option
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 MODES = ("rgb_array", "depth_array", "rgbd_tuple")
 
-# what the task's class in Gymnasium gives to the free camera
-TASKS_OWN: Mapping[str, Any] = MappingProxyType({})
+# default_camera_config was not given: use that of the task's class in Gymnasium
+DEFAULT_OF_TASK: Mapping[str, Any] = MappingProxyType({})
 
-# what Gymnasium's environments are told about pictures, and its defaults
+# Gymnasium's constructor options of pictures, and their defaults
 OPTIONS: Mapping[str, Any] = MappingProxyType(
     {
         "width": 480,
         "height": 480,
         "camera_id": None,
         "camera_name": None,
-        "default_camera_config": TASKS_OWN,
+        "default_camera_config": DEFAULT_OF_TASK,
         "max_geom": 1000,
         "visual_options": None,
     }
@@ -49,11 +49,11 @@ MAX_GEOM = Option("max_geom", "int", 1000, 1, 10**7, "shapes in one picture")
 BACKENDS = ("egl", "glfw", "osmesa")
 
 
-class Painter:
-    """Draws the environments of a pool; after the same steps, pixel by pixel what Gymnasium draws.
+class Renderer:
+    """Draws the environments of a pool. After the same steps, the pixels equal Gymnasium's.
 
-    All are drawn in one OpenGL context. Each has a camera of its own, for Gymnasium's free camera
-    looks at where an environment's bodies were in its first picture.
+    One OpenGL context draws all environments. Each environment has its own camera, because
+    Gymnasium's free camera looks at the middle of the bodies in the first picture.
     """
 
     def __init__(
@@ -65,22 +65,22 @@ class Painter:
         height: int = 480,
         camera_id: int | None = None,
         camera_name: str | None = None,
-        default_camera_config: Mapping[str, Any] | None = TASKS_OWN,
+        default_camera_config: Mapping[str, Any] | None = DEFAULT_OF_TASK,
         max_geom: int = 1000,
         visual_options: Mapping[int, bool] | None = None,
     ) -> None:
-        """Checks the options, which are Gymnasium's; OpenGL waits for the first picture.
+        """Checks the options, which are Gymnasium's. The first picture opens the OpenGL context.
 
         Args:
             pool: of MuJoCo environments.
             mode: "rgb_array", "depth_array" or "rgbd_tuple".
             width, height: of a picture, in pixels.
-            camera_id, camera_name: one of the model's cameras, by the one or the other; an id of -1
-                or neither is the free camera.
-            default_camera_config: attributes of the free camera (`mujoco.MjvCamera`); if it is not
-                given, those of the task's class in Gymnasium.
-            max_geom: shapes that a picture can have.
-            visual_options: flags of `mujoco.MjvOption` by their number, `mujoco.mjtVisFlag`.
+            camera_id, camera_name: a camera of the model, by id or by name. The free camera if the
+                id is -1 or neither is given.
+            default_camera_config: attributes of the free camera (`mujoco.MjvCamera`). Default:
+                those of the task's class in Gymnasium.
+            max_geom: most shapes in a picture.
+            visual_options: flags of `mujoco.MjvOption` by number (`mujoco.mjtVisFlag`).
 
         Raises:
             TypeError, ValueError: an option is wrong.
@@ -96,24 +96,24 @@ class Painter:
         self._size = PIXELS["width"].check(width), PIXELS["height"].check(height)
         self._max_geom = MAX_GEOM.check(max_geom)
         self._camera_id = self._choose_camera(camera_id, camera_name)
-        if default_camera_config is TASKS_OWN:
+        if default_camera_config is DEFAULT_OF_TASK:
             default_camera_config = camera_of_task(pool.definition.id)
         self._camera_config = self._check_camera(default_camera_config)
         self._flags = self._check_flags(visual_options)
-        # made for the first picture
-        self._renderer: Any = None
+        # made by the first picture
+        self._gymnasium_renderer: Any = None
         self._data: Any = None
-        self._free: weakref.finalize[[Any, str], Painter] | None = None
-        # by environment; the first that was drawn comes first
+        self._free: weakref.finalize[[Any, str], Renderer] | None = None
+        # by environment, in the order of their first pictures
         self._cameras: dict[int, Any] = {}
         self._backend = choose_backend()
-        # the data and the context are one for all, and may be used by one thread at a time
+        # the data and the context are shared by all environments
         self._lock = threading.Lock()
 
     # ------------------------------------------------------------------------------- options --
 
     def _choose_camera(self, camera_id: int | None, name: str | None) -> int:
-        """Returns the id of a camera of the model, -1 for the free one."""
+        """Returns the id of a camera of the model; -1: the free camera."""
         if camera_id is not None and name is not None:
             raise ValueError(
                 f"camera_id={camera_id!r} and camera_name={name!r} both say which: give one"
@@ -132,12 +132,12 @@ class Painter:
         return int(found)
 
     def check_camera_id(self, camera_id: int) -> int:
-        """Returns the id of a camera, -1 for the free one; raises TypeError or ValueError."""
+        """Returns the id of a camera; -1: the free camera. Raises TypeError or ValueError."""
         option = Option("camera_id", "int", -1, -1, self._model.ncam - 1, "")
         return int(option.check(camera_id))
 
     def _check_camera(self, config: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """Returns a copy of the free camera's attributes, which a camera takes."""
+        """Returns a copy of the free camera's attributes, after a camera has accepted them."""
         if config is None:
             return None
         if not isinstance(config, Mapping):
@@ -160,7 +160,7 @@ class Painter:
         return copy.deepcopy(dict(config))
 
     def _check_flags(self, flags: Mapping[int, bool] | None) -> dict[int, bool]:
-        """Returns a copy of flags that a picture has."""
+        """Returns a copy of the flags, with their numbers checked."""
         if not isinstance(flags, Mapping | None):
             kind = type(flags).__name__
             raise TypeError(f"visual_options={flags!r} is a {kind}: give a dict")
@@ -180,24 +180,24 @@ class Painter:
 
         Args:
             env_id: the environment.
-            action: not shown.
-            camera_id: another camera than the painter's own.
+            action: ignored.
+            camera_id: a camera instead of the renderer's own.
 
         Returns:
-            "rgb_array": uint8 (height, width, 3); "depth_array": float32 (height, width), OpenGL's
-            depth from 0 (near) to 1 (far); "rgbd_tuple": both.
+            "rgb_array": uint8, shape (height, width, 3). "depth_array": float32, shape (height,
+            width), OpenGL's depth from 0 (near) to 1 (far). "rgbd_tuple": both.
 
         Raises:
             StateError: the environment is in flight, or was never reset.
-            MissingDependencyError: there is no OpenGL; the message says what to install.
+            MissingDependencyError: OpenGL is missing; the message says what to install.
         """
         chosen = self._camera_id if camera_id is None else self.check_camera_id(camera_id)
         with self._lock:
-            if self._renderer is None:
+            if self._gymnasium_renderer is None:
                 self._make()
             self._pool.expose(env_id, self._data._address)
-            self._renderer.camera_id = chosen
-            with own_context(self._backend), listening() as texts:
+            self._gymnasium_renderer.camera_id = chosen
+            with own_context(self._backend), capture_warnings() as texts:
                 try_backend(self._backend)
                 paint = self._paint_again if self._cameras else self._paint_first
                 picture = paint(env_id)
@@ -206,7 +206,7 @@ class Painter:
         return picture
 
     def _make(self) -> None:
-        """Makes what is needed, but for OpenGL."""
+        """Makes the mjData and Gymnasium's renderer, without OpenGL."""
         try:
             rendering: Any = importlib.import_module("gymnasium.envs.mujoco.mujoco_rendering")
         except ImportError as error:
@@ -214,13 +214,13 @@ class Painter:
                 f"Gymnasium's renderer can't be imported ({error}): {INSTALL}"
             ) from error
         width, height = self._size
-        # others may draw from the same model in other sizes
+        # a copy, because other renderers may draw the same model in other sizes
         model = copy.copy(self._model)
         buffer = model.vis.global_
         buffer.offwidth = max(buffer.offwidth, width)
         buffer.offheight = max(buffer.offheight, height)
         self._data = self._mujoco.MjData(model)
-        self._renderer = rendering.MujocoRenderer(
+        self._gymnasium_renderer = rendering.MujocoRenderer(
             model,
             self._data,
             self._camera_config,
@@ -231,27 +231,27 @@ class Painter:
         )
 
     def _paint_first(self, env_id: int) -> Any:
-        """Draws the first picture, for which the renderer opens a context."""
+        """Draws the first picture. Gymnasium's renderer opens the OpenGL context."""
         with environment("MUJOCO_GL", self._backend):
-            picture = self._renderer.render(self._mode)
-        viewer = self._renderer.viewer
+            picture = self._gymnasium_renderer.render(self._mode)
+        viewer = self._gymnasium_renderer.viewer
         self._cameras[env_id] = viewer.cam
         self._free = weakref.finalize(self, free, viewer, self._backend)
-        # what is left at exit, Gymnasium and MuJoCo free in their own order
+        # at exit, Gymnasium and MuJoCo free the rest in their own order
         self._free.atexit = False
         return picture
 
     def _paint_again(self, env_id: int) -> Any:
-        viewer = self._renderer.viewer
+        viewer = self._gymnasium_renderer.viewer
         viewer.make_context_current()
         viewer.cam = self._camera(env_id)
-        return self._renderer.render(self._mode)
+        return self._gymnasium_renderer.render(self._mode)
 
     def _camera(self, env_id: int) -> Any:
-        """Returns the camera of an environment; in its first picture it sees it as it is now."""
+        """Returns an environment's camera. A new one looks at the bodies' present positions."""
         camera = self._cameras.get(env_id)
         if camera is None:
-            # beyond what it looks at, all depends on the model only
+            # all other attributes depend only on the model
             camera = copy.copy(next(iter(self._cameras.values())))
             if "lookat" not in (self._camera_config or {}):
                 camera.lookat[:] = np.median(self._data.geom_xpos, axis=0)
@@ -259,22 +259,26 @@ class Painter:
         return camera
 
     def close(self) -> None:
-        """Lets go of OpenGL."""
+        """Frees the OpenGL context. The next picture opens a new one."""
         with self._lock:
             if self._free is not None:
                 self._free()
-            self._renderer = self._data = self._free = None
+            self._gymnasium_renderer = self._data = self._free = None
             self._cameras = {}
+
+
+# the former name; registry.RENDERER_MODULES and programs use it
+Painter = Renderer
 
 
 # ------------------------------------------------------------------------------------- OpenGL --
 
 
 def choose_backend() -> str:
-    """Returns the module of mujoco's that opens OpenGL contexts: MUJOCO_GL, or by the screen.
+    """Returns the name of mujoco's OpenGL backend: MUJOCO_GL, or glfw with a screen, otherwise egl.
 
     Raises:
-        ValueError: MUJOCO_GL names none.
+        ValueError: MUJOCO_GL is not a backend.
     """
     given = os.environ.get("MUJOCO_GL")
     if not given:
@@ -285,18 +289,18 @@ def choose_backend() -> str:
 
 
 def load_backend(backend: str) -> Any:
-    """Returns that module; raises MissingDependencyError if it finds no library."""
+    """Returns the module of a backend. Raises MissingDependencyError if its library is missing."""
     try:
         return importlib.import_module(f"mujoco.{backend}")
-    # PyOpenGL has AttributeErrors for libraries that are not there, among others
+    # PyOpenGL raises AttributeError, among others, for missing libraries
     except Exception as error:
         raise no_opengl(backend, error) from error
 
 
 def try_backend(backend: str) -> None:
-    """Opens a context, once; raises MissingDependencyError if that fails.
+    """Opens a context once to test the backend. Raises MissingDependencyError if that fails.
 
-    MuJoCo must not be asked to draw without one: it refuses, and ends the process the next time.
+    Without a context, MuJoCo's first picture is an error, and the second ends the process.
     """
     error = _failure_of(backend)
     if error is not None:
@@ -305,10 +309,10 @@ def try_backend(backend: str) -> None:
 
 @cache
 def _failure_of(backend: str) -> Exception | None:
-    """Returns why no context can be opened; None: one can."""
+    """Returns the error of opening a context; None: it can be opened."""
     module = load_backend(backend)
     try:
-        # in two steps: what fails to be made is freed as well, and that looks for a context
+        # in two steps, because free, which reads _context, also runs if __init__ fails
         context = module.GLContext.__new__(module.GLContext)
         context._context = None
         context.__init__(1, 1)
@@ -316,14 +320,14 @@ def _failure_of(backend: str) -> Exception | None:
         if backend == "glfw" and not importlib.import_module("glfw").get_current_context():
             raise RuntimeError("no window can be opened")
         context.free()
-    # ImportError where EGL finds no device, RuntimeError, and PyOpenGL's own
+    # ImportError if EGL finds no device, RuntimeError, and PyOpenGL's own errors
     except Exception as error:
         return error
     return None
 
 
 def no_opengl(backend: str, error: Exception) -> MissingDependencyError:
-    """Returns an exception that says what to install."""
+    """Returns an error that says what to install."""
     return MissingDependencyError(
         f"MuJoCo's pictures need OpenGL, and MUJOCO_GL={backend} finds none"
         f" ({type(error).__name__}: {str(error).partition(chr(10))[0]}): {OPENGL}"
@@ -332,7 +336,7 @@ def no_opengl(backend: str, error: Exception) -> MissingDependencyError:
 
 @contextlib.contextmanager
 def environment(name: str, value: str) -> Iterator[None]:
-    """Sets an environment variable for a while."""
+    """Sets an environment variable within the context."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -346,9 +350,9 @@ def environment(name: str, value: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_context(backend: str) -> Iterator[None]:
-    """Puts back the OpenGL context that the thread had, or none: then any thread may draw next.
+    """Restores the thread's current OpenGL context, or none, so that any thread may draw next.
 
-    Gymnasium's viewers make theirs current when they are made, and rely on it from then on.
+    Gymnasium's viewers make their context current when they are created, and rely on it afterwards.
     """
     if backend != "egl":
         yield
@@ -369,7 +373,7 @@ def own_context(backend: str) -> Iterator[None]:
 
 
 def free(viewer: Any, backend: str) -> None:
-    """Frees what a viewer has in OpenGL: in its own context, for names mean others elsewhere."""
+    """Frees a viewer's OpenGL objects in its own context, since their names are per context."""
     with own_context(backend):
         viewer.make_context_current()
         viewer.con.free()
@@ -380,30 +384,30 @@ def free(viewer: Any, backend: str) -> None:
 
 
 def model_of(pool: Pool) -> Any:
-    """Returns the MjModel that a pool's environments are made of."""
+    """Returns the MjModel of a pool's environments."""
     link: Any = pool.spec.options["_link"]
     return link.model
 
 
 def render_fps(pool: Pool) -> int:
-    """Returns how many pictures make a second: one after each step."""
+    """Returns the pictures per second of simulated time, at one picture for each step."""
     frame_skip: Any = pool.spec.options["frame_skip"]
     return int(np.round(1 / (model_of(pool).opt.timestep * frame_skip)))
 
 
 def camera_of_task(env_id: str) -> Mapping[str, Any] | None:
-    """Returns what a task's class in Gymnasium gives to the free camera; None for nothing."""
+    """Returns the free camera's attributes of a task's class in Gymnasium; None: it sets none."""
     import gymnasium
 
     spec = gymnasium.registry.get(env_id)
     if spec is None or not isinstance(spec.entry_point, str):
-        # ids of EnvPool's alone have the code of v4
+        # ids that only EnvPool has run the v4 code
         spec = gymnasium.registry[f"{env_id.rpartition('-')[0]}-v4"]
     module_name, _, class_name = str(spec.entry_point).partition(":")
     module = importlib.import_module(module_name)
     parameter = inspect.signature(getattr(module, class_name)).parameters.get(
         "default_camera_config"
     )
-    # InvertedDoublePendulum-v5 has such a constant, and does not use it
+    # InvertedDoublePendulum-v5 has the constant but does not use it, so the parameter comes first
     constant: Mapping[str, Any] | None = getattr(module, "DEFAULT_CAMERA_CONFIG", None)
     return constant if parameter is None else parameter.default

@@ -1,4 +1,4 @@
-"""MuJoCo failing: simulations that diverge, its own errors, files and options that are wrong."""
+"""MuJoCo failures: simulations that diverge, MuJoCo's own errors, wrong files and options."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ TASKS = [found for found in registry.builtin().values() if found.family == "mujo
 IDS = [task.id for task in TASKS]
 REFERENCED = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
 LOG = "MUJOCO_LOG.TXT"
-# EnvPool's option there, not Gymnasium's
+# reset_noise_scale is EnvPool's option there, not Gymnasium's
 NO_NOISE = {"HumanoidStandup-v4", "InvertedPendulum-v4", "InvertedDoublePendulum-v4"}
 
 Array = npt.NDArray[Any]
 
-# a model that anything can be put into
+# a small model to which tests add bodies and other parts
 PLAIN = """
 <mujoco>
   <worldbody>
@@ -46,7 +46,7 @@ PLAIN = """
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where each test is, and what it leaves empty but for its own models."""
+    """The working folder of each test. At its end it contains nothing but the test's own models."""
     folder = tmp_path / "ours"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -61,7 +61,7 @@ def actions_of(pool: Pool, steps: int, seed: int = 0) -> list[Array]:
 
 
 def model(folder: Path, name: str, *parts: str) -> str:
-    """A copy of a model of Gymnasium's with something added."""
+    """Copies one of Gymnasium's models with something added, and returns the path."""
     path = folder / f"changed_{name}"
     text = (family.assets() / name).read_text()
     path.write_text(text.replace("</mujoco>", f"{''.join(parts)}</mujoco>"))
@@ -72,7 +72,7 @@ def model(folder: Path, name: str, *parts: str) -> str:
 
 
 def diverging(space: gymnasium.spaces.Box, num_envs: int) -> list[Array]:
-    """Actions with huge ones among them."""
+    """Returns actions, some of them huge."""
     space.seed(3)
     actions = [np.stack([space.sample() for _ in range(num_envs)]) for _ in range(60)]
     for step, env_id, value in (
@@ -85,8 +85,8 @@ def diverging(space: gymnasium.spaces.Box, num_envs: int) -> list[Array]:
     return actions
 
 
-def tell(env: str, mode: str, **options: Any) -> list[Any]:
-    """What diverging environments return."""
+def play(env: str, mode: str, **options: Any) -> list[Any]:
+    """Returns what diverging environments return."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         envs = gymnasium.make_vec(env, 3, vectorization_mode=mode, max_episode_steps=25, **options)
@@ -97,12 +97,12 @@ def tell(env: str, mode: str, **options: Any) -> list[Any]:
             envs.close()
 
 
-@pytest.mark.parametrize("how", ["actions", "beginnings"])
+@pytest.mark.parametrize("how", ["actions", "initial states"])
 @pytest.mark.parametrize("env", REFERENCED)
-def test_a_simulation_that_diverges_does_what_gymnasium_s_does(
+def test_a_simulation_that_diverges_equals_gymnasiums(
     env: str, how: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By actions that the model does not clip, or by positions beyond all measure."""
+    """By actions that the model does not clip, or by huge initial positions."""
     own, options = registry.find(env).options, {}
     if how == "actions" and env.endswith("v5"):
         default = str(own["xml_file"].default)
@@ -110,22 +110,22 @@ def test_a_simulation_that_diverges_does_what_gymnasium_s_does(
         unlimited = text.replace('ctrllimited="true"', 'ctrllimited="false"')
         (folder / "unlimited.xml").write_text(unlimited)
         options = {"xml_file": str(folder / "unlimited.xml")}
-    elif how == "beginnings" and "reset_noise_scale" in own and env not in NO_NOISE:
+    elif how == "initial states" and "reset_noise_scale" in own and env not in NO_NOISE:
         options = {"reset_noise_scale": 1e12}
     with monkeypatch.context() as context:
         context.chdir(folder.parent)
-        theirs = tell(env, "sync", **options)
-    ours = tell(env, "parallel_pool", **options)
+        theirs = play(env, "sync", **options)
+    ours = play(env, "parallel_pool", **options)
     for step, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert_same(one, other, f"step {step}")
     if options and "Pendulum" not in env and "Reacher" not in env:
-        # their simulation has diverged, and left its log in the folder where they were
+        # Gymnasium's simulation has diverged, and has written its log into the working folder
         said = (folder.parent / LOG).read_text()
         assert "Nan, Inf or huge value" in said
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_actions_that_are_no_numbers_are_refused(value: float) -> None:
+def test_actions_that_are_not_finite_are_refused(value: float) -> None:
     with Pool("Ant-v5", 2, seed=1) as pool, Pool("Ant-v5", 2, seed=1) as twin:
         for action in actions_of(pool, 5):
             wrong = action.copy()
@@ -139,8 +139,8 @@ def test_actions_that_are_no_numbers_are_refused(value: float) -> None:
 
 
 @pytest.mark.parametrize("num_threads", [1, 3])
-def test_an_error_of_mujoco_s_is_the_environment_s(folder: Path, num_threads: int) -> None:
-    """Memory that lasts until the ants have fallen on their feet, and no longer."""
+def test_a_mujoco_error_fails_the_environment(folder: Path, num_threads: int) -> None:
+    """The model has too little memory for the contacts of an ant that stands on its feet."""
     path = model(folder, "ant.xml", '<size memory="10K"/>')
     options = {"xml_file": path, "terminate_when_unhealthy": False}
     count, steps = 6, 60
@@ -162,10 +162,11 @@ def test_an_error_of_mujoco_s_is_the_environment_s(folder: Path, num_threads: in
             failed = tuple(env_id for env_id, row in enumerate(expected) if row is None)
             action = np.concatenate(actions[i * count : (i + 1) * count])
             if failed:
-                with pytest.raises(EnvError, match=r"MuJoCo: mj_stackAlloc.*out of memory") as told:
+                message = r"MuJoCo: mj_stackAlloc.*out of memory"
+                with pytest.raises(EnvError, match=message) as caught:
                     pool.step(action)
-                assert tuple(sorted(told.value.env_ids)) == failed
-                batch = told.value.batch
+                assert tuple(sorted(caught.value.env_ids)) == failed
+                batch = caught.value.batch
             else:
                 batch = pool.step(action)
             for env_id, row in enumerate(expected):
@@ -176,7 +177,7 @@ def test_an_error_of_mujoco_s_is_the_environment_s(folder: Path, num_threads: in
 
 
 def stepped(pool: Pool, action: Array) -> tuple[Array, ...] | None:
-    """A step's batch, None for one that failed."""
+    """Steps the pool. Returns the batch; None: the environment failed."""
     try:
         return pool.step(action)
     except EnvError as error:
@@ -184,16 +185,16 @@ def stepped(pool: Pool, action: Array) -> tuple[Array, ...] | None:
         return None
 
 
-# and not for the address sanitizer, which keeps what was freed
+# slow, also because the address sanitizer, which does not return freed memory, skips slow tests
 @pytest.mark.slow
-def test_errors_without_end_cost_no_memory(folder: Path) -> None:
-    """What an error has left behind is thrown away with its data."""
+def test_many_errors_leak_no_memory(folder: Path) -> None:
+    """After an error, the workspace and all that MuJoCo allocated for it are freed."""
     path = model(folder, "ant.xml", '<size memory="10K"/>')
     options = {"xml_file": path, "terminate_when_unhealthy": False}
     with Pool("Ant-v5", 32, seed=0, num_threads=1, options=options) as pool:
         actions = actions_of(pool, 40)
 
-        def play() -> int:
+        def count_failures() -> int:
             failed = 0
             for action in actions:
                 try:
@@ -202,12 +203,12 @@ def test_errors_without_end_cost_no_memory(folder: Path) -> None:
                     failed += len(error.env_ids)
             return failed
 
-        assert play() > 5
-        play()
+        assert count_failures() > 5
+        count_failures()
         before = resident()
-        failed = sum(play() for _ in range(6))
+        failed = sum(count_failures() for _ in range(6))
         assert failed > 50
-        # one mjData of this model is three times as much
+        # an mjData of this model is three times as large
         assert resident() - before < 20_000 * failed
 
 
@@ -232,7 +233,7 @@ def resident() -> int:
         (7, TypeError, "xml_file"),
     ],
 )
-def test_a_model_that_is_not_there(xml_file: Any, error: Any, message: str) -> None:
+def test_a_model_that_does_not_exist(xml_file: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         Pool("Ant-v5", 1, options={"xml_file": xml_file})
     with pytest.raises(error, match=message):
@@ -259,7 +260,7 @@ def test_a_model_that_is_wrong(folder: Path, text: str, message: str) -> None:
             Pool("Ant-v5", 1, options={"xml_file": str(path)})
 
 
-def test_a_model_without_what_the_task_looks_for(folder: Path) -> None:
+def test_a_model_without_a_body_that_the_task_needs(folder: Path) -> None:
     slide = '<body><joint name="slide"/><geom size="0.1"/></body>'
     motor = '<actuator><motor joint="slide"/></actuator>'
     path = folder / "mine.xml"
@@ -274,7 +275,7 @@ def test_a_model_without_what_the_task_looks_for(folder: Path) -> None:
         pool.step(actions_of(pool, 1)[0])
 
 
-# its first array with any elements is another than all models' that have joints
+# its first array with any elements is not that of models with joints
 MOTIONLESS = """
 <mujoco>
   <worldbody><body name="torso"><geom size="0.1"/><site name="here"/></body></worldbody>
@@ -283,10 +284,10 @@ MOTIONLESS = """
 """
 
 
-def test_a_model_without_joints_is_refused_and_spoils_no_other(
+def test_a_model_without_joints_is_refused_and_affects_no_other(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever comes first in a process: fields are looked for in the first model it sees."""
+    """Whichever is first in a process: the offsets of fields are found with the first model."""
     path = folder / "mine.xml"
     path.write_text(MOTIONLESS)
     (action,) = actions_of(Pool("Ant-v5", 2), 1)
@@ -305,12 +306,12 @@ def test_a_model_without_joints_is_refused_and_spoils_no_other(
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"state_parts": 9}, "9 parts"),
-        ({"state_parts": -1}, "-1 parts"),
+        ({"state_parts": 9}, "state_parts=9: choose 0 to 8"),
+        ({"state_parts": -1}, "state_parts=-1: choose 0 to 8"),
         ({"part1_size": 14}, "43 numbers.* 44"),
     ],
 )
-def test_parts_of_a_state_that_are_no_whole_are_refused(
+def test_parts_of_a_state_with_a_wrong_size_are_refused(
     wrong: dict[str, int], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = family._state_parts
@@ -319,16 +320,16 @@ def test_parts_of_a_state_that_are_no_whole_are_refused(
         Pool("Ant-v5", 1)
 
 
-def test_warnings_of_a_model_are_python_s(folder: Path) -> None:
-    """Only of a user's own: nobody can do anything about Gymnasium's."""
+def test_warnings_about_a_model_become_python_warnings(folder: Path) -> None:
+    """Only those of a user's own model: the user can't change Gymnasium's."""
 
     def warn(text: str) -> None:
         message = ctypes.create_string_buffer(text.encode())
         family.library().mju_warning(message)
 
-    with family.listening() as texts:
+    with family.capture_warnings() as texts:
         warn("first")
-        with family.listening() as inner:
+        with family.capture_warnings() as inner:
             warn("second")
         warn("third")
         family.load(family.assets() / "ant.xml", False)
@@ -341,7 +342,7 @@ def test_warnings_of_a_model_are_python_s(folder: Path) -> None:
         assert told == []
         Pool("HalfCheetah-v5", 1, options={"xml_file": str(path)}).close()
     said = [str(warning.message) for warning in told]
-    # 4.0.0 says that settotalmass is out of date, 3.6.0 has nothing to say
+    # 4.0.0 warns that settotalmass is deprecated, 3.6.0 does not
     assert all(text.startswith(f"{path}: ") for text in said)
     assert len(said) == ("settotalmass' is deprecated" in "".join(said))
 
@@ -395,12 +396,12 @@ def test_a_range_and_its_ends_are_one_option() -> None:
     ],
     ids=["pool", "envpool", "gymnasium"],
 )
-def test_an_option_that_nobody_has(make: Callable[..., Any]) -> None:
-    with pytest.raises(TypeError, match="nonsense") as told:
+def test_an_unknown_option(make: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match="nonsense") as caught:
         make(nonsense=1)
-    assert "frame_skip" in str(told.value)
-    assert "_link" not in str(told.value) and "digest" not in str(told.value)
-    # addresses of a user's own would end the process
+    assert "frame_skip" in str(caught.value)
+    assert "_link" not in str(caught.value) and "digest" not in str(caught.value)
+    # a user's own addresses could crash the process
     for options in (
         {"_link": "model=1"},
         {"model_digest": b""},
@@ -410,7 +411,7 @@ def test_an_option_that_nobody_has(make: Callable[..., Any]) -> None:
             make(**options)
 
 
-def test_options_of_one_pool_are_taken_by_another(folder: Path) -> None:
+def test_options_of_one_pool_make_another(folder: Path) -> None:
     with Pool("Ant-v5", 1, seed=1, options={"healthy_z_range": (0.4, 0.9)}) as pool:
         options = pool.spec.options
         with Pool("Ant-v5", 1, seed=1, options=options) as other:
@@ -461,7 +462,7 @@ def test_a_version_lacks_a_function(symbol: str, monkeypatch: pytest.MonkeyPatch
 # ------------------------------------------------------------------------------ fork, snapshots --
 
 
-def test_a_forked_child_makes_pools_of_its_own() -> None:
+def test_a_forked_child_makes_its_own_pools() -> None:
     with Pool("HalfCheetah-v5", 4, seed=3, num_threads=2) as pool:
         actions = actions_of(pool, 20)
         before = [[array.copy() for array in pool.step(action)] for action in actions]
@@ -479,8 +480,8 @@ def test_a_forked_child_makes_pools_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("env", IDS)
-def test_a_snapshot_goes_into_another_history(env: str) -> None:
-    """Rewards and infos of the very next step are made of what the last one left behind."""
+def test_a_snapshot_is_restored_in_another_pool(env: str) -> None:
+    """Rewards and infos of the next step depend on numbers that the last step kept."""
     pools = [Pool(env, 2, seed=seed, num_threads=1) for seed in (5, 77)]
     first, second = pools
     actions = actions_of(first, 51, seed=1)
@@ -489,7 +490,7 @@ def test_a_snapshot_goes_into_another_history(env: str) -> None:
     for action in actions_of(second, 29, seed=8):
         second.step(action)
     states = first.get_state()
-    # into the other's environments, crosswise; its workspace has seen other things last
+    # into the other pool, in reverse order; its workspace was last used for another simulation
     second.set_state(states[::-1])
     assert second.get_state() == states[::-1]
     who = [column.name for column in first.columns].index("env_id")
@@ -502,7 +503,7 @@ def test_a_snapshot_goes_into_another_history(env: str) -> None:
         pool.close()
 
 
-def test_a_snapshot_is_of_its_options(folder: Path) -> None:
+def test_a_snapshot_needs_the_same_options(folder: Path) -> None:
     with Pool("Ant-v5", 1, seed=1) as pool:
         pool.reset()
         (state,) = pool.get_state()
@@ -514,7 +515,7 @@ def test_a_snapshot_is_of_its_options(folder: Path) -> None:
     with Pool("Ant-v5", 1, options={"xml_file": str(path)}) as pool:
         pool.reset()
         (own,) = pool.get_state()
-    # the file has changed between: the model is another though its name is not
+    # the file has changed since: another model under the same name
     path.write_bytes(Path(heavy).read_bytes())
     for options in ({"xml_file": str(path)}, {"frame_skip": 4}, {"speed_switches": False}):
         with Pool("Ant-v5", 1, options=options) as other:

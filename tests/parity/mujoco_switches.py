@@ -1,11 +1,10 @@
-"""Plays MuJoCo models with and without an option, to prove that the option changes no bit.
+"""Proves that MuJoCo options change no bit: simulates models with and without them, and compares.
 
     python tests/parity/mujoco_switches.py          the table in parallel_pool/envs/mujoco.py
-    python tests/parity/mujoco_switches.py --all    every model of Gymnasium's, every candidate
+    python tests/parity/mujoco_switches.py --all    all Gymnasium models, all candidates
 
-The proof holds for the version of mujoco that the program imports. To prove another version, put
-its folder and this repository into PYTHONPATH. tests/parity/test_mujoco_switches.py proves the
-table on the versions that are installed.
+It tests the mujoco that it imports. To test another version, put its folder and this repository
+into PYTHONPATH. tests/parity/test_mujoco_switches.py tests the table on the installed versions.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ ASSETS = Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets"
 CANDIDATES = ("mjDSBL_ISLAND", "mjDSBL_MIDPHASE")
 FRAME_SKIP = 5
 
-# all fields that a task reads, and those that the next step starts from
+# the fields that tasks read, and those that the next step depends on
 FIELDS = (
     *("time", "qpos", "qvel", "act", "qacc", "qacc_warmstart", "ctrl"),
     *("xpos", "xipos", "site_xpos", "cinert", "cvel"),
@@ -38,15 +37,15 @@ FIELDS = (
 
 
 @dataclass(frozen=True)
-class Story:
-    """The result of playing a model.
+class Run:
+    """The result of simulating a model.
 
     Attributes:
-        digest: SHA-256 of every field in FIELDS after every environment step.
+        digest: SHA-256 of all fields after all environment steps.
         steps: number of environment steps.
-        contacts: the largest number of contacts at one time.
-        islands: the largest number of islands at one time; 0 if MuJoCo does not count them.
-        seconds: CPU time of the thread for mj_step alone.
+        contacts: the largest number of contacts at a time.
+        islands: the largest number of islands at a time; 0 if this version does not count them.
+        seconds: CPU time of the thread in mj_step.
     """
 
     digest: str
@@ -60,11 +59,11 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def play(path: Path, flags: tuple[str, ...], steps: int, seed: int = 0) -> Story:
-    """Steps a model with random actions, in episodes of random length from random states.
+def play(path: Path, flags: tuple[str, ...], steps: int, seed: int = 0) -> Run:
+    """Steps a model with random actions, in episodes of random length and random initial states.
 
-    Some episodes begin as Gymnasium's do, others with noise up to a hundred times as large, so that
-    limbs lie across each other and on the floor. Some actions are beyond their bounds.
+    Some episodes start with Gymnasium's noise, others with noise up to a hundred times as large, so
+    that limbs touch each other and the floor. Some actions exceed their bounds.
     """
     model = mujoco.MjModel.from_xml_path(str(path))
     for flag in flags:
@@ -94,11 +93,11 @@ def play(path: Path, flags: tuple[str, ...], steps: int, seed: int = 0) -> Story
         islands = max(islands, getattr(data, "nisland", 0))
         for name in FIELDS:
             digest.update(np.asarray(getattr(data, name)).tobytes())
-    return Story(digest.hexdigest(), steps, contacts, islands, seconds)
+    return Run(digest.hexdigest(), steps, contacts, islands, seconds)
 
 
 def known(flags: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the flags that this version of MuJoCo has."""
+    """Returns the flags that this version has."""
     return tuple(flag for flag in flags if hasattr(mujoco.mjtDisableBit, flag))
 
 

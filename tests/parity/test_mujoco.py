@@ -1,4 +1,4 @@
-"""MuJoCo's tasks equal Gymnasium's, array by array and bit by bit, through every reset."""
+"""MuJoCo tasks equal Gymnasium's, array by array and bit by bit, with all kinds of resets."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.same import assert_same
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
-# EnvPool's other ids for v4 tasks; Gymnasium refuses all of them on today's MuJoCo
+# EnvPool's other ids of v4 tasks; Gymnasium refuses all of them with MuJoCo 3 and newer
 ALIASES = [task.id for task in TASKS if task.id not in IDS]
 
-# the autoreset modes besides the default, which all other tests use
+# besides the default mode, which all other tests use
 MODES = [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 SEEDS = [0, 1, 123, 2**31, 2**63 + 5]
 
-# for every option of Gymnasium's a second value, which changes results
+# for each Gymnasium option a value that changes the results
 OTHERS: Mapping[str, Any] = {
     "frame_skip": 3,
     "forward_reward_weight": 1.7,
@@ -56,25 +56,25 @@ OTHERS: Mapping[str, Any] = {
     "reward_dist_weight": 1.3,
     "reward_control_weight": 0.21,
 }
-# values for tasks in which those would end every episode at its first step, or none
+# other values, where those would end every episode at its first step or no episode
 OWN_OTHERS: Mapping[str, Mapping[str, Any]] = {
     "Hopper": {"healthy_z_range": (1.1, math.inf)},
     "Walker2d": {"healthy_z_range": (1.1, 1.9)},
     "Humanoid": {"healthy_z_range": (1.2, 1.7)},
 }
-# options of pictures, which these tests ignore, and of Python
+# options of pictures, which these tests do not cover
 VIEW = {"default_camera_config", "kwargs", "self"}
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Gymnasium's own environments write MUJOCO_LOG.TXT into the current folder."""
+    """A working folder of its own: Gymnasium's environments write a MUJOCO_LOG.TXT."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 def options_of(env: str) -> dict[str, inspect.Parameter]:
-    """Returns the options of the constructor of Gymnasium's environment."""
+    """Returns the options of Gymnasium's constructor."""
     spec = gymnasium.spec(env)
     assert isinstance(spec.entry_point, str)
     maker = gymnasium.envs.registration.load_env_creator(spec.entry_point)
@@ -89,9 +89,9 @@ def other(env: str, option: str) -> Any:
 def run(
     theirs: VectorEnv, ours: VectorEnv, steps: int, mode: AutoresetMode = AutoresetMode.NEXT_STEP
 ) -> int:
-    """Steps both with the same actions, some of them beyond their bounds.
+    """Steps both with the same actions, some of them beyond their bounds, and compares the results.
 
-    Halfway both are reset without a seed. Returns the number of episodes that ended.
+    Half-way both are reset without a seed. Returns how many episodes ended.
     """
     assert ours.observation_space == theirs.observation_space
     assert ours.single_observation_space == theirs.single_observation_space
@@ -124,7 +124,7 @@ def run(
 def test_long_runs_are_the_same(env: str) -> None:
     with pair(env, len(SEEDS)) as (theirs, ours):
         ends = run(theirs, ours, 2000)
-    # each environment at least once, by the time limit or otherwise
+    # each environment ends at least once, by the time limit or by itself
     assert ends >= len(SEEDS)
 
 
@@ -156,7 +156,7 @@ def test_autoreset_of_ants_that_fall(mode: AutoresetMode) -> None:
 
 
 @pytest.mark.parametrize("env", IDS)
-def test_every_option_is_there_with_its_default(env: str) -> None:
+def test_every_option_exists_with_its_default(env: str) -> None:
     own = registry.find(env).options
     for name, parameter in options_of(env).items():
         assert name == "xml_file" or name in OTHERS, f"{name}: another value of it is missing here"
@@ -183,8 +183,8 @@ def test_all_options_at_once_are_the_same(env: str) -> None:
 
 
 @pytest.mark.parametrize("env", [env for env in IDS if "xml_file" in options_of(env)])
-def test_a_model_of_ones_own_is_the_same(env: str, folder: Path) -> None:
-    """Another gravity; in v5, which takes the size of observations from the model, also a body."""
+def test_a_users_own_model_is_the_same(env: str, folder: Path) -> None:
+    """With another gravity and, if Gymnasium computes the size of observations, one more body."""
     default = registry.find(env).options["xml_file"].default
     text = (family.assets() / str(default)).read_text()
     text = text.replace("</mujoco>", '<option gravity="0.1 0 -8.5"/></mujoco>')
@@ -198,7 +198,7 @@ def test_a_model_of_ones_own_is_the_same(env: str, folder: Path) -> None:
 
 
 def parts_of(env: str, **options: Any) -> list[str]:
-    """Returns the parts of a state that our environments copy themselves."""
+    """Returns the parts of a state that C copies itself."""
     link = str(registry.complete(registry.find(env), options)["_link"])
     return [line for line in link.splitlines() if line.startswith("part") and "_size" in line]
 
@@ -224,8 +224,8 @@ def test_definitions_are_the_same(env: str) -> None:
     assert definition.reward_threshold == reference.reward_threshold
 
 
-def test_all_tasks_are_here() -> None:
-    """Except those that Gymnasium itself refuses: Pusher-v4, and all v2 and v3."""
+def test_all_gymnasium_tasks_exist() -> None:
+    """Gymnasium refuses Pusher-v4, and all v2 and v3."""
     made = {
         spec.id
         for spec in gymnasium.registry.values()
@@ -236,7 +236,7 @@ def test_all_tasks_are_here() -> None:
 
 
 @pytest.mark.parametrize("env", ALIASES)
-def test_envpools_other_ids_are_the_v4_tasks(env: str) -> None:
+def test_ids_of_envpool_alone_run_the_v4_code(env: str) -> None:
     name = env.partition("-")[0] + "-v4"
     options = {
         option.name: option.default

@@ -1,4 +1,4 @@
-"""MuJoCo's tasks through EnvPool's API: the names of its options, and stacks of observations."""
+"""MuJoCo tasks through the EnvPool API: names of options, and stacked observations."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ IDS = [task.id for task in TASKS]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """MuJoCo writes its warnings into MUJOCO_LOG.TXT in the current folder."""
+    """A working folder of its own: MuJoCo writes its warnings into a MUJOCO_LOG.TXT."""
     monkeypatch.chdir(tmp_path)
 
 
 def played(env: str, steps: int = 30, **options: Any) -> list[Any]:
-    """Returns the results of a pool of two environments: of a reset, then of steps."""
+    """Returns what two environments return, the resets first."""
     pool = parallel_pool.make_gymnasium(env, num_envs=2, seed=4, max_episode_steps=11, **options)
     rng = np.random.default_rng(1)
     shape = (2, *pool.action_space.shape)
@@ -54,17 +54,17 @@ def test_names_are_translated(env: str, one: dict[str, Any], other: dict[str, An
 
 
 @pytest.mark.parametrize("env", IDS)
-def test_nothing_hidden_is_shown(env: str) -> None:
+def test_hidden_options_are_not_shown(env: str) -> None:
     spec = parallel_pool.make_spec(env)
     assert not [name for name in spec.config._fields if name.startswith("_") or "digest" in name]
     assert "xml_file" in spec.config._fields and "_link" not in repr(spec)
-    # the same task can be made from its config
+    # the config makes the same spec again
     assert parallel_pool.make_spec(env, **spec.config._asdict()).config == spec.config
 
 
 @pytest.mark.parametrize("env", IDS)
 def test_observations_are_stacked_as_in_envpool(env: str) -> None:
-    """The oldest first; an episode's first observation fills the stack."""
+    """The oldest is first. The first observation of an episode fills the stack."""
     plain, stacked = played(env), played(env, frame_stack=3)
     shape = plain[0][0].shape[1:]
     assert parallel_pool.make_spec(env, frame_stack=3).observation_space.shape == (3, *shape)
@@ -80,8 +80,8 @@ def test_observations_are_stacked_as_in_envpool(env: str) -> None:
 
 
 @pytest.mark.parametrize("env", ["Ant-v4", "Ant-v5"])
-def test_contact_forces_are_only_computed_where_they_are_wanted(env: str) -> None:
-    """EnvPool's option post_constraint=False leaves them out."""
+def test_post_constraint_false_leaves_contact_forces_at_zero(env: str) -> None:
+    """EnvPool's option that skips mj_rnePostConstraint."""
     forces = {"use_contact_force": True} if env == "Ant-v4" else {}
     with_them, without = (played(env, post_constraint=on, **forces) for on in (True, False))
     seen = np.stack([step[0] for step in with_them])

@@ -1,4 +1,4 @@
-"""Pictures of MuJoCo's tasks equal Gymnasium's, pixel by pixel."""
+"""Pictures of MuJoCo tasks equal Gymnasium's, pixel by pixel."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from gymnasium.vector import VectorEnv
 
 import parallel_pool
 from parallel_pool import MissingDependencyError, Pool, PoolError, StateError, registry
-from parallel_pool.envs.mujoco_renderer import MODES, Painter, model_of
+from parallel_pool.envs.mujoco_renderer import MODES, Renderer, model_of
 from tests.same import assert_same
 from tests.sampling import sampled
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
-# the tasks of make check; all others are slow
+# those that `make check` tests
 QUICK = ("Ant-v5", "HalfCheetah-v5", "Humanoid-v5")
 ALIASES = [task.id for task in TASKS if task.id not in IDS]
 
-# small, as OpenGL may draw in software
+# small, because they are drawn in software
 SIZE = {"width": 64, "height": 48}
 
 
 @functools.cache
 def has_opengl() -> bool:
-    """Returns whether MuJoCo's own module can open an OpenGL context."""
+    """Returns whether MuJoCo's own module opens a context."""
     script = "from mujoco.egl import GLContext; GLContext(1, 1).make_current()"
     environment = {**os.environ, "MUJOCO_GL": "egl"}
     done = subprocess.run(
@@ -51,9 +51,9 @@ def has_opengl() -> bool:
 
 
 def needs_opengl(test: Callable[..., None]) -> Callable[..., None]:
-    """Without OpenGL, the test must raise the exception that says what to install.
+    """Marks a test that needs OpenGL. Without it, the test must raise our MissingDependencyError.
 
-    So in such tests we draw before Gymnasium does.
+    So such a test draws with parallel_pool before it draws with Gymnasium.
     """
 
     @functools.wraps(test)
@@ -69,7 +69,7 @@ def needs_opengl(test: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Gymnasium needs MUJOCO_GL where there is no screen, and writes MUJOCO_LOG.TXT."""
+    """Sets MUJOCO_GL, without which Gymnasium opens a screen, and a folder for MUJOCO_LOG.TXT."""
     monkeypatch.setenv("MUJOCO_GL", "egl")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -79,7 +79,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def pair(env: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, VectorEnv]]:
     """Yields Gymnasium's environments and ours, made by the same call and reset with one seed."""
     with warnings.catch_warnings():
-        # Gymnasium warns about v4 ids, which are out of date
+        # Gymnasium warns that v4 ids are out of date
         warnings.simplefilter("ignore")
         made = [
             gymnasium.make_vec(env, num_envs, vectorization_mode=mode, **SIZE | kwargs)
@@ -92,16 +92,15 @@ def pair(env: str, num_envs: int, **kwargs: Any) -> Iterator[tuple[VectorEnv, Ve
     finally:
         for each in made:
             each.close()
-        # Gymnasium's viewers free their OpenGL objects when they are collected, in whichever
-        # context is current then. It must not be that of the next test, so they are collected
-        # here. For the same reason a test has only one pair: its variables would keep a first
-        # one alive.
+        # Gymnasium's viewers free their OpenGL objects when they are collected, in the context that
+        # is current then, which must not be the next test's. For the same reason a test must not
+        # have two pairs: its variables keep the first alive.
         made.clear()
         gc.collect()
 
 
 def advance(*envs: VectorEnv, steps: int = 7) -> None:
-    """Steps all with the same actions."""
+    """Steps all environments with the same actions."""
     envs[0].action_space.seed(5)
     for _ in range(steps):
         action = envs[0].action_space.sample()
@@ -110,7 +109,7 @@ def advance(*envs: VectorEnv, steps: int = 7) -> None:
 
 
 def is_drawing(picture: Any) -> bool:
-    """Returns whether a picture, or each of several, has more than one colour or depth."""
+    """Returns whether a picture, and each of its parts, has more than one value."""
     parts = picture if isinstance(picture, tuple) else (picture,)
     return all(np.ptp(part) > 0 for part in parts)
 
@@ -149,7 +148,7 @@ def test_every_list(mode: str) -> None:
     with pair("Ant-v5", 1, render_mode=f"{mode}_list", max_episode_steps=2) as (theirs, ours):
         advance(theirs, ours, steps=4)
         drawn = ours.render()
-        # the pictures since the last reset
+        # frames since the last reset
         assert [len(frames) for frames in drawn] == [2]
         assert_same(drawn, theirs.render(), "list")
         assert_same(ours.render(), ([],), "list again")
@@ -174,7 +173,7 @@ def test_cameras(options: Mapping[str, Any]) -> None:
         {"max_geom": 50},
         {"visual_options": {mujoco.mjtVisFlag.mjVIS_JOINT: True, 0: True}},
         {"visual_options": {mujoco.mjtVisFlag.mjVIS_CONTACTFORCE: True, 14: True}},
-        # larger than the model's offscreen buffer
+        # larger than the model's buffer
         {"width": 700, "height": 20},
         {"width": 1, "height": 1},
         {"frame_skip": 2},
@@ -197,23 +196,23 @@ def assert_looks_the_same(options: Mapping[str, Any]) -> None:
 @needs_opengl
 @pytest.mark.slow
 def test_the_free_camera_looks_at_the_first_picture() -> None:
-    """The first picture of each environment, whichever was drawn before it."""
+    """Each environment has its own camera, whichever was drawn before."""
     with pair("HalfCheetah-v5", 3, render_mode="rgb_array", reset_noise_scale=0.5) as (
         theirs,
         ours,
     ):
         assert isinstance(theirs, gymnasium.vector.SyncVectorEnv)
         assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
-        painter = Painter(ours.pool, **SIZE)
+        renderer = Renderer(ours.pool, **SIZE)
         seen = []
         for env_id in (2, 0, 1):
             for drawn in (2, env_id):
-                seen.append(painter.paint(drawn))
+                seen.append(renderer.paint(drawn))
                 assert_same(seen[-1], theirs.envs[drawn].render(), f"{drawn}")
             advance(theirs, ours, steps=20)
-        painter.close()
-        # the camera of a renderer that was made later looks elsewhere
-        late = Painter(ours.pool, **SIZE)
+        renderer.close()
+        # a new renderer's camera looks at the present positions
+        late = Renderer(ours.pool, **SIZE)
         assert not np.array_equal(late.paint(2), theirs.envs[2].render())
         late.close()
 
@@ -245,17 +244,17 @@ def test_any_environments_of_a_pool() -> None:
         assert_same(drawn, np.stack([expected[2], expected[0]]), "two")
 
 
-@pytest.mark.parametrize("env_type", ["gym", "dm"])
+@pytest.mark.parametrize("api", ["gym", "dm"])
 @needs_opengl
-def test_envpool_api_draws(env_type: str) -> None:
+def test_envpool_draws(api: str) -> None:
     size = {"render_width": 64, "render_height": 48}
     options = {"num_envs": 3, "seed": 3, "render_mode": "rgb_array", "render_env_id": 1}
     with (
         Pool("Ant-v5", 3, seed=3) as core,
-        parallel_pool.make("Ant-v5", env_type, **options, **size) as pool,
+        parallel_pool.make("Ant-v5", api, **options, **size) as pool,
     ):
         core.reset(), pool.reset()
-        free, fixed = Painter(core, **SIZE), Painter(core, **SIZE, camera_id=0)
+        free, fixed = Renderer(core, **SIZE), Renderer(core, **SIZE, camera_id=0)
         drawn = pool.render([2, 0])
         assert_same(drawn, np.stack([free.paint(2), free.paint(0)]), "env_ids")
         assert_same(pool.render(1, camera_id=0), fixed.paint(1)[None], "camera_id")
@@ -263,7 +262,7 @@ def test_envpool_api_draws(env_type: str) -> None:
         with pytest.raises(ValueError, match="camera_id=1: choose -1 to 0"):
             pool.render(camera_id=1)
         options |= {"width": 64, "height": 48, "render_camera_id": 0}
-        with parallel_pool.make("Ant-v5", env_type, **options) as pool:
+        with parallel_pool.make("Ant-v5", api, **options) as pool:
             pool.reset()
             assert_same(pool.render(), fixed.paint(1)[None], "render_camera_id")
         free.close()
@@ -313,12 +312,12 @@ def test_a_pool_that_drew_can_be_dropped() -> None:
 def test_from_any_thread() -> None:
     with Pool("Ant-v5", 2, seed=0) as pool:
         pool.reset()
-        painter = Painter(pool, **SIZE)
-        expected = [painter.paint(env_id) for env_id in (0, 1)]
+        renderer = Renderer(pool, **SIZE)
+        expected = [renderer.paint(env_id) for env_id in (0, 1)]
         drawn: list[tuple[int, Any]] = []
 
         def draw(env_id: int) -> None:
-            drawn.extend((env_id, painter.paint(env_id)) for _ in range(5))
+            drawn.extend((env_id, renderer.paint(env_id)) for _ in range(5))
 
         threads = [threading.Thread(target=draw, args=[i % 2]) for i in range(4)]
         for thread in threads:
@@ -328,20 +327,20 @@ def test_from_any_thread() -> None:
         assert len(drawn) == 20
         for env_id, picture in drawn:
             assert_same(picture, expected[env_id], f"{env_id}")
-        painter.close()
-        # a renderer can draw again after close()
-        assert_same(painter.paint(0), expected[0], "again")
-        painter.close()
+        renderer.close()
+        # a closed renderer can draw again
+        assert_same(renderer.paint(0), expected[0], "again")
+        renderer.close()
 
 
 @needs_opengl
 @pytest.mark.slow
 def test_others_keep_their_opengl() -> None:
-    """Gymnasium's viewers, and perhaps others, rely on their context staying current."""
+    """Gymnasium's viewers rely on their context being current, and other code may as well."""
     options = {**SIZE, "render_mode": "rgb_array"}
     with Pool("Ant-v5", 1, seed=0) as ants, Pool("HalfCheetah-v5", 1, seed=0) as cheetahs:
         ants.reset(), cheetahs.reset()
-        ant, cheetah = Painter(ants, **SIZE), Painter(cheetahs, **SIZE)
+        ant, cheetah = Renderer(ants, **SIZE), Renderer(cheetahs, **SIZE)
         drawn = ant.paint(0), cheetah.paint(0)
         swimmer = gymnasium.make("Swimmer-v5", **options)
         swimmer.reset(seed=0)
@@ -352,8 +351,8 @@ def test_others_keep_their_opengl() -> None:
             assert_same((ant.paint(0), cheetah.paint(0)), drawn, "ours")
             assert_same(swimmer.render(), alone, "theirs")
         ant.close()
-        assert_same(cheetah.paint(0), drawn[1], "ours after a painter was closed")
-        assert_same(swimmer.render(), alone, "theirs after a painter was closed")
+        assert_same(cheetah.paint(0), drawn[1], "ours after a renderer was closed")
+        assert_same(swimmer.render(), alone, "theirs after a renderer was closed")
         assert mujoco.egl.EGL.eglGetCurrentContext().address == context.address
         swimmer.close()
         cheetah.close()
@@ -389,13 +388,13 @@ def test_others_keep_their_opengl() -> None:
     ids=str,
 )
 def test_wrong_options(options: Mapping[str, Any], error: type[Exception], message: str) -> None:
-    """Refused when the environments are made, whether or not they are ever drawn."""
+    """They are refused when the environments are made, even if nothing is drawn."""
     for mode in (None, "rgb_array"):
         with pytest.raises(error, match=message):
             parallel_pool.make_vec("Ant-v5", 2, render_mode=mode, **options)
-    for env_type in ("gym", "dm"):
+    for api in ("gym", "dm"):
         with pytest.raises(error, match=message):
-            parallel_pool.make("Ant-v5", env_type, **options)
+            parallel_pool.make("Ant-v5", api, **options)
 
 
 def test_wrong_calls() -> None:
@@ -404,7 +403,7 @@ def test_wrong_calls() -> None:
             parallel_pool.make_vec("Ant-v5", 2, render_mode=mode)
     with pytest.raises(TypeError, match="render_width and width are the same"):
         parallel_pool.make("Ant-v5", "gym", render_width=3, width=3)
-    # tasks without such pictures have no such options
+    # families that are not drawn by a renderer lack its options
     with pytest.raises(TypeError, match="no option width"):
         parallel_pool.make_vec("CartPole-v1", width=3)
     with pytest.raises(TypeError, match="no option render_width"):
@@ -416,7 +415,7 @@ def test_wrong_calls() -> None:
         pool.render(camera_id=0)
     with Pool("Ant-v5", 2) as pool:
         with pytest.raises(ValueError, match="mode='human': choose 'rgb_array'"):
-            Painter(pool, "human")
+            Renderer(pool, "human")
         with pytest.raises(StateError, match="environment 0 is not reset: there is nothing to see"):
             pool.render()
         pool.reset()
@@ -430,13 +429,13 @@ def test_wrong_calls() -> None:
 
 @needs_opengl
 def test_too_many_shapes(folder: Path) -> None:
-    """MuJoCo draws those that fit, with a warning from us; no file is left in the user's folder."""
+    """MuJoCo draws those that fit. Its warning becomes Python's, and no log file is written."""
     with Pool("Ant-v5", 1) as pool:
         pool.reset()
-        painter = Painter(pool, **SIZE, max_geom=2)
+        renderer = Renderer(pool, **SIZE, max_geom=2)
         with pytest.warns(UserWarning, match="Ant-v5: Pre-allocated visual geom buffer is full"):
-            painter.paint(0)
-        painter.close()
+            renderer.paint(0)
+        renderer.close()
     assert not list(folder.iterdir())
 
 
@@ -452,7 +451,7 @@ def test_too_many_shapes(folder: Path) -> None:
     ids=str,
 )
 def test_without_opengl(environment: Mapping[str, str]) -> None:
-    """The error comes each time; MuJoCo itself would end the process the second time."""
+    """Every call raises the error. MuJoCo itself would end the process at the second."""
     script = """
 import numpy as np, parallel_pool
 
@@ -492,7 +491,7 @@ def test_without_its_library(backend: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_mujoco_itself_needs_what_mujoco_gl_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """mujoco imports that library when it is imported, and PyOpenGL raises an AttributeError."""
+    """Importing mujoco imports its backend, and PyOpenGL raises errors of its own."""
 
     class Finder:
         @staticmethod
@@ -535,7 +534,7 @@ FIELDS = (
 
 @pytest.mark.parametrize("env", IDS)
 def test_expose_is_gymnasiums_mjdata(env: str) -> None:
-    """All fields that a task or a picture reads; contact forces only in tasks that use them."""
+    """All fields that a task or a picture reads; contact forces only if the task reads them."""
     with pair(env, 2) as (theirs, ours):
         assert isinstance(theirs, gymnasium.vector.SyncVectorEnv)
         assert isinstance(ours, parallel_pool.compat.gymnasium.PoolVectorEnv)
@@ -554,10 +553,7 @@ def test_expose_is_gymnasiums_mjdata(env: str) -> None:
 
 
 def reads_forces(pool: Pool) -> bool:
-    """Returns whether a task reads contact forces.
-
-    For other tasks we skip mj_rnePostConstraint, which Gymnasium calls after every step.
-    """
+    """Returns whether the task reads contact forces. Otherwise they are not computed."""
     return "contact_cost_weight" in pool.spec.options
 
 

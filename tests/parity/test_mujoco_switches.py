@@ -1,4 +1,4 @@
-"""The options of MuJoCo that we switch off for speed change no bit, and all of them are proven."""
+"""The MuJoCo options that are set for speed change no bit, and only proven options are set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODELS = {path.name: path for path in ASSETS.glob("*.xml") if sha256(path) in fa
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """MuJoCo writes MUJOCO_LOG.TXT into the current folder when it loads a model."""
+    """A working folder of its own: MuJoCo writes a MUJOCO_LOG.TXT when it loads models."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -39,7 +39,7 @@ def prove(name: str, steps: int) -> None:
     flags = known(family.SWITCHES[sha256(path)])
     plain, switched = play(path, (), steps, seed=1), play(path, flags, steps, seed=1)
     assert switched.digest == plain.digest
-    # in these models contacts never occur: the solver has only the limits of joints
+    # in models without contacts, the solver has only limits of joints
     assert plain.contacts > 0 or name in {
         *("inverted_double_pendulum.xml", "inverted_pendulum.xml", "reacher.xml", "swimmer.xml")
     }
@@ -58,7 +58,7 @@ def test_switches_change_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["pusher_v5.xml", "reacher.xml"])
 def test_the_proof_can_fail(name: str) -> None:
-    """In models with several kinematic trees, this option changes bits."""
+    """With several kinematic trees, islands give other bits."""
     path = MODELS[name]
     plain, switched = play(path, (), 250), play(path, ("mjDSBL_ISLAND",), 250)
     assert plain.islands > 1
@@ -66,7 +66,7 @@ def test_the_proof_can_fail(name: str) -> None:
 
 
 def test_the_installed_version_is_proven() -> None:
-    """Add a version to the table when tests/parity/mujoco_switches.py has passed on it."""
+    """To add a version to the table, first run tests/parity/mujoco_switches.py with it."""
     assert mujoco.__version__ in family.PROVEN_VERSIONS
 
 
@@ -79,7 +79,7 @@ def test_each_default_model_is_switched(env: str) -> None:
     assert flags_of(family.complete(definition, {})) == plain | bits(flags) != plain
 
 
-def test_other_files_and_other_versions_are_not_switched(
+def test_other_files_and_other_versions_keep_their_options(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     definition = registry.find("Ant-v5")
@@ -94,7 +94,7 @@ def test_other_files_and_other_versions_are_not_switched(
 
 
 @pytest.mark.parametrize("env", IDS)
-def test_environments_do_the_same_with_and_without_switches(env: str) -> None:
+def test_environments_are_the_same_with_and_without_switches(env: str) -> None:
     switched, plain = (
         Pool(env, 3, seed=4, options={"speed_switches": switches}) for switches in (True, False)
     )

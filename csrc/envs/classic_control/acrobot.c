@@ -1,10 +1,10 @@
-/* Acrobot-v1: swing a two-link pendulum's tip above a line with a torque on the joint between.
+/* Acrobot-v1: swing the tip of a two-link pendulum above a line by a torque on the middle joint.
  *
  * Equals gymnasium 1.4.0 (envs/classic_control/acrobot.py) bit for bit: one Runge-Kutta step of
- * 0.2 s in float64, in its order of operations. Its state is float32 after a reset, so that the
- * first observation of an episode holds NumPy's float32 sines. Model: R. Sutton, "Generalization in
- * reinforcement learning: successful examples using sparse coarse coding", 1996 (the book's
- * equations).
+ * 0.2 s in float64, in the same order of operations. Gymnasium's state is float32 after a reset, so
+ * the first observation of an episode contains NumPy's float32 sines. Model: R. Sutton,
+ * "Generalization in reinforcement learning: successful examples using sparse coarse coding", 1996
+ * (the book's equations).
  */
 #include <float.h>
 #include <math.h>
@@ -27,7 +27,7 @@
 #define MAX_SPEED_1 (4 * PI)
 #define MAX_SPEED_2 (9 * PI)
 
-/* turning back an angle beyond this would keep Gymnasium's loop busy for seconds, or for ever */
+/* Beyond this angle, the loop that wraps it would run for seconds or forever, as in Gymnasium. */
 #define MAX_ANGLE 1e8
 
 /* ------------------------------------------------------------------------------------ data -- */
@@ -36,7 +36,7 @@ enum { THETA_1, THETA_2, SPEED_1, SPEED_2, NUM_COORDINATES };
 
 typedef struct acrobot {
   double at[NUM_COORDINATES];
-  double sine_2; /* of theta 2, for the next step */
+  double sine_2; /* of theta_2, for the next step */
   double cosine_2;
   float shown[4]; /* cosine and sine of both angles as observed */
 } acrobot;
@@ -65,7 +65,7 @@ static const pp_option reset_options[] = {
 
 /* -------------------------------------------------------------------------------- dynamics -- */
 
-/* the time derivative at a point, whose second angle has this sine and cosine */
+/* computes the time derivative of a state; sine_2 and cosine_2 are its theta_2's */
 static inline void differentiate(const double *at, double sine_2, double cosine_2, double torque,
                                  double *rate) {
   double speed_1 = at[SPEED_1], speed_2 = at[SPEED_2];
@@ -87,7 +87,7 @@ static inline void differentiate(const double *at, double sine_2, double cosine_
   rate[SPEED_2] = acc_2;
 }
 
-/* the time derivative at a point reached along rate */
+/* computes the time derivative of the state at + time * rate */
 static inline void differentiate_ahead(const double *at, double time, const double *rate,
                                        double torque, double *out) {
   double there[NUM_COORDINATES], sine_2, cosine_2;
@@ -108,7 +108,7 @@ static inline void integrate(acrobot *it, double torque) {
   }
 }
 
-/* turns the angle back by whole turns, one at a time as the reference does for its rounding */
+/* Subtracts whole turns one at a time, so that rounding equals the reference's. */
 static inline double wrap(double angle) {
   while (angle > PI) angle = angle - 2 * PI;
   while (angle < -PI) angle = angle + 2 * PI;
@@ -120,7 +120,7 @@ static inline double bound(double value, double limit) {
   return value > limit ? limit : value;
 }
 
-/* one step; returns PP_ERR_ENV when the angles have gone out of all bounds */
+/* Advances by one step. Returns PP_ERR_ENV if an angle exceeds MAX_ANGLE. */
 static inline int advance(acrobot *it, int64_t action, double *reward, uint8_t *terminated) {
   integrate(it, (double)(action - 1));
   if (fabs(it->at[THETA_1]) > MAX_ANGLE || fabs(it->at[THETA_2]) > MAX_ANGLE) return PP_ERR_ENV;
@@ -175,7 +175,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   int status = advance(env->state, *(const int64_t *)action, result->reward, &result->terminated);
   if (status != PP_OK) {
     snprintf(env->error->text, sizeof(env->error->text),
-             "an angle passed %g rad, from where the reference would not come back: reset with "
+             "an angle exceeds %g rad, and would take seconds or forever to wrap: reset with "
              "smaller bounds",
              MAX_ANGLE);
   }

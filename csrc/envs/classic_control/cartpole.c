@@ -1,11 +1,12 @@
 /* CartPole-v0 and CartPole-v1: keep a pole upright on a cart by pushing it left or right.
  *
- * Equals gymnasium 1.4.0 (envs/classic_control/cartpole.py) bit for bit: dynamics in float64 in its
- * order of operations, observation rounded to float32. Model: Barto, Sutton and Anderson,
+ * Equals gymnasium 1.4.0 (envs/classic_control/cartpole.py) bit for bit: dynamics in float64 in the
+ * same order of operations, observations rounded to float32. Model: Barto, Sutton and Anderson,
  * "Neuronlike adaptive elements that can solve difficult learning control problems", 1983.
  */
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/interval.h"
@@ -26,7 +27,7 @@
 #define MAX_X 2.4
 #define MAX_THETA (12 * 2 * PI / 360)
 
-/* environments that step_many takes at a time; their scratch fits in L1 */
+/* environments that step_many computes at a time; their temporary arrays fit into the L1 cache */
 enum { TILE = PP_SINCOS_MANY };
 
 /* ------------------------------------------------------------------------------------ data -- */
@@ -38,7 +39,8 @@ typedef struct cartpole {
   double theta_dot;
 } cartpole;
 
-/* what all environments share: the reward of a step that goes on, and of one that ends */
+/* what all environments share: the reward of a step that does not end the episode, and of one that
+ * does */
 typedef struct rules {
   double reward_alive;
   double reward_fallen;
@@ -47,7 +49,7 @@ typedef struct rules {
 static const double lows[4] = {-2 * MAX_X, -INFINITY, -2 * MAX_THETA, -INFINITY};
 static const double highs[4] = {2 * MAX_X, INFINITY, 2 * MAX_THETA, INFINITY};
 
-/* by action; looked up, because a branch on a random action is guessed wrong half of the time */
+/* by action; a table, because a branch on a random action is mispredicted half of the time */
 static const double forces[2] = {-10.0, 10.0};
 
 static const pp_field fields[] = {
@@ -77,7 +79,7 @@ static const pp_option reset_options[] = {
 
 /* -------------------------------------------------------------------------------- dynamics -- */
 
-/* accelerations of the pole and the cart under a force */
+/* computes the accelerations of pole and cart */
 static inline void accelerate(double force, double theta_dot, double sine, double cosine,
                               double *theta_acc, double *x_acc) {
   double temp = (force + POLE_MOMENT * (theta_dot * theta_dot) * sine) / TOTAL_MASS;
@@ -86,7 +88,8 @@ static inline void accelerate(double force, double theta_dot, double sine, doubl
   *x_acc = temp - POLE_MOMENT * *theta_acc * cosine / TOTAL_MASS;
 }
 
-/* one Euler step. By value: written to memory in halves and read back whole, a state would stall */
+/* Computes one Euler step. By value, because a state that is written in halves and then read whole
+ * defeats the processor's store forwarding. */
 static inline cartpole integrate(cartpole cart, double theta_acc, double x_acc) {
   return (cartpole){
       .x = cart.x + TIME_STEP * cart.x_dot,
@@ -96,8 +99,8 @@ static inline cartpole integrate(cartpole cart, double theta_acc, double x_acc) 
   };
 }
 
-/* 1 when the pole has fallen or the cart has left the track */
-static inline uint8_t has_failed(cartpole cart) {
+/* whether the pole has fallen or the cart has left the track */
+static inline bool has_failed(cartpole cart) {
   return (fabs(cart.x) > MAX_X) | (fabs(cart.theta) > MAX_THETA);
 }
 
@@ -113,7 +116,7 @@ static inline void write_observation(cartpole cart, float *row) {
 static int configure(pp_config *config) {
   rules *shared = malloc(sizeof(*shared));
   if (!shared) return PP_ERR_MEMORY;
-  int sutton_barto = config->options[0].i != 0;
+  bool sutton_barto = config->options[0].i != 0;
   shared->reward_alive = sutton_barto ? 0 : 1;
   shared->reward_fallen = sutton_barto ? -1 : 1;
   config->shared = shared;
@@ -161,8 +164,8 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-/* at most TILE environments, in passes so that nearly all arithmetic, with its four divisions, runs
- * on vectors */
+/* Steps at most TILE environments, in several loops so that the compiler vectorizes nearly all
+ * arithmetic, including the four divisions. */
 static void step_tile(const rules *shared, char *restrict states, size_t stride,
                       const int64_t *restrict actions, double *restrict reward,
                       uint8_t *restrict terminated, float *restrict row, int32_t count) {

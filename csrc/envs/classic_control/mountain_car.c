@@ -14,7 +14,7 @@ static inline double clip(double value, double low, double high) {
   return value < low ? low : value > high ? high : value;
 }
 
-/* what action 0 minus 1 is: NumPy's unsigned integers wrap (uint64 is not in the space) */
+/* Returns action 0 minus 1. NumPy's unsigned integers wrap (uint64 is not in the space). */
 static inline double first_direction(int32_t dtype) {
   switch (dtype) {
     case PP_UINT8: return UINT8_MAX;
@@ -24,14 +24,14 @@ static inline double first_direction(int32_t dtype) {
   }
 }
 
-/* one step; returns 1 at the goal */
-static inline uint8_t advance(car *it, const rules *shared, int64_t action, double first) {
+/* Advances by one step. Returns whether the car is at the goal. */
+static inline bool advance(car *it, const rules *shared, int64_t action, double first) {
   double direction = action ? (double)(action - 1) : first;
   double push = direction * FORCE + cos(3 * it->position) * (-GRAVITY);
   double velocity = clip(it->velocity + push, -MAX_SPEED, MAX_SPEED);
   double position = clip(it->position + velocity, MIN_POSITION, MAX_POSITION);
 
-  /* the wall on the left takes all speed */
+  /* the car stops at the wall on the left */
   if (position == MIN_POSITION && velocity < 0) velocity = 0;
   it->position = position;
   it->velocity = velocity;

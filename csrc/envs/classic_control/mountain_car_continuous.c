@@ -1,10 +1,10 @@
 /* MountainCarContinuous-v0: rock a weak car out of a valley with an engine of any small force.
  *
- * Equals gymnasium 1.4.0 (envs/classic_control/continuous_mountain_car.py) bit for bit. That file
- * keeps its state in float64 after a reset and in float32 after a step, and NumPy 2 computes with
- * Python floats in the precision of what they meet (NEP 50): so the first step of an episode is
- * wide, all others are as wide as the action, and a value clipped to a Python float is wide until
- * it meets a float32.
+ * Equals gymnasium 1.4.0 (envs/classic_control/continuous_mountain_car.py) bit for bit. Its state
+ * is float64 after a reset and float32 after a step. NumPy 2 converts a Python float to the
+ * precision of the other operand (NEP 50). So the first step of an episode is computed in float64,
+ * and all others in the action's precision. A value that was clipped to a Python float stays in
+ * float64 until it is combined with a float32.
  */
 #include "base/half.h"
 #include "base/square.h"
@@ -14,13 +14,13 @@
 #define GOAL_POSITION 0.45
 #define POWER 0.0015
 
-/* once is_narrow, both numbers are float32 values */
+/* if is_narrow, both numbers are float32 values */
 typedef struct narrowing_car {
   car car;
   int64_t is_narrow;
 } narrowing_car;
 
-/* what NumPy and Python take a number for; narrow values are float32's or float16's */
+/* the type of a number in Gymnasium: float32 or float16, float64, or Python's float */
 enum { NARROW, WIDE, PYTHON };
 
 typedef struct number {
@@ -36,7 +36,7 @@ static inline number add(number a, number b) {
   return (number){(float)a.value + (float)b.value, NARROW};
 }
 
-/* a Python float as it is compared with a number */
+/* a Python float as NumPy compares it with x */
 static inline double limit(number x, double python) {
   return x.kind == NARROW ? (float)python : python;
 }
@@ -47,7 +47,7 @@ static inline number clip(number x, double low, double high) {
   return x;
 }
 
-/* engine and slope together; a clipped action is a Python float, and so is the sum */
+/* the acceleration by engine and slope; a clipped action is a Python float, and so is the sum */
 static inline number push(double action, int32_t dtype, double slope) {
   if (action > MAX_ACTION) return (number){MAX_ACTION * POWER - slope, PYTHON};
   if (action < -MAX_ACTION) return (number){-MAX_ACTION * POWER - slope, PYTHON};
@@ -61,9 +61,9 @@ static inline number push(double action, int32_t dtype, double slope) {
   return (number){action * POWER - slope, dtype & PP_PYTHON ? PYTHON : WIDE};
 }
 
-/* one step from a state of this kind; returns 1 at the goal */
-static inline uint8_t advance_as(int kind, narrowing_car *it, const rules *shared, double action,
-                                 int32_t dtype) {
+/* Advances by one step from a state of this kind. Returns whether the car is at the goal. */
+static inline bool advance_as(int kind, narrowing_car *it, const rules *shared, double action,
+                              int32_t dtype) {
   number position = {it->car.position, kind}, velocity = {it->car.velocity, kind};
   double angle = kind == NARROW ? 3 * (float)position.value : 3 * position.value;
   velocity = clip(add(velocity, push(action, dtype, GRAVITY * cos(angle))), -MAX_SPEED, MAX_SPEED);
@@ -77,10 +77,10 @@ static inline uint8_t advance_as(int kind, narrowing_car *it, const rules *share
          (velocity.value >= limit(velocity, shared->goal_velocity));
 }
 
-static inline uint8_t advance(narrowing_car *it, const rules *shared, double action, int32_t dtype,
-                              double *reward) {
-  uint8_t terminated = it->is_narrow ? advance_as(NARROW, it, shared, action, dtype)
-                                     : advance_as(WIDE, it, shared, action, dtype);
+static inline bool advance(narrowing_car *it, const rules *shared, double action, int32_t dtype,
+                           double *reward) {
+  bool terminated = it->is_narrow ? advance_as(NARROW, it, shared, action, dtype)
+                                  : advance_as(WIDE, it, shared, action, dtype);
   /* the square of a float32 is exact */
   double effort = dtype == PP_FLOAT32 ? action * action : pp_square(action);
   *reward = (terminated ? 100.0 : 0.0) - effort * 0.1;
@@ -102,7 +102,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   return PP_OK;
 }
 
-/* a run of actions of one dtype */
+/* steps a run of environments whose actions have this dtype */
 static inline void step_run(const rules *shared, const pp_run *run, int32_t dtype) {
   const float *floats = run->actions;
   const double *doubles = run->actions;
@@ -116,7 +116,7 @@ static inline void step_run(const rules *shared, const pp_run *run, int32_t dtyp
 }
 
 static int step_many(void *shared, const pp_run *run) {
-  // the usual dtype as a constant, so that the compiler leaves out what is for the others
+  // the usual dtype as a constant, so that the compiler removes the code for the others
   if (run->action_dtype == PP_FLOAT32) {
     step_run(shared, run, PP_FLOAT32);
   } else {

@@ -1,8 +1,8 @@
-/* Pendulum-v1: swing a pendulum up, and keep it there, with a motor too weak to lift it.
+/* Pendulum-v1: swing a pendulum up and keep it upright, with a motor too weak to lift it.
  *
  * Equals gymnasium 1.4.0 (envs/classic_control/pendulum.py) bit for bit: float64 dynamics, the
  * torque in the action's dtype (NumPy 2 keeps a float32 times a Python float in float32, NEP 50),
- * squares by the C library's pow as NumPy's `** 2` of a scalar.
+ * squares by the C library's pow, as NumPy computes `** 2` of a scalar.
  */
 #include <float.h>
 #include <math.h>
@@ -24,7 +24,7 @@
 
 /* ------------------------------------------------------------------------------------ data -- */
 
-/* sine and cosine are theta's: the observation shows them, and the next step needs one of them */
+/* sine and cosine of theta are observed, and the next step uses the sine */
 typedef struct pendulum {
   double theta;
   double theta_dot;
@@ -34,7 +34,7 @@ typedef struct pendulum {
 
 /* what all environments share */
 typedef struct rules {
-  double pull; /* angular acceleration by gravity of a level pendulum: 3 g / (2 l) */
+  double pull; /* angular acceleration of a horizontal pendulum by gravity: 3 g / (2 l) */
 } rules;
 
 static const double lows[3] = {-1, -1, -MAX_SPEED};
@@ -71,9 +71,10 @@ static const pp_option reset_options[] = {
 
 /* -------------------------------------------------------------------------------- dynamics -- */
 
-/* fmod(angle, 2 pi) for angle >= 0. The C library divides bit by bit; here 2 pi is cut in two
- * parts short enough that whole turns of either are exact, and so is what they leave: a multiple of
- * the angle's or 2 pi's last bit, whichever is smaller, and less than 8 */
+/* fmod(angle, 2 pi) for angle >= 0. The C library divides bit by bit, which is slow. Here 2 pi is
+ * split into two parts so short that their products with the number of turns are exact. The
+ * difference is exact, too: a multiple of the last bit of the angle or of 2 pi, whichever is
+ * smaller, and less than 8. */
 static inline double drop_turns(double angle) {
   const double turn_high = 0x1.921fb4p+2, turn_low = 2 * PI - 0x1.921fb4p+2;
   if (angle < 2 * PI) return angle;
@@ -81,12 +82,12 @@ static inline double drop_turns(double angle) {
   double turns = (double)(int32_t)(angle * (0.5 / PI));
   double rest = angle - turns * turn_high - turns * turn_low;
 
-  /* the quotient may have been rounded across a whole number */
+  /* the quotient may have been rounded up to the next integer */
   if (rest < 0) return rest + 2 * PI;
   return rest < 2 * PI ? rest : rest - 2 * PI;
 }
 
-/* the angle between -pi and pi, by Python's % (the sign of its result is the divisor's) */
+/* the angle between -pi and pi, by Python's %, whose result has the divisor's sign */
 static inline double normalize(double theta) {
   double angle = theta + PI;
   double rest = drop_turns(fabs(angle));
@@ -94,7 +95,7 @@ static inline double normalize(double theta) {
   return rest - PI;
 }
 
-/* what the motor does: an acceleration, and its part of the cost */
+/* the motor's acceleration, and its part of the cost */
 typedef struct effort {
   double acceleration;
   double cost;
@@ -119,12 +120,12 @@ static inline effort push_half(double action) {
   return (effort){pp_half_multiply(3.0, torque), pp_half_multiply(pp_half(0.001), square)};
 }
 
-/* an action that is no float32: what else there is, integers for one, NumPy clips to float64 */
+/* An action that is not float32. NumPy clips integers, too, to float64. */
 static inline effort push_other(double action, int32_t dtype) {
   return dtype == PP_FLOAT16 ? push_half(action) : push_double(action);
 }
 
-/* one step; returns the reward */
+/* Advances by one step. Returns the reward. */
 static inline double advance(pendulum *it, const rules *shared, effort motor) {
   double cost = pp_square(normalize(it->theta)) + 0.1 * pp_square(it->theta_dot) + motor.cost;
 

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/interval.h"
@@ -19,7 +20,7 @@
 
 /* ------------------------------------------------------------------------------------ data -- */
 
-/* every state begins with it */
+/* the first member of both states */
 typedef struct car {
   double position;
   double velocity;
@@ -43,7 +44,7 @@ static const pp_option options[] = {
      .number = 0,
      .low = -INFINITY,
      .high = INFINITY,
-     .doc = "least velocity that counts as reaching the goal"},
+     .doc = "least velocity at the goal that ends the episode"},
 };
 
 static const pp_option reset_options[] = {
@@ -101,7 +102,7 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-/* what both definitions have in common */
+/* the members that both definitions share */
 #define VALLEY_DEFINITION                                                                         \
   .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "classic_control", .options = options, \
   .num_options = 1, .reset_options = reset_options, .num_reset_options = 2, .num_fields = 1,      \

@@ -6,9 +6,10 @@
 
 #include "task.h"
 
-/* own options, in the order of both tables */
+/* ------------------------------------------------------------------------ options and infos -- */
+
 enum {
-  FORWARD_REWARD_WEIGHT = MUJOCO_OWN,
+  FORWARD_REWARD_WEIGHT = MUJOCO_NUM_COMMON_OPTIONS,
   CTRL_COST_WEIGHT,
   CONTACT_COST_WEIGHT,
   HEALTHY_REWARD,
@@ -20,45 +21,30 @@ enum {
   CONTACT_FORCE_MAX,
   RESET_NOISE_SCALE,
   EXCLUDE_POSITIONS,
-  INCLUDE_FORCES,
+  INCLUDE_FORCES, /* v4: use_contact_forces; v5: include_cfrc_ext_in_observation */
 };
 
-/* parameters, and the body whose velocity counts */
-enum {
-  FORWARD,
-  CONTROL,
-  CONTACT,
-  HEALTHY,
-  TERMINATES,
-  Z_MIN,
-  Z_MAX,
-  FORCE_MIN,
-  FORCE_MAX,
-  NOISE,
-  SKIPPED,
-  HAS_FORCES
-};
-enum { MAIN };
-
-#define OPTIONS(main_body, forces)                                                               \
-  MUJOCO_COMMON_OPTIONS("ant.xml", 5),                                                           \
-      MUJOCO_FLOAT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),        \
-      MUJOCO_FLOAT("ctrl_cost_weight", 0.5, "weight of the squared action in the reward"),       \
-      MUJOCO_FLOAT("contact_cost_weight", 5e-4, "weight of squared contact forces"),             \
-      MUJOCO_FLOAT("healthy_reward", 1.0, "reward of a step that ends healthy"), main_body,      \
-      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),      \
-      MUJOCO_FLOAT("healthy_z_min", 0.2, "least healthy height of the torso"),                   \
-      MUJOCO_FLOAT("healthy_z_max", 1.0, "greatest healthy height of the torso"),                \
-      MUJOCO_FLOAT("contact_force_min", -1.0, "least contact force, smaller ones are cut"),      \
-      MUJOCO_FLOAT("contact_force_max", 1.0, "greatest contact force"), MUJOCO_NOISE_SCALE(0.1), \
+#define OPTIONS(main_body, forces)                                                          \
+  MUJOCO_COMMON_OPTIONS("ant.xml", 5),                                                      \
+      MUJOCO_FLOAT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),   \
+      MUJOCO_FLOAT("ctrl_cost_weight", 0.5, "weight of the squared action in the reward"),  \
+      MUJOCO_FLOAT("contact_cost_weight", 5e-4, "weight of squared contact forces"),        \
+      MUJOCO_FLOAT("healthy_reward", 1.0, "reward of a step that ends healthy"), main_body, \
+      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"), \
+      MUJOCO_FLOAT("healthy_z_min", 0.2, "least healthy height of the torso"),              \
+      MUJOCO_FLOAT("healthy_z_max", 1.0, "greatest healthy height of the torso"),           \
+      MUJOCO_FLOAT("contact_force_min", -1.0, "contact forces below this count as this"),   \
+      MUJOCO_FLOAT("contact_force_max", 1.0, "contact forces above this count as this"),    \
+      MUJOCO_NOISE_SCALE(0.1),                                                              \
       MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out x and y"), forces
 
 #define MAIN_BODY_V4                      \
   MUJOCO_INT("main_body", -1, -1, 100000, \
              "body whose velocity counts, by number or name; -1: the one named torso")
-#define FORCES_V4(is_included) \
-  MUJOCO_BOOL("use_contact_forces", is_included, "observe contact forces, and have them cost")
+#define FORCES_V4(value) \
+  MUJOCO_BOOL("use_contact_forces", value, "observe contact forces and subtract their cost")
 
+/* EnvPool's v3 observes contact forces by default. */
 static const pp_option options_v3[] = {OPTIONS(MAIN_BODY_V4, FORCES_V4(1))};
 static const pp_option options_v4[] = {OPTIONS(MAIN_BODY_V4, FORCES_V4(0))};
 static const pp_option options_v5[] = {
@@ -66,7 +52,7 @@ static const pp_option options_v5[] = {
             MUJOCO_BOOL("include_cfrc_ext_in_observation", 1, "observe contact forces")),
 };
 
-/* v4 calls the cost of contacts reward_ctrl too, where it has one, and then in another dtype */
+/* With contact forces, v4 overwrites reward_ctrl with their cost, which has another dtype. */
 #define INFOS_V4(reward_ctrl)                                                                     \
   MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64), reward_ctrl,                                    \
       MUJOCO_STEP_INFO("reward_survive", PP_FLOAT64), MUJOCO_STEP_INFO("x_position", PP_FLOAT64), \
@@ -75,7 +61,7 @@ static const pp_option options_v5[] = {
       MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64), MUJOCO_STEP_INFO("y_velocity", PP_FLOAT64),     \
       MUJOCO_STEP_INFO("forward_reward", PP_FLOAT64)
 
-static const pp_field infos_v4[] = {INFOS_V4(MUJOCO_FOLLOWING_INFO("reward_ctrl"))};
+static const pp_field infos_v4[] = {INFOS_V4(MUJOCO_ACTION_INFO("reward_ctrl"))};
 static const pp_field infos_v4_with_forces[] = {
     INFOS_V4(MUJOCO_STEP_INFO("reward_ctrl", PP_FLOAT64))};
 static const pp_field infos_v5[] = {
@@ -85,17 +71,20 @@ static const pp_field infos_v5[] = {
     MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
     MUJOCO_STEP_INFO("y_velocity", PP_FLOAT64),
     MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64),
-    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
+    MUJOCO_ACTION_INFO("reward_ctrl"),
     MUJOCO_STEP_INFO("reward_contact", PP_FLOAT64),
     MUJOCO_STEP_INFO("reward_survive", PP_FLOAT64),
 };
 
-/* ------------------------------------------------------------------------------- prepare -- */
+/* --------------------------------------------------------------------------------- prepare -- */
 
-static int prepare(pp_config *config, mujoco_shared *shared) {
-  const pp_value *given = config->options;
-  double *parameters = shared->parameters;
-  int64_t body = given[MAIN_BODY].i;
+/* in ids: the body whose velocity counts */
+enum { MAIN };
+
+/* sets what both versions need; first_body: the first one whose contact forces are observed */
+static int prepare(pp_config *config, mujoco_shared *shared, int32_t first_body) {
+  const pp_value *options = shared->options;
+  int64_t body = options[MAIN_BODY].i;
 
   if (body >= shared->nbody) {
     snprintf(config->error->text, sizeof(config->error->text),
@@ -103,59 +92,38 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
     return PP_ERR_ARGUMENT;
   }
   shared->ids[MAIN] = (int32_t)body;
-  parameters[FORWARD] = given[FORWARD_REWARD_WEIGHT].f;
-  parameters[CONTROL] = given[CTRL_COST_WEIGHT].f;
-  parameters[CONTACT] = given[CONTACT_COST_WEIGHT].f;
-  parameters[HEALTHY] = given[HEALTHY_REWARD].f;
-  parameters[TERMINATES] = (double)given[TERMINATE_WHEN_UNHEALTHY].i;
-  parameters[Z_MIN] = given[HEALTHY_Z_MIN].f;
-  parameters[Z_MAX] = given[HEALTHY_Z_MAX].f;
-  parameters[FORCE_MIN] = given[CONTACT_FORCE_MIN].f;
-  parameters[FORCE_MAX] = given[CONTACT_FORCE_MAX].f;
-  parameters[NOISE] = given[RESET_NOISE_SCALE].f;
-  parameters[SKIPPED] = given[EXCLUDE_POSITIONS].i ? 2 : 0;
-  parameters[HAS_FORCES] = (double)given[INCLUDE_FORCES].i;
-  shared->obs_size = shared->nq + shared->nv - (int32_t)parameters[SKIPPED];
+  mujoco_prepare_state(shared, options[RESET_NOISE_SCALE].f, options[EXCLUDE_POSITIONS].i ? 2 : 0);
+  if (options[INCLUDE_FORCES].i) shared->obs_size += 6 * (shared->nbody - first_body);
   return PP_OK;
 }
 
+/* v4 observes the contact forces on the world too. They cost only if they are observed. */
 static int prepare_v4(pp_config *config, mujoco_shared *shared) {
-  int status = prepare(config, shared);
-  if (status >= 0 && shared->ids[MAIN] < 0) {
-    status = mujoco_find(config, shared, MUJOCO_BODY, "torso", &shared->ids[MAIN]);
-  }
-  // contacts cost only where they are observed, and those on the world are observed as well
-  if (shared->parameters[HAS_FORCES] != 0) {
-    shared->obs_size += 6 * shared->nbody;
-    shared->needs_constraint_forces = 1;
-  }
+  static const char *const torso = "torso";
+  int status = prepare(config, shared, 0);
+
+  if (status >= 0 && shared->ids[MAIN] < 0) status = mujoco_find_bodies(config, shared, &torso, 1);
+  shared->needs_constraint_forces = shared->options[INCLUDE_FORCES].i != 0;
   return status;
 }
 
+/* v5 does not observe the contact forces on the world. They cost even if they are not observed. */
 static int prepare_v5(pp_config *config, mujoco_shared *shared) {
-  int status = prepare(config, shared);
-  // contacts cost, observed or not; those on the world are not observed
-  if (shared->parameters[HAS_FORCES] != 0) shared->obs_size += 6 * (shared->nbody - 1);
-  shared->needs_constraint_forces = 1;
-  return status;
+  shared->needs_constraint_forces = true;
+  return prepare(config, shared, 1);
 }
 
-/* ------------------------------------------------------------------------- reset and step -- */
-
-static void draw(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
-  double scale = shared->parameters[NOISE];
-  mujoco_add_uniform(rng, scale, qpos, shared->nq);
-  mujoco_add_normal(rng, scale, qvel, shared->nv);
-}
+/* -------------------------------------------------------------------------- reset and step -- */
 
 static void observe(const mujoco_shared *shared, const mujoco_workspace *now, double *obs,
                     int32_t first_body) {
-  const double *parameters = shared->parameters;
+  const pp_value *options = shared->options;
+  double low = options[CONTACT_FORCE_MIN].f, high = options[CONTACT_FORCE_MAX].f;
 
-  obs = mujoco_observe_state(shared, now, (int32_t)parameters[SKIPPED], obs);
-  if (parameters[HAS_FORCES] == 0) return;
+  obs = mujoco_write_state(shared, now, obs);
+  if (!options[INCLUDE_FORCES].i) return;
   for (int32_t i = 6 * first_body; i < 6 * shared->nbody; i++) {
-    *obs++ = mujoco_clip(now->cfrc_ext[i], parameters[FORCE_MIN], parameters[FORCE_MAX]);
+    *obs++ = mujoco_clip(now->cfrc_ext[i], low, high);
   }
 }
 
@@ -167,116 +135,99 @@ static void observe_v5(const mujoco_shared *shared, const mujoco_workspace *now,
   observe(shared, now, obs, 1);
 }
 
-static int is_healthy(const mujoco_moment *moment) {
-  const double *parameters = moment->shared->parameters;
-  double z = moment->now->qpos[2];
-  return mujoco_is_finite(moment) && parameters[Z_MIN] <= z && z <= parameters[Z_MAX];
+static bool is_healthy(const mujoco_transition *transition) {
+  const pp_value *options = transition->shared->options;
+  double z = transition->now->qpos[2];
+  return mujoco_is_finite(transition) && options[HEALTHY_Z_MIN].f <= z &&
+         z <= options[HEALTHY_Z_MAX].f;
 }
 
-static double contact_cost(const mujoco_moment *moment) {
-  const mujoco_shared *shared = moment->shared;
-  const double *parameters = shared->parameters;
-  return parameters[CONTACT] * mujoco_clipped_square_sum(moment->now->cfrc_ext, 6 * shared->nbody,
-                                                         parameters[FORCE_MIN],
-                                                         parameters[FORCE_MAX]);
+static double contact_cost(const mujoco_transition *transition) {
+  const mujoco_shared *shared = transition->shared;
+  const pp_value *options = shared->options;
+  return options[CONTACT_COST_WEIGHT].f *
+         mujoco_clipped_square_sum(transition->now->cfrc_ext, 6 * shared->nbody,
+                                   options[CONTACT_FORCE_MIN].f, options[CONTACT_FORCE_MAX].f);
 }
 
-/* where the main body is; before the next step, where it was */
-static void remember(mujoco_moment *moment) {
-  const double *xpos = moment->now->xpos + 3 * moment->shared->ids[MAIN];
-  moment->carry[0] = xpos[0];
-  moment->carry[1] = xpos[1];
+static const double *main_body(const mujoco_transition *transition) {
+  return transition->now->xpos + 3 * transition->shared->ids[MAIN];
 }
 
-static void begin_v5(mujoco_moment *moment) {
-  const double *qpos = moment->now->qpos;
-  remember(moment);
-  moment->infos[0] = qpos[0];
-  moment->infos[1] = qpos[1];
-  moment->infos[2] = mujoco_norm(moment->shared, qpos, 2);
+static void after_reset_v4(mujoco_transition *transition) {
+  mujoco_keep_point(transition, main_body(transition), 2);
 }
 
-/* velocity of the main body since it was remembered */
-static void move(mujoco_moment *moment, double velocity[2]) {
-  double before[2] = {moment->carry[0], moment->carry[1]};
-  remember(moment);
-  for (int i = 0; i < 2; i++) velocity[i] = (moment->carry[i] - before[i]) / moment->shared->dt;
+static void after_reset_v5(mujoco_transition *transition) {
+  mujoco_keep_point(transition, main_body(transition), 2);
+  mujoco_write_place(transition->shared, transition->now->qpos, transition->infos);
 }
 
-static void finish_v4(mujoco_moment *moment) {
-  const double *parameters = moment->shared->parameters;
-  int terminates = parameters[TERMINATES] != 0, healthy = is_healthy(moment);
-  double velocity[2], survive = (double)(healthy || terminates) * parameters[HEALTHY];
-  double costs = mujoco_control_cost(moment, parameters[CONTROL]), reward_ctrl = -costs;
+static void after_step_v4(mujoco_transition *transition) {
+  const pp_value *options = transition->shared->options;
+  bool terminates = options[TERMINATE_WHEN_UNHEALTHY].i != 0, healthy = is_healthy(transition);
+  double survive = (double)(healthy || terminates) * options[HEALTHY_REWARD].f;
+  double costs = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f);
+  double reward_ctrl = -costs, velocity[2], *infos = transition->infos;
 
-  move(moment, velocity);
-  double forward = velocity[0] * parameters[FORWARD];
-  if (parameters[HAS_FORCES] != 0) {
-    double contact = contact_cost(moment);
+  mujoco_velocity(transition, main_body(transition), 2, velocity);
+  double forward = velocity[0] * options[FORWARD_REWARD_WEIGHT].f;
+  if (options[INCLUDE_FORCES].i) {
+    double contact = contact_cost(transition);
     costs += contact;
     reward_ctrl = -contact;
   }
-  moment->reward = forward + survive - costs;
-  moment->terminated = !healthy && terminates;
-  moment->infos[0] = forward;
-  moment->infos[1] = reward_ctrl;
-  moment->infos[2] = survive;
-  moment->infos[3] = moment->carry[0];
-  moment->infos[4] = moment->carry[1];
-  moment->infos[5] = mujoco_norm(moment->shared, moment->carry, 2);
-  moment->infos[6] = velocity[0];
-  moment->infos[7] = velocity[1];
-  moment->infos[8] = forward;
+  transition->reward = forward + survive - costs;
+  transition->terminated = !healthy && terminates;
+  infos[0] = forward;
+  infos[1] = reward_ctrl;
+  infos[2] = survive;
+  mujoco_write_place(transition->shared, main_body(transition), infos + 3);
+  infos[6] = velocity[0];
+  infos[7] = velocity[1];
+  infos[8] = forward;
 }
 
-static void finish_v5(mujoco_moment *moment) {
-  const double *parameters = moment->shared->parameters, *qpos = moment->now->qpos;
-  int healthy = is_healthy(moment);
-  double velocity[2], survive = (double)healthy * parameters[HEALTHY];
-  double control = mujoco_control_cost(moment, parameters[CONTROL]);
-  double contact = contact_cost(moment);
+static void after_step_v5(mujoco_transition *transition) {
+  const pp_value *options = transition->shared->options;
+  bool healthy = is_healthy(transition);
+  double survive = (double)healthy * options[HEALTHY_REWARD].f;
+  double control = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f);
+  double contact = contact_cost(transition), velocity[2], *infos = transition->infos;
 
-  move(moment, velocity);
-  double forward = velocity[0] * parameters[FORWARD];
-  moment->reward = forward + survive - (control + contact);
-  moment->terminated = !healthy && parameters[TERMINATES] != 0;
-  moment->infos[0] = qpos[0];
-  moment->infos[1] = qpos[1];
-  moment->infos[2] = mujoco_norm(moment->shared, qpos, 2);
-  moment->infos[3] = velocity[0];
-  moment->infos[4] = velocity[1];
-  moment->infos[5] = forward;
-  moment->infos[6] = -control;
-  moment->infos[7] = -contact;
-  moment->infos[8] = survive;
+  mujoco_velocity(transition, main_body(transition), 2, velocity);
+  double forward = velocity[0] * options[FORWARD_REWARD_WEIGHT].f;
+  transition->reward = forward + survive - (control + contact);
+  transition->terminated = !healthy && options[TERMINATE_WHEN_UNHEALTHY].i;
+  mujoco_write_place(transition->shared, transition->now->qpos, infos);
+  infos[3] = velocity[0];
+  infos[4] = velocity[1];
+  infos[5] = forward;
+  infos[6] = -control;
+  infos[7] = -contact;
+  infos[8] = survive;
 }
 
 /* ------------------------------------------------------------------------------ definitions -- */
 
-static const mujoco_task task_v4 = {.least_nq = 3,
-                                    .prepare = prepare_v4,
-                                    .draw = draw,
-                                    .observe = observe_v4,
-                                    .begin = remember,
-                                    .finish = finish_v4,
-                                    MUJOCO_INFOS(infos_v4)};
-static const mujoco_task task_v4_with_forces = {.least_nq = 3,
-                                                .prepare = prepare_v4,
-                                                .draw = draw,
-                                                .observe = observe_v4,
-                                                .begin = remember,
-                                                .finish = finish_v4,
-                                                MUJOCO_INFOS(infos_v4_with_forces)};
-static const mujoco_task task_v5 = {.least_nq = 3,
-                                    .prepare = prepare_v5,
-                                    .draw = draw,
-                                    .observe = observe_v5,
-                                    .begin = begin_v5,
-                                    .finish = finish_v5,
-                                    MUJOCO_INFOS(infos_v5)};
+#define TASK_V4                                                                   \
+  .least_nq = 3, .prepare = prepare_v4, .draw_state = mujoco_draw_uniform_normal, \
+  .observe = observe_v4, .after_reset = after_reset_v4, .after_step = after_step_v4
+
+static const mujoco_task task_v4 = {TASK_V4, MUJOCO_INFOS(infos_v4)};
+static const mujoco_task task_v4_with_forces = {TASK_V4, MUJOCO_INFOS(infos_v4_with_forces)};
+static const mujoco_task task_v5 = {
+    .least_nq = 3,
+    .prepare = prepare_v5,
+    .draw_state = mujoco_draw_uniform_normal,
+    .observe = observe_v5,
+    .after_reset = after_reset_v5,
+    .after_step = after_step_v5,
+    MUJOCO_INFOS(infos_v5),
+};
 
 static int configure_v4(pp_config *config) {
-  int has_forces = config->options[INCLUDE_FORCES].i != 0;
+  bool has_forces = config->options[INCLUDE_FORCES].i != 0;
   return mujoco_configure(config, has_forces ? &task_v4_with_forces : &task_v4);
 }
 
@@ -284,33 +235,28 @@ static int configure_v5(pp_config *config) {
   return mujoco_configure(config, &task_v5);
 }
 
-/* EnvPool's v3 observes contact forces unless told otherwise */
+#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 6000.0, .max_episode_steps = 1000
+
 const pp_env_def pp_env_ant_v3 = {
-    MUJOCO_DEFINITION,
+    DEFINITION,
     MUJOCO_OPTIONS(options_v3),
     .id = "Ant-v3",
     .reference = MUJOCO_NO_REFERENCE,
-    .reward_threshold = 6000.0,
-    .max_episode_steps = 1000,
     .configure = configure_v4,
 };
 
 const pp_env_def pp_env_ant_v4 = {
-    MUJOCO_DEFINITION,
+    DEFINITION,
     MUJOCO_OPTIONS(options_v4),
     .id = "Ant-v4",
     .reference = "gymnasium 1.4.0 Ant-v4",
-    .reward_threshold = 6000.0,
-    .max_episode_steps = 1000,
     .configure = configure_v4,
 };
 
 const pp_env_def pp_env_ant_v5 = {
-    MUJOCO_DEFINITION,
+    DEFINITION,
     MUJOCO_OPTIONS(options_v5),
     .id = "Ant-v5",
     .reference = "gymnasium 1.4.0 Ant-v5",
-    .reward_threshold = 6000.0,
-    .max_episode_steps = 1000,
     .configure = configure_v5,
 };

@@ -4,12 +4,16 @@
  */
 #include "task.h"
 
-enum { FORWARD_REWARD_WEIGHT = MUJOCO_OWN, CTRL_COST_WEIGHT, RESET_NOISE_SCALE, EXCLUDE_POSITIONS };
+/* ------------------------------------------------------------------------ options and infos -- */
 
-/* parameters by the names of the options that they come from */
-enum { FORWARD, CONTROL, NOISE, SKIPPED };
+enum {
+  FORWARD_REWARD_WEIGHT = MUJOCO_NUM_COMMON_OPTIONS,
+  CTRL_COST_WEIGHT,
+  RESET_NOISE_SCALE,
+  EXCLUDE_POSITIONS,
+};
 
-static const pp_option options[] = {
+static const pp_option option_table[] = {
     MUJOCO_COMMON_OPTIONS("half_cheetah.xml", 5),
     MUJOCO_FLOAT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),
     MUJOCO_FLOAT("ctrl_cost_weight", 0.1, "weight of the squared action in the reward"),
@@ -17,76 +21,56 @@ static const pp_option options[] = {
     MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out the x position"),
 };
 
-/* v4 and v5 differ in a name, and in what a reset tells */
 static const pp_field infos_v4[] = {
     MUJOCO_STEP_INFO("x_position", PP_FLOAT64),
     MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
     MUJOCO_STEP_INFO("reward_run", PP_FLOAT64),
-    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
+    MUJOCO_ACTION_INFO("reward_ctrl"),
 };
 static const pp_field infos_v5[] = {
     MUJOCO_INFO("x_position", PP_FLOAT64),
     MUJOCO_STEP_INFO("x_velocity", PP_FLOAT64),
     MUJOCO_STEP_INFO("reward_forward", PP_FLOAT64),
-    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
+    MUJOCO_ACTION_INFO("reward_ctrl"),
 };
 
+/* --------------------------------------------------------------------------------- prepare -- */
+
 static int prepare(pp_config *config, mujoco_shared *shared) {
-  const pp_value *given = config->options;
-  double *parameters = shared->parameters;
-  parameters[FORWARD] = given[FORWARD_REWARD_WEIGHT].f;
-  parameters[CONTROL] = given[CTRL_COST_WEIGHT].f;
-  parameters[NOISE] = given[RESET_NOISE_SCALE].f;
-  parameters[SKIPPED] = (double)given[EXCLUDE_POSITIONS].i;
-  shared->obs_size = shared->nq + shared->nv - (int32_t)parameters[SKIPPED];
+  const pp_value *options = config->options;
+  mujoco_prepare_state(shared, options[RESET_NOISE_SCALE].f, options[EXCLUDE_POSITIONS].i ? 1 : 0);
   return PP_OK;
 }
 
-static void draw(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
-  double scale = shared->parameters[NOISE];
-  mujoco_add_uniform(rng, scale, qpos, shared->nq);
-  mujoco_add_normal(rng, scale, qvel, shared->nv);
+/* -------------------------------------------------------------------------- reset and step -- */
+
+static void after_reset(mujoco_transition *transition) {
+  mujoco_keep_point(transition, transition->now->qpos, 1);
+  transition->infos[0] = transition->now->qpos[0];
 }
 
-static void observe(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
-  mujoco_observe_state(shared, now, (int32_t)shared->parameters[SKIPPED], obs);
+static void after_step(mujoco_transition *transition) {
+  const pp_value *options = transition->shared->options;
+  double control = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f);
+  double velocity, *infos = transition->infos;
+
+  mujoco_velocity(transition, transition->now->qpos, 1, &velocity);
+  double forward = options[FORWARD_REWARD_WEIGHT].f * velocity;
+  transition->reward = forward - control;
+  infos[0] = transition->now->qpos[0];
+  infos[1] = velocity;
+  infos[2] = forward;
+  infos[3] = -control;
 }
 
-static void begin(mujoco_moment *moment) {
-  moment->carry[0] = moment->now->qpos[0];
-  moment->infos[0] = moment->now->qpos[0];
-}
+/* ------------------------------------------------------------------------------ definitions -- */
 
-static void finish(mujoco_moment *moment) {
-  const mujoco_shared *shared = moment->shared;
-  const double *parameters = shared->parameters;
-  double x = moment->now->qpos[0];
-  double velocity = (x - moment->carry[0]) / shared->dt;
-  double forward = parameters[FORWARD] * velocity;
-  double control = mujoco_control_cost(moment, parameters[CONTROL]);
+#define TASK                                                                   \
+  .least_nq = 1, .prepare = prepare, .draw_state = mujoco_draw_uniform_normal, \
+  .observe = mujoco_observe_state, .after_reset = after_reset, .after_step = after_step
 
-  moment->carry[0] = x;
-  moment->reward = forward - control;
-  moment->infos[0] = x;
-  moment->infos[1] = velocity;
-  moment->infos[2] = forward;
-  moment->infos[3] = -control;
-}
-
-static const mujoco_task task_v4 = {.least_nq = 1,
-                                    .prepare = prepare,
-                                    .draw = draw,
-                                    .observe = observe,
-                                    .begin = begin,
-                                    .finish = finish,
-                                    MUJOCO_INFOS(infos_v4)};
-static const mujoco_task task_v5 = {.least_nq = 1,
-                                    .prepare = prepare,
-                                    .draw = draw,
-                                    .observe = observe,
-                                    .begin = begin,
-                                    .finish = finish,
-                                    MUJOCO_INFOS(infos_v5)};
+static const mujoco_task task_v4 = {TASK, MUJOCO_INFOS(infos_v4)};
+static const mujoco_task task_v5 = {TASK, MUJOCO_INFOS(infos_v5)};
 
 static int configure_v4(pp_config *config) {
   return mujoco_configure(config, &task_v4);
@@ -96,23 +80,27 @@ static int configure_v5(pp_config *config) {
   return mujoco_configure(config, &task_v5);
 }
 
+#define DEFINITION                                                             \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 4800.0, \
+      .max_episode_steps = 1000
+
 const pp_env_def pp_env_half_cheetah_v3 = {
-    MUJOCO_DEFINITION,          MUJOCO_OPTIONS(options),
-    .id = "HalfCheetah-v3",     .reference = MUJOCO_NO_REFERENCE,
-    .reward_threshold = 4800.0, .max_episode_steps = 1000,
+    DEFINITION,
+    .id = "HalfCheetah-v3",
+    .reference = MUJOCO_NO_REFERENCE,
     .configure = configure_v4,
 };
 
 const pp_env_def pp_env_half_cheetah_v4 = {
-    MUJOCO_DEFINITION,          MUJOCO_OPTIONS(options),
-    .id = "HalfCheetah-v4",     .reference = "gymnasium 1.4.0 HalfCheetah-v4",
-    .reward_threshold = 4800.0, .max_episode_steps = 1000,
+    DEFINITION,
+    .id = "HalfCheetah-v4",
+    .reference = "gymnasium 1.4.0 HalfCheetah-v4",
     .configure = configure_v4,
 };
 
 const pp_env_def pp_env_half_cheetah_v5 = {
-    MUJOCO_DEFINITION,          MUJOCO_OPTIONS(options),
-    .id = "HalfCheetah-v5",     .reference = "gymnasium 1.4.0 HalfCheetah-v5",
-    .reward_threshold = 4800.0, .max_episode_steps = 1000,
+    DEFINITION,
+    .id = "HalfCheetah-v5",
+    .reference = "gymnasium 1.4.0 HalfCheetah-v5",
     .configure = configure_v5,
 };

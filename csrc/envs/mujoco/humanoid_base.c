@@ -1,4 +1,4 @@
-/* What Humanoid and HumanoidStandup share: the same body, its observation, and how it starts. */
+/* Implements what Humanoid and HumanoidStandup share. */
 #include "humanoid_base.h"
 
 #include <math.h>
@@ -6,26 +6,19 @@
 
 static int prepare(pp_config *config, mujoco_shared *shared, int32_t first_body,
                    int32_t first_dof) {
-  const pp_value *given = config->options;
-  double *parameters = shared->parameters;
+  const pp_value *options = config->options;
   int32_t bodies = shared->nbody - first_body;
 
+  // a user's own model may have fewer
   if (first_dof > shared->nv) first_dof = shared->nv;
-  parameters[HUMANOID_CONTROL] = given[HUMANOID_CTRL_COST_WEIGHT].f;
-  parameters[HUMANOID_NOISE] = given[HUMANOID_RESET_NOISE_SCALE].f;
-  parameters[HUMANOID_SKIPPED] = given[HUMANOID_EXCLUDE_POSITIONS].i ? 2 : 0;
-  parameters[HUMANOID_FIRST_BODY] = first_body;
-  parameters[HUMANOID_FIRST_DOF] = first_dof;
-  parameters[HUMANOID_HAS_CINERT] = (double)given[HUMANOID_INCLUDE_CINERT].i;
-  parameters[HUMANOID_HAS_CVEL] = (double)given[HUMANOID_INCLUDE_CVEL].i;
-  parameters[HUMANOID_HAS_QFRC_ACTUATOR] = (double)given[HUMANOID_INCLUDE_QFRC_ACTUATOR].i;
-  parameters[HUMANOID_HAS_CFRC_EXT] = (double)given[HUMANOID_INCLUDE_CFRC_EXT].i;
-
-  shared->obs_size = shared->nq + shared->nv - (int32_t)parameters[HUMANOID_SKIPPED];
-  if (given[HUMANOID_INCLUDE_CINERT].i) shared->obs_size += 10 * bodies;
-  if (given[HUMANOID_INCLUDE_CVEL].i) shared->obs_size += 6 * bodies;
-  if (given[HUMANOID_INCLUDE_QFRC_ACTUATOR].i) shared->obs_size += shared->nv - first_dof;
-  if (given[HUMANOID_INCLUDE_CFRC_EXT].i) shared->obs_size += 6 * bodies;
+  shared->ids[HUMANOID_FIRST_BODY] = first_body;
+  shared->ids[HUMANOID_FIRST_DOF] = first_dof;
+  mujoco_prepare_state(shared, options[HUMANOID_RESET_NOISE_SCALE].f,
+                       options[HUMANOID_EXCLUDE_POSITIONS].i ? 2 : 0);
+  if (options[HUMANOID_INCLUDE_CINERT].i) shared->obs_size += 10 * bodies;
+  if (options[HUMANOID_INCLUDE_CVEL].i) shared->obs_size += 6 * bodies;
+  if (options[HUMANOID_INCLUDE_QFRC_ACTUATOR].i) shared->obs_size += shared->nv - first_dof;
+  if (options[HUMANOID_INCLUDE_CFRC_EXT].i) shared->obs_size += 6 * bodies;
   return PP_OK;
 }
 
@@ -37,13 +30,7 @@ int humanoid_prepare_v5(pp_config *config, mujoco_shared *shared) {
   return prepare(config, shared, 1, 6);
 }
 
-void humanoid_draw(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
-  double scale = shared->parameters[HUMANOID_NOISE];
-  mujoco_add_uniform(rng, scale, qpos, shared->nq);
-  mujoco_add_uniform(rng, scale, qvel, shared->nv);
-}
-
-/* the numbers from `first` to `end`; returns where the next go */
+/* Copies the numbers from index first to before index end. Returns the end of what it wrote. */
 static double *append(double *to, const double *from, int32_t first, int32_t end) {
   size_t count = (size_t)(end - first);
   memcpy(to, from + first, sizeof(double) * count);
@@ -51,32 +38,35 @@ static double *append(double *to, const double *from, int32_t first, int32_t end
 }
 
 void humanoid_observe(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
-  const double *parameters = shared->parameters;
-  int32_t body = (int32_t)parameters[HUMANOID_FIRST_BODY], nbody = shared->nbody;
-  int32_t dof = (int32_t)parameters[HUMANOID_FIRST_DOF], nv = shared->nv;
+  const pp_value *options = shared->options;
+  int32_t body = shared->ids[HUMANOID_FIRST_BODY], nbody = shared->nbody;
+  int32_t dof = shared->ids[HUMANOID_FIRST_DOF], nv = shared->nv;
 
-  obs = mujoco_observe_state(shared, now, (int32_t)parameters[HUMANOID_SKIPPED], obs);
-  if (parameters[HUMANOID_HAS_CINERT] != 0) obs = append(obs, now->cinert, 10 * body, 10 * nbody);
-  if (parameters[HUMANOID_HAS_CVEL] != 0) obs = append(obs, now->cvel, 6 * body, 6 * nbody);
-  if (parameters[HUMANOID_HAS_QFRC_ACTUATOR] != 0) obs = append(obs, now->qfrc_actuator, dof, nv);
-  if (parameters[HUMANOID_HAS_CFRC_EXT] != 0) append(obs, now->cfrc_ext, 6 * body, 6 * nbody);
+  obs = mujoco_write_state(shared, now, obs);
+  if (options[HUMANOID_INCLUDE_CINERT].i) obs = append(obs, now->cinert, 10 * body, 10 * nbody);
+  if (options[HUMANOID_INCLUDE_CVEL].i) obs = append(obs, now->cvel, 6 * body, 6 * nbody);
+  if (options[HUMANOID_INCLUDE_QFRC_ACTUATOR].i) obs = append(obs, now->qfrc_actuator, dof, nv);
+  if (options[HUMANOID_INCLUDE_CFRC_EXT].i) append(obs, now->cfrc_ext, 6 * body, 6 * nbody);
 }
 
 static double square_sum(const double *values, int32_t count) {
   return mujoco_clipped_square_sum(values, count, -HUGE_VAL, HUGE_VAL);
 }
 
-double humanoid_control_cost(const mujoco_moment *moment) {
-  const mujoco_shared *shared = moment->shared;
-  return shared->parameters[HUMANOID_CONTROL] * square_sum(moment->now->ctrl, shared->nu);
+double humanoid_control_cost(const mujoco_transition *transition) {
+  const mujoco_shared *shared = transition->shared;
+  return shared->options[HUMANOID_CTRL_COST_WEIGHT].f *
+         square_sum(transition->now->ctrl, shared->nu);
 }
 
-double humanoid_contact_square_sum(const mujoco_moment *moment) {
-  return square_sum(moment->now->cfrc_ext, 6 * moment->shared->nbody);
+double humanoid_contact_cost(const mujoco_transition *transition, double weight, double low,
+                             double high) {
+  double sum = square_sum(transition->now->cfrc_ext, 6 * transition->shared->nbody);
+  return mujoco_clip(weight * sum, low, high);
 }
 
-double *humanoid_write_tendons(const mujoco_moment *moment, double *infos) {
-  int32_t count = moment->shared->ntendon;
-  infos = append(infos, moment->now->ten_length, 0, count);
-  return append(infos, moment->now->ten_velocity, 0, count);
+double *humanoid_write_tendons(const mujoco_transition *transition, double *infos) {
+  int32_t count = transition->shared->ntendon;
+  infos = append(infos, transition->now->ten_length, 0, count);
+  return append(infos, transition->now->ten_velocity, 0, count);
 }

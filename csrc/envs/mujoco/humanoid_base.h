@@ -1,34 +1,25 @@
-/* What Humanoid and HumanoidStandup share: the same body, its observation, and how it starts. */
+/* What Humanoid and HumanoidStandup share: options, observation, and the costs of actions and
+ * contacts. */
 #ifndef PP_ENVS_MUJOCO_HUMANOID_BASE_H
 #define PP_ENVS_MUJOCO_HUMANOID_BASE_H
 
 #include "task.h"
 
-/* the first of both tasks' own options */
+/* the options after the common ones; the task's own follow */
 enum {
-  HUMANOID_CTRL_COST_WEIGHT = MUJOCO_OWN,
+  HUMANOID_CTRL_COST_WEIGHT = MUJOCO_NUM_COMMON_OPTIONS,
   HUMANOID_RESET_NOISE_SCALE,
   HUMANOID_EXCLUDE_POSITIONS,
   HUMANOID_INCLUDE_CINERT,
   HUMANOID_INCLUDE_CVEL,
   HUMANOID_INCLUDE_QFRC_ACTUATOR,
   HUMANOID_INCLUDE_CFRC_EXT,
-  HUMANOID_OWN,
+  HUMANOID_NUM_COMMON_OPTIONS,
 };
 
-/* the first of both tasks' parameters */
-enum {
-  HUMANOID_CONTROL,
-  HUMANOID_NOISE,
-  HUMANOID_SKIPPED,    /* positions that are not observed */
-  HUMANOID_FIRST_BODY, /* bodies and degrees of freedom before these are not observed */
-  HUMANOID_FIRST_DOF,
-  HUMANOID_HAS_CINERT,
-  HUMANOID_HAS_CVEL,
-  HUMANOID_HAS_QFRC_ACTUATOR,
-  HUMANOID_HAS_CFRC_EXT,
-  HUMANOID_OWN_PARAMETERS,
-};
+/* in ids: the first body and the first degree of freedom that are observed, beyond positions and
+ * velocities */
+enum { HUMANOID_FIRST_BODY, HUMANOID_FIRST_DOF };
 
 /* clang-format off */
 #define HUMANOID_OPTIONS(xml)                                                                      \
@@ -42,21 +33,22 @@ enum {
   MUJOCO_BOOL("include_cfrc_ext_in_observation", 1, "observe contact forces on bodies")
 /* clang-format on */
 
-/* Reads those options. v5 leaves out the world and the root joint's forces, which are 0. */
+/* Read these options. v5 does not observe the world, nor the forces on the root joint, which are
+ * all 0. */
 int humanoid_prepare_v4(pp_config *config, mujoco_shared *shared);
 int humanoid_prepare_v5(pp_config *config, mujoco_shared *shared);
 
-/* a task's callbacks */
-void humanoid_draw(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel);
+/* the observe callback of both tasks */
 void humanoid_observe(const mujoco_shared *shared, const mujoco_workspace *now, double *obs);
 
-/* cost of the action, as MuJoCo has kept it */
-double humanoid_control_cost(const mujoco_moment *moment);
+/* the cost of the action as MuJoCo holds it, in float64 */
+double humanoid_control_cost(const mujoco_transition *transition);
 
-/* np.sum(np.square(data.cfrc_ext)) */
-double humanoid_contact_square_sum(const mujoco_moment *moment);
+/* np.clip(weight * np.sum(np.square(data.cfrc_ext)), low, high) */
+double humanoid_contact_cost(const mujoco_transition *transition, double weight, double low,
+                             double high);
 
-/* writes tendons' lengths and velocities; returns where the next info goes */
-double *humanoid_write_tendons(const mujoco_moment *moment, double *infos);
+/* Writes the infos tendon_length and tendon_velocity. Returns the end of what it wrote. */
+double *humanoid_write_tendons(const mujoco_transition *transition, double *infos);
 
 #endif

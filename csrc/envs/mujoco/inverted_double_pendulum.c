@@ -7,31 +7,31 @@
 #include "base/square.h"
 #include "task.h"
 
-enum { HEALTHY_REWARD = MUJOCO_OWN, RESET_NOISE_SCALE };
+/* ------------------------------------------------------------------------ options and infos -- */
 
-/* parameters: options by their names, and how many constraint forces are observed */
-enum { HEALTHY, NOISE, NUM_FORCES };
+enum { HEALTHY_REWARD = MUJOCO_NUM_COMMON_OPTIONS, RESET_NOISE_SCALE };
 
-static const pp_option options[] = {
+static const pp_option option_table[] = {
     MUJOCO_COMMON_OPTIONS("inverted_double_pendulum.xml", 5),
     MUJOCO_FLOAT("healthy_reward", 10.0, "reward of a step, before penalties"),
     MUJOCO_NOISE_SCALE(0.1),
 };
 
-/* v4 tells nothing */
+/* v4 has no infos */
 static const pp_field infos_v5[] = {
     MUJOCO_STEP_INFO("reward_survive", PP_FLOAT64),
     MUJOCO_STEP_INFO("distance_penalty", PP_FLOAT64),
     MUJOCO_STEP_INFO("velocity_penalty", PP_FLOAT64),
 };
 
-/* ------------------------------------------------------------------------------- prepare -- */
+/* --------------------------------------------------------------------------------- prepare -- */
+
+/* in parameters: how many constraint forces are observed */
+enum { NUM_FORCES };
 
 static int prepare(pp_config *config, mujoco_shared *shared, int32_t num_forces) {
-  double *parameters = shared->parameters;
-  parameters[HEALTHY] = config->options[HEALTHY_REWARD].f;
-  parameters[NOISE] = config->options[RESET_NOISE_SCALE].f;
-  parameters[NUM_FORCES] = num_forces;
+  shared->noise_scale = config->options[RESET_NOISE_SCALE].f;
+  shared->parameters[NUM_FORCES] = num_forces;
   shared->obs_size = 2 * shared->nq - 1 + shared->nv + num_forces;
   return PP_OK;
 }
@@ -44,15 +44,9 @@ static int prepare_v5(pp_config *config, mujoco_shared *shared) {
   return prepare(config, shared, 1);
 }
 
-/* ------------------------------------------------------------------------- reset and step -- */
+/* -------------------------------------------------------------------------- reset and step -- */
 
-static void draw(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
-  double scale = shared->parameters[NOISE];
-  mujoco_add_uniform(rng, scale, qpos, shared->nq);
-  mujoco_add_normal(rng, scale, qvel, shared->nv);
-}
-
-/* the cart's place, sines and cosines of the angles, velocities, forces of constraints */
+/* writes the cart's position, sines and cosines of the angles, velocities, constraint forces */
 static void observe(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
   int32_t angles = shared->nq - 1, num_forces = (int32_t)shared->parameters[NUM_FORCES];
 
@@ -63,55 +57,56 @@ static void observe(const mujoco_shared *shared, const mujoco_workspace *now, do
   for (int32_t i = 0; i < num_forces; i++) *obs++ = mujoco_clip(now->qfrc_constraint[i], -10, 10);
 }
 
-/* how far the tip is from straight up, how fast the poles turn, and whether the tip is too low */
+/* what a step's reward comes from */
 typedef struct outcome {
-  double distance;
-  double velocity;
-  int has_fallen;
+  double distance_penalty; /* of the tip from the upright position */
+  double velocity_penalty;
+  bool has_fallen; /* the tip is too low */
 } outcome;
 
-static outcome settle(const mujoco_moment *moment) {
-  const double *tip = moment->now->site_xpos, *qvel = moment->now->qvel;
+static outcome evaluate(const mujoco_transition *transition) {
+  const double *tip = transition->now->site_xpos, *qvel = transition->now->qvel;
   return (outcome){
-      .distance = 0.01 * pp_square(tip[0]) + pp_square(tip[2] - 2),
-      .velocity = 1e-3 * pp_square(qvel[1]) + 5e-3 * pp_square(qvel[2]),
+      .distance_penalty = 0.01 * pp_square(tip[0]) + pp_square(tip[2] - 2),
+      .velocity_penalty = 1e-3 * pp_square(qvel[1]) + 5e-3 * pp_square(qvel[2]),
       .has_fallen = tip[2] <= 1,
   };
 }
 
-static void finish_v4(mujoco_moment *moment) {
-  outcome it = settle(moment);
-  moment->reward = moment->shared->parameters[HEALTHY] - it.distance - it.velocity;
-  moment->terminated = it.has_fallen;
+static void after_step_v4(mujoco_transition *transition) {
+  outcome it = evaluate(transition);
+  double survive = transition->shared->options[HEALTHY_REWARD].f;
+  transition->reward = survive - it.distance_penalty - it.velocity_penalty;
+  transition->terminated = it.has_fallen;
 }
 
-static void finish_v5(mujoco_moment *moment) {
-  outcome it = settle(moment);
-  double survive = moment->shared->parameters[HEALTHY] * (double)!it.has_fallen;
-  moment->reward = survive - it.distance - it.velocity;
-  moment->terminated = it.has_fallen;
-  moment->infos[0] = survive;
-  moment->infos[1] = -it.distance;
-  moment->infos[2] = -it.velocity;
+static void after_step_v5(mujoco_transition *transition) {
+  outcome it = evaluate(transition);
+  double survive = transition->shared->options[HEALTHY_REWARD].f * (double)!it.has_fallen;
+  transition->reward = survive - it.distance_penalty - it.velocity_penalty;
+  transition->terminated = it.has_fallen;
+  transition->infos[0] = survive;
+  transition->infos[1] = -it.distance_penalty;
+  transition->infos[2] = -it.velocity_penalty;
 }
 
 /* ------------------------------------------------------------------------------ definitions -- */
 
-static const mujoco_task task_v4 = {.least_nq = 1,
-                                    .least_nv = 3,
-                                    .least_nsite = 1,
-                                    .prepare = prepare_v4,
-                                    .draw = draw,
-                                    .observe = observe,
-                                    .finish = finish_v4};
-static const mujoco_task task_v5 = {.least_nq = 1,
-                                    .least_nv = 3,
-                                    .least_nsite = 1,
-                                    .prepare = prepare_v5,
-                                    .draw = draw,
-                                    .observe = observe,
-                                    .finish = finish_v5,
-                                    MUJOCO_INFOS(infos_v5)};
+#define TASK                                                                                \
+  .least_nq = 1, .least_nv = 3, .least_nsite = 1, .draw_state = mujoco_draw_uniform_normal, \
+  .observe = observe
+
+static const mujoco_task task_v4 = {
+    TASK,
+    .prepare = prepare_v4,
+    .after_step = after_step_v4,
+};
+static const mujoco_task task_v5 = {
+    TASK,
+    .prepare = prepare_v5,
+    .after_step = after_step_v5,
+    MUJOCO_INFOS(infos_v5),
+};
 
 static int configure_v4(pp_config *config) {
   return mujoco_configure(config, &task_v4);
@@ -121,32 +116,27 @@ static int configure_v5(pp_config *config) {
   return mujoco_configure(config, &task_v5);
 }
 
+#define DEFINITION                                                             \
+  MUJOCO_DEFINITION, MUJOCO_OPTIONS(option_table), .reward_threshold = 9100.0, \
+      .max_episode_steps = 1000
+
 const pp_env_def pp_env_inverted_double_pendulum_v2 = {
-    MUJOCO_DEFINITION,
-    MUJOCO_OPTIONS(options),
+    DEFINITION,
     .id = "InvertedDoublePendulum-v2",
     .reference = MUJOCO_NO_REFERENCE,
-    .reward_threshold = 9100.0,
-    .max_episode_steps = 1000,
     .configure = configure_v4,
 };
 
 const pp_env_def pp_env_inverted_double_pendulum_v4 = {
-    MUJOCO_DEFINITION,
-    MUJOCO_OPTIONS(options),
+    DEFINITION,
     .id = "InvertedDoublePendulum-v4",
     .reference = "gymnasium 1.4.0 InvertedDoublePendulum-v4",
-    .reward_threshold = 9100.0,
-    .max_episode_steps = 1000,
     .configure = configure_v4,
 };
 
 const pp_env_def pp_env_inverted_double_pendulum_v5 = {
-    MUJOCO_DEFINITION,
-    MUJOCO_OPTIONS(options),
+    DEFINITION,
     .id = "InvertedDoublePendulum-v5",
     .reference = "gymnasium 1.4.0 InvertedDoublePendulum-v5",
-    .reward_threshold = 9100.0,
-    .max_episode_steps = 1000,
     .configure = configure_v5,
 };

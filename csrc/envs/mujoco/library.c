@@ -1,7 +1,8 @@
-/* The user's own MuJoCo: functions and fields of the library that Python has loaded. */
+/* Calls into the installed MuJoCo: reads the link, catches errors, and disables timers. */
 #include "library.h"
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 /* ------------------------------------------------------------------------------------ link -- */
 
-/* the text after "name=" at the start of a line; null: no such line */
+/* returns the text after "name=" at the start of a line; null: no such line */
 static const char *find(const pp_value *link, const char *name) {
   size_t length = strlen(name);
   for (const char *line = link->s; line; line = strchr(line, '\n')) {
@@ -22,32 +23,34 @@ static const char *find(const pp_value *link, const char *name) {
 int mujoco_link_number(const pp_value *link, const char *name, int64_t *number, pp_error *error) {
   const char *text = find(link, name);
   if (!text) {
-    snprintf(error->text, sizeof(error->text), "the installed MuJoCo has no %s", name);
+    snprintf(error->text, sizeof(error->text),
+             "the installed MuJoCo has no %s: install a version from 3.1 to 4.x", name);
     return PP_ERR_ARGUMENT;
   }
   *number = strtoll(text, NULL, 10);
   return PP_OK;
 }
 
+/* a line of the link and the member that holds its number */
 typedef struct entry {
   const char *name;
-  size_t at;
-  int32_t may_lack;
+  size_t offset;
+  bool is_optional;
 } entry;
 
-#define FUNCTION(name) {#name, offsetof(mujoco_library, name), 0}
-#define HANDLER(name) {#name, offsetof(mujoco_library, name), 1}
+#define REQUIRED(name) {#name, offsetof(mujoco_library, name), false}
+#define OPTIONAL(name) {#name, offsetof(mujoco_library, name), true}
 
 static const entry functions[] = {
-    FUNCTION(mj_copyModel),  FUNCTION(mj_deleteModel), FUNCTION(mj_makeData),
-    FUNCTION(mj_deleteData), FUNCTION(mj_copyData),    FUNCTION(mj_resetData),
-    FUNCTION(mj_forward),    FUNCTION(mj_step),        FUNCTION(mj_rnePostConstraint),
-    FUNCTION(mj_name2id),    FUNCTION(mj_stateSize),   FUNCTION(mj_getState),
-    FUNCTION(mj_setState),   HANDLER(set_error),       HANDLER(set_warning),
-    HANDLER(set_log),        HANDLER(mjcb_time),
+    REQUIRED(mj_copyModel),  REQUIRED(mj_deleteModel), REQUIRED(mj_makeData),
+    REQUIRED(mj_deleteData), REQUIRED(mj_copyData),    REQUIRED(mj_resetData),
+    REQUIRED(mj_forward),    REQUIRED(mj_step),        REQUIRED(mj_rnePostConstraint),
+    REQUIRED(mj_name2id),    REQUIRED(mj_stateSize),   REQUIRED(mj_getState),
+    REQUIRED(mj_setState),   OPTIONAL(set_error),      OPTIONAL(set_warning),
+    OPTIONAL(set_log),       OPTIONAL(mjcb_time),
 };
 
-#define PLACE(name) {#name, offsetof(mujoco_places, name), 0}
+#define PLACE(name) {#name, offsetof(mujoco_places, name), false}
 
 static const entry places_of_fields[] = {
     PLACE(qpos),          PLACE(qvel),
@@ -67,24 +70,25 @@ int mujoco_link_read(const pp_value *link, mujoco_library *library, mujoco_place
   for (size_t i = 0; i < COUNT(functions); i++) {
     int64_t address = 0;
     int status = mujoco_link_number(link, functions[i].name, &address, error);
-    if (status < 0 && !functions[i].may_lack) return status;
-    // POSIX has functions' addresses fit into pointers to data
-    memcpy((char *)library + functions[i].at, &address, sizeof(address));
+    if (status < 0 && !functions[i].is_optional) return status;
+    // POSIX guarantees that a pointer to data can hold a function's address
+    memcpy((char *)library + functions[i].offset, &address, sizeof(address));
   }
   if (!library->set_log && !(library->set_error && library->set_warning)) {
-    snprintf(error->text, sizeof(error->text), "the installed MuJoCo has no handlers of errors");
+    snprintf(error->text, sizeof(error->text),
+             "the installed MuJoCo has no handlers of errors: install a version from 3.1 to 4.x");
     return PP_ERR_ARGUMENT;
   }
   for (size_t i = 0; i < COUNT(places_of_fields); i++) {
     int64_t place = 0;
     int status = mujoco_link_number(link, places_of_fields[i].name, &place, error);
     if (status < 0) return status;
-    memcpy((char *)places + places_of_fields[i].at, &place, sizeof(place));
+    memcpy((char *)places + places_of_fields[i].offset, &place, sizeof(place));
   }
   return PP_OK;
 }
 
-/* ----------------------------------------------------------------------------------- calls -- */
+/* ------------------------------------------------------------------------------ the clock -- */
 
 /* one mujoco_call, on the stack of its thread */
 typedef struct call {
@@ -92,43 +96,46 @@ typedef struct call {
   char *text; /* PP_ERROR_TEXT bytes */
 } call;
 
-/* The call that this thread is in; null: none. MuJoCo asks for the clock so often that the way to
- * it shows: "initial-exec" is a load instead of a function call. It wants room that the C library
- * keeps free for modules loaded late, and not much of it: a pointer, and nothing larger. */
+/* The call that this thread is in; null: none. MuJoCo reads the clock so often that access to this
+ * variable shows in the time of a step. With "initial-exec" it is a load instead of a function
+ * call. Such variables take space that the C library reserves for libraries loaded at run time.
+ * There is little of it, so this is a pointer and nothing larger. */
 #if defined(__linux__)
 __attribute__((tls_model("initial-exec")))
 #endif
-static _Thread_local call *current;
+static _Thread_local call *current_call;
 
-/* The clock for everybody else. Written by who mutes, read by any thread; relaxed, as it points to
- * nothing but code, and who finds none yet does without. */
-static _Atomic(mujoco_clock *) others_clock;
+/* The clock that MuJoCo had before. mujoco_mute_clock writes it, every thread that calls MuJoCo
+ * reads it. Relaxed: it points only to code, and a thread that still reads null uses no clock. */
+static _Atomic(mujoco_clock *) original_clock;
 
 static double read_clock(void) {
-  if (current) return 0;
-  mujoco_clock *theirs = atomic_load_explicit(&others_clock, memory_order_relaxed);
-  return theirs ? theirs() : 0;
+  if (current_call) return 0;
+  mujoco_clock *original = atomic_load_explicit(&original_clock, memory_order_relaxed);
+  return original ? original() : 0;
 }
 
 void mujoco_mute_clock(const mujoco_library *library) {
   if (!library->mjcb_time) return;
   mujoco_clock *found = atomic_load_explicit(library->mjcb_time, memory_order_relaxed);
   if (!found || found == read_clock) return;
-  atomic_store_explicit(&others_clock, found, memory_order_relaxed);
+  atomic_store_explicit(&original_clock, found, memory_order_relaxed);
   atomic_store_explicit(library->mjcb_time, read_clock, memory_order_relaxed);
 }
 
-static void leave(const char *text) {
-  call *it = current;
+/* ---------------------------------------------------------------------------------- errors -- */
+
+static void end_call(const char *text) {
+  call *it = current_call;
   snprintf(it->text, PP_ERROR_TEXT, "%s", text);
   longjmp(it->on_error, 1);
 }
 
-static void drop(const char *text) {
+static void ignore(const char *text) {
   (void)text;
 }
 
-/* how MuJoCo's mjLogMessage begins, from 3.10 on */
+/* the first members of MuJoCo's mjLogMessage, since 3.10 */
 typedef struct log_message {
   int level;
   int topic;
@@ -137,12 +144,12 @@ typedef struct log_message {
 
 enum { LOG_ERROR = 3 };
 
-static void listen(const void *message) {
+static void handle_log(const void *message) {
   const log_message *it = message;
-  if (it->level >= LOG_ERROR) leave(it->subject);
+  if (it->level >= LOG_ERROR) end_call(it->subject);
 }
 
-/* in a function of its own, which has no variable that longjmp could spoil */
+/* A function of its own, because longjmp makes local variables that changed indeterminate. */
 static int protect(call *it, void (*work)(void *), void *argument) {
   if (setjmp(it->on_error)) return PP_ERR_ENV;
   work(argument);
@@ -154,20 +161,21 @@ int mujoco_call(const mujoco_library *library, void (*work)(void *), void *argum
   int status;
 
   it.text = text;
-  current = &it;
-  // The handlers are the thread's own. What they were is lost up to 3.9, where Python's bindings
-  // set theirs before every call; afterwards it is put back.
+  current_call = &it;
+  // The handlers are the thread's own. Up to 3.9 they can't be read, so they are removed
+  // afterwards: Python's bindings set theirs before every call. Since 3.10 the previous handler is
+  // restored.
   if (!library->set_log) {
-    library->set_error(leave);
-    library->set_warning(drop);
+    library->set_error(end_call);
+    library->set_warning(ignore);
     status = protect(&it, work, argument);
     library->set_error(NULL);
     library->set_warning(NULL);
   } else {
-    mujoco_log_handler *before = library->set_log(listen);
+    mujoco_log_handler *before = library->set_log(handle_log);
     status = protect(&it, work, argument);
     library->set_log(before);
   }
-  current = NULL;
+  current_call = NULL;
   return status;
 }

@@ -1,8 +1,9 @@
-/* The user's own MuJoCo: functions and fields of the library that Python has loaded.
+/* Calls into the installed MuJoCo: the functions of the library that Python has loaded, and where
+ * mjData keeps its fields.
  *
- * No MuJoCo header is read at build time, so one build drives every version from 3.1 to 4.x. What
- * parallel_pool/envs/mujoco.py knows of the library and of one model arrives as a text, the "link":
- * lines of `name=number`, where a number is an address, a size, or the place of a field in mjData.
+ * The build reads no MuJoCo header, so one build works with every version from 3.1 to 4.x. Instead
+ * parallel_pool/envs/mujoco.py passes a string, the "link": lines of `name=number`, where a number
+ * is an address, a size, or the offset of a field in mjData.
  */
 #ifndef PP_ENVS_MUJOCO_LIBRARY_H
 #define PP_ENVS_MUJOCO_LIBRARY_H
@@ -15,16 +16,16 @@
 typedef struct mjModel_ mjModel;
 typedef struct mjData_ mjData;
 
-/* MuJoCo's mjtObj, as far as tasks look things up by name; the same in all versions */
-enum { MUJOCO_BODY = 1, MUJOCO_SITE = 6 };
+/* the member of MuJoCo's mjtObj that tasks look up by name; the same in all versions */
+enum { MUJOCO_BODY = 1 };
 
-/* takes an mjLogMessage */
+/* takes a pointer to MuJoCo's mjLogMessage */
 typedef void mujoco_log_handler(const void *message);
 
 /* MuJoCo's mjfTime */
 typedef double mujoco_clock(void);
 
-/* its functions, by their own names */
+/* MuJoCo's functions, under their own names */
 typedef struct mujoco_library {
   mjModel *(*mj_copyModel)(mjModel *into, const mjModel *model);
   void (*mj_deleteModel)(mjModel *model);
@@ -39,16 +40,17 @@ typedef struct mujoco_library {
   int (*mj_stateSize)(const mjModel *model, unsigned spec);
   void (*mj_getState)(const mjModel *model, const mjData *data, double *state, unsigned spec);
   void (*mj_setState)(const mjModel *model, mjData *data, const double *state, unsigned spec);
-  /* what a thread does on errors and warnings: up to 3.9 two functions, from then on one */
+  /* These set the calling thread's handlers of errors and warnings: two functions up to 3.9, one
+   * since 3.10. Null in the other versions. */
   void (*set_error)(void (*handler)(const char *text));
   void (*set_warning)(void (*handler)(const char *text));
   mujoco_log_handler *(*set_log)(mujoco_log_handler *handler);
-  /* MuJoCo's variable of this name, where it finds a clock; null: this version has none. It knows
-   * nothing of atomics; ours write it relaxed, for both what was there and what comes will do */
+  /* The address of MuJoCo's variable mjcb_time, which holds its clock; null: this version has none.
+   * MuJoCo reads it as a plain variable. We write it relaxed: either clock works at any time. */
   _Atomic(mujoco_clock *) *mjcb_time;
 } mujoco_library;
 
-/* fields of mjData that tasks read or write, as bytes from its start to the pointer */
+/* for each field that tasks read or write: the offset in mjData of the pointer to it, in bytes */
 typedef struct mujoco_places {
   int64_t qpos;
   int64_t qvel;
@@ -65,21 +67,21 @@ typedef struct mujoco_places {
   int64_t ten_velocity;
 } mujoco_places;
 
-/* the number of a line of the link; fails when there is none */
+/* Reads the number of a line of the link. Fails if there is no such line. */
 int mujoco_link_number(const pp_value *link, const char *name, int64_t *number, pp_error *error);
 
-/* reads all functions and places */
+/* Reads all functions and places. Fails if one is missing that is not optional. */
 int mujoco_link_read(const pp_value *link, mujoco_library *library, mujoco_places *places,
                      pp_error *error);
 
-/* Keeps MuJoCo from timing its parts within mujoco_call: it would read the clock some 30 times in
- * each mj_step, for numbers that nobody sees, and Python's bindings have given it a clock. Other
- * calls of MuJoCo in this process are timed as before. */
+/* Disables MuJoCo's timers within mujoco_call. Python's bindings install a clock, which MuJoCo
+ * would read some 30 times in each mj_step, for numbers that a pool does not use. Other calls of
+ * MuJoCo in this process are timed as before. */
 void mujoco_mute_clock(const mujoco_library *library);
 
-/* Calls work(argument) with MuJoCo's complaints in our hands: warnings are dropped (Gymnasium's
- * users find them in a MUJOCO_LOG.TXT); an error ends the call, which then returns PP_ERR_ENV with
- * MuJoCo's words in text, of PP_ERROR_TEXT bytes. */
+/* Calls work(argument) with this thread's handlers of errors and warnings replaced. Warnings are
+ * dropped (Gymnasium's environments write them into a MUJOCO_LOG.TXT). An error ends the call,
+ * which then returns PP_ERR_ENV with MuJoCo's message in text, of PP_ERROR_TEXT bytes. */
 int mujoco_call(const mujoco_library *library, void (*work)(void *), void *argument, char *text);
 
 #endif

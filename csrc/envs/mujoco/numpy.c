@@ -1,12 +1,13 @@
-/* NumPy's arithmetic as Gymnasium's tasks use it, bit by bit (NumPy 1.26 to 2.4). */
+/* NumPy's sums, squares and norms as Gymnasium's tasks use them, with the same bits (NumPy 1.26 to
+ * 2.4). */
 #include <math.h>
 
 #include "base/half.h"
 #include "task.h"
 
-/* Numbers up to 128: fewer than eight one after the other, else eight sums side by side, which are
- * joined in pairs, and the rest after that. Longer ones are halved at a multiple of eight. All of
- * it is added to 0, so no sum is -0. */
+/* NumPy's pairwise summation. Fewer than 8 numbers are added one after the other. Up to 128 are
+ * added in eight lanes, the lanes are added in pairs, and the numbers that remain follow. More are
+ * split in two at a multiple of eight. Each sum starts at 0, so none is -0. */
 #define PAIRWISE_SUM(name, type)                                     \
   type name(const type *values, int32_t count) {                     \
     if (count > 128) {                                               \
@@ -29,8 +30,8 @@
 PAIRWISE_SUM(mujoco_sum, double)
 PAIRWISE_SUM(mujoco_sum_float, float)
 
-/* in float32, of float32 or (before the sum is rounded) of float16 */
-static float square_sum_float(const double *values, int32_t count, int is_half) {
+/* The sum in float32 of float32 numbers, or of float16 numbers, whose squares are float16. */
+static float square_sum_float(const double *values, int32_t count, bool is_half) {
   float squares[128];
   if (count > 128) {
     int32_t half = count / 2 / 8 * 8;
@@ -42,7 +43,8 @@ static float square_sum_float(const double *values, int32_t count, int is_half) 
   return mujoco_sum_float(squares, count);
 }
 
-/* of one integer as the bits of an int64, for it wraps in its own dtype (that of a bool is int8) */
+/* The square of one integer, which wraps in its own dtype (a bool's is int8), as the bits of an
+ * int64. */
 static uint64_t square_integer(double value, int32_t dtype) {
   uint64_t bits = dtype == PP_UINT64 ? (uint64_t)value : (uint64_t)(int64_t)value;
   uint64_t square = bits * bits;
@@ -66,8 +68,8 @@ static double square_sum_integer(const double *values, int32_t count, int32_t dt
 
 double mujoco_square_sum(const double *values, int32_t count, int32_t dtype) {
   switch (dtype) {
-    case PP_FLOAT32: return square_sum_float(values, count, 0);
-    case PP_FLOAT16: return pp_half(square_sum_float(values, count, 1));
+    case PP_FLOAT32: return square_sum_float(values, count, false);
+    case PP_FLOAT16: return pp_half(square_sum_float(values, count, true));
     case PP_FLOAT64: return mujoco_clipped_square_sum(values, count, -HUGE_VAL, HUGE_VAL);
     default: return square_sum_integer(values, count, dtype);
   }
@@ -87,10 +89,10 @@ double mujoco_clipped_square_sum(const double *values, int32_t count, double low
   return mujoco_sum(squares, count);
 }
 
-int mujoco_is_finite(const mujoco_moment *moment) {
-  const mujoco_shared *shared = moment->shared;
-  const mujoco_workspace *now = moment->now;
-  // a sum of numbers times zero is zero unless one of them is not finite
+bool mujoco_is_finite(const mujoco_transition *transition) {
+  const mujoco_shared *shared = transition->shared;
+  const mujoco_workspace *now = transition->now;
+  // inf * 0 and nan * 0 are nan, so the sum is 0 if and only if all numbers are finite
   double zero = 0;
   for (int32_t i = 0; i < shared->nq; i++) zero += now->qpos[i] * 0;
   for (int32_t i = 0; i < shared->nv; i++) zero += now->qvel[i] * 0;
@@ -98,7 +100,7 @@ int mujoco_is_finite(const mujoco_moment *moment) {
 }
 
 double mujoco_norm(const mujoco_shared *shared, const double *values, int32_t count) {
-  // BLAS adds one product after the other, in one rounding where the machine can
+  // NumPy calls BLAS, which adds product after product, with a fused multiply-add where it has one
   double dot = 0;
   for (int32_t i = 0; i < count; i++) {
     dot = shared->fuses_dot ? fma(values[i], values[i], dot) : dot + values[i] * values[i];

@@ -1,10 +1,31 @@
 /* What several MuJoCo tasks do alike. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/half.h"
 #include "base/normal.h"
 #include "base/random.h"
 #include "task.h"
+
+int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *const *names,
+                       int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    shared->ids[i] = shared->library.mj_name2id(shared->model, MUJOCO_BODY, names[i]);
+    if (shared->ids[i] >= 0) continue;
+    snprintf(config->error->text, sizeof(config->error->text), "the model has no body named \"%s\"",
+             names[i]);
+    return PP_ERR_ARGUMENT;
+  }
+  return PP_OK;
+}
+
+/* ------------------------------------------------------------------------------------ state -- */
+
+void mujoco_prepare_state(mujoco_shared *shared, double noise_scale, int32_t skipped_positions) {
+  shared->noise_scale = noise_scale;
+  shared->skipped_positions = skipped_positions;
+  shared->obs_size = shared->nq + shared->nv - skipped_positions;
+}
 
 void mujoco_add_uniform(pp_rng *rng, double scale, double *values, int32_t count) {
   for (int32_t i = 0; i < count; i++) values[i] += pp_rng_uniform(rng, -scale, scale);
@@ -14,41 +35,90 @@ void mujoco_add_normal(pp_rng *rng, double scale, double *values, int32_t count)
   for (int32_t i = 0; i < count; i++) values[i] += scale * pp_rng_normal(rng);
 }
 
-double *mujoco_observe_state(const mujoco_shared *shared, const mujoco_workspace *now,
-                             int32_t skipped, double *obs) {
-  int32_t positions = shared->nq - skipped;
+void mujoco_draw_uniform(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
+  mujoco_add_uniform(rng, shared->noise_scale, qpos, shared->nq);
+  mujoco_add_uniform(rng, shared->noise_scale, qvel, shared->nv);
+}
+
+void mujoco_draw_uniform_normal(const mujoco_shared *shared, pp_rng *rng, double *qpos,
+                                double *qvel) {
+  mujoco_add_uniform(rng, shared->noise_scale, qpos, shared->nq);
+  mujoco_add_normal(rng, shared->noise_scale, qvel, shared->nv);
+}
+
+double *mujoco_write_state(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
+  int32_t skipped = shared->skipped_positions, positions = shared->nq - skipped;
   memcpy(obs, now->qpos + skipped, sizeof(double) * (size_t)positions);
   memcpy(obs + positions, now->qvel, sizeof(double) * (size_t)shared->nv);
   return obs + positions + shared->nv;
 }
 
-static int is_unsigned(int32_t dtype) {
+void mujoco_observe_state(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
+  mujoco_write_state(shared, now, obs);
+}
+
+/* ----------------------------------------------------------------------------------- motion -- */
+
+void mujoco_keep_point(mujoco_transition *transition, const double *point, int32_t axes) {
+  for (int32_t i = 0; i < axes; i++) transition->carry[i] = point[i];
+}
+
+void mujoco_velocity(mujoco_transition *transition, const double *point, int32_t axes,
+                     double *velocity) {
+  for (int32_t i = 0; i < axes; i++) {
+    velocity[i] = (point[i] - transition->carry[i]) / transition->shared->dt;
+  }
+  mujoco_keep_point(transition, point, axes);
+}
+
+void mujoco_write_place(const mujoco_shared *shared, const double *xy, double *infos) {
+  infos[0] = xy[0];
+  infos[1] = xy[1];
+  infos[2] = mujoco_norm(shared, xy, 2);
+}
+
+void mujoco_offset(const mujoco_shared *shared, const mujoco_workspace *now, int body, int origin,
+                   double offset[3]) {
+  const double *to = now->xpos + 3 * shared->ids[body];
+  const double *from = now->xpos + 3 * shared->ids[origin];
+  for (int i = 0; i < 3; i++) offset[i] = to[i] - from[i];
+}
+
+double mujoco_distance(const mujoco_transition *transition, int body, int origin) {
+  double offset[3];
+  mujoco_offset(transition->shared, transition->now, body, origin, offset);
+  return mujoco_norm(transition->shared, offset, 3);
+}
+
+/* ----------------------------------------------------------------------------------- action -- */
+
+static bool is_unsigned(int32_t dtype) {
   return dtype == PP_UINT8 || dtype == PP_UINT16 || dtype == PP_UINT32 || dtype == PP_UINT64;
 }
 
-static double square_sum(const mujoco_moment *moment) {
-  return mujoco_square_sum(moment->action, moment->shared->nu, moment->action_dtype);
+static double square_sum(const mujoco_transition *transition) {
+  return mujoco_square_sum(transition->action, transition->shared->nu, transition->action_dtype);
 }
 
 /* a number of the action's dtype times a Python float */
-static double weigh(const mujoco_moment *moment, double weight, double number) {
-  switch (moment->action_dtype) {
+static double weigh(const mujoco_transition *transition, double weight, double number) {
+  switch (transition->action_dtype) {
     case PP_FLOAT32: return (float)weight * (float)number;
     case PP_FLOAT16: return pp_half_multiply(pp_half(weight), number);
     default: return weight * number;
   }
 }
 
-double mujoco_control_cost(const mujoco_moment *moment, double weight) {
-  return weigh(moment, weight, square_sum(moment));
+double mujoco_control_cost(const mujoco_transition *transition, double weight) {
+  return weigh(transition, weight, square_sum(transition));
 }
 
-double mujoco_control_reward(const mujoco_moment *moment, double weight) {
-  double sum = square_sum(moment);
-  if (is_unsigned(moment->action_dtype)) return (double)(0 - (uint64_t)sum) * weight;
-  return weigh(moment, weight, -sum);
+double mujoco_control_reward(const mujoco_transition *transition, double weight) {
+  double sum = square_sum(transition);
+  if (is_unsigned(transition->action_dtype)) return (double)(0 - (uint64_t)sum) * weight;
+  return weigh(transition, weight, -sum);
 }
 
-double mujoco_whole_control_info(const mujoco_moment *moment) {
-  return -square_sum(moment);
+double mujoco_integer_control_info(const mujoco_transition *transition) {
+  return -square_sum(transition);
 }

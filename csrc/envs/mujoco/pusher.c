@@ -1,4 +1,4 @@
-/* Pusher: an arm with seven joints that is to push a cylinder to a goal.
+/* Pusher: an arm with seven joints that pushes a cylinder to a goal.
  *
  * v5 equals gymnasium 1.4.0 (envs/mujoco/pusher_v5.py) bit for bit. v4 is pusher_v4.py, which
  * Gymnasium refuses to run on MuJoCo 3 and newer because its cylinder is too light there.
@@ -8,15 +8,13 @@
 #include "base/random.h"
 #include "task.h"
 
-enum { REWARD_NEAR_WEIGHT = MUJOCO_OWN, REWARD_DIST_WEIGHT, REWARD_CONTROL_WEIGHT };
+/* ------------------------------------------------------------------------ options and infos -- */
 
-/* parameters by the names of the options that they come from; bodies; what v4 carries */
-enum { NEAR, DISTANCE, CONTROL };
-enum { OBJECT, TIPS, GOAL, NUM_BODIES };
-enum { NEAR_BEFORE, DISTANCE_BEFORE };
-
-/* joints that are observed: the arm's */
-enum { ARM = 7 };
+enum {
+  REWARD_NEAR_WEIGHT = MUJOCO_NUM_COMMON_OPTIONS,
+  REWARD_DIST_WEIGHT,
+  REWARD_CONTROL_WEIGHT,
+};
 
 #define OPTIONS(xml)                                                                          \
   MUJOCO_COMMON_OPTIONS(xml, 5),                                                              \
@@ -27,33 +25,34 @@ enum { ARM = 7 };
 static const pp_option options_v4[] = {OPTIONS("pusher.xml")};
 static const pp_option options_v5[] = {OPTIONS("pusher_v5.xml")};
 
-/* v4 tells them without their weights, and one less */
-static const pp_field infos[] = {
+/* v4's infos are without the weights. */
+static const pp_field infos_v4[] = {
     MUJOCO_STEP_INFO("reward_dist", PP_FLOAT64),
-    MUJOCO_FOLLOWING_INFO("reward_ctrl"),
+    MUJOCO_ACTION_INFO("reward_ctrl"),
+};
+static const pp_field infos_v5[] = {
+    MUJOCO_STEP_INFO("reward_dist", PP_FLOAT64),
+    MUJOCO_ACTION_INFO("reward_ctrl"),
     MUJOCO_STEP_INFO("reward_near", PP_FLOAT64),
 };
 
-/* ------------------------------------------------------------------------------- prepare -- */
+/* --------------------------------------------------------------------------------- prepare -- */
+
+/* in ids: the bodies */
+enum { OBJECT, TIPS, GOAL, NUM_BODIES };
+
+/* the arm's joints, which are the first ones of the model; no others are observed */
+enum { NUM_JOINTS = 7 };
 
 static int prepare(pp_config *config, mujoco_shared *shared) {
   static const char *const names[NUM_BODIES] = {"object", "tips_arm", "goal"};
-  const pp_value *given = config->options;
-  int status = PP_OK;
-
-  shared->parameters[NEAR] = given[REWARD_NEAR_WEIGHT].f;
-  shared->parameters[DISTANCE] = given[REWARD_DIST_WEIGHT].f;
-  shared->parameters[CONTROL] = given[REWARD_CONTROL_WEIGHT].f;
-  shared->obs_size = 2 * ARM + 3 * NUM_BODIES;
-  for (int i = 0; i < NUM_BODIES && status >= 0; i++) {
-    status = mujoco_find(config, shared, MUJOCO_BODY, names[i], &shared->ids[i]);
-  }
-  return status;
+  shared->obs_size = 2 * NUM_JOINTS + 3 * NUM_BODIES;
+  return mujoco_find_bodies(config, shared, names, NUM_BODIES);
 }
 
-/* ------------------------------------------------------------------------- reset and step -- */
+/* -------------------------------------------------------------------------- reset and step -- */
 
-static void draw(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
+static void draw_state(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
   int32_t nq = shared->nq, nv = shared->nv;
   double cylinder[2];
 
@@ -70,79 +69,64 @@ static void draw(const mujoco_shared *shared, pp_rng *rng, double *qpos, double 
   memset(qvel + nv - 4, 0, sizeof(double) * 4);
 }
 
-static const double *position(const mujoco_shared *shared, const mujoco_workspace *now, int body) {
-  return now->xpos + 3 * shared->ids[body];
-}
-
 static void observe(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {
-  memcpy(obs, now->qpos, sizeof(double) * ARM);
-  memcpy(obs + ARM, now->qvel, sizeof(double) * ARM);
-  obs += 2 * ARM;
-  memcpy(obs, position(shared, now, TIPS), sizeof(double) * 3);
-  memcpy(obs + 3, position(shared, now, OBJECT), sizeof(double) * 3);
-  memcpy(obs + 6, position(shared, now, GOAL), sizeof(double) * 3);
+  static const int order[NUM_BODIES] = {TIPS, OBJECT, GOAL};
+
+  memcpy(obs, now->qpos, sizeof(double) * NUM_JOINTS);
+  memcpy(obs + NUM_JOINTS, now->qvel, sizeof(double) * NUM_JOINTS);
+  obs += 2 * NUM_JOINTS;
+  for (int i = 0; i < NUM_BODIES; i++) {
+    memcpy(obs + 3 * i, now->xpos + 3 * shared->ids[order[i]], sizeof(double) * 3);
+  }
 }
 
-/* of the object */
-static double distance_to(const mujoco_moment *moment, int body) {
-  const double *object = position(moment->shared, moment->now, OBJECT);
-  const double *other = position(moment->shared, moment->now, body);
-  double way[3];
-  for (int i = 0; i < 3; i++) way[i] = object[i] - other[i];
-  return mujoco_norm(moment->shared, way, 3);
+/* in carry: the object's distances, for the next step's reward */
+enum { DISTANCE_TO_TIPS, DISTANCE_TO_GOAL };
+
+static void keep_distances(mujoco_transition *transition) {
+  transition->carry[DISTANCE_TO_TIPS] = mujoco_distance(transition, OBJECT, TIPS);
+  transition->carry[DISTANCE_TO_GOAL] = mujoco_distance(transition, OBJECT, GOAL);
 }
 
-static void remember(mujoco_moment *moment) {
-  moment->carry[NEAR_BEFORE] = distance_to(moment, TIPS);
-  moment->carry[DISTANCE_BEFORE] = distance_to(moment, GOAL);
+/* v4's reward uses the distances before the step. */
+static void after_step_v4(mujoco_transition *transition) {
+  const pp_value *options = transition->shared->options;
+  double near = -transition->carry[DISTANCE_TO_TIPS];
+  double distance = -transition->carry[DISTANCE_TO_GOAL];
+
+  transition->reward = options[REWARD_DIST_WEIGHT].f * distance +
+                       mujoco_control_reward(transition, options[REWARD_CONTROL_WEIGHT].f) +
+                       options[REWARD_NEAR_WEIGHT].f * near;
+  transition->infos[0] = distance;
+  transition->infos[1] = mujoco_control_reward(transition, 1);
+  keep_distances(transition);
 }
 
-/* v4 pays for the distances before the step */
-static void finish_v4(mujoco_moment *moment) {
-  const mujoco_shared *shared = moment->shared;
-  const double *parameters = shared->parameters;
-  double near = -moment->carry[NEAR_BEFORE], distance = -moment->carry[DISTANCE_BEFORE];
-  double control = mujoco_control_reward(moment, 1);
+static void after_step_v5(mujoco_transition *transition) {
+  const pp_value *options = transition->shared->options;
+  double near = -mujoco_distance(transition, OBJECT, TIPS) * options[REWARD_NEAR_WEIGHT].f;
+  double distance = -mujoco_distance(transition, OBJECT, GOAL) * options[REWARD_DIST_WEIGHT].f;
+  double control = mujoco_control_reward(transition, options[REWARD_CONTROL_WEIGHT].f);
 
-  moment->reward = parameters[DISTANCE] * distance +
-                   mujoco_control_reward(moment, parameters[CONTROL]) + parameters[NEAR] * near;
-  moment->infos[0] = distance;
-  moment->infos[1] = control;
-  remember(moment);
-}
-
-static void finish_v5(mujoco_moment *moment) {
-  const mujoco_shared *shared = moment->shared;
-  const double *parameters = shared->parameters;
-  double near = -distance_to(moment, TIPS) * parameters[NEAR];
-  double distance = -distance_to(moment, GOAL) * parameters[DISTANCE];
-  double control = mujoco_control_reward(moment, parameters[CONTROL]);
-
-  moment->reward = distance + control + near;
-  moment->infos[0] = distance;
-  moment->infos[1] = control;
-  moment->infos[2] = near;
+  transition->reward = distance + control + near;
+  transition->infos[0] = distance;
+  transition->infos[1] = control;
+  transition->infos[2] = near;
 }
 
 /* ------------------------------------------------------------------------------ definitions -- */
 
-static const mujoco_task task_v4 = {.least_nq = ARM,
-                                    .least_nv = ARM,
-                                    .prepare = prepare,
-                                    .draw = draw,
-                                    .observe = observe,
-                                    .begin = remember,
-                                    .finish = finish_v4,
-                                    .infos = infos,
-                                    .num_infos = 2};
-static const mujoco_task task_v5 = {.least_nq = ARM,
-                                    .least_nv = ARM,
-                                    .prepare = prepare,
-                                    .draw = draw,
-                                    .observe = observe,
-                                    .finish = finish_v5,
-                                    .infos = infos,
-                                    .num_infos = 3};
+#define TASK                                                                                    \
+  .least_nq = NUM_JOINTS, .least_nv = NUM_JOINTS, .prepare = prepare, .draw_state = draw_state, \
+  .observe = observe
+
+static const mujoco_task task_v4 = {
+    TASK,
+    .after_reset = keep_distances,
+    .after_step = after_step_v4,
+    MUJOCO_INFOS(infos_v4),
+};
+static const mujoco_task task_v5 = {TASK, .after_step = after_step_v5, MUJOCO_INFOS(infos_v5)};
 
 static int configure_v4(pp_config *config) {
   return mujoco_configure(config, &task_v4);
@@ -152,23 +136,28 @@ static int configure_v5(pp_config *config) {
   return mujoco_configure(config, &task_v5);
 }
 
+#define DEFINITION MUJOCO_DEFINITION, .reward_threshold = 0.0, .max_episode_steps = 100
+
 const pp_env_def pp_env_pusher_v2 = {
-    MUJOCO_DEFINITION,         MUJOCO_OPTIONS(options_v4),
-    .id = "Pusher-v2",         .reference = MUJOCO_NO_REFERENCE,
-    .reward_threshold = 0.0,   .max_episode_steps = 100,
+    DEFINITION,
+    MUJOCO_OPTIONS(options_v4),
+    .id = "Pusher-v2",
+    .reference = MUJOCO_NO_REFERENCE,
     .configure = configure_v4,
 };
 
 const pp_env_def pp_env_pusher_v4 = {
-    MUJOCO_DEFINITION,         MUJOCO_OPTIONS(options_v4),
-    .id = "Pusher-v4",         .reference = MUJOCO_NO_REFERENCE,
-    .reward_threshold = 0.0,   .max_episode_steps = 100,
+    DEFINITION,
+    MUJOCO_OPTIONS(options_v4),
+    .id = "Pusher-v4",
+    .reference = MUJOCO_NO_REFERENCE,
     .configure = configure_v4,
 };
 
 const pp_env_def pp_env_pusher_v5 = {
-    MUJOCO_DEFINITION,         MUJOCO_OPTIONS(options_v5),
-    .id = "Pusher-v5",         .reference = "gymnasium 1.4.0 Pusher-v5",
-    .reward_threshold = 0.0,   .max_episode_steps = 100,
+    DEFINITION,
+    MUJOCO_OPTIONS(options_v5),
+    .id = "Pusher-v5",
+    .reference = "gymnasium 1.4.0 Pusher-v5",
     .configure = configure_v5,
 };

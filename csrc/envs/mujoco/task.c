@@ -1,4 +1,5 @@
-/* What all MuJoCo tasks have in common: models, states, frame skip, rows. */
+/* The engine's callbacks for all MuJoCo tasks: configure reads the link and the options, reset and
+ * step simulate, observe writes a row, expose copies an mjData. */
 #include "task.h"
 
 #include <stddef.h>
@@ -6,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An environment's state, all of it plain numbers: this head, then as many doubles as
- * state_doubles() says, in this order: the state now and the state before the last step or the
- * reset's mj_forward (from which the positions that MuJoCo's pictures show are computed again), in
- * turns the first or the second; the last action, carry, infos, and the stacked observations, the
- * oldest first. */
+/* An environment's state is plain numbers: this head, then state_doubles() doubles. These are two
+ * states of the simulation, the last action, carry, infos, and the stacked observations, the oldest
+ * first. One of the two states is the current one. The other is the state before the last step, or
+ * before the reset's mj_forward: expose simulates again from it. */
 typedef struct state_head {
-  int32_t has_stepped; /* since the episode began */
-  int32_t turn;        /* 1: the state now is the second */
+  int32_t has_stepped; /* 1: since the episode began */
+  int32_t current;     /* which of the two states is the current one: 0 or 1 */
 } state_head;
 
 static double *state_numbers(const pp_env *env) {
@@ -23,13 +23,13 @@ static double *state_numbers(const pp_env *env) {
 static double *state_now(const pp_env *env) {
   const state_head *head = env->state;
   const mujoco_shared *shared = env->shared;
-  return state_numbers(env) + head->turn * shared->state_numbers;
+  return state_numbers(env) + head->current * shared->state_numbers;
 }
 
 static double *state_before(const pp_env *env) {
   const state_head *head = env->state;
   const mujoco_shared *shared = env->shared;
-  return state_numbers(env) + !head->turn * shared->state_numbers;
+  return state_numbers(env) + !head->current * shared->state_numbers;
 }
 
 static double *state_action(const pp_env *env) {
@@ -46,7 +46,6 @@ static double *state_infos(const pp_env *env) {
   return state_carry(env) + MUJOCO_MAX_CARRY;
 }
 
-/* how many numbers an info has */
 static int32_t numbers_of(const mujoco_shared *shared, const pp_field *info) {
   return info->ndim ? shared->ntendon : 1;
 }
@@ -68,31 +67,23 @@ static int fail(pp_config *config, int status, const char *text) {
   return status;
 }
 
-int mujoco_find(pp_config *config, const mujoco_shared *shared, int type, const char *name,
-                int32_t *id) {
-  *id = shared->library.mj_name2id(shared->model, type, name);
-  if (*id >= 0) return PP_OK;
-  snprintf(config->error->text, sizeof(config->error->text), "the model has no %s named \"%s\"",
-           type == MUJOCO_BODY ? "body" : "site", name);
-  return PP_ERR_ARGUMENT;
-}
-
-typedef struct copying {
+/* one call of mj_copyModel */
+typedef struct model_copy {
   const mujoco_library *library;
   const mjModel *from;
   mjModel *model;
-} copying;
+} model_copy;
 
 static void copy_model(void *argument) {
-  copying *it = argument;
-  it->model = it->library->mj_copyModel(NULL, it->from);
+  model_copy *copy = argument;
+  copy->model = copy->library->mj_copyModel(NULL, copy->from);
 }
 
-/* numbers of the link */
+/* reads the link's sizes and its addresses of arrays */
 static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjModel **model,
                         const double **control, pp_error *error) {
-  int64_t address, body_mass, control_range, spec, timestep, sizes[7], fuses;
-  const char *names[7] = {"nq", "nv", "nu", "na", "nbody", "ntendon", "nsite"};
+  int64_t address, body_mass, control_range, spec, timestep, sizes[6], fuses;
+  const char *names[6] = {"nq", "nv", "nu", "nbody", "ntendon", "nsite"};
   int status = PP_OK;
 
   if (status >= 0) status = mujoco_link_number(link, "model", &address, error);
@@ -101,38 +92,36 @@ static int read_numbers(mujoco_shared *shared, const pp_value *link, const mjMod
   if (status >= 0) status = mujoco_link_number(link, "state_spec", &spec, error);
   if (status >= 0) status = mujoco_link_number(link, "timestep", &timestep, error);
   if (status >= 0) status = mujoco_link_number(link, "fuses_dot", &fuses, error);
-  for (int i = 0; i < 7 && status >= 0; i++) {
+  for (int i = 0; i < 6 && status >= 0; i++) {
     status = mujoco_link_number(link, names[i], &sizes[i], error);
   }
   if (status < 0) return status;
 
-  double seconds;
-  memcpy(&seconds, &timestep, sizeof(seconds));
+  memcpy(&shared->timestep, &timestep, sizeof(timestep));
   *model = (const mjModel *)(uintptr_t)address;
   *control = (const double *)(uintptr_t)control_range;
   shared->body_mass = (const double *)(uintptr_t)body_mass;
   shared->workspaces.state_spec = (unsigned)spec;
-  shared->fuses_dot = (int32_t)fuses;
+  shared->fuses_dot = fuses != 0;
   shared->nq = (int32_t)sizes[0];
   shared->nv = (int32_t)sizes[1];
   shared->nu = (int32_t)sizes[2];
-  shared->na = (int32_t)sizes[3];
-  shared->nbody = (int32_t)sizes[4];
-  shared->ntendon = (int32_t)sizes[5];
-  shared->nsite = (int32_t)sizes[6];
-  shared->dt = seconds * shared->frame_skip;
+  shared->nbody = (int32_t)sizes[3];
+  shared->ntendon = (int32_t)sizes[4];
+  shared->nsite = (int32_t)sizes[5];
+  shared->dt = shared->timestep * shared->frame_skip;
   return PP_OK;
 }
 
-/* where mjData has the parts of a state; none where MuJoCo is to copy it */
+/* reads where mjData keeps the parts of a state; without parts MuJoCo copies the state */
 static int read_parts(mujoco_workspaces *workspaces, const pp_value *link, pp_error *error) {
   int64_t count, numbers[3];
   int status = mujoco_link_number(link, "state_parts", &count, error);
 
   if (status < 0) return status;
   if (count < 0 || count > MUJOCO_PARTS) {
-    snprintf(error->text, sizeof(error->text), "a state of %lld parts: there is room for %d",
-             (long long)count, MUJOCO_PARTS);
+    snprintf(error->text, sizeof(error->text), "state_parts=%lld: choose 0 to %d", (long long)count,
+             MUJOCO_PARTS);
     return PP_ERR_ARGUMENT;
   }
   for (int32_t i = 0; i < count; i++) {
@@ -144,13 +133,13 @@ static int read_parts(mujoco_workspaces *workspaces, const pp_value *link, pp_er
     }
     if (status < 0) return status;
     workspaces->parts[i] = (mujoco_part){
-        .place = numbers[0], .is_inline = (int32_t)numbers[1], .size = (int32_t)numbers[2]};
+        .place = numbers[0], .is_inline = numbers[1] != 0, .size = (int32_t)numbers[2]};
   }
   workspaces->num_parts = (int32_t)count;
   return PP_OK;
 }
 
-/* parts of more or fewer numbers than MuJoCo's own state would be another state */
+/* The parts must have as many numbers as the state that MuJoCo itself would copy. */
 static int check_parts(pp_config *config, const mujoco_shared *shared) {
   const mujoco_workspaces *workspaces = &shared->workspaces;
   int32_t numbers = 0;
@@ -158,39 +147,40 @@ static int check_parts(pp_config *config, const mujoco_shared *shared) {
   for (int32_t i = 0; i < workspaces->num_parts; i++) numbers += workspaces->parts[i].size;
   if (!workspaces->num_parts || numbers == shared->state_numbers) return PP_OK;
   snprintf(config->error->text, sizeof(config->error->text),
-           "the parts of a state have %d numbers, MuJoCo's own has %d", numbers,
+           "the parts of a state have %d numbers, but MuJoCo's state has %d", numbers,
            shared->state_numbers);
   return PP_ERR_ARGUMENT;
 }
 
-/* numbers that last as long as the pool: the model is Python's */
-static int keep_numbers(mujoco_shared *shared, const double *control, pp_error *error) {
+/* Copies arrays of the model, which Python owns, so that they last as long as the pool. */
+static int copy_arrays(mujoco_shared *shared, const double *control, pp_error *error) {
   size_t nq = (size_t)shared->nq, nv = (size_t)shared->nv, nu = (size_t)shared->nu;
   size_t nbody = (size_t)shared->nbody;
-  double *numbers = calloc(nq + nv + nbody + 2 * nu, sizeof(double));
+  double *arrays = calloc(nq + nv + nbody + 2 * nu, sizeof(double));
   mujoco_workspace *fresh;
 
-  if (!numbers) return PP_ERR_MEMORY;
-  shared->numbers = numbers;
+  if (!arrays) return PP_ERR_MEMORY;
+  shared->arrays = arrays;
   fresh = mujoco_take(&shared->workspaces, error);
   if (!fresh) return PP_ERR_MEMORY;
-  memcpy(numbers, fresh->qpos, sizeof(double) * nq);
-  memcpy(numbers + nq, fresh->qvel, sizeof(double) * nv);
+  memcpy(arrays, fresh->qpos, sizeof(double) * nq);
+  memcpy(arrays + nq, fresh->qvel, sizeof(double) * nv);
   mujoco_put_back(&shared->workspaces, fresh);
-  memcpy(numbers + nq + nv, shared->body_mass, sizeof(double) * nbody);
-  shared->init_qpos = numbers;
-  shared->init_qvel = numbers + nq;
-  shared->body_mass = numbers + nq + nv;
-  shared->control_low = numbers + nq + nv + nbody;
+  memcpy(arrays + nq + nv, shared->body_mass, sizeof(double) * nbody);
+  shared->init_qpos = arrays;
+  shared->init_qvel = arrays + nq;
+  shared->body_mass = arrays + nq + nv;
+  shared->control_low = arrays + nq + nv + nbody;
   shared->control_high = shared->control_low + nu;
   for (size_t i = 0; i < nu; i++) {
-    // a Box's bounds have its dtype
+    // the action space is a float32 Box, so Gymnasium rounds its bounds
     shared->control_low[i] = (float)control[2 * i];
     shared->control_high[i] = (float)control[2 * i + 1];
   }
   return PP_OK;
 }
 
+/* describes the observation, the infos and the action to the engine */
 static void describe(pp_config *config, mujoco_shared *shared) {
   pp_field *obs = &config->fields[0];
   *obs = (pp_field){.name = "obs",
@@ -209,7 +199,7 @@ static void describe(pp_config *config, mujoco_shared *shared) {
     pp_field *info = &config->fields[1 + i];
     *info = shared->task->infos[i];
     if (info->ndim) info->shape[0] = shared->ntendon;
-    if (info->follows && shared->has_whole_cost) info->follows = PP_FOLLOW_ALL;
+    if (info->follows && shared->has_integer_weight) info->follows = PP_FOLLOW_ALL;
     shared->info_numbers += numbers_of(shared, info);
   }
   config->action = (pp_field){.name = "action",
@@ -221,7 +211,7 @@ static void describe(pp_config *config, mujoco_shared *shared) {
   config->state_size = sizeof(state_head) + sizeof(double) * state_doubles(shared);
 }
 
-/* a model of the user's own may be too small for the task */
+/* A user's own model may be too small for the task. */
 static int check_sizes(pp_config *config, const mujoco_shared *shared) {
   const mujoco_task *task = shared->task;
 
@@ -240,9 +230,10 @@ static int check_sizes(pp_config *config, const mujoco_shared *shared) {
 static int prepare(pp_config *config, mujoco_shared *shared) {
   const pp_value *options = config->options, *link = &options[MUJOCO_LINK];
   const double *control = NULL;
-  copying copy = {.library = &shared->library};
+  model_copy copy = {.library = &shared->library};
   int status = mujoco_link_read(link, &shared->library, &shared->places, config->error);
 
+  shared->options = options;
   shared->frame_skip = (int32_t)options[MUJOCO_FRAME_SKIP].i;
   shared->frame_stack = (int32_t)options[MUJOCO_FRAME_STACK].i;
   if (status >= 0) status = read_numbers(shared, link, &copy.from, &control, config->error);
@@ -261,7 +252,7 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
   shared->state_numbers =
       shared->library.mj_stateSize(shared->model, shared->workspaces.state_spec);
   status = check_parts(config, shared);
-  if (status >= 0) status = keep_numbers(shared, control, config->error);
+  if (status >= 0) status = copy_arrays(shared, control, config->error);
   if (status >= 0) status = shared->task->prepare(config, shared);
   if (status < 0) return status;
   if (!options[MUJOCO_POST_CONSTRAINT].i) shared->needs_constraint_forces = 0;
@@ -270,7 +261,7 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
 }
 
 int mujoco_configure(pp_config *config, const mujoco_task *task) {
-  // seats are aligned to cache lines, which calloc's memory is not
+  // the workspaces' slots are aligned to cache lines, which calloc's memory is not
   mujoco_shared *shared = aligned_alloc(_Alignof(mujoco_shared), sizeof(*shared));
   int status;
 
@@ -290,22 +281,22 @@ void mujoco_release(void *argument) {
   mujoco_shared *shared = argument;
   mujoco_workspaces_fini(&shared->workspaces);
   if (shared->model) shared->library.mj_deleteModel(shared->model);
-  free(shared->numbers);
+  free(shared->arrays);
   free(shared);
 }
 
 /* -------------------------------------------------------------------------- reset and step -- */
 
-/* one visit to a workspace */
-typedef struct visit {
+/* one simulation: which environment, in which workspace */
+typedef struct simulation {
   pp_env *env;
   const mujoco_shared *shared;
   mujoco_workspace *in;
-  const void *action;
-} visit;
+  const void *action; /* null for a reset */
+} simulation;
 
 static void simulate_reset(void *argument) {
-  const visit *it = argument;
+  const simulation *it = argument;
   const mujoco_shared *shared = it->shared;
   const mujoco_library *library = &shared->library;
   const mujoco_workspace *in = it->in;
@@ -313,14 +304,14 @@ static void simulate_reset(void *argument) {
   library->mj_resetData(shared->model, in->data);
   memcpy(in->qpos, shared->init_qpos, sizeof(double) * (size_t)shared->nq);
   memcpy(in->qvel, shared->init_qvel, sizeof(double) * (size_t)shared->nv);
-  shared->task->draw(shared, it->env->rng, in->qpos, in->qvel);
-  // for expose: the state after mj_forward has another warm start
+  shared->task->draw_state(shared, it->env->rng, in->qpos, in->qvel);
+  // kept for expose, since mj_forward changes the solver's warm start
   mujoco_get_state(&shared->workspaces, in, state_before(it->env));
   library->mj_forward(shared->model, in->data);
 }
 
-/* one step from a state, and what is computed after it */
-static void simulate(const visit *it, const double *state, const double *action) {
+/* one environment step from a state */
+static void simulate(const simulation *it, const double *state, const double *action) {
   const mujoco_shared *shared = it->shared;
   const mujoco_library *library = &shared->library;
   mjData *data = it->in->data;
@@ -332,7 +323,7 @@ static void simulate(const visit *it, const double *state, const double *action)
 }
 
 static void simulate_step(void *argument) {
-  const visit *it = argument;
+  const simulation *it = argument;
   double *action = state_action(it->env);
 
   if (*it->env->action_dtype == PP_FLOAT32) {
@@ -343,9 +334,9 @@ static void simulate_step(void *argument) {
   simulate(it, state_now(it->env), action);
 }
 
-/* what the last reset or step of an environment left behind, computed again in this workspace */
+/* Computes the result of an environment's last reset or step again in this workspace. */
 static void simulate_again(void *argument) {
-  const visit *it = argument;
+  const simulation *it = argument;
   const mujoco_shared *shared = it->shared;
   const mujoco_library *library = &shared->library;
   const state_head *head = it->env->state;
@@ -359,8 +350,9 @@ static void simulate_again(void *argument) {
   }
 }
 
-/* takes a workspace and does the work in it; an error of MuJoCo's is the environment's */
-static int enter(visit *it, void (*work)(void *)) {
+/* Takes a workspace and calls work in it; release() must follow. If MuJoCo reports an error, the
+ * environment fails with MuJoCo's message and the workspace is discarded. */
+static int run(simulation *it, void (*work)(void *)) {
   mujoco_shared *shared = it->env->shared;
   it->shared = shared;
   it->in = mujoco_take(&shared->workspaces, it->env->error);
@@ -373,13 +365,14 @@ static int enter(visit *it, void (*work)(void *)) {
   return status;
 }
 
-static void leave(const visit *it) {
+static void release(const simulation *it) {
   mujoco_shared *shared = it->env->shared;
   mujoco_put_back(&shared->workspaces, it->in);
 }
 
-/* keeps the state, and shifts the new observation into the stack */
-static void keep(const visit *it, int32_t is_first) {
+/* Copies the new state out of the workspace, and the new observation into the stack. The first
+ * observation of an episode fills the stack. */
+static void store(const simulation *it, bool is_first) {
   const mujoco_shared *shared = it->shared;
   int32_t size = shared->obs_size, older = shared->frame_stack - 1;
   double *obs = state_obs(it->env), *newest = obs + (size_t)size * (size_t)older;
@@ -392,49 +385,49 @@ static void keep(const visit *it, int32_t is_first) {
   }
 }
 
-static mujoco_moment moment_of(const visit *it) {
+static mujoco_transition transition_of(const simulation *it) {
   double *infos = state_infos(it->env);
   memset(infos, 0, sizeof(double) * (size_t)it->shared->info_numbers);
-  return (mujoco_moment){.shared = it->shared,
-                         .now = it->in,
-                         .carry = state_carry(it->env),
-                         .infos = infos,
-                         .action = state_action(it->env),
-                         .action_dtype = *it->env->action_dtype};
+  return (mujoco_transition){.shared = it->shared,
+                             .now = it->in,
+                             .carry = state_carry(it->env),
+                             .infos = infos,
+                             .action = state_action(it->env),
+                             .action_dtype = *it->env->action_dtype};
 }
 
 int mujoco_reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)how;
   (void)result;
-  visit it = {.env = env};
+  simulation it = {.env = env};
   state_head *head = env->state;
-  int status = enter(&it, simulate_reset);
+  int status = run(&it, simulate_reset);
 
   if (status < 0) return status;
   head->has_stepped = 0;
-  keep(&it, 1);
-  if (it.shared->task->begin) {
-    mujoco_moment moment = moment_of(&it);
-    it.shared->task->begin(&moment);
+  store(&it, true);
+  if (it.shared->task->after_reset) {
+    mujoco_transition transition = transition_of(&it);
+    it.shared->task->after_reset(&transition);
   }
-  leave(&it);
+  release(&it);
   return PP_OK;
 }
 
 int mujoco_step(pp_env *env, const void *action, pp_result *result) {
-  visit it = {.env = env, .action = action};
+  simulation it = {.env = env, .action = action};
   state_head *head = env->state;
-  int status = enter(&it, simulate_step);
+  int status = run(&it, simulate_step);
 
   if (status < 0) return status;
   head->has_stepped = 1;
-  head->turn = !head->turn;
-  keep(&it, 0);
-  mujoco_moment moment = moment_of(&it);
-  it.shared->task->finish(&moment);
-  result->reward[0] = moment.reward;
-  result->terminated = moment.terminated != 0;
-  leave(&it);
+  head->current = !head->current;
+  store(&it, false);
+  mujoco_transition transition = transition_of(&it);
+  it.shared->task->after_step(&transition);
+  result->reward[0] = transition.reward;
+  result->terminated = transition.terminated;
+  release(&it);
   return PP_OK;
 }
 
@@ -465,22 +458,23 @@ int mujoco_observe(pp_env *env, void *const *fields, int32_t is_reset) {
 
 /* ---------------------------------------------------------------------------------- expose -- */
 
-typedef struct exposing {
-  visit visit;
+/* one call of mujoco_expose */
+typedef struct exposure {
+  simulation simulation;
   mjData *target;
-} exposing;
+} exposure;
 
 static void simulate_and_copy(void *argument) {
-  exposing *it = argument;
-  const mujoco_shared *shared = it->visit.shared;
-  simulate_again(&it->visit);
-  shared->library.mj_copyData(it->target, shared->model, it->visit.in->data);
+  exposure *it = argument;
+  const mujoco_shared *shared = it->simulation.shared;
+  simulate_again(&it->simulation);
+  shared->library.mj_copyData(it->target, shared->model, it->simulation.in->data);
 }
 
 int mujoco_expose(pp_env *env, void *target) {
-  exposing it = {.visit = {.env = env}, .target = target};
-  int status = enter(&it.visit, simulate_and_copy);
+  exposure it = {.simulation = {.env = env}, .target = target};
+  int status = run(&it.simulation, simulate_and_copy);
   if (status < 0) return status;
-  leave(&it.visit);
+  release(&it.simulation);
   return PP_OK;
 }

@@ -1,9 +1,14 @@
-/* What all MuJoCo tasks have in common: a task describes itself, task.c does the rest. */
+/* What all MuJoCo tasks share: the struct that describes a task, and the code that runs it.
+ *
+ * To read a task: its mujoco_task at the end of its file lists the callbacks. task.c implements the
+ * callbacks of the engine with them; parts.c and numpy.c are what tasks call.
+ */
 #ifndef PP_ENVS_MUJOCO_TASK_H
 #define PP_ENVS_MUJOCO_TASK_H
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "library.h"
 #include "pp_env.h"
@@ -11,93 +16,90 @@
 
 enum {
   MUJOCO_MAX_CARRY = 4,
-  MUJOCO_MAX_PARAMETERS = 24,
+  MUJOCO_MAX_PARAMETERS = 2,
   MUJOCO_MAX_IDS = 4,
 };
 
 typedef struct mujoco_task mujoco_task;
 
-/* what all environments of a pool share; tasks read it, and prepare() writes its last part */
+/* What all environments of a pool share. Only read once the pool is made. */
 typedef struct mujoco_shared {
   const mujoco_task *task;
+  const pp_value *options; /* the pool's; a task indexes them by an enum in its file */
   mujoco_library library;
   mujoco_places places;
-  mjModel *model;
+  mjModel *model; /* the pool's own copy */
   mujoco_workspaces workspaces;
-  int32_t state_numbers; /* of one such state */
-  int32_t info_numbers;  /* of all infos */
-  int32_t nq;
+  int32_t state_numbers; /* doubles in one state of the simulation */
+  int32_t info_numbers;  /* doubles in all infos together */
+  int32_t nq;            /* sizes of the model, by MuJoCo's names */
   int32_t nv;
   int32_t nu;
-  int32_t na;
   int32_t nbody;
   int32_t ntendon;
   int32_t nsite;
   int32_t frame_skip;
   int32_t frame_stack;
-  int32_t needs_constraint_forces; /* what mj_rnePostConstraint computes is read after a step */
-  int32_t has_whole_cost;          /* by prepare(): the squared action is told unweighted */
-  int32_t fuses_dot; /* NumPy's dot of a few numbers uses fused multiply-add on this machine */
-  double dt;         /* seconds of one environment step */
+  bool fuses_dot;  /* NumPy's dot of a few numbers uses fused multiply-add on this machine */
+  double timestep; /* seconds of one simulation step */
+  double dt;       /* seconds of one environment step */
   const double *init_qpos;
   const double *init_qvel;
   const double *body_mass;
   double *control_low; /* bounds of the action */
   double *control_high;
-  double *numbers; /* where those are kept */
+  double *arrays; /* the allocation that holds the five arrays above */
 
-  /* by prepare() */
+  /* The task's prepare() writes the rest. */
   int32_t obs_size;
-  double parameters[MUJOCO_MAX_PARAMETERS]; /* options as the task wants them, by its own enum */
-  int32_t ids[MUJOCO_MAX_IDS];              /* bodies and sites, by its own enum */
+  int32_t skipped_positions;                /* positions at the front that are not observed */
+  double noise_scale;                       /* of the noise in initial states */
+  double parameters[MUJOCO_MAX_PARAMETERS]; /* numbers that it computes, by an enum in its file */
+  int32_t ids[MUJOCO_MAX_IDS];              /* bodies and other indices, likewise */
+  bool needs_constraint_forces; /* a step's results use what mj_rnePostConstraint computes */
+  bool has_integer_weight; /* Gymnasium's weight of the action's cost is the int 1: see Reacher */
 } mujoco_shared;
 
-/* One environment between reset or step and the row that is made of it. */
-typedef struct mujoco_moment {
+/* One environment after a reset or a step: what the task reads, and the results that it writes. */
+typedef struct mujoco_transition {
   const mujoco_shared *shared;
   const mujoco_workspace *now; /* after mj_forward (reset) or mj_step */
-  double *carry; /* what the task remembered when the last reset or step ended; it may write */
-  double *infos; /* one after the other in the order of the task's info fields; all 0 */
+  double *carry;               /* numbers that the task keeps from one reset or step to the next */
+  double *infos;               /* in the order of the task's info fields; zeroed */
   const double *action;
-  int32_t
-      action_dtype; /* that the caller's action had: what follows it is computed as NumPy does */
+  int32_t action_dtype; /* of the caller's action: NumPy computes costs and rewards in it */
   double reward;
-  int32_t terminated;
-} mujoco_moment;
+  bool terminated;
+} mujoco_transition;
 
 struct mujoco_task {
-  /* the least positions, velocities and sites of a model that it can run, for a task may read them
-   * without asking; a model with fewer is refused */
+  /* Minimum sizes of a model, so that the callbacks can index it without checks. A model with less
+   * is refused. */
   int32_t least_nq;
   int32_t least_nv;
   int32_t least_nsite;
 
-  /* Reads options, fills in what the shared part has for it, and tells the sizes;
-   * needs_constraint_forces starts as 0. */
+  /* reads the options and writes the last part of shared, which is zeroed */
   int (*prepare)(pp_config *config, mujoco_shared *shared);
 
-  /* draws the state of a new episode; qpos and qvel start as the model has them */
-  void (*draw)(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel);
+  /* draws the initial state of an episode; qpos and qvel hold the model's own */
+  void (*draw_state)(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel);
 
   /* writes obs_size numbers */
   void (*observe)(const mujoco_shared *shared, const mujoco_workspace *now, double *obs);
 
-  /* infos and carry of a new episode; null: there are none */
-  void (*begin)(mujoco_moment *moment);
+  /* writes infos and carry of a new episode; null: the task has neither */
+  void (*after_reset)(mujoco_transition *transition);
 
-  /* reward, termination, infos and carry of a step */
-  void (*finish)(mujoco_moment *moment);
+  /* writes reward, termination, infos and carry of a step */
+  void (*after_step)(mujoco_transition *transition);
 
-  /* infos, after the observation: each one number, or (ndim 1) one for each tendon */
+  /* infos, which follow the observation: each is one number, or (ndim 1) one for each tendon */
   const pp_field *infos;
   int32_t num_infos;
 };
 
-/* the id of a body or site; fails with a sentence when the model has none of that name */
-int mujoco_find(pp_config *config, const mujoco_shared *shared, int type, const char *name,
-                int32_t *id);
-
-/* the callbacks of a definition; configure is called with the task */
+/* the callbacks of a definition; the task's own configure calls mujoco_configure with the task */
 int mujoco_configure(pp_config *config, const mujoco_task *task);
 void mujoco_release(void *shared);
 int mujoco_reset(pp_env *env, const pp_reset *reset, pp_result *result);
@@ -107,7 +109,7 @@ int mujoco_expose(pp_env *env, void *target);
 
 /* ---------------------------------------------------------------------------------- options -- */
 
-/* every task's options begin with these, and its own follow */
+/* the first options of every task, in this order; the task's own follow */
 enum {
   MUJOCO_LINK,
   MUJOCO_DIGEST,
@@ -116,101 +118,132 @@ enum {
   MUJOCO_FRAME_STACK,
   MUJOCO_POST_CONSTRAINT,
   MUJOCO_SPEED_SWITCHES,
-  MUJOCO_OWN, /* index of a task's first own option */
+  MUJOCO_NUM_COMMON_OPTIONS,
 };
 
 /* clang-format off */
-#define MUJOCO_FLOAT(id, value, text) \
-  {.name = id, .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL, .high = HUGE_VAL, .doc = text}
+#define MUJOCO_FLOAT(id, value, text)                                                              \
+  {.name = id, .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL, .high = HUGE_VAL,          \
+   .doc = text}
 #define MUJOCO_BOOL(id, value, text) {.name = id, .type = PP_OPT_BOOL, .number = value, .doc = text}
 #define MUJOCO_INT(id, value, least, most, text) \
   {.name = id, .type = PP_OPT_INT, .number = value, .low = least, .high = most, .doc = text}
 
-/* noise is drawn between -scale and scale, and NumPy wants a finite distance between them */
+/* Noise is drawn from -scale to scale, and NumPy refuses a range that is not finite. */
 #define MUJOCO_NOISE_SCALE(value)                                                                  \
   {.name = "reset_noise_scale", .type = PP_OPT_FLOAT, .number = value, .high = DBL_MAX / 2,        \
    .doc = "size of the noise in initial states"}
 
-/* the common ones of a task whose default model and frame skip are these */
+/* the common options, with a task's defaults of xml_file and frame_skip */
 #define MUJOCO_COMMON_OPTIONS(xml, skip)                                                           \
   {.name = "_link", .type = PP_OPT_STRING, .required = 1,                                          \
-   .doc = "addresses in the MuJoCo library and in the model; parallel_pool fills it in"},          \
+   .doc = "addresses in the MuJoCo library and in the model; set by parallel_pool"},               \
   {.name = "model_digest", .type = PP_OPT_BYTES, .required = 1,                                    \
-   .doc = "digest of the compiled model; parallel_pool fills it in"},                              \
+   .doc = "digest of the compiled model; set by parallel_pool"},                                   \
   {.name = "xml_file", .type = PP_OPT_STRING, .text = xml,                                         \
-   .doc = "model: a path that begins with '/', '.' or '~', else a file of Gymnasium's"},           \
+   .doc = "model: a path that begins with '/', '.' or '~', or the name of a Gymnasium model"},     \
   MUJOCO_INT("frame_skip", skip, 1, 100000, "simulation steps of one environment step"),           \
   MUJOCO_INT("frame_stack", 1, 1, 1024, "observations stacked into one, the newest last"),         \
   MUJOCO_BOOL("post_constraint", 1,                                                                \
-              "compute contact forces after a step (mj_rnePostConstraint) where they are read"),   \
+              "compute contact forces after a step (mj_rnePostConstraint) if the task uses them"), \
   MUJOCO_BOOL("speed_switches", 1,                                                                 \
-              "switch MuJoCo's options to quicker ones that give the same bits, where that is proven")
+              "set MuJoCo options that are faster, where they are proven to give the same bits")
 
-/* an info of steps, and one of steps and resets */
+/* an info that only steps have */
 #define MUJOCO_STEP_INFO(id, type) {.name = id, .is_info = 1, .when = PP_ON_STEP, .dtype = type}
-/* one of the action's own dtype */
-#define MUJOCO_FOLLOWING_INFO(id)                                                                  \
+/* the same, in the dtype of NumPy's arithmetic with the action */
+#define MUJOCO_ACTION_INFO(id)                                                                     \
   {.name = id, .is_info = 1, .when = PP_ON_STEP, .dtype = PP_FLOAT64, .follows = PP_FOLLOW_FLOAT}
+/* an info that steps and resets have */
 #define MUJOCO_INFO(id, type) {.name = id, .is_info = 1, .when = PP_ALWAYS, .dtype = type}
-/* one of both that has a number for each tendon */
+/* the same, with one number for each tendon */
 #define MUJOCO_TENDON_INFO(id) \
   {.name = id, .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT64, .ndim = 1}
 /* clang-format on */
 
-/* what all definitions have in common; the fields are described by mujoco_configure */
+/* what all definitions share; mujoco_configure describes the fields and the action */
 #define MUJOCO_DEFINITION                                                                         \
   .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "mujoco", .release = mujoco_release,   \
   .reset = mujoco_reset, .step = mujoco_step, .observe = mujoco_observe, .expose = mujoco_expose, \
   .action_dtypes = PP_ALL_ACTION_DTYPES
 
-/* a table of options, a table of infos */
+/* members that hold a table and its length */
 #define MUJOCO_OPTIONS(table) .options = table, .num_options = sizeof(table) / sizeof(*(table))
 #define MUJOCO_INFOS(table) .infos = table, .num_infos = sizeof(table) / sizeof(*(table))
 
-/* what EnvPool's further ids equal, which are the v4 code under another name */
+/* for ids that only EnvPool has: they run the v4 code under another name */
 #define MUJOCO_NO_REFERENCE "none: EnvPool's id for the v4 code"
 
 /* ----------------------------------------------------------------------------------- parts -- */
 
-/* what several tasks do alike */
+/* Writes the ids of named bodies into shared->ids. Fails if the model lacks one. */
+int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *const *names,
+                       int32_t count);
 
-/* adds noise to initial values: uniform from -scale to scale, or normal of that deviation */
+/* Sets noise_scale, skipped_positions, and the obs_size of mujoco_observe_state. */
+void mujoco_prepare_state(mujoco_shared *shared, double noise_scale, int32_t skipped_positions);
+
+/* adds noise: uniform from -scale to scale, or normal with this standard deviation */
 void mujoco_add_uniform(pp_rng *rng, double scale, double *values, int32_t count);
 void mujoco_add_normal(pp_rng *rng, double scale, double *values, int32_t count);
 
-/* writes positions but for the first few, then velocities; returns where the next number goes */
-double *mujoco_observe_state(const mujoco_shared *shared, const mujoco_workspace *now,
-                             int32_t skipped, double *obs);
+/* draw_state callbacks that add noise of noise_scale: uniform to positions and velocities, or
+ * uniform to positions and normal to velocities */
+void mujoco_draw_uniform(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel);
+void mujoco_draw_uniform_normal(const mujoco_shared *shared, pp_rng *rng, double *qpos,
+                                double *qvel);
 
-/* weight * np.sum(np.square(action)), in the action's dtype; integers meet the weight in float64 */
-double mujoco_control_cost(const mujoco_moment *moment, double weight);
+/* Writes the positions after skipped_positions, then the velocities. Returns the end of what it
+ * wrote. */
+double *mujoco_write_state(const mujoco_shared *shared, const mujoco_workspace *now, double *obs);
+
+/* an observe callback that does only this */
+void mujoco_observe_state(const mujoco_shared *shared, const mujoco_workspace *now, double *obs);
+
+/* Keeps the coordinates of a point in carry for the next mujoco_velocity. */
+void mujoco_keep_point(mujoco_transition *transition, const double *point, int32_t axes);
+
+/* Computes the velocity of a point since it was kept, and keeps it again. */
+void mujoco_velocity(mujoco_transition *transition, const double *point, int32_t axes,
+                     double *velocity);
+
+/* writes the infos x_position, y_position and distance_from_origin */
+void mujoco_write_place(const mujoco_shared *shared, const double *xy, double *infos);
+
+/* the position of one body relative to another; both by their index in shared->ids */
+void mujoco_offset(const mujoco_shared *shared, const mujoco_workspace *now, int body, int origin,
+                   double offset[3]);
+double mujoco_distance(const mujoco_transition *transition, int body, int origin);
+
+/* weight * np.sum(np.square(action)), in the action's dtype (float64 if that is an integer's) */
+double mujoco_control_cost(const mujoco_transition *transition, double weight);
 
 /* -np.sum(np.square(action)) * weight; unsigned integers wrap */
-double mujoco_control_reward(const mujoco_moment *moment, double weight);
+double mujoco_control_reward(const mujoco_transition *transition, double weight);
 
-/* the same without a weight as an info, which is an integer after integers: unsigned ones as the
- * negative number that has their bits */
-double mujoco_whole_control_info(const mujoco_moment *moment);
+/* The same as an info with an int weight of 1, which is an integer if the action is. An unsigned
+ * one is returned as the negative number with the same bits. */
+double mujoco_integer_control_info(const mujoco_transition *transition);
 
 /* ----------------------------------------------------------------------------------- numpy -- */
 
-/* np.sum of float64 (float32): pairwise beyond 128 numbers, eight sums side by side below */
+/* np.sum of float64 or float32 */
 double mujoco_sum(const double *values, int32_t count);
 float mujoco_sum_float(const float *values, int32_t count);
 
-/* np.sum(np.square(values)) of numbers that have this dtype (pp_dtype, pp_action_dtype) */
+/* np.sum(np.square(values)) of numbers of this dtype (pp_dtype or pp_action_dtype) */
 double mujoco_square_sum(const double *values, int32_t count, int32_t dtype);
 
 /* np.sum(np.square(np.clip(values, low, high))) */
 double mujoco_clipped_square_sum(const double *values, int32_t count, double low, double high);
 
-/* np.isfinite of all positions and velocities */
-int mujoco_is_finite(const mujoco_moment *moment);
+/* whether np.isfinite holds for all positions and velocities */
+bool mujoco_is_finite(const mujoco_transition *transition);
 
 /* np.linalg.norm of two or three numbers */
 double mujoco_norm(const mujoco_shared *shared, const double *values, int32_t count);
 
-/* np.clip of one number, which `high` has the last word on where low > high */
+/* np.clip of one number; where low > high the result is high */
 static inline double mujoco_clip(double value, double low, double high) {
   double raised = value < low ? low : value;
   return raised > high ? high : raised;

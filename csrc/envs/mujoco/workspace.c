@@ -1,28 +1,30 @@
-/* Workspaces: the mjData in which environments are stepped, one for each thread that steps. */
+/* Workspaces: makes mjData, hands them to threads, and copies states in and out. */
 #include "workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* where this thread looks first, so that a workspace stays in one core's caches; 0: not chosen */
-static _Thread_local unsigned own_seat;
-/* relaxed: only a number that others do not have */
+/* The slot where this thread looks first, so that a workspace stays in one core's caches; 0: not
+ * chosen yet. */
+static _Thread_local unsigned own_slot;
+/* Every thread adds 1, once. Relaxed: the numbers must only be different. */
 static _Atomic unsigned threads_seen;
 
-static unsigned first_seat(void) {
-  if (!own_seat) own_seat = atomic_fetch_add_explicit(&threads_seen, 1, memory_order_relaxed) + 1;
-  return own_seat;
+static unsigned first_slot(void) {
+  if (!own_slot) own_slot = atomic_fetch_add_explicit(&threads_seen, 1, memory_order_relaxed) + 1;
+  return own_slot;
 }
 
-typedef struct making {
+/* one call of mj_makeData */
+typedef struct data_request {
   mujoco_workspaces *all;
   mjData *data;
-} making;
+} data_request;
 
 static void make_data(void *argument) {
-  making *it = argument;
-  it->data = it->all->library->mj_makeData(it->all->model);
+  data_request *request = argument;
+  request->data = request->all->library->mj_makeData(request->all->model);
 }
 
 static double *field_of(mjData *data, int64_t place) {
@@ -31,17 +33,17 @@ static double *field_of(mjData *data, int64_t place) {
   return field;
 }
 
-static mujoco_workspace *make(mujoco_workspaces *all, pp_error *error) {
+static mujoco_workspace *make_workspace(mujoco_workspaces *all, pp_error *error) {
   mujoco_workspace *it = calloc(1, sizeof(*it));
-  making made = {.all = all};
+  data_request request = {.all = all};
   char text[PP_ERROR_TEXT] = "no memory";
 
-  if (!it || mujoco_call(all->library, make_data, &made, text) < 0 || !made.data) {
-    snprintf(error->text, sizeof(error->text), "MuJoCo can't make its data: %.200s", text);
+  if (!it || mujoco_call(all->library, make_data, &request, text) < 0 || !request.data) {
+    snprintf(error->text, sizeof(error->text), "MuJoCo can't make an mjData: %.200s", text);
     free(it);
     return NULL;
   }
-  mjData *data = made.data;
+  mjData *data = request.data;
   const mujoco_places *places = all->places;
   it->data = data;
   it->qpos = field_of(data, places->qpos);
@@ -66,23 +68,24 @@ static mujoco_workspace *make(mujoco_workspaces *all, pp_error *error) {
 }
 
 mujoco_workspace *mujoco_take(mujoco_workspaces *all, pp_error *error) {
-  unsigned first = first_seat();
-  for (unsigned i = 0; i < MUJOCO_SEATS; i++) {
-    mujoco_seat *seat = &all->seats[(first + i) % MUJOCO_SEATS];
-    // a look before the exchange: empty seats stay in everybody's caches (relaxed, a hint)
-    if (!atomic_load_explicit(&seat->idle, memory_order_relaxed)) continue;
-    mujoco_workspace *found = atomic_exchange_explicit(&seat->idle, NULL, memory_order_acquire);
+  unsigned first = first_slot();
+  for (unsigned i = 0; i < MUJOCO_SLOTS; i++) {
+    mujoco_slot *slot = &all->slots[(first + i) % MUJOCO_SLOTS];
+    // An exchange would take the cache line from other threads, so empty slots are skipped by a
+    // load. Relaxed: the exchange decides.
+    if (!atomic_load_explicit(&slot->idle, memory_order_relaxed)) continue;
+    mujoco_workspace *found = atomic_exchange_explicit(&slot->idle, NULL, memory_order_acquire);
     if (found) return found;
   }
-  return make(all, error);
+  return make_workspace(all, error);
 }
 
 void mujoco_put_back(mujoco_workspaces *all, mujoco_workspace *workspace) {
-  unsigned first = first_seat();
-  for (unsigned i = 0; i < MUJOCO_SEATS; i++) {
-    mujoco_seat *seat = &all->seats[(first + i) % MUJOCO_SEATS];
+  unsigned first = first_slot();
+  for (unsigned i = 0; i < MUJOCO_SLOTS; i++) {
+    mujoco_slot *slot = &all->slots[(first + i) % MUJOCO_SLOTS];
     mujoco_workspace *none = NULL;
-    if (atomic_compare_exchange_strong_explicit(&seat->idle, &none, workspace, memory_order_release,
+    if (atomic_compare_exchange_strong_explicit(&slot->idle, &none, workspace, memory_order_release,
                                                 memory_order_relaxed)) {
       return;
     }
@@ -112,9 +115,9 @@ void mujoco_set_state(const mujoco_workspaces *all, mujoco_workspace *to, const 
 }
 
 void mujoco_workspaces_fini(mujoco_workspaces *all) {
-  for (int32_t i = 0; i < MUJOCO_SEATS; i++) {
-    // no thread steps any more
-    mujoco_workspace *idle = atomic_load_explicit(&all->seats[i].idle, memory_order_relaxed);
+  for (int32_t i = 0; i < MUJOCO_SLOTS; i++) {
+    // relaxed: no other thread uses the pool any more
+    mujoco_workspace *idle = atomic_load_explicit(&all->slots[i].idle, memory_order_relaxed);
     if (idle) mujoco_discard(all, idle);
   }
 }

@@ -1,30 +1,32 @@
-/* Workspaces: the mjData in which environments are stepped, one for each thread that steps.
+/* Workspaces: the mjData in which environments are simulated, one for each thread.
  *
  * An environment's own state is MuJoCo's "integration state" without the inputs that no step
- * writes: some fifty numbers, from which the next step follows bit by bit. All environments of a
- * pool are stepped in as many mjData as there are threads, which stay in their caches; an mjData of
- * its own for each environment costs 6 to 7 % with 256 Ants (shared/reference/mujoco.md).
+ * writes: some fifty numbers, which determine all bits of the next step. To simulate, a thread
+ * takes a workspace and copies the state in, and out again afterwards. So a pool has as many mjData
+ * as threads, and they stay in the caches. One mjData for each environment costs 6 to 7 % with 256
+ * Ants (docs/internals/mujoco.md).
  */
 #ifndef PP_ENVS_MUJOCO_WORKSPACE_H
 #define PP_ENVS_MUJOCO_WORKSPACE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "library.h"
 
 enum { MUJOCO_PARTS = 8 };
 
-/* One part of an environment's state, in mjData. */
+/* one part of an environment's state, in mjData */
 typedef struct mujoco_part {
-  int64_t place;     /* bytes from its start to the numbers, or to the pointer to them */
-  int32_t is_inline; /* the numbers themselves are there */
-  int32_t size;      /* how many */
+  int64_t place;  /* offset in bytes of the numbers, or of the pointer to them */
+  bool is_inline; /* the numbers themselves are there */
+  int32_t size;   /* how many numbers */
 } mujoco_part;
 
-/* fields of one mjData, as arrays */
+/* one mjData and pointers to its fields */
 typedef struct mujoco_workspace {
   mjData *data;
-  double *parts[MUJOCO_PARTS]; /* of the state */
+  double *parts[MUJOCO_PARTS]; /* of an environment's state */
   double *qpos;
   double *qvel;
   double *ctrl;
@@ -40,40 +42,39 @@ typedef struct mujoco_workspace {
   const double *ten_velocity;
 } mujoco_workspace;
 
-/* as many as may be idle at once; further threads make one for each call */
-enum { MUJOCO_SEATS = 256 };
+/* how many workspaces are kept; beyond that a thread makes one for each call */
+enum { MUJOCO_SLOTS = 256 };
 
-/* An idle workspace or null. Taken by exchange with acquire, put back by compare-and-swap with
- * release: whoever takes one sees what the last thread wrote into it. */
-typedef struct mujoco_seat {
+/* An idle workspace or null. Any thread takes it by exchange with acquire and puts it back by
+ * compare-and-swap with release, so that the next thread sees what the last one wrote into it. */
+typedef struct mujoco_slot {
   _Alignas(64) _Atomic(mujoco_workspace *) idle;
-} mujoco_seat;
+} mujoco_slot;
 
 typedef struct mujoco_workspaces {
   const mujoco_library *library;
   const mujoco_places *places;
   const mjModel *model;
-  unsigned state_spec; /* what an environment keeps of mjData, as MuJoCo's mjtState */
-  int32_t num_parts;   /* of that; 0: it has some that only MuJoCo knows how to copy */
+  unsigned state_spec; /* what an environment keeps of mjData, as bits of MuJoCo's mjtState */
+  int32_t num_parts;   /* 0: the state has a part that only mj_getState can copy */
   mujoco_part parts[MUJOCO_PARTS];
-  mujoco_seat seats[MUJOCO_SEATS];
+  mujoco_slot slots[MUJOCO_SLOTS];
 } mujoco_workspaces;
 
-/* an idle workspace, the one this thread had last if possible; null: MuJoCo refused to make one
- * (error says why) */
+/* Returns an idle workspace, preferably the one that this thread used last, or makes one. Returns
+ * null if MuJoCo refuses to make one; error says why. */
 mujoco_workspace *mujoco_take(mujoco_workspaces *all, pp_error *error);
 
 void mujoco_put_back(mujoco_workspaces *all, mujoco_workspace *workspace);
 
-/* ends one whose insides an error may have left in disorder */
+/* Frees a workspace, such as one that an error of MuJoCo's has left inconsistent. */
 void mujoco_discard(mujoco_workspaces *all, mujoco_workspace *workspace);
 
-/* copies an environment's state out of a workspace and into it, as mj_getState and mj_setState do
- */
+/* Copy an environment's state out of a workspace and into it, as mj_getState and mj_setState do. */
 void mujoco_get_state(const mujoco_workspaces *all, const mujoco_workspace *from, double *state);
 void mujoco_set_state(const mujoco_workspaces *all, mujoco_workspace *to, const double *state);
 
-/* ends all; nobody has one */
+/* Frees all workspaces. No thread may be using one. */
 void mujoco_workspaces_fini(mujoco_workspaces *all);
 
 #endif

@@ -1,7 +1,7 @@
-/* test/Duel-v0: rock, paper, scissors between two players, to test environments of several players.
+/* test/Duel-v0: rock, paper, scissors, to test environments with several players.
  *
- * Every kind of field is here once: per player and shared, observation and info. A third of the
- * rounds, by the environment's generator, counts double. The first to lead by five wins.
+ * It has one field of every kind: per player and shared, observation and info. At random, a third
+ * of the rounds count double. The first player who leads by five wins.
  */
 #include "base/random.h"
 #include "pp_env.h"
@@ -11,12 +11,12 @@ enum { NUM_PLAYERS = 2, NUM_MOVES = 3, LEAD = 5 };
 typedef struct duel {
   int32_t score[NUM_PLAYERS];
   int32_t round;
-  int64_t stake; /* what the next round counts */
+  int64_t stake; /* points of the next round */
   int64_t last_moves[NUM_PLAYERS];
 } duel;
 
 static const pp_field fields[] = {
-    {.name = "score", /* own, the other's */
+    {.name = "score", /* the player's own, the other player's */
      .dtype = PP_FLOAT32,
      .per_player = 1,
      .ndim = 1,

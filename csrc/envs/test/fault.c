@@ -1,4 +1,4 @@
-/* test/Fault-v0: fails, or takes its time, when told to, to test what the engine makes of it. */
+/* test/Fault-v0: fails or delays as its options say, to test how the engine handles that. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 
 enum { FAIL_ON, FAIL_AT_STEP, FAIL_ENV, SPIN, SLEEP_MS, NUM_OPTIONS };
 
-/* calls since init, failed ones included: so a failure comes once, and the next call goes on */
+/* Calls since init, including failed ones, so that the call after a failure succeeds. */
 typedef struct fault {
   int64_t steps;
   int64_t resets;
-  uint64_t noise; /* what spinning computes, so that no compiler can leave it out */
+  uint64_t noise; /* the loop's result, so that no compiler removes the loop */
 } fault;
 
 static const pp_field fields[] = {
@@ -38,7 +38,7 @@ static const pp_option options[NUM_OPTIONS] = {
                   .number = -1,
                   .low = -1,
                   .high = 1e9,
-                  .doc = "the environment that fails, -1: all of them"},
+                  .doc = "the environment that fails; -1: all"},
     [SPIN] = {.name = "spin",
               .type = PP_OPT_INT,
               .number = 0,
@@ -64,7 +64,7 @@ static int configure(pp_config *config) {
   return PP_ERR_ARGUMENT;
 }
 
-/* fails if this is the callback and the count that the options name */
+/* Fails if the options name this callback and this count. */
 static int maybe_fail(pp_env *env, const char *where, int64_t count) {
   const pp_value *chosen = env->options;
   int64_t which = chosen[FAIL_ENV].i;
@@ -75,7 +75,7 @@ static int maybe_fail(pp_env *env, const char *where, int64_t count) {
   return PP_ERR_ENV;
 }
 
-/* init comes once, so it fails whatever the count */
+/* runs once for each environment, so the count is ignored */
 static int init(pp_env *env) {
   return maybe_fail(env, "init", env->options[FAIL_AT_STEP].i);
 }

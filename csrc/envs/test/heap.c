@@ -1,7 +1,7 @@
 /* test/Heap-v0: a diary in allocated memory, to test environments whose state is not plain data.
  *
- * Every step writes the action plus a random number into a diary that grows, so that a snapshot's
- * size changes with the episode; init, fini, save and load all have work to do.
+ * Every step appends the action plus a random number to the diary, so the size of a snapshot grows
+ * during an episode. It needs all of init, fini, save and load.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct diary {
 } diary;
 
 static const pp_field fields[] = {
-    {.name = "obs", /* entries, their sum */
+    {.name = "obs", /* number of entries, their sum */
      .dtype = PP_INT64,
      .ndim = 1,
      .shape = {2},
@@ -97,7 +97,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   const int64_t entry_size = (int64_t)sizeof(*book->entries);
   if (size < 0 || size % entry_size != 0) {
     snprintf(env->error->text, sizeof(env->error->text),
-             "a snapshot of %lld bytes is no whole number of entries", (long long)size);
+             "a snapshot of %lld bytes is not a whole number of entries", (long long)size);
     return PP_ERR_ARGUMENT;
   }
   int status = make_room(env, size / entry_size);
