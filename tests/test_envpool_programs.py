@@ -194,6 +194,7 @@ def test_stable_baselines_refuses_a_pool(env_type: str, wrap: Any, model: Any) -
     pool.close()
 
 
+@pytest.mark.slow
 def test_the_refusal_does_not_depend_on_the_order_of_imports() -> None:
     script = """
 import importlib, sys

@@ -59,6 +59,7 @@ def test_the_demos_numbers_stay_within_the_margins(
         assert left > 0.0299 and right < 0.9701, text
 
 
+@pytest.mark.slow
 def test_the_benchmarks_titles_end_within_the_picture(drawn: list[Figure], tmp_path: Path) -> None:
     machine = json.loads((RESULTS / "results.json").read_text())["machine"]
     # games have pictures of their own

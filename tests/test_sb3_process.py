@@ -102,6 +102,7 @@ def tell_anything(teller: Teller) -> dict[str, Any]:
     return known[(teller.count + 3 * teller.episodes) % len(known)](teller)
 
 
+@pytest.mark.slow
 def test_a_thousand_steps() -> None:
     env_fns = tellers(7, of=SPACES["flat dict"], tell=tell_anything)
     with pair(env_fns, num_workers=3) as (theirs, ours):

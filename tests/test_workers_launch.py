@@ -50,6 +50,7 @@ def test_a_worker_receives_and_answers(start: Start, method: str) -> None:
 
 
 # with spawn each takes a second of CPU time
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "many"), [("forkserver", 32), ("spawn", 6), ("fork", 32)])
 def test_many_at_once(start: Start, method: str, many: int) -> None:
     workers = start(method, "echo", *range(many))

@@ -56,6 +56,7 @@ def test_bars_of_games_are_on_median_and_minimum(
     assert "x EnvPool" in (tmp_path / "results.md").read_text()
 
 
+@pytest.mark.slow
 def test_our_console_and_act_play_the_same_frames() -> None:
     act = atari_games.Act("breakout")
     consoles = [

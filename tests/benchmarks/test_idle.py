@@ -19,6 +19,7 @@ def test_idle_time_is_that_of_all_processes(monkeypatch: pytest.MonkeyPatch) -> 
     assert idle.idle_ms(2.0) == 750
 
 
+@pytest.mark.slow
 def test_idle_pools_are_measured_in_processes_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -92,15 +92,15 @@ def test_ours_and_gymnasiums_play_every_python_scene(scene: scenes.Scene, no_wor
                 assert len(player.children) >= (2 if who.family == "ours" else 4)
 
 
-# rivals that import torch take seconds to start, so they are slow tests
 IN_OWN_PROCESS = [
-    pytest.param(who, id=who.name, marks=[] if who.folder == python_rivals.PUFFERLIB else slow)
-    for slow in [pytest.mark.slow]
+    pytest.param(who, id=who.name)
     for who in (*python_scenes.OTHERS, python_rivals.puffer_loop)
     if race.is_installed(who)
 ]
 
 
+# rivals that import torch take seconds to start
+@pytest.mark.slow
 @pytest.mark.parametrize("who", IN_OWN_PROCESS)
 def test_rivals_play_in_processes_of_their_own(who: Contender, no_work: None) -> None:
     for scene in (python_scenes.RACES[0], python_scenes.RACES[-1]):

@@ -25,8 +25,8 @@ IDS = sorted(
     for id, found in registry.definitions().items()
     if not found.variant or found.variant in VARIANTS
 )
-# so do MuJoCo's tasks, nearly: make check looks at two ids of each of these families
-SAMPLED = {"ALE/Breakout-v5", "Pong-v5", "Ant-v5", "Reacher-v5"}
+# so do MuJoCo's tasks, nearly: make check looks at one id of each of these families
+SAMPLED = {"Pong-v5", "Reacher-v5"}
 CASES = sampled(
     IDS, [env for env in IDS if registry.find(env).family not in EXPENSIVE or env in SAMPLED]
 )

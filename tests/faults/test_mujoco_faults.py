@@ -23,6 +23,7 @@ from parallel_pool.errors import EnvError, MissingDependencyError
 from parallel_pool.pool import Pool
 from tests.faults.test_fork import in_child
 from tests.same import assert_same
+from tests.sampling import MUJOCO_TASKS, sampled
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS]
@@ -98,7 +99,7 @@ def play(env: str, mode: str, **options: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("how", ["actions", "initial states"])
-@pytest.mark.parametrize("env", REFERENCED)
+@pytest.mark.parametrize("env", sampled(REFERENCED, MUJOCO_TASKS))
 def test_a_simulation_that_diverges_equals_gymnasiums(
     env: str, how: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -357,7 +358,7 @@ WRONG: dict[str, list[tuple[Any, type[Exception]]]] = {
 }
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
 def test_wrong_values_of_every_option(env: str) -> None:
     for option in registry.find(env).options.values():
         if option.is_hidden:
@@ -479,7 +480,7 @@ def test_a_forked_child_makes_its_own_pools() -> None:
         pool.step(actions[0])
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
 def test_a_snapshot_is_restored_in_another_pool(env: str) -> None:
     """Rewards and infos of the next step depend on numbers that the last step kept."""
     pools = [Pool(env, 2, seed=seed, num_threads=1) for seed in (5, 77)]

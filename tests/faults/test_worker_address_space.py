@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.programs import Program
 
 # each limit in a child process of its own, because it can't be raised again
@@ -38,6 +40,7 @@ def within(limit, start_method):
 """
 
 
+@pytest.mark.slow
 def test_pools_work_under_any_limit(program: Callable[..., Program]) -> None:
     script = """
 for gigabytes in (1, 2, 3, 4, 6, 8, 10, 20):

@@ -37,6 +37,7 @@ def stop(own: forkserver.Forkserver) -> None:
     wait_for(lambda: forkserver._state(own.pid) == "T")
 
 
+@pytest.mark.slow
 def test_one_that_is_stopped_is_replaced(own_forkserver: forkserver.Forkserver) -> None:
     stop(own_forkserver)
     with pool_of(start_method="forkserver", start_timeout=60) as pool:

@@ -65,6 +65,7 @@ def test_they_end_with_a_worker_that_is_killed(method: str) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["forkserver", "fork"])
 def test_those_that_ignore_sigterm_are_killed(method: str) -> None:
     with starting(STUBBORN, start_method=method) as pool:
@@ -121,6 +122,7 @@ def test_stubborn_ones_end_with_the_parent(program: Start) -> None:
     assert program(script, "forkserver", what).end().code == -9
 
 
+@pytest.mark.slow
 def test_stubborn_ones_end_with_a_program_that_ends_itself(program: Start) -> None:
     """Python does not join the threads that wait for orphans, but the orphans are ended."""
     script = STARTS + "for w in pool._supervisor._workers: os.kill(w.pid, signal.SIGKILL)"

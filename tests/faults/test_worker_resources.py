@@ -320,6 +320,7 @@ def few_files(limit: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.slow
 @quick_methods
 def test_too_few_descriptors(method: str) -> None:
     """Whichever descriptor is one too many: an error, and nothing is left open."""

@@ -352,6 +352,7 @@ def test_a_worker_that_dies_while_another_is_being_made(tmp_path: Path) -> None:
     assert caught.value.env_ids == (0,)
 
 
+@pytest.mark.slow
 def test_a_restart_that_never_comes_to_an_end(tmp_path: Path) -> None:
     made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
 

@@ -41,6 +41,7 @@ def test_play_is_identical(library: core.Library, game: str, draw: str) -> None:
     assert core.compare(library, case, seed=3) >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_every_mode_and_difficulty_is_identical(library: core.Library, game: str) -> None:
     for mode, difficulty in core.settings(game):

@@ -25,10 +25,9 @@ from tests.sampling import sampled
 # the games on which the sets of options are tried
 GAMES = {"Pong-v5": "pong", "Breakout-v5": "breakout"}
 TASKS = {id: task for id, task in registry.builtin().items() if task.family == "atari"}
-# the games of make check: every mapper, and both television standards
+# the games of make check: three mappers, and both television standards
 SAMPLED = {
-    *("Adventure-v5", "Qbert-v5", "Solaris-v5", "ElevatorAction-v5"),
-    *("MontezumaRevenge-v5", "Robotank-v5", "TicTacToe3d-v5"),
+    *("Adventure-v5", "ElevatorAction-v5", "Robotank-v5"),
 }
 # sets of options that only change the picture, in the same way for every game
 PICTURES = {
@@ -39,8 +38,7 @@ PICTURES = {
 LONG = {"noop1500", "noop1500 no fire"}
 # the pairs (game, set) of make check; all others are slow
 QUICK = {
-    *(("Pong-v5", "default"), ("Pong-v5", "limit7"), ("Pong-v5", "mixed"), ("Pong-v5", "zero")),
-    *(("Breakout-v5", "life"), ("Breakout-v5", "skip3"), ("Breakout-v5", "zero life")),
+    *(("Pong-v5", "limit7"), ("Pong-v5", "mixed"), ("Breakout-v5", "zero life")),
 }
 # sets whose steps or resets play many frames
 FEWER_STEPS = {"skip40": 40, "skip10": 60, "limit1": 20, "limit7": 50, "skip0": 60}
@@ -145,7 +143,7 @@ def test_every_game_equals_the_model(env_id: str) -> None:
     compare(env_id, options, 50, seed=number)
 
 
-@pytest.mark.parametrize("options", sorted(PICTURES))
+@pytest.mark.parametrize("options", sampled(sorted(PICTURES), {"42x42", "300x200", "linear rgb"}))
 def test_pictures_equal_the_model(options: str) -> None:
     compare("Breakout-v5", OPTION_SETS[options], 60)
 

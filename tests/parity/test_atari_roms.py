@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.parity import atari_core, atari_roms
-from tests.sampling import GAMES, sampled
+from tests.sampling import ATARI_GAMES, sampled
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build(("-O1",)))
 
 
-@pytest.mark.parametrize("name", sampled(atari_roms.names(), GAMES))
+@pytest.mark.parametrize("name", sampled(atari_roms.names(), ATARI_GAMES))
 def test_console_is_exact(library: atari_core.Library, name: str) -> None:
     assert atari_roms.compare(library, name, 40) == ""
 

@@ -18,6 +18,7 @@ from parallel_pool.envs import mujoco as family
 from parallel_pool.pool import Pool
 from tests.pairs import pair
 from tests.same import assert_same
+from tests.sampling import MUJOCO_TASKS, sampled
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
@@ -175,14 +176,16 @@ def test_each_option_is_the_same(env: str, option: str) -> None:
         assert run(theirs, ours, 70) >= 2
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
 def test_all_options_at_once_are_the_same(env: str) -> None:
     options = {name: other(env, name) for name in options_of(env) if name in OTHERS}
     with pair(env, 2, max_episode_steps=30, **options) as (theirs, ours):
         run(theirs, ours, 70)
 
 
-@pytest.mark.parametrize("env", [env for env in IDS if "xml_file" in options_of(env)])
+@pytest.mark.parametrize(
+    "env", sampled([env for env in IDS if "xml_file" in options_of(env)], MUJOCO_TASKS)
+)
 def test_a_users_own_model_is_the_same(env: str, folder: Path) -> None:
     """With another gravity and, if Gymnasium computes the size of observations, one more body."""
     default = registry.find(env).options["xml_file"].default

@@ -11,6 +11,7 @@ import pytest
 import parallel_pool
 from parallel_pool import registry
 from tests.same import assert_same
+from tests.sampling import MUJOCO_TASKS, sampled
 
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS]
@@ -62,7 +63,7 @@ def test_hidden_options_are_not_shown(env: str) -> None:
     assert parallel_pool.make_spec(env, **spec.config._asdict()).config == spec.config
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
 def test_observations_are_stacked_as_in_envpool(env: str) -> None:
     """The oldest is first. The first observation of an episode fills the stack."""
     plain, stacked = played(env), played(env, frame_stack=3)

@@ -217,6 +217,7 @@ def test_the_free_camera_looks_at_the_first_picture() -> None:
         late.close()
 
 
+@pytest.mark.slow
 @needs_opengl
 def test_a_picture_after_a_snapshot() -> None:
     with pair("Ant-v5", 2, render_mode="rgb_array", camera_id=0) as (theirs, ours):
@@ -232,6 +233,7 @@ def test_a_picture_after_a_snapshot() -> None:
 # --------------------------------------------------------------------------------------- pools --
 
 
+@pytest.mark.slow
 @needs_opengl
 def test_any_environments_of_a_pool() -> None:
     with (
@@ -244,6 +246,7 @@ def test_any_environments_of_a_pool() -> None:
         assert_same(drawn, np.stack([expected[2], expected[0]]), "two")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", ["gym", "dm"])
 @needs_opengl
 def test_envpool_draws(api: str) -> None:

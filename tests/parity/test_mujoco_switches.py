@@ -12,6 +12,7 @@ from parallel_pool import registry
 from parallel_pool.envs import mujoco as family
 from parallel_pool.pool import Pool
 from tests.parity.mujoco_switches import ASSETS, known, play, sha256
+from tests.sampling import MUJOCO_TASKS, sampled
 
 IDS = [task.id for task in registry.builtin().values() if task.family == "mujoco"]
 MODELS = {path.name: path for path in ASSETS.glob("*.xml") if sha256(path) in family.SWITCHES}
@@ -93,7 +94,7 @@ def test_other_files_and_other_versions_keep_their_options(
     assert flags_of(family.complete(definition, {})) == 0
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
 def test_environments_are_the_same_with_and_without_switches(env: str) -> None:
     switched, plain = (
         Pool(env, 3, seed=4, options={"speed_switches": switches}) for switches in (True, False)
