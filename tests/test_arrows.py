@@ -297,6 +297,7 @@ def test_no_circle_of_imports() -> None:
     assert circles({path: loads(path) - {path} for path in files}) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", APIS)
 def test_api_packages_load_no_other(package: str) -> None:
     """Neither by themselves at any time, nor through the helpers that are loaded with them."""

@@ -33,6 +33,7 @@ def build_on(fake: str, **env: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fake", "sentence"),
     [
@@ -54,6 +55,7 @@ def test_unsupported_system_gets_one_sentence(fake: str, sentence: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "words"),
     [

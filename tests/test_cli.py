@@ -97,6 +97,7 @@ def test_demo_names_a_missing_package(module: str, tmp_path: Path) -> None:
     assert line.endswith("pip install 'parallel_pool[demo]'")
 
 
+@pytest.mark.slow
 def test_bench_names_a_missing_package() -> None:
     done = run("rich", "bench", "cartpole-1", code=WITHOUT)
     assert done.returncode == 1
@@ -146,6 +147,7 @@ def test_a_folder_that_cannot_be_made_is_named(
     assert err.endswith("choose another\n")
 
 
+@pytest.mark.slow
 def test_an_animation_is_always_the_same_and_moves(tmp_path: Path) -> None:
     games = ("Pong", "Breakout", "Seaquest")
     for name in ("a.gif", "b.gif"):
@@ -205,6 +207,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     assert not [name for _, name in names if name.startswith("EnvPool")]
 
 
+@pytest.mark.slow
 def test_all_runners_step_the_same_number_of_environments() -> None:
     for runner in speeds.runners():
         if runner.name.endswith("async") and runner.name.startswith("Gymnasium"):

@@ -412,6 +412,7 @@ CHANGES = st.sampled_from(
 ).flatmap(lambda at: st.tuples(st.just(at), MEMBERS[at[0]][at[1]]))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, database=None, derandomize=True)
 @given(st.lists(CHANGES, max_size=6))
 def test_any_members_are_taken_or_refused(changes: list[tuple[tuple[str, str], Any]]) -> None:

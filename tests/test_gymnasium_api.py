@@ -238,6 +238,7 @@ def test_pictures_without_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_window() -> None:
     """Runs in its own process: SDL chooses its driver once."""
     printed = run_python(

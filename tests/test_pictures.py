@@ -42,6 +42,7 @@ def texts(figure: Figure) -> Iterator[tuple[str, float, float]]:
             yield text.get_text(), extent.x0 / figure.bbox.width, extent.x1 / figure.bbox.width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("best", [1.0, 888.0, 24_600.0, 888_000.0, 46_800_000.0, 8.88e9])
 def test_the_demos_numbers_stay_within_the_margins(
     best: float, drawn: list[Figure], tmp_path: Path

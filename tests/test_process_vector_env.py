@@ -304,6 +304,7 @@ def test_close_with_a_call_pending_warns() -> None:
                 env.close()
 
 
+@pytest.mark.slow
 def test_close_after_an_interrupted_step_does_not_warn() -> None:
     """The caller has not begun a call."""
     with warnings.catch_warnings(), made(nap(0.8)) as env:

@@ -234,6 +234,7 @@ def test_a_killed_worker_is_restarted() -> None:
         assert env.step(ACTIONS)[1].tolist() == [1, 1, 4, 4]
 
 
+@pytest.mark.slow
 def test_an_environment_that_sleeps_for_ever_is_killed() -> None:
     with made(nap(FOREVER), timeout=0.3) as env:
         env.reset()
@@ -274,6 +275,7 @@ def test_a_dropped_vector_env_ends_its_workers() -> None:
     wait_for(lambda: all(map(has_ended, ids)))
 
 
+@pytest.mark.slow
 def test_an_interrupted_step_can_be_waited_for() -> None:
     with made(nap(0.8)) as env:
         env.reset()
@@ -285,6 +287,7 @@ def test_an_interrupted_step_can_be_waited_for() -> None:
         assert env.step(ACTIONS)[1].tolist() == [2] * 4
 
 
+@pytest.mark.slow
 def test_a_reset_drops_an_interrupted_call() -> None:
     with made(nap(0.8)) as env:
         env.reset()

@@ -340,6 +340,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 OLD = Proof("pong", "0b", 6, (0,), (0,), "0.1", "long ago")
 
 
+@pytest.mark.slow
 def test_a_table_is_merged_game_by_game(fakes: dict[str, str], table: Path) -> None:
     fakes["pong"] = "ram"
     assert prove("pong", "breakout", "--write") == 1
@@ -361,12 +362,14 @@ def test_a_table_is_merged_game_by_game(fakes: dict[str, str], table: Path) -> N
     assert set(json.loads(before)) == set(found)
 
 
+@pytest.mark.slow
 def test_without_write_the_table_is_unchanged(fakes: dict[str, str], table: Path) -> None:
     before = table.read_bytes()
     assert prove("pong") == 0
     assert table.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_interrupted_proof_keeps_whole_games(
     fakes: dict[str, str],
     table: Path,
@@ -429,6 +432,7 @@ for i in range(60):
 """
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(MERGES)
@@ -470,6 +474,7 @@ def test_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
 # -------------------------------------------------------------------------------- processes --
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_crew_does_everything(jobs: int) -> None:
     with Processes(jobs) as processes:
@@ -567,10 +572,12 @@ def run(script: str, folder: Path) -> Done:
     return Program([str(path)], folder).end()
 
 
+@pytest.mark.slow
 def test_processes_end_with_a_creator_that_is_killed(tmp_path: Path) -> None:
     assert run(ORPHANS, tmp_path).code == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_processes_end_in_the_middle_of_their_tasks(tmp_path: Path) -> None:
     done = run(MIDST, tmp_path)
     assert (done.code, done.out, done.err) == (0, "ended\n", "")

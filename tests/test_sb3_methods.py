@@ -247,6 +247,7 @@ except MissingDependencyError as error:
 """
 
 
+@pytest.mark.slow
 def test_without_stable_baselines3_it_says_what_to_install() -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT],

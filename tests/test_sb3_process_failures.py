@@ -176,6 +176,7 @@ def test_a_worker_that_dies_is_named(how: str) -> None:
                 call()
 
 
+@pytest.mark.slow
 def test_an_environment_that_hangs_is_killed() -> None:
     with made(counters(lambda: time.sleep(1e6)), timeout=1.5) as env:
         env.reset()

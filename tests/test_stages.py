@@ -62,6 +62,7 @@ def run_of(stages: Any, monkeypatch: pytest.MonkeyPatch, tests: str) -> Any:
     return sample
 
 
+@pytest.mark.slow
 def test_a_failed_run_names_its_tests_and_their_errors(
     stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_failed_run_names_its_tests_and_their_errors(
     assert lines[-1] == "1 passed, 2 failed"
 
 
+@pytest.mark.slow
 def test_many_failures_are_summarised_briefly(
     stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +101,7 @@ def test_a_run_without_a_report_is_named(
     assert printed.endswith("\n0 passed, 1 failed\n")
 
 
+@pytest.mark.slow
 def test_tests_that_cannot_be_imported_are_named(
     stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,6 +121,7 @@ def test_quick():
 """
 
 
+@pytest.mark.slow
 def test_a_run_shows_its_slowest_tests_and_the_time(
     stages: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -192,6 +192,7 @@ def test_infos_are_put_together_as_by_sync_vector_env(
     assert outcome(put_together, replies, len(infos)) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(infos_of_all())
 @example([{"b": 1.0, "a": "", "c": 2.0}] * 2)

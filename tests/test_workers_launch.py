@@ -364,6 +364,7 @@ def test_start_from_a_fork(start: Start) -> None:
     watcher.close()
 
 
+@pytest.mark.slow
 def test_without_pidfds(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "HAS_PIDFD", False)
     monkeypatch.setattr(launch, "ENDED", 0)
@@ -432,11 +433,13 @@ def run(method: str, *command: str, text: str = "") -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @methods
 def test_program_from_stdin(method: str) -> None:
     assert run(method, "-", text=SCRIPT) == "True 6 True -1\n"
 
 
+@pytest.mark.slow
 @methods
 def test_script_without_a_guard(method: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
@@ -445,6 +448,7 @@ def test_script_without_a_guard(method: str, tmp_path: Path) -> None:
     assert run(method, str(script)) == "True 6 True -1\nend\n"
 
 
+@pytest.mark.slow
 @methods
 def test_neither_output_nor_exit_handlers_are_doubled(method: str) -> None:
     script = """
@@ -462,6 +466,7 @@ worker.close()
     assert run(method, "-c", script) == "once 0\nhandler\n"
 
 
+@pytest.mark.slow
 @methods
 def test_all_end_with_a_killed_parent(method: str) -> None:
     script = """

@@ -73,6 +73,7 @@ def test_our_console_and_act_play_the_same_frames() -> None:
         player.close()
 
 
+@pytest.mark.slow
 def test_frames_are_measured_beside_act() -> None:
     effort = race.Effort(rounds=2, seconds=0.02, turns=1)
     outcome = atari_games.run_frames(effort, games=("pong",))

@@ -17,7 +17,7 @@ from parallel_pool.pool import Pool
 from tests.sampling import sampled
 
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics
-EXPENSIVE = ("atari", "mujoco")
+EXPENSIVE = ("ale", "atari", "mujoco")
 # Atari's games share all of what is tested here, for each API that presents them
 VARIANTS = {"pong", "breakout", "adventure"}
 IDS = sorted(
@@ -26,7 +26,7 @@ IDS = sorted(
     if not found.variant or found.variant in VARIANTS
 )
 # so do MuJoCo's tasks, nearly: make check looks at one id of each of these families
-SAMPLED = {"Pong-v5", "Reacher-v5"}
+SAMPLED = {"ALE/Pong-v5", "Pong-v5", "Reacher-v5"}
 CASES = sampled(
     IDS, [env for env in IDS if registry.find(env).family not in EXPENSIVE or env in SAMPLED]
 )

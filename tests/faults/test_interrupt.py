@@ -134,6 +134,7 @@ print("fine")
 """
 
 
+@pytest.mark.slow
 def test_a_real_signal_ends_the_wait() -> None:
     numbers = {"envs": 2, "batch": 2, "receives": 1, "count": 1}
     done = subprocess.run(

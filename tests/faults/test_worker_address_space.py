@@ -52,6 +52,7 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
+@pytest.mark.slow
 def test_too_little_is_an_error_with_a_cure(program: Callable[..., Program]) -> None:
     script = """
 class Large(Env):

@@ -112,6 +112,7 @@ def test_stable_baselines_ends_too(tmp_path: Path) -> None:
     env.close()
 
 
+@pytest.mark.slow
 def test_a_slow_environment_is_not_a_wrong_count(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with ProcessPool(functions(path), num_workers=2, start_method="fork") as pool:

@@ -268,6 +268,7 @@ def test_many_threads_close_at_once() -> None:
         thread.finish()
 
 
+@pytest.mark.slow
 def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
     """A handler runs in the main thread, which may be closing the pool itself."""
     before = signal.getsignal(signal.SIGUSR1)
@@ -330,6 +331,7 @@ class InClose(Interrupter):
         super().__call__(frame, event, argument)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
 def test_ctrl_c_anywhere_in_close_leaves_no_worker(on_error: str) -> None:
     """KeyboardInterrupt is raised after all workers have ended."""
@@ -535,6 +537,7 @@ print(pool.step(np.zeros(4, int))[0][:, 0], pool._supervisor.deaths)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drops", [True, False])
 def test_a_forked_child_exits(drops: bool) -> None:
     done = subprocess.run(

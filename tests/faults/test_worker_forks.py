@@ -133,6 +133,7 @@ def write_and_wait() -> None:
     os._exit(0)
 
 
+@pytest.mark.slow
 def test_a_child_that_does_something_else_is_left_alone(tmp_path: Path) -> None:
     fork = Fork(tmp_path / "child", write_and_wait)
     with pool_of(fork, when=1) as pool:

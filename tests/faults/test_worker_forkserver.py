@@ -46,6 +46,7 @@ def test_one_that_is_stopped_is_replaced(own_forkserver: forkserver.Forkserver) 
         pool.reset(seed=0)
 
 
+@pytest.mark.slow
 def test_one_that_does_not_answer_is_ended_in_time(
     own_forkserver: forkserver.Forkserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,6 +62,7 @@ def test_one_that_does_not_answer_is_ended_in_time(
         pool.reset(seed=0)
 
 
+@pytest.mark.slow
 def test_a_death_is_found_while_it_is_stopped(own_forkserver: forkserver.Forkserver) -> None:
     """The signal that killed the worker is known too, and closing does not wait."""
     with pool_of(start_method="forkserver") as pool:
@@ -76,6 +78,7 @@ def test_a_death_is_found_while_it_is_stopped(own_forkserver: forkserver.Forkser
         assert time.monotonic() - began < 10
 
 
+@pytest.mark.slow
 def test_workers_are_replaced_while_it_is_stopped(
     own_forkserver: forkserver.Forkserver,
 ) -> None:
@@ -88,6 +91,7 @@ def test_workers_are_replaced_while_it_is_stopped(
         pool.step(ACTIONS)
 
 
+@pytest.mark.slow
 def test_closing_does_not_wait_for_one_that_hangs(
     own_forkserver: forkserver.Forkserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +107,7 @@ def test_closing_does_not_wait_for_one_that_hangs(
     assert not pool._supervisor._starters
 
 
+@pytest.mark.slow
 def test_other_threads_do_not_wait_for_it(own_forkserver: forkserver.Forkserver) -> None:
     """One thread waits for its answer while another thread needs it."""
     lock = own_forkserver._lock
@@ -125,6 +130,7 @@ def test_other_threads_do_not_wait_for_it(own_forkserver: forkserver.Forkserver)
         thread.join()
 
 
+@pytest.mark.slow
 def test_workers_of_a_forkserver_draw_different_numbers(start: Start) -> None:
     source = "__import__('numpy').random.random(), __import__('random').random()"
     workers = start("forkserver", "evaluate", *[source] * 4)

@@ -101,6 +101,7 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
+@pytest.mark.slow
 @quick_methods
 def test_while_environments_are_made(program: Start, method: str) -> None:
     """All workers have ended, and another pool can be made."""
@@ -118,6 +119,7 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
+@pytest.mark.slow
 def test_while_a_pool_is_closed(program: Start) -> None:
     """The pool is closed all the same, and sooner."""
     script = """
@@ -147,6 +149,7 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
+@pytest.mark.slow
 def test_the_vector_environment(program: Start) -> None:
     script = """
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
@@ -180,6 +183,7 @@ print("end")
 # ---------------------------------------------------------------------------- process groups --
 
 
+@pytest.mark.slow
 @methods
 def test_workers_do_not_notice(program: Start, method: str) -> None:
     """At a terminal all processes get the signal: while they start, make, step, and idle."""
@@ -265,6 +269,7 @@ def test_from_the_forkservers_first_moment_on() -> None:
 # --------------------------------------------------------------------------- other signals --
 
 
+@pytest.mark.slow
 @methods
 def test_workers_do_not_inherit_the_users_handlers(program: Start, method: str) -> None:
     script = """
@@ -313,6 +318,7 @@ print("end")
     assert lines[-1] == "end" and set(lines[:-1]) == {"SIGINT here"}
 
 
+@pytest.mark.slow
 @quick_methods
 @pytest.mark.parametrize("handler", ["signal.SIG_IGN", "wait_for_all"])
 def test_a_parent_that_ignores_sigchld(program: Start, method: str, handler: str) -> None:

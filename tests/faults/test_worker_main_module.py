@@ -114,6 +114,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "source"),
     [("fork", PROGRAM), ("spawn", PROGRAM), ("forkserver", PROGRAM), ("forkserver", CHILD)],

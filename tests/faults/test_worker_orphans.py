@@ -108,6 +108,7 @@ print(len(others()), flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_they_end_with_the_parent(program: Start, method: str) -> None:
     """`Program.end` fails if one of its processes is left."""

@@ -88,6 +88,7 @@ def hang_fails() -> Iterator[None]:
 # --------------------------------------------------------------------------------------- leaks --
 
 
+@pytest.mark.slow
 @methods
 def test_pools_release_all(method: str) -> None:
     def work() -> None:
@@ -98,6 +99,7 @@ def test_pools_release_all(method: str) -> None:
     assert_releases_all(work)
 
 
+@pytest.mark.slow
 def test_the_vector_environment_releases_all() -> None:
     def work() -> None:
         for _ in range(5):
@@ -201,6 +203,7 @@ def test_a_fork_does_not_own_the_pool(method: str) -> None:
         assert_steps(pool, 3)
 
 
+@pytest.mark.slow
 def test_a_fork_may_come_at_any_time() -> None:
     """Also while another thread waits for results, and while dead workers are replaced."""
     with pool_of("fork", on_error="restart", timeout=600) as pool:
@@ -252,6 +255,7 @@ def test_a_fork_deletes_the_inherited_pool() -> None:
     pool.close()
 
 
+@pytest.mark.slow
 @methods
 def test_a_fork_makes_a_pool_of_its_own(method: str) -> None:
     def child() -> None:
@@ -278,6 +282,7 @@ def test_a_multiprocessing_child_exits_normally() -> None:
         assert_steps(pool, 1)
 
 
+@pytest.mark.slow
 def test_a_fork_that_exits_as_programs_do(program: Start) -> None:
     script = """
 pool = ProcessPool([make("waits"), make()], num_workers=2)
@@ -377,6 +382,7 @@ def become_limited() -> None:
     os.setresuid(64321, 0, 0)
 
 
+@pytest.mark.slow
 def test_too_many_processes(program: Start) -> None:
     """Whichever process or thread is one too many: an error says so."""
     script = """
@@ -457,6 +463,7 @@ for method in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_no_memory_for_a_pool(program: Start) -> None:
     script = """
     made, before = [], fds()
@@ -482,6 +489,7 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
+@pytest.mark.slow
 def test_no_memory_to_grow(program: Start) -> None:
     """Only calls that need more memory are refused; the pool goes on."""
     script = """
@@ -517,6 +525,7 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
+@pytest.mark.slow
 def test_no_address_space(program: Start) -> None:
     """In the parent process or in a worker."""
     script = """

@@ -184,6 +184,7 @@ def test_a_reset_after_a_death_reports_it() -> None:
         assert not pool.replies()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("autoreset", MODES)
 def test_killed_by_the_timeout(autoreset: str, tmp_path: Path) -> None:
     trouble = InTurn(tmp_path / "calls", sleep_for_ever)
@@ -285,6 +286,7 @@ def test_a_restart_is_reported_once(tmp_path: Path) -> None:
         check_started(pool, seeds, 3)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_now_and_then_is_replaced_each_time() -> None:
     with pool_of(lambda: os._exit(1), on_error="restart") as pool:
         pool.reset(seed=0)
@@ -299,6 +301,7 @@ def reason_of_loss(pool: ProcessPool) -> str:
     return pool._supervisor.lost[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_that_dies_at_each_start_is_given_up(autoreset: str, tmp_path: Path) -> None:
     """Making its first environment again kills the process."""
@@ -345,6 +348,7 @@ def _received(pool: ProcessPool) -> Any:
         return error
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
     trouble = InTurn(tmp_path / "calls", nothing, *[kill_self] * 20)
     with pool_of(trouble, 1, "reset", on_error="restart") as pool:
@@ -361,6 +365,7 @@ def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
         np.testing.assert_array_equal(caught.value.batch[OBS][:2, 0], [MAX_RESTARTS + 1] * 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [4, 2])
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_that_dies_at_each_first_step_is_given_up(autoreset: str, batch_size: int) -> None:
@@ -385,6 +390,7 @@ def test_a_worker_that_dies_at_each_first_step_is_given_up(autoreset: str, batch
         assert "SIGKILL while it stepped environment 2" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_an_environment_that_cannot_be_made_again_is_named(tmp_path: Path) -> None:
     def refuse() -> None:
         raise OSError("the licence is %d used")
@@ -404,6 +410,7 @@ def test_an_environment_that_cannot_be_made_again_is_named(tmp_path: Path) -> No
         assert made.calls == 1 + MAX_RESTARTS
 
 
+@pytest.mark.slow
 def test_a_start_that_fails_now_and_then_is_tried_again(tmp_path: Path) -> None:
     def refuse() -> None:
         raise OSError("not now")

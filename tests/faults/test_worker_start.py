@@ -225,6 +225,7 @@ class Nesting(gymnasium.Env[Any, Any]):
         self.pool.close()
 
 
+@pytest.mark.slow
 @quick_methods
 def test_a_pool_inside_of_an_environment(method: str) -> None:
     with (
@@ -304,19 +305,23 @@ def check(
     assert (done.code, done.err, done.out) == (0, "", " ".join([*methods, "end\n"]))
 
 
+@pytest.mark.slow
 def test_script_without_a_guard(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(PRELUDE + BODY)
     check([str(tmp_path / "script.py")], tmp_path, methods=METHODS)
 
 
+@pytest.mark.slow
 def test_command_line(tmp_path: Path) -> None:
     check(["-c", PRELUDE + BODY], tmp_path)
 
 
+@pytest.mark.slow
 def test_script_from_stdin(tmp_path: Path) -> None:
     check(["-"], tmp_path, PRELUDE + BODY)
 
 
+@pytest.mark.slow
 def test_zip_file(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
@@ -327,6 +332,7 @@ def test_zip_file(tmp_path: Path) -> None:
     check([str(tmp_path / "app.pyz")], tmp_path)
 
 
+@pytest.mark.slow
 def test_module_of_a_package(tmp_path: Path) -> None:
     """It imports by relative names, in its workers too."""
     package = tmp_path / "package"
@@ -338,6 +344,7 @@ def test_module_of_a_package(tmp_path: Path) -> None:
     check(["-m", "package.program"], tmp_path, cwd=tmp_path, methods=["spawn", "fork"])
 
 
+@pytest.mark.slow
 def test_interactive_session(tmp_path: Path) -> None:
     """As in a notebook: `__main__` is not a file, and grows cell by cell."""
     start, loop = BODY.split("for method in")
@@ -348,6 +355,7 @@ def test_interactive_session(tmp_path: Path) -> None:
     assert done.err.replace(">>> ", "").strip() == ""
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_removed(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -355,6 +363,7 @@ def test_a_folder_that_was_removed(tmp_path: Path) -> None:
     check(["-c", script], tmp_path, cwd=gone, methods=["spawn", "fork"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("closed", "methods"), [((0, 1, 2), METHODS), ((1,), ("forkserver", "fork"))]
 )

@@ -71,6 +71,7 @@ def test_one_that_hangs_is_waited_for_or_killed() -> None:
             pool.step(ACTIONS)
 
 
+@pytest.mark.slow
 def test_one_that_hangs_in_reset() -> None:
     with (
         pool_of(sleep_for_ever, 1, "reset", timeout=0.3) as pool,
@@ -111,6 +112,7 @@ def test_one_that_hangs_while_others_keep_the_caller_busy(
             assert restarted in (2, 3) and pool.replies()[restarted][INFO]["worker_restarted"]
 
 
+@pytest.mark.slow
 def test_a_worker_that_does_not_begin_its_turns() -> None:
     """It is stopped, or busy with a call whose answer is not awaited."""
     with pool_of(timeout=0.2) as pool:
@@ -130,6 +132,7 @@ def _hang(pool: ProcessPool) -> Any:
     return pool._ask([3], "apply", lambda ids: (lambda env: time.sleep(1e6),))
 
 
+@pytest.mark.slow
 def test_each_turn_has_the_whole_timeout() -> None:
     """A worker's turns together take longer than the timeout."""
 
@@ -185,6 +188,7 @@ def test_without_a_timeout_there_is_no_timer() -> None:
         assert pool._supervisor.timer is None and other._supervisor.timer is None
 
 
+@pytest.mark.slow
 def test_the_timer_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float | None] = []
     look = supervisor.Supervisor._check_turns
@@ -207,6 +211,7 @@ def test_the_timer_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyP
             assert len(looks) == before
 
 
+@pytest.mark.slow
 def test_a_timeout_may_be_infinite() -> None:
     """Of a call, and of the grace of a worker that closes longer than the warning waits."""
 
@@ -223,6 +228,7 @@ def test_a_timeout_may_be_infinite() -> None:
     assert not pool._supervisor.deaths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["send", "send_reset", "step"])
 def test_whatever_is_sent_wakes_the_timer(how: str) -> None:
     """Even if the caller does not wait for the result."""
@@ -287,6 +293,7 @@ def made_by(make: Callable[[], Any], **options: Any) -> ProcessPool:
     return ProcessPool(fns, **{**FORK, **options})
 
 
+@pytest.mark.slow
 def test_a_constructor_that_never_returns_is_named() -> None:
     before = children()
     with pytest.raises(WorkerError, match=r"environments 2 to 3 \(worker process \d+\) not made"):
@@ -300,6 +307,7 @@ def test_a_constructor_that_never_returns_is_named() -> None:
         PoolParallelEnv([sleep_for_ever], context="fork", start_timeout=0.3)
 
 
+@pytest.mark.slow
 def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("parallel_pool.workers.pool_arguments.START_TIMEOUT", 0.3)
     with pytest.raises(
@@ -397,6 +405,7 @@ except KeyboardInterrupt as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_ctrl_c_while_environments_are_made(method: str, tmp_path: Path) -> None:
     file = tmp_path / "pids"

@@ -45,6 +45,7 @@ def warning_of(wait: Callable[[], Any], error: type[Exception] = PoolTimeoutErro
     return str(seen[0].message)
 
 
+@pytest.mark.slow
 def test_one_that_hangs_in_step(soon: None) -> None:
     with pool_of(sleep_for_ever, 1) as pool:
         pool.reset(seed=0)
@@ -61,6 +62,7 @@ def test_one_that_hangs_in_step(soon: None) -> None:
             pool.close(grace=1.2)
 
 
+@pytest.mark.slow
 def test_several_that_hang_in_reset(soon: None) -> None:
     fns = [lambda: Counting(sleep_for_ever, 1, "reset")] * 12
     with ProcessPool(fns, num_workers=12, start_method="fork") as pool:
@@ -72,6 +74,7 @@ def test_several_that_hang_in_reset(soon: None) -> None:
         pool.close(grace=0.0)
 
 
+@pytest.mark.slow
 def test_one_that_hangs_in_a_call(soon: None) -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
@@ -82,6 +85,7 @@ def test_one_that_hangs_in_a_call(soon: None) -> None:
         pool.close(grace=0.0)
 
 
+@pytest.mark.slow
 def test_one_that_hangs_while_it_is_made(soon: None) -> None:
     def make() -> ProcessPool:
         fns = [Counting, sleep_for_ever]
@@ -90,6 +94,7 @@ def test_one_that_hangs_while_it_is_made(soon: None) -> None:
     assert "environment 1 to be made (worker process" in warning_of(make, WorkerError)
 
 
+@pytest.mark.slow
 def test_one_that_does_not_begin_its_turns(soon: None) -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
@@ -101,6 +106,7 @@ def test_one_that_does_not_begin_its_turns(soon: None) -> None:
         pool.recv()
 
 
+@pytest.mark.slow
 def test_no_warning_of_one_that_is_often_a_little_slow(soon: None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -110,6 +116,7 @@ def test_no_warning_of_one_that_is_often_a_little_slow(soon: None) -> None:
                 pool.set_attr("resets", [0] * 4)
 
 
+@pytest.mark.slow
 def test_a_warning_that_is_an_error_loses_nothing(soon: None) -> None:
     with pool_of(lambda: time.sleep(1), 1) as pool:
         pool.reset(seed=0)
@@ -179,6 +186,7 @@ finally:
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", SCRIPTS)
 def test_ctrl_c_says_what_it_ends_and_soon(program: Callable[..., Program], how: str) -> None:
     running = program(HANGS + SCRIPTS[how])

@@ -33,6 +33,7 @@ def test_a_watcher_reports_each_end_once(start: Start, method: str) -> None:
     ended.received.clear()
 
 
+@pytest.mark.slow
 def test_an_idle_watcher_sleeps(start: Start) -> None:
     watcher = Watcher()
     (worker,) = start("fork", "echo", None)
@@ -83,6 +84,7 @@ def test_a_callback_may_fail_or_close(start: Start, monkeypatch: pytest.MonkeyPa
     ended.received.clear()
 
 
+@pytest.mark.slow
 def test_close_does_not_wait_for_a_callback_that_waits_for_it(start: Start) -> None:
     watcher = Watcher()
     (worker,) = start("fork", "echo", 1)

@@ -222,6 +222,7 @@ def test_sticks_on_the_edge_of_a_direction() -> None:
                 assert_same(ours.step(stick), theirs.step(stick), f"{radius} {angle}")
 
 
+@pytest.mark.slow
 def test_stable_baselines_sees_the_same() -> None:
     """Including the infos of resets and of ends of episodes."""
     vec_env = pytest.importorskip("stable_baselines3.common.vec_env")
@@ -285,6 +286,7 @@ def test_ram_info_adds_the_ram() -> None:
             assert batch[indices["ram"]].any()
 
 
+@pytest.mark.slow
 def test_unproven_games_run_on_ale_py(monkeypatch: pytest.MonkeyPatch) -> None:
     """In worker processes, with one warning."""
     monkeypatch.setattr(atari, "reason", lambda name, rom: f"{name} is not proven")
@@ -403,6 +405,7 @@ def test_an_unknown_game_is_refused_with_similar_names() -> None:
     """)
 
 
+@pytest.mark.slow
 def test_unproven_games_import_ale_py() -> None:
     run("""if True:
         import warnings

@@ -153,6 +153,7 @@ def test_modes_equal_the_model(env_id: str, options: dict[str, Any]) -> None:
     compare(env_id, options, 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("env_id", "steps"), [("Pong-v5", 430), ("Breakout-v5", 120)])
 def test_games_end_and_restart(env_id: str, steps: int) -> None:
     """Long enough, at ten frames a step, for real game overs on any frame of a step."""
@@ -160,6 +161,7 @@ def test_games_end_and_restart(env_id: str, steps: int) -> None:
     assert any(output.game_over and output.ended for output in history)
 
 
+@pytest.mark.slow
 def test_game_over_on_every_frame_of_a_step() -> None:
     """At the last frame of a step two screens are pooled; at the one before only one is shown."""
     # with these seeds any other picture would differ
@@ -195,6 +197,7 @@ def test_a_random_number_of_no_ops_that_is_rejected() -> None:
         np.testing.assert_array_equal(got["info ram"][0], expected.ram)
 
 
+@pytest.mark.slow
 def test_a_game_that_ends_in_the_no_ops_restarts() -> None:
     options = {"noop_max": 9000}
     models = [EnvPoolAtari("pong", 42 + i, **options) for i in range(NUM_ENVS)]
@@ -204,6 +207,7 @@ def test_a_game_that_ends_in_the_no_ops_restarts() -> None:
         check(pool, pool.step([2, 3]), [m.step(a) for m, a in zip(models, [2, 3], strict=True)])
 
 
+@pytest.mark.slow
 def test_game_over_on_the_step_of_the_time_limit_sets_both_flags() -> None:
     def play(limit: int) -> list[Output]:
         model = EnvPoolAtari("breakout", 42, max_episode_steps=limit)
@@ -272,6 +276,7 @@ def test_an_environment_stays_below_128_kb(env_id: str) -> None:
         assert all(len(state) < 128 * 1024 for state in pool.get_state())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("env_id", [*GAMES, "AirRaid-v5"])
 def test_render_is_the_screen(env_id: str) -> None:
     """Even after a step whose last frame was not drawn, because the game ended within the step.

@@ -21,6 +21,7 @@ def test_game_starts_as_in_ale(library: atari_core.Library, name: str) -> None:
     assert not list(atari_facts.differences(library, name, 8, count=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["double_dunk", "video_cube"])
 def test_actions_that_choose_a_mode_may_stick(library: atari_core.Library, name: str) -> None:
     assert not list(atari_facts.differences(library, name, 8, count=4, sticky=0.5))

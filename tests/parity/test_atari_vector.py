@@ -129,6 +129,7 @@ def test_games_that_end_in_the_no_ops_restart() -> None:
     assert again
 
 
+@pytest.mark.slow
 def test_actions_of_int32_and_strided_actions() -> None:
     ours, theirs = pair("pong")
     ours.reset(seed=1), theirs.reset(seed=1)
@@ -136,6 +137,7 @@ def test_actions_of_int32_and_strided_actions() -> None:
         check(ours.step(actions), theirs.step(actions), str(actions))
 
 
+@pytest.mark.slow
 def test_sticks_far_outside_their_range() -> None:
     ours, theirs = pair("pong", continuous=True)
     ours.reset(seed=1), theirs.reset(seed=1)
@@ -172,6 +174,7 @@ def play_async(env: Any, batches: int, seed: int) -> list[list[list[Any]]]:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", sampled(["NextStep", "SameStep"], {"SameStep"}))
 def test_asynchronous_play_is_identical_for_each_environment(mode: str) -> None:
     options = {"batch_size": 2, "num_threads": 2, "autoreset_mode": mode, "episodic_life": True}
@@ -235,6 +238,7 @@ def test_masked_resets_are_identical() -> None:
         assert arguments["options"] == {"reset_mask": mask, "unknown": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed",
     [
@@ -255,6 +259,7 @@ def test_seeds_are_identical(seed: Any) -> None:
         check(ours.step(np.array([2, 3])), theirs.step(np.array([2, 3])), f"step {t}")
 
 
+@pytest.mark.slow
 def test_frames_in_which_a_game_is_chosen_count() -> None:
     """The frame number includes the frames of the reset when ALE loads a ROM."""
     ours, theirs = pair("flag_capture", noop_max=1)
@@ -400,6 +405,7 @@ def test_arguments_that_ale_py_does_not_survive(options: dict[str, Any], message
         AtariVectorEnv(**{"game": "breakout", "num_envs": 2, **options})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "actions",
     [
@@ -449,6 +455,7 @@ def test_actions_with_which_ale_py_hangs(actions: list[int]) -> None:
     env.step(np.array([1, 2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -475,6 +482,7 @@ def test_wrong_resets_are_refused_as_ale_py_does(arguments: Any, message: str) -
         ours.reset(**arguments)
 
 
+@pytest.mark.slow
 def test_partial_resets_at_a_wrong_moment() -> None:
     mask = {"options": {"reset_mask": np.array([True, False])}}
     for options, first, kind in [({}, False, RuntimeError), ({"batch_size": 1}, True, ValueError)]:
@@ -485,6 +493,7 @@ def test_partial_resets_at_a_wrong_moment() -> None:
                 env.reset(**mask)
 
 
+@pytest.mark.slow
 def test_calls_at_a_wrong_moment() -> None:
     ours, theirs = pair("breakout")
     for env in (ours, theirs):

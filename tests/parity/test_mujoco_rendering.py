@@ -134,6 +134,7 @@ def test_every_task_looks_the_same(env: str) -> None:
             assert ours.get_attr(name) == theirs.get_attr(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @needs_opengl
 def test_every_mode(mode: str) -> None:
@@ -155,6 +156,7 @@ def test_every_list(mode: str) -> None:
         assert ours.metadata == theirs.metadata
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"camera_id": 0}, {"camera_name": "track"}], ids=str)
 @needs_opengl
 def test_cameras(options: Mapping[str, Any]) -> None:
@@ -295,6 +297,7 @@ def test_ids_of_envpool_alone_look_like_v4(env: str) -> None:
         assert_same(drawn, draw(v4), v4)
 
 
+@pytest.mark.slow
 @needs_opengl
 def test_a_pool_that_drew_can_be_dropped() -> None:
     """Its threads end at once, without the garbage collector."""
@@ -442,6 +445,7 @@ def test_too_many_shapes(folder: Path) -> None:
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
     [

@@ -139,6 +139,7 @@ def test_attributes_of_windows_are_refused_if_there_is_a_render_mode() -> None:
     ours.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["get_action_meanings", "get_keys_to_action"])
 def test_ales_methods(name: str) -> None:
     ale_ids.register("ALE/Pong-v5")
