@@ -1,4 +1,5 @@
-/* The environment ABI: everything one environment file tells the engine, and all it may ask of it.
+/* The environment ABI: what an environment file declares to the engine, and what the engine passes
+ * to its callbacks.
  *
  * An environment is one C file that ends in a definition:
  *
@@ -22,25 +23,25 @@ enum {
   PP_ERROR_TEXT = 256
 };
 
-/* what a call can come to; every failure is negative */
+/* the statuses that calls return; every failure is negative */
 enum pp_status {
   PP_OK = 0,
-  PP_AGAIN = 1,         /* nothing failed, nothing is ready: call again */
+  PP_AGAIN = 1,         /* no failure, but nothing is ready: call again */
   PP_ERR_ARGUMENT = -1, /* a value is outside what the callee takes (ValueError) */
   PP_ERR_TYPE = -2,     /* a value has the wrong type or dtype (TypeError) */
-  PP_ERR_STATE = -3,    /* right call, wrong moment */
+  PP_ERR_STATE = -3,    /* the call is not possible in the present state */
   PP_ERR_MEMORY = -4,   /* the system has no memory left */
-  PP_ERR_SYSTEM = -5,   /* the system refused something else */
+  PP_ERR_SYSTEM = -5,   /* the system refused something other than memory */
   PP_ERR_ENV = -6,      /* an environment's callback failed */
   PP_ERR_CLOSED = -7,   /* the pool is closed */
   PP_ERR_FORKED = -8,   /* the pool belongs to the parent of this process */
   PP_ERR_ABI = -9,      /* the definition was built against another ABI */
-  PP_ERR_BROKEN = -10   /* nothing can come of the pool any more: close it and make a new one */
+  PP_ERR_BROKEN = -10   /* the pool can return no more results: close it and make a new one */
 };
 
 enum pp_dtype { PP_BOOL, PP_UINT8, PP_INT32, PP_INT64, PP_FLOAT32, PP_FLOAT64, PP_NUM_DTYPES };
 
-/* what else a caller's actions may be; fields have no such dtype */
+/* further dtypes that a caller's actions may have; no field has one of these */
 enum pp_action_dtype {
   PP_INT8 = PP_NUM_DTYPES,
   PP_INT16,
@@ -49,16 +50,17 @@ enum pp_action_dtype {
   PP_UINT64,
   PP_FLOAT16,
   PP_NUM_ACTION_DTYPES,
-  /* added to a dtype: Python's own numbers, which NumPy rounds to the dtype of what they meet */
+  /* added to a dtype: the action consists of Python's own numbers, which NumPy rounds to the dtype
+   * of the other operand */
   PP_PYTHON = 16,
-  /* every dtype as bits of action_dtypes, without PP_PYTHON's */
+  /* every dtype as bits of action_dtypes, without the bit of PP_PYTHON */
   PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1
 };
 
-/* infos whose dtype is that of arithmetic with the action */
+/* infos that are computed from the action, and whose dtype depends on the action's */
 enum pp_follow {
-  PP_FOLLOW_FLOAT = 1, /* float16, float32 or float64; float64 after integers */
-  PP_FOLLOW_ALL = 2    /* the same, but int64 or uint64 after integers */
+  PP_FOLLOW_FLOAT = 1, /* float16, float32 or float64; float64 for integer actions */
+  PP_FOLLOW_ALL = 2    /* the same, but int64 or uint64 for integer actions */
 };
 
 /* how a field appears as a Gymnasium space */
@@ -80,7 +82,7 @@ typedef struct pp_error {
 
 /* one observation, action or info of one environment (of one player, if per_player) */
 typedef struct pp_field {
-  const char *name; /* "obs" for a single observation, else its key; no column's of the engine */
+  const char *name; /* "obs" for a single observation, else its key; no engine column's name */
   int32_t is_info;  /* 0: part of the observation (or the action); 1: info */
   int32_t when;     /* infos: pp_when */
   int32_t dtype;    /* pp_dtype */
@@ -90,14 +92,14 @@ typedef struct pp_field {
   int64_t shape[PP_MAX_NDIM];
   double low; /* Box: bounds of every element */
   double high;
-  const double *lows; /* Box: bounds of each element in C order; null: low and high hold */
+  const double *lows; /* Box: bounds of each element in C order; null: low and high apply */
   const double *highs;
   int64_t n;           /* Discrete: 0 .. n-1 */
   const int64_t *nvec; /* MultiDiscrete: one n for each element */
-  int32_t follows;     /* infos of PP_FLOAT64: pp_follow, 0: its dtype is always that */
+  int32_t follows;     /* infos of PP_FLOAT64: a pp_follow; 0: the dtype is always PP_FLOAT64 */
 } pp_field;
 
-/* the value of one option; which member counts follows from the option's type */
+/* the value of one option; the option's type says which member holds it */
 typedef struct pp_value {
   int32_t given; /* 0: the caller did not name this option */
   int64_t i;     /* bool, int */
@@ -106,8 +108,9 @@ typedef struct pp_value {
   int64_t size;  /* of s */
 } pp_value;
 
-/* One constructor or reset option: its name is the Python keyword. One that begins with '_' is
- * between Python and C of one process, and no part of what the environment is. */
+/* One constructor or reset option. Its name is the Python keyword. An option whose name begins with
+ * '_' passes values between Python and C of one process, and is not part of the environment's
+ * identity. */
 typedef struct pp_option {
   const char *name;
   int32_t type;     /* pp_option_type */
@@ -138,33 +141,33 @@ typedef struct pp_seed {
 /* one environment as every callback sees it */
 typedef struct pp_env {
   void *state;                 /* state_size bytes, zeroed before init */
-  void *shared;                /* what configure made; read-only from then on */
+  void *shared;                /* made by configure; read-only from then on */
   const pp_value *options;     /* one for each of the definition's options, defaults filled in */
   pp_rng *rng;                 /* Gymnasium's np_random of this environment */
   const int32_t *elapsed;      /* steps taken in the running episode */
   const uint8_t *action_dtype; /* of the action that step gets: see action_dtypes below */
-  pp_error *error;             /* where a failing callback says why */
+  pp_error *error;             /* where a callback that fails writes the reason */
   int32_t id;
   int32_t max_episode_steps; /* 0: no limit */
 } pp_env;
 
-/* how a reset came about */
+/* the cause of a reset, and its options */
 typedef struct pp_reset {
   const pp_value *options; /* one for each reset option, or null when none was given */
-  int32_t forced;          /* 1: the caller asked; 0: autoreset, or the first step */
+  int32_t forced;          /* 1: the caller sent a reset; 0: autoreset, or the first step */
 } pp_reset;
 
-/* what one reset or step came to; the engine zeroes it before the call */
+/* the result of one reset or step; the flags are zero before the call */
 typedef struct pp_result {
-  double *reward; /* num_players values */
-  float discount; /* the engine starts it at 1 and zeroes it on termination */
+  double *reward; /* num_players values, zero before a step */
+  float discount; /* 1 before a step; the engine sets it to 0 on termination */
   uint8_t terminated;
-  uint8_t truncated;    /* by the environment itself; time limits are the engine's */
-  uint8_t continues;    /* reset only: the episode goes on (a life was lost), keep counting */
-  uint8_t has_discount; /* 1: discount is the environment's own, leave it */
+  uint8_t truncated; /* by the environment itself; time limits are the engine's */
+  uint8_t continues; /* reset only: the episode goes on (a life was lost), and so do its counts */
+  uint8_t has_discount; /* 1: the engine leaves discount as the environment has set it */
 } pp_result;
 
-/* environments in a row, for step_many: everything is contiguous, one entry each */
+/* environments with consecutive ids, for step_many; every array is contiguous, one entry each */
 typedef struct pp_run {
   char *states;
   size_t state_stride;
@@ -172,19 +175,19 @@ typedef struct pp_run {
   double *reward;      /* num_players each, not zeroed: write all of them */
   uint8_t *terminated; /* zeroed */
   uint8_t *truncated;  /* zeroed */
-  void *const *fields; /* first row of each field; null where nobody wants it */
+  void *const *fields; /* first row of each field; null if the field is not wanted */
   int32_t count;
   int32_t action_dtype; /* of all actions: see action_dtypes below */
 } pp_run;
 
-/* a picture: with pixels null, render only tells its size */
+/* a picture; if pixels is null, render writes only the size */
 typedef struct pp_image {
   uint8_t *pixels; /* height x width x 3, RGB */
   int32_t width;
   int32_t height;
 } pp_image;
 
-/* what configure decides, once per pool; it starts as the definition has it */
+/* what configure decides, once per pool; before the call it holds the definition's values */
 typedef struct pp_config {
   const pp_value *options;
   pp_error *error;
@@ -204,11 +207,12 @@ typedef struct pp_env_def {
   uint32_t size; /* sizeof(pp_env_def) */
 
   const char *id;
-  const char *family;      /* "classic_control", "atari", ... */
-  const char *variant;     /* which of those that share callbacks (Atari: the game); may be null */
-  const char *reference;   /* what the results equal, with its version */
-  double tolerance;        /* largest difference from it; 0: the same bits */
-  double reward_threshold; /* NaN: none */
+  const char *family; /* "classic_control", "atari", ... */
+  const char
+      *variant; /* which of the definitions with these callbacks (Atari: the game), or null */
+  const char *reference;     /* the implementation whose results are equal, with its version */
+  double tolerance;          /* largest difference from it; 0: the same bits */
+  double reward_threshold;   /* NaN: none */
   int32_t max_episode_steps; /* default time limit; 0: none */
 
   const pp_option *options;
@@ -221,17 +225,18 @@ typedef struct pp_env_def {
   int32_t num_fields;
   const pp_field *fields; /* observations first, then infos */
   pp_field action;
-  /* Which dtypes of the caller's the callbacks know besides the action's own: bits 1 << pp_dtype,
-   * pp_action_dtype or PP_PYTHON. Of those a Box action comes as doubles of the caller's numbers
-   * (a Discrete one as int64, as ever), and action_dtype says what they were. All others, and with
-   * 0 all there are, become the action's own dtype first (integers: float64, if it is among these)
-   */
+  /* Dtypes of actions that the callbacks accept besides the action's own, as bits 1 << pp_dtype,
+   * pp_action_dtype or PP_PYTHON. A Box action of such a dtype reaches step as doubles with the
+   * caller's values, a Discrete one as int64, as always; action_dtype says which dtype the caller
+   * gave. An action of any other dtype is first converted to the action's own dtype (integers: to
+   * float64, if it is among these). 0: all are converted */
   uint32_t action_dtypes;
 
   /* All callbacks return PP_OK or a negative status with error->text set. Those that take a pp_env
    * are called by one thread at a time for one environment, but by any thread. */
 
-  /* checks options, describes fields, makes what all environments share; null: as defined */
+  /* checks options, describes fields, makes what all environments share; null: the definition's
+   * values are used unchanged */
   int (*configure)(pp_config *config);
   void (*release)(void *shared);
 
@@ -239,35 +244,36 @@ typedef struct pp_env_def {
   int (*init)(pp_env *env);
   void (*fini)(pp_env *env);
 
-  /* takes a new seed; rng is seeded already. null: the rng is all there is */
+  /* takes a new seed; rng is seeded already. null: the environment has no other generator */
   int (*seed)(pp_env *env, const pp_seed *seed);
 
   /* starts an episode; step advances it by one action (num_players rows of it) */
   int (*reset)(pp_env *env, const pp_reset *reset, pp_result *result);
   int (*step)(pp_env *env, const void *action, pp_result *result);
 
-  /* writes every field of one row (fields[i] is null where nobody wants it); changes nothing */
+  /* writes every field of one row (fields[i] is null if the field is not wanted); must not change
+   * the environment */
   int (*observe)(pp_env *env, void *const *fields, int32_t is_reset);
 
-  /* step and observe for a run of environments; null: one by one. It draws no random numbers. Some
-   * environments of the run may have ended their episode: what is computed for those is thrown away
-   * and a reset follows, so the callback need only survive it. A call is for at most 256, and
-   * nothing interrupts it, not even Ctrl-C: leave step_many null where a step may take more than
-   * microseconds */
+  /* step and observe for a run of at most 256 environments; null: they are stepped one by one. It
+   * must not draw random numbers. The episodes of some environments of the run may have ended: the
+   * engine discards what is computed for these and resets them afterwards, so the callback only has
+   * to survive them. Nothing interrupts a call, not even Ctrl-C: leave step_many null if a step may
+   * take more than microseconds */
   int (*step_many)(void *shared, const pp_run *run);
 
   /* checks the reset options of a call against each other; null: ranges are enough */
   int (*check_reset)(void *shared, const pp_value *options, pp_error *error);
 
-  /* snapshot of state that is not plain data. save with bytes null returns the size, else writes
-   * it; null: the state is copied */
+  /* snapshot of state that is not plain data. With bytes null save returns the size, else it writes
+   * that many bytes. null: the engine copies the state */
   int64_t (*save)(pp_env *env, void *bytes);
   int (*load)(pp_env *env, const void *bytes, int64_t size);
 
   int (*render)(pp_env *env, pp_image *image);
 
-  /* copies what the environment simulates into an object of its family's own (MuJoCo: an mjData of
-   * the same model), for whoever knows more about it than this engine; null: there is no such */
+  /* copies the simulation into an object of the environment's family (MuJoCo: an mjData of the same
+   * model), for code that works on that object; null: the family has no such object */
   int (*expose)(pp_env *env, void *target);
 } pp_env_def;
 
