@@ -207,12 +207,11 @@ typedef struct pp_env_def {
   uint32_t size; /* sizeof(pp_env_def) */
 
   const char *id;
-  const char *family; /* "classic_control", "atari", ... */
-  const char
-      *variant; /* which of the definitions with these callbacks (Atari: the game), or null */
-  const char *reference;     /* the implementation whose results are equal, with its version */
-  double tolerance;          /* largest difference from it; 0: the same bits */
-  double reward_threshold;   /* NaN: none */
+  const char *family;      /* "classic_control", "atari", ... */
+  const char *variant;     /* which of those that share callbacks (Atari: the game); may be null */
+  const char *reference;   /* the implementation whose results are equal, with its version */
+  double tolerance;        /* largest difference from it; 0: the same bits */
+  double reward_threshold; /* NaN: none */
   int32_t max_episode_steps; /* default time limit; 0: none */
 
   const pp_option *options;

@@ -39,7 +39,7 @@ static void unmark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) 
   pp_pool_add_locked(pool, -count);
 }
 
-/* marks all environments as in flight, or refuses the first that is already */
+/* marks all environments as in flight, or refuses the first that is in flight already */
 static int mark_all_locked(pp_pool *pool, pp_error *error) {
   int32_t n = pool->fleet.num_envs;
   if (pp_pool_count(pool)) {
