@@ -21,8 +21,8 @@ typedef struct pp_stepper {
 
 /* the buffers and records of one thread that steps */
 typedef struct pp_scratch {
-  int32_t home;  /* the shard of the lane's queue that this thread takes from first */
-  int64_t ended; /* when the last chunk ended (pp_os_now); 0: the thread has slept since */
+  int32_t home;          /* the shard of the lane's queue that this thread takes from first */
+  int64_t ended;         /* when the last chunk ended (pp_os_now); 0: the thread has slept since */
   pp_leftover *leftover; /* of a chunk that was cut short; other threads may take from it */
   pp_entry entries[PP_GRAIN_ROWS];
   double *rewards; /* PP_GRAIN_ROWS x num_players */
