@@ -1,17 +1,16 @@
-/* numpy.sin and numpy.cos of a float32, which round otherwise than the C library's sinf and cosf.
+/* numpy.sin and numpy.cos of a float32, which round differently from the C library's sinf and cosf.
  *
- * NumPy 1.17 to 2.4 computes them itself on machines with fused multiply-add (Cody-Waite reduction
- * by pi/2 in three parts, then a polynomial; the constants are NumPy's, read off its results'
- * definition in numpy/_core/src/umath/loops_trigonometric). Compared on millions of values by
- * tests/test_base_math.py. For float64, NumPy's results are the C library's.
- */
+ * NumPy 1.17 to 2.4 computes them itself on machines with fused multiply-add: by Cody-Waite
+ * reduction by pi/2 in three parts, then a polynomial. The constants are those of NumPy's
+ * definition in numpy/_core/src/umath/loops_trigonometric. tests/test_base_math.py compares
+ * millions of values. For float64, NumPy's results are the C library's. */
 #ifndef PP_BASE_FLOAT_TRIG_H
 #define PP_BASE_FLOAT_TRIG_H
 
 #include <math.h>
 #include <stdint.h>
 
-/* whether NumPy uses its own code here: elsewhere it calls sinf and cosf */
+/* Returns whether NumPy uses its own code here. Elsewhere it calls sinf and cosf. */
 static inline int pp_float_trig_is_fused(void) {
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -20,19 +19,20 @@ static inline int pp_float_trig_is_fused(void) {
 #endif
 }
 
-/* quadrant_shift 0: sine, 1: cosine; |x| small enough that the quadrant counts exactly */
+/* Returns the sine (quadrant_shift 0) or cosine (1). |x| must be so small that the number of
+ * quadrants is exact. */
 static inline float pp_float_trig_reduced(float x, int32_t quadrant_shift) {
-  /* adding and taking 1.5 * 2^23 rounds to an integer (fused, as gcc made it in NumPy's wheels);
-   * volatile keeps compilers from folding it */
+  /* adding and subtracting 1.5 * 2^23 rounds to an integer (fused, as gcc compiled it in NumPy's
+   * wheels); volatile keeps compilers from removing both */
   const float two_over_pi = 0x1.45f306p-1f, round_to_integer = 0x1.8p23f;
   volatile float shifted = fmaf(x, two_over_pi, round_to_integer);
-  float turns = shifted - round_to_integer;
-  float r = fmaf(turns, -0x1.921fb0p+0f, x);
-  r = fmaf(turns, -0x1.5110b4p-22f, r);
-  r = fmaf(turns, -0x1.846988p-48f, r);
+  float quarters = shifted - round_to_integer;
+  float r = fmaf(quarters, -0x1.921fb0p+0f, x);
+  r = fmaf(quarters, -0x1.5110b4p-22f, r);
+  r = fmaf(quarters, -0x1.846988p-48f, r);
 
   float square = r * r;
-  int32_t quadrant = (int32_t)turns + quadrant_shift;
+  int32_t quadrant = (int32_t)quarters + quadrant_shift;
   float value;
   if (quadrant & 1) {
     value = fmaf(0x1.98e616p-16f, square, -0x1.6c06dcp-10f);
@@ -43,13 +43,13 @@ static inline float pp_float_trig_reduced(float x, int32_t quadrant_shift) {
     value = fmaf(0x1.7d3bbcp-19f, square, -0x1.a06bbap-13f);
     value = fmaf(value, square, 0x1.11119ap-7f);
     value = fmaf(value, square, -0x1.555556p-3f);
-    value = fmaf(value, square, 0.0f); /* not a product: its zero is positive */
+    value = fmaf(value, square, 0.0f); /* adding 0 makes a zero positive */
     value = fmaf(value, r, r);
   }
   return quadrant & 2 ? -value : value;
 }
 
-/* the limits are where NumPy gives way to the C library */
+/* beyond these limits NumPy calls the C library, too */
 static inline float pp_float_sin(float x) {
   if (!(fabsf(x) <= 117435.992f) || !pp_float_trig_is_fused()) return sinf(x);
   return pp_float_trig_reduced(x, 0);

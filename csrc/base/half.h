@@ -1,10 +1,11 @@
-/* NumPy's float16, kept in wider numbers: each operation is one in float32, rounded afterwards. */
+/* NumPy's float16 arithmetic, on values kept as double: each operation is computed in float32, and
+ * its result is rounded to float16. */
 #ifndef PP_BASE_HALF_H
 #define PP_BASE_HALF_H
 
 #include <math.h>
 
-/* the nearest float16, ties to even */
+/* Returns the nearest float16, ties to even. */
 static inline double pp_half(double x) {
   int exponent, last_bit;
   if (!(fabs(x) < 65520)) return x != x ? x : copysign(INFINITY, x);

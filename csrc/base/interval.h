@@ -1,4 +1,4 @@
-/* An interval to draw from: the check that NumPy and Gymnasium make before they do. */
+/* Interval: the check that NumPy and Gymnasium make of the bounds of a uniform draw. */
 #ifndef PP_BASE_INTERVAL_H
 #define PP_BASE_INTERVAL_H
 
@@ -7,7 +7,8 @@
 
 #include "pp_env.h"
 
-/* refuses bounds that Generator.uniform or Gymnasium's maybe_parse_reset_bounds would refuse */
+/* Returns PP_ERR_ARGUMENT for bounds that Generator.uniform or Gymnasium's maybe_parse_reset_bounds
+ * would refuse, else PP_OK. */
 static inline int pp_interval_check(double low, double high, pp_error *error) {
   if (low <= high && isfinite(high - low)) return PP_OK;
   const char *cure = low > high ? "choose low <= high" : "choose finite bounds";

@@ -5,7 +5,7 @@
 
 #include "random.h"
 
-/* as <numpy/random/distributions.h> has it, which wants Python's headers */
+/* declared here, as <numpy/random/distributions.h> needs Python's headers */
 double random_standard_normal(bitgen_t *generator);
 
 static uint64_t next64(void *rng) {

@@ -1,11 +1,11 @@
-/* numpy.random.Generator.standard_normal on a pp_rng, by the code that NumPy ships for this
- * (libnpyrandom): the same bits, and the generator in the same state. */
+/* numpy.random.Generator.standard_normal on a pp_rng, computed by the code that NumPy ships for
+ * this (libnpyrandom): it returns the same bits and leaves the generator in the same state. */
 #ifndef PP_BASE_NORMAL_H
 #define PP_BASE_NORMAL_H
 
 #include "pp_env.h"
 
-/* Generator.standard_normal() */
+/* Returns what Generator.standard_normal() returns. */
 double pp_rng_normal(pp_rng *rng);
 
 #endif

@@ -1,11 +1,12 @@
-/* Packing: bytes that repeat themselves in fewer bytes, quickly. */
+/* Packing: fast compression of bytes that contain repetitions. */
 #include "pack.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* What is packed is a sequence of parts: a head, words as they are, and a repetition of words that
- * ended `distance` words before. The bytes after the last whole word follow as they are. */
+/* Packed bytes are a sequence of parts. A part is a head, some literal words, and a repetition of
+ * words that begin `distance` words earlier. The bytes after the last whole word follow as they
+ * are. */
 typedef struct part_head {
   uint16_t literals;
   uint16_t repeated;
@@ -17,7 +18,7 @@ enum {
   MOST = UINT16_MAX, /* words in either half of a part */
   /* a shorter repetition is not worth a head */
   LEAST = 2,
-  /* of the table of words, as a power of two: 16 KB, which fit into the nearest cache */
+  /* entries in the table of words, as a power of two: 16 KB, which fit into the nearest cache */
   TABLE_BITS = 12
 };
 
@@ -27,7 +28,7 @@ static uint64_t word_at(const char *bytes, size_t index) {
   return word;
 }
 
-/* the golden ratio's multiple, as Knuth has it */
+/* multiplicative hashing by the golden ratio (Knuth) */
 static size_t slot_of(uint64_t word) {
   return (size_t)(word * 0x9e3779b97f4a7c15u >> (64 - TABLE_BITS));
 }
@@ -45,7 +46,7 @@ static char *write_part(char *out, const char *literals, size_t count, size_t re
   return out + sizeof(head) + count * WORD;
 }
 
-/* writes words that repeat nothing, but for fewer than MOST at the end; returns how many */
+/* writes literal words in full parts of MOST; returns how many, which leaves fewer than MOST */
 static size_t write_literals(char **out, const char *bytes, size_t from, size_t to) {
   size_t written = 0;
   for (; to - from - written >= MOST; written += MOST) {
@@ -55,7 +56,7 @@ static size_t write_literals(char **out, const char *bytes, size_t from, size_t 
 }
 
 size_t pp_pack(const void *bytes, size_t size, void *packed) {
-  /* where a word that falls into this slot was seen last, plus 1 */
+  /* for each slot, the index of the last word that was hashed to it, plus 1; 0: none */
   uint32_t table[1 << TABLE_BITS] = {0};
   const char *in = bytes;
   char *out = packed;
@@ -86,7 +87,7 @@ size_t pp_pack(const void *bytes, size_t size, void *packed) {
   return (size_t)(out - (char *)packed) + size % WORD;
 }
 
-/* one word after the other, as a repetition may begin in what it writes */
+/* copies word by word, as a repetition may include words that it writes itself */
 static void repeat(char *bytes, size_t at, size_t distance, size_t count) {
   for (size_t i = at; i < at + count; i++) {
     memcpy(bytes + i * WORD, bytes + (i - distance) * WORD, WORD);
@@ -112,7 +113,8 @@ int pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size) 
       if (bytes) repeat(bytes, at, head.distance, head.repeated);
       at += head.repeated;
     }
-    // only the last part repeats nothing, but where there were too many words for one
+    // the last part repeats nothing, and has fewer than MOST literals: a part with MOST literals is
+    // never the last
   } while (head.repeated || head.literals == MOST);
   if (at != words || (size_t)(end - in) != size % WORD) return 0;
   if (bytes) memcpy((char *)bytes + at * WORD, in, size % WORD);

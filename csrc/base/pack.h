@@ -1,22 +1,22 @@
-/* Packing: bytes that repeat themselves in fewer bytes, quickly; a state with pictures in it
- * shrinks to a tenth.
+/* Packing: fast compression of bytes that contain repetitions. A state with pictures in it shrinks
+ * to a tenth.
  *
- * Words of eight bytes are looked up in a table of those seen before; where several in a row stood
- * before, a pair of numbers stands for them. */
+ * The bytes are read as words of eight. Each word is looked up in a table of the words seen before,
+ * and a repetition of several words in a row is stored as a length and a distance. */
 #ifndef PP_BASE_PACK_H
 #define PP_BASE_PACK_H
 
 #include <stddef.h>
 
-/* room that packing so many bytes needs at most; they must be fewer than 2^34 */
+/* Returns the most bytes that so many bytes can have when packed; size must be less than 2^34. */
 size_t pp_pack_bound(size_t size);
 
-/* packs into room of pp_pack_bound(size) bytes; returns how many were written */
+/* Packs bytes into memory of pp_pack_bound(size) bytes. Returns how many were written. */
 size_t pp_pack(const void *bytes, size_t size, void *packed);
 
-/* 1: it was packed from exactly so many bytes, which are now in bytes (null: just looks); 0: it was
- * not, and what is in bytes now means nothing. Reads and writes nothing outside, whatever is there
- */
+/* Unpacks into bytes, or only checks if bytes is null. Returns 1 if packed is the packed form of
+ * exactly `size` bytes, else 0; the contents of bytes are then meaningless. Never reads or writes
+ * outside these ranges, whatever packed contains. */
 int pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size);
 
 #endif

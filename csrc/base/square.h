@@ -1,18 +1,19 @@
-/* NumPy's `x ** 2` of a scalar: the C library's pow, which about once in a thousand calls is one
- * unit off x * x. (An array's `** 2`, np.square and exact products need none of this.) */
+/* NumPy's `x ** 2` of a scalar: the C library's pow, which differs from x * x by one unit in the
+ * last place in about one call of a thousand. (An array's `** 2`, np.square and exact products need
+ * none of this.) */
 #ifndef PP_BASE_SQUARE_H
 #define PP_BASE_SQUARE_H
 
 #include <math.h>
 
-/* compilers turn a pow by a constant 2 into x * x, so the exponent is one they cannot see */
+/* compilers turn pow with a constant 2 into x * x, so the exponent is hidden from them */
 static inline double pp_square_slow(double x) {
   double two = 2;
   __asm__("" : "+m"(two));
   return pow(x, two);
 }
 
-/* what rounding took from product = x * x, exactly (T. Dekker, 1971) */
+/* Returns the rounding error of product = x * x, exactly (T. Dekker, 1971). */
 static inline double pp_square_rest(double x, double product) {
   double scaled = 134217729 * x; /* 2^27 + 1 cuts the significand in two */
   double high = scaled - (scaled - x);
@@ -21,14 +22,14 @@ static inline double pp_square_rest(double x, double product) {
 }
 
 /* glibc states the error of its pow: less than 0.54 units in the last place, of which 0.5 are the
- * final rounding (sysdeps/ieee754/dbl-64/e_pow.c; before 2.28 it rounded correctly). So while x * x
- * is less than 0.44 units from its own rounding, pow has no other number to return. That is so for
+ * final rounding (sysdeps/ieee754/dbl-64/e_pow.c; before 2.28 it rounded correctly). So if the
+ * rounding error of x * x is less than 0.44 units, pow can return no other number. That is so for
  * seven values in eight, and several times as fast. */
 static inline double pp_square(double x) {
 #if defined(__GLIBC__)
   double product = x * x;
-  /* 0.44 * 1.136 is half a unit: what is less than that vanishes in the sum. An overflow in rest
-   * makes it nan, which fails the test; the limit keeps underflow out */
+  /* 0.44 * 1.136 is half a unit, and what is less than that vanishes in the sum. An overflow in the
+   * rest makes it NaN, which fails the test; the limit excludes underflow */
   if (product > 1e-250 && product + 1.14 * pp_square_rest(x, product) == product) return product;
 #endif
   return pp_square_slow(x);

@@ -83,7 +83,8 @@ int64_t pp_arena_alloc(pp_arena *arena, int64_t size);
  * fail. */
 void pp_arena_free(pp_arena *arena, int64_t offset, int64_t size);
 
-/* Returns whether these bytes lie inside the file and begin where a block can. For the parent. */
+/* Returns whether these bytes lie inside the file, not at offset 0, and begin where a block can.
+ * For the parent. */
 bool pp_arena_contains(pp_arena *arena, int64_t offset, int64_t size);
 
 /* Returns the address of a block in this process. */

@@ -125,7 +125,7 @@ typedef struct pp_board_shape {
 
 /* What a worker needs to find the tables. Members that are not atomic never change. */
 typedef struct pp_board_head {
-  uint64_t magic; /* equal in builds whose tables have the same layout */
+  uint64_t magic; /* equal in builds whose tables have the same layout and meaning */
   int64_t size;   /* of all tables */
   pp_board_shape shape;
   pp_layout layout; /* its names are pointers that are valid only in the parent */

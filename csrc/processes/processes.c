@@ -24,8 +24,7 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* Splits the address space: writes the bytes for each reply file and those for the arena (0: any).
- */
+/* Splits the address space: writes the bytes for each reply file and for the arena (0: any). */
 static void split_address_space(const pp_address_space *limits, int32_t num_lanes, int64_t *replies,
                                 int64_t *reserve) {
   *replies = PP_REPLY_HEAP_RESERVE;

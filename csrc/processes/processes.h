@@ -52,7 +52,7 @@ typedef struct pp_processes {
 
 extern const pp_lane_ops pp_processes_ops;
 
-/* Creates the arena and the board of a pool whose layout is known, and moves the pool's actions to
+/* Creates the arena and the board of a pool whose layout is known, and puts the pool's actions on
  * the board. saves_rows: save each environment's last row. limits: of address space. */
 int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
                       bool saves_rows, const pp_address_space *limits, pp_error *error);

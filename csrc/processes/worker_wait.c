@@ -5,7 +5,7 @@
 #include "os/os.h"
 #include "os/topology.h"
 
-/* after so many waits in a row that were longer than a spin, the next one is expected to be as long
+/* after so many waits in a row that were longer than a spin, the next is expected to be long, too
  */
 enum { MAX_LONG_WAITS = 2 };
 
