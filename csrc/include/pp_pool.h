@@ -11,7 +11,7 @@
  * step, or never */
 enum pp_autoreset { PP_NEXT_STEP, PP_SAME_STEP, PP_DISABLED };
 
-/* values of the dtype argument of pp_pool_send and pp_pool_step, beside those of pp_dtype */
+/* values of the dtype argument of pp_pool_send and pp_pool_step, besides those of pp_dtype */
 enum {
   /* Actions whose dtypes differ, or whose dtype is no pp_dtype. The array holds count x num_players
    * rows of doubles, followed by count bytes: the dtype of each action. */
@@ -30,7 +30,7 @@ enum pp_command {
   PP_COMMAND_ACTION = 4   /* in a worker process: a step, whose action is in the payload */
 };
 
-/* columns that the engine writes beside the environment's fields, if asked for */
+/* columns that the engine writes besides the environment's fields, if an option selects them */
 enum pp_extra {
   PP_WITH_STEP_TYPE = 1, /* int32: 0 first, 1 mid, 2 last row of an episode */
   PP_WITH_DISCOUNT = 2,  /* float32 */
@@ -316,8 +316,8 @@ const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count);
  * not answered the previous one, or has died. */
 int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size, pp_error *error);
 
-/* Waits for the answer to the last request, for timeout nanoseconds (< 0: no timeout) but for 50 ms
- * at most. Returns 1 and writes the answer's bytes and size; 0 if there is none yet; or a negative
+/* Waits for the answer to the last request, for timeout nanoseconds (< 0: no timeout), at most 50
+ * ms. Returns 1 and writes the answer's bytes and size; 0 if there is none yet; or a negative
  * status: PP_ERR_STATE if the worker died before it answered. */
 int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void **bytes,
                        int64_t *size, pp_error *error);

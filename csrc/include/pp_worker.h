@@ -68,10 +68,10 @@ int pp_worker_open(int32_t memory_fd, int64_t reserve, int32_t reply_fd, int32_t
 /* Unmaps the memory, closes the copied descriptors and frees the worker. worker may be null. */
 void pp_worker_close(pp_worker *worker);
 
-/* Makes this process exit with status 0 as soon as another process has ended, whatever it is doing
- * then. Returns PP_OK; PP_ERR_SYSTEM if the other process has ended already or can't be watched;
- * PP_ERR_MEMORY. After an error nothing is watched, and the caller should exit by itself. A forked
- * child of this process is not affected. */
+/* Makes this process exit with status 0 as soon as another process has ended, even in the middle of
+ * other work. Returns PP_OK; PP_ERR_SYSTEM if the other process has ended already or can't be
+ * watched; PP_ERR_MEMORY. After an error nothing is watched, and the caller should exit by itself.
+ * A forked child of this process is not affected. */
 int pp_worker_exit_with(int64_t pid);
 
 /* Return the lane's environments: ids first_env .. first_env + num_envs - 1. */

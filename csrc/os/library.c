@@ -62,7 +62,7 @@ static uint64_t needed_size(int fd, uint64_t size) {
 static int check_file(int fd, const char *shown, char *reason, size_t bytes) {
   struct stat info;
   if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-    snprintf(reason, bytes, "%s is no ordinary file: give a shared library", shown);
+    snprintf(reason, bytes, "%s is not a regular file: give a shared library", shown);
     return PP_ERR_ARGUMENT;
   }
   uint64_t size = (uint64_t)info.st_size, needed = needed_size(fd, size);

@@ -18,8 +18,8 @@ static int check_options(const void *source, const pp_pool_options *o, pp_pool *
     return pp_error_set(error, PP_ERR_ARGUMENT, "out is null: give the address of a pool pointer");
   *out = NULL;
   if (!source || !o) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s are null: give them",
-                        o ? "environments" : "options");
+    return pp_error_set(error, PP_ERR_ARGUMENT, "%s is null: give it",
+                        o ? "the definition or configuration" : "options");
   }
   if (o->num_envs < 1 || o->num_envs > PP_MAX_ENVS) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "num_envs=%d: choose 1 to %d", o->num_envs,

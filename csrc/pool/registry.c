@@ -37,7 +37,7 @@ static int check_symbol(const char *shown, const char *symbol, const void *addre
   size = pp_os_symbol_size(address);
   // a definition of another ABI may be smaller; its first two members show that it is one
   if (size < 0 || size >= (int64_t)(2 * sizeof(uint32_t))) return PP_OK;
-  return pp_error_set(error, PP_ERR_ARGUMENT, "%.60s of %s is no pp_env_def: name one", symbol,
+  return pp_error_set(error, PP_ERR_ARGUMENT, "%.60s of %s is not a pp_env_def: name one", symbol,
                       shown);
 }
 

@@ -152,7 +152,8 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
     } else if (!bytes) {
       status = room;
     } else if (size != room) {
-      status = pp_error_set(error, PP_ERR_ARGUMENT, "room for %lld bytes, the state needs %lld",
+      status = pp_error_set(error, PP_ERR_ARGUMENT,
+                            "room for %lld bytes, but the state needs %lld: give that many",
                             (long long)size, (long long)room);
     } else {
       status = save(fleet, env_id, bytes, own);
