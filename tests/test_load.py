@@ -125,10 +125,10 @@ def loop(path: Path) -> None:
     ("make", "message"),
     [
         (lambda path: None, "can't be opened: No such file or directory: give a shared library"),
-        (os.mkfifo, "is no ordinary file: give a shared library"),
-        (os.mkdir, "is no ordinary file: give a shared library"),
-        (lambda path: path.symlink_to("/dev/zero"), "is no ordinary file"),
-        (lambda path: path.symlink_to("/dev/null"), "is no ordinary file"),
+        (os.mkfifo, "is not a regular file: give a shared library"),
+        (os.mkdir, "is not a regular file: give a shared library"),
+        (lambda path: path.symlink_to("/dev/zero"), "is not a regular file"),
+        (lambda path: path.symlink_to("/dev/null"), "is not a regular file"),
         (loop, "can't be opened: Too many levels of symbolic links"),
         (Path.touch, "can't be loaded: file too short"),
         (text, "can't be loaded: invalid ELF header"),
@@ -154,10 +154,10 @@ def test_undefined_symbols(tmp_path: Path) -> None:
     [
         ("pp_env_lode", "has no definition named pp_env_lode: is it static, or hidden?"),
         ("reset", "has no definition named reset"),
-        ("a_function", r"a_function of .* is no pp_env_def: name one"),
+        ("a_function", r"a_function of .* is not a pp_env_def: name one"),
         # of the C library
-        ("malloc", "malloc of .* is no pp_env_def|has no definition named malloc"),
-        ("a_number", r"a_number of .* is no pp_env_def: name one"),
+        ("malloc", "malloc of .* is not a pp_env_def|has no definition named malloc"),
+        ("a_number", r"a_number of .* is not a pp_env_def: name one"),
         ("another_abi", "the definition has ABI 12345 and 6 bytes, this engine ABI"),
         ("", "symbol='': give the name of a pp_env_def in C"),
         ("pp_env_load\0x", r"symbol='pp_env_load\\x00x': give the name"),

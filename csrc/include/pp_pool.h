@@ -11,7 +11,7 @@
  * step, or never */
 enum pp_autoreset { PP_NEXT_STEP, PP_SAME_STEP, PP_DISABLED };
 
-/* values of the dtype argument of pp_pool_send and pp_pool_step, beside those of pp_dtype */
+/* values of the dtype argument of pp_pool_send and pp_pool_step, besides those of pp_dtype */
 enum {
   /* Actions whose dtypes differ, or whose dtype is no pp_dtype. The array holds count x num_players
    * rows of doubles, followed by count bytes: the dtype of each action. */
@@ -30,7 +30,7 @@ enum pp_command {
   PP_COMMAND_ACTION = 4   /* in a worker process: a step, whose action is in the payload */
 };
 
-/* columns that the engine writes beside the environment's fields, if asked for */
+/* columns that the engine writes besides the environment's fields, if an option selects them */
 enum pp_extra {
   PP_WITH_STEP_TYPE = 1, /* int32: 0 first, 1 mid, 2 last row of an episode */
   PP_WITH_DISCOUNT = 2,  /* float32 */
@@ -157,17 +157,17 @@ int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error);
  * PP_ERR_STATE while environments are in flight, or PP_ERR_ARGUMENT if a seed is too long. */
 int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_error *error);
 
-/* Queues one action for each environment named, for all of them or for none. env_ids null: all
- * environments in order (count is num_envs). The pool copies actions: count x num_players rows of
- * this dtype (a pp_dtype or one of the constants above), in C order. Returns PP_ERR_ARGUMENT if an
- * id or an action is invalid, PP_ERR_TYPE if the dtype can't be converted, or PP_ERR_STATE if an
+/* Queues one action for each environment named, either for all of them or for none. env_ids null:
+ * all environments in order (count is num_envs). The pool copies actions: count x num_players rows
+ * of this dtype (a pp_dtype or one of the constants above), in C order. Returns PP_ERR_ARGUMENT if
+ * an id or an action is invalid, PP_ERR_TYPE if the dtype can't be converted, or PP_ERR_STATE if an
  * environment is in flight or (PP_DISABLED) must be reset first. */
 int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                  int32_t dtype, pp_error *error);
 
-/* Queues one reset for each environment named, for all of them or for none. Seeds are given as in
- * pp_pool_seed, one for each environment named, or null; options holds one entry per reset option,
- * or is null. Returns what pp_pool_send returns; with options also PP_ERR_STATE while other
+/* Queues one reset for each environment named, either for all of them or for none. Seeds are given
+ * as in pp_pool_seed, one for each environment named, or null; options holds one entry per reset
+ * option, or is null. Returns what pp_pool_send returns; with options also PP_ERR_STATE while other
  * environments are in flight. */
 int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
                        const uint32_t *seed_words, const int32_t *seed_sizes,
@@ -180,7 +180,7 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
  *
  * Returns the number of rows (> 0). Returns 0 if the batch is not complete after the timeout, or
  * after about 50 ms, so that the caller can handle signals and call again. Returns PP_ERR_ENV if
- * environments failed: the batch is taken all the same, and pp_pool_failed returns its rows and
+ * environments failed: the batch is taken nevertheless, and pp_pool_failed returns its rows and
  * the environments. Returns PP_ERR_STATE while another thread receives, or another negative status.
  */
 int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error);
@@ -209,7 +209,8 @@ const pp_error *pp_pool_env_error(const pp_pool *pool, int32_t env_id);
 int32_t pp_pool_in_flight(const pp_pool *pool);
 
 /* Returns 1 if the next step of an environment resets it (PP_DISABLED: is refused), else 0; or
- * PP_ERR_STATE while it is in flight. */
+ * PP_ERR_STATE while it is in flight. In a pool with worker processes it never returns 1, as the
+ * workers keep this state. */
 int32_t pp_pool_needs_reset(pp_pool *pool, int32_t env_id);
 
 /* Writes a snapshot of one environment: bytes that restore it, in this pool or in one like it. With
@@ -245,32 +246,33 @@ void pp_pool_stats(pp_pool *pool, pp_stats *stats);
 
 /* ------------------------------------------------------------------------ worker processes -- */
 
-/* What happens to the environments that a dead worker had in flight. With the last two the lane
- * gets another worker, and resets wait for that one: it gets the same reset, with the same payload.
- */
+/* What happens to the environments that a dead worker had in flight. With the last two values the
+ * lane gets another worker. Resets in flight wait for that worker, which gets each with the same
+ * payload. */
 enum pp_on_death {
   PP_DEATH_FAIL,   /* they fail, and nothing can be sent to the lane any more */
   PP_DEATH_REPEAT, /* rows of steps repeat what was shown last, truncated */
   PP_DEATH_REQUEUE /* the next worker restarts those that were stepped: PP_COMMAND_RESTART */
 };
 
-/* bytes of address space that a pool with worker processes may reserve, 0: no limit */
+/* bytes of address space that a pool with worker processes may reserve; 0: no limit */
 typedef struct pp_address_space {
   int64_t parent; /* in the process that makes the pool */
   int64_t worker; /* in each worker process */
 } pp_address_space;
 
 /* Makes a pool whose environments live in num_lanes worker processes, which the caller starts. Each
- * lane has consecutive environments, as many as any other lane or one more or fewer. config
- * describes rows and actions of one player; options must have no extras and no max_episode_steps,
- * and num_threads is ignored. saves_rows: 1 saves the last row of each environment, which
- * PP_DEATH_REPEAT and PP_DEATH_REQUEUE need. room: null for no limit. The functions above work on
- * such a pool too, except those that need the environments themselves (seeds, reset options,
- * snapshots, observe, render, expose): these return PP_ERR_STATE.
+ * lane has consecutive environments; the numbers of environments of two lanes differ by at most
+ * one. config describes rows and actions of one player; options must have no extras and no
+ * max_episode_steps, and num_threads is ignored. saves_rows: 1 saves the last row of each
+ * environment, which PP_DEATH_REPEAT and PP_DEATH_REQUEUE need. room: null for no limit. The
+ * functions above work on such a pool too, except those that need the environments themselves
+ * (seeds, reset options, snapshots, observe, render, expose): these return PP_ERR_STATE.
  *
- * Environments are untrusted code, which may write to all memory that its worker shares. That can
- * spoil rows, which then fail where it is noticed, and break the pool, whose calls then return
- * PP_ERR_BROKEN. It can't make this process read or write outside its arrays, nor wait for ever.
+ * Environments are untrusted code, which may write to all memory that its worker shares. If it
+ * corrupts rows and the pool notices, their environments fail. If it corrupts the pool's tables,
+ * the pool may break, and its calls then return PP_ERR_BROKEN. It can't make this process read or
+ * write outside its arrays, nor wait for ever.
  *
  * Returns PP_ERR_ARGUMENT, PP_ERR_MEMORY, or PP_ERR_SYSTEM. */
 int pp_pool_create_processes(const pp_config *config, const pp_pool_options *options,
@@ -278,8 +280,8 @@ int pp_pool_create_processes(const pp_config *config, const pp_pool_options *opt
                              pp_pool **out, pp_error *error);
 
 /* Return the file descriptors that a worker passes to pp_worker_open: of the pool's memory, and of
- * the file that the lane's worker writes its replies to. PP_ERR_STATE or PP_ERR_ARGUMENT if there
- * are none. */
+ * the file to which the lane's worker writes its replies. Return PP_ERR_STATE or PP_ERR_ARGUMENT if
+ * there are none. */
 int32_t pp_pool_memory_fd(const pp_pool *pool);
 int32_t pp_pool_reply_fd(const pp_pool *pool, int32_t lane);
 
@@ -314,8 +316,8 @@ const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count);
  * not answered the previous one, or has died. */
 int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size, pp_error *error);
 
-/* Waits for the answer to the last request, for timeout nanoseconds (< 0: no timeout) but for 50 ms
- * at most. Returns 1 and writes the answer's bytes and size; 0 if there is none yet; or a negative
+/* Waits for the answer to the last request, for timeout nanoseconds (< 0: no timeout), at most 50
+ * ms. Returns 1 and writes the answer's bytes and size; 0 if there is none yet; or a negative
  * status: PP_ERR_STATE if the worker died before it answered. */
 int32_t pp_pool_answer(pp_pool *pool, int32_t lane, int64_t timeout, const void **bytes,
                        int64_t *size, pp_error *error);

@@ -6,9 +6,10 @@
  *
  *     take -> step or reset each environment -> claim_row -> write its row -> deliver
  *
- * and answers a request in between. A worker is used by one thread at a time. Its pointer is never
- * null, but for pp_worker_close, and a turn is always an index below the count that take returned
- * last; no function here checks them. */
+ * and answers requests in between. One thread at a time may use a worker.
+ *
+ * The functions do not check their arguments: worker must not be null, except for pp_worker_close,
+ * and turn must be below the count that pp_worker_take returned last. */
 #ifndef PP_WORKER_H
 #define PP_WORKER_H
 
@@ -53,8 +54,8 @@ typedef struct pp_turns {
 /* Opens a lane of a pool: maps the pool's memory and the lane's reply file.
  *
  * memory_fd, reserve and reply_fd are what pp_pool_memory_fd, pp_pool_reserve and pp_pool_reply_fd
- * return in the parent. The worker keeps copies of both descriptors if this process may have more
- * files. If it may not, reply_fd must stay open until pp_worker_close.
+ * return in the parent. The worker keeps copies of both descriptors. If this process may open no
+ * more files, there is no copy, and reply_fd must stay open until pp_worker_close.
  *
  * Returns PP_OK and sets *out, or sets *out to null and returns
  * PP_ERR_ARGUMENT: out is null, a descriptor is not such a file, reserve is too small, or the pool
@@ -67,10 +68,10 @@ int pp_worker_open(int32_t memory_fd, int64_t reserve, int32_t reply_fd, int32_t
 /* Unmaps the memory, closes the copied descriptors and frees the worker. worker may be null. */
 void pp_worker_close(pp_worker *worker);
 
-/* Makes this process exit with status 0 as soon as another process has ended, whatever it is doing
- * then. Returns PP_OK; PP_ERR_SYSTEM if the other process has ended already or can't be watched;
- * PP_ERR_MEMORY. After an error nothing is watched, and the caller should exit by itself. A forked
- * child of this process is not affected. */
+/* Makes this process exit with status 0 as soon as another process has ended, even in the middle of
+ * other work. Returns PP_OK; PP_ERR_SYSTEM if the other process has ended already or can't be
+ * watched; PP_ERR_MEMORY. After an error nothing is watched, and the caller should exit by itself.
+ * A forked child of this process is not affected. */
 int pp_worker_exit_with(int64_t pid);
 
 /* Return the lane's environments: ids first_env .. first_env + num_envs - 1. */
@@ -124,8 +125,8 @@ void pp_worker_repeat_last(pp_worker *worker, int32_t turn, int32_t is_final);
 const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size);
 
 /* Stores bytes that the parent can read once it has received the row of a turn. Call it before
- * deliver; size 0 removes an earlier reply. Returns PP_OK, PP_ERR_MEMORY or PP_ERR_SYSTEM (the
- * reply file can't grow) or PP_ERR_FORKED. */
+ * deliver; size 0 removes an earlier reply. Returns PP_OK, PP_ERR_MEMORY, PP_ERR_SYSTEM if the
+ * reply file can't grow, or PP_ERR_FORKED. */
 int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t size,
                     pp_error *error);
 
@@ -139,8 +140,8 @@ void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count);
  * bytes are valid until pp_worker_answer. */
 const void *pp_worker_request(pp_worker *worker, int64_t *size);
 
-/* Answers the request and wakes the parent. Returns the same as pp_worker_reply; after an error the
- * request is still unanswered. */
+/* Answers the request and wakes the parent. Returns what pp_worker_reply returns; after an error
+ * the request is still unanswered. */
 int pp_worker_answer(pp_worker *worker, const void *bytes, int64_t size, pp_error *error);
 
 #endif

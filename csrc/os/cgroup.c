@@ -7,7 +7,7 @@
 
 #include "sysfile.h"
 
-/* a kind of limit: its controller in version 1, and how to read it in a folder of either version */
+/* a kind of limit: its controller in version 1, and how to read it from a folder of each version */
 typedef struct kind {
   const char *controller;
   int64_t (*v2)(const char *root, const char *folder);
@@ -56,7 +56,7 @@ static const kind cores = {
 
 /* ---------------------------------------------------------------------------------- memory -- */
 
-/* returns a number of bytes; "max", like anything else that is no number, means no limit */
+/* returns a number of bytes; no limit if the text is "max", or anything else that is no number */
 static int64_t bytes_of(const char *line) {
   long long bytes = strtoll(line, NULL, 10);
   return bytes > 0 ? bytes : INT64_MAX;
@@ -79,7 +79,7 @@ static const kind memory = {
 /* ---------------------------------------------------------------------------------- groups -- */
 
 /* Returns the tightest limit on the path from a group up to the mount. In a container that sees
- * only its own subtree, the group's folder does not exist, and the mount is the container's own
+ * only its own subtree, the group's folder does not exist, and the mount itself is the container's
  * group. */
 static int64_t group_limit(const char *root, const char *mount, const char *group,
                            int64_t (*limit)(const char *root, const char *folder)) {

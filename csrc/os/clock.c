@@ -1,4 +1,4 @@
-/* Clock: monotonic nanoseconds. */
+/* Clock: reads a monotonic clock in nanoseconds. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <time.h>

@@ -1,8 +1,9 @@
 /* Futex: sleeps until a word changes, with futexes on Linux and a table of sleepers elsewhere.
  *
- * The table serves the threads of one process. Without futexes, words that processes share are
- * polled: correct but slower, and a sleeper wakes a thousand times a second. Both are plain POSIX,
- * so that their test (tests/c/test_os_table.c), which defines PP_OS_TABLE, runs on Linux too. */
+ * The table serves the threads of one process. Without futexes, a sleeper polls words that
+ * processes share: correct but slower, as it wakes up to a thousand times a second. Table and
+ * polling use only POSIX, so they can be tested on Linux too: tests/c/test_os_table.c defines
+ * PP_OS_TABLE. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
@@ -31,7 +32,7 @@ static int futex_wait(int operation, _Atomic uint32_t *word, uint32_t expected, 
   struct timespec *time_or_none = timeout < 0 ? NULL : &time;
   if (syscall(SYS_futex, word, operation, expected, time_or_none, NULL, 0) == 0) return PP_OK;
   // EAGAIN: the word had changed already. Beside ETIMEDOUT and EINTR a sandbox may return any
-  // error; PP_AGAIN sends the caller back to where it can be interrupted
+  // error; with PP_AGAIN the caller goes back to where it can be interrupted
   return errno == EAGAIN ? PP_OK : PP_AGAIN;
 }
 
@@ -90,7 +91,8 @@ static void init_buckets(void) {
 
 static bucket *bucket_of(const void *word) {
   pthread_once(&buckets_once, init_buckets);
-  // multiplying by the golden ratio spreads close addresses; the top 6 bits are one of 64 buckets
+  // multiplication by the golden ratio spreads close addresses; the top 6 bits choose one of 64
+  // buckets
   return &buckets[((uint64_t)(uintptr_t)word * 0x9e3779b97f4a7c15u) >> 58];
 }
 
@@ -143,7 +145,7 @@ int pp_os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout) {
   sleeper self = {.word = word};
   int64_t deadline = deadline_of(timeout);
 
-  // pp_os_wake takes the lock too, so it can't come between comparing and sleeping
+  // pp_os_wake takes the lock too, so it can't run between the comparison and the sleep
   pthread_mutex_lock(&b->lock);
   if (atomic_load(word) != expected) {
     pthread_mutex_unlock(&b->lock);

@@ -1,4 +1,4 @@
-/* Library: checks that a file is safe to pass to dlopen, which maps whatever it gets. */
+/* Library: checks that a file is safe to pass to dlopen, which maps files unchecked. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
@@ -19,7 +19,7 @@
 #include <elf.h>
 #include <link.h>
 
-/* returns whether this is an ELF file for this kind of machine; dlopen refuses others by itself */
+/* returns whether this is an ELF file for this kind of machine; dlopen itself refuses others */
 static bool is_native(const ElfW(Ehdr) * head) {
   const uint16_t one = 1;
   const int data = *(const uint8_t *)&one ? ELFDATA2LSB : ELFDATA2MSB;
@@ -28,8 +28,9 @@ static bool is_native(const ElfW(Ehdr) * head) {
          head->e_ident[EI_DATA] == data && head->e_phentsize == sizeof(ElfW(Phdr));
 }
 
-/* Returns how many bytes the file must have for its segments, as far as its headers are readable.
- * dlopen maps the segments and touches them, and a page beyond the file's end raises SIGBUS. */
+/* Returns the size that the file must have to contain its segments, as far as its headers are
+ * readable. dlopen maps the segments and touches them, and a page beyond the end of the file raises
+ * SIGBUS. */
 static uint64_t needed_size(int fd, uint64_t size) {
   ElfW(Ehdr) head;
   if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || !is_native(&head)) return 0;
@@ -61,7 +62,7 @@ static uint64_t needed_size(int fd, uint64_t size) {
 static int check_file(int fd, const char *shown, char *reason, size_t bytes) {
   struct stat info;
   if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
-    snprintf(reason, bytes, "%s is no ordinary file: give a shared library", shown);
+    snprintf(reason, bytes, "%s is not a regular file: give a shared library", shown);
     return PP_ERR_ARGUMENT;
   }
   uint64_t size = (uint64_t)info.st_size, needed = needed_size(fd, size);

@@ -42,7 +42,7 @@ int pp_os_pages_bind(void *memory, size_t size, const int32_t *nodes, int32_t co
     mask[nodes[i] / WORD_BITS] |= 1ul << (nodes[i] % WORD_BITS);
   }
 
-  // pages at the edges belong to neighbouring ranges as well, so they keep their policy
+  // pages at the edges contain bytes of neighbouring ranges too, so they keep their policy
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
   uintptr_t end = ((uintptr_t)memory + size) / page * page;

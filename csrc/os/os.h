@@ -15,8 +15,8 @@
 /* Returns monotonic nanoseconds. */
 int64_t pp_os_now(void);
 
-/* Returns the same clock as of its last tick, some milliseconds ago at most. Several times faster.
- */
+/* Returns the time of the same clock's last tick, at most some milliseconds ago. Several times
+ * faster. */
 int64_t pp_os_now_roughly(void);
 
 /* --------------------------------------------------------------------------------- futex.c -- */
@@ -31,11 +31,11 @@ void pp_os_wake(_Atomic uint32_t *word, int32_t count);
 
 /* The same for a word in memory that several processes map, at any address. A waker must change the
  * word first: systems without futexes poll it and have no other signal. There, sleepers notice the
- * change up to a millisecond later, and all of them wake whatever count is. */
+ * change up to a millisecond later, and all of them wake, whatever count is. */
 int pp_os_wait_shared(_Atomic uint32_t *word, uint32_t expected, int64_t timeout);
 void pp_os_wake_shared(_Atomic uint32_t *word, int32_t count);
 
-/* Tells the core that this is a spin loop. */
+/* Hints to the core that this is a spin loop. */
 void pp_os_relax(void);
 
 /* -------------------------------------------------------------------------------- thread.c -- */
@@ -65,13 +65,13 @@ uint32_t pp_os_fork_generation(void);
 
 /* ------------------------------------------------------------------------------- library.c -- */
 
-/* Checks that dlopen will neither hang nor crash on a file: that it is a regular file, and no
+/* Checks that dlopen will neither hang nor crash on a file: that it is a regular file, and not a
  * library whose segments reach beyond the file's end. Returns PP_OK, or PP_ERR_ARGUMENT and writes
  * the reason into a buffer of so many bytes. shown: the path as messages show it. */
 int pp_os_library_check(const char *path, const char *shown, char *reason, size_t bytes);
 
-/* Returns the bytes of the data object that a library has at this address, 0 if it is no data, or
- * -1 if unknown. */
+/* Returns the size in bytes of a library's data object at this address, 0 if it is not data, or -1
+ * if unknown. */
 int64_t pp_os_symbol_size(const void *address);
 
 /* -------------------------------------------------------------------------------- memory.c -- */
@@ -92,11 +92,11 @@ int pp_os_shared_create(int64_t size, const char *name);
 
 /* Lengthens the file. All new bytes are zero and have memory, so that touching them can't fault.
  * Returns PP_ERR_MEMORY or PP_ERR_SYSTEM on failure: the file then has its old size or, if it is
- * sealed, no memory behind that size. */
+ * sealed, no memory beyond that size. */
 int pp_os_shared_grow(int fd, int64_t old_size, int64_t new_size);
 
-/* Forbids all processes to shorten the file, so that every byte within its size stays readable for
- * ever. Returns PP_ERR_SYSTEM if refused or unsupported. */
+/* Forbids all processes to shorten the file, so that every byte within its size stays readable.
+ * Returns PP_ERR_SYSTEM if refused or unsupported. */
 int pp_os_shared_seal(int fd);
 
 /* Returns the size of a file in bytes, or -1 if this is no descriptor of a regular file that is
@@ -104,7 +104,7 @@ int pp_os_shared_seal(int fd);
 int64_t pp_os_shared_size(int fd);
 
 /* Maps reserve bytes for reading and writing, which may exceed the file's current size: as the file
- * grows, its bytes appear there. Returns null if refused, as by a limit on address space. */
+ * grows, its bytes appear there. Returns null if refused, such as by a limit on address space. */
 void *pp_os_shared_map(int fd, int64_t reserve);
 void pp_os_shared_unmap(void *memory, int64_t reserve);
 
@@ -114,8 +114,8 @@ void pp_os_shared_unmap(void *memory, int64_t reserve);
 void pp_os_shared_detach(void *memory, int64_t reserve, int fd);
 
 /* Returns the memory of whole pages of the file to the system. They must not be touched before
- * pp_os_shared_allocate, and are zero after that. Returns PP_ERR_SYSTEM if refused or unsupported:
- * they are unchanged then. */
+ * pp_os_shared_allocate, and are zero after that. Returns PP_ERR_SYSTEM if refused or unsupported;
+ * they are then unchanged. */
 int pp_os_shared_release(int fd, int64_t offset, int64_t size);
 
 /* Allocates memory for released pages again. Returns PP_ERR_MEMORY if they stay released. */

@@ -1,10 +1,9 @@
 /* Process: ends this process when another one has ended.
  *
- * A worker must not outlive the process of its pool, which can't send it a message when it is
- * killed. This is the only place in the engine that ends a process, and it ends only a worker: the
- * pool's process is gone, no one reads results or an exit status, and the worker's own code may
- * never return to a place where it could check.
- */
+ * A worker must not outlive the process of its pool. If that process is killed, it can't send the
+ * worker a message. This is the only place in the engine that ends a process, and it ends only a
+ * worker: the pool's process is gone, so no one reads results or an exit status, and the worker's
+ * own code may never return to a place where it could check. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
@@ -27,7 +26,7 @@
 #include "os.h"
 #include "pp_env.h"
 
-enum { POLL_NS = 200000000 };  // between two checks, where the system can't notify
+enum { POLL_NS = 200000000 };  // between two checks, if the system can't notify
 
 /* the process that is waited for */
 typedef struct watched {
@@ -97,14 +96,14 @@ static int wait_for_end(int fd, int timeout) {
 
 /* ---------------------------------------------------------------------------------- polling -- */
 
-/* Returns whether the process has ended, by its pid. A zombie keeps its pid, but if it was this
- * process's parent, another process has taken its place as that. */
+/* Returns whether the process has ended, by its pid. A zombie keeps its pid. But if it was the
+ * parent of this process, this process now has another parent. */
 static bool is_gone(const watched *other) {
   if (other->is_parent) return getppid() != other->pid;
   return kill(other->pid, 0) != 0 && errno == ESRCH;
 }
 
-/* terminates the processes of this one's group, if it leads one: those that it has started */
+/* sends SIGTERM to this process's group, if it leads one: to the processes that it has started */
 static void end_group(void) {
   if (getpgrp() != getpid()) return;
   signal(SIGTERM, SIG_IGN);

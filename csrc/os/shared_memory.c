@@ -1,8 +1,7 @@
 /* Shared memory: a file without a name that processes map once, and that grows while it is mapped.
  *
- * A page that the file has no memory for raises SIGBUS when it is touched. So all pages are
- * allocated before they are used: a lack of memory then is an error of the call that grows the
- * file. */
+ * Touching a page for which the file has no memory raises SIGBUS. So all pages are allocated before
+ * they are used, and the call that grows the file returns an error if memory is lacking. */
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
 
@@ -45,8 +44,8 @@ static int status_of(int failed) {
 
 /* -------------------------------------------------------------------------------- creating -- */
 
-/* For systems without memfd_create. macOS has shm_open, but its memory can't be resized, nor can
- * more than its size be mapped. PP_OS_FILE selects this on Linux (tests/c/test_os_table.c). */
+/* For systems without memfd_create. macOS has shm_open, but its memory can't be resized, and a
+ * mapping can't exceed its size. PP_OS_FILE selects this on Linux (tests/c/test_os_table.c). */
 static int open_file(void) {
   static _Atomic uint32_t files;
   const char *folder = getenv("TMPDIR");
@@ -140,7 +139,7 @@ static int allocate_chunk(int fd, int64_t offset, int64_t size) {
 static int allocate(int fd, int64_t offset, int64_t size) {
   int64_t end = offset + size;
   while (offset < end) {
-    // a signal undoes the whole call: small calls succeed however often a profiler's timer fires
+    // a signal undoes the whole call: small calls succeed, however often a profiler's timer fires
     int64_t chunk = end - offset < CHUNK ? end - offset : CHUNK;
     int failed = allocate_chunk(fd, offset, chunk);
     if (failed == EINTR) continue;

@@ -97,7 +97,7 @@ int pp_os_thread_avoid(const int32_t *taken, int32_t count) {
   }
   while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &free)) ++cpu;
   if (cpu == CPU_SETSIZE) return PP_AGAIN;
-  // bound to that core and freed again: it stays there until the system moves it
+  // bound to that core and then to all again, it stays there until the system moves it
   CPU_ZERO(&one);
   CPU_SET(cpu, &one);
   if (pthread_setaffinity_np(pthread_self(), sizeof(one), &one)) return PP_ERR_SYSTEM;

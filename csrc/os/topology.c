@@ -53,7 +53,7 @@ static bool read_list(const char *root, const char *path, set *numbers) {
 /* adds the affinity of this thread, which the kernel keeps within cpuset and online cpus */
 static void read_own_affinity(set *cpus) {
 #if defined(__linux__)
-  // as large as any kernel's (NR_CPUS), since a mask that is too small is refused
+  // as large as any kernel's mask (NR_CPUS), as the kernel refuses one that is too small
   unsigned long mask[8192 / (8 * sizeof(unsigned long))];
   const int32_t bits = 8 * sizeof(mask[0]);
   memset(mask, 0, sizeof(mask));
@@ -147,7 +147,7 @@ void pp_topology_read(pp_topology *topology, const char *root) {
   topology->cores = quota < topology->num_cpus ? (int32_t)quota : topology->num_cpus;
 }
 
-/* gives one more thread to the node whose part lost most when it was rounded down */
+/* gives one more thread to the node that lost most when its part was rounded down */
 static void deal_one(const pp_topology *topology, int64_t *cut, int32_t *threads) {
   int32_t most = 0;
   for (int32_t i = 1; i < topology->num_nodes; ++i) {

@@ -33,7 +33,7 @@ typedef struct pp_share {
 } pp_share;
 
 /* Reads /proc and /sys of this machine (root null or "/"), or of a made-up machine under the folder
- * root, whose proc/self/status has the affinity. Always succeeds: what can't be read counts as one
+ * root, whose affinity is in proc/self/status. Always succeeds: what can't be read counts as one
  * node, one cpu (on the real machine: all that are online) and no quota. */
 void pp_topology_read(pp_topology *topology, const char *root);
 

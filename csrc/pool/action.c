@@ -53,7 +53,7 @@ static int64_t store_multi(int64_t *to, const void *from, int64_t count, const i
 
 /* ------------------------------------------------------------------------------------ Box -- */
 
-/* The same for floats. Bad ones are NaN and infinite: x - x is 0 only if x is finite. */
+/* The same for floats, of which NaN and infinity are bad: x - x is 0 only if x is finite. */
 #define DEFINE_BOX(name, from_type, to_type)                      \
   static int64_t name(void *out, const void *in, int64_t count) { \
     const from_type *from = in;                                   \
@@ -109,7 +109,7 @@ static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
                       fleet->def->id, dtype, action->dtype);
 }
 
-/* fills in the error about the element at an index of a stored action */
+/* fills in the error about the bad element at this index of a stored action */
 static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *error) {
   const pp_field *action = &fleet->config.action;
   const char *stored = pp_fleet_action(fleet, env_id);
@@ -130,8 +130,8 @@ static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *e
 
 /* ---------------------------------------------------------------------------------- dtypes -- */
 
-/* Returns the dtype that callbacks see for an action that came in this dtype: the same if the
- * definition accepts it, else the one that the action is converted to. */
+/* Returns the dtype that callbacks see for an action that the caller sent in this dtype: the same
+ * if the definition accepts it, else the one to which the action is converted. */
 static uint8_t shown_dtype(const pp_fleet *fleet, int32_t dtype) {
   const uint32_t known = fleet->def->action_dtypes;
   const int32_t own = fleet->config.action.dtype, base = dtype & (PP_PYTHON - 1);
@@ -144,7 +144,7 @@ static uint8_t shown_dtype(const pp_fleet *fleet, int32_t dtype) {
   return (uint8_t)(shown | (known >> PP_PYTHON & 1 ? dtype & PP_PYTHON : 0));
 }
 
-/* sets the dtype of all environments named; nearly always it is the one that they have already */
+/* sets the dtype of all environments named; nearly always they have it already */
 static void set_dtypes(pp_fleet *fleet, const int32_t *env_ids, int32_t count, int32_t dtype) {
   if (dtype == fleet->common_dtype) return;
   for (int32_t i = 0; i < count; i++) {
@@ -195,7 +195,7 @@ static int64_t store_one(const pp_fleet *fleet, int32_t env_id, const double *fr
   if (!is_discrete(action)) return store(fleet, env_id, from, PP_FLOAT64, 1);
   for (int64_t i = 0; i < fleet->action_elements; i++) {
     int64_t n = action->space == PP_DISCRETE ? action->n : action->nvec[i % width];
-    // beyond 2^53 a number is outside every space, and stays outside
+    // a number of 2^53 or more is outside every space, and so is INT64_MAX
     to[i] = from[i] > -0x1p53 && from[i] < 0x1p53 ? (int64_t)from[i] : INT64_MAX;
     if ((uint64_t)to[i] >= (uint64_t)n) return i;
   }

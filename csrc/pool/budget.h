@@ -5,8 +5,8 @@
 #include "pool.h"
 
 /* Returns PP_ERR_MEMORY if the environments and result blocks of a pool need more memory than this
- * process may use. Without this check the system would kill the process later; so the caller gets
- * an exception at once. Fleet and layout are described; nothing is allocated yet. */
+ * process may use. Without this check the system would kill the process later, when the memory is
+ * touched. To be called once fleet and layout are described, before anything is allocated. */
 int pp_budget_check(const pp_pool *pool, const pp_pool_options *options, pp_error *error);
 
 #endif

@@ -18,8 +18,8 @@ static int check_options(const void *source, const pp_pool_options *o, pp_pool *
     return pp_error_set(error, PP_ERR_ARGUMENT, "out is null: give the address of a pool pointer");
   *out = NULL;
   if (!source || !o) {
-    return pp_error_set(error, PP_ERR_ARGUMENT, "%s are null: give them",
-                        o ? "environments" : "options");
+    return pp_error_set(error, PP_ERR_ARGUMENT, "%s is null: give it",
+                        o ? "the definition or configuration" : "options");
   }
   if (o->num_envs < 1 || o->num_envs > PP_MAX_ENVS) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "num_envs=%d: choose 1 to %d", o->num_envs,
@@ -48,7 +48,7 @@ static int check_options(const void *source, const pp_pool_options *o, pp_pool *
   return PP_OK;
 }
 
-/* returns the bytes of one row; infinity if the shape, which is unchecked here, can't be */
+/* returns the bytes of one row; infinity if the shape, which is unchecked here, is invalid */
 static double field_bytes(const pp_field *field) {
   double bytes = (double)pp_dtype_size(field->dtype);
   if (field->ndim < 0 || field->ndim > PP_MAX_NDIM || field->per_player) return INFINITY;
@@ -112,7 +112,7 @@ static int make_records(pp_pool *pool, const pp_pool_options *options) {
   return pp_ring_init(&pool->ring, options->num_envs, options->batch_size);
 }
 
-/* makes what both kinds of pools start with; returns null if there is no memory */
+/* makes the part that both kinds of pools share; returns null if there is no memory */
 static pp_pool *make_pool(const pp_lane_ops *ops, const char *topology_root) {
   pp_pool *pool = aligned_alloc(64, (sizeof(*pool) + 63) / 64 * 64);
   if (!pool) return NULL;

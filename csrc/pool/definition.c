@@ -12,8 +12,8 @@
 #include "fleet.h"
 #include "layout.h"
 
-/* With at most PP_MAX_ENVS environments and PP_MAX_COLUMNS columns, no sum or product of such sizes
- * overflows int64. */
+/* Limits of a state and of a field. With at most PP_MAX_ENVS environments and PP_MAX_COLUMNS
+ * columns, no sum or product of such sizes overflows int64. */
 static const size_t most_state = (size_t)1 << 38;
 static const int64_t most_bytes = (int64_t)1 << 32;
 
@@ -21,11 +21,11 @@ enum { MAX_OPTIONS = 256 /* of either kind: a higher count must be a mistake */ 
 
 /* -------------------------------------------------------------------------------- refusals -- */
 
-/* what is checked: a definition, or an entry of one of its tables */
+/* the subject of a check: a definition, or an entry of one of its tables */
 typedef struct subject {
   const char *who;   /* the definition's id */
   const char *table; /* its member; null: the definition itself */
-  int32_t at;        /* index of the entry, -1: the member is no table */
+  int32_t at;        /* index of the entry; -1: the member is a single struct */
   const char *name;  /* of the entry; null: none */
   pp_error *error;
 } subject;
@@ -45,7 +45,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(const subject *s, const 
 
 /* ----------------------------------------------------------------------------------- texts -- */
 
-/* returns the bytes of the UTF-8 character that starts here, 0 if none does */
+/* returns the bytes of the UTF-8 character that starts here, 0 if there is none */
 static int32_t character_size(const unsigned char *at) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   int32_t size = at[0] < 0x80 ? 1 : at[0] < 0xc0 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
@@ -94,7 +94,7 @@ static bool is_python_keyword(const char *name) {
   return false;
 }
 
-/* returns whether it can be the name of a Python argument; only ASCII letters are accepted */
+/* returns whether this can be the name of a Python argument; only ASCII letters are accepted */
 static bool is_argument_name(const char *name) {
   if (isdigit((unsigned char)name[0]) || is_python_keyword(name)) return false;
   return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
@@ -388,7 +388,7 @@ static int check_numbers(const pp_env_def *def, pp_error *error) {
   return PP_OK;
 }
 
-/* checks fields and action, or only their table if configure may still change them */
+/* checks fields and action; if configure may still change them, only that there is a table */
 static int check_description(const pp_env_def *def, pp_error *error) {
   subject s = {.who = def->id, .error = error};
   pp_config config = {.state_size = def->state_size,

@@ -1,4 +1,4 @@
-/* Error: fills in pp_error. */
+/* Error: fills in pp_error, and names statuses. */
 #ifndef PP_POOL_ERROR_H
 #define PP_POOL_ERROR_H
 

@@ -9,7 +9,8 @@
 #include "os/os.h"
 #include "registry.h"
 
-/* small states stay close together, larger ones start on a cache line */
+/* returns the bytes from one state to the next: small states lie close together, larger ones start
+ * on a cache line */
 static size_t state_stride(size_t size) {
   size_t unit = size <= 64 ? 16 : 64;
   if (!size) size = 1;
@@ -24,7 +25,7 @@ double pp_fleet_bytes(const pp_fleet *fleet) {
   return ((double)fleet->stride + (double)fleet->action_bytes + (double)records) * fleet->num_envs;
 }
 
-/* uses calloc for every array: pages that are never touched (errors, seeds) cost nothing */
+/* Memory is zeroed lazily, so pages that are never touched (errors, seeds) cost nothing. */
 static int alloc_arrays(pp_fleet *fleet) {
   size_t n = (size_t)fleet->num_envs;
   bool has_wide = fleet->def->action_dtypes && fleet->config.action.space == PP_BOX;

@@ -12,8 +12,8 @@ enum {
   PP_SEED_WORDS = 16 /* a seed has at most 512 bits */
 };
 
-/* Where an environment is in its episode: in the middle, at its end, or never reset (or failed). 0
- * must mean that it can be stepped. */
+/* Where an environment is in its episode: in the middle, at its end, or outside of one, because it
+ * was never reset or has failed. PP_RUNNING must be 0: code tests phases for any set bit. */
 enum pp_phase { PP_RUNNING = 0, PP_ENDED = 1, PP_FRESH = 2 };
 
 /* Arrays have one entry per environment. An entry belongs to the caller while the environment is
@@ -50,7 +50,7 @@ typedef struct pp_fleet {
   uint8_t *seed_sizes; /* words of the seed that the next reset takes, 0: none */
   pp_error *errors;
   size_t states_size; /* bytes of states */
-  /* ns that a reset takes at least, 0 while unknown. Written and read by every thread; relaxed,
+  /* The shortest time of a reset in ns, 0 while unknown. Written and read by every thread; relaxed,
    * because it is an estimate (see pp_autoreset_learn). */
   _Atomic int64_t reset_cost;
   /* step_many took too long and is not called for now. Written and read as above (see
@@ -62,13 +62,15 @@ typedef struct pp_fleet {
 int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values,
                   const pp_pool_options *options, pp_error *error);
 
-/* Returns the bytes that pp_fleet_make will allocate; a double, as the product may be huge. */
+/* Returns an estimate of the bytes that pp_fleet_make allocates; a double, as the product may be
+ * huge. */
 double pp_fleet_bytes(const pp_fleet *fleet);
 
 /* Makes the environments. Returns a pp_status; on failure all is undone, configure included. */
 int pp_fleet_make(pp_fleet *fleet, pp_error *error);
 
-/* Makes only the records, for environments that live in worker processes. actions stays null. */
+/* Makes only the records, for environments that live in worker processes. actions stays null.
+ * Returns a pp_status. */
 int pp_fleet_init_processes(pp_fleet *fleet, const pp_config *config,
                             const pp_pool_options *options, pp_error *error);
 

@@ -23,7 +23,7 @@ typedef struct pp_gate {
    * sees the change of state for which it was raised. The kernel compares it while they sleep. */
   _Alignas(64) _Atomic uint32_t epoch;
   /* Threads between enter and leave, and killed ones (see above). Leaving is relaxed: a thread that
-   * is counted too long is woken in vain. */
+   * is counted for too long costs only a needless wake. */
   _Atomic int32_t sleepers;
   _Atomic int64_t waits; /* futex calls of sleepers; relaxed, statistics only */
   _Atomic int64_t wakes; /* futex calls of wakers; relaxed, statistics only */
@@ -60,8 +60,8 @@ bool pp_spin(bool (*may_spin)(void *), bool (*is_done)(void *), void *context, i
  * workers. */
 void pp_spin_awake(int32_t change);
 
-/* Returns whether spinning takes no core from another thread: whether the awake workers and one
- * thread of the user fit into so many cores. */
+/* Returns whether the awake workers and one thread of the user fit into so many cores: then
+ * spinning takes no core from another thread. */
 bool pp_spin_allowed(int32_t cores);
 
 #endif

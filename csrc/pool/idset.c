@@ -33,7 +33,7 @@ int32_t pp_ids_run(const int32_t *ids, int32_t count) {
   int32_t run = 1;
   while (run < count && all[run] == first + (uint32_t)run) {
     run++;
-    // 16 at a time, with vector instructions; not before the run is that long
+    // 16 at a time, with vector instructions, once the run is that long
     while (run >= BLOCK && run + BLOCK <= count) {
       uint32_t differs = 0;
       for (int32_t i = 0; i < BLOCK; i++) differs |= all[run + i] - first - (uint32_t)(run + i);

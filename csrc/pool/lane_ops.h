@@ -1,5 +1,5 @@
 /* Lane operations: everything that a pool asks of its lanes. Lanes are threads of this process
- * (threads/) or worker processes (processes/); which, is decided when the pool is made. */
+ * (threads/) or worker processes (processes/). The functions in create.c decide which. */
 #ifndef PP_POOL_LANE_OPS_H
 #define PP_POOL_LANE_OPS_H
 
@@ -12,7 +12,7 @@
  * end in _locked are called with the pool's lock held. */
 typedef struct pp_lane_ops {
   /* null if the environments are in this process, which can then seed, save, restore and draw them;
-   * else the error message for callers that try */
+   * else the error message for callers that try to */
   const char *why_not_local;
 
   /* ---- sending */
@@ -20,7 +20,7 @@ typedef struct pp_lane_ops {
   /* Returns an error if one of the environments can't be sent to. */
   int (*check_locked)(const pp_pool *pool, const int32_t *env_ids, int32_t count, pp_error *error);
 
-  /* Drops what was prepared for a send that was refused. env_ids are unchecked. */
+  /* Drops the payloads of a send that was refused. env_ids are unchecked. */
   void (*refuse_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count);
 
   /* Queues accepted environments and wakes workers. caller_helps: the caller's thread will step
@@ -28,10 +28,10 @@ typedef struct pp_lane_ops {
   void (*queue_locked)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                        bool caller_helps);
 
-  /* Returns whether the caller had best step so many environments itself, without the queues. */
+  /* Returns whether the caller should step so many environments itself, without the queues. */
   bool (*is_inline)(const pp_pool *pool, int32_t count);
 
-  /* Does so. Afterwards all environments are stepped or queued. */
+  /* Steps environments in the caller's thread. Afterwards each of them is stepped or queued. */
   void (*step_inline)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
 
   /* ---- blocks of results */
@@ -53,7 +53,7 @@ typedef struct pp_lane_ops {
    * last before it sleeps. */
   bool (*is_complete)(const pp_pool *pool, pp_batch *batch);
 
-  /* Returns whether the batch is expected to take longer than a spin lasts. */
+  /* Returns whether the batch is expected to take longer than a thread spins. */
   bool (*is_far)(const pp_pool *pool, const pp_batch *batch);
 
   /* Lets the caller step one chunk. Returns false if nothing is queued, or if helping would delay
@@ -74,7 +74,7 @@ typedef struct pp_lane_ops {
 
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 
-  /* Tells all workers to end, and waits for threads. May be called again. */
+  /* Makes all workers end, and waits for those that are threads. May be called again. */
   void (*stop)(pp_pool *pool);
 
   /* After stop: frees what init made, even if init failed halfway. */

@@ -13,7 +13,7 @@
 #include "layout.h"
 #include "os/topology.h"
 
-/* ns that a waiting call keeps its caller from handling signals */
+/* ns after which a call that waits returns, so that its caller can handle signals */
 enum { PP_SLICE_NS = 50000000 };
 
 struct pp_pool {

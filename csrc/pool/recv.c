@@ -34,8 +34,8 @@ static bool spin(waiter *it, int64_t end) {
   return pp_spin(may_spin, is_complete, it, end);
 }
 
-/* Waits for a slice of time, in ns. Returns whether the batch is complete. has_timeout: the user
- * has set a timeout. */
+/* Waits for at most slice ns. Returns whether the batch is complete. has_timeout: the user has set
+ * a timeout. */
 static bool wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, bool has_timeout) {
   // The caller can't leave a step of its own when the time is up, so it does not help if there is a
   // timeout. But an ordered pool may have no other thread, and waits for every environment anyway.
@@ -71,9 +71,9 @@ static int32_t needed(const pp_pool *pool) {
   return pool->ring.is_ordered ? 1 : pool->ring.batch_size;
 }
 
-/* Sleeps until another thread has sent enough, but for a slice at most. The state that the gate
- * needs in sequential order is read and written under the lock: a sender that raises the count
- * before this check is seen by it, and one that raises it later sees the sleeper. */
+/* Sleeps until another thread has sent enough, for at most slice ns. The state that the gate needs
+ * in sequential order is read and written under the lock: if a sender raises the count before this
+ * check, the check sees it; if it raises the count later, the sender sees the sleeper. */
 static void wait_for_send(pp_pool *pool, int64_t slice) {
   uint32_t epoch = pp_gate_enter(pool->caller);
   bool has_enough;
@@ -187,7 +187,7 @@ static int check_step_locked(const pp_pool *pool, int32_t count, pp_error *error
   return PP_OK;
 }
 
-/* drops what was prepared for a step that is refused before its arguments are checked */
+/* drops the payloads of a step that is refused before its arguments are checked */
 static int32_t refuse_step(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t status) {
   // in a forked child the lock may be held for ever; a closed pool has nothing to drop
   if (pp_pool_check(pool, NULL) < 0) return status;

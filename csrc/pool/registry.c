@@ -9,14 +9,14 @@
 #include "error.h"
 #include "os/os.h"
 
-/* returns the last 120 characters of a path, which say more than the first where room is short */
+/* returns the last 120 characters of a path: in a short message they say more than the first */
 static const char *end_of(const char *path) {
   const size_t most = 120;
   size_t length = strlen(path);
   return length > most ? path + (length - most) : path;
 }
 
-/* returns why dlopen failed, without the path that its text begins with */
+/* returns why dlopen failed, without the path at the beginning of its text */
 static const char *reason(const char *path) {
   const char *text = dlerror();
   if (!text) return "no reason given";
@@ -25,7 +25,7 @@ static const char *reason(const char *path) {
   return text;
 }
 
-/* refuses a symbol that is missing, or too small for the head of a definition */
+/* refuses a symbol that is missing, or too small for the first two members of a definition */
 static int check_symbol(const char *shown, const char *symbol, const void *address,
                         pp_error *error) {
   int64_t size;
@@ -37,7 +37,7 @@ static int check_symbol(const char *shown, const char *symbol, const void *addre
   size = pp_os_symbol_size(address);
   // a definition of another ABI may be smaller; its first two members show that it is one
   if (size < 0 || size >= (int64_t)(2 * sizeof(uint32_t))) return PP_OK;
-  return pp_error_set(error, PP_ERR_ARGUMENT, "%.60s of %s is no pp_env_def: name one", symbol,
+  return pp_error_set(error, PP_ERR_ARGUMENT, "%.60s of %s is not a pp_env_def: name one", symbol,
                       shown);
 }
 

@@ -6,7 +6,7 @@
 
 #include "layout.h"
 
-/* what the engine writes into a row beside the environment's fields */
+/* what the engine writes into a row besides the environment's fields */
 typedef struct pp_row {
   int32_t env_id;
   int32_t elapsed;       /* steps of the episode */

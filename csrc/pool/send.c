@@ -39,7 +39,7 @@ static void unmark_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) 
   pp_pool_add_locked(pool, -count);
 }
 
-/* marks all environments as in flight, or refuses the first that is already */
+/* marks all environments as in flight, or refuses the first that is in flight already */
 static int mark_all_locked(pp_pool *pool, pp_error *error) {
   int32_t n = pool->fleet.num_envs;
   if (pp_pool_count(pool)) {
@@ -144,7 +144,7 @@ int32_t pp_pool_accept_locked(pp_pool *pool, const int32_t *env_ids, int32_t cou
 int pp_pool_check_block(const pp_pool *pool, const void *memory, pp_error *error) {
   if (memory && pool->ops.is_block(pool, memory)) return PP_OK;
   return pp_error_set(error, PP_ERR_ARGUMENT,
-                      "address %p is no memory for a batch of this pool: give what pp_batch_alloc "
+                      "address %p is not memory for a batch of this pool: give what pp_batch_alloc "
                       "returned",
                       memory);
 }
@@ -155,8 +155,8 @@ int pp_pool_offer(pp_pool *pool, void *memory, pp_error *error) {
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
   if (pool->ring.offered - pool->ring.received >= pool->ring.capacity) {
-    status =
-        pp_error_set(error, PP_ERR_STATE, "the ring has all its %d batches", pool->ring.capacity);
+    status = pp_error_set(error, PP_ERR_STATE, "the pool has all of its %d batches: offer no more",
+                          pool->ring.capacity);
   } else {
     pool->ops.open_locked(pool, pp_ring_offer_locked(&pool->ring, memory));
   }

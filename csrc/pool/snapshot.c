@@ -10,7 +10,7 @@
 enum {
   SNAPSHOT_MAGIC = 0x50504531,
   SNAPSHOT_VERSION = 3,
-  /* plain states of at least so many bytes are packed: they contain pictures */
+  /* plain states of at least so many bytes are packed: they contain pictures, which shrink well */
   PACKED_FROM = 4096
 };
 
@@ -32,8 +32,8 @@ typedef struct snapshot_head {
 
 /* ------------------------------------------------------------------------------- checksum -- */
 
-/* Multiplying by an odd factor and rotating are one to one, so a change of a single word always
- * changes the sum. The factor is 2^64 over the golden ratio. */
+/* Multiplication by an odd factor and rotation are one to one, so a change of a single word always
+ * changes the sum. The factor is 2^64 divided by the golden ratio. */
 static uint64_t mix(uint64_t sum, uint64_t word) {
   sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
   return sum << 32 | sum >> 32;
@@ -45,9 +45,9 @@ static uint64_t word_at(const char *bytes) {
   return word;
 }
 
-/* An Atari game has tens of KB, its program included, and a single sum would wait for each
- * multiplication. So there are four sums; in separate variables, because compilers keep an array in
- * memory. */
+/* A snapshot of an Atari game has tens of KB, its program included, and with a single sum each
+ * multiplication would wait for the one before. So there are four sums. They are separate
+ * variables, because compilers keep an array in memory. */
 static uint64_t hash(uint64_t seed, const void *bytes, size_t size) {
   uint64_t a = seed, b = 1, c = 2, d = 3;
   const char *at = bytes;
@@ -152,7 +152,8 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
     } else if (!bytes) {
       status = room;
     } else if (size != room) {
-      status = pp_error_set(error, PP_ERR_ARGUMENT, "room for %lld bytes, the state needs %lld",
+      status = pp_error_set(error, PP_ERR_ARGUMENT,
+                            "room for %lld bytes, but the state needs %lld: give that many",
                             (long long)size, (long long)room);
     } else {
       status = save(fleet, env_id, bytes, own);

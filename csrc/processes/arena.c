@@ -94,7 +94,8 @@ void *pp_arena_at(const pp_arena *arena, int64_t offset) {
 /* ----------------------------------------------------------------------------- whole pages -- */
 
 /* Makes room for the gaps that one more run of pages can bring. No two gaps touch, and the first
- * block is no gap, so there are at most as many gaps as runs, and one more while two are joined. */
+ * block is never a gap, so there are at most as many gaps as runs, and one more while two are being
+ * joined. */
 static int reserve_gaps_locked(pp_arena *arena) {
   int64_t needed = arena->num_spans + 2;
   if (needed <= arena->max_gaps) return PP_OK;
@@ -124,7 +125,7 @@ static int64_t take_gap_locked(pp_arena *arena, int64_t i, int64_t size) {
 }
 
 /* Takes size bytes from the end of the file: uses the gap that may be there, and grows the file by
- * what is missing. */
+ * the rest. */
 static int64_t take_end_locked(pp_arena *arena, int64_t size) {
   int64_t last = arena->num_gaps - 1, old_size = arena->size;
   int64_t has = 0;  // bytes of a gap at the end of the file

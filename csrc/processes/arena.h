@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* powers of two from 64 bytes to half a page, of 64 KB at most */
+/* the sizes of small blocks: powers of two from 64 bytes to half a page, which has at most 64 KB */
 enum { PP_ARENA_CLASSES = 10 };
 
 /* a run of free pages, between blocks or at the end */
@@ -27,16 +27,16 @@ typedef struct pp_arena_class {
 /* One file (os/shared_memory.c), mapped once at a reserved size and grown while it is mapped.
  * Processes refer to its blocks by offset, as each maps the file at an address of its own.
  *
- * Only the parent allocates and frees, from any thread. The records about blocks are the parent's
- * private memory, so that no worker can damage them, and are guarded by a lock that workers never
- * see. A forked child of the parent shares the blocks and has a copy of the records: it must
- * neither allocate (PP_ERR_FORKED) nor free (which does nothing there), nor ever take the lock,
- * which another thread may have held during the fork.
+ * Only the parent allocates and frees, from any thread. The records about blocks are in the
+ * parent's private memory, so that no worker can damage them. They are guarded by a lock that
+ * workers never see. A forked child of the parent shares the blocks and has a copy of the records.
+ * It must not allocate (PP_ERR_FORKED) or free (which does nothing there). It must never take the
+ * lock, which another thread may have held during the fork.
  *
  * Blocks of up to half a page are cut from a page, which stays with their size class. Larger blocks
- * are whole pages, and their memory goes back to the system while they are free. A write to a block
- * after it was freed therefore takes memory that is not accounted for, and breaks the promise that
- * the next block is zeroed. */
+ * are whole pages, and their memory goes back to the system while they are free. So a write to a
+ * block that was freed takes memory that is not accounted for, and breaks the promise that the next
+ * block is zeroed. */
 typedef struct pp_arena {
   char *base;      /* address of offset 0 in this process; null: no arena */
   int64_t reserve; /* bytes mapped, the most that the file can grow to */
@@ -62,8 +62,8 @@ typedef struct pp_arena {
  * nothing. */
 int pp_arena_init(pp_arena *arena, int64_t first_size, int64_t reserve);
 
-/* Returns the bytes of memory that this machine has, and at least 64 MB: what a reserve of 0
- * means. */
+/* Returns the bytes of memory that this machine has, but at least 64 MB. A reserve of 0 means this
+ * size. */
 int64_t pp_arena_max_reserve(void);
 
 /* For a worker: maps the parent's file, with the parent's arena->reserve. The descriptor stays the
@@ -75,7 +75,7 @@ int pp_arena_attach(pp_arena *arena, int fd, int64_t reserve);
 void pp_arena_fini(pp_arena *arena);
 
 /* Returns the offset of a new block, which is never 0 and aligned to 64 bytes. Blocks of a page or
- * more are aligned to pages and zeroed. Or returns PP_ERR_MEMORY or PP_ERR_SYSTEM (nothing has
+ * more are aligned to pages and zeroed. Returns PP_ERR_MEMORY or PP_ERR_SYSTEM (nothing has
  * changed), PP_ERR_ARGUMENT (size < 1), PP_ERR_STATE (in a worker) or PP_ERR_FORKED. */
 int64_t pp_arena_alloc(pp_arena *arena, int64_t size);
 
@@ -83,8 +83,8 @@ int64_t pp_arena_alloc(pp_arena *arena, int64_t size);
  * fail. */
 void pp_arena_free(pp_arena *arena, int64_t offset, int64_t size);
 
-/* Returns whether these bytes lie behind the first block and begin where a block can. For the
- * parent. */
+/* Returns whether these bytes lie inside the file, not at offset 0, and begin where a block can.
+ * For the parent. */
 bool pp_arena_contains(pp_arena *arena, int64_t offset, int64_t size);
 
 /* Returns the address of a block in this process. */

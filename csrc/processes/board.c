@@ -9,11 +9,10 @@
 
 enum { LINE = 64 }; /* bytes of a cache line */
 
-/* Raised by hand when the same tables come to mean something else. */
+/* Raised by hand when the meaning of the tables changes, but not their layout. */
 enum { PROTOCOL = 2 };
 
-/* Whatever decides how the tables are laid out: a worker and its parent must agree on all of it. */
-
+/* all that determines the layout of the tables: a worker and its parent must agree on it */
 static const int64_t layout_facts[] = {PROTOCOL,
                                        PP_REPLY_HEAP_RESERVE,
                                        PP_ENV_ABI,
@@ -72,8 +71,8 @@ static int64_t field_bytes(const pp_layout *layout) {
   return bytes;
 }
 
-/* An environment is queued once at most. The lane with most environments has at most one more than
- * any other. */
+/* Returns the entries of a mailbox. An environment is queued at most once, and no lane has more
+ * environments than this quotient, rounded up. */
 static uint64_t mailbox_size_of(const pp_board_shape *shape) {
   uint64_t mailbox_size = 16, most = (uint64_t)((shape->num_envs - 1) / shape->num_lanes + 1);
   while (mailbox_size < most) mailbox_size *= 2;
@@ -335,8 +334,9 @@ int32_t pp_board_find_claim(const pp_board *board, int32_t env_id) {
   int32_t places = shape->capacity * shape->batch_size;
 
   if (noted >= 0 && noted < places && is_owned(board, noted, env_id)) return noted;
-  // The worker may have died between the claim and writing its place. An environment in flight owns
-  // no other row: the one of its last result was prepared anew when the result was received.
+  // The worker may have died after it claimed a row and before it wrote its place. An environment
+  // in flight owns no other row: the row of its last result was prepared anew when the result was
+  // received.
   for (int32_t place = 0; place < places; place++) {
     if (is_owned(board, place, env_id)) return place;
   }
@@ -398,8 +398,8 @@ bool pp_mailbox_has_any(const pp_mailbox *mailbox) {
          pp_mailbox_has_request(mailbox);
 }
 
-/* Answers "nothing left to do" to a probe. The probe was read before the worker looked for work and
- * found none. */
+/* Answers "nothing left to do" to a probe. The worker must have read the probe before it looked for
+ * work and found none. */
 static void answer_probe(pp_mailbox *mailbox, uint32_t probe) {
   if (atomic_load_explicit(&mailbox->answered_probe, memory_order_relaxed) == probe) return;
   // release: publishes the rows counted before
@@ -460,8 +460,8 @@ static claim_result try_claim(pp_board *board, int32_t lane, int64_t ticket, int
     if (ahead > 0) return TICKET_IN_PAST;
     if (ahead == 0 && word != free) return OWNED_BY_OTHER;
     // The row still belongs to an earlier block. The ring has a row for each environment in flight,
-    // so the parent is preparing it. If the rows' words were overwritten it never will be ready,
-    // and the parent must not wait for this worker.
+    // so the parent is about to prepare it. If the rows' words were overwritten, it will never be
+    // ready, and the parent must not wait for this worker.
     answer_probe(mailbox, atomic_load_explicit(&mailbox->probe, memory_order_seq_cst));
     pp_os_relax();
     word = free;

@@ -1,15 +1,14 @@
 /* Board: the tables that a pool and its worker processes share, in memory that all of them map.
  *
- * A worker may die between any two instructions, and the parent then reads in these tables what the
- * worker had taken and what it had finished. So no lock and no pointer is shared with a worker,
- * every word has one writer at a time, and one write claims a row together with its owner.
+ * A worker may die between any two instructions. The parent then reads in these tables which turns
+ * the worker had taken and which it had finished. So no lock and no pointer is shared with a
+ * worker, every word has one writer at a time, and a single write claims a row and names its owner.
  *
- * The contents are not trusted either: environments run any code, which may overwrite all of this
- * memory. So the parent uses no value from here as an address, an index or a count before it has
- * checked the value. A worker whose entries were overwritten may crash, as after any other error of
- * its environments. What never changes (the shape, the layout, the addresses of the tables) each
- * side keeps in private memory.
- */
+ * The contents are not trusted: environments run any code, which may overwrite all of this memory.
+ * So the parent uses no value from here as an address, an index or a count before it has checked
+ * the value. A worker whose entries were overwritten may crash, as after any other error of its
+ * environments. What never changes (the shape, the layout, the addresses of the tables) is kept by
+ * each side in private memory. */
 #ifndef PP_PROCESSES_BOARD_H
 #define PP_PROCESSES_BOARD_H
 
@@ -25,8 +24,8 @@
 #define PP_TEST_DIE(point)
 #endif
 
-/* What has become of an environment's turn. The parent writes the first two states, the worker the
- * others; after the worker's death the parent writes those, too. */
+/* The state of an environment's turn. The parent writes the first two states, the worker the
+ * others. After the worker's death the parent writes those as well. */
 enum pp_env_state {
   PP_ENV_IDLE,
   PP_ENV_QUEUED,
@@ -35,7 +34,8 @@ enum pp_env_state {
   PP_ENV_FAILED /* the same, but the environment failed */
 };
 
-/* bytes for the other side; size 0: none, -1 (replies to requests only): the worker died instead */
+/* bytes for the other side. size 0: there are none; -1 (only in replies to requests): the worker
+ * has died and there will be no reply */
 typedef struct pp_message {
   int64_t offset;
   int64_t size;
@@ -44,17 +44,17 @@ typedef struct pp_message {
 /* The env record: what the parent and the worker exchange about one environment. */
 typedef struct pp_board_env {
   /* A pp_env_state. Stored with release when it publishes other words, and loaded with acquire by
-   * whoever acts on it. The parent reads a dead worker's state only after the system has reported
-   * its death. */
+   * the side that acts on it. The parent reads a dead worker's state only after the system has
+   * reported its death. */
   _Alignas(64) _Atomic int32_t state;
   /* Place of its row in the ring. Ordered: written by the parent. Unordered: written by the worker
    * that claims the row, -1 until then. */
   int32_t place;
   int32_t command; /* a pp_command */
   /* Which of two copies holds the environment's last row: the steps of its episode in elapsed, its
-   * fields in pp_board.saved. The worker writes the other copy and then stores its number here,
-   * with release, so that a death leaves one copy whole. Loaded with acquire by the parent and by
-   * the next worker. */
+   * fields in pp_board.saved. The worker writes the other copy and then stores the number of that
+   * copy here, with release, so that a death leaves one copy whole. Loaded with acquire by the
+   * parent and by the next worker. */
   _Atomic int32_t saved_copy;
   int32_t elapsed[2];
   /* from the parent, in the arena: seed and options of a reset, or a large action */
@@ -83,20 +83,20 @@ typedef struct pp_mailbox {
   _Atomic uint32_t answered;
   pp_message payload; /* of the request, in the arena */
   pp_message reply;   /* in the reply file */
-  /* 1: the worker has work or spins, 0: it sleeps or has ended. Set by the parent when it pushes,
-   * so that no thread starts to spin on the core that the worker is about to wake on; cleared by
-   * the worker. Relaxed, as it only decides whether there is a core to spin on. */
+  /* 1: the worker has work or spins; 0: it sleeps or has ended. The parent sets it when it pushes,
+   * so that no thread starts to spin on the core on which the worker is about to wake; the worker
+   * clears it. Relaxed, as it only decides whether there is a core to spin on. */
   _Atomic int32_t is_awake;
   /* The core that the worker slept on last, -1: unknown. Relaxed, a hint. */
   _Atomic int32_t cpu;
   /* The environment that is being stepped, -1: none. Relaxed: it is read only to find out which
    * environment hangs or killed the worker. */
   _Atomic int32_t current_env;
-  /* Whether the worker has anything left to do: the number of the parent's last probe, and of the
-   * last probe to which the worker answered "nothing". The worker reads probe before it looks for
-   * turns and requests, and all three loads are sequentially consistent, so that it sees all that
-   * was sent before the probe. It stores the answer with release, which publishes the rows that it
-   * counted before. The parent loads the answer with acquire. */
+  /* The number of the parent's last probe, which asks whether the worker has anything left to do,
+   * and of the last probe to which the worker answered "nothing". The worker reads probe before it
+   * looks for turns and requests. All three loads are sequentially consistent, so that it sees all
+   * that was sent before the probe. It stores the answer with release, which publishes the rows
+   * that it counted before. The parent loads the answer with acquire. */
   _Atomic uint32_t probe;
   _Atomic uint32_t answered_probe;
 } pp_mailbox;
@@ -110,7 +110,7 @@ typedef struct pp_slot {
   int64_t memory; /* offset of the block; written before any row of it can be claimed */
 } pp_slot;
 
-/* the sizes of the tables */
+/* the numbers that determine the sizes of the tables */
 typedef struct pp_board_shape {
   int32_t num_envs;
   int32_t num_lanes;
@@ -125,10 +125,10 @@ typedef struct pp_board_shape {
 
 /* What a worker needs to find the tables. Members that are not atomic never change. */
 typedef struct pp_board_head {
-  uint64_t magic; /* the same for all builds that lay the tables out alike */
+  uint64_t magic; /* equal in builds whose tables have the same layout and meaning */
   int64_t size;   /* of all tables */
   pp_board_shape shape;
-  pp_layout layout; /* its names are pointers of the parent's */
+  pp_layout layout; /* its names are pointers that are valid only in the parent */
   pp_gate caller;   /* where the caller sleeps until a batch is complete */
   /* Unordered: no row before this one is free. Relaxed, a hint: the row's own word decides. */
   _Alignas(64) _Atomic int64_t first_free;
@@ -203,14 +203,14 @@ int32_t pp_board_lane_rows_done(const pp_board *board, int32_t slot, int32_t lan
 void pp_board_note_send(pp_board *board);
 
 /* Queues entries of one environment each for a worker, without waking it, and drops the replies to
- * their former turns. Unordered, the place of an entry is -1, or the row that a dead worker has
- * claimed. */
+ * their former turns. In an unordered pool the place of an entry is -1, or that of the row that a
+ * dead worker has claimed. */
 void pp_board_push(pp_board *board, int32_t lane, const pp_entry *entries, int32_t count);
 
 /* Wakes a worker after pushes, a request or closing. */
 void pp_board_wake(pp_board *board, int32_t lane);
 
-/* Asks a worker, as probe number probe, whether it has anything left to do. Wakes it even if the
+/* Asks a worker whether it has anything left to do, as probe number `probe`. Wakes it even if the
  * gate counts no sleepers, as that count may have been overwritten, too. is_new: this probe was not
  * sent before. */
 void pp_board_probe(pp_board *board, int32_t lane, uint32_t probe, bool is_new);
@@ -232,8 +232,8 @@ void pp_board_clear_mailbox(pp_board *board, int32_t lane);
 /* Unordered: returns the place of the row that an environment has claimed, -1: none. */
 int32_t pp_board_find_claim(const pp_board *board, int32_t env_id);
 
-/* Unordered: returns the owner of a row in the block of this sequence, according to the row's word.
- * Without an owner it is below 0; if the word was overwritten, it may be any number. */
+/* Unordered: returns the owner of a row in the block of this sequence, as the row's word has it.
+ * The result is below 0 if there is no owner; if the word was overwritten, it may be any number. */
 int32_t pp_board_row_owner(const pp_board *board, int64_t sequence, int32_t row);
 
 /* Unordered: claims a row for an environment whose worker is dead, in a block from this sequence
@@ -241,13 +241,13 @@ int32_t pp_board_row_owner(const pp_board *board, int64_t sequence, int32_t row)
  * overwritten. */
 int32_t pp_board_claim_for_dead(pp_board *board, int32_t env_id, int64_t sequence);
 
-/* Returns how many workers are awake, as of some moment ago. */
+/* Returns how many workers are awake. May be out of date. */
 int32_t pp_board_num_awake(const pp_board *board);
 
 /* --------------------------------------------------------------------------------- worker -- */
 
-/* Return whether there are turns to take, a request to answer, the end of the pool, or any of
- * these. */
+/* Return whether there are turns to take, whether there is a request to answer, whether the pool is
+ * being closed, and whether any of these is true. */
 bool pp_mailbox_has_turns(const pp_mailbox *mailbox);
 bool pp_mailbox_has_request(const pp_mailbox *mailbox);
 bool pp_mailbox_is_closing(const pp_mailbox *mailbox);

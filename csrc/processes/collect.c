@@ -41,7 +41,7 @@ int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, pp_error *error)
   pthread_mutex_lock(&pool->lock);
   is_idle = is_idle_locked(pool);
   pthread_mutex_unlock(&pool->lock);
-  // in this order, as an idle worker has counted its rows before it answered
+  // in this order, as a worker that is idle counted its rows before it answered
   if (!is_idle || pp_processes_is_complete(pool, batch)) return 0;
   return pp_processes_break(
       pool, error, "%d of %d rows are written, and no worker has turns left",
@@ -54,8 +54,8 @@ static bool is_in_flight(const pp_pool *pool, int32_t env_id) {
   return env_id >= 0 && env_id < pool->fleet.num_envs && pool->is_in_flight[env_id];
 }
 
-/* Returns the environment that a row belongs to, in the batch that is received next; -1: none that
- * is in flight. named_env: the env id in the row. */
+/* Returns the environment in flight that owns a row in the batch that is received next; -1: none.
+ * named_env: the env id in the row. */
 static int32_t owner_of(const pp_pool *pool, const pp_batch *batch, int32_t row,
                         int32_t named_env) {
   const pp_processes *processes = pool->processes;
@@ -69,7 +69,7 @@ static int32_t owner_of(const pp_pool *pool, const pp_batch *batch, int32_t row,
 }
 
 /* Chooses an environment for a row without an owner: one whose turn is over if possible, else any.
- * There is one, as at least as many environments are in flight as the batch has rows. */
+ * At least as many environments are in flight as the batch has rows, so there is one. */
 static int32_t guess_owner(const pp_pool *pool) {
   int32_t guess = -1;
   for (int32_t i = 0; i < pool->fleet.num_envs; i++) {

@@ -24,7 +24,7 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* Splits the address space into the bytes for each reply file and those for the arena, 0: any. */
+/* Splits the address space: writes the bytes for each reply file and for the arena (0: any). */
 static void split_address_space(const pp_address_space *limits, int32_t num_lanes, int64_t *replies,
                                 int64_t *reserve) {
   *replies = PP_REPLY_HEAP_RESERVE;
@@ -39,7 +39,7 @@ static void split_address_space(const pp_address_space *limits, int32_t num_lane
     int64_t for_arena = limits->worker - *replies;
     *reserve = limits->parent ? smaller(*reserve, for_arena) : for_arena;
   }
-  // 0 would mean any; can_hold_results refuses what is too little
+  // 0 would mean any number; can_hold_results refuses a reserve that is too small
   if ((limits->parent || limits->worker) && *reserve < 1) *reserve = 1;
 }
 
@@ -81,7 +81,7 @@ static int alloc_tables(pp_processes *processes, const pp_board_shape *shape) {
 /* Returns whether an arena with this reserve can hold the board and the results of an ordinary
  * loop. */
 static bool can_hold_results(const pp_pool *pool, int64_t board, int64_t reserve) {
-  // those in the ring, the fresh one, and those that the caller keeps
+  // the blocks in the ring, the fresh one, and those that the caller keeps
   int64_t blocks = pool->ring.capacity + 1 + KEPT_RESULTS;
   return reserve > board && (reserve - board) / blocks >= pool->layout.size;
 }
@@ -300,10 +300,10 @@ static void refuse_locked(pp_pool *pool, const int32_t *env_ids, int32_t count) 
 
 /* --------------------------------------------------------------------------------- sending -- */
 
-/* Wakes the workers that were queued entries. The system puts a woken worker on the core that it
- * slept on if that is idle, else on a core nearby, which it may then share with another worker for
- * long. So the workers that slept on the caller's core are woken last: by then the other cores are
- * busy, and the caller is about to leave its own. */
+/* Wakes the workers for which entries were queued. The system puts a woken worker on the core on
+ * which it slept, if that core is idle; else on a core nearby, which it may then share with another
+ * worker for long. So the workers that slept on the caller's core are woken last: by then the other
+ * cores are busy, and the caller is about to leave its own. */
 static void wake_queued(pp_board *board, int32_t num_lanes, const bool *is_queued) {
   int32_t here = atomic_load_explicit(&board->head->sent_from, memory_order_relaxed);
   for (int32_t is_late = 0; is_late < 2; is_late++) {
@@ -355,8 +355,8 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
   wake_queued(&processes->board, processes->num_lanes, processes->is_queued);
 }
 
-/* The next four operations are empty: the caller has no environments to step, and nothing to
- * estimate the time of a batch from. */
+/* The next four operations are empty: the caller has no environments to step, and no estimate of
+ * the time that a batch takes. */
 
 static bool is_inline(const pp_pool *pool, int32_t count) {
   (void)pool;
@@ -481,7 +481,7 @@ bool pp_processes_is_idle_locked(pp_pool *pool, int32_t lane) {
   } else if (pp_board_is_idle(&pool->processes->board, lane, worker->probe)) {
     return true;
   }
-  // each time, as the worker may have been about to sleep when it was woken last
+  // each time, as the worker may have been about to sleep when it was last woken
   pp_board_probe(&pool->processes->board, lane, worker->probe, is_new);
   return false;
 }

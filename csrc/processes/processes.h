@@ -8,7 +8,7 @@
 
 /* All structs here are in the parent's private memory. A worker may have written anything to the
  * board and to the reply files, so no value from there decides where the parent reads or writes
- * before it was checked against these. */
+ * before it was checked against these structs. */
 
 /* a worker process, as the parent knows it */
 typedef struct pp_process_lane {
@@ -21,8 +21,8 @@ typedef struct pp_process_lane {
    * as it only grows, and a thread that reads an old value asks the system. */
   _Atomic int64_t replies_size;
   pp_message request; /* its last request, in the arena */
-  /* Under the pool's lock: how many sends and requests it was sent; what num_sent was at its last
-   * probe (-1: there was none), and the number of that probe. */
+  /* Under the pool's lock: num_sent counts the sends and requests to the worker, probed_at is what
+   * num_sent was at the last probe (-1: there was none), and probe is the number of that probe. */
   int64_t num_sent;
   int64_t probed_at;
   uint32_t probe;
@@ -52,12 +52,12 @@ typedef struct pp_processes {
 
 extern const pp_lane_ops pp_processes_ops;
 
-/* Creates the board and the arena of a pool whose layout is known, and makes the board hold the
- * pool's actions. saves_rows: save each environment's last row. limits: of address space. */
+/* Creates the arena and the board of a pool whose layout is known, and puts the pool's actions on
+ * the board. saves_rows: save each environment's last row. limits: of address space. */
 int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num_lanes,
                       bool saves_rows, const pp_address_space *limits, pp_error *error);
 
-/* Return PP_OK if a call about this lane, or this environment, can be served. Otherwise: the pool
+/* Return PP_OK if a call for this lane, or this environment, is possible, else an error: the pool
  * is closed or has no worker processes, or there is no such lane or environment. */
 int pp_processes_check_lane(const pp_pool *pool, int32_t lane, pp_error *error);
 int pp_processes_check_env(const pp_pool *pool, int32_t env_id, pp_error *error);
@@ -74,9 +74,9 @@ int pp_processes_write_message(pp_pool *pool, pp_message *message, const void *b
 /* Queues entries for a lane's worker, without waking it. */
 void pp_processes_push_locked(pp_pool *pool, int32_t lane, const pp_entry *entries, int32_t count);
 
-/* To be called after a wait that timed out: returns whether a lane's worker has nothing left to do
- * of all that it was sent, or has died and its turns were given rows. The call sends the worker a
- * probe, and returns false until the worker has answered it. */
+/* To be called after a wait that timed out. Returns whether a lane's worker has finished all that
+ * it was sent, or has died and its turns have rows. The call sends the worker a probe, and returns
+ * false until the worker has answered it. */
 bool pp_processes_is_idle_locked(pp_pool *pool, int32_t lane);
 
 /* Marks the pool as broken: no result can come any more, and all later calls return PP_ERR_BROKEN.

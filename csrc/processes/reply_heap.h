@@ -9,15 +9,16 @@ enum {
   PP_REPLY_HEAP_RESERVE = 1 << 30 /* most bytes of address space for one file */
 };
 
-/* The worker's side; the parent only reads the file. Block sizes are powers of two. Free blocks of
- * a size are a linked list through their first bytes, so nothing else is recorded about them. */
+/* The worker's side; the parent only reads the file. Block sizes are powers of two. The free blocks
+ * of a size are a linked list whose links are their first bytes, so nothing else is recorded about
+ * them. */
 typedef struct pp_reply_heap {
   int32_t fd;
   char *base;
   int64_t reserve; /* bytes mapped, whatever the size of the file */
   int64_t size;    /* of the file */
   int64_t end;     /* of all blocks that were ever allocated */
-  /* where replies of a former worker lie that the parent may still read */
+  /* the range that holds replies of a former worker, which the parent may still read */
   int64_t unread, unread_end;
   /* offset + 1 of the first free block of each class, 0: none */
   int64_t free[PP_REPLY_HEAP_CLASSES];

@@ -1,4 +1,5 @@
-/* Requests: what the parent asks a worker process in between turns, and the worker's answer. */
+/* Requests: how the parent sends a request to a worker process, apart from turns, and takes the
+ * answer. */
 #include "pool/error.h"
 #include "processes.h"
 

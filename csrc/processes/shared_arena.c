@@ -8,7 +8,8 @@
 #include "os/os.h"
 #include "pool/block.h"
 
-/* Kept in a list and found by address, which is all that pp_batch_free knows of a block. */
+/* an arena and its users; kept in a list and found by the address of a block, as pp_batch_free gets
+ * nothing else */
 typedef struct shared_arena {
   pp_arena arena;
   int64_t num_users; /* the pool, and each allocated block; guarded by the lock */
@@ -18,7 +19,7 @@ typedef struct shared_arena {
 static pthread_mutex_t arenas_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t forget_once = PTHREAD_ONCE_INIT;
 static shared_arena *arenas; /* guarded by the lock */
-/* Relaxed: whoever holds a block got it after its arena was counted. */
+/* Relaxed: a thread that has a block got it after its arena was counted. */
 static _Atomic int32_t num_arenas;
 
 /* Empties the list in a forked child, which must not free blocks of its parent: its copy of the

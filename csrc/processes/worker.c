@@ -2,9 +2,8 @@
  *
  * Environments may fork. A child that returns from the environment's code would write to the same
  * rows as the worker. So a fork handler makes the mapped memory private in every child, and every
- * call that would serve a child returns PP_ERR_FORKED or does nothing. A child that does something
- * else does not notice.
- */
+ * function that would serve a child returns PP_ERR_FORKED or does nothing. Other children are not
+ * affected. */
 #define _GNU_SOURCE
 
 #include <fcntl.h>
@@ -362,8 +361,8 @@ const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size) {
 
 /* -------------------------------------------------------------------------------- deliver -- */
 
-/* Copies bytes into a block of the reply heap, the old one if it has the right size, and sets reply
- * to refer to them. */
+/* Copies bytes into a block of the reply heap (the old block if it has the right size) and sets
+ * reply to refer to them. */
 static int write_reply(pp_worker *worker, reply_block *block, const void *bytes, int64_t size,
                        pp_message *reply, pp_error *error) {
   if (is_forked(worker)) {

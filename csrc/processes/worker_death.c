@@ -52,7 +52,7 @@ static bool is_step(int32_t command) {
   return command == PP_COMMAND_STEP || command == PP_COMMAND_ACTION;
 }
 
-/* Queues an environment again, for the lane's next worker. It keeps the row that it has. */
+/* Queues an environment again, for the lane's next worker. If it has claimed a row, it keeps it. */
 static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t command) {
   pp_board *board = &pool->processes->board;
   pp_entry entry = PP_ENTRY(place_of(pool, env_id), env_id, 1);
@@ -61,9 +61,9 @@ static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t 
   pp_processes_push_locked(pool, lane, &entry, 1);
 }
 
-/* Counts the written rows of this lane again, for each slot, as the worker may have died between
- * marking a row as done and counting it. All environments whose row is not yet received are in
- * flight, so none is missed. */
+/* Counts the written rows of this lane again, in each slot, as the worker may have died after it
+ * marked a row as done and before it counted it. All environments whose row is not yet received are
+ * in flight, so none is missed. */
 static void recount_locked(pp_pool *pool, int32_t lane) {
   pp_processes *processes = pool->processes;
   const pp_process_lane *worker = &processes->lanes[lane];

@@ -1,11 +1,12 @@
-/* Worker wait: how a worker process waits for its next turns: it spins as long as that takes no
+/* Worker wait: how a worker process waits for its next turns. It spins as long as that takes no
  * core from another thread, then sleeps. */
 #include "worker_wait.h"
 
 #include "os/os.h"
 #include "os/topology.h"
 
-/* after so many waits in a row that were longer than a spin, the next one is expected to be, too */
+/* after so many waits in a row that were longer than a spin, the next is expected to be long, too
+ */
 enum { MAX_LONG_WAITS = 2 };
 
 /* Returns how many cores are left if each awake worker and the caller have one. May be negative. */
@@ -13,14 +14,14 @@ static int32_t spare_cores(const pp_board *board) {
   return board->shape.cores - pp_board_num_awake(board) - 1;
 }
 
-/* Returns whether this is the core that the caller sent from, on which the system continues it when
- * it is woken. */
+/* Returns whether this is the core from which the caller sent. When the caller is woken, the system
+ * continues it there. */
 static bool is_callers_core(const pp_board *board) {
   return pp_os_current_cpu() == atomic_load_explicit(&board->head->sent_from, memory_order_relaxed);
 }
 
-/* Returns whether another worker has not yet taken turns that it was sent: perhaps the system has
- * put it on this core. */
+/* Returns whether another worker has turns that it has not yet taken: the system may have put it on
+ * this core. */
 static bool others_have_turns(const pp_board *board, int32_t lane) {
   for (int32_t other = 0; other < board->shape.num_lanes; other++) {
     if (other != lane && pp_mailbox_has_turns(&board->mailboxes[other])) return true;
@@ -34,9 +35,9 @@ typedef struct waiter {
   int32_t lane;
 } waiter;
 
-/* Returns whether a spin takes no core from another thread. Either there is a spare core, so that
- * the system can wake the caller on any core. Or there is none, but every awake worker has a core,
- * and another worker gives up the caller's. */
+/* Returns whether a spin takes no core from another thread. If there is a spare core, the system
+ * can wake the caller there. If there is none, every awake worker must have a core, and another
+ * worker must give up the caller's. */
 static bool may_spin(void *context) {
   const waiter *it = context;
   int32_t spare = spare_cores(it->board);
@@ -71,9 +72,9 @@ static void spread_out(const pp_board *board, int32_t own) {
   if (must_leave) pp_os_thread_avoid(cpus, count);
 }
 
-/* Sleeps until there is work. If the caller sleeps for want of a core, and this worker gives up the
- * core that the caller would continue on, it wakes the caller: the caller then spins there until
- * the other workers are done, instead of being woken by the last of them. */
+/* Sleeps until there is work. If the caller sleeps because no core was left for it, and this worker
+ * gives up the core on which the caller would continue, it wakes the caller. The caller then spins
+ * there until the other workers are done, so that the last of them need not wake it. */
 static void sleep_until_work(pp_board *board, int32_t lane, int64_t timeout) {
   pp_mailbox *mailbox = &board->mailboxes[lane];
   uint32_t epoch;

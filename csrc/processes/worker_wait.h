@@ -1,4 +1,4 @@
-/* Worker wait: how a worker process waits for its next turns: it spins as long as that takes no
+/* Worker wait: how a worker process waits for its next turns. It spins as long as that takes no
  * core from another thread, then sleeps. */
 #ifndef PP_PROCESSES_WORKER_WAIT_H
 #define PP_PROCESSES_WORKER_WAIT_H

@@ -23,7 +23,8 @@ void pp_autoreset_advance(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome);
  * environments with expensive resets are kept out of runs. */
 void pp_autoreset_learn(pp_fleet *fleet, int64_t nanoseconds);
 
-/* Updates the estimate with the time of all resets of one run. A long time replaces it. */
+/* Updates the estimate with the time of all resets of one run. A time below PP_GRAIN_LONG is
+ * ignored; a longer one replaces the estimate with the mean of the run. */
 void pp_autoreset_learn_run(pp_fleet *fleet, int64_t nanoseconds, int32_t count);
 
 /* Returns whether one reset is enough work for a chunk of its own. */
@@ -37,7 +38,8 @@ int pp_autoreset_restart(pp_fleet *fleet, int32_t env_id);
  * reach, if there is no limit. */
 uint32_t pp_autoreset_limit(const pp_fleet *fleet);
 
-/* Records that a callback failed. The environment's state is unknown then, and it must be reset. */
+/* Records that a callback failed. The state of the environment is then unknown, and it must be
+ * reset. */
 void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status);
 
 #endif

@@ -38,7 +38,7 @@ int32_t pp_grain_run(const pp_grain *grain) {
 bool pp_grain_is_near(const pp_grain *grain, int64_t nanoseconds, int32_t count) {
   int64_t estimate = pp_grain_estimate(grain, count);
   int64_t difference = nanoseconds - estimate;
-  // an unknown estimate, INT64_MAX, is near no time
+  // INT64_MAX is no estimate, so nothing is near it
   return (difference < 0 ? -difference : difference) < estimate / 4 && estimate != INT64_MAX;
 }
 

@@ -10,12 +10,12 @@
  * about the same time. */
 enum {
   PP_GRAIN_LEAST = 3000,   /* ns of work in the smallest chunk */
-  PP_GRAIN_MOST = 20000,   /* ns of work in the largest */
-  PP_GRAIN_LATE = 1000000, /* ns after which a chunk is cut short, many times the most */
+  PP_GRAIN_MOST = 20000,   /* ns of work in the largest chunk */
+  PP_GRAIN_LATE = 1000000, /* ns after which a chunk is cut short, many times PP_GRAIN_MOST */
   PP_GRAIN_LONG = 5000000, /* ns that no chunk of cheap work takes. A coarse clock may jump by as
                               much; the wrong estimate that follows is soon corrected */
   PP_GRAIN_WAKE = 10000,   /* ns of work that are worth waking a thread for */
-  PP_GRAIN_ROWS = 256,     /* environments in the largest */
+  PP_GRAIN_ROWS = 256,     /* environments in the largest chunk */
   PP_GRAIN_RUN = 16        /* environments in the longest queue entry */
 };
 
@@ -28,7 +28,7 @@ typedef struct pp_grain {
 /* Returns the ns that this many steps are expected to take, INT64_MAX while unknown. */
 int64_t pp_grain_estimate(const pp_grain *grain, int64_t count);
 
-/* Returns how many of the available environments to take. is_shared: other threads may want some
+/* Returns how many of the available environments to take. is_shared: other threads take from them
  * too. */
 int32_t pp_grain_chunk(const pp_grain *grain, int64_t available, bool is_shared);
 

@@ -34,7 +34,7 @@ int pp_lane_start(pp_lane *lane) {
   for (; lane->num_started < lane->num_workers; lane->num_started++) {
     pp_thread *worker = &lane->workers[lane->num_started];
     int status;
-    // counted here, not by the thread, which may take long to start and must be counted meanwhile
+    // counted here, as the thread may take long to start and must be counted in the meantime
     pp_spin_awake(1);
     status = pp_os_thread_start(&worker->thread, pp_thread_run, worker, "pp-worker");
     if (status < 0) {
@@ -61,8 +61,8 @@ void pp_lane_fini(pp_lane *lane) {
   pp_queue_fini(&lane->queue);
 }
 
-/* Returns whether to learn from a chunk: if its time was not as estimated, and from every eighth to
- * keep the estimate exact. */
+/* Returns whether to learn from a chunk: always if its time was far from the estimate, else from
+ * every eighth chunk, which keeps the estimate exact. */
 static bool should_learn(const pp_lane *lane, int64_t nanoseconds, int32_t count, int64_t chunks) {
   return chunks % LEARN_EVERY == 0 || !pp_grain_is_near(&lane->grain, nanoseconds, count);
 }
@@ -86,8 +86,8 @@ static int32_t take_leftover(pp_lane *lane, pp_entry *out) {
 }
 
 /* Takes a chunk, and returns its number of entries. The thread's own leftover comes first, as it
- * must be empty before the next chunk can become one. Then the caller's: the caller may be away for
- * long, while the queue never becomes empty. */
+ * must be empty before the next chunk can become one. The caller's leftover comes before the queue:
+ * the caller may be away for long, and the queue may never become empty. */
 static int32_t take(pp_lane *lane, pp_scratch *scratch, int32_t most) {
   int32_t count;
   if (pp_leftover_take(scratch->leftover, scratch->entries)) return 1;

@@ -17,8 +17,8 @@ typedef struct pp_lane {
   const pp_stepper *stepper;
   struct pp_thread *workers;
   pp_scratch *caller;  /* the caller's scratch, if this is the caller's home lane; else null */
-  int32_t num_workers; /* threads of the lane but for the caller; each has its scratch */
-  int32_t num_started; /* of them, running until the lane is stopped */
+  int32_t num_workers; /* threads of the lane, without the caller; each has its scratch */
+  int32_t num_started; /* workers that run; they do until the lane is stopped */
   int32_t num_threads; /* threads that take from the queue: workers, and the caller if it helps */
   int32_t first_env;   /* owns first_env .. end_env-1 */
   int32_t end_env;
@@ -52,16 +52,16 @@ int pp_lane_start(pp_lane *lane);
 void pp_lane_stop(pp_lane *lane);
 void pp_lane_fini(pp_lane *lane);
 
-/* Takes one chunk of about most environments and steps it. Returns how many environments it
- * stepped, 0 if the queue is empty. */
+/* Takes one chunk of up to about `most` environments, and steps it. Returns how many it stepped, 0
+ * if there is nothing to take. */
 int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most);
 
-/* Shares what a thread has not stepped of a chunk, all but the first done environments, as its
- * leftover, and wakes workers for it. */
+/* Makes the environments of a chunk that a thread has not stepped, all but the first `done`, its
+ * leftover, and wakes workers for them. */
 void pp_lane_share_leftover(pp_lane *lane, pp_scratch *scratch, const pp_entry *entries,
                             int32_t count, int32_t done);
 
-/* Wakes as many workers as so many queued environments are worth, less spare. */
+/* Wakes as many workers as so many queued environments are worth, minus spare. */
 void pp_lane_wake(pp_lane *lane, int32_t queued, int32_t spare);
 
 /* The main function of a worker thread. argument: its pp_thread. */

@@ -33,7 +33,7 @@ static pp_entry find(const pp_leftover *leftover, int32_t at) {
     if (at < length) return PP_ENTRY(PP_ENTRY_PLACE(entry) + at, PP_ENTRY_ENV(entry) + at, 1);
     at -= length;
   }
-  // only in a leftover that is being replaced
+  // reached only if the leftover is being replaced
   return 0;
 }
 

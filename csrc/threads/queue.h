@@ -13,9 +13,9 @@
 typedef struct pp_shard {
   /* Both numbers only grow, so that a compare-and-swap can't mistake an old value for a new one.
    * head: moved by consumers, release and acquire. A thread that takes the next entries knows that
-   * those before are read, and publishes that when its rows are done. So the producer, which sends
-   * only to environments whose rows it has received, never overwrites an entry that is still to be
-   * read, and need not read head. */
+   * the entries before them have been read, and publishes that when its rows are done. So the
+   * producer, which sends only to environments whose rows it has received, never overwrites an
+   * entry that is still to be read, and need not read head. */
   _Alignas(64) _Atomic uint64_t head;
   /* tail: moved by the producer, release: the entries and everything that they refer to (actions,
    * environment states) are visible first. */
@@ -44,20 +44,20 @@ typedef struct pp_queue {
 int pp_queue_init(pp_queue *queue, int32_t first_env, int32_t num_envs, int32_t num_shards);
 void pp_queue_fini(pp_queue *queue);
 
-/* Queues entries of about length environments each. The caller holds the pool's lock, and queues no
- * environment that is queued already. */
+/* Queues entries of about `length` environments each. The caller holds the pool's lock, and queues
+ * no environment that is queued already. */
 void pp_queue_push_locked(pp_queue *queue, const pp_entry *entries, int32_t count, int32_t length);
 
-/* Takes a chunk: at most PP_GRAIN_ROWS entries of about most environments in all, at least one
- * entry. Takes from shard home, or from the next shard that is not empty. Returns the number of
- * entries, 0 if all shards are empty. */
+/* Takes a chunk: 1 to PP_GRAIN_ROWS entries, of up to about `most` environments in all. Takes from
+ * shard `home`, or from the next shard that is not empty. Returns the number of entries, 0 if all
+ * shards are empty. */
 int32_t pp_queue_take(pp_queue *queue, int32_t home, const pp_grain *grain, int32_t most,
                       pp_entry *out);
 
 /* Returns the number of entries in a shard, which may be out of date. */
 int64_t pp_queue_waiting(const pp_queue *queue, int32_t shard);
 
-/* Raises pushes: there is something to take outside the shards. */
+/* Raises pushes, for something to take that is outside the shards. */
 void pp_queue_announce(pp_queue *queue);
 
 /* Returns the number of pushes and announcements so far. */

@@ -14,7 +14,7 @@ static bool is_written(const pp_field *field, bool is_reset) {
   return !field->is_info || (field->when & (is_reset ? PP_ON_RESET : PP_ON_STEP));
 }
 
-/* Finds where the fields of consecutive rows go. Infos that are not written in such rows are
+/* Finds the addresses of the fields of consecutive rows. Infos that such rows do not carry are
  * zeroed, so that a reused row never shows old values, and get null, so that the environment skips
  * them. */
 static void locate_fields(const pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
@@ -62,7 +62,7 @@ int pp_step_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, in
   int status = outcome->status;
   bool has_ended = outcome->terminated || outcome->truncated, is_reset = outcome->is_reset;
 
-  // before an ended episode is restarted, which changes elapsed and returns
+  // before the next episode is started, which changes elapsed and returns
   if (status >= 0) put_engine(fleet, layout, memory, row, env_id, outcome);
   if (status >= 0 && has_ended && fleet->autoreset == PP_SAME_STEP) {
     status = observe(fleet, layout, memory, row, env_id, layout->final_fields, false);
@@ -99,8 +99,8 @@ static void learn_resets(pp_fleet *fleet, int64_t start, int32_t count) {
   if (count) pp_autoreset_learn_run(fleet, pp_os_now_roughly() - start, count);
 }
 
-/* SAME_STEP: restarts the episodes of a run that have ended, mostly none. Returns how many failed.
- */
+/* SAME_STEP: starts the next episodes of those environments of a run whose episode has ended,
+ * mostly none. Returns how many failed. */
 static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                              int32_t env_id, int32_t count) {
   int32_t failed = 0, resets = 0;

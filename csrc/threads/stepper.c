@@ -27,8 +27,8 @@ static void finish(const pp_stepper *stepper, pp_batch *batch, int32_t count) {
   if (pp_batch_finish(batch, count)) pp_gate_wake(stepper->caller, 1);
 }
 
-/* Returns whether step_many can take these environments: their command is a step, none is at its
- * first episode, and their actions have one dtype. */
+/* Returns whether step_many can take these environments: their command is a step, none is PP_FRESH,
+ * and their actions have one dtype. */
 static bool is_plain(const pp_fleet *fleet, int32_t env_id, int32_t count) {
   const uint8_t dtype = fleet->action_dtypes[env_id];
   uint8_t differs = 0;
@@ -66,7 +66,7 @@ static bool may_reset(const pp_fleet *fleet, int32_t env_id) {
          (fleet->autoreset == PP_SAME_STEP && pp_autoreset_is_expensive(fleet));
 }
 
-/* steps one environment; claims its row afterwards, so that rows are in the order of finishing */
+/* steps one environment, then claims its row, so that rows are in the order of finishing */
 static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   int32_t row, one = 1;
   bool is_timed = may_reset(stepper->fleet, env_id);
@@ -87,8 +87,8 @@ static void step_one(const pp_stepper *stepper, int32_t env_id, int32_t place) {
   finish(stepper, batch, 1);
 }
 
-/* Returns how many environments step_many may take at once, from the first of a plain run on.
- * Expensive resets are kept out: the run ends before the next one, and it is empty if any step may
+/* Returns how many environments of a plain run step_many may take at once, from its first one on.
+ * Expensive resets are kept out: the part ends before the next one, and it is empty if any step may
  * bring one. */
 static int32_t run_length(const pp_fleet *fleet, int32_t env_id, int32_t count) {
   const uint8_t *first = fleet->phase + env_id, *ended;
@@ -155,7 +155,8 @@ int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32
       } else {
         part = 1;
         step_one(stepper, env_id + i, place + i);
-        // after the first step and then every fourth: the clock costs a good part of a cheap step
+        // after the first step and then every fourth: reading the clock costs a good part of a
+        // cheap step
         if ((stepped++ & 3) == 0 && is_late(deadline)) return stepped;
       }
     }

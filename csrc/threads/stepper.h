@@ -22,7 +22,7 @@ typedef struct pp_stepper {
 /* the buffers and records of one thread that steps */
 typedef struct pp_scratch {
   int32_t home;          /* the shard of the lane's queue that this thread takes from first */
-  int64_t ended;         /* when the last chunk ended; 0: the thread has slept since */
+  int64_t ended;         /* when the last chunk ended (pp_os_now); 0: the thread has slept since */
   pp_leftover *leftover; /* of a chunk that was cut short; other threads may take from it */
   pp_entry entries[PP_GRAIN_ROWS];
   double *rewards; /* PP_GRAIN_ROWS x num_players */
@@ -42,7 +42,7 @@ int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32
                        int64_t deadline, pp_scratch *scratch);
 
 /* Decides from the time of a chunk whether step_many may be called. Nothing can interrupt such a
- * call, so after a long one environments are stepped one by one until they are cheap again. */
+ * call, so after a long one the environments are stepped one by one until they are cheap again. */
 void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int64_t nanoseconds,
                       int32_t count);
 

@@ -242,11 +242,11 @@ static void queue_locked(pp_pool *pool, const int32_t *env_ids, int32_t count, i
 /* ---------------------------------------------------------------------------------- helping -- */
 
 /* Unordered: chooses the shard that the caller takes from. The environments that the caller steps
- * are queued in its own shard again, which would never be empty if it took only from there, and the
- * other shards would wait until their threads are awake, however long that takes. So the caller
- * looks at one other shard each time, and takes from the fuller of the two. It prefers its own,
- * whose environments are in its core's caches: moving cheap environments costs as much as stepping
- * them, so for these the other shard must have twice as many. */
+ * are queued in its own shard again. If it took only from there, that shard would never be empty,
+ * and the other shards would wait until their threads are awake, however long that takes. So the
+ * caller looks at one other shard each time, and takes from the fuller of the two. It prefers its
+ * own, whose environments are in its core's caches: moving cheap environments costs as much as
+ * stepping them, so for these the other shard must have twice as many. */
 static void choose_shard(pp_threads *threads) {
   const pp_lane *lane = &threads->lanes[threads->home_lane];
   const pp_queue *queue = &lane->queue;
@@ -260,9 +260,9 @@ static void choose_shard(pp_threads *threads) {
 
 /* Returns how many environments the caller should step before it waits, 0 for none. In an ordered
  * pool it loses nothing by helping. In an unordered pool it helps while there is an unclaimed row
- * for each worker. With fewer the batch may be complete before the caller's own step is, and the
- * policy would wait for that. For the same reason it takes no more environments than there are rows
- * to claim. */
+ * for each worker. With fewer rows, the workers may complete the batch before the caller has
+ * finished its own step, and the user would get the batch late. For the same reason the caller
+ * takes no more environments than there are rows to claim. */
 static int32_t count_to_help(const pp_pool *pool) {
   const pp_threads *threads = pool->threads;
   int64_t unclaimed;
@@ -301,7 +301,7 @@ static bool is_inline(const pp_pool *pool, int32_t count) {
           pp_grain_estimate(&threads->lanes[0].grain, count) < INLINE_NS);
 }
 
-/* queues the environments that an inline step has not begun: from index at on */
+/* queues the environments of an inline step from index `at` on, which it has not begun */
 static void queue_remaining(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place,
                             int32_t at) {
   if (at == count) return;
@@ -312,7 +312,7 @@ static void queue_remaining(pp_pool *pool, const int32_t *env_ids, int32_t count
   pthread_mutex_unlock(&pool->lock);
 }
 
-/* lists a chunk of an inline step, from index at on; returns the number of entries */
+/* lists a chunk of an inline step, from index `at` on; returns the number of entries */
 static int32_t list_chunk(const int32_t *env_ids, int32_t at, int32_t chunk, int32_t place,
                           pp_entry *entries) {
   if (!env_ids) {
@@ -329,7 +329,7 @@ static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, in
   pp_threads *threads = pool->threads;
   pp_lane *lane = &threads->lanes[0];
   pp_scratch *scratch = &threads->scratch;
-  // environments may become more expensive: measured in every 64th step
+  // every 64th step is timed, as environments may become more expensive
   bool is_timed = (threads->inline_steps++ & 63) == 0;
   int64_t start = is_timed ? pp_os_now() : 0, rough_start = pp_os_now_roughly();
   int64_t deadline = rough_start + PP_GRAIN_LATE;

@@ -17,7 +17,7 @@ typedef struct pp_threads {
    * own, as the caller writes here while workers read what is above. */
   _Alignas(64) pp_scratch scratch;
   uint32_t inline_steps; /* steps done without the queues */
-  int32_t other_shard;   /* of the home lane's queue: the shard that the caller looked at last */
+  int32_t other_shard;   /* the other shard of the home lane that the caller looked at last */
 } pp_threads;
 
 extern const pp_lane_ops pp_threads_ops;
