@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 /* numpy.sin and numpy.cos of a float32, whose results differ from the C library's sinf and cosf.
  *
  * NumPy 1.17 to 2.4 has code of its own for machines with fused multiply-add: Cody-Waite reduction
@@ -6,14 +5,6 @@
  * numpy/_core/src/umath/loops_trigonometric. tests/test_base_math.py compares millions of values.
  * For float64, NumPy's results are the C library's.
  */
-=======
-/* numpy.sin and numpy.cos of a float32, which round differently from the C library's sinf and cosf.
- *
- * NumPy 1.17 to 2.4 computes them itself on machines with fused multiply-add: by Cody-Waite
- * reduction by pi/2 in three parts, then a polynomial. The constants are those of NumPy's
- * definition in numpy/_core/src/umath/loops_trigonometric. tests/test_base_math.py compares
- * millions of values. For float64, NumPy's results are the C library's. */
->>>>>>> h-ra
 #ifndef PP_BASE_FLOAT_TRIG_H
 #define PP_BASE_FLOAT_TRIG_H
 
@@ -21,13 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-<<<<<<< HEAD
 /* Returns whether NumPy uses its own code on this machine. Otherwise it calls sinf and cosf. */
 static inline bool pp_float_trig_is_fused(void) {
-=======
-/* Returns whether NumPy uses its own code here. Elsewhere it calls sinf and cosf. */
-static inline int pp_float_trig_is_fused(void) {
->>>>>>> h-ra
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
@@ -35,19 +21,11 @@ static inline int pp_float_trig_is_fused(void) {
 #endif
 }
 
-<<<<<<< HEAD
 /* Computes the sine (quadrant_shift 0) or cosine (1). |x| must be so small that the quadrant is
  * exact. */
 static inline float pp_float_trig_reduced(float x, int32_t quadrant_shift) {
   /* To add and subtract 1.5 * 2^23 rounds to an integer. The sum is fused, as in NumPy's wheels,
    * and volatile keeps the compiler from removing it. */
-=======
-/* Returns the sine (quadrant_shift 0) or cosine (1). |x| must be so small that the number of
- * quadrants is exact. */
-static inline float pp_float_trig_reduced(float x, int32_t quadrant_shift) {
-  /* adding and subtracting 1.5 * 2^23 rounds to an integer (fused, as gcc compiled it in NumPy's
-   * wheels); volatile keeps compilers from removing both */
->>>>>>> h-ra
   const float two_over_pi = 0x1.45f306p-1f, round_to_integer = 0x1.8p23f;
   volatile float shifted = fmaf(x, two_over_pi, round_to_integer);
   float quarters = shifted - round_to_integer;
@@ -67,21 +45,13 @@ static inline float pp_float_trig_reduced(float x, int32_t quadrant_shift) {
     value = fmaf(0x1.7d3bbcp-19f, square, -0x1.a06bbap-13f);
     value = fmaf(value, square, 0x1.11119ap-7f);
     value = fmaf(value, square, -0x1.555556p-3f);
-<<<<<<< HEAD
     value = fmaf(value, square, 0.0f); /* not a product, whose zero could be negative */
-=======
-    value = fmaf(value, square, 0.0f); /* adding 0 makes a zero positive */
->>>>>>> h-ra
     value = fmaf(value, r, r);
   }
   return quadrant & 2 ? -value : value;
 }
 
-<<<<<<< HEAD
 /* Beyond these limits NumPy calls the C library. */
-=======
-/* beyond these limits NumPy calls the C library, too */
->>>>>>> h-ra
 static inline float pp_float_sin(float x) {
   if (!(fabsf(x) <= 117435.992f) || !pp_float_trig_is_fused()) return sinf(x);
   return pp_float_trig_reduced(x, 0);

@@ -1,9 +1,4 @@
-<<<<<<< HEAD
 /* NumPy's float16 arithmetic: each operation is computed in float32 and rounded to float16. */
-=======
-/* NumPy's float16 arithmetic, on values kept as double: each operation is computed in float32, and
- * its result is rounded to float16. */
->>>>>>> h-ra
 #ifndef PP_BASE_HALF_H
 #define PP_BASE_HALF_H
 

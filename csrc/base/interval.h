@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 /* Checks the bounds of a uniform distribution, as NumPy and Gymnasium do. */
-=======
-/* Interval: the check that NumPy and Gymnasium make of the bounds of a uniform draw. */
->>>>>>> h-ra
 #ifndef PP_BASE_INTERVAL_H
 #define PP_BASE_INTERVAL_H
 
@@ -11,12 +7,7 @@
 
 #include "pp_env.h"
 
-<<<<<<< HEAD
 /* Refuses the bounds that Generator.uniform or Gymnasium's maybe_parse_reset_bounds refuses. */
-=======
-/* Returns PP_ERR_ARGUMENT for bounds that Generator.uniform or Gymnasium's maybe_parse_reset_bounds
- * would refuse, else PP_OK. */
->>>>>>> h-ra
 static inline int pp_interval_check(double low, double high, pp_error *error) {
   if (low <= high && isfinite(high - low)) return PP_OK;
   const char *cure = low > high ? "choose low <= high" : "choose finite bounds";

@@ -14,23 +14,13 @@ void pp_mt19937_seed(pp_mt19937 *state, uint32_t seed) {
   state->next = PP_MT19937_WORDS;
 }
 
-<<<<<<< HEAD
 // one step of the recurrence, on the high bit of a word and the low bits of the next
-=======
-// Returns one step of the recurrence: the high bit of a word is joined to the low bits of its
-// successor.
->>>>>>> h-ra
 static uint32_t twist(uint32_t high, uint32_t low, uint32_t middle) {
   uint32_t joined = (high & 0x80000000u) | (low & 0x7fffffffu);
   return middle ^ (joined >> 1) ^ (TWIST & (0u - (joined & 1u)));
 }
 
-<<<<<<< HEAD
 // make the next 624 words; with three loops no index needs a modulo, and gcc vectorizes two of them
-=======
-// Computes the next 624 words, in three parts, so that no index needs a modulo and gcc vectorises
-// two of them.
->>>>>>> h-ra
 static void refill(pp_mt19937 *state) {
   uint32_t *word = state->word;
   const int split = PP_MT19937_WORDS - MIDDLE;

@@ -1,9 +1,4 @@
-<<<<<<< HEAD
 // mt19937.h: the 32-bit Mersenne Twister, with the output of std::mt19937 and NumPy's RandomState.
-=======
-// mt19937.h: the 32-bit Mersenne Twister, with the same output as std::mt19937 and NumPy's
-// RandomState.
->>>>>>> h-ra
 #ifndef PP_BASE_MT19937_H_
 #define PP_BASE_MT19937_H_
 
@@ -14,11 +9,7 @@ enum { PP_MT19937_WORDS = 624 };
 // plain data: a copy of the struct is a snapshot of the generator
 typedef struct pp_mt19937 {
   uint32_t word[PP_MT19937_WORDS];
-<<<<<<< HEAD
   uint32_t next;  // index of the next word to return; PP_MT19937_WORDS: all are used
-=======
-  uint32_t next;  // index of the next word to return; PP_MT19937_WORDS: all are used up
->>>>>>> h-ra
 } pp_mt19937;
 
 // Seeds the generator.

@@ -5,11 +5,7 @@
 
 #include "random.h"
 
-<<<<<<< HEAD
 /* declared here because <numpy/random/distributions.h> includes Python's headers */
-=======
-/* declared here, as <numpy/random/distributions.h> needs Python's headers */
->>>>>>> h-ra
 double random_standard_normal(bitgen_t *generator);
 
 static uint64_t next64(void *rng) {

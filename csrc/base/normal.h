@@ -1,10 +1,5 @@
-<<<<<<< HEAD
 /* numpy.random.Generator.standard_normal on a pp_rng. It calls the static library that NumPy ships
  * (libnpyrandom), so the bits and the generator's next state are NumPy's. */
-=======
-/* numpy.random.Generator.standard_normal on a pp_rng, computed by the code that NumPy ships for
- * this (libnpyrandom): it returns the same bits and leaves the generator in the same state. */
->>>>>>> h-ra
 #ifndef PP_BASE_NORMAL_H
 #define PP_BASE_NORMAL_H
 

@@ -1,22 +1,12 @@
-<<<<<<< HEAD
 /* Packing: fast compression of bytes with repetitions. */
-=======
-/* Packing: fast compression of bytes that contain repetitions. */
->>>>>>> h-ra
 #include "pack.h"
 
 #include <stdint.h>
 #include <string.h>
 
-<<<<<<< HEAD
 /* The packed format is a sequence of parts, then the bytes after the last whole word. A part is a
  * head and its literal words. Unpacking copies the literals, then copies `repeated` words that
  * begin `distance` words before the end of the output. */
-=======
-/* Packed bytes are a sequence of parts. A part is a head, some literal words, and a repetition of
- * words that begin `distance` words earlier. The bytes after the last whole word follow as they
- * are. */
->>>>>>> h-ra
 typedef struct part_head {
   uint16_t literals; /* words */
   uint16_t repeated; /* words */
@@ -25,16 +15,9 @@ typedef struct part_head {
 
 enum {
   WORD = sizeof(uint64_t),
-<<<<<<< HEAD
   MOST = UINT16_MAX, /* most literal or repeated words of a part */
   LEAST = 2,         /* words of a repetition: a shorter one saves less than a head takes */
   /* the table of words has 2^12 entries: 16 KB, which fit into the L1 cache */
-=======
-  MOST = UINT16_MAX, /* words in either half of a part */
-  /* a shorter repetition is not worth a head */
-  LEAST = 2,
-  /* entries in the table of words, as a power of two: 16 KB, which fit into the nearest cache */
->>>>>>> h-ra
   TABLE_BITS = 12
 };
 
@@ -44,11 +27,7 @@ static uint64_t word_at(const char *bytes, size_t index) {
   return word;
 }
 
-<<<<<<< HEAD
 /* Knuth's multiplicative hash, by the golden ratio */
-=======
-/* multiplicative hashing by the golden ratio (Knuth) */
->>>>>>> h-ra
 static size_t slot_of(uint64_t word) {
   return (size_t)(word * 0x9e3779b97f4a7c15u >> (64 - TABLE_BITS));
 }
@@ -66,11 +45,7 @@ static char *write_part(char *out, const char *literals, size_t count, size_t re
   return out + sizeof(head) + count * WORD;
 }
 
-<<<<<<< HEAD
 /* Writes literal words as parts of MOST words, until fewer remain. Returns how many it wrote. */
-=======
-/* writes literal words in full parts of MOST; returns how many, which leaves fewer than MOST */
->>>>>>> h-ra
 static size_t write_literals(char **out, const char *bytes, size_t from, size_t to) {
   size_t written = 0;
   for (; to - from - written >= MOST; written += MOST) {
@@ -80,11 +55,7 @@ static size_t write_literals(char **out, const char *bytes, size_t from, size_t 
 }
 
 size_t pp_pack(const void *bytes, size_t size, void *packed) {
-<<<<<<< HEAD
   /* by hash: the last place of a word with this hash, plus 1 */
-=======
-  /* for each slot, the index of the last word that was hashed to it, plus 1; 0: none */
->>>>>>> h-ra
   uint32_t table[1 << TABLE_BITS] = {0};
   const char *in = bytes;
   char *out = packed;
@@ -115,11 +86,7 @@ size_t pp_pack(const void *bytes, size_t size, void *packed) {
   return (size_t)(out - (char *)packed) + size % WORD;
 }
 
-<<<<<<< HEAD
 /* copies word after word, because source and destination may overlap */
-=======
-/* copies word by word, as a repetition may include words that it writes itself */
->>>>>>> h-ra
 static void repeat(char *bytes, size_t at, size_t distance, size_t count) {
   for (size_t i = at; i < at + count; i++) {
     memcpy(bytes + i * WORD, bytes + (i - distance) * WORD, WORD);
@@ -145,12 +112,7 @@ bool pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size)
       if (bytes) repeat(bytes, at, head.distance, head.repeated);
       at += head.repeated;
     }
-<<<<<<< HEAD
     // only the last part has no repetition, except parts of MOST literals
-=======
-    // the last part repeats nothing, and has fewer than MOST literals: a part with MOST literals is
-    // never the last
->>>>>>> h-ra
   } while (head.repeated || head.literals == MOST);
   if (at != words || (size_t)(end - in) != size % WORD) return false;
   if (bytes) memcpy((char *)bytes + at * WORD, in, size % WORD);

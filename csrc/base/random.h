@@ -16,11 +16,7 @@ __extension__ typedef unsigned __int128 pp_uint128;
 
 enum { PP_SEED_POOL = 4, PP_SEED_OUTPUT = 8 };
 
-<<<<<<< HEAD
 /* scrambles one word and advances *hash */
-=======
-/* Returns one word scrambled. *hash is a constant that changes with each call. */
->>>>>>> h-ra
 static inline uint32_t pp_seed_hash(uint32_t value, uint32_t *hash, uint32_t multiplier) {
   value ^= *hash;
   *hash *= multiplier;
@@ -40,29 +36,17 @@ static inline void pp_seed_expand(const uint32_t *words, int32_t num_words,
   uint32_t pool[PP_SEED_POOL];
   uint32_t hash = 0x43b0d7e5u;
 
-<<<<<<< HEAD
   /* the first words, and zeros if there are too few, fill the pool */
   for (int i = 0; i < PP_SEED_POOL; i++) {
     pool[i] = pp_seed_hash(i < num_words ? words[i] : 0, &hash, absorb);
   }
   /* each word of the pool is mixed into each other one */
-=======
-  /* the first words fill the pool, and zeros fill the rest of it */
-  for (int i = 0; i < PP_SEED_POOL; i++) {
-    pool[i] = pp_seed_hash(i < num_words ? words[i] : 0, &hash, absorb);
-  }
-  /* mixes every word of the pool into every other one */
->>>>>>> h-ra
   for (int from = 0; from < PP_SEED_POOL; from++) {
     for (int to = 0; to < PP_SEED_POOL; to++) {
       if (from != to) pool[to] = pp_seed_mix(pool[to], pp_seed_hash(pool[from], &hash, absorb));
     }
   }
-<<<<<<< HEAD
   /* entropy beyond 128 bits is mixed into all of them */
-=======
-  /* mixes each word of entropy beyond 128 bits into all words of the pool */
->>>>>>> h-ra
   for (int32_t i = PP_SEED_POOL; i < num_words; i++) {
     for (int to = 0; to < PP_SEED_POOL; to++) {
       pool[to] = pp_seed_mix(pool[to], pp_seed_hash(words[i], &hash, absorb));
@@ -99,13 +83,8 @@ static inline void pp_rng_seed(pp_rng *rng, const uint32_t *words, int32_t num_w
     quad[i] = (uint64_t)output[2 * i + 1] << 32 | output[2 * i];
   }
 
-<<<<<<< HEAD
   /* PCG's initialization: the increment is odd, and the state advances once before the seed is
    * added and once afterwards */
-=======
-  /* PCG's initialization: the increment is odd, and the state takes one step before the seed is
-   * added and one after that */
->>>>>>> h-ra
   pp_uint128 inc = pp_uint128_join(quad[2], quad[3]) << 1 | 1;
   pp_uint128 state = inc + pp_uint128_join(quad[0], quad[1]);
   rng->inc_high = (uint64_t)(inc >> 64);
@@ -144,11 +123,7 @@ static inline double pp_rng_double(pp_rng *rng) {
   return (double)(pp_rng_next64(rng) >> 11) * (1.0 / 9007199254740992.0);
 }
 
-<<<<<<< HEAD
 /* Generator.uniform(low, high). NumPy refuses other bounds than 0 <= high - low < inf. */
-=======
-/* Returns Generator.uniform(low, high), for bounds that NumPy accepts: 0 <= high - low < inf. */
->>>>>>> h-ra
 static inline double pp_rng_uniform(pp_rng *rng, double low, double high) {
   double range = high - low;
   return low + range * pp_rng_double(rng);
@@ -157,21 +132,12 @@ static inline double pp_rng_uniform(pp_rng *rng, double low, double high) {
 /* Returns Generator.integers(low, high) with its default dtype int64: low <= result < high. low
  * must be less than high. */
 static inline int64_t pp_rng_integers(pp_rng *rng, int64_t low, int64_t high) {
-<<<<<<< HEAD
   uint64_t span = (uint64_t)high - (uint64_t)low; /* number of possible results, never 0 */
   if (span == 1) return low;
   uint64_t offset;
 
   /* The high word of bits * span is the result. A low word under 2^w mod span is rejected, so that
    * all results are equally probable. */
-=======
-  uint64_t span = (uint64_t)high - (uint64_t)low; /* the number of possible results, never 0 */
-  if (span == 1) return low;
-  uint64_t offset;
-
-  /* The high word of bits * span is the draw. A low word below 2^w mod span is rejected, and bits
-   * are drawn again: otherwise some results would be more likely than others. */
->>>>>>> h-ra
   if (span < (uint64_t)1 << 32) {
     uint32_t narrow = (uint32_t)span;
     uint64_t product = (uint64_t)pp_rng_next32(rng) * narrow;

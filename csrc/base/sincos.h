@@ -1,13 +1,8 @@
 /* Sine and cosine of the same angle, with the bits of the C library's sin and cos.
  *
-<<<<<<< HEAD
  * NumPy and Python's math module call the sin and cos of the same library.
  * tests/test_base_math.py compares all of them.
  */
-=======
- * NumPy and Python's math module call sin and cos of the same library. tests/test_base_math.py
- * compares all of them. */
->>>>>>> h-ra
 #ifndef PP_BASE_SINCOS_H
 #define PP_BASE_SINCOS_H
 
@@ -17,22 +12,14 @@
 enum { PP_SINCOS_MANY = 64 }; /* most angles of one pp_sincos_many */
 
 #if defined(__GLIBC__)
-<<<<<<< HEAD
 /* math.h does not declare it in strict C11. It takes half the time of sin and cos. */
-=======
-/* math.h does not declare sincos in strict C11. It takes half the time of two calls */
->>>>>>> h-ra
 extern void sincos(double x, double *sine, double *cosine);
 
 static inline void pp_sincos(double x, double *sine, double *cosine) {
   sincos(x, sine, cosine);
 }
 
-<<<<<<< HEAD
 /* The sums of each series after its first term, with errors below 1e-20 for |x| < 0.25. */
-=======
-/* The sums of each series beyond its first term, accurate to 1e-20 for |x| < 0.25. */
->>>>>>> h-ra
 static inline double pp_sine_rest(double x, double square) {
   double sum = -1.0 / 39916800 + square * (1.0 / 6227020800);
   sum = -1.0 / 5040 + square * (1.0 / 362880 + square * sum);
@@ -45,33 +32,18 @@ static inline double pp_cosine_rest(double square) {
   return square * square * (1.0 / 24 + square * sum) - 0.5 * square;
 }
 
-<<<<<<< HEAD
 /* Returns 0 if first + rest is so far from the middle between two numbers that the library must
  * also round it to `rounded`. glibc states an error below 0.55 units in the last place for sin and
  * cos (sysdeps/ieee754/dbl-64/s_sin.c), of which 0.5 are the final rounding. The errors of the sums
  * above are at most 0.026 and 0.036 units. A distance below 0.41 units leaves room for both. 1.22
  * times that is less than half a unit, so it vanishes in the sum. */
-=======
-/* Returns zero if first + rest is so far from the midpoint of two numbers that the library, too,
- * must round it to `rounded`. glibc states an error below 0.55 units in the last place for sin and
- * cos (sysdeps/ieee754/dbl-64/s_sin.c), of which 0.5 are the final rounding. The sums above are
- * accurate to 0.026 and 0.036 units. So a rounding error of less than 0.41 units leaves room for
- * both errors. If 1.22 times the rounding error vanishes in the sum, it is at most half a unit, so
- * the rounding error is less than 0.41 units. */
->>>>>>> h-ra
 static inline double pp_rounding_doubt(double first, double rest, double rounded) {
   double left = rest - (rounded - first);
   return rounded + 1.22 * left - rounded;
 }
 
-<<<<<<< HEAD
 /* The same for count angles; fast if most of them are small. Vectorized arithmetic computes two
  * thirds of the small ones, and the library the doubtful ones. */
-=======
-/* The same for count angles, fast if most of them are small. For two thirds of the small ones,
- * arithmetic with vector instructions decides the result; for the others, which are in doubt, the
- * library is called. */
->>>>>>> h-ra
 static inline void pp_sincos_many(const double *restrict x, double *restrict sine,
                                   double *restrict cosine, int32_t count) {
   double doubt[PP_SINCOS_MANY];
@@ -81,22 +53,14 @@ static inline void pp_sincos_many(const double *restrict x, double *restrict sin
     double angle = x[i], square = angle * angle;
     double sine_rest = pp_sine_rest(angle, square), cosine_rest = pp_cosine_rest(square);
     double rounded_sine = angle + sine_rest, rounded_cosine = 1 + cosine_rest;
-<<<<<<< HEAD
     /* excludes 0, whose sign would be lost, and 0.25 and more */
-=======
-    /* excludes zero, whose sign would get lost, and angles of 0.25 and more */
->>>>>>> h-ra
     double outside = fabs(fabs(angle) - 0.125) < 0.125 ? 0.0 : 1.0;
     doubt[i] = outside + fabs(pp_rounding_doubt(angle, sine_rest, rounded_sine)) +
                fabs(pp_rounding_doubt(1, cosine_rest, rounded_cosine));
     sine[i] = rounded_sine;
     cosine[i] = rounded_cosine;
   }
-<<<<<<< HEAD
   /* No branch, because it would be mispredicted too often. A nan is doubtful. */
-=======
-  /* without a branch, which would be mispredicted too often. NaN is in doubt */
->>>>>>> h-ra
   for (int32_t i = 0; i < count; i++) {
     doubtful[num_doubtful] = i;
     num_doubtful += !(doubt[i] == 0);

@@ -1,32 +1,19 @@
 /* NumPy's `x ** 2` of a scalar: the C library's pow, which differs from x * x by one unit in the
-<<<<<<< HEAD
  * last place about once in a thousand calls. Not needed for np.square and an array's `** 2`, which
  * are x * x, nor where x * x is exact. */
-=======
- * last place in about one call of a thousand. (An array's `** 2`, np.square and exact products need
- * none of this.) */
->>>>>>> h-ra
 #ifndef PP_BASE_SQUARE_H
 #define PP_BASE_SQUARE_H
 
 #include <math.h>
 
-<<<<<<< HEAD
 /* The exponent is hidden, because compilers turn pow(x, 2) into x * x. */
-=======
-/* compilers turn pow with a constant 2 into x * x, so the exponent is hidden from them */
->>>>>>> h-ra
 static inline double pp_square_slow(double x) {
   double two = 2;
   __asm__("" : "+m"(two));
   return pow(x, two);
 }
 
-<<<<<<< HEAD
 /* the exact rounding error of product = x * x (T. Dekker, 1971) */
-=======
-/* Returns the rounding error of product = x * x, exactly (T. Dekker, 1971). */
->>>>>>> h-ra
 static inline double pp_square_rest(double x, double product) {
   double scaled = 134217729 * x; /* 2^27 + 1 cuts the significand in two */
   double high = scaled - (scaled - x);
@@ -36,7 +23,6 @@ static inline double pp_square_rest(double x, double product) {
 
 /* glibc states the error of its pow: less than 0.54 units in the last place, of which 0.5 are the
  * final rounding (sysdeps/ieee754/dbl-64/e_pow.c; before 2.28 it rounded correctly). So if the
-<<<<<<< HEAD
  * exact square is less than 0.44 units from the rounded x * x, pow returns the same number. This
  * holds for seven values in eight, and is several times as fast as pow. */
 static inline double pp_square(double x) {
@@ -44,15 +30,6 @@ static inline double pp_square(double x) {
   double product = x * x;
   /* 0.44 * 1.136 is half a unit, and less than that vanishes in the sum. An overflow makes the rest
    * a nan, which fails the test. The limit excludes underflow. */
-=======
- * rounding error of x * x is less than 0.44 units, pow can return no other number. That is so for
- * seven values in eight, and several times as fast. */
-static inline double pp_square(double x) {
-#if defined(__GLIBC__)
-  double product = x * x;
-  /* 0.44 * 1.136 is half a unit, and what is less than that vanishes in the sum. An overflow in the
-   * rest makes it NaN, which fails the test; the limit excludes underflow */
->>>>>>> h-ra
   if (product > 1e-250 && product + 1.14 * pp_square_rest(x, product) == product) return product;
 #endif
   return pp_square_slow(x);

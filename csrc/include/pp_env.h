@@ -1,9 +1,4 @@
-<<<<<<< HEAD
 /* The environment ABI: what an environment defines, and what the engine gives to its callbacks.
-=======
-/* The environment ABI: what an environment file declares to the engine, and what the engine passes
- * to its callbacks.
->>>>>>> h-ra
  *
  * An environment is one C file that ends in a definition:
  *
@@ -27,7 +22,6 @@ enum {
   PP_ERROR_TEXT = 256
 };
 
-<<<<<<< HEAD
 /* the result of a call; failures are negative */
 enum pp_status {
   PP_OK = 0,
@@ -42,31 +36,11 @@ enum pp_status {
   PP_ERR_FORKED = -8,   /* the pool belongs to the parent of this process */
   PP_ERR_ABI = -9,      /* the definition was compiled for another ABI */
   PP_ERR_BROKEN = -10   /* the pool can't go on: close it and make a new one */
-=======
-/* the statuses that calls return; every failure is negative */
-enum pp_status {
-  PP_OK = 0,
-  PP_AGAIN = 1,         /* no failure, but nothing is ready: call again */
-  PP_ERR_ARGUMENT = -1, /* a value is outside what the callee takes (ValueError) */
-  PP_ERR_TYPE = -2,     /* a value has the wrong type or dtype (TypeError) */
-  PP_ERR_STATE = -3,    /* the call is not possible in the present state */
-  PP_ERR_MEMORY = -4,   /* the system has no memory left */
-  PP_ERR_SYSTEM = -5,   /* the system refused something other than memory */
-  PP_ERR_ENV = -6,      /* an environment's callback failed */
-  PP_ERR_CLOSED = -7,   /* the pool is closed */
-  PP_ERR_FORKED = -8,   /* the pool belongs to the parent of this process */
-  PP_ERR_ABI = -9,      /* the definition was built against another ABI */
-  PP_ERR_BROKEN = -10   /* the pool can return no more results: close it and make a new one */
->>>>>>> h-ra
 };
 
 enum pp_dtype { PP_BOOL, PP_UINT8, PP_INT32, PP_INT64, PP_FLOAT32, PP_FLOAT64, PP_NUM_DTYPES };
 
-<<<<<<< HEAD
 /* further dtypes of a caller's actions; fields do not have them */
-=======
-/* further dtypes that a caller's actions may have; no field has one of these */
->>>>>>> h-ra
 enum pp_action_dtype {
   PP_INT8 = PP_NUM_DTYPES,
   PP_INT16,
@@ -75,7 +49,6 @@ enum pp_action_dtype {
   PP_UINT64,
   PP_FLOAT16,
   PP_NUM_ACTION_DTYPES,
-<<<<<<< HEAD
   /* added to a dtype: the action is a Python number, which NumPy converts to the dtype of the other
    * operand */
   PP_PYTHON = 16,
@@ -84,16 +57,6 @@ enum pp_action_dtype {
 };
 
 /* infos whose dtype is the result dtype of NumPy's arithmetic with the action */
-=======
-  /* added to a dtype: the action consists of Python's own numbers, which NumPy rounds to the dtype
-   * of the other operand */
-  PP_PYTHON = 16,
-  /* every dtype as bits of action_dtypes, without the bit of PP_PYTHON */
-  PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1
-};
-
-/* infos that are computed from the action, and whose dtype depends on the action's */
->>>>>>> h-ra
 enum pp_follow {
   PP_FOLLOW_FLOAT = 1, /* float16, float32 or float64; float64 for integer actions */
   PP_FOLLOW_ALL = 2    /* the same, but int64 or uint64 for integer actions */
@@ -118,11 +81,7 @@ typedef struct pp_error {
 
 /* one observation, action or info of one environment (of one player, if per_player) */
 typedef struct pp_field {
-<<<<<<< HEAD
   const char *name; /* "obs" for a single observation, otherwise its key; no engine column's name */
-=======
-  const char *name; /* "obs" for a single observation, else its key; no engine column's name */
->>>>>>> h-ra
   int32_t is_info;  /* 0: part of the observation (or the action); 1: info */
   int32_t when;     /* infos: pp_when */
   int32_t dtype;    /* pp_dtype */
@@ -132,19 +91,11 @@ typedef struct pp_field {
   int64_t shape[PP_MAX_NDIM];
   double low; /* Box: bounds of every element */
   double high;
-<<<<<<< HEAD
   const double *lows; /* Box: bounds of each element in C order; null: use low and high */
   const double *highs;
   int64_t n;           /* Discrete: 0 .. n-1 */
   const int64_t *nvec; /* MultiDiscrete: one n for each element */
   int32_t follows;     /* infos of PP_FLOAT64: pp_follow; 0: the dtype is always float64 */
-=======
-  const double *lows; /* Box: bounds of each element in C order; null: low and high apply */
-  const double *highs;
-  int64_t n;           /* Discrete: 0 .. n-1 */
-  const int64_t *nvec; /* MultiDiscrete: one n for each element */
-  int32_t follows;     /* infos of PP_FLOAT64: a pp_follow; 0: the dtype is always PP_FLOAT64 */
->>>>>>> h-ra
 } pp_field;
 
 /* the value of one option; the option's type says which member holds it */
@@ -156,14 +107,8 @@ typedef struct pp_value {
   int64_t size;  /* of s */
 } pp_value;
 
-<<<<<<< HEAD
 /* One constructor or reset option. Its name is the Python keyword. A name that begins with '_' is
  * internal: parallel_pool sets the value for this process, and snapshots do not depend on it. */
-=======
-/* One constructor or reset option. Its name is the Python keyword. An option whose name begins with
- * '_' passes values between Python and C of one process, and is not part of the environment's
- * identity. */
->>>>>>> h-ra
 typedef struct pp_option {
   const char *name;
   int32_t type;     /* pp_option_type */
@@ -194,26 +139,16 @@ typedef struct pp_seed {
 /* one environment, as callbacks get it */
 typedef struct pp_env {
   void *state;                 /* state_size bytes, zeroed before init */
-<<<<<<< HEAD
   void *shared;                /* made by configure; read-only afterwards */
   const pp_value *options;     /* one for each of the definition's options, defaults filled in */
   pp_rng *rng;                 /* the environment's np_random in Gymnasium */
   const int32_t *elapsed;      /* steps taken in the current episode */
   const uint8_t *action_dtype; /* of the action passed to step: see action_dtypes below */
   pp_error *error;             /* a failing callback writes the reason here */
-=======
-  void *shared;                /* made by configure; read-only from then on */
-  const pp_value *options;     /* one for each of the definition's options, defaults filled in */
-  pp_rng *rng;                 /* Gymnasium's np_random of this environment */
-  const int32_t *elapsed;      /* steps taken in the running episode */
-  const uint8_t *action_dtype; /* of the action that step gets: see action_dtypes below */
-  pp_error *error;             /* where a callback that fails writes the reason */
->>>>>>> h-ra
   int32_t id;
   int32_t max_episode_steps; /* 0: no limit */
 } pp_env;
 
-<<<<<<< HEAD
 /* one reset */
 typedef struct pp_reset {
   const pp_value *options; /* one for each reset option; null: none was given */
@@ -231,25 +166,6 @@ typedef struct pp_result {
 } pp_result;
 
 /* several environments for step_many; all arrays are contiguous, one entry for each environment */
-=======
-/* the cause of a reset, and its options */
-typedef struct pp_reset {
-  const pp_value *options; /* one for each reset option, or null when none was given */
-  int32_t forced;          /* 1: the caller sent a reset; 0: autoreset, or the first step */
-} pp_reset;
-
-/* the result of one reset or step; the flags are zero before the call */
-typedef struct pp_result {
-  double *reward; /* num_players values, zero before a step */
-  float discount; /* 1 before a step; the engine sets it to 0 on termination */
-  uint8_t terminated;
-  uint8_t truncated; /* by the environment itself; time limits are the engine's */
-  uint8_t continues; /* reset only: the episode goes on (a life was lost), and so do its counts */
-  uint8_t has_discount; /* 1: the engine leaves discount as the environment has set it */
-} pp_result;
-
-/* environments with consecutive ids, for step_many; every array is contiguous, one entry each */
->>>>>>> h-ra
 typedef struct pp_run {
   char *states;
   size_t state_stride;
@@ -257,31 +173,19 @@ typedef struct pp_run {
   double *reward;      /* num_players for each; not zeroed, so write all of them */
   uint8_t *terminated; /* zeroed */
   uint8_t *truncated;  /* zeroed */
-<<<<<<< HEAD
   void *const *fields; /* the first row of each field; null: not wanted */
-=======
-  void *const *fields; /* first row of each field; null if the field is not wanted */
->>>>>>> h-ra
   int32_t count;
   int32_t action_dtype; /* of all actions: see action_dtypes below */
 } pp_run;
 
-<<<<<<< HEAD
 /* a picture; if pixels is null, render only sets the size */
-=======
-/* a picture; if pixels is null, render writes only the size */
->>>>>>> h-ra
 typedef struct pp_image {
   uint8_t *pixels; /* height x width x 3, RGB */
   int32_t width;
   int32_t height;
 } pp_image;
 
-<<<<<<< HEAD
 /* what configure decides, once for each pool; it starts with the definition's values */
-=======
-/* what configure decides, once per pool; before the call it holds the definition's values */
->>>>>>> h-ra
 typedef struct pp_config {
   const pp_value *options; /* they last until release; later callbacks find them in pp_env */
   pp_error *error;
@@ -301,19 +205,11 @@ typedef struct pp_env_def {
   uint32_t size; /* sizeof(pp_env_def) */
 
   const char *id;
-<<<<<<< HEAD
   const char *family;        /* "classic_control", "atari", ... */
   const char *variant;       /* Atari: the game; null if the callbacks need none */
   const char *reference;     /* the implementation whose results these equal, with its version */
   double tolerance;          /* largest difference from the reference; 0: the same bits */
   double reward_threshold;   /* NaN: none */
-=======
-  const char *family;      /* "classic_control", "atari", ... */
-  const char *variant;     /* which of those that share callbacks (Atari: the game); may be null */
-  const char *reference;   /* the implementation whose results are equal, with its version */
-  double tolerance;        /* largest difference from it; 0: the same bits */
-  double reward_threshold; /* NaN: none */
->>>>>>> h-ra
   int32_t max_episode_steps; /* default time limit; 0: none */
 
   const pp_option *options;
@@ -326,29 +222,16 @@ typedef struct pp_env_def {
   int32_t num_fields;
   const pp_field *fields; /* observations first, then infos */
   pp_field action;
-<<<<<<< HEAD
   /* The dtypes that the callbacks accept besides the action's own: bits 1 << pp_dtype,
    * pp_action_dtype or PP_PYTHON. The engine passes a Box action of such a dtype as doubles (a
    * Discrete action always as int64), and action_dtype is the caller's dtype. Actions of other
    * dtypes are converted to the action's own dtype (integers to float64, if it is accepted). */
-=======
-  /* Dtypes of actions that the callbacks accept besides the action's own, as bits 1 << pp_dtype,
-   * pp_action_dtype or PP_PYTHON. A Box action of such a dtype reaches step as doubles with the
-   * caller's values, a Discrete one as int64, as always; action_dtype says which dtype the caller
-   * gave. An action of any other dtype is first converted to the action's own dtype (integers: to
-   * float64, if it is among these). 0: all are converted */
->>>>>>> h-ra
   uint32_t action_dtypes;
 
   /* All callbacks return PP_OK, or a negative status with error->text set. Callbacks that take a
    * pp_env run on any thread, but for one environment never on two threads at once. */
 
-<<<<<<< HEAD
   /* checks options, describes fields, and makes what all environments share; may be null */
-=======
-  /* checks options, describes fields, makes what all environments share; null: the definition's
-   * values are used unchanged */
->>>>>>> h-ra
   int (*configure)(pp_config *config);
   void (*release)(void *shared);
 
@@ -356,18 +239,13 @@ typedef struct pp_env_def {
   int (*init)(pp_env *env);
   void (*fini)(pp_env *env);
 
-<<<<<<< HEAD
   /* receives a new seed, after the engine has seeded rng; null: the environment uses only rng */
-=======
-  /* takes a new seed; rng is seeded already. null: the environment has no other generator */
->>>>>>> h-ra
   int (*seed)(pp_env *env, const pp_seed *seed);
 
   /* starts an episode; step advances it by one action (num_players rows of it) */
   int (*reset)(pp_env *env, const pp_reset *reset, pp_result *result);
   int (*step)(pp_env *env, const void *action, pp_result *result);
 
-<<<<<<< HEAD
   /* writes all fields of one row (null in fields: not wanted); must not change the state */
   int (*observe)(pp_env *env, void *const *fields, int32_t is_reset);
 
@@ -376,41 +254,20 @@ typedef struct pp_env_def {
    * the callback must not fail on such a state. A call is for at most 256 environments, and
    * nothing interrupts it, not even Ctrl-C: leave step_many null if a step can take more than
    * microseconds. */
-=======
-  /* writes every field of one row (fields[i] is null if the field is not wanted); must not change
-   * the environment */
-  int (*observe)(pp_env *env, void *const *fields, int32_t is_reset);
-
-  /* step and observe for a run of at most 256 environments; null: they are stepped one by one. It
-   * must not draw random numbers. The episodes of some environments of the run may have ended: the
-   * engine discards what is computed for these and resets them afterwards, so the callback only has
-   * to survive them. Nothing interrupts a call, not even Ctrl-C: leave step_many null if a step may
-   * take more than microseconds */
->>>>>>> h-ra
   int (*step_many)(void *shared, const pp_run *run);
 
   /* checks the reset options of a call against each other; null: their ranges are enough */
   int (*check_reset)(void *shared, const pp_value *options, pp_error *error);
 
-<<<<<<< HEAD
   /* Snapshots of a state that is not plain data; null: the engine copies the state. save returns
    * the size, and writes so many bytes unless bytes is null. */
-=======
-  /* snapshot of state that is not plain data. With bytes null save returns the size, else it writes
-   * that many bytes. null: the engine copies the state */
->>>>>>> h-ra
   int64_t (*save)(pp_env *env, void *bytes);
   int (*load)(pp_env *env, const void *bytes, int64_t size);
 
   int (*render)(pp_env *env, pp_image *image);
 
-<<<<<<< HEAD
   /* copies the simulation into an object of the family's own type (MuJoCo: an mjData of the same
    * model) for tools that know this type; null: not supported */
-=======
-  /* copies the simulation into an object of the environment's family (MuJoCo: an mjData of the same
-   * model), for code that works on that object; null: the family has no such object */
->>>>>>> h-ra
   int (*expose)(pp_env *env, void *target);
 } pp_env_def;
 

@@ -16,7 +16,7 @@ typedef struct pp_lane {
   pp_grain grain;
   const pp_stepper *stepper;
   struct pp_thread *workers;
-  pp_scratch *caller;  /* the caller's scratch, if this is the caller's home lane; else null */
+  pp_scratch *caller;  /* the caller's scratch; null if the caller does not step */
   int32_t num_workers; /* threads of the lane, without the caller; each has its scratch */
   int32_t num_started; /* workers that run; they do until the lane is stopped */
   int32_t num_threads; /* threads that take from the queue: workers, and the caller if it helps */

@@ -70,7 +70,8 @@ static int make_lanes(pp_pool *pool, int32_t offset) {
     threads->num_lanes = i + 1;
     if (status < 0) return status;
     lane->cores = pool->topology.cores;
-    if (has_caller) lane->caller = &threads->scratch;
+    // the caller helps all lanes, and leaves its leftover to the one where it cut a chunk
+    if (threads->caller_steps) lane->caller = &threads->scratch;
     lane->node = shares[i].node;
     place_workers(pool, lane, &shares[i], offset, count == 1);
     first = end;

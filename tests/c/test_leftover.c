@@ -171,6 +171,65 @@ TEST(an_unordered_receive_is_late_by_a_few_environments_too) {
   client_close(&c);
 }
 
+/* On two nodes the caller helps the lane of the other node, too. The threads of that lane must find
+ * what it leaves there, as the caller itself no longer helps when few rows are unclaimed. */
+enum { TWO_NODES = 40, NODE_THREADS = 3, FIRST = TWO_NODES / 2, SLOW = FIRST + 2 };
+
+static _Atomic int32_t num_held, is_released;
+
+static int step_held(pp_env *env, const void *action, pp_result *result) {
+  int64_t number = *(const int64_t *)action;
+  result->reward[0] = 1;
+  if (number == 0) return PP_OK;
+  if (env->id == SLOW) {
+    linger();
+    atomic_store(&is_released, 1);
+  } else {
+    atomic_fetch_add(&num_held, 1);
+    while (!atomic_load(&is_released)) sched_yield();
+  }
+  return PP_OK;
+}
+
+TEST(what_the_caller_leaves_in_the_lane_of_another_node_is_found_there) {
+  static int64_t actions[TWO_NODES];
+  const char *root = make_machine(2);
+  client c = make_client("test/Fault-v0", TWO_NODES);
+  pp_env_def def = *c.def;
+  def.step = step_held;
+  def.reset = reset_slowly;
+  c.def = &def;
+  c.options.batch_size = NODE_THREADS + 2;
+  c.options.num_threads = 2 * NODE_THREADS;
+  c.options.topology_root = root;
+  main_thread = pthread_self();
+  REQUIRE(client_open(&c));
+  end_machine(root, 2);
+  // where the caller runs decides which lane is its own
+  REQUIRE(c.pool->threads->home_lane == 0);
+  CHECK_EQ(pp_pool_send_reset(c.pool, NULL, TWO_NODES, NULL, NULL, NULL, &c.error), PP_OK);
+  for (int32_t i = 0; i < 400 + TWO_NODES / c.options.batch_size; i++) {
+    int32_t env_ids[NODE_THREADS + 2];
+    CHECK_EQ(client_recv(&c), c.options.batch_size);
+    memcpy(env_ids, column(&c, "env_id"), sizeof(env_ids));
+    if (i >= 400) continue;
+    CHECK_EQ(pp_pool_send(c.pool, env_ids, NODE_THREADS + 2, actions, PP_INT64, &c.error), PP_OK);
+  }
+  // all workers of the second lane are in a step
+  for (int32_t i = 0; i < NODE_THREADS; i++) {
+    int32_t env_id = FIRST + 7 * i;
+    actions[0] = 1;
+    CHECK_EQ(pp_pool_send(c.pool, &env_id, 1, actions, PP_INT64, &c.error), PP_OK);
+    while (atomic_load(&num_held) <= i) sched_yield();
+  }
+  // so the caller takes these two; the first ends the others' steps, and leaves the second
+  actions[1] = 1;
+  CHECK_EQ(pp_pool_send(c.pool, (int32_t[]){SLOW, SLOW + 1}, 2, actions, PP_INT64, &c.error),
+           PP_OK);
+  CHECK_EQ(client_recv(&c), c.options.batch_size);
+  client_close(&c);
+}
+
 /* Steps are cheap, and all episodes end at once: their resets, each expensive, are for all threads,
  * not for the one that took them for a step's worth of work. */
 TEST(expensive_resets_among_cheap_steps_are_shared) {
