@@ -100,8 +100,10 @@ static bool is_discrete(const pp_field *action) {
 
 static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
   const pp_field *action = &fleet->config.action;
-  bool is_converted = is_discrete(action)       ? is_integer(dtype) || dtype == PP_MIXED_DTYPES
-                      : is_float(action->dtype) ? is_float(dtype) || dtype == PP_MIXED_DTYPES
+  // a pool with worker processes has no dtypes of single actions
+  bool is_mixed = dtype == PP_MIXED_DTYPES && fleet->action_dtypes;
+  bool is_converted = is_discrete(action)       ? is_integer(dtype) || is_mixed
+                      : is_float(action->dtype) ? is_float(dtype) || is_mixed
                                                 : false;
   if (is_converted || dtype == action->dtype) return PP_OK;
   return pp_error_set(error, PP_ERR_TYPE,

@@ -14,6 +14,9 @@ enum {
   PACKED_FROM = 4096
 };
 
+/* pp_pack does not take more */
+static const size_t PACKED_BELOW = (size_t)1 << 34;
+
 /* The engine's part of a snapshot; returns and the environment's own bytes follow. The checksum
  * covers all bytes after it. identity covers the definition's id and the options, so that a pool
  * accepts only snapshots that it could have made. */
@@ -92,7 +95,8 @@ static size_t returns_bytes(const pp_fleet *fleet) {
 }
 
 static bool is_packed(const pp_fleet *fleet) {
-  return !fleet->def->save && fleet->config.state_size >= PACKED_FROM;
+  size_t size = fleet->config.state_size;
+  return !fleet->def->save && size >= PACKED_FROM && size < PACKED_BELOW;
 }
 
 /* returns the most bytes that an environment's own part can take, or a negative status */

@@ -47,7 +47,7 @@ int pp_arena_init(pp_arena *arena, int64_t first_size, int64_t reserve) {
 
   arena->page = page;
   arena->fork_generation = pp_os_fork_generation();
-  arena->size = arena->used = round_up(first_size, page);
+  arena->first_size = arena->size = arena->used = round_up(first_size, page);
   arena->num_spans = 1;
   arena->fd = pp_os_shared_create(arena->size, "parallel_pool");
   if (arena->fd < 0) return arena->fd;
@@ -233,7 +233,8 @@ static int64_t take_block_locked(pp_arena *arena, int class) {
 
 bool pp_arena_contains(pp_arena *arena, int64_t offset, int64_t size) {
   bool is_inside;
-  if (offset <= 0 || offset % SMALLEST || size < 1 || size > arena->reserve - offset) return false;
+  if (offset < arena->first_size || offset % SMALLEST) return false;
+  if (size < 1 || size > arena->reserve - offset) return false;
   pthread_mutex_lock(&arena->lock);
   is_inside = offset + size <= arena->size;
   pthread_mutex_unlock(&arena->lock);

@@ -46,8 +46,9 @@ typedef struct pp_arena {
   uint32_t fork_generation;
   pthread_mutex_t lock; /* guards all below */
   int64_t page;
-  int64_t size; /* of the file */
-  int64_t used; /* bytes of allocated blocks, as rounded up */
+  int64_t first_size; /* of the first block, as rounded up; never changes */
+  int64_t size;       /* of the file */
+  int64_t used;       /* bytes of allocated blocks, as rounded up */
   pp_arena_gap *gaps;
   int64_t num_gaps;  /* ordered by offset; no two touch */
   int64_t max_gaps;  /* room for one gap beside each run of pages, so that freeing never fails */
@@ -83,8 +84,8 @@ int64_t pp_arena_alloc(pp_arena *arena, int64_t size);
  * fail. */
 void pp_arena_free(pp_arena *arena, int64_t offset, int64_t size);
 
-/* Returns whether these bytes lie inside the file, not at offset 0, and begin where a block can.
- * For the parent. */
+/* Returns whether these bytes lie inside the file, after its first block, and begin where a block
+ * can. For the parent. */
 bool pp_arena_contains(pp_arena *arena, int64_t offset, int64_t size);
 
 /* Returns the address of a block in this process. */

@@ -461,6 +461,9 @@ TEST(arena_knows_what_can_be_a_block) {
   CHECK(!pp_arena_contains(&arena, block + 64, 3 * page - 63));
   CHECK(!pp_arena_contains(&arena, block + 1, 10));
   CHECK(!pp_arena_contains(&arena, 0, 10));
+  // the first block is never given away
+  CHECK(!pp_arena_contains(&arena, 64, 10));
+  CHECK(!pp_arena_contains(&arena, block - 64, 10));
   CHECK(!pp_arena_contains(&arena, -64, 10));
   CHECK(!pp_arena_contains(&arena, block, 0));
   CHECK(!pp_arena_contains(&arena, INT64_MAX / 64 * 64, 10));

@@ -179,6 +179,29 @@ static int32_t answer_of(crew *w, int32_t lane, const void **bytes, int64_t *siz
 }
 
 /* workers answer a request with its own bytes */
+TEST(actions_of_mixed_dtypes_are_refused) {
+  pp_config config = {.num_players = 1, .num_fields = 1};
+  pp_pool_options options = {.num_envs = 1,
+                             .batch_size = 1,
+                             .thread_affinity_offset = -1,
+                             .max_episode_steps = -1,
+                             .reward_dtype = PP_FLOAT64};
+  struct {
+    double action;
+    uint8_t dtype;
+  } mixed = {1, PP_INT64};
+  pp_pool *pool;
+  pp_error error;
+  config.fields[0] = (pp_field){.name = "obs", .dtype = PP_INT64};
+  config.action = (pp_field){.name = "action", .space = PP_DISCRETE, .dtype = PP_INT64, .n = 2};
+  REQUIRE(pp_pool_create_processes(&config, &options, 1, 0, NULL, &pool, &error) == PP_OK);
+  for (int32_t i = 0; i < pp_pool_batches(pool); i++) {
+    CHECK_EQ(pp_pool_offer(pool, pp_batch_alloc(pool), &error), PP_OK);
+  }
+  CHECK_EQ(pp_pool_send(pool, NULL, 1, &mixed, PP_MIXED_DTYPES, &error), PP_ERR_TYPE);
+  pp_pool_destroy(pool);
+}
+
 TEST(requests_and_answers_have_any_size) {
   crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
   uint8_t *bytes = malloc(5 << 20);
