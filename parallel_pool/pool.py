@@ -316,7 +316,7 @@ class Pool(BasePool):
         """Draws the environments of env_ids (None: all).
 
         MuJoCo's pictures have 480 x 480 pixels and Gymnasium's camera; for other sizes and cameras
-        make a renderer yourself: `parallel_pool.envs.mujoco_renderer.Painter`.
+        make a renderer yourself: `parallel_pool.envs.mujoco_renderer.Renderer`.
 
         Returns:
             RGB pictures, uint8 (count, height, width, 3).
@@ -333,7 +333,7 @@ class Pool(BasePool):
         if self._renderer is None:
             # A proxy. With a reference cycle, threads of a pool dropped without close() would stay
             # until the garbage collector runs.
-            self._renderer = module.Painter(weakref.proxy(self))
+            self._renderer = module.Renderer(weakref.proxy(self))
         return np.stack([self._renderer.paint(env_id) for env_id in ids])
 
     def _draw(self, env_id: int) -> Array:

@@ -24,7 +24,7 @@ COMPLETERS = {
     "mujoco": "parallel_pool.envs.mujoco",
 }
 
-# Families whose pictures are drawn in Python: the module with `Painter(pool, mode, **options)`,
+# Families whose pictures are drawn in Python: the module with `Renderer(pool, mode, **options)`,
 # `OPTIONS` (those options and their defaults), `MODES` and `render_fps(pool)`.
 RENDERER_MODULES = {"mujoco": "parallel_pool.envs.mujoco_renderer"}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.patience import limited
+from tests.timeouts import limited
 
 # Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
 # wait for ever. Processes that tests start inherit what is set here.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.patience import PATIENCE, wait_for
+from tests.timeouts import TEST_TIMEOUT, wait_for
 
 # environment variable that marks all processes of a program
 MARK = "MARK"
@@ -75,7 +75,7 @@ class Program:
         """Waits for the end of all its processes; fails if one does not end or leaves files."""
         try:
             # returns once no process has stdout or stderr open
-            out, err = self.process.communicate(text, timeout=PATIENCE)
+            out, err = self.process.communicate(text, timeout=TEST_TIMEOUT)
             wait_for(lambda: not self.processes())
         finally:
             self.kill()

@@ -23,7 +23,6 @@ from gymnasium.wrappers import vector as vector_wrappers
 
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import PoolError, PoolTimeoutError, StateError
-from tests.patience import has_ended, wait_for
 from tests.process_vector_env_cases import (
     ACTIONS,
     FOREVER,
@@ -35,6 +34,7 @@ from tests.process_vector_env_cases import (
     pids,
 )
 from tests.same import assert_same
+from tests.timeouts import has_ended, wait_for
 
 # -------------------------------------------------------------------------- AsyncVectorEnv's API --
 

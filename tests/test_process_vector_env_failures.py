@@ -18,7 +18,6 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import EnvError, StateError, WorkerError
-from tests.patience import has_ended, wait_for
 from tests.process_vector_env_cases import (
     ACTIONS,
     FOREVER,
@@ -30,6 +29,7 @@ from tests.process_vector_env_cases import (
     nap,
     pids,
 )
+from tests.timeouts import has_ended, wait_for
 
 # -------------------------------------------------------------------------------------- failures --
 

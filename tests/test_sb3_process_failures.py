@@ -18,9 +18,9 @@ from gymnasium import spaces
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import EnvError, StateError, WorkerError
 from tests.parity.test_process_parity import INFOS, Teller
-from tests.patience import has_ended, wait_for
 from tests.same import assert_same
 from tests.sb3_process_cases import SPACES, Maker, made, process_ids, tellers
+from tests.timeouts import has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -15,7 +15,6 @@ from gymnasium import spaces
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import ClosedError, StateError
 from tests.parity.test_process_parity import Teller
-from tests.patience import has_ended, wait_for
 from tests.sb3_process_cases import (
     SPACES,
     compare_reset,
@@ -26,6 +25,7 @@ from tests.sb3_process_cases import (
     run_both,
     tellers,
 )
+from tests.timeouts import has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

@@ -23,7 +23,7 @@ from parallel_pool.workers.connection import Connection, wait
 from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.watch import Watcher
 from tests import workers_targets
-from tests.patience import PATIENCE, has_ended, wait_for
+from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 from tests.worker_processes import TARGETS, Ends, Start, descriptors, methods, pickling_methods
 
 # -------------------------------------------------------------------------------------- start --
@@ -32,7 +32,7 @@ from tests.worker_processes import TARGETS, Ends, Start, descriptors, methods, p
 @methods
 def test_a_worker_receives_and_answers(start: Start, method: str) -> None:
     workers = start(method, "echo", {"of": "first"}, "of second")
-    received = [worker.connection.recv(PATIENCE)[0] for worker in workers]
+    received = [worker.connection.recv(TEST_TIMEOUT)[0] for worker in workers]
     assert received == [
         ("hello", workers[0].pid, {"of": "first"}),
         ("hello", workers[1].pid, "of second"),
@@ -40,13 +40,13 @@ def test_a_worker_receives_and_answers(start: Start, method: str) -> None:
     assert len({os.getpid(), *(worker.pid for worker in workers)}) == 3
     assert [worker.name for worker in workers] == ["test-0", "test-1"]
     with open(os.devnull) as file:
-        workers[1].connection.send(bytes(5_000_000), [file.fileno(), file.fileno()], PATIENCE)
-    assert workers[1].connection.recv(PATIENCE)[0] == (bytes(5_000_000), [os.devnull] * 2)
+        workers[1].connection.send(bytes(5_000_000), [file.fileno(), file.fileno()], TEST_TIMEOUT)
+    assert workers[1].connection.recv(TEST_TIMEOUT)[0] == (bytes(5_000_000), [os.devnull] * 2)
     for worker in workers:
         assert worker.exitcode is None
         worker.connection.close()
     for worker in workers:
-        assert worker.join(PATIENCE) and worker.exitcode == 0
+        assert worker.join(TEST_TIMEOUT) and worker.exitcode == 0
 
 
 # with spawn each takes a second of CPU time
@@ -54,7 +54,7 @@ def test_a_worker_receives_and_answers(start: Start, method: str) -> None:
 @pytest.mark.parametrize(("method", "many"), [("forkserver", 32), ("spawn", 6), ("fork", 32)])
 def test_many_at_once(start: Start, method: str, many: int) -> None:
     workers = start(method, "echo", *range(many))
-    assert [worker.connection.recv(PATIENCE)[0] for worker in workers] == [
+    assert [worker.connection.recv(TEST_TIMEOUT)[0] for worker in workers] == [
         ("hello", worker.pid, index) for index, worker in enumerate(workers)
     ]
 
@@ -76,23 +76,23 @@ def test_many_at_once(start: Start, method: str, many: int) -> None:
 )
 def test_exit_code(start: Start, method: str, how: str, code: int) -> None:
     (worker,) = start(method, "end", how)
-    assert worker.connection.recv(PATIENCE)[0] == "here"
+    assert worker.connection.recv(TEST_TIMEOUT)[0] == "here"
     assert not worker.join(0) and worker.exitcode is None
     worker.connection.send("go")
-    assert worker.join(PATIENCE)
+    assert worker.join(TEST_TIMEOUT)
     assert worker.exitcode == code
     with pytest.raises(EOFError):
-        worker.connection.recv(PATIENCE)
+        worker.connection.recv(TEST_TIMEOUT)
 
 
 @methods
 def test_kill(start: Start, method: str) -> None:
     killed, ended = start(method, "end", "sleep", "sleep")
     for worker in (killed, ended):
-        assert worker.connection.recv(PATIENCE)[0] == "here"
+        assert worker.connection.recv(TEST_TIMEOUT)[0] == "here"
     killed.kill()
     ended.kill(signal.SIGTERM)
-    assert killed.join(PATIENCE) and ended.join(PATIENCE)
+    assert killed.join(TEST_TIMEOUT) and ended.join(TEST_TIMEOUT)
     assert (killed.exitcode, ended.exitcode) == (-signal.SIGKILL, -signal.SIGTERM)
     # a worker that has ended gets no signal
     killed.kill()
@@ -104,10 +104,10 @@ def test_kill(start: Start, method: str) -> None:
 @methods
 def test_ctrl_c_is_ignored(start: Start, method: str) -> None:
     (worker,) = start(method, "echo", None)
-    worker.connection.recv(PATIENCE)
+    worker.connection.recv(TEST_TIMEOUT)
     worker.kill(signal.SIGINT)
     worker.connection.send("still there")
-    assert worker.connection.recv(PATIENCE)[0][0] == "still there"
+    assert worker.connection.recv(TEST_TIMEOUT)[0][0] == "still there"
 
 
 # ----------------------------------------------------------------------------------- failures --
@@ -116,11 +116,11 @@ def test_ctrl_c_is_ignored(start: Start, method: str) -> None:
 @methods
 def test_an_exception_of_the_target_arrives(start: Start, method: str) -> None:
     (worker,) = start(method, "fail", "own")
-    kind_of_message, error, traceback = worker.connection.recv(PATIENCE)[0]
+    kind_of_message, error, traceback = worker.connection.recv(TEST_TIMEOUT)[0]
     assert kind_of_message == "failed"
     assert type(error) is workers_targets.OwnError and error.args == ("of my own", 7)
     assert 'raise OwnError("of my own", 7)' in traceback
-    assert worker.join(PATIENCE) and worker.exitcode == 1
+    assert worker.join(TEST_TIMEOUT) and worker.exitcode == 1
 
 
 @methods
@@ -129,10 +129,10 @@ def test_an_exception_that_cannot_be_sent_is_a_traceback(
     start: Start, method: str, how: str
 ) -> None:
     (worker,) = start(method, "fail", how)
-    kind_of_message, error, traceback = worker.connection.recv(PATIENCE)[0]
+    kind_of_message, error, traceback = worker.connection.recv(TEST_TIMEOUT)[0]
     assert (kind_of_message, error) == ("failed", None)
     assert ("OwnError" if how == "unpicklable" else "Unreadable") in traceback
-    assert worker.join(PATIENCE) and worker.exitcode == 1
+    assert worker.join(TEST_TIMEOUT) and worker.exitcode == 1
 
 
 @methods
@@ -146,10 +146,10 @@ def test_an_exception_that_cannot_be_sent_is_a_traceback(
 def test_target_that_cannot_be_imported(method: str, target: str, kind: type) -> None:
     (worker,) = launch.start(method, target, [None], name="test")
     try:
-        kind_of_message, error, traceback = worker.connection.recv(PATIENCE)[0]
+        kind_of_message, error, traceback = worker.connection.recv(TEST_TIMEOUT)[0]
         assert kind_of_message == "failed" and type(error) is kind
         assert "no_such" in str(error) and kind.__name__ in traceback
-        assert worker.join(PATIENCE) and worker.exitcode == 1
+        assert worker.join(TEST_TIMEOUT) and worker.exitcode == 1
     finally:
         worker.close()
 
@@ -157,10 +157,10 @@ def test_target_that_cannot_be_imported(method: str, target: str, kind: type) ->
 @pickling_methods
 def test_an_argument_that_cannot_be_unpickled(start: Start, method: str) -> None:
     (worker,) = start(method, "echo", workers_targets.Poison())
-    kind_of_message, error, _ = worker.connection.recv(PATIENCE)[0]
+    kind_of_message, error, _ = worker.connection.recv(TEST_TIMEOUT)[0]
     assert kind_of_message == "failed" and type(error) is RuntimeError
     assert str(error) == "this argument cannot be read"
-    assert worker.join(PATIENCE) and worker.exitcode == 1
+    assert worker.join(TEST_TIMEOUT) and worker.exitcode == 1
 
 
 @pickling_methods
@@ -170,7 +170,7 @@ def test_an_argument_that_cannot_be_pickled_starts_nothing(start: Start, method:
     assert "worker 1 of 2" in caught.value.__notes__[0]
     # fork pickles nothing
     (worker,) = start("fork", "evaluate", "'alive'")
-    assert worker.connection.recv(PATIENCE)[0] == "alive"
+    assert worker.connection.recv(TEST_TIMEOUT)[0] == "alive"
 
 
 def test_no_such_method() -> None:
@@ -278,7 +278,7 @@ def test_a_worker_has_the_state_of_its_parent(
     os.sched_setaffinity(0, {min(cores)})
     try:
         (worker,) = start(method, "evaluate", "process_state()")
-        state = worker.connection.recv(PATIENCE)[0]
+        state = worker.connection.recv(TEST_TIMEOUT)[0]
     finally:
         os.sched_setaffinity(0, cores)
     assert state["argv"] == ["program", "--option"]
@@ -296,7 +296,7 @@ def test_a_worker_has_the_state_of_its_parent(
 def test_a_worker_inherits_nothing_else(start: Start, method: str) -> None:
     start(method, "echo", "the next worker must not inherit its connection")
     (worker,) = start(method, "evaluate", "process_state()")
-    state = worker.connection.recv(PATIENCE)[0]
+    state = worker.connection.recv(TEST_TIMEOUT)[0]
     assert state["stdin"] == ""
     # a forked worker also has what was open here before
     before = [place.partition(":")[0] for place in descriptors().values()]
@@ -318,15 +318,15 @@ def test_a_worker_writes_to_the_streams_of_its_parent(
     (worker,) = start(
         method, "evaluate", "print('to', 'stdout'), print('to stderr', file=sys.stderr)"
     )
-    assert worker.join(PATIENCE)
+    assert worker.join(TEST_TIMEOUT)
     assert capfd.readouterr() == ("to stdout\n", "to stderr\n")
 
 
 @methods
 def test_start_from_another_thread(start: Start, method: str) -> None:
     with ThreadPoolExecutor(1) as executor:
-        (worker,) = executor.submit(start, method, "echo", "thread").result(PATIENCE)
-    assert worker.connection.recv(PATIENCE)[0] == ("hello", worker.pid, "thread")
+        (worker,) = executor.submit(start, method, "echo", "thread").result(TEST_TIMEOUT)
+    assert worker.connection.recv(TEST_TIMEOUT)[0] == ("hello", worker.pid, "thread")
 
 
 def test_start_from_a_fork(start: Start) -> None:
@@ -346,9 +346,9 @@ def test_start_from_a_fork(start: Start) -> None:
             (own,) = launch.start(None, f"{TARGETS}:echo", ["own"], name="own")
             ended = threading.Event()
             watcher.watch(own, lambda worker: ended.set())
-            assert own.connection.recv(PATIENCE)[0][2] == "own"
+            assert own.connection.recv(TEST_TIMEOUT)[0][2] == "own"
             own.connection.close()
-            assert ended.wait(PATIENCE) and own.exitcode == 0
+            assert ended.wait(TEST_TIMEOUT) and own.exitcode == 0
             own.close()
             report = b"fine"
         except BaseException:
@@ -360,7 +360,7 @@ def test_start_from_a_fork(start: Start) -> None:
     with os.fdopen(read, "rb") as file:
         assert file.read().decode() == "fine"
     os.waitpid(forked, 0)
-    assert [worker.connection.recv(PATIENCE)[0][2] for worker in workers] == [1, 2]
+    assert [worker.connection.recv(TEST_TIMEOUT)[0][2] for worker in workers] == [1, 2]
     watcher.close()
 
 
@@ -375,14 +375,14 @@ def test_without_pidfds(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
         watcher = Watcher()
         for worker in workers:
             watcher.watch(worker, ended)
-            assert worker.connection.recv(PATIENCE)[0] == "here"
+            assert worker.connection.recv(TEST_TIMEOUT)[0] == "here"
             # a message is not the end
             assert not worker.join(0) and worker.exitcode is None
             worker.connection.send("go")
         workers[1].kill(signal.SIGTERM)
         codes = [-signal.SIGKILL, -signal.SIGTERM, 0]
         for worker, code in zip(workers, codes, strict=True):
-            assert worker.join(PATIENCE) and worker.exitcode == code
+            assert worker.join(TEST_TIMEOUT) and worker.exitcode == code
         for worker, code in zip(workers, codes, strict=True):
             ended.wait_for(worker, code)
         watcher.close()
@@ -426,7 +426,7 @@ def run(method: str, *command: str, text: str = "") -> str:
         input=text,
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TEST_TIMEOUT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -492,7 +492,7 @@ time.sleep(600)
         parent.kill()
         parent.wait()
     for pidfd in pidfds:
-        assert wait(pidfd, time.monotonic() + PATIENCE)
+        assert wait(pidfd, time.monotonic() + TEST_TIMEOUT)
         os.close(pidfd)
     # no process has it open any more
     assert parent.stdout.read() == ""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from parallel_pool.workers.launch import METHODS, Worker
-from tests.patience import wait_for
+from tests.timeouts import wait_for
 
 TARGETS = "tests.workers_targets"
 

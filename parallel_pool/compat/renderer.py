@@ -164,7 +164,7 @@ def make_env_renderer(
     """
     module = registry.renderer_module(pool.definition)
     if module is not None:
-        env_renderer: EnvRenderer = module.Painter(pool, mode, **(options or {}))
+        env_renderer: EnvRenderer = module.Renderer(pool, mode, **(options or {}))
         return env_renderer
     if pool.definition.can_render:
         return NativeRenderer(pool)

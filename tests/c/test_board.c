@@ -1,4 +1,4 @@
-/* The board: its tables, letter boxes, claims of rows and counts of them, with threads in the place
+/* The board: its tables, mailboxes, claims of rows and counts of them, with threads in the place
  * of worker processes. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -164,7 +164,7 @@ TEST(a_worker_finds_the_same_tables) {
   close_office(&o);
 }
 
-/* What it can't lay out as its creator did, it does not touch. */
+/* What it can't lay out as its parent did, it does not touch. */
 TEST(a_worker_of_another_build_finds_no_board) {
   office o = open_office(5, 2, 3, 0);
   pp_board other = {0};
@@ -206,7 +206,7 @@ TEST(lanes_share_environments_out_evenly) {
   }
 }
 
-/* ------------------------------------------------------------------------------ letter boxes -- */
+/* ------------------------------------------------------------------------------ mailboxes -- */
 
 static void push_one(office *o, int32_t lane, int32_t env_id, int32_t place) {
   pp_entry entry = PP_ENTRY(place, env_id, 1);
@@ -478,7 +478,7 @@ TEST(a_claim_that_was_not_noted_is_found) {
   close_office(&o);
 }
 
-/* The creator claims for the dead, and does not wait for what will never be. */
+/* The parent claims for the dead, and does not wait for what will never be. */
 TEST(a_row_is_seized_where_one_is_free) {
   office o = open_office(5, 2, 2, 0);
   begin_at(&o, 7);

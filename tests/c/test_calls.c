@@ -6,18 +6,18 @@
 #include <sys/resource.h>
 
 #include "pool/pool.h"
+#include "process_tests.h"
 #include "processes/processes.h"
-#include "remote_tests.h"
 
 enum { NUM_ENVS = 4 };
 
 /* a pool of either kind, its environments at rest */
-static crew open_pool(int32_t is_in_processes) {
-  crew w = {.num_lanes = 0};
+static test_pool open_pool(int32_t is_in_processes) {
+  test_pool w = {.num_lanes = 0};
   if (is_in_processes) {
-    w = crew_open(NUM_ENVS, NUM_ENVS, 2, PP_NEXT_STEP);
-    crew_hire_all(&w);
-    crew_send(&w, NULL, NUM_ENVS, 1);
+    w = test_pool_open(NUM_ENVS, NUM_ENVS, 2, PP_NEXT_STEP);
+    test_pool_start_all(&w);
+    test_pool_send(&w, NULL, NUM_ENVS, 1);
   } else {
     w.c = make_client("CartPole-v1", NUM_ENVS);
     CHECK(client_open(&w.c));
@@ -28,7 +28,7 @@ static crew open_pool(int32_t is_in_processes) {
   return w;
 }
 
-static int32_t step_all(crew *w) {
+static int32_t step_all(test_pool *w) {
   int64_t actions[NUM_ENVS] = {1, 1, 1, 1};
   int32_t dtype = w->num_lanes ? PP_UINT8 : PP_INT64;
   CHECK_EQ(pp_pool_send(w->c.pool, NULL, NUM_ENVS, actions, dtype, &w->c.error), PP_OK);
@@ -36,17 +36,17 @@ static int32_t step_all(crew *w) {
 }
 
 /* Works as before, and ends well. */
-static void close_pool(crew *w) {
+static void close_pool(test_pool *w) {
   CHECK_EQ(pp_pool_in_flight(w->c.pool), 0);
   CHECK_EQ(step_all(w), NUM_ENVS);
   w->rows += NUM_ENVS;
-  crew_close(w);
+  test_pool_close(w);
 }
 
 static const int32_t not_there[] = {-1, NUM_ENVS, INT_MIN, INT_MAX};
 
 /* a status that says why */
-static void check_said(crew *w, int64_t status, int32_t expected) {
+static void check_said(test_pool *w, int64_t status, int32_t expected) {
   CHECK_EQ(status, expected);
   CHECK_EQ(w->c.error.code, expected);
   CHECK(strlen(w->c.error.text) > 10);
@@ -58,7 +58,7 @@ static void check_said(crew *w, int64_t status, int32_t expected) {
 /* ------------------------------------------------------------------------- any kind of pool -- */
 
 static void check_sends(int32_t is_in_processes) {
-  crew w = open_pool(is_in_processes);
+  test_pool w = open_pool(is_in_processes);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;
   int64_t actions[NUM_ENVS + 1] = {0};
@@ -96,7 +96,7 @@ TEST(wrong_sends_are_refused) {
 }
 
 static void check_questions(int32_t is_in_processes) {
-  crew w = open_pool(is_in_processes);
+  test_pool w = open_pool(is_in_processes);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;
   pp_image image = {0};
@@ -136,7 +136,7 @@ TEST(wrong_questions_are_refused) {
 }
 
 static void check_seeds(int32_t is_in_processes) {
-  crew w = open_pool(is_in_processes);
+  test_pool w = open_pool(is_in_processes);
   const uint32_t words[NUM_ENVS] = {1, 2, 3, 4};
   const int32_t sizes[NUM_ENVS] = {1, 1, 1, 1}, wrong[NUM_ENVS] = {1, 1, -1, 99}, ids[2] = {0, 3};
   pp_error *error = &w.c.error;
@@ -167,7 +167,7 @@ TEST(seeds_are_for_environments_of_this_process) {
 /* ------------------------------------------------------------------------ worker processes -- */
 
 /* lanes that are not there, or all of them, as there are none */
-static void check_lanes(crew *w, int32_t is_in_processes, int32_t lane) {
+static void check_lanes(test_pool *w, int32_t is_in_processes, int32_t lane) {
   pp_pool *pool = w->c.pool;
   int32_t expected = is_in_processes ? PP_ERR_ARGUMENT : PP_ERR_STATE, first = 9, count = 9,
           affected[4];
@@ -184,7 +184,7 @@ static void check_lanes(crew *w, int32_t is_in_processes, int32_t lane) {
   CHECK(first == 0 && count == 0);
 }
 
-static void check_messages(crew *w, int32_t is_in_processes, int32_t env_id) {
+static void check_messages(test_pool *w, int32_t is_in_processes, int32_t env_id) {
   int64_t size = 9;
   check_said(w, pp_pool_set_payload(w->c.pool, env_id, "x", 1, &w->c.error),
              is_in_processes ? PP_ERR_ARGUMENT : PP_ERR_STATE);
@@ -194,7 +194,7 @@ static void check_messages(crew *w, int32_t is_in_processes, int32_t env_id) {
 }
 
 TEST(calls_about_workers_are_refused_where_there_are_none) {
-  crew w = open_pool(0);
+  test_pool w = open_pool(0);
   int32_t count = 9;
   for (int32_t i = -1; i < 3; i++) {
     check_lanes(&w, 0, i);
@@ -207,7 +207,7 @@ TEST(calls_about_workers_are_refused_where_there_are_none) {
 }
 
 TEST(wrong_calls_about_workers_are_refused) {
-  crew w = open_pool(1);
+  test_pool w = open_pool(1);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;
   int32_t affected[2];
@@ -236,8 +236,8 @@ TEST(wrong_calls_about_workers_are_refused) {
 
 /* Workers could not write to it. */
 TEST(memory_from_elsewhere_is_no_batch) {
-  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
-  crew other = crew_open(2, 2, 1, PP_NEXT_STEP);
+  test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
+  test_pool other = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   char *own = w.c.fresh, *base = w.c.pool->processes->arena->base;
   char *const wrong[] = {malloc((size_t)w.c.size),
                          other.c.fresh,
@@ -256,8 +256,8 @@ TEST(memory_from_elsewhere_is_no_batch) {
   }
   CHECK_EQ(pp_pool_in_flight(w.c.pool), 0);
   free(wrong[0]);
-  crew_close(&other);
-  crew_close(&w);
+  test_pool_close(&other);
+  test_pool_close(&w);
 }
 
 /* --------------------------------------------------------------------------------- making -- */
@@ -404,43 +404,43 @@ TEST(a_pool_that_memory_does_not_suffice_for_is_not_made) {
 
 /* ----------------------------------------------------------------------------------- seats -- */
 
-TEST(seats_are_taken_in_pools_alone) {
-  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+TEST(workers_open_in_pools_alone) {
+  test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;
-  int32_t memory = pp_pool_memory_fd(pool), spill = pp_pool_reply_fd(pool, 1), pipes[2];
+  int32_t memory = pp_pool_memory_fd(pool), replies = pp_pool_reply_fd(pool, 1), pipes[2];
   int64_t reserve = pp_pool_reserve(pool);
   pp_worker *worker = (pp_worker *)&w;
   CHECK_EQ(pipe(pipes), 0);
   int read_only = open("/proc/self/exe", O_RDONLY);
   const int32_t files[] = {-1, 12345, pipes[0], pipes[1], read_only};
   for (int i = 0; i < 5; i++) {
-    REFUSED(pp_worker_open(files[i], reserve, spill, 1, &worker, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_worker_open(files[i], reserve, replies, 1, &worker, error), PP_ERR_ARGUMENT);
     CHECK(!worker);
     REFUSED(pp_worker_open(memory, reserve, files[i], 1, &worker, error), PP_ERR_ARGUMENT);
   }
   const int32_t lanes[] = {-1, 2, INT_MAX, INT_MIN};
   for (int i = 0; i < 4; i++) {
-    REFUSED(pp_worker_open(memory, reserve, spill, lanes[i], &worker, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_worker_open(memory, reserve, replies, lanes[i], &worker, error), PP_ERR_ARGUMENT);
     CHECK(!worker);
   }
   const int64_t reserves[] = {0, -1, 4096, INT64_MIN};
   for (int i = 0; i < 4; i++) {
-    REFUSED(pp_worker_open(memory, reserves[i], spill, 1, &worker, error), PP_ERR_ARGUMENT);
+    REFUSED(pp_worker_open(memory, reserves[i], replies, 1, &worker, error), PP_ERR_ARGUMENT);
   }
-  REFUSED(pp_worker_open(memory, INT64_MAX, spill, 1, &worker, error), PP_ERR_MEMORY);
-  REFUSED(pp_worker_open(memory, reserve, spill, 1, NULL, error), PP_ERR_ARGUMENT);
+  REFUSED(pp_worker_open(memory, INT64_MAX, replies, 1, &worker, error), PP_ERR_MEMORY);
+  REFUSED(pp_worker_open(memory, reserve, replies, 1, NULL, error), PP_ERR_ARGUMENT);
   // the other way round, or a pool of another version
-  CHECK_EQ(ftruncate(spill, 8192), 0);
-  REFUSED(pp_worker_open(spill, reserve, memory, 1, &worker, error), PP_ERR_ABI);
+  CHECK_EQ(ftruncate(replies, 8192), 0);
+  REFUSED(pp_worker_open(replies, reserve, memory, 1, &worker, error), PP_ERR_ABI);
   CHECK(strstr(w.c.error.text, "build") || !w.c.error.text[0]);
   pool->processes->board.head->magic ^= 1;
-  REFUSED(pp_worker_open(memory, reserve, spill, 1, &worker, error), PP_ERR_ABI);
+  REFUSED(pp_worker_open(memory, reserve, replies, 1, &worker, error), PP_ERR_ABI);
   CHECK(!worker);
   pool->processes->board.head->magic ^= 1;
-  CHECK_EQ(pp_worker_open(memory, reserve, spill, 1, &worker, error), PP_OK);
+  CHECK_EQ(pp_worker_open(memory, reserve, replies, 1, &worker, error), PP_OK);
   pp_worker_close(worker);
   pp_worker_close(NULL);
   for (int i = 2; i < 5; i++) close(files[i]);
-  crew_close(&w);
+  test_pool_close(&w);
 }

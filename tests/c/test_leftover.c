@@ -1,4 +1,4 @@
-/* Rests: what a chunk leaves is taken once, and nobody is kept long by environments that become
+/* Leftovers: each environment of one is taken once, and no call takes long when environments become
  * expensive. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include "pool_tests.h"
 #include "threads/threads.h"
 
-TEST(a_rest_gives_single_environments_in_order) {
+TEST(a_leftover_gives_single_environments_in_order) {
   static pp_leftover leftover;
   pp_entry entries[3] = {PP_ENTRY(100, 7, 3), PP_ENTRY(200, 50, 1), PP_ENTRY(300, 90, 256)}, out;
   CHECK_EQ(pp_leftover_take(&leftover, &out), 0);
@@ -51,7 +51,7 @@ static void *rob_until_over(void *arg) {
   return NULL;
 }
 
-TEST(every_environment_of_a_rest_is_taken_once_by_four_threads) {
+TEST(every_environment_of_a_leftover_is_taken_once_by_four_threads) {
   static robbery all;
   pthread_t threads[THIEVES];
   for (int32_t i = 0; i < THIEVES; i++) {

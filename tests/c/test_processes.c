@@ -3,9 +3,9 @@
 #define _GNU_SOURCE
 
 #include "pool/pool.h"
+#include "process_tests.h"
 #include "processes/processes.h"
 #include "processes/worker.c"
-#include "remote_tests.h"
 
 #ifdef __SANITIZE_THREAD__
 enum { ROUNDS = 150, MESSAGE_ROUNDS = 1 };
@@ -16,33 +16,33 @@ enum { ROUNDS = 2000, MESSAGE_ROUNDS = 4 };
 /* --------------------------------------------------------------------------------- steps -- */
 
 /* sends all, then what came, round after round; the first rows are those of resets */
-static void play(crew *w, int32_t rounds) {
+static void play(test_pool *w, int32_t rounds) {
   int32_t ids[MAX_ENVS], count = w->c.options.num_envs,
                          is_ordered = w->c.options.batch_size == count;
-  crew_send(w, NULL, count, 1);
+  test_pool_send(w, NULL, count, 1);
   for (int32_t round = 0; round < rounds; round++) {
-    int32_t rows = crew_recv(w, ids);
+    int32_t rows = test_pool_recv(w, ids);
     if (rows <= 0) return;
     if (is_ordered && round % 5 == 4) {
       // some of them, in two sends, the last ones first
-      crew_send(w, ids + 1, rows - 1, round % 2);
-      crew_send(w, ids, 1, 0);
+      test_pool_send(w, ids + 1, rows - 1, round % 2);
+      test_pool_send(w, ids, 1, 0);
     } else {
-      crew_send(w, is_ordered && round % 5 ? NULL : ids, is_ordered ? count : rows,
-                round % 31 == 30);
+      test_pool_send(w, is_ordered && round % 5 ? NULL : ids, is_ordered ? count : rows,
+                     round % 31 == 30);
     }
   }
   // unordered, some stay in flight
-  if (is_ordered) crew_recv(w, ids);
+  if (is_ordered) test_pool_recv(w, ids);
 }
 
 static void run_crew(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
-  crew w = crew_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
+  test_pool w = test_pool_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
   w.chunk = chunk;
   w.fails = num_envs % 2;
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   play(&w, ROUNDS);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 TEST(ordered_rows_come_from_their_turns) {
@@ -67,12 +67,12 @@ static const int64_t sizes[] = {1, 255, 256, 257, 64 << 10, 5 << 20, 100, 0, 3 <
 enum { NUM_SIZES = sizeof(sizes) / sizeof(*sizes) };
 
 /* workers reply an order with its own bytes */
-TEST(orders_and_replies_have_any_size) {
-  crew w = crew_open(3, 3, 2, PP_NEXT_STEP);
+TEST(payloads_and_replies_have_any_size) {
+  test_pool w = test_pool_open(3, 3, 2, PP_NEXT_STEP);
   uint8_t *bytes = malloc(5 << 20);
   const void *replied;
   int64_t size, actions[3] = {1, 1, 1};
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   for (int32_t turn = 0; turn < MESSAGE_ROUNDS * NUM_SIZES; turn++) {
     for (int32_t i = 0; i < 3; i++) {
       size = sizes[(turn + 4 * i) % NUM_SIZES];
@@ -90,25 +90,25 @@ TEST(orders_and_replies_have_any_size) {
     }
   }
   free(bytes);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
-static int64_t used(const crew *w) {
+static int64_t used(const test_pool *w) {
   return w->c.pool->processes->arena->used;
 }
 
 /* Orders are for one turn: the next one of the same environment has none, and no memory is kept. */
-TEST(orders_are_for_one_turn) {
-  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+TEST(payloads_are_for_one_turn) {
+  test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   uint8_t *bytes = calloc(1, 3 << 20);
   int32_t ids[MAX_ENVS];
   int64_t before = 0;
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   for (int32_t round = 0; round < 12; round++) {
     // every other turn has them, or none: check_reply knows
-    for (int32_t i = 0; i < 4 && round % 3 == 1; i++) crew_order(&w, i, MAX_REPLY - i);
-    crew_send(&w, NULL, 4, round % 4 == 0);
-    CHECK_EQ(crew_recv(&w, ids), 4);
+    for (int32_t i = 0; i < 4 && round % 3 == 1; i++) test_pool_payload(&w, i, MAX_REPLY - i);
+    test_pool_send(&w, NULL, 4, round % 4 == 0);
+    CHECK_EQ(test_pool_recv(&w, ids), 4);
     if (round == 3) before = used(&w);
     if (round > 3) CHECK_EQ(used(&w), before);
   }
@@ -121,16 +121,16 @@ TEST(orders_are_for_one_turn) {
   CHECK_EQ(pp_pool_set_payload(w.c.pool, 0, NULL, 0, NULL), PP_OK);
   CHECK_EQ(used(&w), before);
   free(bytes);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 /* what was left for a send that is refused is gone, and only that */
-TEST(refused_sends_leave_no_orders_behind) {
-  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+TEST(refused_sends_leave_no_payloads_behind) {
+  test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   const int32_t out[3] = {0, 1, 4}, twice[3] = {0, 1, 0}, many[5] = {0, 1, 0, 1, 0}, one[1] = {2};
   pp_pool *pool = w.c.pool;
   int64_t actions[4] = {1, 1, 1, 1}, size;
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   CHECK_EQ(pp_pool_send(pool, NULL, 4, actions, PP_UINT8, NULL), PP_OK);
   CHECK_EQ(client_recv(&w.c), 4);
   int64_t before = used(&w);
@@ -167,11 +167,11 @@ TEST(refused_sends_leave_no_orders_behind) {
   CHECK_EQ(client_recv(&w.c), 4);
   for (int32_t i = 0; i < 4; i++) CHECK(!pp_pool_reply(pool, i, &size) && size == 0);
   w.rows += 9;
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 /* waits for an answer, however many slices of time that takes */
-static int32_t answer_of(crew *w, int32_t lane, const void **bytes, int64_t *size) {
+static int32_t answer_of(test_pool *w, int32_t lane, const void **bytes, int64_t *size) {
   int32_t status;
   do status = pp_pool_answer(w->c.pool, lane, SECOND, bytes, size, &w->c.error);
   while (status == 0);
@@ -203,11 +203,11 @@ TEST(actions_of_mixed_dtypes_are_refused) {
 }
 
 TEST(requests_and_answers_have_any_size) {
-  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+  test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   uint8_t *bytes = malloc(5 << 20);
   const void *answered;
   int64_t size;
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   for (int32_t turn = 0; turn < MESSAGE_ROUNDS * NUM_SIZES; turn++) {
     for (int32_t lane = 0; lane < 2; lane++) {
       size = sizes[(turn + 2 * lane) % NUM_SIZES];
@@ -221,11 +221,11 @@ TEST(requests_and_answers_have_any_size) {
     }
   }
   free(bytes);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 TEST(a_worker_is_asked_one_thing_at_a_time) {
-  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
+  test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   const void *answered;
   int64_t size;
   CHECK_EQ(pp_pool_request(w.c.pool, 0, "one", 3, &w.c.error), PP_OK);
@@ -233,22 +233,22 @@ TEST(a_worker_is_asked_one_thing_at_a_time) {
   CHECK_EQ(pp_pool_answer(w.c.pool, 0, 1000, &answered, &size, &w.c.error), 0);
   // no limit is as good as a slice
   CHECK_EQ(pp_pool_answer(w.c.pool, 0, -1, &answered, &size, &w.c.error), 0);
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   CHECK_EQ(answer_of(&w, 0, &answered, &size), 1);
   CHECK(size == 3 && memcmp(answered, "one", 3) == 0);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 /* Numbers of requests start anew after so many, and what was asked is not kept. */
 TEST(a_request_is_forgotten_once_it_is_answered) {
-  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
+  test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   pp_mailbox *mailbox = &w.c.pool->processes->board.mailboxes[0];
   const void *answered;
   int64_t size, before = used(&w);
   atomic_store(&mailbox->request, UINT32_MAX - 3);
   atomic_store(&mailbox->answered, UINT32_MAX - 3);
   atomic_store(&mailbox->gate.epoch, UINT32_MAX - 2);
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   for (int32_t turn = 0; turn < 8; turn++) {
     CHECK_EQ(pp_pool_request(w.c.pool, 0, &turn, sizeof(turn), &w.c.error), PP_OK);
     CHECK(used(&w) > before);
@@ -257,13 +257,13 @@ TEST(a_request_is_forgotten_once_it_is_answered) {
     CHECK_EQ(used(&w), before);
   }
   CHECK_EQ(atomic_load(&mailbox->answered), 4);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
-/* rooms of the spill are used again, those of empty bytes too */
-TEST(a_worker_does_not_use_more_and_more_of_its_spill) {
+/* rooms of the replies are used again, those of empty bytes too */
+TEST(the_reply_heap_of_a_worker_does_not_grow_for_ever) {
   pp_worker *worker;
-  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
+  test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   pp_pool *pool = w.c.pool;
   int64_t end = 0, size;
   CHECK_EQ(pp_worker_open(pp_pool_memory_fd(pool), pp_pool_reserve(pool), pp_pool_reply_fd(pool, 0),
@@ -280,13 +280,14 @@ TEST(a_worker_does_not_use_more_and_more_of_its_spill) {
   }
   CHECK_EQ(worker->reply_heap.end, end);
   pp_worker_close(worker);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 /* -------------------------------------------------------------------- threads as workers -- */
 
-/* A seat on the pool's own mapping: what another one does is out of ThreadSanitizer's sight. */
-static pp_worker *open_here(const crew *w, int32_t lane) {
+/* A worker on the pool's own mapping: what one with its own mapping does is out of
+ * ThreadSanitizer's sight. */
+static pp_worker *open_here(const test_pool *w, int32_t lane) {
   const pp_processes *processes = w->c.pool->processes;
   pp_worker *worker = calloc(1, sizeof(*worker));
   worker->lane = lane;
@@ -304,7 +305,7 @@ static pp_worker *open_here(const crew *w, int32_t lane) {
 }
 
 typedef struct helper {
-  const crew *crew;
+  const test_pool *workers;
   int32_t lane;
   int64_t number;
   pp_worker *worker;
@@ -313,17 +314,18 @@ typedef struct helper {
 
 static void *help(void *arg) {
   helper *self = arg;
-  work(self->crew, self->worker, self->number);
+  work(self->workers, self->worker, self->number);
   return NULL;
 }
 
 static void run_threads(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
-  crew w = crew_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
+  test_pool w = test_pool_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
   helper helpers[MAX_LANES];
   w.chunk = chunk;
   for (int32_t i = 0; i < num_lanes; i++) {
-    crew_expect(&w, i);
-    helpers[i] = (helper){.crew = &w, .lane = i, .number = w.hired[i], .worker = open_here(&w, i)};
+    test_pool_expect(&w, i);
+    helpers[i] =
+        (helper){.workers = &w, .lane = i, .number = w.started[i], .worker = open_here(&w, i)};
     pp_os_thread_start(&helpers[i].thread, help, &helpers[i], "helper");
   }
   play(&w, ROUNDS);
@@ -334,7 +336,7 @@ static void run_threads(int32_t num_envs, int32_t batch_size, int32_t num_lanes,
     helpers[i].worker->reply_heap.base = NULL;
     pp_worker_close(helpers[i].worker);
   }
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 TEST(threads_in_the_place_of_workers_share_memory_rightly) {
@@ -347,10 +349,10 @@ TEST(threads_in_the_place_of_workers_share_memory_rightly) {
 /* -------------------------------------------------------------------------- wrong counts -- */
 
 /* sends, and writes over the count of a lane once it is what it must be */
-static int32_t miscount(crew *w, int32_t count) {
+static int32_t miscount(test_pool *w, int32_t count) {
   pp_board *board = &w->c.pool->processes->board;
   _Atomic int32_t *done = &board->rows_done[2 * (w->c.pool->ring.received % 2) + 1];
-  crew_send(w, NULL, 4, 1);
+  test_pool_send(w, NULL, 4, 1);
   while (atomic_load(done) != 2) usleep(1000);
   atomic_store(done, count);
   return client_recv(&w->c);
@@ -360,25 +362,25 @@ static int32_t miscount(crew *w, int32_t count) {
 TEST(a_wrong_count_is_found_while_workers_sleep) {
   for (int32_t count = 0; count < 2; count++) {
     int32_t ids[MAX_ENVS];
-    crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
-    crew_hire_all(&w);
-    crew_send(&w, NULL, 4, 1);
-    CHECK_EQ(crew_recv(&w, ids), 4);
+    test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
+    test_pool_start_all(&w);
+    test_pool_send(&w, NULL, 4, 1);
+    CHECK_EQ(test_pool_recv(&w, ids), 4);
     CHECK_EQ(miscount(&w, count), PP_ERR_BROKEN);
-    crew_close(&w);
+    test_pool_close(&w);
   }
 }
 
 TEST(a_worker_that_was_stopped_is_waited_for) {
   int32_t ids[MAX_ENVS];
-  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
-  crew_hire_all(&w);
+  test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
+  test_pool_start_all(&w);
   kill(w.pids[1], SIGSTOP);
-  crew_send(&w, NULL, 4, 1);
-  for (int i = 0; i < 5; i++) CHECK_EQ(crew_try(&w, ids, -1), 0);
+  test_pool_send(&w, NULL, 4, 1);
+  for (int i = 0; i < 5; i++) CHECK_EQ(test_pool_try(&w, ids, -1), 0);
   kill(w.pids[1], SIGCONT);
-  CHECK_EQ(crew_recv(&w, ids), 4);
-  crew_close(&w);
+  CHECK_EQ(test_pool_recv(&w, ids), 4);
+  test_pool_close(&w);
 }
 
 /* -------------------------------------------------------------------- children of workers -- */
@@ -386,7 +388,7 @@ TEST(a_worker_that_was_stopped_is_waited_for) {
 /* in a child of a worker: every call is refused, and nothing that it writes gets to others */
 static int be_a_stray(pp_worker *worker) {
   int64_t size;
-  pp_turns *shift = pp_worker_turns(worker);
+  pp_turns *turns = pp_worker_turns(worker);
   if (pp_worker_take(worker, SECOND) != PP_ERR_FORKED) return 10;
   if (pp_worker_reply(worker, 0, "stray", 5, NULL) != PP_ERR_FORKED) return 11;
   if (pp_worker_answer(worker, "stray", 5, NULL) != PP_ERR_FORKED) return 12;
@@ -396,18 +398,18 @@ static int be_a_stray(pp_worker *worker) {
   memset(pp_worker_actions(worker, &size), 0xff, 8);
   *pp_worker_current_env(worker) = 77;
   memset((char *)pp_worker_block(worker, 0), 0xff, sizeof(pp_board_head));
-  shift->rewards[0] = 77;
+  turns->rewards[0] = 77;
   pp_worker_close(worker);
   return 0;
 }
 
 static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
-  crew w = crew_open(4, batch_size, 1, PP_NEXT_STEP);
-  hand h = {.crew = &w, .number = 1};
+  test_pool w = test_pool_open(4, batch_size, 1, PP_NEXT_STEP);
+  hand h = {.workers = &w, .number = 1};
   int32_t ids[MAX_ENVS];
   int64_t actions[4] = {7, 7, 7, 7}, size;
   int how = -1;
-  crew_expect(&w, 0);
+  test_pool_expect(&w, 0);
   for (int32_t i = 0; i < MAX_ENVS; i++) h.is_ended[i] = 1;
   CHECK_EQ(pp_worker_open(pp_pool_memory_fd(w.c.pool), pp_pool_reserve(w.c.pool),
                           pp_pool_reply_fd(w.c.pool, 0), 0, &h.worker, NULL),
@@ -415,7 +417,7 @@ static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
   // environments may close descriptors that are not theirs
   if (is_closed) close(h.worker->memory_fd);
   CHECK_EQ(pp_pool_send(w.c.pool, NULL, 4, actions, PP_UINT8, NULL), PP_OK);
-  for (int32_t i = 0; i < 4; i++) w.envs[i].is_flying = 1, w.envs[i].action = 7;
+  for (int32_t i = 0; i < 4; i++) w.envs[i].is_in_flight = 1, w.envs[i].action = 7;
   CHECK_EQ(pp_worker_take(h.worker, 0), 4);
   for (int32_t turn = 0; turn < 4; turn++) {
     if (turn == 1) {
@@ -430,9 +432,10 @@ static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
   CHECK_EQ(*pp_worker_current_env(h.worker), 3);
   CHECK_EQ(*(int64_t *)pp_worker_actions(h.worker, &size), 7);
   pp_worker_deliver(h.worker, 0, 4);
-  for (int32_t rows = 0; rows < 4; rows += batch_size) CHECK_EQ(crew_try(&w, ids, 0), batch_size);
+  for (int32_t rows = 0; rows < 4; rows += batch_size)
+    CHECK_EQ(test_pool_try(&w, ids, 0), batch_size);
   pp_worker_close(h.worker);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 TEST(a_forked_child_of_a_worker_leaves_the_pool_alone) {
@@ -443,8 +446,8 @@ TEST(a_forked_child_of_a_worker_leaves_the_pool_alone) {
 #endif
 }
 
-TEST(the_copy_of_a_descriptor_is_closed_with_its_seat) {
-  crew w = crew_open(1, 1, 1, PP_NEXT_STEP);
+TEST(the_copy_of_a_descriptor_is_closed_with_its_worker) {
+  test_pool w = test_pool_open(1, 1, 1, PP_NEXT_STEP);
   int32_t copy = -1;
   for (int i = 0; i < 3; i++) {
     pp_worker *worker;
@@ -457,13 +460,13 @@ TEST(the_copy_of_a_descriptor_is_closed_with_its_seat) {
     pp_worker_close(worker);
     CHECK(fcntl(copy, F_GETFD) == -1);
   }
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 /* ------------------------------------------------------------------------ address space -- */
 
-static void check_room(int64_t creator, int64_t worker, int64_t most, int64_t replies) {
-  const pp_address_space share = {creator, worker};
+static void check_room(int64_t parent, int64_t worker, int64_t most, int64_t replies) {
+  const pp_address_space share = {parent, worker};
   pp_config config = {.num_players = 1, .num_fields = 1};
   pp_pool_options options = {.num_envs = 4, .batch_size = 4, .thread_affinity_offset = -1};
   pp_pool *pool;
@@ -504,7 +507,7 @@ TEST(a_pool_takes_no_more_address_space_than_it_may) {
 
 /* what another thread calls while the pool is closed */
 typedef struct visitor {
-  crew *crew;
+  test_pool *workers;
   int32_t last;
   pthread_t thread;
 } visitor;
@@ -512,8 +515,8 @@ typedef struct visitor {
 static void *receive_on(void *arg) {
   visitor *self = arg;
   int32_t ids[MAX_ENVS];
-  while ((self->last = client_recv(&self->crew->c)) > 0) {
-    crew *w = self->crew;
+  while ((self->last = client_recv(&self->workers->c)) > 0) {
+    test_pool *w = self->workers;
     w->rows += self->last;
     memcpy(ids, column(&w->c, "env_id"), sizeof(*ids) * (size_t)self->last);
     int64_t actions[MAX_ENVS] = {0};
@@ -527,9 +530,9 @@ static void *ask_on(void *arg) {
   const void *bytes;
   int64_t size;
   do {
-    self->last = pp_pool_request(self->crew->c.pool, 0, "x", 1, NULL);
+    self->last = pp_pool_request(self->workers->c.pool, 0, "x", 1, NULL);
     while (self->last == 0) {
-      self->last = pp_pool_answer(self->crew->c.pool, 0, SECOND, &bytes, &size, NULL);
+      self->last = pp_pool_answer(self->workers->c.pool, 0, SECOND, &bytes, &size, NULL);
     }
   } while (self->last > 0);
   return NULL;
@@ -537,10 +540,10 @@ static void *ask_on(void *arg) {
 
 TEST(a_pool_is_closed_while_threads_receive_and_ask) {
   for (int32_t round = 0; round < 20; round++) {
-    crew w = crew_open(6, round % 2 ? 6 : 4, 2, PP_NEXT_STEP);
-    visitor receiver = {.crew = &w}, asker = {.crew = &w};
-    crew_hire_all(&w);
-    crew_send(&w, NULL, 6, 1);
+    test_pool w = test_pool_open(6, round % 2 ? 6 : 4, 2, PP_NEXT_STEP);
+    visitor receiver = {.workers = &w}, asker = {.workers = &w};
+    test_pool_start_all(&w);
+    test_pool_send(&w, NULL, 6, 1);
     pp_os_thread_start(&receiver.thread, receive_on, &receiver, "receiver");
     pp_os_thread_start(&asker.thread, ask_on, &asker, "asker");
     usleep((useconds_t)(round * 400));
@@ -551,12 +554,12 @@ TEST(a_pool_is_closed_while_threads_receive_and_ask) {
     CHECK(receiver.last == PP_ERR_CLOSED || receiver.last > 0);
     CHECK_EQ(pp_pool_set_payload(w.c.pool, 0, "x", 1, NULL), PP_ERR_CLOSED);
     CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, PP_DEATH_FAIL, NULL, NULL), PP_ERR_CLOSED);
-    crew_close(&w);
+    test_pool_close(&w);
   }
 }
 
-/* in a child of the creator: every call is refused, and nothing that the parent has is harmed */
-static int be_a_child(crew *w) {
+/* in a child of the parent: every call is refused, and nothing that the parent has is harmed */
+static int be_a_child(test_pool *w) {
   int64_t actions[4] = {0}, size;
   const void *bytes;
   int32_t ids[4];
@@ -571,44 +574,44 @@ static int be_a_child(crew *w) {
   pp_pool_destroy(pool);
   for (int32_t i = 0; i < w->c.capacity; i++) pp_batch_free(w->c.given[i], w->c.size);
   // and it may have a pool of its own
-  crew own = crew_open(2, 2, 1, PP_NEXT_STEP);
-  crew_hire_all(&own);
-  crew_send(&own, NULL, 2, 1);
-  int32_t rows = crew_recv(&own, ids);
-  crew_close(&own);
+  test_pool own = test_pool_open(2, 2, 1, PP_NEXT_STEP);
+  test_pool_start_all(&own);
+  test_pool_send(&own, NULL, 2, 1);
+  int32_t rows = test_pool_recv(&own, ids);
+  test_pool_close(&own);
   return rows == 2 && !atomic_load(&check_failed) ? 0 : 16;
 }
 
-TEST(a_forked_child_of_the_creator_leaves_the_pool_alone) {
-  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+TEST(a_forked_child_of_the_parent_leaves_the_pool_alone) {
+  test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   int32_t ids[MAX_ENVS];
   int how = -1;
-  crew_hire_all(&w);
-  crew_send(&w, NULL, 4, 1);
+  test_pool_start_all(&w);
+  test_pool_send(&w, NULL, 4, 1);
   pid_t child = fork();
   if (child == 0) _exit(be_a_child(&w));
   CHECK_EQ(waitpid(child, &how, 0), child);
   CHECK_EQ(how, 0);
-  CHECK_EQ(crew_recv(&w, ids), 4);
+  CHECK_EQ(test_pool_recv(&w, ids), 4);
   for (int32_t i = 0; i < 10; i++) {
-    crew_send(&w, NULL, 4, 0);
-    CHECK_EQ(crew_recv(&w, ids), 4);
+    test_pool_send(&w, NULL, 4, 0);
+    CHECK_EQ(test_pool_recv(&w, ids), 4);
   }
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 TEST(batches_outlive_their_pool) {
-  crew w = crew_open(3, 3, 1, PP_NEXT_STEP);
-  crew other = crew_open(3, 3, 1, PP_NEXT_STEP);
+  test_pool w = test_pool_open(3, 3, 1, PP_NEXT_STEP);
+  test_pool other = test_pool_open(3, 3, 1, PP_NEXT_STEP);
   int32_t ids[MAX_ENVS];
-  crew_hire_all(&w);
-  crew_send(&w, NULL, 3, 1);
-  CHECK_EQ(crew_recv(&w, ids), 3);
+  test_pool_start_all(&w);
+  test_pool_send(&w, NULL, 3, 1);
+  CHECK_EQ(test_pool_recv(&w, ids), 3);
   void *batch = w.c.batch;
   int64_t size = w.c.size, *obs = column(&w.c, "obs");
   w.c.batch = NULL;
-  crew_close(&w);
-  crew_close(&other);
+  test_pool_close(&w);
+  test_pool_close(&other);
   for (int32_t i = 0; i < 3; i++) CHECK_EQ(obs[4 * i], i);
   pp_batch_free(batch, size);
 }

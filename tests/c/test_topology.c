@@ -407,7 +407,7 @@ TEST(deal_in_proportion_to_cpus) {
   CHECK_TEXT(DEAL(12, 2, 3, 1), "0: 4, 10: 6, 20: 2");
 }
 
-TEST(deal_rests_to_the_most_cut) {
+TEST(remainders_go_to_the_most_cut) {
   CHECK_TEXT(DEAL(7, 8, 8), "0: 4, 10: 3");
   CHECK_TEXT(DEAL(5, 4, 6), "0: 2, 10: 3");
   CHECK_TEXT(DEAL(4, 3, 3, 4), "0: 1, 10: 1, 20: 2");

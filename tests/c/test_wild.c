@@ -1,13 +1,14 @@
-/* Wild workers: whatever is written over the memory that a pool shares, its creator goes on. A seat
- * in this very process works in the place of a worker, and the test writes over what it left. */
+/* Wild workers: whatever is written over the memory that a pool shares, its parent goes on. A
+ * worker in this very process works in the place of a worker, and the test writes over what it
+ * left. */
 #define _GNU_SOURCE
 
 #include <errno.h>
 
 #include "pool/pool.h"
+#include "process_tests.h"
 #include "processes/processes.h"
 #include "processes/worker.c"
-#include "remote_tests.h"
 
 #ifdef __SANITIZE_THREAD__
 enum { FUZZ_ROUNDS = 40 };
@@ -15,21 +16,21 @@ enum { FUZZ_ROUNDS = 40 };
 enum { FUZZ_ROUNDS = 400 };
 #endif
 
-/* a crew whose workers are this process's own */
+/* a workers whose workers are this process's own */
 typedef struct wild {
-  crew w;
+  test_pool w;
   hand hands[MAX_LANES];
-  pp_board *board; /* as the creator has it */
+  pp_board *board; /* as the parent has it */
 } wild;
 
 static void open_wild(wild *x, int32_t num_envs, int32_t batch_size, int32_t num_lanes) {
-  *x = (wild){.w = crew_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP)};
+  *x = (wild){.w = test_pool_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP)};
   x->board = &x->w.c.pool->processes->board;
   for (int32_t i = 0; i < num_lanes; i++) {
     const pp_pool *pool = x->w.c.pool;
     hand *h = &x->hands[i];
-    crew_expect(&x->w, i);
-    *h = (hand){.crew = &x->w, .number = x->w.hired[i]};
+    test_pool_expect(&x->w, i);
+    *h = (hand){.workers = &x->w, .number = x->w.started[i]};
     for (int32_t e = 0; e < MAX_ENVS; e++) h->is_ended[e] = 1;
     CHECK_EQ(pp_worker_open(pp_pool_memory_fd(pool), pp_pool_reserve(pool),
                             pp_pool_reply_fd(pool, i), i, &h->worker, NULL),
@@ -53,9 +54,9 @@ static void work_all(wild *x) {
   }
 }
 
-/* a round of all environments up to where the creator receives */
+/* a round of all environments up to where the parent receives */
 static void send_and_work(wild *x) {
-  crew_send(&x->w, NULL, x->w.c.options.num_envs, 0);
+  test_pool_send(&x->w, NULL, x->w.c.options.num_envs, 0);
   work_all(x);
 }
 
@@ -68,7 +69,7 @@ static int has_text(const char *text, const char *part) {
   return text && strstr(text, part) != NULL;
 }
 
-/* Receives a batch in which one environment fails for something that the creator found. */
+/* Receives a batch in which one environment fails for something that the parent found. */
 static void check_fails(wild *x, int32_t env_id, const char *why) {
   int32_t rows, count;
   int64_t size = 1;
@@ -93,7 +94,7 @@ static void check_fails(wild *x, int32_t env_id, const char *why) {
 
 /* ------------------------------------------------------------------------------- messages -- */
 
-/* what no worker can have left in a spill of so many bytes */
+/* what no worker can have left in a replies of so many bytes */
 static int list_lies(int64_t bytes, pp_message *lies) {
   const pp_message all[] = {{0, bytes + 1},
                             {bytes, 1},
@@ -116,7 +117,7 @@ TEST(replies_that_nobody_can_have_left_fail_their_environment) {
   wild x;
   pp_message lies[32];
   open_wild(&x, 4, 4, 2);
-  crew_order(&x.w, 3, 1000);
+  test_pool_payload(&x.w, 3, 1000);
   send_and_work(&x);
   CHECK_EQ(client_try(&x.w.c, 0), 4);
   int64_t bytes = pp_os_shared_size(pp_pool_reply_fd(x.w.c.pool, 1)), size;
@@ -141,7 +142,7 @@ TEST(replies_can_t_be_changed_after_they_were_received) {
   wild x;
   int64_t size, again;
   open_wild(&x, 2, 2, 1);
-  crew_order(&x.w, 1, 100);
+  test_pool_payload(&x.w, 1, 100);
   send_and_work(&x);
   CHECK_EQ(client_try(&x.w.c, 0), 2);
   const void *reply = pp_pool_reply(x.w.c.pool, 1, &size);
@@ -177,12 +178,12 @@ TEST(answers_that_nobody_can_have_left_are_an_error) {
   close_wild(&x);
 }
 
-/* A file that could become shorter would take the creator along when it reads what was there. */
+/* A file that could become shorter would take the parent along when it reads what was there. */
 TEST(nobody_makes_shared_files_shorter) {
   wild x;
   open_wild(&x, 2, 2, 1);
   const int32_t files[2] = {pp_pool_memory_fd(x.w.c.pool), pp_pool_reply_fd(x.w.c.pool, 0)};
-  crew_order(&x.w, 1, 100);
+  test_pool_payload(&x.w, 1, 100);
   send_and_work(&x);
   for (int i = 0; i < 2; i++) {
     int64_t bytes = pp_os_shared_size(files[i]);
@@ -353,7 +354,7 @@ TEST(a_wait_goes_on_while_somebody_works) {
     int32_t affected[4];
     wild x;
     open_wild(&x, 4, batch_size, 2);
-    crew_send(&x.w, NULL, 4, 1);
+    test_pool_send(&x.w, NULL, 4, 1);
     CHECK_EQ(pp_worker_take(x.hands[1].worker, 0), 2);
     for (int i = 0; i < 5; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
     // resets wait for the next worker
@@ -373,7 +374,7 @@ TEST(a_wait_goes_on_while_somebody_works) {
 TEST(turns_that_are_lost_stop_the_pool) {
   wild x;
   open_wild(&x, 4, 4, 2);
-  crew_send(&x.w, NULL, 4, 0);
+  test_pool_send(&x.w, NULL, 4, 0);
   atomic_store(&x.board->mailboxes[1].tail, 0);
   work_all(&x);
   CHECK_EQ(client_try(&x.w.c, 0), 0);
@@ -396,7 +397,7 @@ TEST(rows_that_are_never_ready_stop_the_pool) {
   pthread_t thread;
   int32_t status = 0;
   open_wild(&x, 4, 2, 1);
-  crew_send(&x.w, NULL, 4, 0);
+  test_pool_send(&x.w, NULL, 4, 0);
   CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 4);
   for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], UINT64_C(0xfffffff0) << 32);
   pp_os_thread_start(&thread, claim_on, &x.hands[0], "claimer");
@@ -438,11 +439,11 @@ TEST(questions_that_nobody_answers_stop_the_pool) {
   close_wild(&x);
 }
 
-TEST(a_burial_without_rows_stops_the_pool) {
+TEST(a_worker_death_without_free_rows_breaks_the_pool) {
   int32_t affected[4];
   wild x;
   open_wild(&x, 4, 2, 1);
-  crew_send(&x.w, NULL, 4, 0);
+  test_pool_send(&x.w, NULL, 4, 0);
   for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], UINT64_MAX - (uint64_t)i);
   CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 0, PP_DEATH_REPEAT, affected, &x.w.c.error), 4);
   CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_BROKEN);
@@ -458,7 +459,7 @@ TEST(notes_of_rows_are_not_believed) {
       int32_t affected[4], ids[4], seen[4] = {0};
       wild x;
       open_wild(&x, 4, batch_size, 2);
-      crew_send(&x.w, NULL, 4, 0);
+      test_pool_send(&x.w, NULL, 4, 0);
       work_all(&x);
       atomic_store(&x.board->envs[3].state, PP_ENV_RUNNING);
       x.board->envs[3].place = notes[i];
@@ -481,24 +482,24 @@ TEST(notes_of_rows_are_not_believed) {
   }
 }
 
-/* What a reset was asked with is the creator's own until another worker has it. */
-TEST(orders_of_resets_are_not_lost_to_the_dead) {
+/* What a reset was asked with is the parent's own until another worker has it. */
+TEST(payloads_of_resets_are_not_lost_with_a_worker) {
   int32_t affected[2];
   int64_t size;
   wild x;
   open_wild(&x, 2, 2, 1);
-  crew_order(&x.w, 1, 50);
-  crew_send(&x.w, NULL, 2, 1);
+  test_pool_payload(&x.w, 1, 50);
+  test_pool_send(&x.w, NULL, 2, 1);
   CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 2);
   x.board->envs[1].payload = (pp_message){INT64_C(1) << 40, 7};
   x.board->envs[1].command = 99;
   x.board->envs[1].place = 77;
   CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 0, PP_DEATH_REPEAT, affected, NULL), 0);
   CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 2);
-  const pp_turns *shift = pp_worker_turns(x.hands[0].worker);
-  CHECK_EQ(shift->env_ids[1], 1);
-  CHECK_EQ(shift->command[1], PP_COMMAND_RESET);
-  CHECK_EQ(shift->rows[1], 1);
+  const pp_turns *turns = pp_worker_turns(x.hands[0].worker);
+  CHECK_EQ(turns->env_ids[1], 1);
+  CHECK_EQ(turns->command[1], PP_COMMAND_RESET);
+  CHECK_EQ(turns->rows[1], 1);
   const void *payload = pp_worker_payload(x.hands[0].worker, 1, &size);
   CHECK(size == 50 && is_filled(payload, size, 1 + 50));
   close_wild(&x);
@@ -514,7 +515,7 @@ TEST(the_head_of_the_board_may_be_lost) {
     send_and_work(&x);
     CHECK_EQ(client_try(&x.w.c, 0), 4);
   }
-  crew_send(&x.w, NULL, 4, 0);
+  test_pool_send(&x.w, NULL, 4, 0);
   CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 0, PP_DEATH_REPEAT, affected, NULL), 2);
   CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 1, PP_DEATH_FAIL, affected, NULL), 2);
   CHECK_EQ(client_try(&x.w.c, 0), PP_ERR_ENV);
@@ -544,14 +545,14 @@ static void spoil(wild *x, uint64_t *state) {
   for (int32_t slot = 0; slot < pool->ring.capacity; slot++) {
     if (draw(state) % 2) ids_of(x, slot)[0] = (int32_t)some_word(state);
   }
-  // desks and words of rows are few among all that
+  // env records and words of rows are few among all that
   for (int i = 0; i < 8; i++) {
     pp_board_env *env = &x->board->envs[draw(state) % (uint64_t)x->board->shape.num_envs];
     ((uint32_t *)env)[draw(state) % (sizeof(*env) / 4)] = some_word(state);
   }
 }
 
-/* all that a creator may do with such a pool; it reads every reply to its end */
+/* all that a parent may do with such a pool; it reads every reply to its end */
 static void use(wild *x, uint64_t *state) {
   pp_pool *pool = x->w.c.pool;
   int32_t n = x->w.c.options.num_envs, affected[MAX_ENVS], ids[MAX_ENVS];
@@ -587,7 +588,7 @@ static void use(wild *x, uint64_t *state) {
   }
 }
 
-TEST(whatever_is_written_over_the_board_the_creator_lives) {
+TEST(whatever_is_written_over_the_board_the_parent_lives) {
   const int32_t sizes[][2] = {{4, 4}, {6, 3}, {5, 1}};
   uint64_t state = 20;
   for (int32_t round = 0; round < FUZZ_ROUNDS; round++) {

@@ -7,11 +7,11 @@ static void die_at(const char *point);
 #define PP_TEST_DIE(point) die_at(#point)
 
 #include "pool/pool.h"
+#include "process_tests.h"
 #include "processes/board.c"
 #include "processes/processes.h"
 #include "processes/worker.c"
 #include "processes/worker_wait.c"
-#include "remote_tests.h"
 
 #ifdef __SANITIZE_THREAD__
 enum { KILLS = 15 };
@@ -60,7 +60,7 @@ static void be_doomed(void) {
 }
 
 /* 1: a lane's worker has died; may_wait: it will, and soon */
-static int is_dead(const crew *w, int32_t lane, int32_t may_wait) {
+static int is_dead(const test_pool *w, int32_t lane, int32_t may_wait) {
   siginfo_t info = {0};
   waitid(P_PID, (id_t)w->pids[lane], &info, WEXITED | WNOWAIT | (may_wait ? 0 : WNOHANG));
   return info.si_pid != 0;
@@ -69,34 +69,34 @@ static int is_dead(const crew *w, int32_t lane, int32_t may_wait) {
 /* ------------------------------------------------------------------------------ every step -- */
 
 /* receives all that is in flight */
-static void drain(crew *w) {
+static void drain(test_pool *w) {
   int32_t ids[MAX_ENVS];
-  while (pp_pool_in_flight(w->c.pool) > 0 && crew_recv(w, ids) > 0) {
+  while (pp_pool_in_flight(w->c.pool) > 0 && test_pool_recv(w, ids) > 0) {
   }
 }
 
 /* rounds of some environments, null: of all */
-static void play(crew *w, const int32_t *ids, int32_t count, int32_t rounds) {
+static void play(test_pool *w, const int32_t *ids, int32_t count, int32_t rounds) {
   for (int32_t i = 0; i < rounds; i++) {
-    crew_send(w, ids, count, 0);
+    test_pool_send(w, ids, count, 0);
     drain(w);
   }
 }
 
 /* sends until the worker of lane 0 is dead */
-static void play_to_death(crew *w, const death *way) {
+static void play_to_death(test_pool *w, const death *way) {
   int32_t ids[MAX_ENVS], is_over = 0;
   if (way->is_early) is_over = is_dead(w, 0, 1);
   do {
-    crew_send(w, NULL, 8, 0);
+    test_pool_send(w, NULL, 8, 0);
     if (way->affected != SOME) is_over = is_dead(w, 0, 1);
     while (!is_over && pp_pool_in_flight(w->c.pool) > 0) {
-      if (crew_try(w, ids, 2000000) == 0) is_over = is_dead(w, 0, 0);
+      if (test_pool_try(w, ids, 2000000) == 0) is_over = is_dead(w, 0, 0);
     }
   } while (!is_over);
 }
 
-static void check_refused(crew *w) {
+static void check_refused(test_pool *w) {
   int64_t actions[8] = {0};
   const int32_t ids[2] = {5, 2};
   w->c.error.env_id = -1;
@@ -109,30 +109,30 @@ static void check_refused(crew *w) {
 
 static void die(const death *way, int32_t how) {
   const int32_t others[4] = {4, 5, 6, 7};
-  crew w = crew_open(8, way->is_ordered ? 8 : 4, 2, PP_NEXT_STEP);
+  test_pool w = test_pool_open(8, way->is_ordered ? 8 : 4, 2, PP_NEXT_STEP);
   w.chunk = way->chunk;
   w.fails = way->affected == SOME;
   chosen = way;
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   play(&w, NULL, 8, 3);
   // one that dies with nothing to do
   kill(w.pids[0], SIGKILL);
-  CHECK_EQ(crew_bury(&w, 0, how == PP_DEATH_FAIL ? PP_DEATH_REPEAT : how), 0);
-  crew_hire(&w, 0, be_doomed);
+  CHECK_EQ(test_pool_after_death(&w, 0, how == PP_DEATH_FAIL ? PP_DEATH_REPEAT : how), 0);
+  test_pool_start(&w, 0, be_doomed);
   play_to_death(&w, way);
-  int32_t affected = crew_bury(&w, 0, how);
+  int32_t affected = test_pool_after_death(&w, 0, how);
   if (way->affected != SOME) CHECK_EQ(affected, way->affected);
-  if (how == PP_DEATH_REQUEUE) crew_hire(&w, 0, NULL);
+  if (how == PP_DEATH_REQUEUE) test_pool_start(&w, 0, NULL);
   drain(&w);
   CHECK_EQ(pp_pool_in_flight(w.c.pool), 0);
-  if (how == PP_DEATH_REPEAT) crew_hire(&w, 0, NULL);
+  if (how == PP_DEATH_REPEAT) test_pool_start(&w, 0, NULL);
   if (how == PP_DEATH_FAIL) {
     check_refused(&w);
     play(&w, others, 4, 3);
   } else {
     play(&w, NULL, 8, 5);
   }
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 static void die_in_all_ways(int32_t how) {
@@ -162,23 +162,23 @@ TEST(another_worker_restarts_environments_wherever_the_first_dies) {
 
 /* A reset waits for the next worker with its order; or the dead one has done it. */
 static void die_at_resets(const death *way, int32_t how) {
-  crew w = crew_open(8, way->is_ordered ? 8 : 4, 2, PP_NEXT_STEP);
+  test_pool w = test_pool_open(8, way->is_ordered ? 8 : 4, 2, PP_NEXT_STEP);
   w.chunk = way->chunk;
   chosen = way;
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   play(&w, NULL, 8, 3);
   kill(w.pids[0], SIGKILL);
-  CHECK_EQ(crew_bury(&w, 0, PP_DEATH_REPEAT), 0);
-  crew_hire(&w, 0, be_doomed);
-  for (int32_t i = 0; i < 8; i++) crew_order(&w, i, 10 + 300 * i);
-  crew_send(&w, NULL, 8, 1);
+  CHECK_EQ(test_pool_after_death(&w, 0, PP_DEATH_REPEAT), 0);
+  test_pool_start(&w, 0, be_doomed);
+  for (int32_t i = 0; i < 8; i++) test_pool_payload(&w, i, 10 + 300 * i);
+  test_pool_send(&w, NULL, 8, 1);
   CHECK(is_dead(&w, 0, 1));
-  CHECK_EQ(crew_bury(&w, 0, how), how == PP_DEATH_FAIL ? way->affected : 0);
-  if (how != PP_DEATH_FAIL) crew_hire(&w, 0, NULL);
+  CHECK_EQ(test_pool_after_death(&w, 0, how), how == PP_DEATH_FAIL ? way->affected : 0);
+  if (how != PP_DEATH_FAIL) test_pool_start(&w, 0, NULL);
   drain(&w);
   CHECK_EQ(pp_pool_in_flight(w.c.pool), 0);
   if (how != PP_DEATH_FAIL) play(&w, NULL, 8, 5);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 TEST(resets_wait_for_the_next_worker_wherever_the_first_dies) {
@@ -198,30 +198,30 @@ TEST(resets_wait_for_the_next_worker_wherever_the_first_dies) {
 static void die_twice(const death *way, int32_t how, int32_t is_given_up) {
   const int32_t resets[2] = {0, 2}, steps[2] = {3, 1};
   static const death at_once = {"taken", 0, 0, 4, 4, 0};
-  crew w = crew_open(4, way->is_ordered ? 4 : 2, 1, PP_NEXT_STEP);
+  test_pool w = test_pool_open(4, way->is_ordered ? 4 : 2, 1, PP_NEXT_STEP);
   w.chunk = way->chunk;
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   play(&w, NULL, 4, 3);
   kill(w.pids[0], SIGKILL);
-  CHECK_EQ(crew_bury(&w, 0, how), 0);
+  CHECK_EQ(test_pool_after_death(&w, 0, how), 0);
   chosen = &at_once;
-  crew_order(&w, 0, 700);
-  crew_send(&w, resets, 2, 1);
-  crew_send(&w, steps, 2, 0);
-  crew_hire(&w, 0, be_doomed);
-  CHECK_EQ(crew_bury(&w, 0, how), 2);
+  test_pool_payload(&w, 0, 700);
+  test_pool_send(&w, resets, 2, 1);
+  test_pool_send(&w, steps, 2, 0);
+  test_pool_start(&w, 0, be_doomed);
+  CHECK_EQ(test_pool_after_death(&w, 0, how), 2);
   chosen = way;
-  crew_hire(&w, 0, be_doomed);
+  test_pool_start(&w, 0, be_doomed);
   CHECK(is_dead(&w, 0, 1));
-  crew_bury(&w, 0, is_given_up ? PP_DEATH_FAIL : how);
-  if (!is_given_up) crew_hire(&w, 0, NULL);
+  test_pool_after_death(&w, 0, is_given_up ? PP_DEATH_FAIL : how);
+  if (!is_given_up) test_pool_start(&w, 0, NULL);
   drain(&w);
   CHECK_EQ(pp_pool_in_flight(w.c.pool), 0);
   if (!is_given_up) play(&w, NULL, 4, 5);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
-TEST(two_burials_in_a_row_lose_nothing) {
+TEST(two_worker_deaths_in_a_row_lose_nothing) {
   static const death ways[] = {{"running", 0, 1, 4, 0, 0}, {"running", 1, 0, 1, 0, 0},
                                {"taken", 0, 1, 4, 0, 0},   {"claimed", 0, 0, 1, 0, 0},
                                {"placed", 1, 0, 4, 0, 0},  {"done", 0, 1, 1, 0, 0},
@@ -236,26 +236,26 @@ TEST(two_burials_in_a_row_lose_nothing) {
   }
 }
 
-/* One that was stopped is dead before it is buried, and never wakes. */
-TEST(a_stopped_worker_is_killed_and_buried) {
+/* A stopped worker is killed before its lane is repaired, and never wakes. */
+TEST(a_stopped_worker_is_killed_and_replaced) {
   for (int32_t how = PP_DEATH_REPEAT; how <= PP_DEATH_REQUEUE; how++) {
-    crew w = crew_open(4, 2, 2, PP_NEXT_STEP);
+    test_pool w = test_pool_open(4, 2, 2, PP_NEXT_STEP);
     int32_t ids[MAX_ENVS], status;
-    crew_hire_all(&w);
+    test_pool_start_all(&w);
     play(&w, NULL, 4, 3);
     kill(w.pids[0], SIGSTOP);
     CHECK_EQ(waitpid(w.pids[0], &status, WUNTRACED), w.pids[0]);
     CHECK(WIFSTOPPED(status));
-    crew_send(&w, NULL, 4, 0);
-    CHECK_EQ(crew_recv(&w, ids), 2);
+    test_pool_send(&w, NULL, 4, 0);
+    CHECK_EQ(test_pool_recv(&w, ids), 2);
     CHECK(ids[0] >= 2 && ids[1] >= 2);
-    CHECK_EQ(crew_try(&w, ids, 1000000), 0);
+    CHECK_EQ(test_pool_try(&w, ids, 1000000), 0);
     kill(w.pids[0], SIGKILL);
-    CHECK_EQ(crew_bury(&w, 0, how), 2);
-    crew_hire(&w, 0, NULL);
+    CHECK_EQ(test_pool_after_death(&w, 0, how), 2);
+    test_pool_start(&w, 0, NULL);
     drain(&w);
     play(&w, NULL, 4, 3);
-    crew_close(&w);
+    test_pool_close(&w);
   }
 }
 
@@ -267,18 +267,18 @@ TEST(a_hint_left_behind_stops_nobody) {
   static const death way = {"claimed", 0, 0, 1, 1, 0};
   const int32_t own[1] = {0};
   int32_t ids[MAX_ENVS];
-  crew w = crew_open(2, 1, 1, PP_NEXT_STEP);
+  test_pool w = test_pool_open(2, 1, 1, PP_NEXT_STEP);
   chosen = &way;
-  crew_hire(&w, 0, be_doomed);
-  crew_send(&w, own, 1, 0);
-  CHECK_EQ(crew_bury(&w, 0, PP_DEATH_REPEAT), 1);
-  CHECK_EQ(crew_recv(&w, ids), 1);
-  crew_hire(&w, 0, NULL);
+  test_pool_start(&w, 0, be_doomed);
+  test_pool_send(&w, own, 1, 0);
+  CHECK_EQ(test_pool_after_death(&w, 0, PP_DEATH_REPEAT), 1);
+  CHECK_EQ(test_pool_recv(&w, ids), 1);
+  test_pool_start(&w, 0, NULL);
   for (int32_t i = 0; i < 5; i++) {
-    crew_send(&w, own, 1, 0);
-    CHECK_EQ(crew_recv(&w, ids), 1);
+    test_pool_send(&w, own, 1, 0);
+    CHECK_EQ(test_pool_recv(&w, ids), 1);
   }
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 /* ------------------------------------------------------------------------------ any moment -- */
@@ -289,32 +289,32 @@ static uint32_t draw(uint32_t *state, uint32_t n) {
 }
 
 /* kills a worker after a moment, and puts another one in its place */
-static void kill_some(crew *w, uint32_t *state) {
+static void kill_some(test_pool *w, uint32_t *state) {
   int32_t lane = (int32_t)draw(state, (uint32_t)w->num_lanes);
   int32_t how = draw(state, 2) ? PP_DEATH_REPEAT : PP_DEATH_REQUEUE;
   int64_t end = pp_os_now() + draw(state, 300000);
   while (pp_os_now() < end) pp_os_relax();
   kill(w->pids[lane], SIGKILL);
-  crew_bury(w, lane, how);
-  crew_hire(w, lane, NULL);
+  test_pool_after_death(w, lane, how);
+  test_pool_start(w, lane, NULL);
 }
 
 static void run_with_kills(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
-  crew w = crew_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
+  test_pool w = test_pool_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
   int32_t ids[MAX_ENVS], rows = num_envs;
   uint32_t state = (uint32_t)(num_envs + batch_size);
   w.chunk = chunk;
   w.fails = 1;
-  crew_hire_all(&w);
-  crew_send(&w, NULL, num_envs, 1);
+  test_pool_start_all(&w);
+  test_pool_send(&w, NULL, num_envs, 1);
   for (int32_t i = 0; i < 3 * KILLS; i++) {
     if (i % 3 == 0) kill_some(&w, &state);
-    rows = crew_recv(&w, ids);
+    rows = test_pool_recv(&w, ids);
     if (rows <= 0) break;
-    crew_send(&w, ids, rows, i % 17 == 16);
+    test_pool_send(&w, ids, rows, i % 17 == 16);
   }
   if (batch_size == num_envs) drain(&w);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 TEST(workers_are_killed_at_any_moment) {
@@ -325,7 +325,7 @@ TEST(workers_are_killed_at_any_moment) {
 
 /* -------------------------------------------------------------------------------- requests -- */
 
-static int32_t answer_of(crew *w, int32_t lane, const void **bytes, int64_t *size) {
+static int32_t answer_of(test_pool *w, int32_t lane, const void **bytes, int64_t *size) {
   int32_t status;
   do status = pp_pool_answer(w->c.pool, lane, SECOND, bytes, size, &w->c.error);
   while (status == 0);
@@ -334,25 +334,25 @@ static int32_t answer_of(crew *w, int32_t lane, const void **bytes, int64_t *siz
 
 static void die_answering(const char *point, int32_t status) {
   const death way = {.point = point};
-  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+  test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   uint8_t command[1000];
   const void *bytes;
   int64_t size;
   chosen = &way;
   fill(command, sizeof(command), 3);
-  crew_hire(&w, 1, NULL);
-  crew_hire(&w, 0, be_doomed);
+  test_pool_start(&w, 1, NULL);
+  test_pool_start(&w, 0, be_doomed);
   CHECK_EQ(pp_pool_request(w.c.pool, 0, command, sizeof(command), &w.c.error), PP_OK);
-  CHECK_EQ(crew_bury(&w, 0, PP_DEATH_REPEAT), 0);
+  CHECK_EQ(test_pool_after_death(&w, 0, PP_DEATH_REPEAT), 0);
   // what it has answered stays while another one works
-  crew_hire(&w, 0, NULL);
+  test_pool_start(&w, 0, NULL);
   play(&w, NULL, 4, 20);
   CHECK_EQ(answer_of(&w, 0, &bytes, &size), status);
   if (status > 0) CHECK(size == sizeof(command) && is_filled(bytes, size, 3));
   CHECK_EQ(pp_pool_request(w.c.pool, 0, "y", 1, &w.c.error), PP_OK);
   CHECK_EQ(answer_of(&w, 0, &bytes, &size), 1);
   CHECK(size == 1 && *(const char *)bytes == 'y');
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 TEST(an_answer_comes_or_the_death_is_told) {
@@ -362,23 +362,24 @@ TEST(an_answer_comes_or_the_death_is_told) {
 }
 
 TEST(a_request_to_a_dead_worker_is_for_the_next) {
-  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
+  test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   const void *bytes;
   int64_t size;
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   kill(w.pids[0], SIGKILL);
-  CHECK_EQ(crew_bury(&w, 0, PP_DEATH_REPEAT), 0);
+  CHECK_EQ(test_pool_after_death(&w, 0, PP_DEATH_REPEAT), 0);
   CHECK_EQ(pp_pool_request(w.c.pool, 0, "abc", 3, &w.c.error), PP_OK);
-  crew_hire(&w, 0, NULL);
+  test_pool_start(&w, 0, NULL);
   CHECK_EQ(answer_of(&w, 0, &bytes, &size), 1);
   CHECK(size == 3 && memcmp(bytes, "abc", 3) == 0);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
-/* ------------------------------------------------------------------------------- burials -- */
+/* ------------------------------------------------------------------------------- worker deaths --
+ */
 
-TEST(a_burial_checks_what_it_is_told) {
-  crew w = crew_open(4, 4, 2, PP_NEXT_STEP);
+TEST(worker_death_checks_its_arguments) {
+  test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   int32_t affected[4];
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 2, PP_DEATH_FAIL, affected, &w.c.error), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_pool_worker_died(w.c.pool, -1, PP_DEATH_FAIL, affected, &w.c.error), PP_ERR_ARGUMENT);
@@ -387,20 +388,20 @@ TEST(a_burial_checks_what_it_is_told) {
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, PP_DEATH_REPEAT, affected, &w.c.error), PP_ERR_STATE);
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, PP_DEATH_REQUEUE, affected, &w.c.error), PP_ERR_STATE);
   CHECK_EQ(pp_pool_worker_died(w.c.pool, 0, PP_DEATH_FAIL, affected, &w.c.error), 0);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 /* The row of a truncated episode shows where it ended. */
 TEST(repeated_rows_show_what_was_final) {
-  crew w = crew_open(2, 2, 1, PP_SAME_STEP);
+  test_pool w = test_pool_open(2, 2, 1, PP_SAME_STEP);
   int32_t ids[MAX_ENVS];
-  crew_hire_all(&w);
+  test_pool_start_all(&w);
   play(&w, NULL, 2, 4);
   kill(w.pids[0], SIGKILL);
   CHECK(is_dead(&w, 0, 1));
-  crew_send(&w, NULL, 2, 0);
-  CHECK_EQ(crew_bury(&w, 0, PP_DEATH_REPEAT), 2);
-  CHECK_EQ(crew_recv(&w, ids), 2);
+  test_pool_send(&w, NULL, 2, 0);
+  CHECK_EQ(test_pool_after_death(&w, 0, PP_DEATH_REPEAT), 2);
+  CHECK_EQ(test_pool_recv(&w, ids), 2);
   for (int32_t i = 0; i < w.c.num_columns; i++) {
     const pp_column *last = &w.c.columns[i];
     if (!last->is_final) continue;
@@ -408,30 +409,30 @@ TEST(repeated_rows_show_what_was_final) {
     CHECK(memcmp(memory + last->offset, first, (size_t)(2 * last->row_bytes)) == 0);
   }
   CHECK_EQ(((int64_t *)column(&w.c, "mark"))[1], 4);
-  crew_close(&w);
+  test_pool_close(&w);
 }
 
 /* Each worker replies to all, and dies before anything is sent again. */
 TEST(replies_of_the_dead_do_not_pile_up) {
-  crew w = crew_open(2, 2, 1, PP_NEXT_STEP);
+  test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   static uint8_t bytes[1 << 20];
   const int64_t actions[2] = {1, 1};
   struct stat file;
   int64_t size;
   for (int32_t i = 0; i < 12; i++) {
     const void *reply;
-    crew_hire(&w, 0, NULL);
+    test_pool_start(&w, 0, NULL);
     fill(bytes, sizeof(bytes), i);
     for (int32_t e = 0; e < 2; e++) pp_pool_set_payload(w.c.pool, e, bytes, sizeof(bytes), NULL);
     CHECK_EQ(pp_pool_send(w.c.pool, NULL, 2, actions, PP_UINT8, NULL), PP_OK);
     CHECK_EQ(client_recv(&w.c), 2);
     w.rows += 2;
     kill(w.pids[0], SIGKILL);
-    CHECK_EQ(crew_bury(&w, 0, PP_DEATH_REPEAT), 0);
+    CHECK_EQ(test_pool_after_death(&w, 0, PP_DEATH_REPEAT), 0);
     reply = pp_pool_reply(w.c.pool, 1, &size);
     CHECK(size == sizeof(bytes) && is_filled(reply, size, i));
   }
   CHECK_EQ(fstat(pp_pool_reply_fd(w.c.pool, 0), &file), 0);
   CHECK(file.st_size <= 8 << 20);
-  crew_close(&w);
+  test_pool_close(&w);
 }

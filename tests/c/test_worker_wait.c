@@ -1,5 +1,5 @@
-/* The vigil: who may spin, and how a wait ends. Workers are threads or nobody here: what others do
- * is what stands on the board. */
+/* Worker wait: who may spin, and how a wait ends. Workers are threads or nobody here: what others
+ * do is what stands on the board. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>

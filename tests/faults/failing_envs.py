@@ -14,7 +14,7 @@ import numpy as np
 
 from parallel_pool._native import lib
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.patience import wait_for
+from tests.timeouts import wait_for
 
 # columns of a batch
 OBS, REWARD, TERMINATED, TRUNCATED, ENV_ID = range(5)

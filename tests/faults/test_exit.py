@@ -17,7 +17,7 @@ import pytest
 from parallel_pool.pool import Pool
 
 # seconds after which a process counts as hanging
-PATIENCE = 120
+TEST_TIMEOUT = 120
 
 START = """
 import contextlib, gc, os, sys, threading, time
@@ -127,7 +127,7 @@ def run(script: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=TEST_TIMEOUT,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -217,7 +217,7 @@ def test_arrays_of_a_pool_that_lived_in_a_thread() -> None:
         return batch
 
     with ThreadPoolExecutor(1) as executor:
-        batch = executor.submit(work).result(PATIENCE)
+        batch = executor.submit(work).result(TEST_TIMEOUT)
     gc.collect()
     with Pool("Pong-v5", 2, seed=0) as pool:
         assert [array.tobytes() for array in batch] == [array.tobytes() for array in pool.reset()]

@@ -22,7 +22,7 @@ from parallel_pool.pool import Pool
 from tests.same import assert_same
 
 # seconds after which a child counts as hanging
-PATIENCE = 120
+TEST_TIMEOUT = 120
 
 
 def in_child(function: Callable[[], Any]) -> None:
@@ -42,7 +42,7 @@ def in_child(function: Callable[[], Any]) -> None:
             os._exit(0)
     os.close(write)
     try:
-        if not select.select([read], [], [], PATIENCE)[0]:
+        if not select.select([read], [], [], TEST_TIMEOUT)[0]:
             os.kill(child, signal.SIGKILL)
         report = os.read(read, 1 << 16)
     finally:
@@ -149,7 +149,7 @@ def test_fork_while_another_thread_receives() -> None:
                 waiting = True
         in_child(lambda: assert_not_its_own(pool))
         pool.send_reset()
-        thread.join(PATIENCE)
+        thread.join(TEST_TIMEOUT)
         with Pool("CartPole-v1", 2, seed=0) as untouched:
             assert_same(received, [untouched.reset()], "received")
 
@@ -220,6 +220,6 @@ def test_child_exits(batch: int, drops: bool) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=TEST_TIMEOUT,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, f"fine {batch}\n", "")

@@ -15,7 +15,7 @@ from parallel_pool.pool import Pool
 from tests.same import assert_same
 
 # seconds after which a thread counts as hanging
-PATIENCE = 120
+TEST_TIMEOUT = 120
 
 
 class Thread(threading.Thread):
@@ -34,7 +34,7 @@ class Thread(threading.Thread):
             self.error = error
 
     def finish(self) -> None:
-        self.join(PATIENCE)
+        self.join(TEST_TIMEOUT)
         assert not self.is_alive()
         if self.error is not None:
             raise self.error
@@ -62,7 +62,7 @@ def test_one_sends_and_one_receives(batch_size: int) -> None:
         nonlocal sent
         pool.send_reset()
         for _ in range(rounds):
-            env_ids = free.get(timeout=PATIENCE)
+            env_ids = free.get(timeout=TEST_TIMEOUT)
             if env_ids is None:
                 return
             pool.send(np.ones(len(env_ids), np.int64), env_ids)
@@ -71,7 +71,7 @@ def test_one_sends_and_one_receives(batch_size: int) -> None:
     def receive() -> None:
         try:
             for _ in range(rounds):
-                batch = pool.recv(timeout=PATIENCE)
+                batch = pool.recv(timeout=TEST_TIMEOUT)
                 free.put(counted(pool, batch, counts))
         finally:
             free.put(None)
@@ -99,7 +99,7 @@ def test_rows_come_in_the_order_of_another_threads_sends() -> None:
 
         def send() -> None:
             for order in orders:
-                assert may_send.acquire(timeout=PATIENCE)
+                assert may_send.acquire(timeout=TEST_TIMEOUT)
                 for env_id in order:
                     pool.send([env_id % 2], [env_id])
 
@@ -109,7 +109,7 @@ def test_rows_come_in_the_order_of_another_threads_sends() -> None:
             rows = 0
             # a batch has the environments that were in flight when recv was called
             while rows < num_envs:
-                received.append(pool.recv(timeout=PATIENCE))
+                received.append(pool.recv(timeout=TEST_TIMEOUT))
                 rows += len(received[-1][0])
             whole = tuple(np.concatenate(column) for column in zip(*received, strict=True))
             assert whole[place].tolist() == order.tolist()
@@ -135,7 +135,7 @@ def receive_patiently(pool: Pool, received: list[Any]) -> None:
     """Receives once; it may be refused only while the main thread polls."""
     while not received:
         try:
-            received.append(pool.recv(timeout=PATIENCE))
+            received.append(pool.recv(timeout=TEST_TIMEOUT))
         except StateError as error:
             assert type(error) is StateError and "another thread is receiving" in str(error)
 
@@ -181,7 +181,7 @@ def test_both_receive_what_there_is() -> None:
         while left.acquire(blocking=False):
             while True:
                 try:
-                    batch = pool.recv(timeout=PATIENCE)
+                    batch = pool.recv(timeout=TEST_TIMEOUT)
                     break
                 except StateError as error:
                     assert "another thread is receiving" in str(error)
@@ -205,7 +205,7 @@ def receive_until_closed(pool: Pool) -> None:
     """Waits in recv; it may be refused only while the main thread polls."""
     while True:
         try:
-            pool.recv(timeout=PATIENCE)
+            pool.recv(timeout=TEST_TIMEOUT)
         except ClosedError:
             raise
         except StateError:

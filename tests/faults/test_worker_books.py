@@ -18,7 +18,7 @@ from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import BrokenPoolError, PoolTimeoutError
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import Counting, WaitFor, until_stepping
-from tests.patience import wait_for
+from tests.timeouts import wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

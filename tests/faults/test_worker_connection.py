@@ -20,7 +20,7 @@ import pytest
 from parallel_pool.workers import connection
 from parallel_pool.workers.connection import HEADER, Connection
 from tests import workers_targets
-from tests.patience import PATIENCE
+from tests.timeouts import TEST_TIMEOUT
 from tests.worker_processes import descriptors
 
 
@@ -36,14 +36,14 @@ def test_a_closed_connection(connections: tuple[Connection, Connection]) -> None
     here.send("last")
     here.close()
     assert here.fileno() == -1
-    assert there.recv(PATIENCE) == ("last", [])
+    assert there.recv(TEST_TIMEOUT) == ("last", [])
     for _ in range(2):
         with pytest.raises(EOFError):
-            there.recv(PATIENCE)
+            there.recv(TEST_TIMEOUT)
         with pytest.raises(EOFError):
             there.send("answer")
     with pytest.raises(ConnectionError, match="closed"):
-        here.recv(PATIENCE)
+        here.recv(TEST_TIMEOUT)
 
 
 def test_a_message_that_is_late(connections: tuple[Connection, Connection]) -> None:
@@ -60,7 +60,7 @@ def test_a_message_that_is_late(connections: tuple[Connection, Connection]) -> N
         there.recv(0.01)
     assert not there.poll()
     os.write(here.fileno(), data[3:])
-    assert there.recv(PATIENCE) == ("whole", [])
+    assert there.recv(TEST_TIMEOUT) == ("whole", [])
     # the other end does not read, and a part of the message was sent
     with pytest.raises(TimeoutError):
         here.send(bytes(5_000_000), timeout=0.01)
@@ -71,7 +71,7 @@ def test_a_message_that_is_late(connections: tuple[Connection, Connection]) -> N
 def test_descriptors_are_sent(connections: tuple[Connection, Connection]) -> None:
     here, there = connections
     here.send("many", [0] * 250)
-    value, fds = there.recv(PATIENCE)
+    value, fds = there.recv(TEST_TIMEOUT)
     assert (value, len(fds)) == ("many", 250)
     assert not any(os.get_inheritable(fd) for fd in fds)
     for fd in fds:
@@ -85,12 +85,12 @@ def test_descriptors_are_sent(connections: tuple[Connection, Connection]) -> Non
     resource.setrlimit(resource.RLIMIT_NOFILE, (free[10], hard))
     try:
         with pytest.raises(OSError, match="of 20 descriptors"):
-            there.recv(PATIENCE)
+            there.recv(TEST_TIMEOUT)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert descriptors() == before
     here.send("next")
-    assert there.recv(PATIENCE) == ("next", [])
+    assert there.recv(TEST_TIMEOUT) == ("next", [])
 
 
 def test_a_message_that_cannot_be_unpickled_harms_no_other(
@@ -102,10 +102,10 @@ def test_a_message_that_cannot_be_unpickled_harms_no_other(
     here.send(workers_targets.Poison(), [0])
     before = descriptors()
     with pytest.raises(RuntimeError, match="cannot be read"):
-        there.recv(PATIENCE)
+        there.recv(TEST_TIMEOUT)
     assert descriptors() == before
     here.send(lambda: "by value")
-    assert there.recv(PATIENCE)[0]() == "by value"
+    assert there.recv(TEST_TIMEOUT)[0]() == "by value"
 
 
 LAST = "return value, fds"
@@ -150,11 +150,11 @@ def test_a_connection_interrupted_in_recv() -> None:
         with Connection(ends[0]) as here, Connection(ends[1]) as there:
             here.send("first", [0])
             here.send("second")
-            line = interrupted(partial(there.recv, PATIENCE), count)
+            line = interrupted(partial(there.recv, TEST_TIMEOUT), count)
             if line is None:
                 break
             try:
-                value, fds = there.recv(PATIENCE)
+                value, fds = there.recv(TEST_TIMEOUT)
             except ConnectionError as error:
                 assert "interrupted" in str(error)
             else:

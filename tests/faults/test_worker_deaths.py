@@ -43,7 +43,7 @@ from tests.faults.failing_envs import (
 )
 from tests.faults.test_interrupt import Interrupter
 from tests.faults.test_threads import Thread
-from tests.patience import PATIENCE, has_ended, wait_for
+from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 from tests.worker_processes import methods
 from tests.workers_targets import crash
 
@@ -286,7 +286,7 @@ def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
         def ring(done: threading.Event = done, handled: Any = handled) -> None:
             while not done.is_set():
                 os.kill(os.getpid(), signal.SIGUSR1)
-                handled.acquire(timeout=PATIENCE)
+                handled.acquire(timeout=TEST_TIMEOUT)
 
         signal.signal(signal.SIGUSR1, handle)
         ringing = Thread(ring)
@@ -294,7 +294,7 @@ def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
             pool.close(grace=0.05)
         finally:
             done.set()
-            ringing.join(PATIENCE)
+            ringing.join(TEST_TIMEOUT)
             signal.signal(signal.SIGUSR1, before)
         assert all_ended(pids)
 
@@ -427,7 +427,7 @@ def in_child(work: Callable[[], Any]) -> None:
     if not pid:
         code = 1
         try:
-            signal.setitimer(signal.ITIMER_REAL, PATIENCE / 2, 0.5)
+            signal.setitimer(signal.ITIMER_REAL, TEST_TIMEOUT / 2, 0.5)
             work()
             code = 0
         except BaseException:
@@ -491,10 +491,10 @@ class _Holder:
                 return
             with lock:
                 has.set()
-                self._may_go.wait(PATIENCE)
+                self._may_go.wait(TEST_TIMEOUT)
 
         self._thread = Thread(hold)
-        has.wait(PATIENCE)
+        has.wait(TEST_TIMEOUT)
 
     def release(self) -> None:
         self._may_go.set()
@@ -545,6 +545,6 @@ def test_a_forked_child_exits(drops: bool) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE,
+        timeout=TEST_TIMEOUT,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[1. 1. 1. 1.] {}\n", "")

@@ -13,7 +13,7 @@ import pytest
 
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import ACTIONS, OBS, Counting, pool_of, worker_of
-from tests.patience import has_ended, wait_for
+from tests.timeouts import has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

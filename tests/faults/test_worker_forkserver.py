@@ -16,7 +16,7 @@ from parallel_pool.workers import forkserver, launch
 from parallel_pool.workers.connection import Connection
 from parallel_pool.workers.deadline import Deadline
 from tests.faults.failing_envs import ACTIONS, pool_of, until_restarted, worker_of
-from tests.patience import PATIENCE, has_ended, wait_for
+from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 from tests.worker_processes import TARGETS, Start
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -134,7 +134,7 @@ def test_other_threads_do_not_wait_for_it(own_forkserver: forkserver.Forkserver)
 def test_workers_of_a_forkserver_draw_different_numbers(start: Start) -> None:
     source = "__import__('numpy').random.random(), __import__('random').random()"
     workers = start("forkserver", "evaluate", *[source] * 4)
-    drawn = [number for worker in workers for number in worker.connection.recv(PATIENCE)[0]]
+    drawn = [number for worker in workers for number in worker.connection.recv(TEST_TIMEOUT)[0]]
     assert len(set(drawn)) == 8
 
 
@@ -142,15 +142,15 @@ def test_a_dead_forkserver_is_replaced(start: Start) -> None:
     former = forkserver.current()
     (worker,) = start("forkserver", "echo", 1)
     os.kill(former.pid, signal.SIGKILL)
-    assert worker.connection.recv(PATIENCE)[0][2] == 1
+    assert worker.connection.recv(TEST_TIMEOUT)[0][2] == 1
     os.waitid(os.P_PID, former.pid, os.WEXITED | os.WNOWAIT)
     # its children continue, but their exit codes are no longer known
     worker.connection.send("alive")
-    assert worker.connection.recv(PATIENCE)[0][0] == "alive"
+    assert worker.connection.recv(TEST_TIMEOUT)[0][0] == "alive"
     worker.kill()
-    assert worker.join(PATIENCE) and worker.exitcode == 255
+    assert worker.join(TEST_TIMEOUT) and worker.exitcode == 255
     (other,) = start("forkserver", "echo", 2)
-    assert other.connection.recv(PATIENCE)[0][2] == 2
+    assert other.connection.recv(TEST_TIMEOUT)[0][2] == 2
     assert forkserver.current().pid != former.pid
 
 
@@ -165,9 +165,9 @@ def test_libraries_are_loaded_with_the_present_variables(
     monkeypatch.undo()
     # the former fork server lives as long as its child
     for one in (worker, other):
-        one.connection.recv(PATIENCE)
+        one.connection.recv(TEST_TIMEOUT)
         one.connection.close()
-        assert one.join(PATIENCE) and one.exitcode == 0
+        assert one.join(TEST_TIMEOUT) and one.exitcode == 0
 
 
 def test_a_worker_forked_for_an_interrupted_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from parallel_pool.workers import forkserver, launch
-from tests.patience import PATIENCE
 from tests.programs import Program
+from tests.timeouts import TEST_TIMEOUT
 from tests.worker_processes import methods
 
 Start = Callable[..., Program]
@@ -245,7 +245,7 @@ def test_from_a_workers_first_moment_on(method: str) -> None:
     workers = launch.start(method, "tests.workers_targets:echo", [1, 2], name="w")
     pids = [worker.pid for worker in workers]
     received = bother(
-        lambda: pids, lambda: [worker.connection.recv(PATIENCE) for worker in workers]
+        lambda: pids, lambda: [worker.connection.recv(TEST_TIMEOUT) for worker in workers]
     )
     assert [value[2] for value, _ in received] == [1, 2]
     for worker in workers:
@@ -258,7 +258,7 @@ def test_from_the_forkservers_first_moment_on() -> None:
 
     def begin() -> Any:
         (worker,) = launch.start("forkserver", "tests.workers_targets:echo", [1], name="w")
-        received = worker.connection.recv(PATIENCE)
+        received = worker.connection.recv(TEST_TIMEOUT)
         worker.close()
         return received[0][2]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE
+from tests.timeouts import TEST_TIMEOUT
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -127,7 +127,7 @@ def test_definitions_of_main_are_sent_both_ways(tmp_path: Path, method: str, sou
         [sys.executable, str(program), method],
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TEST_TIMEOUT,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
     )
     assert done.stdout == "all is well\n", done.stderr

@@ -14,8 +14,8 @@ import pytest
 from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.failing_envs import Counting, kill
-from tests.patience import has_ended, wait_for
 from tests.programs import Program
+from tests.timeouts import has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

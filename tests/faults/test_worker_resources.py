@@ -25,8 +25,8 @@ from parallel_pool.errors import ForkedError, PoolError, StateError, WorkerError
 from parallel_pool.workers import forkserver
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.test_fork import in_child
-from tests.patience import PATIENCE, limited, wait_for
 from tests.programs import Program
+from tests.timeouts import TEST_TIMEOUT, limited, wait_for
 from tests.worker_processes import children, descriptors, kinds, methods
 from tests.workers_targets import Env
 
@@ -73,7 +73,7 @@ def assert_releases_all(work: Callable[[], Any]) -> None:
     before = owned()
     work()
     # closed threads may take a moment to end
-    end = time.monotonic() + PATIENCE / 2
+    end = time.monotonic() + TEST_TIMEOUT / 2
     while owned() != before and time.monotonic() < end:
         time.sleep(0.01)
     assert owned() == before

@@ -34,7 +34,7 @@ from tests.faults.failing_envs import (
     until_stepping,
     worker_of,
 )
-from tests.patience import wait_for
+from tests.timeouts import wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 

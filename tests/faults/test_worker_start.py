@@ -19,8 +19,8 @@ from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import EnvError, WorkerError
 from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.patience import limited, wait_for
 from tests.programs import PRELUDE, Program
+from tests.timeouts import limited, wait_for
 from tests.worker_processes import children, methods, pickling_methods
 from tests.workers_targets import crash
 

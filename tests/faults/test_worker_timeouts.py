@@ -40,7 +40,7 @@ from tests.faults.failing_envs import (
     until_stepping,
     worker_of,
 )
-from tests.patience import PATIENCE, has_ended, wait_for
+from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -418,7 +418,7 @@ def test_ctrl_c_while_environments_are_made(method: str, tmp_path: Path) -> None
     try:
         wait_for(lambda: parent.poll() is not None or _count(file) == 2)
         parent.send_signal(signal.SIGINT)
-        said, _ = parent.communicate(timeout=PATIENCE)
+        said, _ = parent.communicate(timeout=TEST_TIMEOUT)
     finally:
         parent.kill()
     note = "while waiting for environment 0, environments 1 to 2 to be made"

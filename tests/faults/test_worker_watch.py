@@ -11,7 +11,7 @@ import pytest
 
 from parallel_pool.workers.launch import Worker
 from parallel_pool.workers.watch import Watcher
-from tests.patience import PATIENCE, wait_for
+from tests.timeouts import TEST_TIMEOUT, wait_for
 from tests.worker_processes import Ends, Start, methods
 
 
@@ -76,7 +76,7 @@ def test_a_callback_may_fail_or_close(start: Start, monkeypatch: pytest.MonkeyPa
     second.kill()
     wait_for(lambda: len(ended.received) == 1)
     third.kill()
-    assert third.join(PATIENCE)
+    assert third.join(TEST_TIMEOUT)
     with pytest.raises(ValueError, match="closed"):
         watcher.watch(third, ended)
     watcher.close()
@@ -92,11 +92,11 @@ def test_close_does_not_wait_for_a_callback_that_waits_for_it(start: Start) -> N
 
     def wait(worker: Worker) -> None:
         is_in.set()
-        assert is_closed.wait(PATIENCE)
+        assert is_closed.wait(TEST_TIMEOUT)
 
     watcher.watch(worker, wait)
     worker.kill()
-    assert is_in.wait(PATIENCE)
+    assert is_in.wait(TEST_TIMEOUT)
     watcher.close()
     is_closed.set()
     wait_for(lambda: "pp-watcher" not in [thread.name for thread in threading.enumerate()])

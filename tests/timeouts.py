@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 # seconds after which a test counts as hanging
-PATIENCE = 60.0
+TEST_TIMEOUT = 60.0
 
 
 @contextlib.contextmanager
-def limited(seconds: float = PATIENCE) -> Iterator[None]:
+def limited(seconds: float = TEST_TIMEOUT) -> Iterator[None]:
     """Raises AssertionError in the with statement when time is up; see the fixture `alarm`."""
     is_late = False
 
@@ -35,10 +35,10 @@ def limited(seconds: float = PATIENCE) -> Iterator[None]:
 
 
 def wait_for(is_so: Callable[[], Any]) -> None:
-    """Waits until a condition is true; fails after `PATIENCE` seconds."""
-    end = time.monotonic() + PATIENCE
+    """Waits until a condition is true; fails after `TEST_TIMEOUT` seconds."""
+    end = time.monotonic() + TEST_TIMEOUT
     while not is_so():
-        assert time.monotonic() < end, f"the condition was not true within {PATIENCE} s"
+        assert time.monotonic() < end, f"the condition was not true within {TEST_TIMEOUT} s"
         time.sleep(0.002)
 
 

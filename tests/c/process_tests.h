@@ -1,8 +1,8 @@
 /* What tests of pools with worker processes share: workers that are forked children with a small
- * loop over the seat's API, and a caller that knows what every row must be.
+ * loop over pp_worker.h, and a caller that knows what every row must be.
  * Define _GNU_SOURCE before any include. */
-#ifndef PP_TESTS_REMOTE_TESTS_H
-#define PP_TESTS_REMOTE_TESTS_H
+#ifndef PP_TESTS_PROCESS_TESTS_H
+#define PP_TESTS_PROCESS_TESTS_H
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,14 +14,14 @@ enum { MAX_ENVS = 24, MAX_LANES = 4, MAX_REPLY = 3000, NOT_LOST = -1 };
 
 /* what one environment is expected to show */
 typedef struct record {
-  int32_t is_flying;
-  int32_t lost;     /* a pp_on_death, or NOT_LOST: what became of the turn that is in flight */
-  int64_t sends;    /* so far */
-  int64_t action;   /* sent last */
-  int32_t is_reset; /* what was sent last is one */
-  int64_t order;    /* bytes left for the turn in flight, 0: none */
-  int64_t turns;    /* that its worker has delivered */
-  int64_t number;   /* of that worker */
+  int32_t is_in_flight;
+  int32_t lost;         /* a pp_on_death, or NOT_LOST: what became of the turn that is in flight */
+  int64_t sends;        /* so far */
+  int64_t action;       /* sent last */
+  int32_t is_reset;     /* what was sent last is one */
+  int64_t payload_size; /* bytes sent with the turn in flight, 0: none */
+  int64_t turns;        /* that its worker has delivered */
+  int64_t number;       /* of that worker */
   int32_t is_late;  /* it died, but after this environment's turn, or a reset waits for the next */
   int32_t is_ended; /* the next turn begins an episode */
   int32_t elapsed;
@@ -29,16 +29,16 @@ typedef struct record {
 } record;
 
 /* a pool with its workers; the engine's columns and two fields: obs, int64 (4), and mark, int64 */
-typedef struct crew {
+typedef struct test_pool {
   client c;
   int32_t num_lanes;
-  int32_t chunk;            /* turns that a worker delivers at once */
-  int32_t fails;            /* 1: some actions make environments fail */
-  pid_t pids[MAX_LANES];    /* 0: no worker */
-  int64_t hired[MAX_LANES]; /* number of its worker: what its rows carry */
+  int32_t chunk;              /* turns that a worker delivers at once */
+  int32_t fails;              /* 1: some actions make environments fail */
+  pid_t pids[MAX_LANES];      /* 0: no worker */
+  int64_t started[MAX_LANES]; /* number of its worker: what its rows carry */
   record envs[MAX_ENVS];
   int64_t rows; /* received */
-} crew;
+} test_pool;
 
 /* what should end and does not is killed; so are the children, who wait for their pool */
 __attribute__((constructor)) static void limit_time(void) {
@@ -56,7 +56,7 @@ static int is_end(int64_t turn) {
 }
 
 /* steps of some actions fail */
-static int is_bad(const crew *w, int64_t action, int32_t is_reset) {
+static int is_bad(const test_pool *w, int64_t action, int32_t is_reset) {
   return w->fails && !is_reset && action % 5 == 0;
 }
 
@@ -78,9 +78,9 @@ static int is_filled(const uint8_t *bytes, int64_t size, int64_t key) {
 
 /* -------------------------------------------------------------------------------- workers -- */
 
-/* a worker at its seat */
+/* a worker and what it has done */
 typedef struct hand {
-  const crew *crew;
+  const test_pool *workers;
   pp_worker *worker;
   int64_t number;
   int64_t turns[MAX_ENVS];
@@ -88,10 +88,10 @@ typedef struct hand {
 } hand;
 
 static void *place_of(const hand *h, int32_t turn, int32_t field) {
-  const pp_turns *shift = pp_worker_turns(h->worker);
-  const pp_column *column = &h->crew->c.columns[field];
-  return (char *)pp_worker_block(h->worker, shift->blocks[turn]) + column->offset +
-         column->row_bytes * shift->rows[turn];
+  const pp_turns *turns = pp_worker_turns(h->worker);
+  const pp_column *column = &h->workers->c.columns[field];
+  return (char *)pp_worker_block(h->worker, turns->blocks[turn]) + column->offset +
+         column->row_bytes * turns->rows[turn];
 }
 
 /* answers an order with what it holds, and some actions with bytes */
@@ -109,21 +109,21 @@ static void reply(hand *h, int32_t turn, int64_t action) {
 
 /* what a worker says of an environment that died with another */
 static void tell_restart(hand *h, int32_t turn, int32_t i) {
-  pp_turns *shift = pp_worker_turns(h->worker);
+  pp_turns *turns = pp_worker_turns(h->worker);
   pp_worker_claim_row(h->worker, turn);
   pp_worker_repeat_last(h->worker, turn, 0);
-  shift->truncated[turn] = 1;
-  shift->rewards[turn] = 0;
+  turns->truncated[turn] = 1;
+  turns->rewards[turn] = 0;
   h->is_ended[i] = 1;
 }
 
 static void take_turn(hand *h, int32_t turn) {
-  pp_turns *shift = pp_worker_turns(h->worker);
-  int32_t env_id = shift->env_ids[turn], i = env_id - pp_worker_first_env(h->worker);
+  pp_turns *turns = pp_worker_turns(h->worker);
+  int32_t env_id = turns->env_ids[turn], i = env_id - pp_worker_first_env(h->worker);
   int64_t bytes, action, *obs;
   memcpy(&action, (char *)pp_worker_actions(h->worker, &bytes) + 8 * i, sizeof(action));
   *pp_worker_current_env(h->worker) = env_id;
-  if (shift->command[turn] == PP_COMMAND_RESTART) {
+  if (turns->command[turn] == PP_COMMAND_RESTART) {
     tell_restart(h, turn, i);
     return;
   }
@@ -135,12 +135,13 @@ static void take_turn(hand *h, int32_t turn) {
   obs[1] = *(int64_t *)place_of(h, turn, 1) = h->turns[i];
   obs[2] = action;
   obs[3] = h->number;
-  shift->failed[turn] = (uint8_t)is_bad(h->crew, action, shift->command[turn] == PP_COMMAND_RESET);
-  shift->kinds[turn] =
-      h->is_ended[i] || shift->command[turn] == PP_COMMAND_RESET ? PP_TURN_RESET : PP_TURN_STEP;
-  shift->rewards[turn] = (double)reward_of(action, h->turns[i]);
-  shift->terminated[turn] = (uint8_t)is_end(h->turns[i]);
-  h->is_ended[i] = shift->failed[turn] || shift->terminated[turn];
+  turns->failed[turn] =
+      (uint8_t)is_bad(h->workers, action, turns->command[turn] == PP_COMMAND_RESET);
+  turns->kinds[turn] =
+      h->is_ended[i] || turns->command[turn] == PP_COMMAND_RESET ? PP_TURN_RESET : PP_TURN_STEP;
+  turns->rewards[turn] = (double)reward_of(action, h->turns[i]);
+  turns->terminated[turn] = (uint8_t)is_end(h->turns[i]);
+  h->is_ended[i] = turns->failed[turn] || turns->terminated[turn];
 }
 
 /* answers a request with its own bytes */
@@ -151,8 +152,8 @@ static void answer(hand *h) {
 }
 
 /* works until the pool is closed */
-static void work(const crew *w, pp_worker *worker, int64_t number) {
-  hand h = {.crew = w, .worker = worker, .number = number};
+static void work(const test_pool *w, pp_worker *worker, int64_t number) {
+  hand h = {.workers = w, .worker = worker, .number = number};
   int32_t count;
   for (int32_t i = 0; i < MAX_ENVS; i++) h.is_ended[i] = 1;
   while ((count = pp_worker_take(worker, SECOND)) >= 0) {
@@ -166,28 +167,28 @@ static void work(const crew *w, pp_worker *worker, int64_t number) {
   }
 }
 
-static void work_as_child(const crew *w, int32_t lane) {
+static void work_as_child(const test_pool *w, int32_t lane) {
   const pp_pool *pool = w->c.pool;
   pp_worker *worker;
   if (pp_worker_open(pp_pool_memory_fd(pool), pp_pool_reserve(pool), pp_pool_reply_fd(pool, lane),
                      lane, &worker, NULL) < 0) {
     _exit(3);
   }
-  work(w, worker, w->hired[lane]);
+  work(w, worker, w->started[lane]);
   pp_worker_close(worker);
   _exit(0);
 }
 
 /* --------------------------------------------------------------------------- the caller -- */
 
-static int32_t lane_of(const crew *w, int32_t env_id) {
+static int32_t lane_of(const test_pool *w, int32_t env_id) {
   return pp_pool_lane_of(w->c.pool, env_id);
 }
 
-/* a pool without workers */
-__attribute__((unused)) static crew crew_open(int32_t num_envs, int32_t batch_size,
-                                              int32_t num_lanes, int32_t autoreset) {
-  crew w = {.num_lanes = num_lanes, .chunk = MAX_ENVS};
+/* a pool without test_pool */
+__attribute__((unused)) static test_pool test_pool_open(int32_t num_envs, int32_t batch_size,
+                                                        int32_t num_lanes, int32_t autoreset) {
+  test_pool w = {.num_lanes = num_lanes, .chunk = MAX_ENVS};
   client *c = &w.c;
   pp_config config = {.num_players = 1, .num_fields = 2};
   config.fields[0] = (pp_field){.name = "obs", .dtype = PP_INT64, .ndim = 1, .shape = {4}};
@@ -214,18 +215,18 @@ __attribute__((unused)) static crew crew_open(int32_t num_envs, int32_t batch_si
 }
 
 /* its next turn is the first of a new worker's */
-static void begin(crew *w, int32_t env_id) {
+static void begin(test_pool *w, int32_t env_id) {
   record *r = &w->envs[env_id];
   r->turns = 0;
   r->is_ended = 1;
-  r->number = w->hired[lane_of(w, env_id)];
+  r->number = w->started[lane_of(w, env_id)];
   r->is_late = 0;
 }
 
 /* what a new worker begins with */
-__attribute__((unused)) static void crew_expect(crew *w, int32_t lane) {
+__attribute__((unused)) static void test_pool_expect(test_pool *w, int32_t lane) {
   int32_t first, count;
-  w->hired[lane]++;
+  w->started[lane]++;
   pp_pool_lane_envs(w->c.pool, lane, &first, &count);
   for (int32_t i = first; i < first + count; i++) {
     if (!w->envs[i].is_late) begin(w, i);
@@ -233,8 +234,9 @@ __attribute__((unused)) static void crew_expect(crew *w, int32_t lane) {
 }
 
 /* puts a new worker into a lane; in_child, if any, runs there first */
-__attribute__((unused)) static void crew_hire(crew *w, int32_t lane, void (*in_child)(void)) {
-  crew_expect(w, lane);
+__attribute__((unused)) static void test_pool_start(test_pool *w, int32_t lane,
+                                                    void (*in_child)(void)) {
+  test_pool_expect(w, lane);
   w->pids[lane] = fork();
   if (w->pids[lane] == 0) {
     // nor may it outlive the test, whose output it holds open
@@ -245,12 +247,12 @@ __attribute__((unused)) static void crew_hire(crew *w, int32_t lane, void (*in_c
   CHECK(w->pids[lane] > 0);
 }
 
-__attribute__((unused)) static void crew_hire_all(crew *w) {
-  for (int32_t i = 0; i < w->num_lanes; i++) crew_hire(w, i, NULL);
+__attribute__((unused)) static void test_pool_start_all(test_pool *w) {
+  for (int32_t i = 0; i < w->num_lanes; i++) test_pool_start(w, i, NULL);
 }
 
-/* ends the pool and all workers, who must end well */
-__attribute__((unused)) static void crew_close(crew *w) {
+/* ends the pool and all workers, which must exit with status 0 */
+__attribute__((unused)) static void test_pool_close(test_pool *w) {
   pp_stats stats;
   pp_pool_stats(w->c.pool, &stats);
   CHECK_EQ(stats.env_steps, w->rows);
@@ -265,22 +267,22 @@ __attribute__((unused)) static void crew_close(crew *w) {
 }
 
 /* the next action of an environment */
-static int64_t next_action(crew *w, int32_t env_id) {
+static int64_t next_action(test_pool *w, int32_t env_id) {
   record *r = &w->envs[env_id];
   return r->action = 1 + some_action(env_id, r->sends++, INT64_C(1) << 40);
 }
 
 /* leaves so many bytes for the next turn of an environment */
-__attribute__((unused)) static void crew_order(crew *w, int32_t env_id, int64_t size) {
+__attribute__((unused)) static void test_pool_payload(test_pool *w, int32_t env_id, int64_t size) {
   uint8_t bytes[MAX_REPLY];
   fill(bytes, size, env_id + size);
   CHECK_EQ(pp_pool_set_payload(w->c.pool, env_id, bytes, size, &w->c.error), PP_OK);
-  w->envs[env_id].order = size;
+  w->envs[env_id].payload_size = size;
 }
 
 /* sends steps, or resets */
-__attribute__((unused)) static int32_t crew_send(crew *w, const int32_t *ids, int32_t count,
-                                                 int32_t is_reset) {
+__attribute__((unused)) static int32_t test_pool_send(test_pool *w, const int32_t *ids,
+                                                      int32_t count, int32_t is_reset) {
   int64_t actions[MAX_ENVS] = {0};
   int status;
   if (is_reset) {
@@ -292,7 +294,7 @@ __attribute__((unused)) static int32_t crew_send(crew *w, const int32_t *ids, in
   CHECK_EQ(status, PP_OK);
   for (int32_t i = 0; i < count; i++) {
     record *r = &w->envs[ids ? ids[i] : i];
-    r->is_flying = 1;
+    r->is_in_flight = 1;
     r->lost = NOT_LOST;
     r->is_reset = is_reset;
     r->is_ended |= is_reset;
@@ -301,7 +303,7 @@ __attribute__((unused)) static int32_t crew_send(crew *w, const int32_t *ids, in
 }
 
 /* a row that nobody's worker has written */
-static void check_lost(crew *w, int32_t row, int32_t env_id, int32_t has_failed) {
+static void check_lost(test_pool *w, int32_t row, int32_t env_id, int32_t has_failed) {
   record *r = &w->envs[env_id];
   const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
   const int64_t *mark = (int64_t *)column(&w->c, "mark") + row, zeros[4] = {0};
@@ -320,24 +322,24 @@ static void check_lost(crew *w, int32_t row, int32_t env_id, int32_t has_failed)
   CHECK_EQ(*mark, obs[1]);
   pp_pool_reply(w->c.pool, env_id, &size);
   CHECK_EQ(size, r->lost == PP_DEATH_REQUEUE ? 0 : -1);
-  r->order = 0;
+  r->payload_size = 0;
   r->elapsed = ((int32_t *)column(&w->c, "elapsed_step"))[row];
   r->is_ended = 1;
   if (!has_failed) memcpy(r->shown, obs, sizeof(r->shown));
 }
 
-/* workers reply an order with itself, else what the action says */
-static void check_reply(crew *w, int32_t env_id) {
+/* workers reply a payload with itself, and otherwise what the action says */
+static void check_reply(test_pool *w, int32_t env_id) {
   record *r = &w->envs[env_id];
-  int64_t size, key = r->order ? env_id + r->order : r->action;
+  int64_t size, key = r->payload_size ? env_id + r->payload_size : r->action;
   const void *bytes = pp_pool_reply(w->c.pool, env_id, &size);
-  CHECK_EQ(size, r->order ? r->order : reply_size(r->action));
+  CHECK_EQ(size, r->payload_size ? r->payload_size : reply_size(r->action));
   if (size > 0) CHECK(is_filled(bytes, size, key));
-  r->order = 0;
+  r->payload_size = 0;
 }
 
 /* a row that a worker has written */
-static void check_shown(crew *w, int32_t row, int32_t env_id) {
+static void check_shown(test_pool *w, int32_t row, int32_t env_id) {
   record *r = &w->envs[env_id];
   const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
   const int64_t expected[4] = {env_id, r->turns, r->action, r->number};
@@ -351,9 +353,9 @@ static void check_shown(crew *w, int32_t row, int32_t env_id) {
 }
 
 /* a reset that was in flight when its worker died may be the dead one's, or the next one's */
-static void find_author(crew *w, int32_t env_id, int64_t number) {
+static void find_author(test_pool *w, int32_t env_id, int64_t number) {
   record *r = &w->envs[env_id];
-  int64_t latest = w->hired[lane_of(w, env_id)];
+  int64_t latest = w->started[lane_of(w, env_id)];
   if (number == r->number) return;
   CHECK(number > r->number && number <= latest);
   r->turns = 0;
@@ -361,7 +363,7 @@ static void find_author(crew *w, int32_t env_id, int64_t number) {
   r->is_late = number < latest;
 }
 
-static void check_row(crew *w, int32_t row, int32_t env_id, int32_t has_failed) {
+static void check_row(test_pool *w, int32_t row, int32_t env_id, int32_t has_failed) {
   record *r = &w->envs[env_id];
   const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
   if (r->is_late && r->is_reset) find_author(w, env_id, obs[3]);
@@ -380,7 +382,7 @@ static void check_row(crew *w, int32_t row, int32_t env_id, int32_t has_failed) 
 
 /* Receives a batch and checks all of it, if it comes in time: lists its environments, returns how
  * many, or 0 */
-__attribute__((unused)) static int32_t crew_try(crew *w, int32_t *ids, int64_t timeout) {
+__attribute__((unused)) static int32_t test_pool_try(test_pool *w, int32_t *ids, int64_t timeout) {
   int32_t rows = client_try(&w->c, timeout), count = 0, failures[MAX_ENVS] = {0};
   if (rows == 0) return 0;
   if (rows == PP_ERR_ENV) {
@@ -396,8 +398,8 @@ __attribute__((unused)) static int32_t crew_try(crew *w, int32_t *ids, int64_t t
   memcpy(ids, column(&w->c, "env_id"), sizeof(*ids) * (size_t)rows);
   for (int32_t row = 0; row < rows; row++) {
     record *r = &w->envs[ids[row]];
-    CHECK(r->is_flying);
-    r->is_flying = 0;
+    CHECK(r->is_in_flight);
+    r->is_in_flight = 0;
     count -= failures[ids[row]];
     if (r->lost == NOT_LOST) {
       check_row(w, row, ids[row], failures[ids[row]]);
@@ -412,15 +414,16 @@ __attribute__((unused)) static int32_t crew_try(crew *w, int32_t *ids, int64_t t
 }
 
 /* the same, however long that takes */
-__attribute__((unused)) static int32_t crew_recv(crew *w, int32_t *ids) {
+__attribute__((unused)) static int32_t test_pool_recv(test_pool *w, int32_t *ids) {
   int32_t rows;
-  do rows = crew_try(w, ids, -1);
+  do rows = test_pool_try(w, ids, -1);
   while (rows == 0);
   return rows;
 }
 
 /* waits for a worker's end and settles what it had in flight; how many environments that were */
-__attribute__((unused)) static int32_t crew_bury(crew *w, int32_t lane, int32_t how) {
+__attribute__((unused)) static int32_t test_pool_after_death(test_pool *w, int32_t lane,
+                                                             int32_t how) {
   int32_t settled[MAX_ENVS], count, first, num_envs;
   int end = 0;
   CHECK_EQ(waitpid(w->pids[lane], &end, 0), w->pids[lane]);
@@ -430,10 +433,10 @@ __attribute__((unused)) static int32_t crew_bury(crew *w, int32_t lane, int32_t 
   CHECK(count >= 0);
   pp_pool_lane_envs(w->c.pool, lane, &first, &num_envs);
   for (int32_t i = first; i < first + num_envs; i++) {
-    w->envs[i].is_late = w->envs[i].is_flying && w->envs[i].lost == NOT_LOST;
+    w->envs[i].is_late = w->envs[i].is_in_flight && w->envs[i].lost == NOT_LOST;
   }
   for (int32_t i = 0; i < count; i++) {
-    CHECK(w->envs[settled[i]].is_flying);
+    CHECK(w->envs[settled[i]].is_in_flight);
     w->envs[settled[i]].lost = how;
     w->envs[settled[i]].is_late = 0;
   }
