@@ -173,7 +173,7 @@ typedef struct pp_run {
   double *reward;      /* num_players for each; not zeroed, so write all of them */
   uint8_t *terminated; /* zeroed */
   uint8_t *truncated;  /* zeroed */
-  void *const *fields; /* the first row of each field; null: not wanted */
+  void *const *fields; /* num_fields pointers to the first row of each field; null: not wanted */
   int32_t count;
   int32_t action_dtype; /* of all actions: see action_dtypes below */
 } pp_run;
@@ -246,10 +246,12 @@ typedef struct pp_env_def {
   int (*reset)(pp_env *env, const pp_reset *reset, pp_result *result);
   int (*step)(pp_env *env, const void *action, pp_result *result);
 
-  /* writes all fields of one row (null in fields: not wanted); must not change the state */
+  /* Writes one row of every field: fields has num_fields pointers, and null means not wanted. A
+   * value that is not written is what the memory held before. Must not change the state. */
   int (*observe)(pp_env *env, void *const *fields, int32_t is_reset);
 
-  /* step and observe for several environments; null: one by one. It must not draw random numbers.
+  /* step and observe for several environments; null: one by one. It writes every field that is not
+   * null, for each environment. It must not draw random numbers.
    * The episode of some of them may have ended: their results are discarded and a reset follows, so
    * the callback must not fail on such a state. A call is for at most 256 environments, and
    * nothing interrupts it, not even Ctrl-C: leave step_many null if a step can take more than

@@ -7,7 +7,7 @@
 #include "error.h"
 #include "layout.h"
 #include "os/os.h"
-#include "registry.h"
+#include "values.h"
 
 /* returns the bytes from one state to the next: small states lie close together, larger ones start
  * on a cache line */

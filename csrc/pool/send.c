@@ -6,7 +6,7 @@
 #include "error.h"
 #include "idset.h"
 #include "pool.h"
-#include "registry.h"
+#include "values.h"
 
 /* ------------------------------------------------------------------------------ accepting -- */
 

@@ -1,8 +1,5 @@
-/* Registry: opens definitions, runs configure, and keeps copies of option values. */
-#include "registry.h"
-
+/* Open: loads a shared library and finds the definition of an environment in it. */
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "definition.h"
@@ -63,63 +60,4 @@ int pp_env_open(const char *path, const char *symbol, const pp_env_def **out, pp
   }
   *out = def;
   return PP_OK;
-}
-
-int pp_config_init(const pp_env_def *def, const pp_value *options, pp_config *config,
-                   pp_error *error) {
-  pp_error own = {.text = "no reason given"};
-  int status = pp_env_check(def, error);
-
-  if (status < 0) return status;
-  pp_definition_read(def, config);
-  config->options = options;
-  config->error = &own;
-  if (def->configure) {
-    status = def->configure(config);
-    own.text[PP_ERROR_TEXT - 1] = '\0';
-    if (status < 0) return pp_error_set(error, status, "%s: %s", def->id, own.text);
-  }
-  config->error = NULL;
-  status = pp_definition_check_config(def->id, config, error);
-  if (status < 0) pp_config_fini(def, config);
-  return status;
-}
-
-void pp_config_fini(const pp_env_def *def, pp_config *config) {
-  if (def->release && config->shared) def->release(config->shared);
-  config->shared = NULL;
-}
-
-/* returns the bytes of one text or byte string, with its closing zero */
-static size_t text_size(const pp_value *value) {
-  return value->s ? (size_t)value->size + 1 : 0;
-}
-
-void pp_value_default(pp_value *value, const pp_option *option) {
-  if (option->type != PP_OPT_FLOAT) value->i = (int64_t)option->number;
-  value->f = option->number;
-  value->s = option->text;
-  value->size = option->text ? (int64_t)strlen(option->text) : 0;
-}
-
-pp_value *pp_values_copy(const pp_option *options, int32_t count, const pp_value *values) {
-  size_t size = sizeof(pp_value) * ((size_t)count + 1);
-  pp_value *copy;
-  char *text;
-
-  for (int32_t i = 0; values && i < count; i++) size += text_size(&values[i]);
-  copy = calloc(1, size);
-  if (!copy) return NULL;
-  text = (char *)(copy + count + 1);
-  for (int32_t i = 0; i < count; i++) {
-    if (values) copy[i] = values[i];
-    if (!copy[i].given) {
-      pp_value_default(&copy[i], &options[i]);
-    } else if (copy[i].s) {
-      memcpy(text, copy[i].s, (size_t)copy[i].size);
-      copy[i].s = text;
-      text += text_size(&copy[i]);
-    }
-  }
-  return copy;
 }

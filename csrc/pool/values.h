@@ -1,6 +1,6 @@
-/* Registry: opens definitions, runs configure, and keeps copies of option values. */
-#ifndef PP_POOL_REGISTRY_H
-#define PP_POOL_REGISTRY_H
+/* Values: copies of option values, with defaults filled in. */
+#ifndef PP_POOL_VALUES_H
+#define PP_POOL_VALUES_H
 
 #include "pp_pool.h"
 

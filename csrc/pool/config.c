@@ -1,0 +1,28 @@
+/* Config: runs a definition's configure and release. */
+#include "definition.h"
+#include "error.h"
+
+int pp_config_init(const pp_env_def *def, const pp_value *options, pp_config *config,
+                   pp_error *error) {
+  pp_error own = {.text = "no reason given"};
+  int status = pp_env_check(def, error);
+
+  if (status < 0) return status;
+  pp_definition_read(def, config);
+  config->options = options;
+  config->error = &own;
+  if (def->configure) {
+    status = def->configure(config);
+    own.text[PP_ERROR_TEXT - 1] = '\0';
+    if (status < 0) return pp_error_set(error, status, "%s: %s", def->id, own.text);
+  }
+  config->error = NULL;
+  status = pp_definition_check_config(def->id, config, error);
+  if (status < 0) pp_config_fini(def, config);
+  return status;
+}
+
+void pp_config_fini(const pp_env_def *def, pp_config *config) {
+  if (def->release && config->shared) def->release(config->shared);
+  config->shared = NULL;
+}
