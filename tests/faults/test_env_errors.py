@@ -113,7 +113,7 @@ class Watched:
             for env_id in range(num_envs)
         ]
         names = [column.name for column in self.pool.columns if not column.is_final]
-        self.places = [names.index(name) for name in COLUMNS]
+        self.columns = [names.index(name) for name in COLUMNS]
         failed_envs = r"^test/Fault-v0: environment (\d+)( \(and (\d+) more\))? failed: "
         self.pattern = f"{failed_envs}told to fail in {fail_on} {at}$"
         self.expected: dict[int, tuple[float, ...] | None] = {}
@@ -144,10 +144,10 @@ class Watched:
             assert found, str(error)
             assert (int(found[1]), int(found[3] or 0)) == (failed[0], len(failed) - 1)
         self.kept.append((batch, [array.copy() for array in batch]))
-        env_ids = batch[self.places[COLUMNS.index("env_id")]].tolist()
+        env_ids = batch[self.columns[COLUMNS.index("env_id")]].tolist()
         assert sorted(failed) == sorted(i for i in env_ids if self.expected[i] is None)
         for row, env_id in enumerate(env_ids):
-            found_row = tuple(batch[place][row].item() for place in self.places)
+            found_row = tuple(batch[column][row].item() for column in self.columns)
             nothing = tuple(env_id if name == "env_id" else 0 for name in COLUMNS)
             assert found_row == (self.expected.pop(env_id) or nothing)
         return env_ids

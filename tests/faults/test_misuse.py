@@ -121,7 +121,7 @@ def test_wrong_timeouts_are_refused(timeout: Any, error: type[Exception], messag
 
 def test_recv_with_fewer_in_flight_than_a_batch_is_refused() -> None:
     with Pool("CartPole-v1", 4, batch_size=3, num_threads=2, seed=0) as pool:
-        place = [column.name for column in pool.columns].index("env_id")
+        id_column = [column.name for column in pool.columns].index("env_id")
         for sent in ([], [2], [0]):
             if sent:
                 pool.send_reset(sent)
@@ -133,7 +133,7 @@ def test_recv_with_fewer_in_flight_than_a_batch_is_refused() -> None:
                     pool.recv(timeout=0)
             assert pool.in_flight == count
         pool.send_reset([3])
-        assert sorted(pool.recv()[place]) == [0, 2, 3]
+        assert sorted(pool.recv()[id_column]) == [0, 2, 3]
 
 
 @pytest.mark.parametrize("batch_size", [NUM_ENVS, 2])
@@ -227,9 +227,9 @@ def test_a_reset_of_environments_in_flight_is_refused(batch_size: int) -> None:
         assert pool.in_flight == NUM_ENVS
         assert pool.seeds == [7, 8, 9]
         if batch_size < NUM_ENVS:
-            place = [c.name for c in pool.columns].index("env_id")
+            id_column = [c.name for c in pool.columns].index("env_id")
             batch = pool.recv()
-            ids = batch[place]
+            ids = batch[id_column]
             (rest,) = set(range(NUM_ENVS)) - set(ids.tolist())
             with pytest.raises(StateError, match=f"environment {rest} is already in flight"):
                 pool.send_reset()
@@ -238,7 +238,7 @@ def test_a_reset_of_environments_in_flight_is_refused(batch_size: int) -> None:
             # the two environments of this batch may be in either order
             other = pool.recv()
             rows = np.concatenate([batch[0], other[0]])
-            ids = np.concatenate([ids, other[place]])
+            ids = np.concatenate([ids, other[id_column]])
         else:
             rows, ids = pool.recv()[0], np.arange(NUM_ENVS)
         with Pool("CartPole-v1", NUM_ENVS, seed=7) as untouched:
@@ -249,9 +249,9 @@ def test_a_reset_of_environments_in_flight_is_refused(batch_size: int) -> None:
 def test_an_unordered_pool_refuses_a_step_of_all_environments() -> None:
     with Pool("CartPole-v1", 4, batch_size=2, num_threads=2, seed=0) as pool:
         names = [column.name for column in pool.columns]
-        place, elapsed = names.index("env_id"), names.index("elapsed_step")
+        id_column, elapsed = names.index("env_id"), names.index("elapsed_step")
         pool.send_reset()
-        ids = pool.recv()[place]
+        ids = pool.recv()[id_column]
         for _ in range(20):
             with pytest.raises(StateError, match="is already in flight: receive its result"):
                 pool.step([0, 0, 0, 0])
@@ -261,7 +261,7 @@ def test_an_unordered_pool_refuses_a_step_of_all_environments() -> None:
                 pool.step([0, 2], ids)
             assert pool.in_flight == 2
             batch = pool.step([0, 1], ids)
-            ids = batch[place]
+            ids = batch[id_column]
             assert len(set(ids.tolist())) == 2
         pool.recv()
         assert pool.in_flight == 0

@@ -187,7 +187,7 @@ print("end")
 @pytest.mark.slow
 @methods
 def test_ctrl_c_at_a_terminal_does_not_affect_workers(program: Start, method: str) -> None:
-    """At a terminal all processes get the signal: while they make, step, and idle."""
+    """At a terminal all processes get the signal: while they start, make, step, and idle."""
     script = """
 try:
     ProcessPool([make(name="2", making="sleeps")] * 2, num_workers=2, start_method=sys.argv[1])

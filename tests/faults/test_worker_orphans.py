@@ -48,7 +48,7 @@ def starting(command: list[str], **options: Any) -> ProcessPool:
 
 
 def kill_second(pool: ProcessPool) -> list[int]:
-    """Kills the second worker, checks that its orphans alone end; returns all four programs' ids."""
+    """Kills the second worker, checks that only its orphans end; returns all programs' ids."""
     pids = pool.get_attr("pid")
     kill(pool, 1)
     wait_for(lambda: all(map(has_ended, pids[2:])))

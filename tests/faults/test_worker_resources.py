@@ -170,7 +170,7 @@ def test_results_outlive_their_pool() -> None:
 
 
 def assert_not_its_own(pool: ProcessPool) -> None:
-    """Checks, in a child, that every call but close is refused with a cure."""
+    """Checks in a child that calls are refused with a cure, and that close may be called."""
     calls: list[Callable[[], Any]] = [
         lambda: pool.step(ACTIONS),
         lambda: pool.step(ACTIONS, timeout=600),
@@ -194,6 +194,7 @@ def assert_not_its_own(pool: ProcessPool) -> None:
 
 @methods
 def test_a_fork_does_not_own_the_pool(method: str) -> None:
+    """Closing the pool in the fork ends no worker."""
     with pool_of(method) as pool:
         in_child(lambda: assert_not_its_own(pool))
         assert_steps(pool, 1)
@@ -220,9 +221,9 @@ def test_the_process_may_fork_at_any_time() -> None:
             except BaseException as error:
                 trouble.append(error)
 
-        # There must be steps between two deaths: a worker that is killed several times before it has
-        # stepped is given up. One step is not enough, because this process may write the first rows
-        # after a death.
+        # There must be steps between two deaths, because a worker that is killed several times
+        # before it has stepped is given up. One step is not enough: this process may write the
+        # first rows after a death.
         def has_gone_on(before: int) -> bool:
             return bool(trouble) or steps > before + 3
 

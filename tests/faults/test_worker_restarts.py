@@ -174,7 +174,7 @@ def test_a_worker_killed_in_an_explicit_reset_is_replaced(
             assert not batch[TRUNCATED].any() and not batch[REWARD].any()
             np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [1] * 4)
             assert not pool.replies()
-            # the release opens after a worker's first reset
+            # only the first reset of a worker waits for the file: the next round needs a new worker
             kill(pool, 1)
             until_restarted(pool)
 

@@ -370,7 +370,7 @@ def test_a_program_may_run_in_a_folder_that_was_removed(tmp_path: Path) -> None:
 def test_a_program_may_have_no_standard_streams(
     tmp_path: Path, closed: tuple[int, ...], methods: Sequence[str]
 ) -> None:
-    """Output of environments must not go to a file that was opened with the number of stdout."""
+    """Output of environments must not go to a file of the pool that has the number of stdout."""
     script = f"""
 result = os.dup(1)
 for fd in {closed}:

@@ -333,9 +333,9 @@ def test_a_failure_is_raised_while_another_never_returns() -> None:
     for fns in ([sleep_for_ever, refuse], [refuse, sleep_for_ever]):
         with pytest.raises(KeyError, match="no such level") as caught:
             ProcessPool(fns, **FORK)
-        place = fns.index(refuse)
-        assert caught.value.__notes__ == [f"environment {place} can't be made"]
-        assert caught.value.__cause__.env_ids == (place,)  # type: ignore[union-attr]
+        env_id = fns.index(refuse)
+        assert caught.value.__notes__ == [f"environment {env_id} can't be made"]
+        assert caught.value.__cause__.env_ids == (env_id,)  # type: ignore[union-attr]
     with pytest.raises(WorkerError, match="exit code 3 before environment 1 could be made"):
         ProcessPool([sleep_for_ever, lambda: os._exit(3)], **FORK)
     assert children() == before
