@@ -1,7 +1,7 @@
-"""The contract of every registered environment: what holds for each id, whatever it plays.
+"""Tests of the contract that every registered environment keeps.
 
-A new environment is tested here by being there. Nothing is known of it but its definition, so what
-a pool returns is compared with what another pool returns that must agree with it.
+The ids come from the registry, so a new environment is tested without a change here. The tests know
+nothing of an environment except its definition: they compare pools whose results must agree.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tests.sampling import sampled
 
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics
 EXPENSIVE = ("ale", "atari", "mujoco")
-# Atari's games share all of what is tested here, for each API that presents them
+# all Atari games of one API share the code that is tested here: these stand for all
 VARIANTS = {"pong", "breakout", "adventure"}
 IDS = sorted(
     id
     for id, found in registry.definitions().items()
     if not found.variant or found.variant in VARIANTS
 )
-# so do MuJoCo's tasks, nearly: make check looks at one id of each of these families
+# MuJoCo's tasks share nearly all of it. make check tests one id of each of these families
 SAMPLED = {"ALE/Pong-v5", "Pong-v5", "Reacher-v5"}
 CASES = sampled(
     IDS, [env for env in IDS if registry.find(env).family not in EXPENSIVE or env in SAMPLED]
@@ -35,9 +35,9 @@ SEED = 11
 
 # a poisoned byte: no bool, no small number, no sensible float
 POISON = 0xAB
-# columns that tell who an environment is, and nothing of how it fares
-WHO = ("env_id", "players.env_id")
-# these end by themselves in any 300 steps, and must have been seen to
+# columns that contain the number of an environment, and no results
+ID_COLUMNS = ("env_id", "players.env_id")
+# any 300 steps of these contain the end of an episode, which the tests must have seen
 ENDING = {"CartPole-v0", "CartPole-v1", "test/Duel-v0", "test/Heap-v0", "test/Template-v0"}
 # nothing in it is random, and it counts its calls over all episodes
 CONSTANT = {"test/Fault-v0"}
@@ -50,13 +50,13 @@ def is_expensive(env: str) -> bool:
 
 
 class Run:
-    """A pool that is played, each environment by a sequence of actions of its own.
+    """A pool, and the rows that it has returned.
 
-    An environment's action depends on nothing but how many steps it has taken, so that it fares the
-    same whatever the others do, and in every autoreset mode.
+    Each environment has its own sequence of actions. Its next action depends only on how many steps
+    it has taken, so its results are the same whatever the others do, and in every autoreset mode.
 
     Attributes:
-        made: what each environment has returned: its rows, column by column.
+        made: for each environment, the rows that it has returned, column by column.
         ends: for each row, whether it ended an episode.
         steps: how many steps each environment has taken.
     """
@@ -78,14 +78,14 @@ class Run:
         self.ends = [[] for _ in range(self.pool.num_envs)]
 
     def engine(self, batch: tuple[Any, ...], name: str) -> Any:
-        """One of the engine's columns; an environment's infos may have the same names."""
+        """Returns one of the engine's columns, even if an environment's info has the same name."""
         for column, array in zip(self.pool.columns, batch, strict=True):
             if column.name == name and column.field < 0:
                 return array
         raise KeyError(name)
 
     def flags(self, batch: tuple[Any, ...]) -> dict[int, tuple[bool, bool]]:
-        """terminated and truncated, by environment."""
+        """Returns (terminated, truncated) of each environment of a batch."""
         columns = [self.engine(batch, name) for name in ("env_id", "terminated", "truncated")]
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return {env_id: (terminated, truncated) for env_id, terminated, truncated in rows}
@@ -95,7 +95,7 @@ class Run:
         return self.actions[(7 * self.steps[env_ids] + 13 * env_ids) % len(self.actions)]
 
     def take(self, batch: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Notes what a batch holds."""
+        """Adds the rows of a batch to `made`; returns the batch."""
         ended = self.engine(batch, "terminated") | self.engine(batch, "truncated")
         stepped = self.engine(batch, "step_type") != 0
         for row, env_id in enumerate(self.engine(batch, "env_id").tolist()):
@@ -110,15 +110,18 @@ class Run:
         return batch
 
     def step(self) -> tuple[Any, ...]:
-        """One row of every environment; "disabled" resets those that must be, which come first."""
-        pool, everyone = self.pool, np.arange(self.pool.num_envs)
+        """Makes one row of every environment.
+
+        With autoreset "disabled" it resets those that need it. Their rows come first.
+        """
+        pool, all_ids = self.pool, np.arange(self.pool.num_envs)
         if pool.autoreset != "disabled":
-            return self.take(pool.step(self.action(everyone)))
-        reset = np.array([pool.needs_reset(env_id) for env_id in everyone])
+            return self.take(pool.step(self.action(all_ids)))
+        reset = np.array([pool.needs_reset(env_id) for env_id in all_ids])
         if reset.any():
-            pool.send_reset(everyone[reset])
+            pool.send_reset(all_ids[reset])
         if not reset.all():
-            pool.send(self.action(everyone[~reset]), everyone[~reset])
+            pool.send(self.action(all_ids[~reset]), all_ids[~reset])
         return self.take(pool.recv())
 
     def play(self, rounds: int) -> Run:
@@ -127,7 +130,7 @@ class Run:
         return self
 
     def play_async(self, rounds: int) -> Run:
-        """At least one environment gets this many rows."""
+        """Plays an unordered pool until at least one environment has this many rows."""
         pool = self.pool
         pool.send_reset()
         for _ in range(pool.num_envs * rounds // pool.batch_size):
@@ -136,9 +139,9 @@ class Run:
         pool.recv()
         return self
 
-    def fares(self, rows: list[Row]) -> list[Row]:
-        """Rows without what tells who the environment is."""
-        keep = [i for i, column in enumerate(self.pool.columns) if column.name not in WHO]
+    def without_ids(self, rows: list[Row]) -> list[Row]:
+        """Returns rows without the columns that contain the environment's number."""
+        keep = [i for i, column in enumerate(self.pool.columns) if column.name not in ID_COLUMNS]
         return [tuple(row[i] for i in keep) for row in rows]
 
 
@@ -151,7 +154,7 @@ def rounds_for(env: str) -> int:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env", CASES)
-def test_results_are_what_the_spaces_say(env: str, mode: str) -> None:
+def test_results_are_in_their_spaces(env: str, mode: str) -> None:
     run = Run(env, autoreset=mode)
     pool, spec = run.pool, run.pool.spec
     space = spec.observation_space()
@@ -193,7 +196,7 @@ def test_results_are_what_the_spaces_say(env: str, mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env", CASES)
 def test_every_byte_is_defined(env: str, mode: str, batch: str) -> None:
-    """Memory that is used again shows nothing of what it held: not even what the user wrote."""
+    """A block that is used again shows nothing of what it held, not even what the user wrote."""
     clean, dirty = Run(env, autoreset=mode), Run(env, autoreset=mode)
     rounds, places = (20 if is_expensive(env) else 120), set()
     some = list(range(clean.pool.num_envs - 1))
@@ -210,12 +213,12 @@ def test_every_byte_is_defined(env: str, mode: str, batch: str) -> None:
         assert clean.made == dirty.made, f"round {i}"
         clean.forget()
         dirty.forget()
-    # there was used memory in it
+    # blocks have been used again
     assert len(places) < rounds / 2
 
 
 def partial(run: Run, env_ids: list[int]) -> tuple[Any, ...]:
-    """A row of some environments, so that others' rows lie where theirs were before."""
+    """Makes rows of some environments, which lie where rows of others were before."""
     if run.pool.autoreset == "disabled" and any(map(run.pool.needs_reset, env_ids)):
         return run.pool.reset(env_ids)
     return run.pool.step(run.action(env_ids), env_ids)
@@ -225,8 +228,8 @@ def partial(run: Run, env_ids: list[int]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("env", CASES)
-def test_the_autoreset_modes_tell_the_same_story(env: str) -> None:
-    """Each is the disabled mode with resets where that mode makes them."""
+def test_the_autoreset_modes_return_the_same_episodes(env: str) -> None:
+    """A mode returns what "disabled" returns when it is reset where that mode resets."""
     limit = 17
     disabled, following, same = (
         Run(env, autoreset=mode, max_episode_steps=limit).play(rounds_for(env))
@@ -235,25 +238,25 @@ def test_the_autoreset_modes_tell_the_same_story(env: str) -> None:
     assert following.made == disabled.made
     assert following.ends == disabled.ends
 
-    # in the same step: the next episode's first observation with the last one's flags
+    # same_step: a row has the next episode's first observation and the ended episode's flags
     fields = len(same.pool.spec.fields)
     first_final = [column.is_final for column in same.pool.columns].index(True)
     for env_id, rows in enumerate(same.made):
-        told: list[Row] = []
-        story = disabled.made[env_id]
+        expected: list[Row] = []
+        history = disabled.made[env_id]
         at = 0
-        while at + 1 < len(story):
+        while at + 1 < len(history):
             ended = disabled.ends[env_id][at]
-            fields_now = story[at + 1][:fields] if ended else story[at][:fields]
-            final = story[at][:fields] if ended else (b"",) * fields
-            told.append((*fields_now, *story[at][fields:first_final], *final))
+            fields_now = history[at + 1][:fields] if ended else history[at][:fields]
+            final = history[at][:fields] if ended else (b"",) * fields
+            expected.append((*fields_now, *history[at][fields:first_final], *final))
             at += 2 if ended else 1
-        assert rows[: len(told)] == told
-        assert sum(same.ends[env_id][: len(told)]) >= 2
+        assert rows[: len(expected)] == expected
+        assert sum(same.ends[env_id][: len(expected)]) >= 2
 
 
 @pytest.mark.parametrize("env", CASES)
-def test_disabled_refuses_to_step_what_has_ended(env: str) -> None:
+def test_disabled_autoreset_refuses_to_step_an_ended_episode(env: str) -> None:
     run = Run(env, autoreset="disabled", max_episode_steps=2)
     with pytest.raises(StateError, match="reset"):
         run.pool.step(run.action(range(run.pool.num_envs)))
@@ -263,13 +266,16 @@ def test_disabled_refuses_to_step_what_has_ended(env: str) -> None:
         run.pool.step(run.action([1]), [1])
     assert run.pool.in_flight == 0
     run.play(3)
-    # the same as if nothing had been asked
+    # the same as without the refused calls
     assert run.made == Run(env, autoreset="disabled", max_episode_steps=2).play(6).made
 
 
 @pytest.mark.parametrize("env", CASES)
 def test_a_time_limit_truncates_and_terminates_with_both_flags(env: str) -> None:
-    """The step of the limit is truncated, terminated too if it is; all else is as without limit."""
+    """The step that reaches the limit is truncated, and terminated too if its episode ends there.
+
+    All other flags are as without a limit.
+    """
     rounds = rounds_for(env)
     free = Run(env, autoreset="disabled", max_episode_steps=0)
     flags: list[list[tuple[bool, bool]]] = [[] for _ in range(free.pool.num_envs)]
@@ -292,7 +298,7 @@ def test_a_time_limit_truncates_and_terminates_with_both_flags(env: str) -> None
 
 
 @pytest.mark.parametrize("env", CASES)
-def test_the_definition_has_the_default_time_limit(env: str) -> None:
+def test_the_default_time_limit_is_that_of_the_definition(env: str) -> None:
     run = Run(env)
     limit = registry.find(env).max_episode_steps
     assert run.pool.max_episode_steps == limit
@@ -308,52 +314,52 @@ def test_the_definition_has_the_default_time_limit(env: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("env", CASES)
 def test_a_snapshot_restores_an_environment_exactly(env: str, mode: str) -> None:
-    """Whatever was played since, in whatever environment, in this pool or in another."""
-    # a limit that comes before any pendulum falls
+    """Whatever was played since, and into any environment of this pool or of another."""
+    # a limit shorter than any pendulum takes to fall
     limit, rounds, moments = 5, (24 if is_expensive(env) else 50), [0, 1, 2, 5, 6, 7]
     run = Run(env, autoreset=mode, max_episode_steps=limit)
     other = Run(env, autoreset=mode, max_episode_steps=limit, seed=99, num_threads=3).play(14)
-    everyone = np.arange(run.pool.num_envs)
+    all_ids = np.arange(run.pool.num_envs)
     kept = []
     for at in range(rounds):
         if at in moments:
             shown = run.pool.observe() if at else None
             kept.append((at, run.pool.get_state(), run.steps.copy(), shown))
         run.step()
-    story = run.made
+    history = run.made
     # a snapshot of each kind: never reset, within an episode, and at the end of one
     assert any(run.ends[0][at - 1] for at in moments[1:])
     assert any(not run.ends[0][at - 1] for at in moments[1:])
 
     for at, states, steps, shown in kept:
-        for target, env_ids in ((run, everyone), (run, np.roll(everyone, 1)), (other, everyone)):
+        for target, env_ids in ((run, all_ids), (run, np.roll(all_ids, 1)), (other, all_ids)):
             target.pool.set_state(states, env_ids)
             assert target.pool.get_state(env_ids) == states
             if shown is not None:
                 seen = target.pool.observe(env_ids)
                 assert [a.tobytes() for a in seen] == [a.tobytes() for a in shown]
             target.forget()
-            for env_id, origin in zip(env_ids, everyone, strict=True):
-                # the origin's actions, from where it was: 13 and 7 are those of Run.action
-                shift = 13 * (origin - env_id) * pow(7, -1, len(target.actions))
-                target.steps[env_id] = steps[origin] + shift % len(target.actions)
+            for env_id, origin in zip(env_ids, all_ids, strict=True):
+                # continue with the origin's actions: 13 and 7 are those of Run.action
+                offset = 13 * (origin - env_id) * pow(7, -1, len(target.actions))
+                target.steps[env_id] = steps[origin] + offset % len(target.actions)
             length = min(12 if is_expensive(env) else 30, rounds - at)
             target.play(length)
-            for env_id, origin in zip(env_ids, everyone, strict=True):
-                expected = run.fares(story[origin][at : at + length])
-                assert target.fares(target.made[env_id]) == expected, f"{at=} {env_id=}"
+            for env_id, origin in zip(env_ids, all_ids, strict=True):
+                expected = run.without_ids(history[origin][at : at + length])
+                assert target.without_ids(target.made[env_id]) == expected, f"{at=} {env_id=}"
 
 
 # ------------------------------------------------------------------------------ determinism --
 
 
 @pytest.mark.parametrize("env", CASES)
-def test_an_environment_is_what_its_seed_says(env: str) -> None:
+def test_results_depend_on_the_seed_alone(env: str) -> None:
     rounds = 30 if is_expensive(env) else 60
     run = Run(env, seed=SEED).play(rounds)
     count = run.pool.num_envs
     assert Run(env, seed=[SEED + i for i in range(count)]).play(rounds).made == run.made
-    # reset with the seed at any time is a new pool with it
+    # a reset with a seed at any time equals a new pool with that seed
     late = Run(env, seed=5).play(0 if env in CONSTANT else 20)
     late.forget()
     late.steps[:] = 0
@@ -365,7 +371,7 @@ def test_an_environment_is_what_its_seed_says(env: str) -> None:
         alone = Run(env, 1, seed=SEED + i)
         alone.actions = np.roll(alone.actions, -13 * i, axis=0)
         alone.play(rounds)
-        assert alone.fares(alone.made[0]) == run.fares(run.made[i])
+        assert alone.without_ids(alone.made[0]) == run.without_ids(run.made[i])
     others = Run(env, seed=SEED + 1000).play(rounds)
     assert (others.made == run.made) is (env in CONSTANT)
     # without a seed there is fresh entropy

@@ -13,7 +13,7 @@ from tests.programs import PRELUDE, Program
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Callable[..., Program]]:
-    """Starts scripts, which are preceded by `PRELUDE`; ends them with the test."""
+    """Starts scripts, each preceded by `PRELUDE`, and kills those that the test leaves running."""
     started = []
 
     def start(script: str, *arguments: str, **options: Any) -> Program:

@@ -24,9 +24,9 @@ Trouble = Callable[[], Any]
 
 
 class Counting(gymnasium.Env[Any, Any]):
-    """Its observation: the number of its steps, and the first draw of its generator (-1: unseeded).
+    """Observes the number of its steps and the first draw of its generator (-1: unseeded).
 
-    It calls `trouble` at step or reset (`at`) number `when`.
+    It calls `trouble` at its step or reset (`at`) number `when`.
     """
 
     observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,), np.float32)
@@ -56,7 +56,7 @@ class Counting(gymnasium.Env[Any, Any]):
 
 
 def first_of(seed: int) -> float:
-    """Returns the first draw that such an environment shows for a seed."""
+    """Returns the first draw that `Counting` observes after a reset with this seed."""
     return float(Counting().reset(seed=seed)[0][1])
 
 
@@ -106,7 +106,7 @@ def nothing() -> None:
 def pool_of(
     trouble: Trouble | None = None, when: int = 3, at: str = "step", **options: Any
 ) -> ProcessPool:
-    """Makes a pool of four environments in two workers, of which number 2 has the trouble."""
+    """Makes a pool of four environments in two workers; environment 2 has the trouble."""
     env_fns: list[Callable[[], Any]] = [Counting] * 4
     env_fns[2] = lambda: Counting(trouble, when, at)
     return ProcessPool(env_fns, **{"num_workers": 2, "start_method": "fork", **options})
@@ -123,7 +123,7 @@ def kill(pool: ProcessPool, lane: int) -> None:
     worker = worker_of(pool, lane)
     os.kill(worker.pid, signal.SIGKILL)
     wait_for(lambda: (death := pool._supervisor.deaths.get(lane)) and death.pid == worker.pid)
-    # it holds the lock until it has completed the rows in flight
+    # the supervisor holds its lock until it has completed the rows in flight
     with pool._supervisor._lock:
         pass
 

@@ -1,4 +1,4 @@
-"""Environments with steps to count and trouble to cause, and pools and helpers for them."""
+"""Environments that count their steps and fail when an action says so, and helpers for them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from parallel_pool.workers.messages import OBSERVATION
 from parallel_pool.workers.process_pool import ProcessPool
 
 MODES = ("next_step", "same_step", "disabled")
-# actions, and what an environment does at a step with each
+# actions: a normal step, or a step that calls `trouble`
 CALM, TROUBLE = 0, 1
 
 
 class Life(gymnasium.Env[Any, Any]):
-    """Its observation: the number of its steps, and a number drawn at the last reset with a seed.
+    """Observes the number of its steps and a number that it draws at each reset.
 
     Args:
-        trouble: called with the environment at a step with the action TROUBLE.
-        at_reset: called with it at every reset.
-        is_text: observations are strings, which travel as objects.
+        trouble: called with the environment at a step with the action TROUBLE; a result that is not
+            None is returned by step.
+        at_reset: called with the environment at the start of every reset.
+        is_text: whether observations are strings, which are sent as objects instead of columns.
+        length: number of steps after which an episode is terminated.
     """
 
     action_space = spaces.Discrete(2)
@@ -74,11 +76,12 @@ def lose(env: Life) -> None:
 
 
 def lives(make: Callable[[], Life], count: int = 4) -> list[Any]:
-    """Returns env_fns, of which number 1 is `make`."""
+    """Returns env_fns; environment 1 is made by `make`, the others are `Life`."""
     return [make if i == 1 else Life for i in range(count)]
 
 
 def texts(make: Callable[..., Life], count: int = 4) -> list[Any]:
+    """Returns such env_fns of environments whose observations are strings."""
     return [partial(make if i == 1 else Life, is_text=True) for i in range(count)]
 
 
@@ -90,7 +93,7 @@ def pool_of(env_fns: list[Any], **kwargs: Any) -> ProcessPool:
 
 
 def shown(pool: ProcessPool, batch: Any) -> Any:
-    """Returns each environment's observation, as (steps, drawn)."""
+    """Returns each environment's observation as (steps, drawn), None where there is none."""
     if pool.leaves is not None:
         return [tuple(map(int, row)) for row in batch[0]]
     replies = pool.replies()
@@ -101,9 +104,9 @@ def shown(pool: ProcessPool, batch: Any) -> Any:
 
 
 def flags(pool: ProcessPool, batch: Any) -> list[tuple[float, bool, bool]]:
-    """Returns rewards, terminations and truncations."""
-    places = [c.name for c in pool.columns]
-    columns = [batch[places.index(name)] for name in ("reward", "terminated", "truncated")]
+    """Returns (reward, terminated, truncated) of each row."""
+    names = [c.name for c in pool.columns]
+    columns = [batch[names.index(name)] for name in ("reward", "terminated", "truncated")]
     return [tuple(column[i].item() for column in columns) for i in range(len(batch[0]))]
 
 

@@ -1,7 +1,8 @@
-"""Misuse of pools: what its tests share.
+"""Helpers of the tests that misuse pools.
 
-Every wrong call must raise an exception that says what to do and leave the pool as it was. To prove
-the latter, the pool is stepped beside one that was never misused, and compared bit for bit.
+Every wrong call must raise an exception that names a cure, and must leave the pool as it was. To
+prove that the pool is unchanged, a test steps it beside one that was never misused, and compares
+the two bit for bit.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def twins(env_id: str, **options: Any) -> Iterator[tuple[Pool, Pool]]:
 
 
 def assert_goes_on(pool: Pool, untouched: Pool, rounds: int = 3) -> None:
+    """Checks that the misused pool still returns the same bits as the other."""
     assert pool.in_flight == untouched.in_flight == 0
     for round_ in range(rounds):
         actions = good_actions(pool, round_)
@@ -66,7 +68,7 @@ def assert_refused(
 
 
 def sends(actions: Any, env_ids: Any = None) -> list[Call]:
-    """Returns all calls that send actions."""
+    """Returns one call for each way of sending these actions."""
     return [
         lambda pool: pool.step(actions, env_ids),
         lambda pool: pool.step(actions, env_ids, timeout=600),

@@ -1,4 +1,4 @@
-"""Wrong arguments of pools of both kinds: the error names value and cure, and changes nothing."""
+"""Wrong arguments of both kinds of pools: the error names value and cure, and changes nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Shy:
         raise RuntimeError("no")
 
 
-def make_toy() -> gymnasium.Env[Any, Any]:
+def make_cartpole() -> gymnasium.Env[Any, Any]:
     return gymnasium.make("CartPole-v1")
 
 
@@ -67,7 +67,7 @@ def native() -> Iterator[Pair]:
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Pair]:
-    found = Pair(lambda: ProcessPool([make_toy] * NUM_ENVS, num_workers=1))
+    found = Pair(lambda: ProcessPool([make_cartpole] * NUM_ENVS, num_workers=1))
     yield found
     found.close()
 
@@ -79,7 +79,7 @@ def pair(request: pytest.FixtureRequest) -> Pair:
 
 
 def named(value: Any) -> str | None:
-    """Returns the name of a case: pytest can't print very large integers."""
+    """Returns the name of a case whose integer is too large for pytest to print."""
     is_huge = isinstance(value, int) and value.bit_length() > 256
     return f"{value.bit_length()}bits" if is_huge else None
 
@@ -108,7 +108,9 @@ SEEDS: list[Case] = [
 
 
 @pytest.mark.parametrize(("seed", "error", "message"), SEEDS, ids=named)
-def test_seeds(pair: Pair, seed: Any, error: type[Exception], message: str) -> None:
+def test_wrong_seeds_are_refused(
+    pair: Pair, seed: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         pair.pool.reset(seed=seed)
     pair.assert_goes_on()
@@ -117,8 +119,8 @@ def test_seeds(pair: Pair, seed: Any, error: type[Exception], message: str) -> N
 @pytest.mark.parametrize(
     "seed", [2**64, np.uint8(7), np.array(5), [1, None, 3], range(3), np.array([3, 4, 5], np.uint8)]
 )
-def test_seeds_that_are_accepted(pair: Pair, seed: Any) -> None:
-    """Gymnasium's `reset(seed=)` accepts each of these integers."""
+def test_integers_of_every_kind_are_accepted_as_seeds(pair: Pair, seed: Any) -> None:
+    """Gymnasium's `reset(seed=)` accepts each of them."""
     assert_same(pair.pool.reset(seed=seed), pair.untouched.reset(seed=seed), "reset")
     pair.assert_goes_on()
 
@@ -149,7 +151,9 @@ IDS: list[Case] = [
 
 
 @pytest.mark.parametrize(("env_ids", "error", "message"), IDS, ids=named)
-def test_env_ids(pair: Pair, env_ids: Any, error: type[Exception], message: str) -> None:
+def test_wrong_env_ids_are_refused(
+    pair: Pair, env_ids: Any, error: type[Exception], message: str
+) -> None:
     count = len(env_ids) if isinstance(env_ids, (list, np.ndarray, dict, set)) else 1
     actions = np.zeros(count, np.int64)
     for call in (
@@ -175,7 +179,9 @@ TIMEOUTS: list[Case] = [
 
 
 @pytest.mark.parametrize(("timeout", "error", "message"), TIMEOUTS, ids=named)
-def test_timeouts(pair: Pair, timeout: Any, error: type[Exception], message: str) -> None:
+def test_wrong_timeouts_are_refused(
+    pair: Pair, timeout: Any, error: type[Exception], message: str
+) -> None:
     calls: list[Callable[[], Any]] = [
         lambda: pair.pool.step(ZEROS, timeout=timeout),
         lambda: pair.pool.recv(timeout=timeout),
@@ -194,13 +200,13 @@ def test_timeouts(pair: Pair, timeout: Any, error: type[Exception], message: str
 @pytest.mark.parametrize(
     "timeout", [1e300, math.inf, 10**400, np.float32(600), np.int64(600)], ids=named
 )
-def test_timeouts_without_a_limit(pair: Pair, timeout: Any) -> None:
+def test_large_timeouts_and_numpy_timeouts_are_accepted(pair: Pair, timeout: Any) -> None:
     assert_same(pair.pool.step(ZEROS, timeout=timeout), pair.untouched.step(ZEROS), "stepped")
     pair.assert_goes_on()
 
 
 NATIVE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
-    # workers use NumPy, which has no such limit
+    # worker processes seed by NumPy, which has no such limit
     (
         lambda p: p.reset(seed=2**600),
         ValueError,
@@ -240,7 +246,7 @@ NATIVE: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("call", "error", "message"), NATIVE)
-def test_calls_of_native_pools(
+def test_wrong_calls_of_native_pools_are_refused(
     native: Pair, call: Callable[[Any], Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -265,7 +271,7 @@ def test_calls_of_native_pools(
         ),
     ],
 )
-def test_options(
+def test_wrong_options_are_refused(
     env_id: str, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -274,7 +280,7 @@ def test_options(
 
 # ------------------------------------------------------------------------------------- counts --
 
-# of num_envs, for each function that takes it
+# wrong values of num_envs, for each function that takes it
 COUNTS: list[Case] = [
     (2.0, TypeError, r"=2\.0 is a float: give an integer"),
     ("2", TypeError, "='2' is a str: give an integer"),
@@ -302,11 +308,13 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize(("count", "error", "message"), COUNTS, ids=named)
-def test_num_envs(maker: str, count: Any, error: type[Exception], message: str) -> None:
+def test_a_wrong_num_envs_is_refused_at_once(
+    maker: str, count: Any, error: type[Exception], message: str
+) -> None:
     begin = time.process_time()
     with pytest.raises(error, match=f"num_envs{message}"):
         MAKERS[maker](count)
-    # a list of 10^9 functions took more than a minute
+    # an earlier version made a list of 10^9 functions, which took more than a minute
     assert time.process_time() - begin < 5
 
 
@@ -316,11 +324,11 @@ def test_num_envs(maker: str, count: Any, error: type[Exception], message: str) 
     [
         lambda wrong: Pool("CartPole-v1", 3, batch_size=wrong),
         lambda wrong: parallel_pool.make("CartPole-v1", "gymnasium", num_envs=3, batch_size=wrong),
-        lambda wrong: ProcessPool([make_toy] * 3, batch_size=wrong),
+        lambda wrong: ProcessPool([make_cartpole] * 3, batch_size=wrong),
     ],
 )
-def test_batch_size(make: Callable[[Any], Any], wrong: Any) -> None:
-    """Once, every value that is false to Python was taken for 0."""
+def test_a_wrong_batch_size_is_refused(make: Callable[[Any], Any], wrong: Any) -> None:
+    """Values that are false to Python are refused too: an earlier version took them for 0."""
     with pytest.raises(TypeError, match=r"batch_size=.* is a .*: give an integer"):
         make(wrong)
 
@@ -340,7 +348,9 @@ def test_batch_size(make: Callable[[Any], Any], wrong: Any) -> None:
     ],
     ids=named,
 )
-def test_time_limits(env_id: str, limit: Any, error: type[Exception], message: str) -> None:
+def test_wrong_time_limits_are_refused(
+    env_id: str, limit: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=f"max_episode_steps{message}"):
         parallel_pool.make_vec(env_id, 2, max_episode_steps=limit)
 
@@ -359,17 +369,19 @@ def test_time_limits(env_id: str, limit: Any, error: type[Exception], message: s
         ({"num_workers": 2.0}, TypeError, r"num_workers=2\.0 is a float: give an integer"),
     ],
 )
-def test_process_pools(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_wrong_arguments_of_process_pools_are_refused(
+    arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
     for kind in (ProcessPool, ProcessVectorEnv):
         with pytest.raises(error, match=message):
-            kind([make_toy] * 2, **arguments)
+            kind([make_cartpole] * 2, **arguments)
 
 
 # ------------------------------------------------------------------------------------- memory --
 
 
-def test_more_than_the_memory_is_refused_before_it_is_touched(tmp_path: Any) -> None:
-    """With a simulated memory of 10 MB; without the check the system killed the process."""
+def test_a_pool_larger_than_the_memory_is_refused_before_memory_is_touched(tmp_path: Any) -> None:
+    """The memory is simulated: 10 MB. Without the check the system killed the process."""
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "meminfo").write_text("MemTotal: 8000 kB\nSwapTotal: 2000 kB\n")
     definition = Pool("CartPole-v1").definition
@@ -391,7 +403,9 @@ def test_more_than_the_memory_is_refused_before_it_is_touched(tmp_path: Any) -> 
     )
 
 
-def test_more_python_environments_than_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_python_environments_than_fit_into_the_memory_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from parallel_pool import arguments
 
     class Small:
@@ -413,7 +427,7 @@ def test_fresh_seeds_have_as_many_bits_as_numpys() -> None:
     assert 120 < max(each.bit_length() for each in found) <= 128
 
 
-def test_words_of_seeds() -> None:
+def test_seeds_are_split_into_words_of_32_bits() -> None:
     words, sizes = seeds.words([0, None, 5, 2**32 + 7, 2**64])
     assert words.tolist() == [0, 5, 7, 1, 0, 0, 1]
     assert sizes.tolist() == [1, 0, 1, 2, 3]
@@ -421,7 +435,7 @@ def test_words_of_seeds() -> None:
     assert seeds.words([None])[0].tolist() == [0]
 
 
-def test_what_messages_show() -> None:
+def test_messages_show_values_in_a_short_form() -> None:
     assert shown(2.5) == "2.5"
     assert shown("a\nb") == r"'a\nb'"
     assert shown(10**30) == str(10**30)

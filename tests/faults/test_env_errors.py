@@ -1,4 +1,4 @@
-"""Environments that fail are named, results of the others are delivered, and all go on."""
+"""Native environments that fail: the error names them, has the others' results, and all go on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Failed(Exception):
 
 
 class Model:
-    """Reference of test/Fault-v0 and the engine, for one environment.
+    """Model of test/Fault-v0 and of the engine, for one environment.
 
     Attributes:
         failures: how often it has failed.
@@ -42,7 +42,7 @@ class Model:
         self.steps = self.resets = self.elapsed = self.failures = 0
 
     def row(self, action: int | None) -> tuple[float, ...] | None:
-        """Returns the next row, None if it fails; action None means a reset."""
+        """Returns the next row, or None if the environment fails. Action None means a reset."""
         try:
             return self._advance(action)
         except Failed:
@@ -86,7 +86,7 @@ class Watched:
     """A pool of test/Fault-v0 and its model; every batch is compared row by row.
 
     Attributes:
-        broken: the batches that came with an exception.
+        broken: the batches that were delivered with an exception.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Watched:
         *,
         fail_on: str,
         at: int,
-        who: int = -1,
+        fail_env: int = -1,
         autoreset: str = "next_step",
         limit: int = 4,
         **options: Any,
@@ -105,17 +105,17 @@ class Watched:
             num_envs,
             autoreset=autoreset,
             max_episode_steps=limit,
-            options={"fail_on": fail_on, "fail_at_step": at, "fail_env": who},
+            options={"fail_on": fail_on, "fail_at_step": at, "fail_env": fail_env},
             **options,
         )
         self.models = [
-            Model(env_id, fail_on, at, who in (-1, env_id), autoreset, limit)
+            Model(env_id, fail_on, at, fail_env in (-1, env_id), autoreset, limit)
             for env_id in range(num_envs)
         ]
         names = [column.name for column in self.pool.columns if not column.is_final]
-        self.places = [names.index(name) for name in COLUMNS]
-        who_failed = r"^test/Fault-v0: environment (\d+)( \(and (\d+) more\))? failed: "
-        self.said = f"{who_failed}told to fail in {fail_on} {at}$"
+        self.columns = [names.index(name) for name in COLUMNS]
+        failed_envs = r"^test/Fault-v0: environment (\d+)( \(and (\d+) more\))? failed: "
+        self.pattern = f"{failed_envs}told to fail in {fail_on} {at}$"
         self.expected: dict[int, tuple[float, ...] | None] = {}
         self.kept: list[tuple[tuple[Any, ...], list[Any]]] = []
         self.broken: list[tuple[Any, ...]] = []
@@ -140,14 +140,14 @@ class Watched:
         except EnvError as error:
             batch, failed = error.batch, error.env_ids
             self.broken.append(batch)
-            found = re.match(self.said, str(error))
+            found = re.match(self.pattern, str(error))
             assert found, str(error)
             assert (int(found[1]), int(found[3] or 0)) == (failed[0], len(failed) - 1)
         self.kept.append((batch, [array.copy() for array in batch]))
-        env_ids = batch[self.places[COLUMNS.index("env_id")]].tolist()
+        env_ids = batch[self.columns[COLUMNS.index("env_id")]].tolist()
         assert sorted(failed) == sorted(i for i in env_ids if self.expected[i] is None)
         for row, env_id in enumerate(env_ids):
-            found_row = tuple(batch[place][row].item() for place in self.places)
+            found_row = tuple(batch[column][row].item() for column in self.columns)
             nothing = tuple(env_id if name == "env_id" else 0 for name in COLUMNS)
             assert found_row == (self.expected.pop(env_id) or nothing)
         return env_ids
@@ -164,28 +164,35 @@ class Watched:
 
 @pytest.mark.parametrize("num_threads", [1, 3])
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-@pytest.mark.parametrize("who", [2, -1])
+@pytest.mark.parametrize("fail_env", [2, -1])
 @pytest.mark.parametrize(
     ("fail_on", "at"), [("step", 1), ("step", 6), ("reset", 2), ("observe", 5)]
 )
-def test_in_order(fail_on: str, at: int, who: int, autoreset: str, num_threads: int) -> None:
-    """All are stepped each time, so that several fail in one batch."""
+def test_an_ordered_pool_names_all_that_fail_in_a_batch(
+    fail_on: str, at: int, fail_env: int, autoreset: str, num_threads: int
+) -> None:
+    """All environments are stepped each time, so that several fail in one batch."""
     num_envs = 5
     watched = Watched(
-        num_envs, fail_on=fail_on, at=at, who=who, autoreset=autoreset, num_threads=num_threads
+        num_envs,
+        fail_on=fail_on,
+        at=at,
+        fail_env=fail_env,
+        autoreset=autoreset,
+        num_threads=num_threads,
     )
-    everybody = list(range(num_envs))
+    all_ids = list(range(num_envs))
     for i in range(20):
-        actions = [(i + env_id) % 2 for env_id in everybody]
-        watched.expect(everybody, actions)
-        assert watched.take(watched.pool.step, actions) == everybody
+        actions = [(i + env_id) % 2 for env_id in all_ids]
+        watched.expect(all_ids, actions)
+        assert watched.take(watched.pool.step, actions) == all_ids
     assert len(watched.broken) == 1
-    watched.finish(num_envs if who < 0 else 1)
+    watched.finish(num_envs if fail_env < 0 else 1)
 
 
 @pytest.mark.parametrize("fail_on", ["step", "reset", "observe"])
-def test_some_at_a_time(fail_on: str) -> None:
-    """Environments are named in any order, so that they fail in different batches."""
+def test_environments_that_are_sent_some_at_a_time_fail_as_in_the_model(fail_on: str) -> None:
+    """They are named in random order, so that they fail in different batches."""
     num_envs = 7
     watched = Watched(num_envs, fail_on=fail_on, at=3, num_threads=2)
     rng = np.random.default_rng(0)
@@ -199,24 +206,26 @@ def test_some_at_a_time(fail_on: str) -> None:
 
 
 @pytest.mark.parametrize("batch_size", [1, 3])
-@pytest.mark.parametrize("who", [2, -1])
+@pytest.mark.parametrize("fail_env", [2, -1])
 @pytest.mark.parametrize("fail_on", ["step", "reset", "observe"])
-def test_first_come_first_served(fail_on: str, who: int, batch_size: int) -> None:
+def test_an_unordered_pool_names_the_environments_that_fail(
+    fail_on: str, fail_env: int, batch_size: int
+) -> None:
     num_envs = 6
     watched = Watched(
-        num_envs, fail_on=fail_on, at=2, who=who, batch_size=batch_size, num_threads=3
+        num_envs, fail_on=fail_on, at=2, fail_env=fail_env, batch_size=batch_size, num_threads=3
     )
     watched.send(list(range(num_envs)), None)
-    # until each has been stepped past its failure
+    # until each has passed its failure
     while min(model.steps + model.resets for model in watched.models) < 12:
         env_ids = watched.take(watched.pool.recv)
         watched.send(env_ids, [1] * len(env_ids))
     while watched.pool.in_flight:
         watched.take(watched.pool.recv)
-    watched.finish(num_envs if who < 0 else 1)
+    watched.finish(num_envs if fail_env < 0 else 1)
 
 
-def test_step_of_some_asynchronously() -> None:
+def test_step_of_an_unordered_pool_names_the_environments_that_fail() -> None:
     watched = Watched(4, fail_on="step", at=2, batch_size=2, num_threads=2)
     watched.send([0, 1, 2, 3], None)
     env_ids = watched.take(watched.pool.recv)
@@ -228,27 +237,27 @@ def test_step_of_some_asynchronously() -> None:
     watched.finish(sum(model.steps >= 2 for model in watched.models))
 
 
-def test_reset_and_step_with_a_timeout() -> None:
-    watched = Watched(3, fail_on="reset", at=1, who=1, num_threads=2)
-    everybody = [0, 1, 2]
-    watched.expect(everybody, None)
+def test_reset_and_a_step_with_a_timeout_name_what_fails() -> None:
+    watched = Watched(3, fail_on="reset", at=1, fail_env=1, num_threads=2)
+    all_ids = [0, 1, 2]
+    watched.expect(all_ids, None)
     watched.take(watched.pool.reset)
     # the failed one is reset by its next step, the others are stepped
-    watched.expect(everybody, [1, 1, 1])
+    watched.expect(all_ids, [1, 1, 1])
     watched.take(lambda: watched.pool.step([1, 1, 1], timeout=600))
     assert [model.steps for model in watched.models] == [1, 0, 1]
     assert len(watched.broken) == 1
     watched.finish(1)
 
 
-def test_failed_environment_has_nothing_to_show() -> None:
-    watched = Watched(3, fail_on="step", at=1, who=1, num_threads=1, autoreset="disabled")
-    pool, everybody = watched.pool, [0, 1, 2]
-    watched.expect(everybody, None)
+def test_a_failed_environment_has_no_observation() -> None:
+    watched = Watched(3, fail_on="step", at=1, fail_env=1, num_threads=1, autoreset="disabled")
+    pool, all_ids = watched.pool, [0, 1, 2]
+    watched.expect(all_ids, None)
     watched.take(pool.reset)
-    watched.expect(everybody, [1, 1, 1])
+    watched.expect(all_ids, [1, 1, 1])
     watched.take(pool.step, [1, 1, 1])
-    assert [pool.needs_reset(env_id) for env_id in everybody] == [False, True, False]
+    assert [pool.needs_reset(env_id) for env_id in all_ids] == [False, True, False]
     with pytest.raises(StateError, match="environment 1 is not reset"):
         pool.observe([1])
     assert pool.observe([0, 2])[0].ravel().tolist() == [1, 1]
@@ -256,12 +265,12 @@ def test_failed_environment_has_nothing_to_show() -> None:
         pool.step([1, 1, 1])
     watched.send([1], None)
     assert watched.take(pool.recv) == [1]
-    watched.expect(everybody, [1, 0, 1])
+    watched.expect(all_ids, [1, 0, 1])
     watched.take(pool.step, [1, 0, 1])
     watched.finish(1)
 
 
-def test_error_of_a_closed_pool_keeps_its_batch() -> None:
+def test_the_error_of_a_closed_pool_keeps_its_batch() -> None:
     with (
         pytest.raises(EnvError) as caught,
         Pool("test/Fault-v0", 3, options={"fail_on": "reset", "fail_env": 0}) as pool,
@@ -283,25 +292,25 @@ def virtual_memory() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
 
 
-@pytest.mark.parametrize("who", [0, 3, -1])
-def test_environment_that_cannot_be_made(who: int) -> None:
-    options = {"fail_on": "init", "fail_env": who}
-    name = max(who, 0)
+@pytest.mark.parametrize("fail_env", [0, 3, -1])
+def test_an_environment_that_cannot_be_made_is_named(fail_env: int) -> None:
+    options = {"fail_on": "init", "fail_env": fail_env}
+    name = max(fail_env, 0)
     message = f"^test/Fault-v0: environment {name} can't be made: told to fail in init 1$"
     with pytest.raises(PoolError, match=message):
         Pool("test/Fault-v0", 4, num_threads=2, options=options)
-    if who > 0:
-        # the failing environment is not among fewer
-        with Pool("test/Fault-v0", who, num_threads=2, options=options) as pool:
-            assert len(pool.reset()[0]) == who
+    if fail_env > 0:
+        # a smaller pool does not contain the failing environment
+        with Pool("test/Fault-v0", fail_env, num_threads=2, options=options) as pool:
+            assert len(pool.reset()[0]) == fail_env
 
 
-def test_failed_making_leaves_nothing_behind() -> None:
+def test_a_constructor_that_fails_leaks_nothing() -> None:
     num_envs, rounds = 20000, 100
     threads = set(os.listdir("/proc/self/task"))
 
     def fail() -> None:
-        # the last one, when all others are made
+        # the last one fails, after all others have been made
         options = {"fail_on": "init", "fail_env": num_envs - 1}
         with pytest.raises(PoolError, match=f"environment {num_envs - 1} can't be made"):
             Pool("test/Fault-v0", num_envs, num_threads=3, options=options)
@@ -311,7 +320,7 @@ def test_failed_making_leaves_nothing_behind() -> None:
         fail()
 
     def highest() -> int:
-        # the allocator returns some every few rounds
+        # the allocator returns memory to the system every few rounds
         seen = []
         for _ in range(10):
             fail()
@@ -321,6 +330,6 @@ def test_failed_making_leaves_nothing_behind() -> None:
     before = highest()
     for _ in range(rounds):
         fail()
-    # a leak of four bytes per environment and round would be as much
+    # as much as a leak of four bytes per environment and round
     assert highest() - before < 4 * num_envs * rounds
     assert set(os.listdir("/proc/self/task")) <= threads

@@ -27,7 +27,7 @@ from parallel_pool.pool import Pool
 
 
 def in_flight(batch_size, num_envs=8, **options):
-    \"\"\"A pool with environments in flight, and a batch of it.\"\"\"
+    \"\"\"Returns a pool with environments in flight, and a batch of it.\"\"\"
     options = {"spin": 100000, **options}
     pool = Pool(
         "test/Fault-v0", num_envs, batch_size=batch_size, num_threads=3, seed=0, options=options
@@ -93,7 +93,7 @@ def receive():
     with contextlib.suppress(ClosedError):
         pool.recv(timeout=1e6)
 threading.Thread(target=receive, daemon=True).start()
-# as soon as it is refused, the other thread is waiting
+# once this is refused, the other thread is receiving
 while True:
     try:
         pool.recv(timeout=0)
@@ -133,12 +133,12 @@ def run(script: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_process_exits(ending: str) -> None:
+def test_the_process_exits_normally(ending: str) -> None:
     run(ENDINGS[ending])
 
 
 def test_sys_exit_in_a_thread_that_receives_ends_only_that_thread() -> None:
-    """The thread no longer counts as receiving."""
+    """After that the pool does not count the thread as receiving."""
     run(
         """
 pool, batch = in_flight(8)
@@ -158,8 +158,8 @@ def threads() -> set[str]:
     return set(os.listdir("/proc/self/task"))
 
 
-def goes(thread: str) -> bool:
-    """Says whether a thread of the process has ended, or is about to."""
+def is_ending(thread: str) -> bool:
+    """Returns whether a thread of this process has ended or is ending."""
     try:
         return "State:\tZ" in Path(f"/proc/self/task/{thread}/status").read_text()
     except OSError:
@@ -173,13 +173,13 @@ def test_arrays_outlive_their_pool(end: str, batch_size: int) -> None:
     pool: Any = Pool("CartPole-v1", 6, batch_size=batch_size, num_threads=3, seed=0)
     mine = threads() - before
     assert mine
-    place = [column.name for column in pool.columns].index("env_id")
+    id_column = [column.name for column in pool.columns].index("env_id")
     pool.send_reset()
     held = []
     for i in range(12):
         batch = pool.recv()
         held.append(batch)
-        pool.send(np.full(batch_size, i & 1), batch[place])
+        pool.send(np.full(batch_size, i & 1), batch[id_column])
     copies = [[array.copy() for array in batch] for batch in held]
     gone = weakref.ref(pool)
     if "close" in end:
@@ -192,14 +192,14 @@ def test_arrays_outlive_their_pool(end: str, batch_size: int) -> None:
         del pool
         gc.collect()
         assert gone() is None
-    # joined: the system removes them in a moment
-    while not all(map(goes, mine)):
+    # they have been joined, but the system removes them a moment later
+    while not all(map(is_ending, mine)):
         pass
-    # if the memory were free, another pool would get it
+    # if the memory had been freed, this pool would get it
     other = Pool("CartPole-v1", 6, batch_size=batch_size, num_threads=3, seed=1)
     other.send_reset()
     for _ in range(12):
-        other.send(np.zeros(batch_size, int), other.recv()[place])
+        other.send(np.zeros(batch_size, int), other.recv()[id_column])
     for batch, copied in zip(held, copies, strict=True):
         for array, copy in zip(batch, copied, strict=True):
             assert array.tobytes() == copy.tobytes()
@@ -208,7 +208,7 @@ def test_arrays_outlive_their_pool(end: str, batch_size: int) -> None:
     other.close()
 
 
-def test_arrays_of_a_pool_that_lived_in_a_thread() -> None:
+def test_arrays_outlive_a_pool_that_lived_in_a_thread() -> None:
     def work() -> tuple[np.ndarray[Any, Any], ...]:
         pool = Pool("Pong-v5", 2, num_threads=2, seed=0)
         pool.send([0, 0])
@@ -223,7 +223,7 @@ def test_arrays_of_a_pool_that_lived_in_a_thread() -> None:
         assert [array.tobytes() for array in batch] == [array.tobytes() for array in pool.reset()]
 
 
-def test_one_array_holds_its_batch() -> None:
+def test_one_array_keeps_its_batch_alive() -> None:
     pool: Any = Pool("CartPole-v1", 4, num_threads=2, seed=0)
     obs = pool.reset()[0]
     row = obs[2]

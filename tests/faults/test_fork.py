@@ -30,7 +30,7 @@ def in_child(function: Callable[[], Any]) -> None:
     read, write = os.pipe()
     child = os.fork()
     if not child:
-        # an exception that reached pytest would make the child go on with other tests
+        # if an exception reached pytest, the child would go on with other tests
         report = b"nothing"
         try:
             function()
@@ -74,7 +74,7 @@ def assert_not_its_own(pool: Pool) -> None:
             ForkedError, match="belongs to the parent process: make a new one after"
         ):
             call()
-    # these do nothing
+    # these are allowed; close does nothing
     assert len(pool) == pool.num_envs and pool.stats()["num_threads"] == pool.num_threads
     pool.close()
     pool.close()
@@ -85,7 +85,7 @@ def trajectory(pool: Pool, rounds: int = 20) -> list[tuple[np.ndarray[Any, Any],
 
 
 @pytest.mark.parametrize("num_threads", [1, 3])
-def test_child_is_refused_and_parent_goes_on(num_threads: int) -> None:
+def test_a_child_is_refused_and_the_parent_goes_on(num_threads: int) -> None:
     with (
         Pool("CartPole-v1", 5, num_threads=num_threads, seed=0) as pool,
         Pool("CartPole-v1", 5, num_threads=num_threads, seed=0) as untouched,
@@ -95,7 +95,7 @@ def test_child_is_refused_and_parent_goes_on(num_threads: int) -> None:
             assert_same(trajectory(pool), trajectory(untouched), "parent")
 
 
-def test_fork_with_results_pending() -> None:
+def test_a_fork_does_not_affect_pending_results() -> None:
     with (
         Pool("CartPole-v1", 5, num_threads=3, seed=0) as pool,
         Pool("CartPole-v1", 5, seed=0) as untouched,
@@ -109,24 +109,24 @@ def test_fork_with_results_pending() -> None:
         assert_same(trajectory(pool), trajectory(untouched), "parent")
 
 
-def test_fork_while_environments_are_stepped() -> None:
-    """Whatever the workers do and whichever lock they hold, no call of the child waits."""
+def test_a_fork_during_steps_blocks_no_call_of_the_child() -> None:
+    """Whatever the pool's threads do at the fork, and whichever lock they hold."""
     with Pool("test/Fault-v0", 8, batch_size=2, num_threads=3, options={"spin": 20000}) as pool:
         names = [column.name for column in pool.columns]
-        place_of_id, place_of_count = names.index("env_id"), names.index("count")
+        id_column, count_column = names.index("env_id"), names.index("count")
         counts = dict.fromkeys(range(8), 0)
         pool.send_reset()
         for round_ in range(60):
             if round_ % 12 == 1:
                 in_child(lambda: assert_not_its_own(pool))
             batch = pool.recv()
-            for env_id, count in zip(batch[place_of_id], batch[place_of_count], strict=True):
+            for env_id, count in zip(batch[id_column], batch[count_column], strict=True):
                 assert count == counts[env_id]
                 counts[env_id] += 1
-            pool.send([0, 0], batch[place_of_id])
+            pool.send([0, 0], batch[id_column])
 
 
-def test_fork_while_another_thread_receives() -> None:
+def test_a_fork_does_not_affect_a_thread_that_receives() -> None:
     with Pool("CartPole-v1", 2, num_threads=2, seed=0) as pool:
         received: list[Any] = []
 
@@ -154,7 +154,7 @@ def test_fork_while_another_thread_receives() -> None:
             assert_same(received, [untouched.reset()], "received")
 
 
-def test_child_makes_a_pool_of_its_own() -> None:
+def test_a_child_can_make_a_pool_of_its_own() -> None:
     options: dict[str, Any] = {"num_threads": 3, "seed": 4}
     with Pool("CartPole-v1", 5, **options) as pool, Pool("CartPole-v1", 5, **options) as untouched:
         pool.reset()
@@ -175,7 +175,7 @@ def test_child_makes_a_pool_of_its_own() -> None:
         assert_same(trajectory(pool), expected, "parent")
 
 
-def test_child_deletes_the_inherited_pool() -> None:
+def test_a_child_may_delete_the_inherited_pool() -> None:
     with Pool("CartPole-v1", 5, num_threads=3, seed=0) as pool:
         held = [pool, pool.reset(), *trajectory(pool)]
         copies = [[array.copy() for array in batch] for batch in held[1:]]
@@ -214,7 +214,7 @@ print("fine", len(kept[1][0]))
 
 @pytest.mark.parametrize("batch", [6, 2])
 @pytest.mark.parametrize("drops", [True, False])
-def test_child_exits(batch: int, drops: bool) -> None:
+def test_a_child_exits_normally(batch: int, drops: bool) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LEAVING.format(batch=batch, drops=drops)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: no result is lost or delivered twice, and the pool goes on."""
+"""Ctrl-C at any point: no result is lost or delivered twice, and the pool goes on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Interrupter:
         # Python checks for signals at the start of a function and after a call of C
         if event not in ("call", "c_return"):
             return
-        # the call that removes this profiler
+        # the call of sys.setprofile that removes this profiler
         if argument is sys.setprofile:
             return
         self.left -= 1
@@ -47,18 +47,18 @@ def test_interrupt_anywhere_in_step_loses_nothing(kind: str) -> None:
     options = {"num_envs": num_envs, "batch_size": batch_size, "num_threads": 1}
     pool = Pool("test/Fault-v0", **options)  # type: ignore[arg-type]
     names = [column.name for column in pool.columns]
-    place_of_id, place_of_count = names.index("env_id"), names.index("count")
+    id_column, count_column = names.index("env_id"), names.index("count")
     seen = dict.fromkeys(range(num_envs), 0)
     kept = []
     interrupted = pending = 0
 
     def note(batch: Any) -> np.ndarray[Any, Any]:
-        for env_id, count in zip(batch[place_of_id], batch[place_of_count], strict=True):
+        for env_id, count in zip(batch[id_column], batch[count_column], strict=True):
             # the environment counts its steps itself
             assert count == seen[env_id]
             seen[env_id] += 1
         kept.append((batch, [array.copy() for array in batch]))
-        return batch[place_of_id]
+        return batch[id_column]
 
     pool.send_reset()
     ready = note(pool.recv())
@@ -86,7 +86,7 @@ def test_interrupt_anywhere_in_step_loses_nothing(kind: str) -> None:
 
 def test_interrupt_anywhere_in_recv_loses_nothing() -> None:
     pool = Pool("test/Fault-v0", 2, num_threads=1)
-    place_of_count = [column.name for column in pool.columns].index("count")
+    count_column = [column.name for column in pool.columns].index("count")
     pool.reset()
     interrupted = 0
     for place in range(1, 40):
@@ -101,7 +101,7 @@ def test_interrupt_anywhere_in_recv_loses_nothing() -> None:
             with pytest.raises(StateError, match="already in flight"):
                 pool.reset()
             batch = pool.recv()
-        assert list(batch[place_of_count]) == [place, place]
+        assert list(batch[count_column]) == [place, place]
     assert interrupted > 5
 
 

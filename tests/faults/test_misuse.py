@@ -1,4 +1,4 @@
-"""Misuse: wrong env_ids, and calls at a wrong moment, are refused and change nothing."""
+"""Misuse: wrong env_ids, and calls at a wrong time, are refused and change nothing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ IDS: list[tuple[Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("env_ids", "error", "message"), IDS)
-def test_ids_of_environments(env_ids: Any, error: type[Exception], message: str) -> None:
+def test_wrong_env_ids_are_refused(env_ids: Any, error: type[Exception], message: str) -> None:
     count = np.atleast_1d(np.asarray(env_ids)).size
     calls = sends(np.zeros(count, int), env_ids)
     calls += [
@@ -71,7 +71,7 @@ def test_ids_of_environments(env_ids: Any, error: type[Exception], message: str)
     ("env_id", "message"),
     [(3, "env_id 3: choose 0 to 2"), (-1, "env_id -1"), (2**31 - 1, "env_id 2147483647")],
 )
-def test_ids_in_queries(env_id: int, message: str) -> None:
+def test_wrong_env_ids_in_queries_are_refused(env_id: int, message: str) -> None:
     calls: list[Call] = [
         lambda pool: pool.get_state([0, env_id]),
         lambda pool: pool.get_state(np.array([env_id], np.int32)),
@@ -86,7 +86,7 @@ def test_ids_in_queries(env_id: int, message: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-def test_ids_of_every_integer_width(dtype: Any) -> None:
+def test_env_ids_of_every_integer_dtype_are_accepted(dtype: Any) -> None:
     with twins("CartPole-v1") as (pool, untouched):
         for _ in range(3):
             ours = pool.step([0, 1], np.array([2, 0], dtype))
@@ -96,7 +96,7 @@ def test_ids_of_every_integer_width(dtype: Any) -> None:
 # -------------------------------------------------------------------------------------- moments --
 
 
-def test_recv_without_send() -> None:
+def test_recv_without_send_is_refused() -> None:
     message = "^0 environments are in flight, a batch needs 1: send first$"
     assert_refused("CartPole-v1", [lambda pool: pool.recv()], StateError, message)
     message = "no batch of 3 within 0 s: 0 environments are in flight"
@@ -111,7 +111,7 @@ def test_recv_without_send() -> None:
         ("1", TypeError, "timeout='1' is a str: give seconds"),
     ],
 )
-def test_timeouts(timeout: Any, error: type[Exception], message: str) -> None:
+def test_wrong_timeouts_are_refused(timeout: Any, error: type[Exception], message: str) -> None:
     calls: list[Call] = [
         lambda pool: pool.recv(timeout=timeout),
         lambda pool: pool.step([0, 0, 0], timeout=timeout),
@@ -119,9 +119,9 @@ def test_timeouts(timeout: Any, error: type[Exception], message: str) -> None:
     assert_refused("CartPole-v1", calls, error, message)
 
 
-def test_recv_with_too_few_in_flight_asynchronously() -> None:
+def test_recv_with_fewer_in_flight_than_a_batch_is_refused() -> None:
     with Pool("CartPole-v1", 4, batch_size=3, num_threads=2, seed=0) as pool:
-        place = [column.name for column in pool.columns].index("env_id")
+        id_column = [column.name for column in pool.columns].index("env_id")
         for sent in ([], [2], [0]):
             if sent:
                 pool.send_reset(sent)
@@ -133,7 +133,7 @@ def test_recv_with_too_few_in_flight_asynchronously() -> None:
                     pool.recv(timeout=0)
             assert pool.in_flight == count
         pool.send_reset([3])
-        assert sorted(pool.recv()[place]) == [0, 2, 3]
+        assert sorted(pool.recv()[id_column]) == [0, 2, 3]
 
 
 @pytest.mark.parametrize("batch_size", [NUM_ENVS, 2])
@@ -168,7 +168,7 @@ def test_recv_with_a_timeout_waits_for_what_another_thread_sends(batch_size: int
         assert_same(tuple(array[order] for array in received[0]), tuple(expected), "received")
 
 
-def test_many_sends_without_recv() -> None:
+def test_sends_to_environments_in_flight_are_refused() -> None:
     with twins("CartPole-v1") as (pool, untouched):
         pool.reset()
         untouched.reset()
@@ -176,7 +176,7 @@ def test_many_sends_without_recv() -> None:
         for env_id in range(NUM_ENVS):
             pool.send(actions[[env_id]], [env_id])
         for attempt in range(500):
-            # each of these is wrong in another way too
+            # half of these have wrong actions too
             wrong: Any = actions if attempt % 2 else [99, 99, 99]
             with pytest.raises(StateError, match="environment 0 is already in flight: receive"):
                 pool.send(wrong)
@@ -189,7 +189,7 @@ def test_many_sends_without_recv() -> None:
         assert_goes_on(pool, untouched)
 
 
-def test_sending_to_some_in_flight_sends_to_none() -> None:
+def test_a_send_to_some_environments_in_flight_sends_to_none() -> None:
     with twins("CartPole-v1") as (pool, untouched):
         pool.reset()
         untouched.reset()
@@ -202,7 +202,7 @@ def test_sending_to_some_in_flight_sends_to_none() -> None:
             with pytest.raises(StateError, match="environment 1 is already in flight"):
                 call()
             assert pool.in_flight == 1
-        # environment 2 is named twice, so environment 0 is not sent to either
+        # environment 2 is named twice: nothing is sent to environment 0 either
         with pytest.raises(ValueError, match="env_id 2 is named twice"):
             pool.send([0, 0, 0], [0, 2, 2])
         assert pool.in_flight == 1
@@ -211,7 +211,7 @@ def test_sending_to_some_in_flight_sends_to_none() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [NUM_ENVS, 2])
-def test_reset_twice(batch_size: int) -> None:
+def test_a_reset_of_environments_in_flight_is_refused(batch_size: int) -> None:
     """A refused reset changes neither seeds nor options."""
     with Pool("CartPole-v1", NUM_ENVS, batch_size=batch_size, num_threads=2, seed=7) as pool:
         pool.send_reset()
@@ -227,18 +227,18 @@ def test_reset_twice(batch_size: int) -> None:
         assert pool.in_flight == NUM_ENVS
         assert pool.seeds == [7, 8, 9]
         if batch_size < NUM_ENVS:
-            place = [c.name for c in pool.columns].index("env_id")
+            id_column = [c.name for c in pool.columns].index("env_id")
             batch = pool.recv()
-            ids = batch[place]
+            ids = batch[id_column]
             (rest,) = set(range(NUM_ENVS)) - set(ids.tolist())
             with pytest.raises(StateError, match=f"environment {rest} is already in flight"):
                 pool.send_reset()
             assert pool.in_flight == 1
             pool.send_reset([ids[0]])
-            # its two environments come in any order
+            # the two environments of this batch may be in either order
             other = pool.recv()
             rows = np.concatenate([batch[0], other[0]])
-            ids = np.concatenate([ids, other[place]])
+            ids = np.concatenate([ids, other[id_column]])
         else:
             rows, ids = pool.recv()[0], np.arange(NUM_ENVS)
         with Pool("CartPole-v1", NUM_ENVS, seed=7) as untouched:
@@ -246,12 +246,12 @@ def test_reset_twice(batch_size: int) -> None:
                 assert_same(rows[ids == env_id][0], obs, f"environment {env_id}")
 
 
-def test_step_of_all_environments_asynchronously() -> None:
+def test_an_unordered_pool_refuses_a_step_of_all_environments() -> None:
     with Pool("CartPole-v1", 4, batch_size=2, num_threads=2, seed=0) as pool:
         names = [column.name for column in pool.columns]
-        place, elapsed = names.index("env_id"), names.index("elapsed_step")
+        id_column, elapsed = names.index("env_id"), names.index("elapsed_step")
         pool.send_reset()
-        ids = pool.recv()[place]
+        ids = pool.recv()[id_column]
         for _ in range(20):
             with pytest.raises(StateError, match="is already in flight: receive its result"):
                 pool.step([0, 0, 0, 0])
@@ -261,18 +261,18 @@ def test_step_of_all_environments_asynchronously() -> None:
                 pool.step([0, 2], ids)
             assert pool.in_flight == 2
             batch = pool.step([0, 1], ids)
-            ids = batch[place]
+            ids = batch[id_column]
             assert len(set(ids.tolist())) == 2
         pool.recv()
         assert pool.in_flight == 0
-        # a step of fewer environments than a batch returns nothing
+        # a step of fewer environments than a batch holds is refused
         with pytest.raises(StateError, match="1 environments with 0 in flight gives no batch"):
             pool.step([0], [0])
         assert pool.in_flight == 0
         assert max(batch[elapsed]) > 0
 
 
-def test_queries_of_an_environment_in_flight() -> None:
+def test_queries_of_an_environment_in_flight_are_refused() -> None:
     with twins("Pong-v5") as (pool, untouched):
         state = pool.get_state([1])
         pool.send_reset([1])
@@ -289,7 +289,7 @@ def test_queries_of_an_environment_in_flight() -> None:
         assert_goes_on(pool, untouched)
 
 
-def test_steps_without_autoreset() -> None:
+def test_without_autoreset_a_step_of_an_ended_episode_is_refused() -> None:
     with twins("CartPole-v1", autoreset="disabled", max_episode_steps=2) as (pool, untouched):
         for call in sends([0, 0, 0]):
             with pytest.raises(StateError, match="environment 0 is not reset and autoreset is dis"):
@@ -303,7 +303,7 @@ def test_steps_without_autoreset() -> None:
         assert_goes_on(pool, untouched, rounds=2)
 
 
-def test_closed() -> None:
+def test_a_closed_pool_refuses_every_call() -> None:
     pool = Pool("Pong-v5", NUM_ENVS, num_threads=2, seed=0)
     states = pool.get_state()
     kept = pool.reset()
@@ -343,12 +343,12 @@ def test_closed() -> None:
 @pytest.mark.parametrize(
     "function", [pickle.dumps, copy.copy, copy.deepcopy], ids=lambda function: function.__name__
 )
-def test_copies(function: Callable[[Any], Any]) -> None:
+def test_a_pool_cannot_be_pickled_or_copied(function: Callable[[Any], Any]) -> None:
     message = "holds threads and cannot be pickled or copied: make a new one"
     assert_refused("CartPole-v1", [function], TypeError, message)
 
 
-def test_pictures_of_what_draws_none() -> None:
+def test_render_of_an_environment_without_pictures_is_refused() -> None:
     message = "CartPole-v1 draws no pictures"
     assert_refused("CartPole-v1", [lambda pool: pool.render()], StateError, message)
     with Pool("Pong-v5", 2, seed=0) as pool:
@@ -356,7 +356,7 @@ def test_pictures_of_what_draws_none() -> None:
         assert pool.render().shape == (2, 210, 160, 3)
 
 
-def test_snapshots() -> None:
+def test_snapshots_of_other_environments_and_damaged_ones_are_refused() -> None:
     with Pool("Acrobot-v1", 1) as other:
         foreign = other.get_state()[0]
     with Pool("CartPole-v1", 1, options={"sutton_barto_reward": True}) as other:

@@ -37,7 +37,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("env_id", "actions", "message"), SHAPES)
-def test_shapes_of_actions(env_id: str, actions: Any, message: str) -> None:
+def test_actions_of_wrong_shapes_are_refused(env_id: str, actions: Any, message: str) -> None:
     assert_refused(env_id, sends(actions), ValueError, message)
 
 
@@ -49,12 +49,14 @@ def test_shapes_of_actions(env_id: str, actions: Any, message: str) -> None:
         (2, 1, r"shape \(2,\): 1 environments take \(1,\)"),
     ],
 )
-def test_actions_for_more_or_fewer_than_are_named(count: int, env_ids: Any, message: str) -> None:
+def test_more_or_fewer_actions_than_env_ids_are_refused(
+    count: int, env_ids: Any, message: str
+) -> None:
     assert_refused("CartPole-v1", sends(np.zeros(count, int), env_ids), ValueError, message)
 
 
 class OnGpu:
-    """Like a tensor on a GPU, or one that requires its gradient."""
+    """NumPy can't read it, like a tensor on a GPU or one that requires its gradient."""
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("can't convert cuda:0 device type tensor to numpy")
@@ -79,11 +81,11 @@ NO_SEQUENCES = [
 
 
 @pytest.mark.parametrize(("actions", "message"), NO_SEQUENCES)
-def test_an_object_that_is_not_a_sequence(actions: Any, message: str) -> None:
+def test_an_object_that_is_not_a_sequence_is_refused(actions: Any, message: str) -> None:
     assert_refused("CartPole-v1", sends(actions), TypeError, message)
 
 
-def test_a_tensor_that_requires_its_gradient() -> None:
+def test_a_tensor_that_requires_its_gradient_is_refused() -> None:
     torch = pytest.importorskip("torch")
     tensor = torch.zeros((3, 1), requires_grad=True)
     message = r"actions are a torch\.Tensor that NumPy can't read: give actions\.detach\(\)"
@@ -105,11 +107,11 @@ def test_endless_actions_are_refused() -> None:
     assert_refused("CartPole-v1", sends(Liar([0, 1, 0])), ValueError, message)
 
 
-def test_masked_actions() -> None:
+def test_masked_actions_are_refused() -> None:
     masked = np.ma.array([0, 1, 0], mask=[False, True, True])
     message = r"masked array, 2 of whose numbers are masked: give actions\.filled\(value\)"
     assert_refused("CartPole-v1", sends(masked), ValueError, message)
-    assert_as_good("CartPole-v1", np.array([0, 1, 0]), [np.ma.array([0, 1, 0])])
+    assert_equivalent("CartPole-v1", np.array([0, 1, 0]), [np.ma.array([0, 1, 0])])
 
 
 OUTSIDE = [
@@ -132,11 +134,13 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize(("env_id", "actions", "message"), OUTSIDE)
-def test_discrete_actions_outside_their_space(env_id: str, actions: Any, message: str) -> None:
+def test_discrete_actions_outside_their_space_are_refused(
+    env_id: str, actions: Any, message: str
+) -> None:
     assert_refused(env_id, sends(actions), ValueError, message)
 
 
-def test_the_environment_that_an_action_was_for_is_named() -> None:
+def test_the_message_names_the_environment_of_a_wrong_action() -> None:
     calls = sends([1, 5], [2, 0])
     assert_refused("CartPole-v1", calls, ValueError, "action 5 of environment 0 is outside")
 
@@ -161,12 +165,12 @@ def test_the_environment_that_an_action_was_for_is_named() -> None:
         ("Pendulum-v1", [[0.0], [None], [0.0]], "object: give real numbers"),
     ],
 )
-def test_dtypes_of_actions(env_id: str, actions: Any, dtype: str) -> None:
+def test_actions_of_wrong_dtypes_are_refused(env_id: str, actions: Any, dtype: str) -> None:
     assert_refused(env_id, sends(actions), TypeError, rf"actions(\[\d\] has| have) dtype {dtype}")
 
 
 @pytest.mark.parametrize("wrong", [2**70, -(2**70)])
-def test_integers_of_more_than_64_bits(wrong: int) -> None:
+def test_integers_of_more_than_64_bits_are_refused(wrong: int) -> None:
     for env_id, actions in (("CartPole-v1", [0, wrong, 0]), ("Pendulum-v1", [[0], [wrong], [0]])):
         assert_refused(env_id, sends(actions), ValueError, "hold an integer of more than 64 bits")
     big = np.array([[0], [2**62], [0]])
@@ -175,7 +179,7 @@ def test_integers_of_more_than_64_bits(wrong: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, None])
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-def test_box_actions_that_are_not_finite(dtype: Any, wrong: float) -> None:
+def test_box_actions_that_are_not_finite_are_refused(dtype: Any, wrong: float) -> None:
     actions: Any = [[0.5], [wrong], [0.5]]
     if dtype:
         actions = np.array(actions, dtype)
@@ -184,7 +188,7 @@ def test_box_actions_that_are_not_finite(dtype: Any, wrong: float) -> None:
 
 
 @pytest.mark.parametrize("env_id", ["Pendulum-v1", "MountainCarContinuous-v0"])
-def test_finite_box_actions_out_of_bounds_are_the_references(env_id: str) -> None:
+def test_finite_box_actions_out_of_bounds_give_the_references_results(env_id: str) -> None:
     wild = [
         1e39,
         -1e150,
@@ -220,8 +224,8 @@ def test_finite_box_actions_out_of_bounds_are_the_references(env_id: str) -> Non
         env.close()
 
 
-def assert_as_good(env_id: str, good: Any, others: list[Any]) -> None:
-    """Checks that each of these arrays has the effect of the good one."""
+def assert_equivalent(env_id: str, good: Any, others: list[Any]) -> None:
+    """Checks that sending each of these objects has the same effect as sending the good one."""
     with twins(env_id) as (pool, untouched):
         assert_same(pool.reset(), untouched.reset(), "reset")
         for other in others * 2:
@@ -232,7 +236,7 @@ def assert_as_good(env_id: str, good: Any, others: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pong-v5"])
-def test_lists_and_every_integer_width_are_accepted(env_id: str) -> None:
+def test_lists_and_every_integer_dtype_are_accepted(env_id: str) -> None:
     good = np.array([1, 0, 1])
     read_only = np.array([1, 0, 1])
     read_only.flags.writeable = False
@@ -240,21 +244,21 @@ def test_lists_and_every_integer_width_are_accepted(env_id: str) -> None:
     others += [[1, 0, 1], (1, 0, 1), [np.int64(1), np.uint8(0), 1]]
     others += [np.array([1, 9, 0, 9, 1])[::2], np.array([1, 0, 1])[::-1], read_only]
     others += [np.array([1, 0, 1], ">i8"), np.array([1, 0, 1], ">u2")]
-    assert_as_good(env_id, good, others)
+    assert_equivalent(env_id, good, others)
 
 
 def test_every_real_dtype_is_accepted_for_a_box() -> None:
-    """Each computes as in NumPy, which converts integers to float64: tests/parity/test_actions"""
+    """Results are those of NumPy, which converts integers to float64: tests/parity/test_actions"""
     good = np.array([[1], [0], [-1]], np.float64)
     signed = [dtype for dtype in INTEGERS if np.dtype(dtype).kind == "i"]
     others: list[Any] = [good.astype(dtype) for dtype in signed]
     others += [[[1], [0], [-1]], [[1.0], [0.0], [-1.0]], np.asfortranarray(good)]
     others += [good.astype(">f8"), np.array([[1, 9], [0, 9], [-1, 9]], np.float64)[:, :1]]
-    assert_as_good("Pendulum-v1", good, others)
+    assert_equivalent("Pendulum-v1", good, others)
     good = np.array([[1], [0], [1]], np.float64)
-    assert_as_good("Pendulum-v1", good, [good.astype(dtype) for dtype in [*INTEGERS, np.bool_]])
+    assert_equivalent("Pendulum-v1", good, [good.astype(dtype) for dtype in [*INTEGERS, np.bool_]])
     good = np.array([[1], [0], [-1]], np.float32)
-    assert_as_good("Pendulum-v1", good, [good.astype(">f4"), list(good), [[x] for (x,) in good]])
+    assert_equivalent("Pendulum-v1", good, [good.astype(">f4"), list(good), [[x] for (x,) in good]])
 
 
 def test_actions_are_copied_when_they_are_sent() -> None:

@@ -1,4 +1,4 @@
-"""Misuse: wrong arguments of what makes and resets pools are refused with a cure."""
+"""Misuse: wrong arguments of constructors and resets are refused with a cure."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ MAKING: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "error", "message"), MAKING)
-def test_making(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_wrong_arguments_of_the_constructor_are_refused(
+    arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message) as caught:
         Pool("CartPole-v1", **{"num_envs": 2, **arguments})
     assert caught.type is error
@@ -76,7 +78,7 @@ def test_making(arguments: dict[str, Any], error: type[Exception], message: str)
         assert pool.reset()[0].shape == (2, 4)
 
 
-def test_the_largest_number_of_environments_is_that_of_the_engine() -> None:
+def test_max_envs_is_the_limit_of_the_engine() -> None:
     definition = Pool("CartPole-v1").definition
     values = definition.configure().values.raw
     options = ffi.new("pp_pool_options *", {"num_envs": MAX_ENVS + 1, "batch_size": 1})
@@ -85,7 +87,7 @@ def test_the_largest_number_of_environments_is_that_of_the_engine() -> None:
     assert text(error.text) == f"num_envs={MAX_ENVS + 1}: choose 1 to {MAX_ENVS}"
 
 
-def test_far_too_many_seeds_are_not_listed() -> None:
+def test_num_envs_is_checked_before_seeds_are_listed() -> None:
     with pytest.raises(ValueError, match="num_envs=2147483647: choose 1 to 16777216"):
         parallel_pool.make_spec("CartPole-v1", num_envs=2**31 - 1, seed=0)
 
@@ -120,7 +122,7 @@ OPTIONS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("env_id", "options", "error", "message"), OPTIONS)
-def test_options(
+def test_wrong_options_are_refused(
     env_id: str, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message) as caught:
@@ -145,11 +147,13 @@ RESETS: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "error", "message"), RESETS)
-def test_resets(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_wrong_arguments_of_reset_are_refused(
+    arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
     calls: list[Call] = [
         lambda pool: pool.reset(**arguments),
         lambda pool: pool.send_reset(**arguments),
-        # the next reset would show a seed or an option that had been kept
+        # if the pool kept a seed or an option, the next reset would show it
         lambda pool: pool.send_reset([0, 1, 2], **arguments),
     ]
     assert_refused("CartPole-v1", calls, error, message, max_episode_steps=4)
@@ -165,27 +169,27 @@ def test_resets(arguments: dict[str, Any], error: type[Exception], message: str)
         ("", "no environment '': see parallel_pool.list_all_envs"),
     ],
 )
-def test_unknown_ids(env_id: str, message: str) -> None:
+def test_unknown_ids_are_refused(env_id: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Pool(env_id)
 
 
 @pytest.mark.parametrize("wrong", [None, 3, b"CartPole-v1"])
-def test_ids_of_wrong_types(wrong: Any) -> None:
+def test_ids_of_wrong_types_are_refused(wrong: Any) -> None:
     with pytest.raises(TypeError, match=r"definition=.* is a (NoneType|int|bytes): give an id"):
         Pool(wrong)
 
 
 @pytest.fixture
 def unread_roms() -> Iterator[None]:
-    """Makes every ROM be read again."""
+    """Clears the cache of ROMs, before the test and after it."""
     atari.read_rom.cache_clear()
     yield
     atari.read_rom.cache_clear()
 
 
 @pytest.mark.usefixtures("unread_roms")
-def test_ale_py_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ale_py_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(importlib.util, "find_spec", lambda name: None)
         with pytest.raises(MissingDependencyError, match="ale-py, which is not inst") as caught:
@@ -199,7 +203,9 @@ def test_ale_py_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("unread_roms")
-def test_rom_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_or_damaged_rom_is_an_error_with_a_cure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     spec = importlib.machinery.ModuleSpec("ale_py", None, is_package=True)
     assert spec.submodule_search_locations is not None
     spec.submodule_search_locations.append(str(tmp_path))

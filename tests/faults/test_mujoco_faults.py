@@ -1,4 +1,4 @@
-"""MuJoCo failures: simulations that diverge, MuJoCo's own errors, wrong files and options."""
+"""Failures of MuJoCo tasks: diverging simulations, MuJoCo's errors, wrong files and options."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PLAIN = """
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working folder of each test. At its end it contains nothing but the test's own models."""
+    """The working folder of each test. In the end it must contain only the test's own models."""
     folder = tmp_path / "ours"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -62,7 +62,7 @@ def actions_of(pool: Pool, steps: int, seed: int = 0) -> list[Array]:
 
 
 def model(folder: Path, name: str, *parts: str) -> str:
-    """Copies one of Gymnasium's models with something added, and returns the path."""
+    """Writes a copy of one of Gymnasium's models with these parts added; returns its path."""
     path = folder / f"changed_{name}"
     text = (family.assets() / name).read_text()
     path.write_text(text.replace("</mujoco>", f"{''.join(parts)}</mujoco>"))
@@ -73,7 +73,7 @@ def model(folder: Path, name: str, *parts: str) -> str:
 
 
 def diverging(space: gymnasium.spaces.Box, num_envs: int) -> list[Array]:
-    """Returns actions, some of them huge."""
+    """Returns the actions of 60 steps, some of them huge."""
     space.seed(3)
     actions = [np.stack([space.sample() for _ in range(num_envs)]) for _ in range(60)]
     for step, env_id, value in (
@@ -87,13 +87,13 @@ def diverging(space: gymnasium.spaces.Box, num_envs: int) -> list[Array]:
 
 
 def play(env: str, mode: str, **options: Any) -> list[Any]:
-    """Returns what diverging environments return."""
+    """Returns the results of environments while huge actions make them diverge."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         envs = gymnasium.make_vec(env, 3, vectorization_mode=mode, max_episode_steps=25, **options)
         try:
-            story: list[Any] = [envs.reset(seed=7)]
-            return story + [envs.step(each) for each in diverging(envs.single_action_space, 3)]
+            results: list[Any] = [envs.reset(seed=7)]
+            return results + [envs.step(each) for each in diverging(envs.single_action_space, 3)]
         finally:
             envs.close()
 
@@ -103,7 +103,7 @@ def play(env: str, mode: str, **options: Any) -> list[Any]:
 def test_a_simulation_that_diverges_equals_gymnasiums(
     env: str, how: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By actions that the model does not clip, or by huge initial positions."""
+    """The cause is actions that the model does not clip, or huge initial positions."""
     own, options = registry.find(env).options, {}
     if how == "actions" and env.endswith("v5"):
         default = str(own["xml_file"].default)
@@ -120,9 +120,9 @@ def test_a_simulation_that_diverges_equals_gymnasiums(
     for step, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         assert_same(one, other, f"step {step}")
     if options and "Pendulum" not in env and "Reacher" not in env:
-        # Gymnasium's simulation has diverged, and has written its log into the working folder
-        said = (folder.parent / LOG).read_text()
-        assert "Nan, Inf or huge value" in said
+        # Gymnasium's simulation has diverged: MuJoCo has written its log into the working folder
+        log = (folder.parent / LOG).read_text()
+        assert "Nan, Inf or huge value" in log
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -141,7 +141,7 @@ def test_actions_that_are_not_finite_are_refused(value: float) -> None:
 
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_a_mujoco_error_fails_the_environment(folder: Path, num_threads: int) -> None:
-    """The model has too little memory for the contacts of an ant that stands on its feet."""
+    """The model has too little memory for the contacts of an ant that stands."""
     path = model(folder, "ant.xml", '<size memory="10K"/>')
     options = {"xml_file": path, "terminate_when_unhealthy": False}
     count, steps = 6, 60
@@ -157,7 +157,7 @@ def test_a_mujoco_error_fails_the_environment(folder: Path, num_threads: int) ->
 
     assert actions is not None
     with Pool("Ant-v5", count, seed=0, num_threads=num_threads, options=options) as pool:
-        who = [column.name for column in pool.columns].index("env_id")
+        id_column = [column.name for column in pool.columns].index("env_id")
         for i in range(steps):
             expected = [rows[i] for rows in alone]
             failed = tuple(env_id for env_id, row in enumerate(expected) if row is None)
@@ -173,12 +173,12 @@ def test_a_mujoco_error_fails_the_environment(folder: Path, num_threads: int) ->
             for env_id, row in enumerate(expected):
                 if row is None:
                     continue
-                ours = [array[env_id].tobytes() for k, array in enumerate(batch) if k != who]
-                assert ours == [array[0].tobytes() for k, array in enumerate(row) if k != who]
+                ours = [array[env_id].tobytes() for k, array in enumerate(batch) if k != id_column]
+                assert ours == [array[0].tobytes() for k, array in enumerate(row) if k != id_column]
 
 
 def stepped(pool: Pool, action: Array) -> tuple[Array, ...] | None:
-    """Steps the pool. Returns the batch; None: the environment failed."""
+    """Steps the pool; returns the batch, or None if the environment failed."""
     try:
         return pool.step(action)
     except EnvError as error:
@@ -186,7 +186,8 @@ def stepped(pool: Pool, action: Array) -> tuple[Array, ...] | None:
         return None
 
 
-# slow, also because the address sanitizer, which does not return freed memory, skips slow tests
+# Marked slow also because runs with the address sanitizer skip slow tests. It does not return freed
+# memory.
 @pytest.mark.slow
 def test_many_errors_leak_no_memory(folder: Path) -> None:
     """After an error, the workspace and all that MuJoCo allocated for it are freed."""
@@ -224,7 +225,7 @@ def resident() -> int:
     ("xml_file", "error", "message"),
     [
         ("/nowhere/at/all.xml", OSError, "/nowhere/at/all.xml"),
-        ("~nobody_of_this_name/ant.xml", OSError, "nobody"),
+        ("~no_user_of_this_name/ant.xml", OSError, "no_user"),
         ("./missing.xml", OSError, "missing.xml"),
         ("no_model_of_gymnasium.xml", OSError, "assets/no_model_of_gymnasium.xml"),
         ("/", OSError, "/"),
@@ -234,7 +235,7 @@ def resident() -> int:
         (7, TypeError, "xml_file"),
     ],
 )
-def test_a_model_that_does_not_exist(xml_file: Any, error: Any, message: str) -> None:
+def test_a_model_that_does_not_exist_is_refused(xml_file: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         Pool("Ant-v5", 1, options={"xml_file": xml_file})
     with pytest.raises(error, match=message):
@@ -253,7 +254,7 @@ def test_a_model_that_does_not_exist(xml_file: Any, error: Any, message: str) ->
         (PLAIN.format(bodies="", parts=""), "nu=0.* nu >= 1"),
     ],
 )
-def test_a_model_that_is_wrong(folder: Path, text: str, message: str) -> None:
+def test_a_wrong_model_is_refused(folder: Path, text: str, message: str) -> None:
     path = folder / "mine.xml"
     path.write_text(text)
     for _ in range(3):
@@ -261,7 +262,7 @@ def test_a_model_that_is_wrong(folder: Path, text: str, message: str) -> None:
             Pool("Ant-v5", 1, options={"xml_file": str(path)})
 
 
-def test_a_model_without_a_body_that_the_task_needs(folder: Path) -> None:
+def test_a_model_without_a_body_that_the_task_needs_is_refused(folder: Path) -> None:
     slide = '<body><joint name="slide"/><geom size="0.1"/></body>'
     motor = '<actuator><motor joint="slide"/></actuator>'
     path = folder / "mine.xml"
@@ -276,7 +277,7 @@ def test_a_model_without_a_body_that_the_task_needs(folder: Path) -> None:
         pool.step(actions_of(pool, 1)[0])
 
 
-# its first array with any elements is not that of models with joints
+# the first of its arrays that is not empty is another one than in models with joints
 MOTIONLESS = """
 <mujoco>
   <worldbody><body name="torso"><geom size="0.1"/><site name="here"/></body></worldbody>
@@ -288,7 +289,7 @@ MOTIONLESS = """
 def test_a_model_without_joints_is_refused_and_affects_no_other(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever is first in a process: the offsets of fields are found with the first model."""
+    """Whichever model is the first of a process: with the first, offsets of fields are found."""
     path = folder / "mine.xml"
     path.write_text(MOTIONLESS)
     (action,) = actions_of(Pool("Ant-v5", 2), 1)
@@ -322,7 +323,7 @@ def test_parts_of_a_state_with_a_wrong_size_are_refused(
 
 
 def test_warnings_about_a_model_become_python_warnings(folder: Path) -> None:
-    """Only those of a user's own model: the user can't change Gymnasium's."""
+    """Only warnings about a user's own model do: the user can't change Gymnasium's models."""
 
     def warn(text: str) -> None:
         message = ctypes.create_string_buffer(text.encode())
@@ -337,12 +338,12 @@ def test_warnings_about_a_model_become_python_warnings(folder: Path) -> None:
     assert texts[:2] == ["first", "third"] and inner == ["second"]
 
     path = Path(model(folder, "half_cheetah.xml", "<!-- mine -->"))
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         Pool("HalfCheetah-v5", 1).close()
-        assert told == []
+        assert seen == []
         Pool("HalfCheetah-v5", 1, options={"xml_file": str(path)}).close()
-    said = [str(warning.message) for warning in told]
+    said = [str(warning.message) for warning in seen]
     # 4.0.0 warns that settotalmass is deprecated, 3.6.0 does not
     assert all(text.startswith(f"{path}: ") for text in said)
     assert len(said) == ("settotalmass' is deprecated" in "".join(said))
@@ -359,7 +360,7 @@ WRONG: dict[str, list[tuple[Any, type[Exception]]]] = {
 
 
 @pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
-def test_wrong_values_of_every_option(env: str) -> None:
+def test_wrong_values_of_every_option_are_refused(env: str) -> None:
     for option in registry.find(env).options.values():
         if option.is_hidden:
             continue
@@ -373,7 +374,7 @@ def test_wrong_values_of_every_option(env: str) -> None:
 
 
 @pytest.mark.parametrize("value", [1.0, (1,), (1, 2, 3), None, "ab", ("a", "b")])
-def test_wrong_ranges(value: Any) -> None:
+def test_wrong_ranges_are_refused(value: Any) -> None:
     with pytest.raises(TypeError, match="healthy_z"):
         Pool("Ant-v5", 1, options={"healthy_z_range": value})
 
@@ -397,12 +398,12 @@ def test_a_range_and_its_ends_are_one_option() -> None:
     ],
     ids=["pool", "envpool", "gymnasium"],
 )
-def test_an_unknown_option(make: Callable[..., Any]) -> None:
+def test_an_unknown_option_is_refused(make: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match="nonsense") as caught:
         make(nonsense=1)
     assert "frame_skip" in str(caught.value)
     assert "_link" not in str(caught.value) and "digest" not in str(caught.value)
-    # a user's own addresses could crash the process
+    # these hidden options contain addresses: wrong ones could crash the process
     for options in (
         {"_link": "model=1"},
         {"model_digest": b""},
@@ -426,10 +427,10 @@ def test_options_of_one_pool_make_another(folder: Path) -> None:
             assert other.spec.fields[0].shape == (pool.spec.fields[0].shape[0] + 6,)
 
 
-# -------------------------------------------------------------------------------- what is there --
+# ---------------------------------------------------------------------------- missing packages --
 
 
-def test_mujoco_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_mujoco_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mujoco", None)
     for make in (
         lambda: Pool("Ant-v5", 1),
@@ -441,7 +442,9 @@ def test_mujoco_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("symbol", ["mj_copyData", "mj_getState", "handlers"])
-def test_a_version_lacks_a_function(symbol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_of_mujoco_that_lacks_a_function_is_refused(
+    symbol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = family._address
 
     def lacking(name: str) -> int | None:
@@ -482,7 +485,7 @@ def test_a_forked_child_makes_its_own_pools() -> None:
 
 @pytest.mark.parametrize("env", sampled(IDS, MUJOCO_TASKS))
 def test_a_snapshot_is_restored_in_another_pool(env: str) -> None:
-    """Rewards and infos of the next step depend on numbers that the last step kept."""
+    """Rewards and infos of the next step depend on numbers that the last step has stored."""
     pools = [Pool(env, 2, seed=seed, num_threads=1) for seed in (5, 77)]
     first, second = pools
     actions = actions_of(first, 51, seed=1)
@@ -491,14 +494,14 @@ def test_a_snapshot_is_restored_in_another_pool(env: str) -> None:
     for action in actions_of(second, 29, seed=8):
         second.step(action)
     states = first.get_state()
-    # into the other pool, in reverse order; its workspace was last used for another simulation
+    # into the other pool in reverse order; its workspace was last used for another simulation
     second.set_state(states[::-1])
     assert second.get_state() == states[::-1]
-    who = [column.name for column in first.columns].index("env_id")
+    id_column = [column.name for column in first.columns].index("env_id")
     for step, action in enumerate(actions):
         ours = second.step(action[::-1].copy())
         for k, (one, other) in enumerate(zip(ours, first.step(action), strict=True)):
-            if k != who:
+            if k != id_column:
                 assert one[::-1].tobytes() == other.tobytes(), (step, first.columns[k].name)
     for pool in pools:
         pool.close()
@@ -516,7 +519,7 @@ def test_a_snapshot_needs_the_same_options(folder: Path) -> None:
     with Pool("Ant-v5", 1, options={"xml_file": str(path)}) as pool:
         pool.reset()
         (own,) = pool.get_state()
-    # the file has changed since: another model under the same name
+    # the file changes: another model under the same name
     path.write_bytes(Path(heavy).read_bytes())
     for options in ({"xml_file": str(path)}, {"frame_skip": 4}, {"speed_switches": False}):
         with Pool("Ant-v5", 1, options=options) as other:

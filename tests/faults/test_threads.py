@@ -19,7 +19,7 @@ TEST_TIMEOUT = 120
 
 
 class Thread(threading.Thread):
-    """A thread whose exception `finish` raises."""
+    """A thread that starts at once; `finish` raises its exception."""
 
     def __init__(self, work: Callable[[], Any]) -> None:
         super().__init__(daemon=True)
@@ -92,7 +92,7 @@ def test_rows_come_in_the_order_of_another_threads_sends() -> None:
     num_envs = 6
     with Pool("CartPole-v1", num_envs, num_threads=3, seed=0) as pool:
         untouched = Pool("CartPole-v1", num_envs, num_threads=1, seed=0)
-        place = [column.name for column in pool.columns].index("env_id")
+        id_column = [column.name for column in pool.columns].index("env_id")
         may_send = threading.Semaphore(1)
         rng = np.random.default_rng(0)
         orders = [rng.permutation(num_envs) for _ in range(60)]
@@ -112,7 +112,7 @@ def test_rows_come_in_the_order_of_another_threads_sends() -> None:
                 received.append(pool.recv(timeout=TEST_TIMEOUT))
                 rows += len(received[-1][0])
             whole = tuple(np.concatenate(column) for column in zip(*received, strict=True))
-            assert whole[place].tolist() == order.tolist()
+            assert whole[id_column].tolist() == order.tolist()
             assert_same(whole, tuple(untouched.step(order % 2, order)), "received")
             may_send.release()
         thread.finish()
@@ -120,7 +120,7 @@ def test_rows_come_in_the_order_of_another_threads_sends() -> None:
 
 
 def wait_until_receiving(pool: Pool) -> None:
-    """Returns when another thread is in recv; nothing may be in flight."""
+    """Waits until another thread is in recv. Nothing may be in flight."""
     while True:
         try:
             pool.recv(timeout=0)
@@ -131,8 +131,8 @@ def wait_until_receiving(pool: Pool) -> None:
             return
 
 
-def receive_patiently(pool: Pool, received: list[Any]) -> None:
-    """Receives once; it may be refused only while the main thread polls."""
+def receive_once(pool: Pool, received: list[Any]) -> None:
+    """Receives one batch. recv may be refused only while the main thread polls."""
     while not received:
         try:
             received.append(pool.recv(timeout=TEST_TIMEOUT))
@@ -149,7 +149,7 @@ def test_a_second_thread_in_recv_is_refused(batch_size: int) -> None:
         some = np.arange(batch_size)
         for round_ in range(20):
             received: list[Any] = []
-            thread = Thread(lambda received=received: receive_patiently(pool, received))
+            thread = Thread(lambda received=received: receive_once(pool, received))
             wait_until_receiving(pool)
             for call in (
                 lambda: pool.recv(),
@@ -168,12 +168,12 @@ def test_a_second_thread_in_recv_is_refused(batch_size: int) -> None:
             assert_same(ours, tuple(untouched.step(some % 2, some)), f"round {round_}")
 
 
-def test_both_receive_what_there_is() -> None:
-    """Two threads compete for batches: each goes to one of them, none is lost."""
+def test_each_batch_goes_to_one_of_two_receivers() -> None:
+    """Two threads compete for batches, and no batch is lost."""
     num_envs, batches = 8, 400
     pool = Pool("test/Fault-v0", num_envs, batch_size=2, num_threads=2)
     stream: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-    place = [column.name for column in pool.columns].index("env_id")
+    id_column = [column.name for column in pool.columns].index("env_id")
     left = threading.Semaphore(batches)
     pool.send_reset()
 
@@ -185,9 +185,9 @@ def test_both_receive_what_there_is() -> None:
                     break
                 except StateError as error:
                     assert "another thread is receiving" in str(error)
-            # before they are sent again, so that each environment's rows are recorded in order
+            # before the send, so that each environment's rows are recorded in order
             stream.put(batch)
-            pool.send([0, 0], batch[place])
+            pool.send([0, 0], batch[id_column])
 
     threads = [Thread(work), Thread(work)]
     for thread in threads:
@@ -202,7 +202,7 @@ def test_both_receive_what_there_is() -> None:
 
 
 def receive_until_closed(pool: Pool) -> None:
-    """Waits in recv; it may be refused only while the main thread polls."""
+    """Waits in recv until the pool is closed. recv may be refused while the main thread polls."""
     while True:
         try:
             pool.recv(timeout=TEST_TIMEOUT)
@@ -224,8 +224,8 @@ def test_close_ends_a_wait() -> None:
             pool.recv()
 
 
-def test_threads_of_their_own_pools() -> None:
-    """Pools share nothing: each thread gets the results of a single pool."""
+def test_pools_of_different_threads_do_not_interact() -> None:
+    """Each thread gets the results that its pool would return alone."""
     num_envs = 5
 
     def trajectory(seed: int) -> list[tuple[Any, ...]]:

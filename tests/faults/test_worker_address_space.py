@@ -21,7 +21,7 @@ def play(limit, start_method):
         pool.reset(seed=0)
         for _ in range(3):
             pool.step(np.zeros(8, np.int64))
-        # whoever comes later must map as much
+        # the worker that replaces this one must map as much
         os.kill(pool._supervisor._workers[1].pid, signal.SIGKILL)
         while not pool.replies().get(2, {}):
             pool.step(np.zeros(8, np.int64))

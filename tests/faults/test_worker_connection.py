@@ -31,7 +31,9 @@ def connections() -> Iterator[tuple[Connection, Connection]]:
         yield here, there
 
 
-def test_a_closed_connection(connections: tuple[Connection, Connection]) -> None:
+def test_a_closed_connection_delivers_its_last_message_and_then_fails(
+    connections: tuple[Connection, Connection],
+) -> None:
     here, there = connections
     here.send("last")
     here.close()
@@ -46,11 +48,13 @@ def test_a_closed_connection(connections: tuple[Connection, Connection]) -> None
         here.recv(TEST_TIMEOUT)
 
 
-def test_a_message_that_is_late(connections: tuple[Connection, Connection]) -> None:
+def test_a_timeout_in_recv_keeps_the_part_of_a_message_that_has_come(
+    connections: tuple[Connection, Connection],
+) -> None:
     here, there = connections
     with pytest.raises(TimeoutError):
         there.recv(0)
-    # a part of a message is kept
+    # the part of a message that has come is kept
     data = pickle.dumps("whole", 5)
     os.write(here.fileno(), HEADER.pack(len(data), 0)[:5])
     with pytest.raises(TimeoutError):
@@ -61,14 +65,14 @@ def test_a_message_that_is_late(connections: tuple[Connection, Connection]) -> N
     assert not there.poll()
     os.write(here.fileno(), data[3:])
     assert there.recv(TEST_TIMEOUT) == ("whole", [])
-    # the other end does not read, and a part of the message was sent
+    # the other end does not read, so only a part of the message was sent
     with pytest.raises(TimeoutError):
         here.send(bytes(5_000_000), timeout=0.01)
     with pytest.raises(ConnectionError, match="interrupted"):
         here.send("more")
 
 
-def test_descriptors_are_sent(connections: tuple[Connection, Connection]) -> None:
+def test_descriptors_are_sent_and_none_leaks(connections: tuple[Connection, Connection]) -> None:
     here, there = connections
     here.send("many", [0] * 250)
     value, fds = there.recv(TEST_TIMEOUT)
@@ -93,7 +97,7 @@ def test_descriptors_are_sent(connections: tuple[Connection, Connection]) -> Non
     assert there.recv(TEST_TIMEOUT) == ("next", [])
 
 
-def test_a_message_that_cannot_be_unpickled_harms_no_other(
+def test_a_message_that_cannot_be_unpickled_does_not_affect_the_next(
     connections: tuple[Connection, Connection],
 ) -> None:
     here, there = connections
@@ -116,9 +120,9 @@ class Interrupt(BaseException):
 
 
 def interrupted(function: Callable[[], Any], count: int) -> str | None:
-    """Calls a function and interrupts it before the count-th line in connection.py.
+    """Calls a function and interrupts it before line number `count` that runs in connection.py.
 
-    Returns that line, None if the function returned before.
+    Returns the text of that line, or None if the function returned before it.
     """
     left = itertools.count(count, -1)
     line = ""
@@ -143,8 +147,8 @@ def interrupted(function: Callable[[], Any], count: int) -> str | None:
     return None
 
 
-def test_a_connection_interrupted_in_recv() -> None:
-    """At any line: the next call returns the message, or says that the connection is unusable."""
+def test_an_interrupt_in_recv_loses_no_message() -> None:
+    """At any line: the next recv returns the message, or an error says that it was interrupted."""
     for count in itertools.count():
         ends = Connection.pair()
         with Connection(ends[0]) as here, Connection(ends[1]) as there:
@@ -158,7 +162,7 @@ def test_a_connection_interrupted_in_recv() -> None:
             except ConnectionError as error:
                 assert "interrupted" in str(error)
             else:
-                # at this line the interrupt is the same as one right after the return
+                # an interrupt at this line is the same as one right after the return
                 assert (value, len(fds)) == (("second", 0) if line == LAST else ("first", 1)), line
                 for fd in fds:
                     os.close(fd)
@@ -166,8 +170,8 @@ def test_a_connection_interrupted_in_recv() -> None:
 
 
 @pytest.mark.parametrize("first", ["short", "too long " * 500_000])
-def test_a_connection_interrupted_in_send(first: str) -> None:
-    """At any line: all of the message arrives, or nothing, and nothing is misread."""
+def test_an_interrupt_in_send_sends_all_or_nothing(first: str) -> None:
+    """At any line: all of the message arrives or nothing, and later messages are read correctly."""
 
     def send(connection: Connection) -> None:
         with contextlib.suppress(TimeoutError):

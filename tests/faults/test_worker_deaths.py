@@ -1,4 +1,4 @@
-"""Workers that die and are not replaced, and all ways in which a pool is closed."""
+"""Workers that die and are not replaced, and pools that are closed or deleted at any point."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_worker_that_dies_is_named(trouble: Trouble, said: str, method: str) -
         assert pool.get_attr("steps", [0, 1]) == [4, 4]
 
 
-def test_a_worker_that_dies_while_idle() -> None:
+def test_a_worker_that_dies_while_idle_is_named_by_the_next_call() -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
         kill(pool, 0)
@@ -108,7 +108,7 @@ def test_a_worker_that_dies_while_idle() -> None:
         np.testing.assert_array_equal(pool.step(ACTIONS[2:], [2, 3])[OBS][:, 0], [1, 1])
 
 
-def test_two_workers_that_die_in_one_batch() -> None:
+def test_two_workers_that_die_in_one_batch_are_both_named() -> None:
     def die(status: int) -> Callable[[], Any]:
         return lambda: Counting(lambda: os._exit(status), 1)
 
@@ -127,7 +127,7 @@ def test_two_workers_that_die_in_one_batch() -> None:
 
 
 @pytest.mark.parametrize("batch_size", [4, 2])
-def test_no_environment_is_left(batch_size: int) -> None:
+def test_a_pool_whose_workers_have_all_died_refuses_calls(batch_size: int) -> None:
     with pool_of(batch_size=batch_size) as pool:
         kill(pool, 0)
         kill(pool, 1)
@@ -139,7 +139,7 @@ def test_no_environment_is_left(batch_size: int) -> None:
             pool.step(ACTIONS)
 
 
-def test_asynchronous_batches_go_on_without_the_dead() -> None:
+def test_an_unordered_pool_goes_on_without_dead_workers() -> None:
     with pool_of(kill_self, 2, batch_size=1) as pool:
         pool.send_reset(seed=0)
         failed: list[int] = []
@@ -154,7 +154,7 @@ def test_asynchronous_batches_go_on_without_the_dead() -> None:
             assert batch[OBS][0, 0] == steps[env_id]
             steps[env_id] += 1
             if (2 not in failed and 3 not in failed) or env_id < 2:
-                # by now it may have died
+                # its worker may have died by now
                 try:
                     pool.send([0], [env_id])
                 except StateError:
@@ -162,12 +162,12 @@ def test_asynchronous_batches_go_on_without_the_dead() -> None:
         assert sorted(failed) == [2, 3]
 
 
-def test_a_call_that_kills_its_worker() -> None:
+def test_a_call_that_kills_its_worker_is_an_error() -> None:
     with pool_of(nothing) as pool:
         pool.reset(seed=0)
         with pytest.raises(WorkerError, match=r"apply of environments \[2, 3\] failed: .*SIGKILL"):
             pool.apply(kill_if_in_trouble)
-        # no answer is left over
+        # the answer of the other worker does not come with the next call
         assert pool.get_attr("steps", [0, 1]) == [0, 0]
         with pytest.raises(StateError, match="environment 2 has died"):
             pool.get_attr("steps")
@@ -178,8 +178,8 @@ def kill_if_in_trouble(env: Any) -> None:
         kill_self()
 
 
-def test_a_death_that_cannot_be_handled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever goes wrong, no call waits for ever."""
+def test_a_death_that_cannot_be_handled_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When replacing the worker fails, no call waits for ever."""
     with pool_of(kill_self, on_error="restart") as pool:
         pool.reset(seed=0)
 
@@ -192,7 +192,7 @@ def test_a_death_that_cannot_be_handled(monkeypatch: pytest.MonkeyPatch) -> None
                 pool.step(ACTIONS)
 
 
-# ---------------------------------------------------------------------------------------- end --
+# ------------------------------------------------------------------------------------- closing --
 
 
 def test_close_from_another_thread_ends_recv() -> None:
@@ -269,8 +269,8 @@ def test_many_threads_close_at_once() -> None:
 
 
 @pytest.mark.slow
-def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
-    """A handler runs in the main thread, which may be closing the pool itself."""
+def test_a_signal_handler_may_close_the_pool_at_any_point() -> None:
+    """The handler runs in the main thread, which is closing the pool itself."""
     before = signal.getsignal(signal.SIGUSR1)
     for _ in range(10):
         pool = pool_of(sleep_for_ever, 1, timeout=50.0)
@@ -283,25 +283,25 @@ def test_a_signal_closes_the_pool_in_the_middle_of_anything() -> None:
             pool.close(grace=0.001)
             handled.release()
 
-        def ring(done: threading.Event = done, handled: Any = handled) -> None:
+        def send_signals(done: threading.Event = done, handled: Any = handled) -> None:
             while not done.is_set():
                 os.kill(os.getpid(), signal.SIGUSR1)
                 handled.acquire(timeout=TEST_TIMEOUT)
 
         signal.signal(signal.SIGUSR1, handle)
-        ringing = Thread(ring)
+        sending = Thread(send_signals)
         try:
             pool.close(grace=0.05)
         finally:
             done.set()
-            ringing.join(TEST_TIMEOUT)
+            sending.join(TEST_TIMEOUT)
             signal.signal(signal.SIGUSR1, before)
         assert all_ended(pids)
 
 
 @pytest.mark.parametrize("held", ["supervisor", "worker", "watcher"])
-def test_a_signal_closes_the_pool_while_a_lock_is_held(held: str) -> None:
-    """The handler interrupts a thread that holds one of the locks."""
+def test_a_signal_handler_may_close_the_pool_while_a_lock_is_held(held: str) -> None:
+    """The handler interrupts the thread that holds the lock."""
     before = signal.getsignal(signal.SIGUSR1)
     pool = pool_of(sleep_for_ever, 1, timeout=50.0)
     pids = pids_of(pool)
@@ -323,7 +323,7 @@ def test_a_signal_closes_the_pool_while_a_lock_is_held(held: str) -> None:
 
 
 class InClose(Interrupter):
-    """Interrupts after close has started to end workers; before that it may do nothing."""
+    """Interrupts inside close. Interrupted at its very start, close may do nothing."""
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         if frame.f_code is ProcessPool.close.__code__ and event == "call":
@@ -354,7 +354,7 @@ def test_ctrl_c_anywhere_in_close_leaves_no_worker(on_error: str) -> None:
 
 
 @pytest.mark.parametrize("at", ["made", "step"])
-def test_close_ends_those_that_are_being_started(at: str, tmp_path: Any) -> None:
+def test_close_ends_workers_that_are_being_started(at: str, tmp_path: Any) -> None:
     made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
     pids = tmp_path / "pids"
 
@@ -375,11 +375,11 @@ def test_close_ends_those_that_are_being_started(at: str, tmp_path: Any) -> None
     assert all(has_ended(int(pid)) for pid in pids.read_text().split())
 
 
-def restarters() -> list[threading.Thread]:
+def restart_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "pp-restart"]
 
 
-def test_a_pool_deleted_while_a_worker_is_started(tmp_path: Any) -> None:
+def test_deleting_a_pool_ends_the_start_of_a_worker(tmp_path: Any) -> None:
     made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
 
     def make() -> Any:
@@ -392,11 +392,11 @@ def test_a_pool_deleted_while_a_worker_is_started(tmp_path: Any) -> None:
     wait_for(lambda: made.calls == 2)
     del pool
     gc.collect()
-    wait_for(lambda: not restarters())
+    wait_for(lambda: not restart_threads())
 
 
-def test_the_garbage_collector_may_delete_a_pool_anywhere() -> None:
-    """Even in a thread that holds a lock which closing takes."""
+def test_the_garbage_collector_may_delete_a_pool_at_any_point() -> None:
+    """Even in a thread that holds the locks that close takes."""
     pool: Any = pool_of(sleep_for_ever, 1, timeout=50.0)
     pool.reset()
     pool.send(ACTIONS)
@@ -465,7 +465,7 @@ def test_calls_in_a_forked_child_are_refused(on_error: str) -> None:
             pool.close()
             pool.close(grace=0.0)
 
-        # at the fork another thread holds no lock, or one of these
+        # at the fork, another thread holds none or one of these locks
         for lock in (
             None,
             pool._supervisor._lock,
@@ -479,7 +479,7 @@ def test_calls_in_a_forked_child_are_refused(on_error: str) -> None:
 
 
 class _Holder:
-    """A thread that holds a lock."""
+    """A thread that holds a lock, or none, until `release`."""
 
     def __init__(self, lock: Any) -> None:
         self._may_go = threading.Event()
@@ -501,7 +501,7 @@ class _Holder:
         self._thread.finish()
 
 
-def test_a_forked_child_deletes_the_inherited_pool() -> None:
+def test_a_forked_child_may_delete_the_inherited_pool() -> None:
     with pool_of(timeout=50.0) as pool:
         pool.reset(seed=0)
         held: list[Any] = [pool]
@@ -539,7 +539,7 @@ print(pool.step(np.zeros(4, int))[0][:, 0], pool._supervisor.deaths)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("drops", [True, False])
-def test_a_forked_child_exits(drops: bool) -> None:
+def test_a_forked_child_exits_normally(drops: bool) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LEAVING.format(drops=drops)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Environments that raise with on_error="restart": they are made again, and their rows say so."""
+"""Environments that raise with on_error="restart": they are made again, and rows report it."""
 
 from __future__ import annotations
 
@@ -77,40 +77,40 @@ def test_an_environment_that_raises_is_made_again(autoreset: str, envs: Any) -> 
 
 
 def shown_of_one(pool: ProcessPool, batch: Any) -> Any:
-    """Returns the observation of environment 1, of a batch with only its row."""
+    """Returns the observation of environment 1 in a batch that has only its row."""
     if pool.leaves is not None:
         return tuple(map(int, batch[0][0]))
     return tuple(map(int, pool.replies()[1][OBSERVATION].split(",")))
 
 
-def test_one_that_raises_is_made_again_in_an_unordered_pool() -> None:
+def test_an_environment_that_raises_in_an_unordered_pool_is_made_again() -> None:
     with pool_of(lives(partial(Life, lose)), batch_size=1) as pool:
         names = [c.name for c in pool.columns]
-        place, cut = names.index("env_id"), names.index("truncated")
+        id_column, truncated = names.index("env_id"), names.index("truncated")
         pool.send_reset(seed=0)
         last = {}
         for _ in range(4):
             batch = pool.recv()
-            last[int(batch[place][0])] = batch[0][0]
-        for turn in range(3):
+            last[int(batch[id_column][0])] = batch[0][0]
+        for round_ in range(3):
             pool.send(ONE)
             for _ in range(4):
                 batch = pool.recv()
-                i = int(batch[place][0])
-                if i == 1 and turn % 2 == 0:
+                i = int(batch[id_column][0])
+                if i == 1 and round_ % 2 == 0:
                     info = pool.replies()[1][INFO]
-                    assert batch[cut][0]
+                    assert batch[truncated][0]
                     assert batch[0][0].tolist() == last[1].tolist()
                 elif i == 1:
                     assert tuple(batch[0][0]) == first_of(info["restart_seed"])
                 else:
-                    assert batch[0][0][0] == turn + 1 and not batch[cut][0]
+                    assert batch[0][0][0] == round_ + 1 and not batch[truncated][0]
                 last[i] = batch[0][0]
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_a_reset_that_raises_between_episodes_is_a_restart(autoreset: str) -> None:
-    """It was an autoreset: the row is that of a step."""
+    """The reset was an autoreset, so its row is that of a step."""
 
     def fail(env: Life) -> None:
         if env.steps:
@@ -135,7 +135,7 @@ def test_a_reset_that_raises_between_episodes_is_a_restart(autoreset: str) -> No
         assert tuple(batch[0][1]) == first_of(info["restart_seed"])
 
 
-def test_a_reset_that_raises_is_done_by_another_environment() -> None:
+def test_a_reset_that_raises_is_repeated_by_a_new_environment() -> None:
     def fail(env: Life) -> None:
         if env.steps:
             raise Lost("in reset")
@@ -167,7 +167,7 @@ def test_a_reset_that_always_raises_fails() -> None:
 
 
 @pytest.mark.parametrize("autoreset", MODES)
-def test_one_that_raises_at_each_first_step_fails(autoreset: str) -> None:
+def test_an_environment_that_raises_at_each_first_step_fails(autoreset: str) -> None:
     def fail(env: Life) -> None:
         if env.steps == 0:
             raise Lost("at once")
@@ -176,7 +176,7 @@ def test_one_that_raises_at_each_first_step_fails(autoreset: str) -> None:
         (truncated,) = [i for i, c in enumerate(pool.columns) if c.name == "truncated"]
 
         def step(actions: Any) -> bool:
-            # whether the environment was truncated; the next step works again
+            # returns whether the environment was truncated; then the next step works again
             was_cut = bool(pool.step(actions)[truncated][1])
             if was_cut and autoreset != "same_step":
                 pool.step(ALL) if autoreset == "next_step" else pool.reset([1])
@@ -188,12 +188,12 @@ def test_one_that_raises_at_each_first_step_fails(autoreset: str) -> None:
             with pytest.raises(Lost, match="at once") as caught:
                 step(ONE)
             assert caught.value.__cause__.env_ids == (1,)  # type: ignore[union-attr]
-            # it is made again all the same, and one successful step clears its count
+            # it is made again nevertheless, and one successful step resets its count to 0
             assert [step(ALL) for _ in range(2)] == [True, False]
             pool.reset(seed=0)
 
 
-def test_one_that_was_never_reset_fails() -> None:
+def test_an_environment_that_raises_before_its_first_reset_fails() -> None:
     with pool_of(lives(partial(Life, lose))) as pool:
         with pytest.raises(Lost):
             pool.step(ONE)
@@ -213,7 +213,7 @@ class Fragile(Life):
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_one_that_cannot_be_made_again_is_tried_again(tmp_path: Path, autoreset: str) -> None:
+def test_making_an_environment_again_is_tried_at_each_turn(tmp_path: Path, autoreset: str) -> None:
     path = tmp_path / "no more"
     with pool_of(lives(partial(Fragile, path)), autoreset=autoreset) as pool:
         pool.reset(seed=0)
@@ -227,7 +227,7 @@ def test_one_that_cannot_be_made_again_is_tried_again(tmp_path: Path, autoreset:
             assert cause.batch[0][[0, 2, 3], 0].all()
         # one attempt in each turn
         assert path.read_text() == "tried\n" * 3
-        # the first turn was a step, which failed and caused it
+        # the turn that failed first, and so caused the restart, was a step
         path.unlink()
         batch = pool.step(ALL)
         info = pool.replies()[1][INFO]
@@ -316,7 +316,7 @@ class Choosy:
             raise RuntimeError("in another process")
 
 
-def test_an_action_that_cannot_be_unpickled_causes_none_either() -> None:
+def test_an_action_that_cannot_be_unpickled_causes_no_restart() -> None:
     class Texted(Life):
         action_space: Any = spaces.Text(9)
 

@@ -1,4 +1,4 @@
-"""Environments that raise in a worker process: the caller gets the exception and can go on."""
+"""Environments that fail in a worker process: the caller gets the exception and can go on."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class NoMessage(Exception):
         raise RuntimeError("no words")
 
 
-def thrower(make: Callable[[], BaseException]) -> Trouble:
+def raising(make: Callable[[], BaseException]) -> Trouble:
     def throw() -> None:
         raise make()
 
@@ -82,7 +82,7 @@ def failing_step(pool: ProcessPool) -> Any:
 
 @pytest.mark.parametrize("autoreset", MODES)
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
-def test_it_is_raised_as_it_was(autoreset: str, method: str) -> None:
+def test_an_exception_is_raised_in_the_caller_as_it_was(autoreset: str, method: str) -> None:
     def throw_by_hand() -> None:
         raise OwnError("what %d is %s", 7)
 
@@ -100,12 +100,12 @@ def test_it_is_raised_as_it_was(autoreset: str, method: str) -> None:
             "In the worker process:\nTraceback (most recent call last):\n"
         )
         assert "in throw_by_hand" in str(cause)
-        # the rows of the others, and zeros
+        # the batch has the rows of the others, and zeros
         np.testing.assert_array_equal(cause.batch[OBS][:, 0], [3, 3, 0, 3])
         np.testing.assert_array_equal(cause.batch[REWARD], [1, 1, 0, 1])
         assert not cause.batch[TERMINATED].any() and not cause.batch[TRUNCATED].any()
         assert pool.in_flight == 0
-        # it starts another episode, by autoreset or by reset, and the others go on
+        # environment 2 starts another episode, by autoreset or by reset, and the others go on
         if autoreset == "disabled":
             with pytest.raises(AssertionError, match=r"environment 2 .*reset it first") as caught:
                 pool.step(ACTIONS)
@@ -134,14 +134,14 @@ def test_it_is_raised_as_it_was(autoreset: str, method: str) -> None:
         (lambda: ValueError("x" * 3_000_000), ValueError, "environment 2"),
     ],
     ids=[
-        *("unpicklable", "untold", "speechless", "exit", "interrupt", "generator"),
+        *("unpicklable", "unreadable", "no message", "exit", "interrupt", "generator"),
         *("stop", "memory", "group", "long"),
     ],
 )
-def test_exceptions_of_every_kind(
+def test_exceptions_of_every_kind_are_raised_in_the_caller(
     make: Callable[[], BaseException], kind: type[Exception], said: str
 ) -> None:
-    with pool_of(thrower(make)) as pool:
+    with pool_of(raising(make)) as pool:
         error = failing_step(pool)
         assert type(error) is kind
         cause = error if kind is EnvError else error.__cause__
@@ -151,7 +151,7 @@ def test_exceptions_of_every_kind(
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
 
 
-def test_its_own_cause_is_in_the_traceback() -> None:
+def test_the_cause_of_an_exception_is_in_the_traceback() -> None:
     def throw() -> None:
         try:
             {}["the first"]
@@ -165,12 +165,12 @@ def test_its_own_cause_is_in_the_traceback() -> None:
         assert "KeyError: 'the first'" in text and "direct cause" in text
 
 
-def test_two_in_one_batch() -> None:
-    """The first exception is raised, and its message names the other."""
+def test_the_first_of_several_exceptions_is_raised_and_the_others_are_named() -> None:
+    """Exceptions of environments, and the death of a worker, in one batch."""
     fns: list[Any] = [
         Counting,
-        lambda: Counting(thrower(lambda: ValueError("of one")), 1),
-        lambda: Counting(thrower(lambda: KeyError("of two")), 1),
+        lambda: Counting(raising(lambda: ValueError("of one")), 1),
+        lambda: Counting(raising(lambda: KeyError("of two")), 1),
         lambda: Counting(lambda: os._exit(6), 1),
     ]
     with ProcessPool(fns, num_workers=4, start_method="fork") as pool:
@@ -184,16 +184,14 @@ def test_two_in_one_batch() -> None:
         assert second == "Environment 2: KeyError: 'of two'"
         assert third.startswith("Environment 3: worker process") and "exit code 6" in third
         np.testing.assert_array_equal(cause.batch[OBS][:, 0], [1, 0, 0, 0])
-        # the first two start another episode
+        # the two that raised start another episode
         batch = pool.step(ACTIONS[:3], [0, 1, 2])
         np.testing.assert_array_equal(batch[OBS][:, 0], [2, 0, 0])
         with pytest.raises(StateError, match=r"environment 3 .*exit code 6"):
             pool.step(ACTIONS)
 
 
-def test_many_in_one_batch() -> None:
-    """The message has a bounded length."""
-
+def test_the_message_about_many_exceptions_is_bounded() -> None:
     class Bad(Counting):
         def step(self, action: Any) -> Any:
             raise ValueError("as all are")
@@ -208,8 +206,8 @@ def test_many_in_one_batch() -> None:
         assert str(cause).count("as all are") < 15
 
 
-def test_in_an_asynchronous_pool() -> None:
-    with pool_of(thrower(lambda: ValueError("now")), batch_size=2) as pool:
+def test_an_exception_in_an_unordered_pool_keeps_its_batch() -> None:
+    with pool_of(raising(lambda: ValueError("now")), batch_size=2) as pool:
         pool.send_reset(seed=0)
         # observations of each environment in order; None for a failure
         shown: dict[int, list[Any]] = {env_id: [] for env_id in range(4)}
@@ -229,8 +227,8 @@ def test_in_an_asynchronous_pool() -> None:
             assert shown[env_id] == list(range(len(shown[env_id])))
 
 
-def test_a_reset_that_raises() -> None:
-    with pool_of(thrower(lambda: KeyError("no %s")), 1, "reset") as pool:
+def test_an_exception_in_reset_is_raised_in_the_caller() -> None:
+    with pool_of(raising(lambda: KeyError("no %s")), 1, "reset") as pool:
         with pytest.raises(KeyError, match="no %s") as caught:
             pool.reset(seed=0)
         cause = caught.value.__cause__
@@ -257,7 +255,7 @@ class Touchy(Counting):
 
 
 @pytest.mark.parametrize("how", ["call", "get", "set", "apply"])
-def test_a_call_that_raises(how: str) -> None:
+def test_an_exception_in_a_call_is_raised_in_the_caller(how: str) -> None:
     fns: list[Any] = [Counting, Counting, Counting, Touchy]
     with ProcessPool(fns, num_workers=2, start_method="fork") as pool:
         pool.reset()
@@ -280,7 +278,7 @@ def test_a_call_that_raises(how: str) -> None:
 
 
 def limit_files(trouble: BaseException) -> Trouble:
-    """Leaves no memory for replies of a worker."""
+    """Returns a function that leaves a worker no memory for replies, and raises."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -290,8 +288,8 @@ def limit_files(trouble: BaseException) -> Trouble:
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_no_memory_to_report_an_exception(autoreset: str) -> None:
-    """Its worker lives, and the error does not say that it died."""
+def test_no_memory_to_report_an_exception_is_a_memory_error(autoreset: str) -> None:
+    """The worker lives, and the error does not say that it died."""
     trouble = limit_files(ValueError("of its own"))
     with pool_of(trouble, autoreset=autoreset) as pool:
         pid = worker_of(pool, 1).pid
@@ -308,7 +306,7 @@ def test_no_memory_to_report_an_exception(autoreset: str) -> None:
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
 
 
-def test_no_memory_for_an_answer() -> None:
+def test_no_memory_for_an_answer_is_a_memory_error() -> None:
     def limit(env: Any) -> bytes:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
         return os.urandom(4_000_000)
@@ -319,16 +317,16 @@ def test_no_memory_for_an_answer() -> None:
         assert pool.get_attr("steps") == [0] * 4
 
 
-def scribble() -> None:
-    """Makes the worker reply with bytes that are no pickle; raises, so that it replies."""
+def reply_garbage() -> None:
+    """Makes the worker's reply bytes that are no pickle; raises, so that the worker replies."""
     for it in gc.get_objects():
         if isinstance(it, env_runner.EnvRunner):
             it._dumps = lambda value: b"not a pickle"
     raise ValueError("of its own")
 
 
-def test_a_reply_that_cannot_be_unpickled() -> None:
-    with pool_of(scribble) as pool:
+def test_a_reply_that_cannot_be_unpickled_is_an_error() -> None:
+    with pool_of(reply_garbage) as pool:
         error = failing_step(pool)
         assert type(error) is EnvError and error.env_ids == (2,)
         assert "environment 2 failed: the reply of environment 2 can't be unpickled" in str(error)
@@ -336,7 +334,7 @@ def test_a_reply_that_cannot_be_unpickled() -> None:
         np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [4, 4, 0, 4])
 
 
-def spoil() -> None:
+def overwrite_rows() -> None:
     """Overwrites completed rows, as defective C code may."""
     for it in gc.get_objects():
         if isinstance(it, env_runner.EnvRunner):
@@ -344,11 +342,11 @@ def spoil() -> None:
             ffi.buffer(lib.pp_worker_block(it._worker, it._blocks[0]), size)[:] = b"\xff" * size
 
 
-def test_a_worker_that_writes_where_it_must_not() -> None:
-    with pool_of(spoil, 1, num_workers=1, batch_size=3) as pool:
+def test_rows_that_were_overwritten_are_an_error() -> None:
+    with pool_of(overwrite_rows, 1, num_workers=1, batch_size=3) as pool:
         pool.send_reset(seed=0)
         np.testing.assert_array_equal(pool.recv()[ENV_ID], [0, 1, 2])
-        # after the row of number 3, which is complete, and that of number 0
+        # the row of environment 3 is complete, and so is that of 0: the step of 2 overwrites them
         pool.send(ACTIONS[:2], [0, 2])
         with pytest.raises(EnvError, match="names another environment: look for code in") as e:
             pool.recv()
@@ -361,7 +359,7 @@ def test_a_worker_that_writes_where_it_must_not() -> None:
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_one_that_cannot_be_made(method: str) -> None:
+def test_an_environment_that_cannot_be_made_is_named(method: str) -> None:
     def refuse() -> Any:
         raise OwnError("no %d", 3)
 
@@ -374,13 +372,13 @@ def test_one_that_cannot_be_made(method: str) -> None:
     assert isinstance(cause, EnvError) and cause.env_ids == (3,) and "in refuse" in str(cause)
 
 
-def test_one_that_exits_when_it_is_made() -> None:
+def test_a_constructor_that_exits_is_named() -> None:
     with pytest.raises(EnvError, match="environment 1 can't be made: SystemExit: 4"):
         ProcessPool([Counting, lambda: sys.exit(4)], num_workers=2, start_method="fork")
 
 
 class Nowhere:
-    """A function that can be unpickled only in the process that made it."""
+    """A function that can be pickled, but not unpickled."""
 
     def __reduce__(self) -> Any:
         return refuse_to_be_read, ()
@@ -393,7 +391,7 @@ def refuse_to_be_read() -> None:
     raise ImportError("No module named 'only_at_home'")
 
 
-def test_a_worker_that_cannot_import() -> None:
+def test_a_failed_import_in_a_worker_is_named() -> None:
     with pytest.raises(WorkerError, match=r"of environments 2 to 3 can't start: ") as caught:
         ProcessPool([Counting, Counting, Nowhere(), Counting], num_workers=2, start_method="spawn")
     assert caught.value.env_ids == (2, 3)
@@ -413,7 +411,7 @@ def test_an_object_that_is_not_an_environment_is_named(made: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", [-1, 4, 2**31 - 1])
-def test_wrong_env_ids(wrong: int) -> None:
+def test_wrong_env_ids_are_refused(wrong: int) -> None:
     ids = np.array([0, wrong], np.int32)
     with pool_of() as pool:
         pool.reset()

@@ -1,4 +1,4 @@
-"""Environments that fork: their children may do anything except their worker's work."""
+"""Environments that fork: their child processes never do the work of the worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 
 
 class Fork:
-    """Forks and records the child's id; returns in both processes, or calls `child` there."""
+    """Forks and records the child's id; in the child it calls `in_child`, if there is one."""
 
     def __init__(self, path: Path, in_child: Callable[[], Any] | None = None) -> None:
         self.path, self.in_child = path, in_child
@@ -32,6 +32,7 @@ class Fork:
             self.in_child()
 
     def child(self) -> int:
+        """Waits until it has forked; returns the child's id."""
         wait_for(lambda: self.path.exists() and self.path.read_text())
         return int(self.path.read_text())
 
@@ -45,7 +46,7 @@ def leave() -> None:
 
 
 class Forking(Counting):
-    """Forks at a chosen call; counts all steps of its worker in one file."""
+    """Forks at a chosen call. All its processes record steps and closes in one file."""
 
     def __init__(self, fork: Fork, at: str, steps: Path) -> None:
         self.log = steps
@@ -106,13 +107,15 @@ def test_a_child_that_returns_is_ended(
         message = f"process {fork.child()}, forked by an environment in worker process"
         wait_for(lambda: message in "".join(capfd.readouterr().err))
         pool.close()
-        # steps and closes by the child would count too
+        # steps and closes by the child would be in the file too
         assert steps.read_text() == "." * int(seen[0]) + "c"
 
 
 @pytest.mark.parametrize("method", ["fork", "forkserver"])
 @pytest.mark.parametrize("at", ["init", "attribute", "reset", "ask", "close"])
-def test_a_child_that_returns_from_elsewhere(at: str, method: str, tmp_path: Path) -> None:
+def test_a_child_that_returns_from_another_call_is_ended(
+    at: str, method: str, tmp_path: Path
+) -> None:
     fork, steps = Fork(tmp_path / "child"), tmp_path / "steps"
     with forking_pool(fork, at, steps, start_method=method) as pool:
         worker = worker_of(pool, 0).pid
@@ -123,19 +126,19 @@ def test_a_child_that_returns_from_elsewhere(at: str, method: str, tmp_path: Pat
         assert pool.step(np.zeros(3, np.int64))[OBS].shape[0] == 3
     wait_for(lambda: has_ended(fork.child()))
     assert fork.child() != worker
-    # the environment's own code may run in the child
+    # a fork in close returns into the environment's own code, which runs in the child too
     assert steps.read_text() == ".c" + "c" * (at == "close")
 
 
-def write_and_wait() -> None:
-    """Overwrites the child's copies of everything, and takes a while."""
+def wait_and_exit() -> None:
+    """Takes a while, and ends the process."""
     time.sleep(0.5)
     os._exit(0)
 
 
 @pytest.mark.slow
-def test_a_child_that_does_something_else_is_left_alone(tmp_path: Path) -> None:
-    fork = Fork(tmp_path / "child", write_and_wait)
+def test_a_child_that_does_not_return_is_left_alone(tmp_path: Path) -> None:
+    fork = Fork(tmp_path / "child", wait_and_exit)
     with pool_of(fork, when=1) as pool:
         pool.reset(seed=0)
         assert pool.step(ACTIONS)[1].tolist() == [1.0] * 4

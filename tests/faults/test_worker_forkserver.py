@@ -1,4 +1,4 @@
-"""The fork server: when it is replaced, and that calls do not wait for one that hangs."""
+"""The fork server: it is replaced when it hangs or dies, and no call waits for one that hangs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 
 @pytest.fixture
 def own_forkserver() -> Iterator[forkserver.Forkserver]:
-    """A fork server that no other test uses: the test stops it."""
+    """Makes a fork server that no other test uses, so that the test may stop it."""
     forkserver.retire()
     own = forkserver.current()
     yield own
@@ -38,7 +38,7 @@ def stop(own: forkserver.Forkserver) -> None:
 
 
 @pytest.mark.slow
-def test_one_that_is_stopped_is_replaced(own_forkserver: forkserver.Forkserver) -> None:
+def test_a_stopped_fork_server_is_replaced(own_forkserver: forkserver.Forkserver) -> None:
     stop(own_forkserver)
     with pool_of(start_method="forkserver", start_timeout=60) as pool:
         assert forkserver.current().pid != own_forkserver.pid
@@ -47,11 +47,11 @@ def test_one_that_is_stopped_is_replaced(own_forkserver: forkserver.Forkserver) 
 
 
 @pytest.mark.slow
-def test_one_that_does_not_answer_is_ended_in_time(
+def test_a_fork_server_that_does_not_answer_is_ended_in_time(
     own_forkserver: forkserver.Forkserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop(own_forkserver)
-    # the system does not report it as stopped: it hangs
+    # simulates one that hangs: the system does not report it as stopped
     monkeypatch.setattr(forkserver, "_state", lambda pid: "D")
     began = time.monotonic()
     with pytest.raises(WorkerError, match=r"within start_timeout=0\.5 s: .* did not answer"):
@@ -63,8 +63,10 @@ def test_one_that_does_not_answer_is_ended_in_time(
 
 
 @pytest.mark.slow
-def test_a_death_is_found_while_it_is_stopped(own_forkserver: forkserver.Forkserver) -> None:
-    """The signal that killed the worker is known too, and closing does not wait."""
+def test_a_death_is_found_while_the_fork_server_is_stopped(
+    own_forkserver: forkserver.Forkserver,
+) -> None:
+    """The error names the signal that killed the worker, and close does not wait."""
     with pool_of(start_method="forkserver") as pool:
         pool.reset(seed=0)
         stop(own_forkserver)
@@ -79,7 +81,7 @@ def test_a_death_is_found_while_it_is_stopped(own_forkserver: forkserver.Forkser
 
 
 @pytest.mark.slow
-def test_workers_are_replaced_while_it_is_stopped(
+def test_workers_are_replaced_while_the_fork_server_is_stopped(
     own_forkserver: forkserver.Forkserver,
 ) -> None:
     with pool_of(start_method="forkserver", on_error="restart") as pool:
@@ -92,7 +94,7 @@ def test_workers_are_replaced_while_it_is_stopped(
 
 
 @pytest.mark.slow
-def test_closing_does_not_wait_for_one_that_hangs(
+def test_close_does_not_wait_for_a_fork_server_that_hangs(
     own_forkserver: forkserver.Forkserver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool = pool_of(start_method="forkserver", on_error="restart")
@@ -108,8 +110,10 @@ def test_closing_does_not_wait_for_one_that_hangs(
 
 
 @pytest.mark.slow
-def test_other_threads_do_not_wait_for_it(own_forkserver: forkserver.Forkserver) -> None:
-    """One thread waits for its answer while another thread needs it."""
+def test_a_thread_that_waits_for_an_answer_does_not_block_others(
+    own_forkserver: forkserver.Forkserver,
+) -> None:
+    """The thread that waits holds the lock; others wait for it no longer than their deadline."""
     lock = own_forkserver._lock
     held, over = threading.Event(), threading.Event()
 
@@ -190,7 +194,7 @@ def test_a_worker_forked_for_an_interrupted_start_ends(monkeypatch: pytest.Monke
     wait_for(lambda: has_ended(pids[0]))
 
 
-def test_deadlines() -> None:
+def test_a_deadline_limits_every_wait() -> None:
     deadline = Deadline(None)
     assert deadline.remaining() is None and deadline.pause() > 0
     part = deadline.within(1e6)

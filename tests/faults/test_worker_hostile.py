@@ -1,4 +1,4 @@
-"""Environments that change their process: they work, or fail with one clear exception."""
+"""Environments that change or damage their process: they work, or fail with one exception."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def block_signals() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 
 
-def ring_often() -> None:
+def set_frequent_timer() -> None:
     signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
 
@@ -70,7 +70,7 @@ def write_much() -> None:
         print("x" * 10000, file=sys.stderr)
 
 
-def recurse_little() -> None:
+def limit_recursion() -> None:
     sys.setrecursionlimit(150)
 
 
@@ -81,20 +81,20 @@ HARMLESS: dict[str, Callable[[], Any]] = {
     "folder": lambda: os.chdir("/proc"),
     "handlers": handle_signals,
     "blocked": block_signals,
-    "timer": ring_often,
+    "timer": set_frequent_timer,
     "memory": limit(resource.RLIMIT_AS, 1 << 20),
     "number of files": limit(resource.RLIMIT_NOFILE, 3),
     "size of files": limit(resource.RLIMIT_FSIZE, 10),
     "threads": leave_threads,
     "streams": lose_streams,
     "output": write_much,
-    "recursion": recurse_little,
+    "recursion": limit_recursion,
     "variables": os.environ.clear,
 }
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_changes_of_its_process_have_no_effect(name: str) -> None:
+def test_an_environment_that_changes_its_process_goes_on(name: str) -> None:
     fns = [lambda: Counting(HARMLESS[name], 1), Counting]
     with ProcessPool(fns, num_workers=1, start_method="fork") as pool:
         pool.reset(seed=0)
@@ -104,8 +104,8 @@ def test_changes_of_its_process_have_no_effect(name: str) -> None:
         pool.reset(seed=0)
 
 
-def test_one_that_closes_files_can_still_fail_with_a_text() -> None:
-    """The reply file has a high number, and code that closes descriptors misses it."""
+def test_an_environment_that_closes_files_can_still_report_a_long_exception() -> None:
+    """The descriptor for replies has a high number, which code that closes files does not reach."""
 
     def fail() -> None:
         close_files()
@@ -122,7 +122,7 @@ class SaysNothing(Exception):
         raise ValueError("no text")
 
 
-class CannotTravel(Exception):
+class Unpicklable(Exception):
     def __reduce__(self) -> Any:
         raise TypeError("no")
 
@@ -145,7 +145,7 @@ FAILING: dict[str, tuple[Callable[[], Any], str]] = {
     "KeyboardInterrupt": (raises(KeyboardInterrupt()), "KeyboardInterrupt"),
     "GeneratorExit": (raises(GeneratorExit()), "GeneratorExit"),
     "BaseException": (raises(BaseException("base")), "BaseException: base"),
-    "no travel": (raises(CannotTravel("own words")), "CannotTravel: own words"),
+    "unpicklable": (raises(Unpicklable("own words")), "Unpicklable: own words"),
     "no text": (raises(SaysNothing()), ""),
     "circle": (fail_in_circles, "round"),
     "exit": (lambda: os._exit(5), "ended with exit code 5"),
@@ -156,7 +156,7 @@ FAILING: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.mark.parametrize("at", ["step", "reset"])
 @pytest.mark.parametrize("name", FAILING)
-def test_what_it_raises_is_one_exception(name: str, at: str) -> None:
+def test_each_failure_is_one_exception_in_the_caller(name: str, at: str) -> None:
     trouble, text = FAILING[name]
     fns = [Counting, lambda: Counting(trouble, 1, at)]
     with ProcessPool(fns, num_workers=2, start_method="fork") as pool:
@@ -181,13 +181,13 @@ def endless() -> Iterator[Callable[[], Any]]:
         yield Counting
 
 
-@pytest.mark.parametrize("face", [ProcessPool, ProcessVectorEnv, PoolVecEnv])
-def test_an_endless_iterable_is_refused(face: Any) -> None:
+@pytest.mark.parametrize("kind", [ProcessPool, ProcessVectorEnv, PoolVecEnv])
+def test_an_endless_iterable_is_refused(kind: Any) -> None:
     with pytest.raises(ValueError, match=f"generator that yields more than {MAX_YIELDED}"):
-        face(endless())
+        kind(endless())
 
 
-def test_a_sequence_that_is_too_long_is_refused_unread() -> None:
+def test_a_sequence_that_is_too_long_is_refused_before_it_is_read() -> None:
     class Long:
         def __len__(self) -> int:
             return 10**12

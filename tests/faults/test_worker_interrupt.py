@@ -19,14 +19,15 @@ Start = Callable[..., Program]
 
 quick_methods = pytest.mark.parametrize("method", ["forkserver", "fork"])
 
-# Ctrl-C reaches only the parent process, while its workers are at a known place.
+# In these tests Ctrl-C reaches only the parent process, while its workers are at a known place.
 
 WAITS = """
 def finish():
-    # what waits goes on, and the next one has to wait again
+    # lets environments that wait go on
     come("go")
 
 def begin_again():
+    # makes environments wait from now on
     for name in ("go", "step", "call"):
         (MEETING / name).unlink(missing_ok=True)
 
@@ -40,8 +41,8 @@ fns = [lambda: Waiting("waits"), Waiting]
 """
 
 
-def test_in_step_and_recv(program: Start) -> None:
-    """The next recv returns the batch, in synchronous and asynchronous pools."""
+def test_ctrl_c_in_step_and_recv_loses_no_batch(program: Start) -> None:
+    """The next recv returns the batch, in ordered and unordered pools."""
     script = """
 for batch_size in (2, 1):
     begin_again()
@@ -71,12 +72,12 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
-def test_in_call(program: Start) -> None:
+def test_ctrl_c_in_a_call_loses_no_answer(program: Start) -> None:
     script = """
 with ProcessPool(fns, num_workers=2) as pool:
     pool.reset()
     interrupted(lambda: pool.call("wait"), "call")
-    # it is still at it
+    # the workers still run the call
     try:
         pool.get_attr("steps")
     except StateError as error:
@@ -103,7 +104,7 @@ print("end")
 
 @pytest.mark.slow
 @quick_methods
-def test_while_environments_are_made(program: Start, method: str) -> None:
+def test_ctrl_c_while_environments_are_made_ends_all_workers(program: Start, method: str) -> None:
     """All workers have ended, and another pool can be made."""
     script = """
 fns = [make(), make(name="2", making="sleeps"), make(name="3", making="sleeps with lock")]
@@ -120,8 +121,8 @@ print("end")
 
 
 @pytest.mark.slow
-def test_while_a_pool_is_closed(program: Start) -> None:
-    """The pool is closed all the same, and sooner."""
+def test_ctrl_c_while_a_pool_is_closed_closes_it_sooner(program: Start) -> None:
+    """The pool is closed nevertheless, and without waiting for the grace."""
     script = """
 pool = ProcessPool([make("sleeps"), make()], num_workers=2)
 pool.reset()
@@ -131,7 +132,7 @@ pool.send([0, 0])
 meet("step")
 
 class Closing(threading.Thread):
-    # when the idle worker has gone the main thread is in close()
+    # when the idle worker has ended, the main thread is in close()
     def run(self):
         while len(others()) > 1:
             time.sleep(0.01)
@@ -150,7 +151,7 @@ print("end")
 
 
 @pytest.mark.slow
-def test_the_vector_environment(program: Start) -> None:
+def test_ctrl_c_loses_no_result_of_the_vector_environment(program: Start) -> None:
     script = """
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 
@@ -164,7 +165,7 @@ assert (envs.step_wait()[0] == 3).all()
 begin_again()
 interrupted(lambda: envs.call("wait"), "call")
 finish()
-# which drops what is under way
+# reset drops the answer of the interrupted call
 assert (envs.reset()[0] == 0).all()
 begin_again()
 for _ in range(2):
@@ -185,14 +186,14 @@ print("end")
 
 @pytest.mark.slow
 @methods
-def test_workers_do_not_notice(program: Start, method: str) -> None:
+def test_ctrl_c_at_a_terminal_does_not_affect_workers(program: Start, method: str) -> None:
     """At a terminal all processes get the signal: while they start, make, step, and idle."""
     script = """
 try:
     ProcessPool([make(name="2", making="sleeps")] * 2, num_workers=2, start_method=sys.argv[1])
 except KeyboardInterrupt:
     come("interrupted while making")
-# one that was just being started ends by itself
+# a worker that was just being started ends by itself
 while others():
     time.sleep(0.01)
 with ProcessPool([make("waits"), make()], num_workers=2, start_method=sys.argv[1]) as pool:
@@ -222,8 +223,8 @@ print("end")
     assert (done.code, done.out, done.err) == (0, "end\n", "")
 
 
-def bother(pids: Callable[[], list[int]], begin: Callable[[], Any]) -> Any:
-    """Calls a function while processes get one SIGINT after another."""
+def with_interrupts(pids: Callable[[], list[int]], begin: Callable[[], Any]) -> Any:
+    """Calls `begin` while these processes get one SIGINT after another; returns its result."""
     is_done = threading.Event()
 
     def work() -> None:
@@ -241,10 +242,10 @@ def bother(pids: Callable[[], list[int]], begin: Callable[[], Any]) -> Any:
 
 
 @methods
-def test_from_a_workers_first_moment_on(method: str) -> None:
+def test_a_worker_ignores_sigint_from_its_first_moment_on(method: str) -> None:
     workers = launch.start(method, "tests.workers_targets:echo", [1, 2], name="w")
     pids = [worker.pid for worker in workers]
-    received = bother(
+    received = with_interrupts(
         lambda: pids, lambda: [worker.connection.recv(TEST_TIMEOUT) for worker in workers]
     )
     assert [value[2] for value, _ in received] == [1, 2]
@@ -252,7 +253,7 @@ def test_from_a_workers_first_moment_on(method: str) -> None:
         worker.close()
 
 
-def test_from_the_forkservers_first_moment_on() -> None:
+def test_the_fork_server_ignores_sigint_from_its_first_moment_on() -> None:
     forkserver.retire()
     made = forkserver.current()
 
@@ -262,7 +263,7 @@ def test_from_the_forkservers_first_moment_on() -> None:
         worker.close()
         return received[0][2]
 
-    assert bother(lambda: [made.pid], begin) == 1
+    assert with_interrupts(lambda: [made.pid], begin) == 1
     assert forkserver.current() is made and not made.is_dead
 
 
@@ -321,7 +322,9 @@ print("end")
 @pytest.mark.slow
 @quick_methods
 @pytest.mark.parametrize("handler", ["signal.SIG_IGN", "wait_for_all"])
-def test_a_parent_that_ignores_sigchld(program: Start, method: str, handler: str) -> None:
+def test_a_death_is_found_when_the_program_reaps_all_children(
+    program: Start, method: str, handler: str
+) -> None:
     script = """
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Definitions of a program's `__main__`: sent to workers and back."""
+"""Classes that a program's `__main__` defines: they are sent to workers and back."""
 
 from __future__ import annotations
 

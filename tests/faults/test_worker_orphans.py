@@ -1,4 +1,4 @@
-"""Orphans: processes that environments start end when their worker dies."""
+"""Orphans: processes that environments have started end when their worker dies."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ TIDY = ["sh", "-c", 'trap "touch $0; kill %1; exit" TERM; sleep 1000 & echo read
 
 
 class Starting(Counting):
-    """Starts a program, as environments do whose game is a process of its own."""
+    """Starts a program, like an environment whose game is a process of its own."""
 
     def __init__(self, *command: str) -> None:
         super().__init__()
-        # not the stderr that the test reads
+        # not this process's stderr, which the test may read
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         if command[0] == "sh":
             assert self.process.stdout is not None
@@ -48,17 +48,17 @@ def starting(command: list[str], **options: Any) -> ProcessPool:
 
 
 def kill_second(pool: ProcessPool) -> list[int]:
-    """Kills the second worker, whose processes alone must end; returns the ids of all processes."""
+    """Kills the second worker, checks that only its orphans end; returns all programs' ids."""
     pids = pool.get_attr("pid")
     kill(pool, 1)
     wait_for(lambda: all(map(has_ended, pids[2:])))
-    # those of the other worker go on
+    # the programs of the other worker go on
     assert not any(map(has_ended, pids[:2]))
     return pids
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_they_end_with_a_worker_that_is_killed(method: str) -> None:
+def test_orphans_end_with_a_worker_that_is_killed(method: str) -> None:
     with starting(SLEEPS, start_method=method) as pool:
         pids = kill_second(pool)
     for pid in pids[:2]:
@@ -67,7 +67,7 @@ def test_they_end_with_a_worker_that_is_killed(method: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["forkserver", "fork"])
-def test_those_that_ignore_sigterm_are_killed(method: str) -> None:
+def test_orphans_that_ignore_sigterm_are_killed(method: str) -> None:
     with starting(STUBBORN, start_method=method) as pool:
         pids = kill_second(pool)
         kill(pool, 0)
@@ -75,7 +75,7 @@ def test_those_that_ignore_sigterm_are_killed(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["forkserver", "fork"])
-def test_they_may_clean_up(method: str, tmp_path: Path) -> None:
+def test_orphans_may_clean_up(method: str, tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     with starting([*TIDY, str(trace)], start_method=method) as pool:
         pids = pool.get_attr("pid")
@@ -110,22 +110,22 @@ print(len(others()), flush=True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_they_end_with_the_parent(program: Start, method: str) -> None:
+def test_orphans_end_with_the_parent(program: Start, method: str) -> None:
     """`Program.end` fails if one of its processes is left."""
     script = STARTS + "os.kill(os.getpid(), signal.SIGKILL)"
     done = program(script, method, "exec sleep 1000").end()
     assert (done.code, done.out, done.err) == (-9, "4\n", "")
 
 
-def test_stubborn_ones_end_with_the_parent(program: Start) -> None:
+def test_orphans_that_ignore_sigterm_end_with_the_parent(program: Start) -> None:
     script = STARTS + "os.kill(os.getpid(), signal.SIGKILL)"
     what = "trap '' TERM; while true; do sleep 1; done"
     assert program(script, "forkserver", what).end().code == -9
 
 
 @pytest.mark.slow
-def test_stubborn_ones_end_with_a_program_that_ends_itself(program: Start) -> None:
-    """Python does not join the threads that wait for orphans, but the orphans are ended."""
+def test_orphans_that_ignore_sigterm_end_with_a_program_that_exits(program: Start) -> None:
+    """At exit Python does not join the threads that wait for orphans, which end nevertheless."""
     script = STARTS + "for w in pool._supervisor._workers: os.kill(w.pid, signal.SIGKILL)"
     what = "trap '' TERM; while true; do sleep 1; done"
     for method in ("fork", "spawn"):

@@ -1,4 +1,4 @@
-"""Death of the parent process, of any kind: its workers end by themselves and leave nothing."""
+"""Every kind of death of the parent process: its workers end by themselves and leave nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEATHS = {
 }
 CODES = {"killed": -9, "terminated": -15, "os._exit": 9, "segfault": -11, "from a thread": 9}
 
-# one worker sleeps in a step, one holds the GIL there, one is idle; by several methods
+# pools of several start methods: a worker sleeps in a step, one holds the GIL there, one is idle
 STEPPING = """
 pools, methods = [], sys.argv[1:]
 for method in methods:
@@ -46,7 +46,7 @@ def test_workers_end_with_their_parent(program: Start, death: str) -> None:
     assert (done.code, done.out, done.err) == (CODES[death], f"{3 * len(methods)}\n", "")
 
 
-def test_workers_end_in_a_constructor(program: Start) -> None:
+def test_workers_in_a_constructor_end_with_their_parent(program: Start) -> None:
     script = """
 for method in METHODS:
     fns = [make(name=method + "1"), make(name=method + "2", making="sleeps with lock")]
@@ -61,7 +61,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_workers_end_before_they_have_started(program: Start, method: str) -> None:
+def test_workers_that_have_not_started_end_with_their_parent(program: Start, method: str) -> None:
     script = """
 from parallel_pool.workers import startup
 workers = startup.start([startup.Share(i, i, [make()]) for i in range(3)], sys.argv[1])
@@ -82,8 +82,10 @@ os.kill(os.getpid(), signal.SIGKILL)
         ("pool.step([0, 0]); pool.send([0, 0]); meet('step')", 0, ""),
     ],
 )
-def test_a_program_that_does_not_close(program: Start, end: str, code: int, said: str) -> None:
-    """It exits without an error, and does not wait for ever for a worker that hangs."""
+def test_a_program_that_does_not_close_its_pool_exits_normally(
+    program: Start, end: str, code: int, said: str
+) -> None:
+    """The pool causes no error, and the program does not wait for ever for a worker that hangs."""
     script = """
 pool = ProcessPool([make("sleeps"), make()], num_workers=2)
 pool.reset(seed=1)
@@ -112,7 +114,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert (done.code, done.out, done.err) == (-9, "all 6 have ended\n", "")
 
 
-def test_pools_inside_environments_end_too(program: Start) -> None:
+def test_pools_inside_environments_end_with_the_parent(program: Start) -> None:
     script = """
 class Nesting(Env):
     def __init__(self):

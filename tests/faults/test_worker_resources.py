@@ -1,4 +1,4 @@
-"""System resources of worker pools: all are released, shortage is a clear error, forks own none."""
+"""System resources of worker pools: all are released, shortage is an error, forks own none."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def pool_of(method: str, **options: Any) -> ProcessPool:
 
 
 def assert_steps(pool: ProcessPool, count: int) -> None:
-    """Steps; checks that this is step number count of each environment."""
+    """Steps the pool; checks that this is step number `count` of each environment."""
     np.testing.assert_array_equal(pool.step(ACTIONS)[0], np.full((3, 2), count))
 
 
@@ -56,23 +56,23 @@ def owned() -> Any:
     return (
         kinds(),
         children() - {forkserver.current().pid},
-        # Python keeps foreign threads that have ended until another has their number
+        # Python lists a foreign thread that has ended until another thread gets its id
         Counter(name for name in threads if not name.startswith("Dummy")),
         [line for line in maps if "memfd:" in line],
     )
 
 
 def assert_releases_all(work: Callable[[], Any]) -> None:
-    """Fails unless this process owns the same before and after a function."""
+    """Fails unless this process owns the same resources before and after a function."""
     own = {forkserver.current().pid}
-    # garbage and threads of earlier tests must not end meanwhile
+    # garbage, threads and processes of earlier tests must not end meanwhile
     gc.collect()
     end = time.monotonic() + 1
     while children() - own and time.monotonic() < end:
         time.sleep(0.01)
     before = owned()
     work()
-    # closed threads may take a moment to end
+    # threads of closed pools may take a moment to end
     end = time.monotonic() + TEST_TIMEOUT / 2
     while owned() != before and time.monotonic() < end:
         time.sleep(0.01)
@@ -90,7 +90,7 @@ def hang_fails() -> Iterator[None]:
 
 @pytest.mark.slow
 @methods
-def test_pools_release_all(method: str) -> None:
+def test_pools_release_all_resources(method: str) -> None:
     def work() -> None:
         for _ in range(1 if method == "spawn" else 20):
             with pool_of(method) as pool:
@@ -100,7 +100,7 @@ def test_pools_release_all(method: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_vector_environment_releases_all() -> None:
+def test_the_vector_environment_releases_all_resources() -> None:
     def work() -> None:
         for _ in range(5):
             envs = ProcessVectorEnv([Env] * 3, num_workers=2, context="fork")
@@ -110,7 +110,7 @@ def test_the_vector_environment_releases_all() -> None:
     assert_releases_all(work)
 
 
-def test_workers_that_are_replaced_release_all() -> None:
+def test_workers_that_are_replaced_release_all_resources() -> None:
     def work() -> None:
         with pool_of("fork", on_error="restart") as pool:
             for _ in range(5):
@@ -126,8 +126,8 @@ def test_workers_that_are_replaced_release_all() -> None:
 
 @quick_methods
 @pytest.mark.parametrize("is_held", [False, True])
-def test_a_deleted_pool_ends(method: str, is_held: bool) -> None:
-    """At once, without the garbage collector; results stay valid."""
+def test_a_deleted_pool_ends_its_workers_at_once(method: str, is_held: bool) -> None:
+    """Without the garbage collector; results stay valid."""
 
     def work() -> None:
         pool = pool_of(method)
@@ -170,7 +170,7 @@ def test_results_outlive_their_pool() -> None:
 
 
 def assert_not_its_own(pool: ProcessPool) -> None:
-    """Every call in a child is refused with a cure; closing the pool there ends no worker."""
+    """Checks in a child that calls are refused with a cure, and that close may be called."""
     calls: list[Callable[[], Any]] = [
         lambda: pool.step(ACTIONS),
         lambda: pool.step(ACTIONS, timeout=600),
@@ -194,6 +194,7 @@ def assert_not_its_own(pool: ProcessPool) -> None:
 
 @methods
 def test_a_fork_does_not_own_the_pool(method: str) -> None:
+    """Closing the pool in the fork ends no worker."""
     with pool_of(method) as pool:
         in_child(lambda: assert_not_its_own(pool))
         assert_steps(pool, 1)
@@ -204,7 +205,7 @@ def test_a_fork_does_not_own_the_pool(method: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_fork_may_come_at_any_time() -> None:
+def test_the_process_may_fork_at_any_time() -> None:
     """Also while another thread waits for results, and while dead workers are replaced."""
     with pool_of("fork", on_error="restart", timeout=600) as pool:
         is_over = False
@@ -220,8 +221,9 @@ def test_a_fork_may_come_at_any_time() -> None:
             except BaseException as error:
                 trouble.append(error)
 
-        # A worker that is killed several times before it has stepped is given up. The first rows
-        # after a death may be written by this process.
+        # There must be steps between two deaths, because a worker that is killed several times
+        # before it has stepped is given up. One step is not enough: this process may write the
+        # first rows after a death.
         def has_gone_on(before: int) -> bool:
             return bool(trouble) or steps > before + 3
 
@@ -239,7 +241,7 @@ def test_a_fork_may_come_at_any_time() -> None:
         assert trouble == []
 
 
-def test_a_fork_deletes_the_inherited_pool() -> None:
+def test_a_fork_may_delete_the_inherited_pool() -> None:
     kept: list[Any] = [pool_of("fork")]
     kept.append(kept[0].step(ACTIONS))
 
@@ -257,7 +259,7 @@ def test_a_fork_deletes_the_inherited_pool() -> None:
 
 @pytest.mark.slow
 @methods
-def test_a_fork_makes_a_pool_of_its_own(method: str) -> None:
+def test_a_fork_can_make_a_pool_of_its_own(method: str) -> None:
     def child() -> None:
         with pool_of(method) as own:
             assert_steps(own, 1)
@@ -283,7 +285,7 @@ def test_a_multiprocessing_child_exits_normally() -> None:
 
 
 @pytest.mark.slow
-def test_a_fork_that_exits_as_programs_do(program: Start) -> None:
+def test_a_fork_may_exit_as_programs_do(program: Start) -> None:
     script = """
 pool = ProcessPool([make("waits"), make()], num_workers=2)
 pool.reset(seed=1)
@@ -316,7 +318,7 @@ def numbers_up_to(free: int) -> int:
 
 @contextmanager
 def few_files(limit: int) -> Iterator[None]:
-    """Lets this process open only files with lower numbers."""
+    """Lets this process open only descriptors with numbers below this limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     try:
@@ -327,8 +329,8 @@ def few_files(limit: int) -> Iterator[None]:
 
 @pytest.mark.slow
 @quick_methods
-def test_too_few_descriptors(method: str) -> None:
-    """Whichever descriptor is one too many: an error, and nothing is left open."""
+def test_too_few_descriptors_are_a_clear_error(method: str) -> None:
+    """Whichever descriptor is one too many, an error says so and nothing is left open."""
     refused = []
 
     def work(free: int) -> bool:
@@ -351,10 +353,10 @@ def test_too_few_descriptors(method: str) -> None:
         assert said.startswith("OSError") and ("files" in said or "no shared memory" in said), said
 
 
-def test_too_few_descriptors_for_another_worker() -> None:
+def test_too_few_descriptors_for_a_replacement_are_a_clear_error() -> None:
     with pool_of("fork", on_error="restart") as pool:
         worker: Any = pool._supervisor._workers[1]
-        # descriptors that are closed meanwhile
+        # so low that descriptors which are closed meanwhile can't be used
         with few_files(3):
             worker.kill()
             with pytest.raises((WorkerError, StateError), match="Too many open files"):
@@ -370,7 +372,7 @@ def test_too_few_descriptors_for_another_worker() -> None:
 
 
 def become_limited() -> None:
-    """Makes the limit of processes apply, which does not affect root or who may become root."""
+    """Makes the limit of processes apply: root, and who may become root, has none."""
     if os.getuid() != 0:
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -383,13 +385,13 @@ def become_limited() -> None:
 
 
 @pytest.mark.slow
-def test_too_many_processes(program: Start) -> None:
-    """Whichever process or thread is one too many: an error says so."""
+def test_too_many_processes_are_a_clear_error(program: Start) -> None:
+    """Whichever process or thread is one too many, an error says so."""
     script = """
 import resource
 
 def count():
-    # all of this user's, threads too
+    # all threads of all processes of this user
     total = 0
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -464,7 +466,7 @@ for method in sys.argv[1:]:
 
 
 @pytest.mark.slow
-def test_no_memory_for_a_pool(program: Start) -> None:
+def test_no_memory_for_a_pool_is_a_clear_error(program: Start) -> None:
     script = """
     made, before = [], fds()
     for pages in (1, 2, 3, 4, 6, 8, 16, 64, 256, 1024):
@@ -490,7 +492,7 @@ print("end")
 
 
 @pytest.mark.slow
-def test_no_memory_to_grow(program: Start) -> None:
+def test_calls_for_which_there_is_no_memory_are_refused(program: Start) -> None:
     """Only calls that need more memory are refused; the pool goes on."""
     script = """
     limit(1 << 20)
@@ -512,7 +514,7 @@ def test_no_memory_to_grow(program: Start) -> None:
         for i, batch in enumerate(held):
             assert (batch[0] == i + 2).all()
         if method == "fork":
-            # what the workers say is limited, too
+            # the replies of workers are limited too
             held.clear()
             assert refused(lambda: pool.recv() if pool.in_flight else None) is False
             assert refused(lambda: pool.reset(options={"size": size}))
@@ -526,7 +528,7 @@ print("end")
 
 
 @pytest.mark.slow
-def test_no_address_space(program: Start) -> None:
+def test_no_address_space_is_a_clear_error(program: Start) -> None:
     """In the parent process or in a worker."""
     script = """
 import mmap, resource
@@ -536,7 +538,7 @@ def limit():
     resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), hard))
 
 class Large(Env):
-    # six results of two of them do not fit into half of what is left
+    # six batches of two of these observations do not fit into half of what limit() leaves
     observation_space = gymnasium.spaces.Box(0, 255, (4 << 20,), np.uint8)
 
 class Limiting(Large):

@@ -1,4 +1,4 @@
-"""Restarted workers: what the rows of their environments show, and when a pool gives up."""
+"""Workers that are replaced after death: their environments' rows, and when a pool gives up."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FLAGS = (REWARD, TERMINATED, TRUNCATED)
 
 
 def reported_seeds(pool: ProcessPool, env_ids: Any = (2, 3)) -> list[int]:
-    """Returns the seeds in the last batch's infos, which must have nothing else."""
+    """Returns restart seeds from the last batch's infos, which must report a restart only."""
     seeds = []
     replies = pool.replies()
     for env_id in env_ids:
@@ -60,8 +60,8 @@ def check_report(pool: ProcessPool, batch: Any, last: Any, steps: int) -> list[i
     """Checks the batch that reports a restart of environments 2 and 3; returns their seeds.
 
     Args:
-        last: their last observations.
-        steps: of environments 0 and 1, which go on.
+        last: their last observations before the restart.
+        steps: the number of steps that environments 0 and 1, which go on, have made.
     """
     np.testing.assert_array_equal(batch[ENV_ID], range(4))
     np.testing.assert_array_equal(batch[REWARD], [1, 1, 0, 0])
@@ -81,9 +81,13 @@ def check_report(pool: ProcessPool, batch: Any, last: Any, steps: int) -> list[i
 
 
 def check_started(pool: ProcessPool, seeds: list[int], steps: int) -> None:
-    """Checks that environments 2 and 3 start an episode with these seeds, by their autoreset."""
+    """Checks that environments 2 and 3 start an episode with these seeds, as their autoreset does.
+
+    Args:
+        steps: the number of steps that environments 0 and 1 have made after the next one.
+    """
     if pool.autoreset == "same_step":
-        # their episodes have started
+        # their episodes have started in the row that reported the restart
         batch = pool.step(ACTIONS)
         np.testing.assert_array_equal(batch[OBS][:, 0], [steps, steps, 1, 1])
     elif pool.autoreset == "next_step":
@@ -101,9 +105,9 @@ def check_started(pool: ProcessPool, seeds: list[int], steps: int) -> None:
 
 
 @pytest.mark.parametrize("autoreset", MODES)
-def test_killed_in_flight(autoreset: str, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    with pool_of(WaitFor(gate), on_error="restart", autoreset=autoreset) as pool:
+def test_a_worker_killed_in_flight_is_replaced(autoreset: str, tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    with pool_of(WaitFor(release), on_error="restart", autoreset=autoreset) as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
         last = pool.step(ACTIONS)[OBS][2:]
@@ -111,12 +115,12 @@ def test_killed_in_flight(autoreset: str, tmp_path: Path) -> None:
         until_stepping(pool, 2)
         kill(pool, 1)
         seeds = check_report(pool, pool.recv(), last, 3)
-        gate.touch()
+        release.touch()
         check_started(pool, seeds, 4)
 
 
 @pytest.mark.parametrize("autoreset", MODES)
-def test_killed_while_idle(autoreset: str) -> None:
+def test_a_worker_killed_while_idle_is_replaced(autoreset: str) -> None:
     with pool_of(on_error="restart", autoreset=autoreset) as pool:
         pool.reset(seed=0)
         last = pool.step(ACTIONS)[OBS][2:]
@@ -126,21 +130,21 @@ def test_killed_while_idle(autoreset: str) -> None:
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_killed_in_the_reset_of_another_episode(autoreset: str, tmp_path: Path) -> None:
-    """The episode was ended by a restart or by a step: the reset is part of a step."""
-    gate = tmp_path / "gate"
-    trouble = WaitFor(gate)
+def test_a_worker_killed_in_an_autoreset_is_replaced(autoreset: str, tmp_path: Path) -> None:
+    """A restart ended the last episode; the reset of the next one is part of a step."""
+    release = tmp_path / "release"
+    trouble = WaitFor(release)
     with pool_of(trouble, 1, "reset", on_error="restart", autoreset=autoreset) as pool:
-        gate.touch()
+        release.touch()
         last = pool.reset(seed=0)[OBS][2:]
-        gate.unlink()
+        release.unlink()
         kill(pool, 1)
         if autoreset == "next_step":
             check_report(pool, pool.step(ACTIONS), last, 1)
         pool.send(ACTIONS)
         until_stepping(pool, 2)
         kill(pool, 1)
-        gate.touch()
+        release.touch()
         steps = 2 if autoreset == "next_step" else 1
         seeds = check_report(pool, pool.recv(), last, steps)
         check_started(pool, seeds, steps + 1)
@@ -148,17 +152,19 @@ def test_killed_in_the_reset_of_another_episode(autoreset: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("autoreset", MODES)
 @pytest.mark.parametrize("seed", [None, 5])
-def test_killed_in_an_explicit_reset(autoreset: str, seed: int | None, tmp_path: Path) -> None:
-    """The next worker repeats it with its arguments, and the infos report the restart."""
-    gate = tmp_path / "gate"
-    trouble = WaitFor(gate)
+def test_a_worker_killed_in_an_explicit_reset_is_replaced(
+    autoreset: str, seed: int | None, tmp_path: Path
+) -> None:
+    """The next worker repeats the reset with its arguments, and infos report the restart."""
+    release = tmp_path / "release"
+    trouble = WaitFor(release)
     with pool_of(trouble, 1, "reset", on_error="restart", autoreset=autoreset) as pool:
         for _ in range(2):
-            gate.unlink(missing_ok=True)
+            release.unlink(missing_ok=True)
             pool.send_reset(seed=seed, options={"of": "its own"})
             until_stepping(pool, 2)
             kill(pool, 1)
-            gate.touch()
+            release.touch()
             batch = pool.recv()
             new_seeds = reported_seeds(pool)
             assert seed is None or new_seeds == [seed + 2, seed + 3]
@@ -168,7 +174,7 @@ def test_killed_in_an_explicit_reset(autoreset: str, seed: int | None, tmp_path:
             assert not batch[TRUNCATED].any() and not batch[REWARD].any()
             np.testing.assert_array_equal(pool.step(ACTIONS)[OBS][:, 0], [1] * 4)
             assert not pool.replies()
-            # the gate opens after a worker's first reset
+            # only the first reset of a worker waits for the file: the next round needs a new worker
             kill(pool, 1)
             until_restarted(pool)
 
@@ -186,7 +192,7 @@ def test_a_reset_after_a_death_reports_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("autoreset", MODES)
-def test_killed_by_the_timeout(autoreset: str, tmp_path: Path) -> None:
+def test_a_worker_killed_by_the_timeout_is_replaced(autoreset: str, tmp_path: Path) -> None:
     trouble = InTurn(tmp_path / "calls", sleep_for_ever)
     options: dict[str, Any] = {"on_error": "restart", "autoreset": autoreset, "timeout": 0.3}
     with pool_of(trouble, **options) as pool:
@@ -198,10 +204,10 @@ def test_killed_by_the_timeout(autoreset: str, tmp_path: Path) -> None:
         check_started(pool, seeds, 4)
 
 
-def test_killed_before_the_first_observation() -> None:
+def test_a_worker_killed_before_the_first_observation_is_replaced() -> None:
     with pool_of(on_error="restart") as pool:
         kill(pool, 1)
-        # no episode was lost: the reset has its own seed and reports no restart
+        # no episode was lost: the reset uses the given seed and reports no restart
         np.testing.assert_array_equal(pool.reset(seed=7)[OBS][:, 0], [0, 0, 0, 0])
         np.testing.assert_array_equal(
             pool.reset(seed=7)[OBS][:, 1], [first_of(7 + i) for i in range(4)]
@@ -209,10 +215,10 @@ def test_killed_before_the_first_observation() -> None:
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_asynchronous(autoreset: str, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
+def test_an_unordered_pool_reports_each_restart_once(autoreset: str, tmp_path: Path) -> None:
+    release = tmp_path / "release"
     options: dict[str, Any] = {"on_error": "restart", "autoreset": autoreset, "batch_size": 2}
-    with pool_of(WaitFor(gate), **options) as pool:
+    with pool_of(WaitFor(release), **options) as pool:
         pool.send_reset(seed=0)
         last: dict[int, Any] = {}
         restarted: dict[int, int] = {}
@@ -231,17 +237,17 @@ def test_asynchronous(autoreset: str, tmp_path: Path) -> None:
                     started[env_id] = batch[OBS][row].tolist()
                 last[env_id] = batch[OBS][row]
             pool.send([0, 0], batch[ENV_ID])
-            if 2 in batch[ENV_ID] and last[2][0] == 2 and not gate.exists():
+            if 2 in batch[ENV_ID] and last[2][0] == 2 and not release.exists():
                 until_stepping(pool, 2)
                 kill(pool, 1)
-                gate.touch()
+                release.touch()
         assert started == {env_id: [0, first_of(seed)] for env_id, seed in restarted.items()}
         assert set(started) == {2, 3}
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_one_death_after_another(autoreset: str) -> None:
-    """More deaths than the restarts of a worker that makes no step."""
+def test_deaths_with_steps_between_them_are_not_added_up(autoreset: str) -> None:
+    """There are more deaths than a worker that makes no step may have."""
     with pool_of(None, on_error="restart", autoreset=autoreset) as pool:
         pool.reset(seed=0)
         steps = 0
@@ -255,7 +261,7 @@ def test_one_death_after_another(autoreset: str) -> None:
             check_started(pool, seeds, steps)
 
 
-def test_all_workers_at_once() -> None:
+def test_all_workers_killed_at_once_are_replaced() -> None:
     with pool_of(None, on_error="restart") as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
@@ -272,14 +278,14 @@ def test_all_workers_at_once() -> None:
 
 def test_a_restart_is_reported_once(tmp_path: Path) -> None:
     """A second death before the environment has stepped is not reported again."""
-    gate = tmp_path / "gate"
-    with pool_of(WaitFor(gate), 2, on_error="restart") as pool:
+    release = tmp_path / "release"
+    with pool_of(WaitFor(release), 2, on_error="restart") as pool:
         pool.reset(seed=0)
         last = pool.step(ACTIONS)[OBS][2:]
         pool.send(ACTIONS)
         until_stepping(pool, 2)
         kill(pool, 1)
-        gate.touch()
+        release.touch()
         seeds = check_report(pool, pool.recv(), last, 2)
         until_restarted(pool)
         kill(pool, 1)
@@ -290,13 +296,13 @@ def test_a_restart_is_reported_once(tmp_path: Path) -> None:
 def test_a_worker_that_dies_now_and_then_is_replaced_each_time() -> None:
     with pool_of(lambda: os._exit(1), on_error="restart") as pool:
         pool.reset(seed=0)
-        # always at the third step: two steps have succeeded, so it is not given up
+        # it dies at each third step: two steps have succeeded, so it is not given up
         for _ in range(25):
             pool.step(ACTIONS)
 
 
 def reason_of_loss(pool: ProcessPool) -> str:
-    """Waits until a lane is given up; returns why."""
+    """Waits until lane 1 is given up; returns why."""
     wait_for(lambda: pool._supervisor.lost)
     return pool._supervisor.lost[1]
 
@@ -304,7 +310,7 @@ def reason_of_loss(pool: ProcessPool) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_that_dies_at_each_start_is_given_up(autoreset: str, tmp_path: Path) -> None:
-    """Making its first environment again kills the process."""
+    """The constructor of its first environment kills the process when called again."""
     made = InTurn(tmp_path / "made", nothing, *[kill_self] * 20)
 
     def make() -> Any:
@@ -369,7 +375,7 @@ def test_a_worker_that_dies_in_each_reset_is_given_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize("batch_size", [4, 2])
 @pytest.mark.parametrize("autoreset", MODES)
 def test_a_worker_that_dies_at_each_first_step_is_given_up(autoreset: str, batch_size: int) -> None:
-    """It makes and resets its environments and reports restarts, but makes no step."""
+    """It makes and resets its environments and reports restarts, but completes no step."""
     options: dict[str, Any] = {"autoreset": autoreset, "batch_size": batch_size}
     with pool_of(kill_self, 1, on_error="restart", **options) as pool:
         pool.send_reset()
@@ -431,7 +437,7 @@ def test_a_start_that_fails_now_and_then_is_tried_again(tmp_path: Path) -> None:
         check_started(pool, seeds, 3)
 
 
-def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lane_is_given_up_when_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     with pool_of(None, on_error="restart") as pool:
         pool.reset(seed=0)
 
@@ -445,8 +451,8 @@ def test_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
             pool.step(ACTIONS)
 
 
-def test_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever goes wrong while a death is handled, no call waits for ever."""
+def test_a_lane_is_given_up_when_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When handling a death fails, no call waits for ever."""
     with pool_of(sleep_for_ever, on_error="restart") as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
@@ -478,7 +484,7 @@ def test_calls_wait_for_the_next_worker() -> None:
         assert pids[2:] == [worker_of(pool, 1).pid] * 2
 
 
-def test_a_call_that_kills_its_worker(tmp_path: Path) -> None:
+def test_a_call_that_kills_its_worker_is_an_error(tmp_path: Path) -> None:
     with pool_of(None, on_error="restart") as pool:
         pool.reset(seed=0)
         with pytest.raises(WorkerError, match=r"apply of environments \[2, 3\] failed: .*SIGKILL"):
@@ -486,7 +492,7 @@ def test_a_call_that_kills_its_worker(tmp_path: Path) -> None:
         assert pool.get_attr("steps") == [0, 0, 0, 0]
 
 
-def test_with_other_start_methods() -> None:
+def test_the_fork_server_replaces_a_worker() -> None:
     with pool_of(None, on_error="restart", start_method="forkserver") as pool:
         pool.reset(seed=0)
         last = pool.step(ACTIONS)[OBS][2:]

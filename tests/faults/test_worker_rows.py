@@ -1,4 +1,4 @@
-"""Rows of environments that return wrong values, or values that can't be pickled or stored."""
+"""Environments in workers that return wrong values, or values that can't be pickled or stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 
 
 def result(**changes: Any) -> Callable[[Life], Any]:
-    """Returns a function that replaces values in a step's result."""
+    """Returns a function that returns a step's result with these values replaced."""
 
     def make(env: Life) -> Any:
         parts = {
@@ -182,7 +182,7 @@ def test_an_environment_that_cannot_be_described_is_named(position: int, what: s
 
 
 def no_more_memory(env: Life) -> int:
-    """Lets no file grow, shared memory included."""
+    """Lets no file of the worker grow, shared memory included."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     return 0
 
@@ -192,14 +192,14 @@ def memory_again(env: Life) -> int:
     return 0
 
 
-def told_much(env: Life) -> Any:
+def large_info(env: Life) -> Any:
     return result(info={"much": bytes(env.drawn)})(env)
 
 
-def test_infos_for_which_there_is_no_memory() -> None:
-    with pool_of(lives(partial(Life, told_much)), on_error="raise") as pool:
+def test_infos_for_which_there_is_no_memory_are_a_memory_error() -> None:
+    with pool_of(lives(partial(Life, large_info)), on_error="raise") as pool:
         pool.reset()
-        # leaves room for an answer
+        # these answers allocate the memory that the answer of no_more_memory needs
         pool.set_attr("drawn", [1 << 20] * 4)
         pool.apply(memory_again, [1])
         pool.apply(no_more_memory, [1])
@@ -210,7 +210,7 @@ def test_infos_for_which_there_is_no_memory() -> None:
         assert pool.step(ALL)[0][:2, 0].tolist() == [2, 0]
 
 
-def test_exceptions_for_which_there_is_no_memory() -> None:
+def test_exceptions_for_which_there_is_no_memory_are_shortened() -> None:
     def much(env: Life) -> None:
         raise Lost(bytes(1 << 20))
 
@@ -223,9 +223,9 @@ def test_exceptions_for_which_there_is_no_memory() -> None:
         assert len(str(caught.value)) < 2000
 
 
-def test_failures_for_which_there_is_no_memory() -> None:
-    """There is none even to report that."""
-    with pool_of(lives(partial(Life, told_much)), on_error="raise") as pool:
+def test_failures_for_which_there_is_no_memory_are_a_memory_error() -> None:
+    """There is no memory even for the message that says so."""
+    with pool_of(lives(partial(Life, large_info)), on_error="raise") as pool:
         with pytest.raises(MemoryError):
             pool.apply(no_more_memory, [1])
         pool.reset()
@@ -236,7 +236,7 @@ def test_failures_for_which_there_is_no_memory() -> None:
         assert pool.step(ALL)[0][:2, 0].tolist() == [2, 0]
 
 
-def test_answers_for_which_there_is_no_memory() -> None:
+def test_answers_for_which_there_is_no_memory_are_a_memory_error() -> None:
     with pool_of(lives(Life)) as pool:
         pool.apply(memory_again, [1])
         pool.apply(no_more_memory, [1])

@@ -1,4 +1,4 @@
-"""Start of a pool's workers: programs of every kind, and what keeps a worker from starting."""
+"""Start of a pool's workers: in programs of every kind, and when a worker cannot start."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def make():
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Makes a module that is imported here; other processes that import it do what HOW says."""
+    """Makes a module and imports it. What another process does to import it depends on HOW."""
     (tmp_path / "of_the_user.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
     import of_the_user  # type: ignore[import-not-found]
@@ -73,13 +73,13 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @methods
-def test_a_path_that_was_added_at_run_time(module: Any, method: str) -> None:
+def test_workers_get_a_path_that_was_added_at_run_time(module: Any, method: str) -> None:
     with ProcessPool([module.make] * 2, num_workers=2, start_method=method) as pool:
         assert pool.reset(seed=1)[0].shape == (2, 4)
 
 
 @pickling_methods
-def test_a_module_that_is_gone(
+def test_a_module_that_a_worker_cannot_find_is_named(
     module: Any, method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(tmp_path)])
@@ -88,7 +88,7 @@ def test_a_module_that_is_gone(
     ) as caught:
         ProcessPool([cartpole, module.make], num_workers=2, start_method=method)
     assert isinstance(caught.value.__cause__, ModuleNotFoundError)
-    # a forked worker has it in memory
+    # a forked worker has the module in memory
     with ProcessPool([module.make], start_method="fork") as pool:
         pool.reset()
 
@@ -104,7 +104,7 @@ def test_a_module_that_is_gone(
         ("spawn", "exit", "ended with exit code 7 before"),
     ],
 )
-def test_a_module_that_cannot_be_imported(
+def test_a_module_that_cannot_be_imported_is_an_error(
     module: Any, method: str, how: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOW", how)
@@ -120,7 +120,7 @@ def with_lock(lock: Any) -> Callable[[], Any]:
 
 
 @pickling_methods
-def test_env_fns_that_cannot_be_pickled(method: str) -> None:
+def test_env_fns_that_cannot_be_pickled_are_refused_with_a_cure(method: str) -> None:
     env_fns = [cartpole, with_lock(threading.Lock())]
     for make in (
         ProcessPool,
@@ -149,7 +149,7 @@ def abort() -> Any:
     crash(signal.SIGABRT)
 
 
-def leave_politely() -> Any:
+def exit_normally() -> Any:
     sys.exit(3)
 
 
@@ -160,13 +160,13 @@ def leave_politely() -> Any:
         (fail, OwnError, "of my own"),
         (leave, WorkerError, "exit code 3 before"),
         (abort, WorkerError, "killed by SIGABRT before"),
-        (leave_politely, EnvError, "environment 1 can't be made: SystemExit: 3"),
+        (exit_normally, EnvError, "environment 1 can't be made: SystemExit: 3"),
     ],
 )
-def test_a_constructor_that_fails(
+def test_a_constructor_that_fails_is_an_error(
     method: str, trouble: Callable[[], Any], kind: type[Exception], said: str
 ) -> None:
-    """The other workers have ended afterwards, see `no_process_is_left`."""
+    """The other workers have ended after it, see `no_process_is_left`."""
     env_fns = [cartpole, trouble, cartpole]
     with pytest.raises(kind, match=said) as caught:
         ProcessPool(env_fns, num_workers=3, start_method=method)
@@ -180,7 +180,7 @@ def test_a_constructor_that_fails(
 
 
 @pytest.mark.parametrize("method", ["x", "thread", "", 3, ["fork"]])
-def test_no_such_start_method(method: Any) -> None:
+def test_an_unknown_start_method_is_refused(method: Any) -> None:
     said = "choose one of 'forkserver', 'spawn', 'fork'"
     with pytest.raises(ValueError, match=said):
         ProcessPool([cartpole], start_method=method)
@@ -192,7 +192,7 @@ def test_no_such_start_method(method: Any) -> None:
 
 
 @quick_methods
-def test_a_pool_made_in_a_thread_that_ends(method: str) -> None:
+def test_a_pool_outlives_the_thread_that_made_it(method: str) -> None:
     made: list[ProcessPool] = []
 
     def work() -> None:
@@ -227,7 +227,7 @@ class Nesting(gymnasium.Env[Any, Any]):
 
 @pytest.mark.slow
 @quick_methods
-def test_a_pool_inside_of_an_environment(method: str) -> None:
+def test_an_environment_may_have_a_pool(method: str) -> None:
     with (
         ProcessPool([lambda: Nesting(method)], start_method=method) as pool,
         ProcessPool([cartpole] * 2, start_method="fork") as inner,
@@ -238,7 +238,7 @@ def test_a_pool_inside_of_an_environment(method: str) -> None:
 
 # ------------------------------------------------------------------------------------ programs --
 
-# Environments (registered or not), spaces, exceptions and infos of classes that a program defines.
+# environments (registered or not), spaces, exceptions and infos whose classes a program defines
 BODY = """
 from dataclasses import dataclass
 import contextlib
@@ -306,23 +306,23 @@ def check(
 
 
 @pytest.mark.slow
-def test_script_without_a_guard(tmp_path: Path) -> None:
+def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(PRELUDE + BODY)
     check([str(tmp_path / "script.py")], tmp_path, methods=METHODS)
 
 
 @pytest.mark.slow
-def test_command_line(tmp_path: Path) -> None:
+def test_a_program_may_come_from_the_command_line(tmp_path: Path) -> None:
     check(["-c", PRELUDE + BODY], tmp_path)
 
 
 @pytest.mark.slow
-def test_script_from_stdin(tmp_path: Path) -> None:
+def test_a_program_may_come_from_stdin(tmp_path: Path) -> None:
     check(["-"], tmp_path, PRELUDE + BODY)
 
 
 @pytest.mark.slow
-def test_zip_file(tmp_path: Path) -> None:
+def test_a_program_may_come_from_a_zip_file(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     (source / "beside.py").write_text("def make_own(kind):\n    return kind()\n")
@@ -333,8 +333,8 @@ def test_zip_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_module_of_a_package(tmp_path: Path) -> None:
-    """It imports by relative names, in its workers too."""
+def test_a_program_may_be_a_module_of_a_package(tmp_path: Path) -> None:
+    """Its relative imports work in its workers too."""
     package = tmp_path / "package"
     package.mkdir()
     (package / "__init__.py").write_text("")
@@ -345,8 +345,8 @@ def test_module_of_a_package(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_interactive_session(tmp_path: Path) -> None:
-    """As in a notebook: `__main__` is not a file, and grows cell by cell."""
+def test_a_program_may_be_an_interactive_session(tmp_path: Path) -> None:
+    """As in a notebook, `__main__` is not a file, and each cell adds to it."""
     start, loop = BODY.split("for method in")
     cells = [PRELUDE, start, "for method in" + loop]
     script = "".join(f"exec({cell!r})\n" for cell in cells)
@@ -356,7 +356,7 @@ def test_interactive_session(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_that_was_removed(tmp_path: Path) -> None:
+def test_a_program_may_run_in_a_folder_that_was_removed(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     script = "import os; os.rmdir(os.getcwd())\n" + PRELUDE + BODY
@@ -367,10 +367,10 @@ def test_a_folder_that_was_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("closed", "methods"), [((0, 1, 2), METHODS), ((1,), ("forkserver", "fork"))]
 )
-def test_without_standard_streams(
+def test_a_program_may_have_no_standard_streams(
     tmp_path: Path, closed: tuple[int, ...], methods: Sequence[str]
 ) -> None:
-    """Output of environments must not go to a descriptor that has got the number of stdout."""
+    """Output of environments must not go to a file of the pool that has the number of stdout."""
     script = f"""
 result = os.dup(1)
 for fd in {closed}:
@@ -394,7 +394,9 @@ os.write(result, b"end\\n")
 
 
 @methods
-def test_environment_variables(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_have_the_parents_variables_path_and_folder(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OF_THE_USER", method)
     with ProcessPool([cartpole], start_method=method) as pool:
         assert pool.apply(lambda env: os.environ["OF_THE_USER"]) == [method]

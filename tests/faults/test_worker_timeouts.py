@@ -1,4 +1,4 @@
-"""Timeouts: environments that take too long are found, whatever the caller does, and named."""
+"""Timeouts: environments that take too long are killed and named, whatever the caller does."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def timers() -> list[threading.Thread]:
 # ------------------------------------------------------------------------------------ turns --
 
 
-def test_one_that_hangs_is_waited_for_or_killed() -> None:
+def test_an_environment_that_hangs_is_waited_for_or_killed() -> None:
     with pool_of(sleep_for_ever) as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
@@ -72,7 +72,7 @@ def test_one_that_hangs_is_waited_for_or_killed() -> None:
 
 
 @pytest.mark.slow
-def test_one_that_hangs_in_reset() -> None:
+def test_an_environment_that_hangs_in_reset_is_killed() -> None:
     with (
         pool_of(sleep_for_ever, 1, "reset", timeout=0.3) as pool,
         pytest.raises(WorkerError, match=r"environment 2 took longer than timeout=0\.3 s"),
@@ -82,7 +82,7 @@ def test_one_that_hangs_in_reset() -> None:
 
 @pytest.mark.parametrize("how", ["send", "step"])
 @pytest.mark.parametrize("on_error", ["raise", "restart"])
-def test_one_that_hangs_while_others_keep_the_caller_busy(
+def test_an_environment_that_hangs_while_the_caller_is_busy_is_killed(
     how: str, on_error: str, tmp_path: Path
 ) -> None:
     """recv always returns at once, with results of the others."""
@@ -113,8 +113,8 @@ def test_one_that_hangs_while_others_keep_the_caller_busy(
 
 
 @pytest.mark.slow
-def test_a_worker_that_does_not_begin_its_turns() -> None:
-    """It is stopped, or busy with a call whose answer is not awaited."""
+def test_a_worker_that_does_not_begin_its_turns_is_killed() -> None:
+    """The worker is stopped, or busy with a call whose caller has given up."""
     with pool_of(timeout=0.2) as pool:
         pool.reset(seed=0)
         os.kill(worker_of(pool, 1).pid, signal.SIGSTOP)
@@ -134,7 +134,7 @@ def _hang(pool: ProcessPool) -> Any:
 
 @pytest.mark.slow
 def test_each_turn_has_the_whole_timeout() -> None:
-    """A worker's turns together take longer than the timeout."""
+    """All turns of the worker together take longer than the timeout, and none is killed."""
 
     class Slow(Counting):
         def step(self, action: Any) -> Any:
@@ -161,11 +161,11 @@ class FakeTime:
 def test_time_in_which_all_were_stopped_does_not_count(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """As after Ctrl-Z: hours have passed, and no environment took too long."""
-    gate = tmp_path / "gate"
+    """After Ctrl-Z hours may have passed, in which no environment took too long."""
+    release = tmp_path / "release"
     fake = FakeTime()
     monkeypatch.setattr(supervisor, "time", fake)
-    with pool_of(WaitFor(gate), timeout=10.0) as pool:
+    with pool_of(WaitFor(release), timeout=10.0) as pool:
         pool.reset(seed=0)
         pool.step(ACTIONS)
         pool.step(ACTIONS)
@@ -175,7 +175,7 @@ def test_time_in_which_all_were_stopped_does_not_count(
             fake.now += 3600
             pool._supervisor._check_turns()
         assert not pool._supervisor._reasons
-        gate.touch()
+        release.touch()
         np.testing.assert_array_equal(pool.recv()[OBS][:, 0], [3] * 4)
         monkeypatch.undo()
 
@@ -202,18 +202,18 @@ def test_the_timer_sleeps_while_nothing_is_in_flight(monkeypatch: pytest.MonkeyP
         for _ in range(2):
             pool.reset(seed=0)
             wait_for(lambda: pool._timer is not None and pool._timer.is_asleep)
-            # the last call that a wake asked for
+            # a wake-up may cause one more check
             time.sleep(0.1)
             before = len(looks)
             assert looks[-1] is None
-            # longer than the timeout, after which it would look if it did not sleep
+            # longer than the timeout, after which the timer would check if it did not sleep
             time.sleep(0.6)
             assert len(looks) == before
 
 
 @pytest.mark.slow
 def test_a_timeout_may_be_infinite() -> None:
-    """Of a call, and of the grace of a worker that closes longer than the warning waits."""
+    """Of a call, and the grace of a worker that closes for longer than the warning waits."""
 
     class Closing(Counting):
         def close(self) -> None:
@@ -231,7 +231,7 @@ def test_a_timeout_may_be_infinite() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["send", "send_reset", "step"])
 def test_whatever_is_sent_wakes_the_timer(how: str) -> None:
-    """Even if the caller does not wait for the result."""
+    """The timer checks the turn even if the caller does not wait for the result."""
     at = "reset" if how == "send_reset" else "step"
     with pool_of(sleep_for_ever, 2 if at == "reset" else 1, at, timeout=0.5, batch_size=2) as pool:
         pool.send_reset()
@@ -277,7 +277,7 @@ def test_the_timer_ends_with_close() -> None:
 
 
 @pytest.mark.parametrize("name", ["timeout", "start_timeout"])
-def test_wrong_timeouts(name: str) -> None:
+def test_wrong_timeouts_are_refused(name: str) -> None:
     for wrong in (0, 0.0, -1, math.nan):
         with pytest.raises(ValueError, match=f"{name}={wrong}: choose more than 0 seconds"):
             pool_of(**{name: wrong})
@@ -285,10 +285,11 @@ def test_wrong_timeouts(name: str) -> None:
         pool_of(**{name: "1"})
 
 
-# ------------------------------------------------------------------------------- at the start --
+# -------------------------------------------------------------------------------------- start --
 
 
 def made_by(make: Callable[[], Any], **options: Any) -> ProcessPool:
+    """Makes a pool of four environments in two workers; `make` makes environment 2."""
     fns: list[Any] = [Counting, Counting, make, Counting]
     return ProcessPool(fns, **{**FORK, **options})
 
@@ -315,7 +316,7 @@ def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None
     ) as e:
         made_by(sleep_for_ever, timeout=0.1)
     assert e.value.env_ids == (2, 3)
-    # the longer of both; none with math.inf
+    # the longer of both timeouts applies; with math.inf there is none
     with made_by(lambda: time.sleep(0.5) or Counting(), timeout=20.0) as pool:
         assert pool._start_timeout == 20.0
     with pool_of(timeout=0.1, start_timeout=math.inf) as pool:
@@ -323,7 +324,7 @@ def test_a_timeout_limits_the_start_too(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_failure_is_raised_while_another_never_returns() -> None:
-    """A lane that hangs does not hide the failure of a later one."""
+    """A worker that hangs does not hide the failure of a later one."""
 
     def refuse() -> None:
         raise KeyError("no such level")
@@ -332,19 +333,19 @@ def test_a_failure_is_raised_while_another_never_returns() -> None:
     for fns in ([sleep_for_ever, refuse], [refuse, sleep_for_ever]):
         with pytest.raises(KeyError, match="no such level") as caught:
             ProcessPool(fns, **FORK)
-        place = fns.index(refuse)
-        assert caught.value.__notes__ == [f"environment {place} can't be made"]
-        assert caught.value.__cause__.env_ids == (place,)  # type: ignore[union-attr]
+        env_id = fns.index(refuse)
+        assert caught.value.__notes__ == [f"environment {env_id} can't be made"]
+        assert caught.value.__cause__.env_ids == (env_id,)  # type: ignore[union-attr]
     with pytest.raises(WorkerError, match="exit code 3 before environment 1 could be made"):
         ProcessPool([sleep_for_ever, lambda: os._exit(3)], **FORK)
     assert children() == before
 
 
-def test_a_worker_that_dies_while_another_is_being_made(tmp_path: Path) -> None:
-    """It had made its environments before it died."""
+def test_a_worker_that_dies_while_another_starts_is_named(tmp_path: Path) -> None:
+    """The worker that dies has made its environments."""
     pid = tmp_path / "pid"
 
-    def noted() -> Any:
+    def make_and_report() -> Any:
         pid.with_suffix(".new").write_text(str(os.getpid()))
         pid.with_suffix(".new").rename(pid)
         return Counting()
@@ -356,12 +357,12 @@ def test_a_worker_that_dies_while_another_is_being_made(tmp_path: Path) -> None:
         sleep_for_ever()
 
     with pytest.raises(WorkerError, match="SIGKILL before environment 0 could be") as caught:
-        ProcessPool([noted, kill_other], **FORK)
+        ProcessPool([make_and_report, kill_other], **FORK)
     assert caught.value.env_ids == (0,)
 
 
 @pytest.mark.slow
-def test_a_restart_that_never_comes_to_an_end(tmp_path: Path) -> None:
+def test_restarts_that_never_end_are_given_up(tmp_path: Path) -> None:
     made = InTurn(tmp_path / "made", nothing, *[sleep_for_ever] * 20)
 
     def make() -> Any:
@@ -369,7 +370,7 @@ def test_a_restart_that_never_comes_to_an_end(tmp_path: Path) -> None:
         return Counting()
 
     with made_by(make, start_timeout=60, on_error="restart") as pool:
-        # the first may be slow on a busy machine
+        # not for the first start, which may be slow on a busy machine
         pool._supervisor._start_timeout = 1.5
         pool.reset(seed=0)
         kill(pool, 1)
@@ -380,7 +381,7 @@ def test_a_restart_that_never_comes_to_an_end(tmp_path: Path) -> None:
 
 
 def children() -> set[str]:
-    """Returns child processes of this one that have not ended."""
+    """Returns the ids of this process's children that have not ended."""
     pids = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     for thread in os.listdir("/proc/self/task"):
         pids += Path(f"/proc/self/task/{thread}/children").read_text().split()
@@ -407,7 +408,7 @@ except KeyboardInterrupt as error:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_ctrl_c_while_environments_are_made(method: str, tmp_path: Path) -> None:
+def test_ctrl_c_names_the_environments_that_are_being_made(method: str, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     parent = subprocess.Popen(
         [sys.executable, "-c", HANGING, str(file), method],

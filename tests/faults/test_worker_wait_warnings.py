@@ -1,4 +1,4 @@
-"""Warnings that name what hangs, and what Ctrl-C and closing say of it."""
+"""Warnings that name what a call waits for, and how Ctrl-C and close report it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def warning_of(wait: Callable[[], Any], error: type[Exception] = PoolTimeoutError) -> str:
-    """Returns the text of the warning while a call waits in vain."""
+    """Calls `wait`, which must raise `error`; returns the text of the warning that it gives."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         with pytest.raises(error):
@@ -46,7 +46,7 @@ def warning_of(wait: Callable[[], Any], error: type[Exception] = PoolTimeoutErro
 
 
 @pytest.mark.slow
-def test_one_that_hangs_in_step(soon: None) -> None:
+def test_an_environment_that_hangs_in_step_is_named(soon: None) -> None:
     with pool_of(sleep_for_ever, 1) as pool:
         pool.reset(seed=0)
         pid = worker_of(pool, 1).pid
@@ -63,7 +63,7 @@ def test_one_that_hangs_in_step(soon: None) -> None:
 
 
 @pytest.mark.slow
-def test_several_that_hang_in_reset(soon: None) -> None:
+def test_several_environments_that_hang_in_reset_are_named(soon: None) -> None:
     fns = [lambda: Counting(sleep_for_ever, 1, "reset")] * 12
     with ProcessPool(fns, num_workers=12, start_method="fork") as pool:
         pool.send_reset(seed=0)
@@ -75,7 +75,7 @@ def test_several_that_hang_in_reset(soon: None) -> None:
 
 
 @pytest.mark.slow
-def test_one_that_hangs_in_a_call(soon: None) -> None:
+def test_an_environment_that_hangs_in_a_call_is_named(soon: None) -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
         pool.set_attr("render", [sleep_for_ever], [3])
@@ -86,7 +86,7 @@ def test_one_that_hangs_in_a_call(soon: None) -> None:
 
 
 @pytest.mark.slow
-def test_one_that_hangs_while_it_is_made(soon: None) -> None:
+def test_an_environment_that_hangs_while_it_is_made_is_named(soon: None) -> None:
     def make() -> ProcessPool:
         fns = [Counting, sleep_for_ever]
         return ProcessPool(fns, num_workers=2, start_method="fork", start_timeout=1.5)
@@ -95,7 +95,7 @@ def test_one_that_hangs_while_it_is_made(soon: None) -> None:
 
 
 @pytest.mark.slow
-def test_one_that_does_not_begin_its_turns(soon: None) -> None:
+def test_a_worker_that_does_not_begin_its_turns_is_named(soon: None) -> None:
     with pool_of() as pool:
         pool.reset(seed=0)
         pid = worker_of(pool, 0).pid
@@ -107,7 +107,7 @@ def test_one_that_does_not_begin_its_turns(soon: None) -> None:
 
 
 @pytest.mark.slow
-def test_no_warning_of_one_that_is_often_a_little_slow(soon: None) -> None:
+def test_environments_that_are_often_a_little_slow_cause_no_warning(soon: None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pool_of(lambda: time.sleep(0.15), 1, "reset") as pool:
@@ -117,7 +117,7 @@ def test_no_warning_of_one_that_is_often_a_little_slow(soon: None) -> None:
 
 
 @pytest.mark.slow
-def test_a_warning_that_is_an_error_loses_nothing(soon: None) -> None:
+def test_a_warning_that_is_an_error_loses_no_result(soon: None) -> None:
     with pool_of(lambda: time.sleep(1), 1) as pool:
         pool.reset(seed=0)
         with warnings.catch_warnings():
@@ -130,17 +130,17 @@ def test_a_warning_that_is_an_error_loses_nothing(soon: None) -> None:
 def test_warnings_come_less_and_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(wait_warnings.time, "monotonic", lambda: now)
-    own, said = wait_warnings.WaitWarnings(), []
+    own, warned = wait_warnings.WaitWarnings(), []
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         for second in range(9000):
             own.update(["one"], str)
             if seen:
-                said.append(second)
+                warned.append(second)
                 seen.clear()
             now += 1.0
-        assert said == [30, 60, 120, 240, 480, 960, 1920, 3720, 5520, 7320]
-        # time between two far updates is not waiting; a key that was missing starts anew
+        assert warned == [30, 60, 120, 240, 480, 960, 1920, 3720, 5520, 7320]
+        # a long time between two updates is not waiting; a key that was missing starts from 0
         own.update([], str)
         for _ in range(29):
             own.update(["one"], str)
@@ -188,13 +188,15 @@ finally:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", SCRIPTS)
-def test_ctrl_c_says_what_it_ends_and_soon(program: Callable[..., Program], how: str) -> None:
+def test_ctrl_c_names_what_it_ends_and_ends_it_soon(
+    program: Callable[..., Program], how: str
+) -> None:
     running = program(HANGS + SCRIPTS[how])
     running.meet("hangs")
     began = time.monotonic()
     running.process.send_signal(signal.SIGINT)
     done = running.end()
-    # without the interrupt it would take the whole grace
+    # without the interrupt, close would wait for the whole grace
     assert time.monotonic() - began < supervisor.GRACE
     assert done.code in (1, 130, -signal.SIGINT)
     assert "KeyboardInterrupt" in done.err

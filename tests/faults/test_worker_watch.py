@@ -1,4 +1,4 @@
-"""Watching worker processes: each end is reported once, and nothing else."""
+"""Watching worker processes: the end of each is reported exactly once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_watcher_reports_each_end_once(start: Start, method: str) -> None:
     for worker, code in zip(workers, (0, 3, -signal.SIGKILL, -signal.SIGSEGV), strict=True):
         worker.connection.send("go")
         ended.wait_for(worker, code)
-    # a worker that has ended already
+    # a worker that has already ended is reported too
     watcher.watch(workers[0], ended)
     wait_for(lambda: len(ended.received) == 5)
     watcher.close()

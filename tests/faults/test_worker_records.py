@@ -1,4 +1,4 @@
-"""Shared records that a worker has overwritten: the pool stops with a lasting error, no hang."""
+"""Shared records that a worker has overwritten: all calls fail from then on, and none hangs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.timeouts import wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
-# environments, in one worker: a number that no other record has
+# number of environments, in one worker; no other record in the shared memory has this value
 MANY = 61
 
 
@@ -38,7 +38,7 @@ def _is_counted(before: Array, words: Array) -> bool:
 
 
 def miscount(pool: ProcessPool, path: Path, count: int) -> None:
-    """Overwrites the count of completed rows after a step that is running has ended."""
+    """Lets the running step end, then overwrites its count of completed rows."""
     until_stepping(pool, 0)
     fd = lib.pp_pool_memory_fd(pool._handle)
     with mmap.mmap(fd, os.fstat(fd).st_size) as memory:
@@ -79,8 +79,10 @@ def test_a_wrong_count_ends_the_wait(count: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_interrupted", [False, True])
-def test_the_vector_environment_ends_too(is_interrupted: bool, tmp_path: Path) -> None:
-    """reset() discards results of an interrupted step, and ends when none can come."""
+def test_a_wrong_count_ends_waits_of_the_vector_environment(
+    is_interrupted: bool, tmp_path: Path
+) -> None:
+    """reset() discards the results of an interrupted step, and raises when none can come."""
     path = tmp_path / "file"
     env = ProcessVectorEnv(functions(path), num_workers=1, context="fork")
     actions = np.zeros(MANY, np.int64)
@@ -98,7 +100,7 @@ def test_the_vector_environment_ends_too(is_interrupted: bool, tmp_path: Path) -
     env.close()
 
 
-def test_stable_baselines_ends_too(tmp_path: Path) -> None:
+def test_a_wrong_count_ends_waits_of_stable_baselines(tmp_path: Path) -> None:
     path = tmp_path / "file"
     env = PoolVecEnv(functions(path), num_workers=1, start_method="fork")
     actions = np.zeros(MANY, np.int64)
