@@ -265,10 +265,10 @@ def prove(*arguments: str) -> int:
 
 def test_equal_games_are_exact(fakes: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert prove("--frames", "600") == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert "3 of 3 exact" in said.out
-    assert "pong " in said.out and "breakout " in said.out
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "3 of 3 exact" in printed.out
+    assert "pong " in printed.out and "breakout " in printed.out
 
 
 def test_a_difference_fails_and_its_command_repeats_it(
@@ -276,12 +276,12 @@ def test_a_difference_fails_and_its_command_repeats_it(
 ) -> None:
     fakes["pong"] = "screen"
     assert prove("--frames", "600", "pong", "breakout") == 1
-    said = capsys.readouterr().out
-    assert "1 of 2 exact" in said
-    (again,) = (line for line in said.splitlines() if "again: " in line)
+    printed = capsys.readouterr().out
+    assert "1 of 2 exact" in printed
+    (again,) = (line for line in printed.splitlines() if "again: " in line)
     command = again.partition("python -m parallel_pool ")[2].split()
     assert command == ["prove-atari", "pong", "--frames", "600", "--session", "1"]
-    (line,) = (line for line in said.splitlines() if line.startswith("pong: session 1"))
+    (line,) = (line for line in printed.splitlines() if line.startswith("pong: session 1"))
     assert cli.main([*command, "--jobs", "1"]) == 1
     assert line in capsys.readouterr().out.splitlines()
 
@@ -414,10 +414,10 @@ def test_an_unusable_table_is_reported_before_the_play(
     fakes["pong"] = "raises"
     table.write_text(content)
     assert prove("pong", "--write") == 2
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     expected = f"--write: {table} can't be written: {table} is not a table of proofs"
-    assert said.err.startswith(expected)
-    assert said.out == ""
+    assert printed.err.startswith(expected)
+    assert printed.out == ""
     assert table.read_text() == content
 
 
@@ -448,9 +448,9 @@ def test_a_missing_rom_is_reported_before_the_play(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(atari, "read_rom", atari.read_rom.__wrapped__)
     assert prove("pong") == 1
-    said = capsys.readouterr()
-    assert said.err.startswith("the ROM of pong comes with ale-py, which is not installed: pip")
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert printed.err.startswith("the ROM of pong comes with ale-py, which is not installed: pip")
+    assert printed.out == ""
 
 
 def test_a_rom_without_an_exact_proof_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -499,9 +499,9 @@ def test_a_proof_whose_process_dies_names_what_it_missed(
 
     monkeypatch.setattr(game, "play", dies)
     assert prove("breakout", "pong", "freeway", "--frames", "600") == 1
-    said = capsys.readouterr()
-    assert "1 of 1 exact" in said.out
-    assert "died before it had played freeway, pong: run them with --jobs 1" in said.err
+    printed = capsys.readouterr()
+    assert "1 of 1 exact" in printed.out
+    assert "died before it had played freeway, pong: run them with --jobs 1" in printed.err
 
 
 # a parent that is killed while both of its processes are at work
