@@ -84,7 +84,7 @@ print(envs.spec.id, envs.reset(seed=1)[0].shape)
 
 
 @pytest.mark.parametrize("env_id", ["PongNoFrameskip-v4", "Pong-v0", "BreakoutNoFrameskip-v0"])
-def test_old_ids_need_no_import_of_ale_py(env_id: str) -> None:
+def test_old_atari_ids_need_no_import_of_ale_py(env_id: str) -> None:
     """No id is registered before it is needed."""
     code = PROGRAM.format(env_id=env_id)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
@@ -157,7 +157,7 @@ def test_gymnasiums_make_vec_warns_at_the_callers_line() -> None:
 
 
 @pytest.mark.usefixtures("unwarned")
-def test_no_warning_unless_an_option_prevents_native_environments() -> None:
+def test_requested_processes_and_fused_wrappers_give_no_warning() -> None:
     """Requested processes, ids without a native environment, functions, and fused wrappers."""
     known = [RecordEpisodeStatistics, partial(TimeLimit, max_episode_steps=5)]
     with warnings.catch_warnings():

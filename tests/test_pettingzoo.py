@@ -184,7 +184,7 @@ def test_environments_pass_pettingzoos_own_test() -> None:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ENVS)
-def test_equals_a_plain_loop(name: str, mode: AutoresetMode) -> None:
+def test_results_are_those_of_a_plain_loop(name: str, mode: AutoresetMode) -> None:
     loop = Loop([ENVS[name]] * 5, mode, NOTHING)
     rng = np.random.default_rng(4)
     with pool([ENVS[name]] * 5, autoreset_mode=mode) as envs:
@@ -296,7 +296,7 @@ def test_wrong_actions_step_nothing(change: Any, error: Any, match: str) -> None
         assert_same(envs.step(actions), loop.step(actions), "step")
 
 
-def test_step_before_reset_and_after_the_end() -> None:
+def test_steps_before_reset_and_after_the_end_are_refused() -> None:
     with pool([Relay] * 2, autoreset_mode=AutoresetMode.DISABLED) as envs:
         actions = sample(envs, np.random.default_rng(0))
         with pytest.raises(ResetNeeded, match="call reset"):
@@ -511,7 +511,7 @@ class Fatal(Relay):
         raise AssertionError("still alive")
 
 
-def test_dead_worker_without_restart_is_an_error() -> None:
+def test_a_dead_worker_without_restart_is_an_error() -> None:
     with pool([Relay, Fatal]) as envs:
         envs.reset(seed=1)
         with pytest.raises(WorkerError, match="killed by SIGKILL while it stepped environment 1"):

@@ -33,7 +33,7 @@ def zeros(pool: Pool) -> Any:
 # ---------------------------------------------------------------------------------- columns --
 
 
-def test_columns_of_a_plain_pool() -> None:
+def test_a_plain_pool_has_fields_and_engine_columns() -> None:
     with Pool("test/Duel-v0", 3, seed=1) as pool:
         described = [(c.name, c.dtype.name, c.shape, c.field, c.is_final) for c in pool.columns]
         assert described == [
@@ -404,7 +404,7 @@ def test_stats_count_steps_batches_and_chunks() -> None:
     assert 3 <= after["chunks"] <= 8
 
 
-def test_the_number_of_threads_is_chosen_to_fit() -> None:
+def test_the_number_of_threads_fits_the_pool() -> None:
     with Pool("test/Fault-v0", 1) as pool:
         assert pool.num_threads == 1
         assert pool.stats()["num_workers"] == 0
@@ -426,7 +426,7 @@ def test_a_context_ends_with_the_pool_closed() -> None:
     assert pool.closed
 
 
-def test_len_and_repr_and_no_copies() -> None:
+def test_a_pool_has_a_length_and_a_repr_and_can_not_be_copied() -> None:
     with Pool("test/Fault-v0", 3) as pool:
         assert len(pool) == 3
         assert repr(pool) == "Pool('test/Fault-v0', num_envs=3)"

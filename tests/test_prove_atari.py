@@ -212,7 +212,7 @@ def test_actions_are_held_as_the_style_says() -> None:
 
 
 @pytest.mark.parametrize("frames", [1, 600, 20_000, 20_001, 200_000])
-def test_schedule_plays_everything(frames: int) -> None:
+def test_a_schedule_plays_every_mode_difficulty_and_style(frames: int) -> None:
     sessions = schedule("pong", MODES, DIFFICULTIES, frames)
     assert [each.number for each in sessions] == list(range(1, len(sessions) + 1))
     assert sum(each.frames for each in sessions if each.mode is None) == frames

@@ -66,7 +66,7 @@ def test_workers_use_the_programs_entry(shop: Any, capfd: pytest.CaptureFixture[
     assert capfd.readouterr().err == ""
 
 
-def test_a_class_as_entry_point_brings_its_package(
+def test_a_class_as_entry_point_may_register_ids_when_imported(
     shop: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Its import registers ids while the worker reads the registry."""

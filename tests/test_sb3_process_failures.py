@@ -253,7 +253,7 @@ def test_an_environment_that_fails_in_a_reset_is_made_again() -> None:
         assert seeds == [None, None, 9, None]
 
 
-def test_restarts_with_observations_that_are_objects() -> None:
+def test_a_restart_returns_the_last_observation_of_a_space_without_fixed_size() -> None:
     with made(tellers(2, of=SPACES["text"]), on_error="restart") as env:
         last = env.reset()[1]
         pid = process_ids(env)[1]
