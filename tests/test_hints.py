@@ -1,4 +1,4 @@
-"""Messages for unknown ids, and for environments that do not run natively: cause and cure."""
+"""Errors for unknown ids, and warnings where a native environment is not used: cause and cure."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ NATIVE = [parallel_pool.Pool, partial(parallel_pool.make, env_type="gymnasium")]
 
 
 @pytest.mark.parametrize("make", NATIVE, ids=["Pool", "make"])
-def test_every_native_api_suggests_it(make: Callable[..., Any]) -> None:
+def test_native_apis_suggest_make_vec(make: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match=r"make_vec.*runs it in worker processes"):
         make("FrozenLake-v1", num_envs=2)
 
 
 @pytest.mark.parametrize("make", [parallel_pool.make_vec, PoolVectorEnv], ids=["make_vec", "class"])
 @pytest.mark.parametrize("env_id", ["pong", "cartpole", "Catch-v0", "PongDeterministic-v4"])
-def test_gymnasiums_errors_suggest_it_too(make: Callable[..., Any], env_id: str) -> None:
+def test_gymnasiums_errors_have_the_suggestion_too(make: Callable[..., Any], env_id: str) -> None:
     with pytest.raises(
         UnregisteredEnv, match=f"doesn't exist.*In parallel_pool: .*{MEANT[env_id]}"
     ):
@@ -84,19 +84,19 @@ print(envs.spec.id, envs.reset(seed=1)[0].shape)
 
 
 @pytest.mark.parametrize("env_id", ["PongNoFrameskip-v4", "Pong-v0", "BreakoutNoFrameskip-v0"])
-def test_old_ids_need_no_import_of_ale_py(env_id: str) -> None:
+def test_old_atari_ids_need_no_import_of_ale_py(env_id: str) -> None:
     """No id is registered before it is needed."""
     code = PROGRAM.format(env_id=env_id)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout == f"{env_id} (2, 210, 160, 3)\n", done.stderr
 
 
-# ------------------------------------------------------------------- native twins that are lost --
+# ----------------------------------------------------------- native environments that are unused --
 
 
 @pytest.fixture
 def unwarned() -> Iterator[None]:
-    """Clears the warnings that were shown."""
+    """Clears the record of the warnings that were shown."""
     warn_once.cache_clear()
     yield
     warn_once.cache_clear()
@@ -106,7 +106,7 @@ def record(env: Any) -> Any:
     return RecordEpisodeStatistics(env)
 
 
-LOST: dict[str, tuple[dict[str, Any], str]] = {
+UNUSED: dict[str, tuple[dict[str, Any], str]] = {
     "wrapper": ({"wrappers": [record]}, "the wrapper record is a function that could do anything"),
     "lambda": ({"wrappers": [lambda env: record(env)]}, "functools.partial of one with keyword"),
     "workers": ({"vector_kwargs": {"num_workers": 2}}, "has no option num_workers"),
@@ -114,11 +114,11 @@ LOST: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", LOST)
+@pytest.mark.parametrize("name", UNUSED)
 @pytest.mark.usefixtures("unwarned")
 def test_an_unused_native_environment_is_reported_once(name: str) -> None:
-    """With reason and cure, at the line that made the environments."""
-    options, reason = LOST[name]
+    """The warning gives reason and cure, and names the line that made the environments."""
+    options, reason = UNUSED[name]
 
     def make() -> None:
         wrappers, given = options.get("wrappers"), options.get("vector_kwargs")
@@ -126,44 +126,44 @@ def test_an_unused_native_environment_is_reported_once(name: str) -> None:
 
     with pytest.warns(
         UserWarning, match=f"CartPole-v1 runs in worker.*{reason}.*'process'"
-    ) as told:
+    ) as caught:
         make()
-    assert len(told) == 1
-    assert told[0].filename == __file__
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make()
 
 
 @pytest.mark.parametrize("given", [3, "abc", [("num_threads", 2)], {"num_threads"}], ids=str)
-def test_vector_kwargs_are_a_dict(given: Any) -> None:
+def test_vector_kwargs_must_be_a_dict(given: Any) -> None:
     with pytest.raises(TypeError, match=r"vector_kwargs=.* is a (int|str|list|set): give a dict"):
         parallel_pool.make_vec("CartPole-v1", 2, vector_kwargs=given)
 
 
 @pytest.mark.parametrize("wrappers", ["abc", "", 3, [3], [None], ["TimeLimit"]], ids=str)
-def test_wrong_wrappers(wrappers: Any) -> None:
+def test_wrong_wrappers_are_refused(wrappers: Any) -> None:
     with pytest.raises(TypeError, match=r"wrappers.*: give .*functions of an environment"):
         parallel_pool.make_vec("CartPole-v1", 2, wrappers=wrappers)
 
 
 @pytest.mark.usefixtures("unwarned")
-def test_the_line_of_gymnasiums_make_vec_is_the_callers() -> None:
-    with pytest.warns(UserWarning, match="num_workers") as told:
+def test_gymnasiums_make_vec_warns_at_the_callers_line() -> None:
+    with pytest.warns(UserWarning, match="num_workers") as caught:
         gymnasium.make_vec(
             "CartPole-v1", 1, vectorization_mode="parallel_pool", vector_kwargs={"num_workers": 1}
         ).close()
-    assert [each.filename for each in told] == [__file__]
+    assert [each.filename for each in caught] == [__file__]
 
 
 @pytest.mark.usefixtures("unwarned")
-def test_no_warning_if_nothing_is_lost() -> None:
+def test_requested_processes_and_fused_wrappers_give_no_warning() -> None:
     """Requested processes, ids without a native environment, functions, and fused wrappers."""
     known = [RecordEpisodeStatistics, partial(TimeLimit, max_episode_steps=5)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        asked = {"backend": "process", "num_workers": 2}
-        assert backends.choose("CartPole-v1", [record], asked, asked).backend == "process"
+        requested = {"backend": "process", "num_workers": 2}
+        assert backends.choose("CartPole-v1", [record], requested, requested).backend == "process"
         assert backends.choose("FrozenLake-v1", [record]).backend == "process"
         assert backends.choose([lambda: gymnasium.make("CartPole-v1")]).backend == "process"
         assert backends.choose("CartPole-v1", known).backend == "native"

@@ -57,7 +57,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def segments(image: bytes) -> list[tuple[int, int]]:
-    """Where the parts of a file begin and end that are mapped from it."""
+    """Returns where each segment begins and ends in the file."""
     start, size, count = *struct.unpack_from("<Q", image, 32), *struct.unpack_from("<HH", image, 54)
     found = []
     for i in range(count):
@@ -66,16 +66,16 @@ def segments(image: bytes) -> list[tuple[int, int]]:
     return found
 
 
-def test_library(library: Path) -> None:
+def test_a_library_is_loaded(library: Path) -> None:
     definition = registry.load(library, "pp_env_load")
     with Pool(definition, 2) as pool:
         assert pool.reset()[0].tolist() == [7, 7]
-    # a second time, by another path, and as bytes
+    # a second time, with the path as bytes
     assert registry.load(os.fsencode(library), "pp_env_load").raw == definition.raw  # type: ignore[arg-type]
 
 
-def test_every_truncation(library: Path, tmp_path: Path) -> None:
-    """SIGBUS ended the process, wherever a mapped page was beyond the file's end."""
+def test_files_that_are_cut_off_are_refused(library: Path, tmp_path: Path) -> None:
+    """Access to a mapped page beyond the end of its file raises SIGBUS, which ended the process."""
     image = library.read_bytes()
     end = max(end for _, end in segments(image))
     sizes = {0, 1, 4, 16, 63, 64, 65, 120, 4095, 4096, 4097, end // 2, end - 1}
@@ -104,7 +104,9 @@ def test_every_truncation(library: Path, tmp_path: Path) -> None:
         (54, b"\x01\x00", "can't be loaded"),
     ],
 )
-def test_headers(library: Path, tmp_path: Path, at: int, value: bytes, message: str) -> None:
+def test_damaged_headers_are_refused(
+    library: Path, tmp_path: Path, at: int, value: bytes, message: str
+) -> None:
     image = bytearray(library.read_bytes())
     image[at : at + len(value)] = value
     wrong = tmp_path / "wrong.so"
@@ -134,14 +136,16 @@ def loop(path: Path) -> None:
         (text, "can't be loaded: invalid ELF header"),
     ],
 )
-def test_what_is_no_library(make: Callable[[Path], Any], message: str, tmp_path: Path) -> None:
+def test_files_that_are_no_libraries_are_refused(
+    make: Callable[[Path], Any], message: str, tmp_path: Path
+) -> None:
     path = tmp_path / "thing.so"
     make(path)
     with pytest.raises(ValueError, match=rf"thing\.so {message}"):
         registry.load(path, "pp_env_load")
 
 
-def test_undefined_symbols(tmp_path: Path) -> None:
+def test_a_library_with_an_undefined_symbol_is_refused(tmp_path: Path) -> None:
     source = SOURCE.replace("NAME", "mine/Undefined-v0").replace("DEFINITION", "pp_env_load")
     source = source.replace("int a_function(void) {", "int nowhere(void);\nint a_function(void) {")
     source = source.replace("return 0; }", "return nowhere(); }")
@@ -165,24 +169,24 @@ def test_undefined_symbols(tmp_path: Path) -> None:
         ("\ud800", "give the name of a pp_env_def in C"),
     ],
 )
-def test_symbols(library: Path, symbol: str, message: str) -> None:
+def test_wrong_symbols_are_refused(library: Path, symbol: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         registry.load(library, symbol)
 
 
 @pytest.mark.parametrize("path", ["dice.so\0", b"dice.so\0x"])
-def test_paths_with_a_zero(path: Any) -> None:
+def test_paths_with_a_zero_byte_are_refused(path: Any) -> None:
     with pytest.raises(ValueError, match="holds a zero byte: give the name of a file"):
         registry.load(path, "pp_env_load")
 
 
 @pytest.mark.parametrize("path", [None, 3, ["dice.so"]])
-def test_what_is_no_path(path: Any) -> None:
+def test_other_types_than_paths_are_type_errors(path: Any) -> None:
     with pytest.raises(TypeError, match=r"expected str, bytes or os\.PathLike object"):
         registry.load(path, "pp_env_load")
 
 
-def test_paths_that_are_not_utf8(library: Path, tmp_path: Path) -> None:
+def test_paths_need_not_be_utf8(library: Path, tmp_path: Path) -> None:
     name = os.fsencode(tmp_path) + b"/d\xf4me.so"
     with pytest.raises(ValueError, match="can't be opened"):
         registry.load(name, "pp_env_load")  # type: ignore[arg-type]
@@ -192,7 +196,7 @@ def test_paths_that_are_not_utf8(library: Path, tmp_path: Path) -> None:
         registry.load(name, "pp_env_load")  # type: ignore[arg-type]
 
 
-def test_the_reason_is_told_for_a_long_path(tmp_path: Path) -> None:
+def test_the_error_gives_the_reason_for_a_long_path(tmp_path: Path) -> None:
     folder = tmp_path / ("a" * 200) / ("b" * 200)
     folder.mkdir(parents=True)
     path = folder / "long.so"

@@ -1,4 +1,4 @@
-"""Mosaics of pictures."""
+"""mosaic() puts pictures into rows and columns, and refuses what it can't put there."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from parallel_pool.pictures import GAP, mosaic
 
 
 def pictures(count: int, height: int = 4, width: int = 6) -> Any:
-    """Pictures of one colour each: the picture's number + 1."""
+    """Returns pictures of one colour each: the picture's index + 1."""
     ones = np.ones((count, height, width, 3), np.uint8)
     return ones * np.arange(1, count + 1, dtype=np.uint8)[:, None, None, None]
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3, 5, 7])
-def test_every_picture_is_in_its_place(columns: int) -> None:
+def test_pictures_fill_rows_from_left_to_right(columns: int) -> None:
     shown = pictures(5)
     whole = mosaic(list(shown), columns=columns)
     rows = -(-5 // columns)
@@ -30,14 +30,14 @@ def test_every_picture_is_in_its_place(columns: int) -> None:
     assert not whole.any()
 
 
-def test_it_is_about_as_wide_as_high() -> None:
+def test_a_mosaic_is_about_as_wide_as_high() -> None:
     assert mosaic(pictures(1)).shape == (4, 6, 3)
     assert mosaic(pictures(16, 210, 160)).shape[:2] == (4 * 212 - 2, 5 * 162 - 2)
     # at most one column per picture
     assert mosaic(pictures(2, 100, 1)).shape[:2] == (100, 1 + GAP + 1)
 
 
-def test_wrong_pictures() -> None:
+def test_wrong_pictures_are_refused() -> None:
     with pytest.raises(ValueError, match="no pictures"):
         mosaic([])
     with pytest.raises(TypeError, match=r"dtype float64 and shape \(2, 2, 3\)"):
@@ -52,7 +52,7 @@ def test_wrong_pictures() -> None:
         mosaic(pictures(1), columns=0)
 
 
-def test_environments_are_shown_as_they_render() -> None:
+def test_rendered_pictures_of_a_pool_are_accepted() -> None:
     with parallel_pool.Pool("Pong-v5", 3, seed=0) as pool:
         pool.reset()
         pool.step([0, 1, 2])

@@ -40,12 +40,12 @@ def test_fields_are_the_names_of_the_columns() -> None:
         pool.send([0, 1, 0])
         assert pool.recv().reward.tolist() == [1, 1, 1]
         assert pool.step([0], [2]).env_id.tolist() == [2]
-        # in time, too
+        # also with a timeout
         assert pool.step([0, 1, 0], timeout=100).elapsed_step.tolist() == [3, 3, 4]
         assert pool.observe().obs.shape == (3, 4)
 
 
-def test_final_columns_and_extras() -> None:
+def test_optional_and_final_columns_are_fields() -> None:
     options = {"autoreset": "same_step", "step_type": True, "players": True, "statistics": True}
     with parallel_pool.Pool("CartPole-v1", 2, **options) as pool:
         batch = pool.reset()
@@ -58,7 +58,7 @@ def test_final_columns_and_extras() -> None:
         assert (np.abs(batch.obs[ended]) <= 0.05).all()
 
 
-def test_asynchronous_pools_and_failures() -> None:
+def test_batches_of_asynchronous_pools_and_of_failures_are_named() -> None:
     with parallel_pool.Pool("CartPole-v1", 4, batch_size=2) as pool:
         pool.send_reset()
         assert pool.recv().obs.shape == (2, 4)
@@ -131,7 +131,9 @@ def test_pools_of_the_same_columns_share_a_class() -> None:
         (columns("final:0", "größe", "final_0"), ("final_0", "größe", "final_0_")),
     ],
 )
-def test_names_that_are_no_identifiers(given: list[Column], expected: tuple[str, ...]) -> None:
+def test_field_names_are_valid_and_unique_identifiers(
+    given: list[Column], expected: tuple[str, ...]
+) -> None:
     assert field_names(given) == expected
     arrays = [np.zeros(1)] * len(given)
     batch = batch_class(expected)(*arrays)
@@ -152,7 +154,7 @@ class Fails(gymnasium.Env):
 
 
 class Tree(gymnasium.Env):
-    """Shows a Dict that holds a Tuple, and a key that is an engine column's name."""
+    """Observes a Dict that holds a Tuple; one of its keys is the name of an engine column."""
 
     observation_space = gymnasium.spaces.Dict(
         {
@@ -167,7 +169,7 @@ class Tree(gymnasium.Env):
         return {"reward": 2, "pair": (0, 1)}, {}
 
 
-def test_parts_of_observations_of_worker_processes() -> None:
+def test_parts_of_nested_observations_are_fields() -> None:
     with parallel_pool.ProcessPool([Tree] * 2, num_workers=1) as pool:
         batch = pool.reset()
     assert sorted(batch._fields) == sorted(("pair_0", "pair_1", "reward_", *ENGINE))

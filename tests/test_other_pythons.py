@@ -78,7 +78,7 @@ def run(python: Path | str, *path: Path, cwd: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("version", OTHERS.VERSIONS)
-def test_wheel_runs_on_another_python(version: str, unpacked: Path, tmp_path: Path) -> None:
+def test_the_wheel_runs_on_another_python(version: str, unpacked: Path, tmp_path: Path) -> None:
     python = OTHERS.find(version)
     if python is None:
         pytest.skip(f"no Python {version} on the PATH or among pyenv's")
@@ -89,7 +89,7 @@ def test_wheel_runs_on_another_python(version: str, unpacked: Path, tmp_path: Pa
     assert Path(file).is_relative_to(unpacked)
 
 
-def test_wheel_runs_on_the_oldest_numpy(unpacked: Path, tmp_path: Path) -> None:
+def test_the_wheel_runs_on_the_oldest_numpy(unpacked: Path, tmp_path: Path) -> None:
     numpy = Path(sys.prefix) / f"numpy-{OLD_NUMPY}"
     assert numpy.is_dir(), "make installs it"
     *_, version, file = run(sys.executable, unpacked, numpy, cwd=tmp_path)

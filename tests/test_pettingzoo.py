@@ -26,7 +26,7 @@ from tests.same import assert_same
 
 MODES = list(AutoresetMode)
 
-# the observation of an agent that the environment returned none for, by space
+# by agent: the observation that replaces one that the environment did not return
 NOTHING: dict[Any, Any] = {
     "walker": np.zeros(2, np.float32),
     "bird": np.int64(0),
@@ -70,7 +70,7 @@ class Relay(ParallelEnv[Any, Any, Any]):
             "late": spaces.Dict(x=spaces.Discrete(2), y=spaces.MultiBinary(2)),
         }
         self.rng = np.random.default_rng()
-        self.told: dict[Any, Any] = {}
+        self.last_actions: dict[Any, Any] = {}
 
     def observation_space(self, agent: Any) -> spaces.Space[Any]:
         return self.seen[agent]
@@ -103,7 +103,7 @@ class Relay(ParallelEnv[Any, Any, Any]):
         if self.count == self.fails_at:
             raise ZeroDivisionError(f"at step {self.count}")
         self.count += 1
-        self.told = actions
+        self.last_actions = actions
         self.agents = list(actions)
         observations = self.observe()
         draw = self.rng.random()
@@ -112,7 +112,8 @@ class Relay(ParallelEnv[Any, Any, Any]):
         terminations = {agent: agent in over and draw < 0.5 for agent in self.agents}
         truncations = {agent: agent in over and draw >= 0.5 for agent in self.agents}
         infos: dict[Any, Any] = {agent: {} for agent in self.agents}
-        infos[self.agents[-1]] = {"action": self.told[self.agents[-1]], "n": self.count}
+        last = self.agents[-1]
+        infos[last] = {"action": self.last_actions[last], "n": self.count}
         infos["common"] = {"draw": draw}
         if self.count == 2 and len(over) < len(self.agents) and "late" in self.possible_agents:
             self.agents.append("late")
@@ -183,7 +184,7 @@ def test_environments_pass_pettingzoos_own_test() -> None:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ENVS)
-def test_equals_a_plain_loop(name: str, mode: AutoresetMode) -> None:
+def test_results_are_those_of_a_plain_loop(name: str, mode: AutoresetMode) -> None:
     loop = Loop([ENVS[name]] * 5, mode, NOTHING)
     rng = np.random.default_rng(4)
     with pool([ENVS[name]] * 5, autoreset_mode=mode) as envs:
@@ -208,14 +209,14 @@ def test_equals_a_plain_loop(name: str, mode: AutoresetMode) -> None:
         assert (ends < 5 * 40) == (mode is AutoresetMode.NEXT_STEP)
 
 
-def test_agents_that_environments_return_nothing_for_are_zeros() -> None:
+def test_observations_and_rewards_of_dead_agents_are_zeros() -> None:
     with pool([Relay] * 4, num_workers=1) as envs:
         observations, _ = envs.reset(seed=1)
         assert envs.agents == ["walker", "bird", 7] and envs.num_agents == 3
         assert envs.max_num_agents == 4
         assert not observations["late"].any() and observations["walker"].all()
         rng = np.random.default_rng(0)
-        told = gone = 0
+        alive = dead_rows = 0
         for _ in range(20):
             lived = {agent: lives.copy() for agent, lives in envs.live.items()}
             over = ~np.any(list(lived.values()), axis=0)
@@ -224,8 +225,8 @@ def test_agents_that_environments_return_nothing_for_are_zeros() -> None:
             assert not observations["walker"][dead].any() and not rewards["walker"][dead].any()
             assert observations["walker"][lived["walker"]].all()
             assert rewards["walker"][lived["walker"]].all()
-            told, gone = told + int(lived["walker"].sum()), gone + int(dead.sum())
-        assert told > 10 and gone > 10
+            alive, dead_rows = alive + int(lived["walker"].sum()), dead_rows + int(dead.sum())
+        assert alive > 10 and dead_rows > 10
 
 
 def test_dead_agents_that_stay_among_the_agents_do_not_act() -> None:
@@ -274,7 +275,7 @@ def test_actions_of_agents_that_are_live_nowhere_may_be_left_out() -> None:
     ("change", "error", "match"),
     [
         (lambda actions: [actions], TypeError, "actions are a list: give a dict"),
-        (lambda actions: actions | {"nobody": [1]}, ValueError, "no agent 'nobody'"),
+        (lambda actions: actions | {"unknown": [1]}, ValueError, "no agent 'unknown'"),
         (
             lambda actions: actions | {"walker": [1]},
             ValueError,
@@ -295,7 +296,7 @@ def test_wrong_actions_step_nothing(change: Any, error: Any, match: str) -> None
         assert_same(envs.step(actions), loop.step(actions), "step")
 
 
-def test_step_before_reset_and_after_the_end() -> None:
+def test_steps_before_reset_and_after_the_end_are_refused() -> None:
     with pool([Relay] * 2, autoreset_mode=AutoresetMode.DISABLED) as envs:
         actions = sample(envs, np.random.default_rng(0))
         with pytest.raises(ResetNeeded, match="call reset"):
@@ -306,7 +307,7 @@ def test_step_before_reset_and_after_the_end() -> None:
                 envs.step(actions)
 
 
-# ----------------------------------------------------------------------- what is in them --
+# ------------------------------------------------------------------ methods and attributes --
 
 
 def test_methods_and_attributes_are_the_environments() -> None:
@@ -347,7 +348,7 @@ def test_joint_environment_is_a_gymnasium_environment() -> None:
 
 
 def test_joint_environment_carries_the_last_rewards_over_a_reset() -> None:
-    """Once, into the reset right after the end, and results returned before do not change."""
+    """Once, into the reset right after the end. Results returned earlier do not change."""
     env = JointEnv(partial(Relay, longest=1), carries=True)
     observation, _ = env.reset(seed=1)
     assert not observation["reward"].any()
@@ -362,7 +363,7 @@ def test_joint_environment_carries_the_last_rewards_over_a_reset() -> None:
     assert not again["reward"].any() and not again["marks"][1:].any()
 
 
-# -------------------------------------------------------------------------------------- wrong --
+# ------------------------------------------------------------ wrong arguments and failures --
 
 
 class Turns(AECEnv[Any, Any, Any]):
@@ -419,7 +420,7 @@ def test_wrong_arguments_are_refused(
         PoolParallelEnv(**{"env_fns": [Relay] * 2, **arguments})
 
 
-def test_unknown_agents_are_refused() -> None:
+def test_agents_that_are_not_in_possible_agents_are_refused() -> None:
     with (
         pool([Surprise]) as envs,
         pytest.raises(ValueError, match="'uninvited' is none of possible_agents"),
@@ -510,18 +511,18 @@ class Fatal(Relay):
         raise AssertionError("still alive")
 
 
-def test_dead_worker_without_restart_is_an_error() -> None:
+def test_a_dead_worker_without_restart_is_an_error() -> None:
     with pool([Relay, Fatal]) as envs:
         envs.reset(seed=1)
         with pytest.raises(WorkerError, match="killed by SIGKILL while it stepped environment 1"):
             envs.step(sample(envs, np.random.default_rng(0)))
 
 
-def test_names_of_agents_and_ids_that_are_wrong() -> None:
+def test_names_of_unknown_agents_and_strings_as_env_fns_are_refused() -> None:
     with pytest.raises(TypeError, match="env_fns='knights' is a str: give a list of functions"):
         PoolParallelEnv("knights")  # type: ignore[arg-type]
     with PoolParallelEnv([Relay] * 2, num_workers=1) as envs:
         for ask in (envs.observation_space, envs.action_space):
-            for agent in ("nobody", ["a"]):
+            for agent in ("unknown", ["a"]):
                 with pytest.raises(KeyError, match=r"there is no agent .*: choose of "):
                     ask(agent)

@@ -47,15 +47,15 @@ def texts(figure: Figure) -> Iterator[tuple[str, float, float]]:
 def test_the_demos_numbers_stay_within_the_margins(
     best: float, drawn: list[Figure], tmp_path: Path
 ) -> None:
-    everybody = runners()
+    all_runners = runners()
     # the best has the longest bar, but the next one may have the longer number
-    speeds = [Speed(each, best / (1 + 0.012 * i)) for i, each in enumerate(everybody)]
+    speeds = [Speed(each, best / (1 + 0.012 * i)) for i, each in enumerate(all_runners)]
     picture.draw(speeds, np.zeros((854, 654, 3), np.uint8), tmp_path / "demo.png")
     (figure,) = drawn
     written = [text for text, _, _ in texts(figure)]
     assert {picture.rounded(each.steps_per_second, picture.WORDS) for each in speeds} <= {*written}
     # a name and a number each, and a title for each task
-    assert len(written) > 2 * len(speeds) + len({each.task for each in everybody})
+    assert len(written) > 2 * len(speeds) + len({each.task for each in all_runners})
     for text, left, right in texts(figure):
         assert left > 0.0299 and right < 0.9701, text
 

@@ -33,7 +33,7 @@ def zeros(pool: Pool) -> Any:
 # ---------------------------------------------------------------------------------- columns --
 
 
-def test_columns_of_a_plain_pool() -> None:
+def test_a_plain_pool_has_fields_and_engine_columns() -> None:
     with Pool("test/Duel-v0", 3, seed=1) as pool:
         described = [(c.name, c.dtype.name, c.shape, c.field, c.is_final) for c in pool.columns]
         assert described == [
@@ -51,7 +51,7 @@ def test_columns_of_a_plain_pool() -> None:
             assert (array.dtype, array.shape) == (column.dtype, (3, *column.shape))
 
 
-def test_optional_columns() -> None:
+def test_optional_columns_come_last() -> None:
     pool = Pool(
         "test/Duel-v0",
         3,
@@ -237,7 +237,7 @@ def play(pool: Pool, steps: int) -> Any:
 
 
 @pytest.mark.parametrize("settings", [{}, {"num_threads": 3}, {"autoreset": "same_step"}])
-def test_everything_may_be_kept(settings: dict[str, Any]) -> None:
+def test_results_may_be_kept(settings: dict[str, Any]) -> None:
     pool = Pool("test/Duel-v0", 7, seed=1, **settings)
     kept, copies = [], []
     for batch in play(pool, 300):
@@ -275,7 +275,7 @@ WAYS_TO_KEEP = {
 
 @pytest.mark.parametrize("way", WAYS_TO_KEEP)
 def test_any_view_of_an_array_keeps_its_memory(way: str) -> None:
-    """Nothing else is held, and its memory is not reused while it exists."""
+    """Only the view is held, and its memory is not reused while the view exists."""
     keep = WAYS_TO_KEEP[way]
     pool = Pool("test/Duel-v0", 5, seed=1)
     kept = []
@@ -291,24 +291,24 @@ def test_any_view_of_an_array_keeps_its_memory(way: str) -> None:
         assert now.tobytes() == np.asarray(keep(copied)).tobytes()
     # and is reused afterwards
     del kept, held
-    places = []
+    addresses = []
     for batch in play(pool, 150):
-        places.append(batch[0].ctypes.data)
+        addresses.append(batch[0].ctypes.data)
         del batch
-    # spare blocks, and the few that C holds, gets next and gave last
-    assert len(set(places[100:])) <= ORDINARY + 4
+    # spare blocks, the few that C holds, the one that it gets next, and the one that it gave last
+    assert len(set(addresses[100:])) <= ORDINARY + 4
     assert len(pool._ring) <= ORDINARY + 4
 
 
 def test_an_ordinary_loop_needs_no_more_memory() -> None:
     pool = Pool("test/Duel-v0", 5, seed=1)
-    places = set()
+    addresses = set()
     batch = None
     for following in play(pool, 100):
         # an ordinary loop holds the last result while it receives the next
         batch = following
-        places.add(batch[0].ctypes.data)
-    assert len(places) <= ORDINARY + 3
+        addresses.add(batch[0].ctypes.data)
+    assert len(addresses) <= ORDINARY + 3
     assert len(pool._ring) <= ORDINARY + 4
 
 
@@ -384,10 +384,10 @@ def test_actions_are_copied() -> None:
     assert (actions == 0).all() and (env_ids == 0).all()
 
 
-# ------------------------------------------------------------------------------- questions --
+# ------------------------------------------------- statistics, observations and pictures --
 
 
-def test_stats() -> None:
+def test_stats_count_steps_batches_and_chunks() -> None:
     pool = Pool("test/Fault-v0", 4, seed=1, num_threads=2)
     assert pool.num_threads == 2
     before = pool.stats()
@@ -404,7 +404,7 @@ def test_stats() -> None:
     assert 3 <= after["chunks"] <= 8
 
 
-def test_the_number_of_threads_is_chosen_to_fit() -> None:
+def test_the_number_of_threads_fits_the_pool() -> None:
     with Pool("test/Fault-v0", 1) as pool:
         assert pool.num_threads == 1
         assert pool.stats()["num_workers"] == 0
@@ -426,7 +426,7 @@ def test_a_context_ends_with_the_pool_closed() -> None:
     assert pool.closed
 
 
-def test_len_and_repr_and_no_copies() -> None:
+def test_a_pool_has_a_length_and_a_repr_and_can_not_be_copied() -> None:
     with Pool("test/Fault-v0", 3) as pool:
         assert len(pool) == 3
         assert repr(pool) == "Pool('test/Fault-v0', num_envs=3)"

@@ -22,28 +22,28 @@ def column(pool: Any, batch: Any, name: str) -> Any:
 
 
 def elapsed(pool: Any, steps: int) -> list[Any]:
-    """Returns the column over a few episodes that end at different times."""
+    """Returns the column elapsed_step over a few episodes that end at different times."""
     pool.reset(seed=0)
-    told = []
+    found = []
     for _ in range(steps):
         batch = pool.step(np.ones(3, np.int64))
-        told.append(column(pool, batch, "elapsed_step"))
+        found.append(column(pool, batch, "elapsed_step"))
         ended = np.flatnonzero(column(pool, batch, "terminated"))
         if pool.autoreset == "disabled" and len(ended):
-            told.append(column(pool, pool.reset(ended), "elapsed_step"))
-    return told
+            found.append(column(pool, pool.reset(ended), "elapsed_step"))
+    return found
 
 
 @pytest.mark.parametrize("autoreset", MODES)
 def test_elapsed_steps_are_those_of_native_environments(autoreset: str) -> None:
     fns = [lambda: gymnasium.make("CartPole-v1")] * 3
     with ProcessPool(fns, num_workers=2, autoreset=autoreset) as pool:
-        told = elapsed(pool, 25)
+        found = elapsed(pool, 25)
     with Pool("CartPole-v1", num_envs=3, autoreset=autoreset) as native:
-        assert elapsed(native, 25) == told
+        assert elapsed(native, 25) == found
 
 
-def test_rows_that_repeat_others_do_not_count_as_steps() -> None:
+def test_rows_that_a_masked_reset_repeats_do_not_count_as_steps() -> None:
     with ProcessPool([Counting] * 3, num_workers=1, start_method="fork") as pool:
         pool.reset(seed=0)
         for _ in range(2):
@@ -59,15 +59,15 @@ def test_a_worker_writes_to_the_right_rows_of_any_block() -> None:
         counts = np.zeros(4, np.int64)
         # blocks are reused, with rows of other environments in them
         for _ in range(6):
-            for whom in ([0, 1, 2, 3], [2, 3], [0, 1], [2, 3]):
-                batch = pool.step([0] * len(whom), whom)
-                counts[whom] += 1
-                assert column(pool, batch, "env_id") == whom
-                assert batch[0][:, 0].tolist() == counts[whom].tolist()
+            for env_ids in ([0, 1, 2, 3], [2, 3], [0, 1], [2, 3]):
+                batch = pool.step([0] * len(env_ids), env_ids)
+                counts[env_ids] += 1
+                assert column(pool, batch, "env_id") == env_ids
+                assert batch[0][:, 0].tolist() == counts[env_ids].tolist()
 
 
 @pytest.mark.parametrize("autoreset", MODES)
-def test_elapsed_steps_of_a_restart(autoreset: str) -> None:
+def test_after_a_restart_elapsed_steps_begin_at_0(autoreset: str) -> None:
     fns = [Counting] * 2
     options: dict[str, Any] = {"num_workers": 1, "start_method": "fork", "autoreset": autoreset}
     with ProcessPool(fns, on_error="restart", **options) as pool:
@@ -80,9 +80,9 @@ def test_elapsed_steps_of_a_restart(autoreset: str) -> None:
         assert column(pool, batch, "truncated") == [True, True]
         assert column(pool, batch, "elapsed_step") == [2, 2]
         if autoreset == "same_step":
-            told = [1, 1]
+            expected = [1, 1]
             batch = pool.step([0, 0])
         else:
-            told = [0, 0]
+            expected = [0, 0]
             batch = pool.step([0, 0]) if autoreset == "next_step" else pool.reset()
-        assert column(pool, batch, "elapsed_step") == told
+        assert column(pool, batch, "elapsed_step") == expected

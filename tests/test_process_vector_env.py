@@ -103,7 +103,7 @@ WRONG: dict[str, Call] = {
     "mask of another type": masked([True] * 4),
     "mask of another shape": masked(np.ones(3, np.bool_)),
     "mask of another dtype": masked(np.ones(4, np.int64)),
-    "mask of nobody": masked(np.zeros(4, np.bool_)),
+    "mask of no environment": masked(np.zeros(4, np.bool_)),
     "too few actions": after(lambda env: env.reset(), lambda env: env.step([0, 0])),
     "too many actions": after(lambda env: env.reset(), lambda env: env.step([0] * 5)),
 }
@@ -134,7 +134,7 @@ def test_wrong_calls_raise_what_async_vector_env_raises(name: str) -> None:
             ours.step(ACTIONS)
 
 
-def test_state_errors_are_of_both_kinds() -> None:
+def test_state_errors_are_also_gymnasiums_errors() -> None:
     with made() as env:
         with pytest.raises(StateError) as raised:
             env.step_wait()
@@ -231,19 +231,21 @@ def changed(**attributes: Any) -> Callable[[], Any]:
         ("different", "action", spaces.Discrete(8)),
     ],
 )
-def test_spaces_must_fit(mode: str, name: str, space: Any, num_workers: int) -> None:
+def test_spaces_that_differ_are_refused(mode: str, name: str, space: Any, num_workers: int) -> None:
     env_fns = [Doer, changed(**{f"{name}_space": space})]
     if (mode, name) != ("different", "observation"):
         # AsyncVectorEnv has an assertion here
         with pytest.raises(RuntimeError):
             SyncVectorEnv(env_fns, observation_mode=mode)
-    said = f"nvironment 1 has the {name} space" if name == "action" else r"Environment 1 has Box\("
-    with pytest.raises(RuntimeError, match=said):
+    message = (
+        f"nvironment 1 has the {name} space" if name == "action" else r"Environment 1 has Box\("
+    )
+    with pytest.raises(RuntimeError, match=message):
         ProcessVectorEnv(env_fns, context="fork", observation_mode=mode, num_workers=num_workers)
 
 
-class Told(Doer):
-    """An environment whose reset has no defaults, and returns its arguments as infos."""
+class NoDefaults(Doer):
+    """An environment whose reset has arguments without defaults, and returns them as infos."""
 
     def reset(self, seed: Any, options: Any) -> Any:  # type: ignore[override]
         self.given = seed, options
@@ -256,8 +258,8 @@ class Told(Doer):
     ids=str,
 )
 def test_reset_passes_both_arguments(kwargs: dict[str, Any]) -> None:
-    theirs = SyncVectorEnv([Told] * 2)
-    ours = ProcessVectorEnv([Told] * 2, context="fork", num_workers=1)
+    theirs = SyncVectorEnv([NoDefaults] * 2)
+    ours = ProcessVectorEnv([NoDefaults] * 2, context="fork", num_workers=1)
     assert_same(ours.reset(**kwargs), theirs.reset(**kwargs), "reset")
     assert ours.get_attr("given") == theirs.get_attr("given")
     mask = {"reset_mask": np.array([False, True])}
@@ -266,7 +268,7 @@ def test_reset_passes_both_arguments(kwargs: dict[str, Any]) -> None:
     ours.close()
 
 
-class Noted(Doer):
+class Recording(Doer):
     """Records the arguments of each reset."""
 
     def __init__(self) -> None:
@@ -281,8 +283,8 @@ class Noted(Doer):
 
 @pytest.mark.parametrize("mode", AutoresetMode)
 def test_autoresets_pass_no_arguments(mode: AutoresetMode) -> None:
-    theirs = SyncVectorEnv([Noted] * 2, autoreset_mode=mode)
-    ours = ProcessVectorEnv([Noted] * 2, context="fork", num_workers=1, autoreset_mode=mode)
+    theirs = SyncVectorEnv([Recording] * 2, autoreset_mode=mode)
+    ours = ProcessVectorEnv([Recording] * 2, context="fork", num_workers=1, autoreset_mode=mode)
     for env in (theirs, ours):
         env.reset(seed=1, options={"a": 2})
         for _ in range(5):
@@ -295,7 +297,7 @@ def test_autoresets_pass_no_arguments(mode: AutoresetMode) -> None:
     ours.close()
 
 
-def test_close_with_a_call_pending_warns() -> None:
+def test_close_warns_of_a_pending_call() -> None:
     for name, begin in CALLS.items():
         with made() as env:
             env.reset()
@@ -306,7 +308,7 @@ def test_close_with_a_call_pending_warns() -> None:
 
 @pytest.mark.slow
 def test_close_after_an_interrupted_step_does_not_warn() -> None:
-    """The caller has not begun a call."""
+    """The caller has not called step_async."""
     with warnings.catch_warnings(), made(nap(0.8)) as env:
         warnings.simplefilter("error")
         env.reset()
@@ -330,32 +332,34 @@ def test_messages_begin_as_async_vector_envs() -> None:
         ):
             env.step_wait()
         env.step_async(ACTIONS)
-        said = "Calling `reset_async` while waiting for a pending call to `step` to complete: call"
-        with pytest.raises(AlreadyPendingCallError, match=said):
+        message = (
+            "Calling `reset_async` while waiting for a pending call to `step` to complete: call"
+        )
+        with pytest.raises(AlreadyPendingCallError, match=message):
             env.reset_async()
         env.step_wait()
     with pytest.raises(ValueError, match="Invalid `observation_mode`, expected: 'same' or"):
         made(observation_mode="other").__enter__()
     env_fns = [Doer, changed(observation_space=spaces.Box(-1, 2, (2,), np.float32))]
-    said = (
+    message = (
         r"the sub-environments observation spaces are not equivalent\. .*If this is intentional,"
         " use `observation_mode='different'` instead\\."
     )
-    with pytest.raises(RuntimeError, match=said):
+    with pytest.raises(RuntimeError, match=message):
         ProcessVectorEnv(env_fns, context="fork", num_workers=1)
 
 
 def test_calls_pass_every_argument() -> None:
-    """Also arguments with names of the pool's own."""
+    """Also arguments with the names of the pool's own arguments."""
     with made() as env:
-        told = tuple((i, "a", 2, 3) for i in range(4))
-        assert env.call("tell", "a", timeout=2, env_ids=3) == told
+        expected = tuple((i, "a", 2, 3) for i in range(4))
+        assert env.call("tell", "a", timeout=2, env_ids=3) == expected
         env.call_async("tell", name="b")
-        told = tuple((i, "b", 0, None) for i in range(4))
-        assert env.call_wait(timeout=FOREVER) == told
+        expected = tuple((i, "b", 0, None) for i in range(4))
+        assert env.call_wait(timeout=FOREVER) == expected
         # a callable attribute is called, as in Gymnasium
-        told = tuple((i, "", 0, None) for i in range(4))
-        assert env.get_attr("tell") == told
+        expected = tuple((i, "", 0, None) for i in range(4))
+        assert env.get_attr("tell") == expected
         with pytest.raises(ValueError, match="call step directly"):
             env.call("step", 1)
         env.reset()
@@ -437,7 +441,7 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", WRAPPERS)
-def test_vector_wrappers_do_the_same(name: str) -> None:
+def test_vector_wrappers_return_the_same(name: str) -> None:
     env_fns: list[Any] = [lambda: gymnasium.make("Pendulum-v1", max_episode_steps=4)] * 3
     theirs = WRAPPERS[name](SyncVectorEnv(env_fns))
     ours = WRAPPERS[name](ProcessVectorEnv(env_fns, context="fork", num_workers=2))

@@ -39,7 +39,7 @@ def raise_key(env: Doer) -> None:
 
 
 def test_an_exception_is_raised_unchanged() -> None:
-    """With the environment's index and the worker's traceback."""
+    """Its cause has the environment's index and the worker's traceback."""
     with made(raise_key) as env:
         env.reset()
         env.step(ACTIONS)
@@ -104,7 +104,7 @@ def test_ended_episodes_are_refused_before_anything_is_sent() -> None:
         env.reset(options={"reset_mask": np.array([False, True])})
         with pytest.raises(AssertionError):
             env.step([0, 0])
-    # the other call, too, steps nothing while an environment needs a reset
+    # SyncVectorEnv, too, steps nothing while an environment needs a reset
     assert ours.get_attr("total") == theirs.get_attr("total") == (2, 2)
     ours.reset()
     assert ours.step([0, 0])[1].tolist() == [1, 1]
@@ -137,7 +137,7 @@ def test_a_reset_that_fails_can_be_tried_again() -> None:
         assert env.step(ACTIONS)[1].tolist() == [2, 2, 1, 1]
 
 
-def test_some_can_not_be_reset_before_all_were() -> None:
+def test_a_masked_reset_is_refused_if_another_environment_was_never_reset() -> None:
     with made() as env:
         with pytest.raises(ResetNeeded, match="environment 1 was never reset"):
             env.reset(options={"reset_mask": np.array([True, False, True, True])})
@@ -158,7 +158,7 @@ def test_a_call_that_fails_leaves_all_usable() -> None:
 
 
 @pytest.mark.parametrize("position", [0, 3])
-def test_an_environment_that_can_not_be_made(position: int) -> None:
+def test_an_environment_that_can_not_be_made_is_named(position: int) -> None:
     def make() -> Any:
         raise FileNotFoundError("no model")
 
@@ -246,7 +246,7 @@ def test_an_environment_that_sleeps_for_ever_is_killed() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"timeout": 0.1}, {"terminate": True}], ids=str)
-def test_close_with_any_call_pending(arguments: dict[str, Any]) -> None:
+def test_close_ends_workers_that_step(arguments: dict[str, Any]) -> None:
     with made(nap(FOREVER)) as env:
         env.reset()
         ids = pids(env)
@@ -256,7 +256,7 @@ def test_close_with_any_call_pending(arguments: dict[str, Any]) -> None:
         env.close()
 
 
-def test_close_in_a_call() -> None:
+def test_close_ends_workers_in_a_call() -> None:
     with made() as env:
         ids = pids(env)
         env.call_async("sleep", FOREVER)

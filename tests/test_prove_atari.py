@@ -1,4 +1,4 @@
-"""The command prove-atari: what it plays, that it finds every difference, what it writes."""
+"""The command prove-atari: its schedule, the differences that it finds, the table it writes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ MODES, DIFFICULTIES = (0, 3, 7), (0, 1)
 
 
 class FakeConsole:
-    """A made-up console, whose numbers depend on all moves that were made.
+    """A fake console, whose state depends on all actions so far.
 
     Attributes:
         flaw: what is wrong with it, from its hundredth frame on.
-        restored: how often it was put back, by whether that was elsewhere.
+        restored: how often `restore` was called, by its argument `elsewhere`.
     """
 
     num_actions = 6
@@ -192,17 +192,17 @@ def test_games_begin_after_an_end_or_as_the_style_says() -> None:
     assert begun[20] > 50
 
 
-def test_long_actions_are_held() -> None:
+def test_actions_are_held_as_the_style_says() -> None:
     played: dict[int, list[int]] = {}
 
-    class Told(FakeConsole):
+    class Recording(FakeConsole):
         def step(self, action: int) -> Frame:
             played.setdefault(hold, []).append(action)
             return super().step(action)
 
     for hold in (1, 30):
         each = session(1500, hold=hold)
-        match.Match(each, FakeConsole(each), Told(each)).play()
+        match.Match(each, FakeConsole(each), Recording(each)).play()
     changes = {hold: np.count_nonzero(np.diff(actions)) for hold, actions in played.items()}
     assert changes[1] > 1000
     assert 20 < changes[30] < 80
@@ -212,7 +212,7 @@ def test_long_actions_are_held() -> None:
 
 
 @pytest.mark.parametrize("frames", [1, 600, 20_000, 20_001, 200_000])
-def test_schedule_plays_everything(frames: int) -> None:
+def test_a_schedule_plays_every_mode_difficulty_and_style(frames: int) -> None:
     sessions = schedule("pong", MODES, DIFFICULTIES, frames)
     assert [each.number for each in sessions] == list(range(1, len(sessions) + 1))
     assert sum(each.frames for each in sessions if each.mode is None) == frames
@@ -227,7 +227,7 @@ def test_schedule_plays_everything(frames: int) -> None:
         assert {each.style for each in sessions if each.mode is None} == set(STYLES)
 
 
-def test_styles_differ_in_all_they_can() -> None:
+def test_styles_differ_in_every_setting() -> None:
     assert {style.frame_skip for style in STYLES} >= {1, 4}
     assert {style.full_actions for style in STYLES} == {False, True}
     assert {style.sticky > 0 for style in STYLES} == {False, True}
@@ -265,10 +265,10 @@ def prove(*arguments: str) -> int:
 
 def test_equal_games_are_exact(fakes: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert prove("--frames", "600") == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert "3 of 3 exact" in said.out
-    assert "pong " in said.out and "breakout " in said.out
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert "3 of 3 exact" in printed.out
+    assert "pong " in printed.out and "breakout " in printed.out
 
 
 def test_a_difference_fails_and_its_command_repeats_it(
@@ -276,12 +276,12 @@ def test_a_difference_fails_and_its_command_repeats_it(
 ) -> None:
     fakes["pong"] = "screen"
     assert prove("--frames", "600", "pong", "breakout") == 1
-    said = capsys.readouterr().out
-    assert "1 of 2 exact" in said
-    (again,) = (line for line in said.splitlines() if "again: " in line)
+    printed = capsys.readouterr().out
+    assert "1 of 2 exact" in printed
+    (again,) = (line for line in printed.splitlines() if "again: " in line)
     command = again.partition("python -m parallel_pool ")[2].split()
     assert command == ["prove-atari", "pong", "--frames", "600", "--session", "1"]
-    (line,) = (line for line in said.splitlines() if line.startswith("pong: session 1"))
+    (line,) = (line for line in printed.splitlines() if line.startswith("pong: session 1"))
     assert cli.main([*command, "--jobs", "1"]) == 1
     assert line in capsys.readouterr().out.splitlines()
 
@@ -414,10 +414,10 @@ def test_an_unusable_table_is_reported_before_the_play(
     fakes["pong"] = "raises"
     table.write_text(content)
     assert prove("pong", "--write") == 2
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     expected = f"--write: {table} can't be written: {table} is not a table of proofs"
-    assert said.err.startswith(expected)
-    assert said.out == ""
+    assert printed.err.startswith(expected)
+    assert printed.out == ""
     assert table.read_text() == content
 
 
@@ -448,12 +448,12 @@ def test_a_missing_rom_is_reported_before_the_play(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(atari, "read_rom", atari.read_rom.__wrapped__)
     assert prove("pong") == 1
-    said = capsys.readouterr()
-    assert said.err.startswith("the ROM of pong comes with ale-py, which is not installed: pip")
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert printed.err.startswith("the ROM of pong comes with ale-py, which is not installed: pip")
+    assert printed.out == ""
 
 
-def test_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rom_without_an_exact_proof_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     program = bytes(range(200))
     digest = atari_proofs.md5(program)
     rows = [
@@ -476,13 +476,13 @@ def test_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_crew_does_everything(jobs: int) -> None:
+def test_processes_do_every_task(jobs: int) -> None:
     with Processes(jobs) as processes:
         assert sorted(processes.do(abs, [-3, 1, -2])) == [1, 2, 3]
         assert list(processes.do(abs, [])) == []
 
 
-def test_a_dead_process_is_told() -> None:
+def test_a_dead_process_is_an_error() -> None:
     with Processes(2) as processes, pytest.raises(BrokenProcessPool):
         list(processes.do(os._exit, [3]))
 
@@ -499,9 +499,9 @@ def test_a_proof_whose_process_dies_names_what_it_missed(
 
     monkeypatch.setattr(game, "play", dies)
     assert prove("breakout", "pong", "freeway", "--frames", "600") == 1
-    said = capsys.readouterr()
-    assert "1 of 1 exact" in said.out
-    assert "died before it had played freeway, pong: run them with --jobs 1" in said.err
+    printed = capsys.readouterr()
+    assert "1 of 1 exact" in printed.out
+    assert "died before it had played freeway, pong: run them with --jobs 1" in printed.err
 
 
 # a parent that is killed while both of its processes are at work
@@ -523,7 +523,7 @@ if __name__ == "__main__":
         list(processes.do(work, [1, 2]))
 """
 
-# an exception, as Ctrl-C is one, while all processes are busy
+# a KeyboardInterrupt while all processes are busy
 MIDST = """
 import os, pathlib, time
 from parallel_pool.prove_atari.processes import Processes
@@ -548,7 +548,7 @@ if __name__ == "__main__":
         print("ended")
 """
 
-# stands for Ctrl-C at a terminal in the middle of a proof that would take hours
+# Ctrl-C at a terminal, in the middle of a proof that would take hours
 INTERRUPT = """
 import os, signal, threading
 from parallel_pool import __main__ as cli, prove_atari
@@ -573,7 +573,7 @@ def run(script: str, folder: Path) -> Done:
 
 
 @pytest.mark.slow
-def test_processes_end_with_a_creator_that_is_killed(tmp_path: Path) -> None:
+def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     assert run(ORPHANS, tmp_path).code == -signal.SIGKILL
 
 

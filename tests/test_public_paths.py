@@ -18,7 +18,7 @@ import parallel_pool
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-# The public names of the modules of 0.1 before APIs became packages.
+# The public names of 0.1's modules, from before APIs became packages.
 FORMER = {
     "compat.ale": ("ActionError", "AtariVectorEnv", "NotResetError"),
     "compat.dm_env": ("DMEnvPool", "Structure", "array_spec", "observation_spec"),
@@ -57,7 +57,7 @@ PACKAGES = {
     "python.protocol": {"ArraySpec", "DMEnvPool", "EnvPool", "EnvSpec", "GymnasiumEnvPool"},
 }
 
-# Modules that worker processes import for an API, and what would slow down their start.
+# Modules that worker processes import for an API, and packages that would slow down their start.
 IN_WORKERS = {
     "compat.sb3.in_worker": {"torch", "stable_baselines3"},
     "compat.pettingzoo.joint_env": {"torch", "stable_baselines3", "pettingzoo"},
@@ -69,14 +69,14 @@ def load(path: str) -> ModuleType:
 
 
 def modules_after(script: str) -> set[str]:
-    """Top-level names of what a fresh interpreter has imported after a script."""
+    """Returns the top-level names of what a fresh interpreter has imported after a script."""
     command = [sys.executable, "-c", f"{script}\nimport sys; print(*sys.modules)"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
     return {name.partition(".")[0] for name in done.stdout.split()}
 
 
 def resolve(path: str) -> Any:
-    """The object of a dotted path, as a reader would reach it by `import`."""
+    """Returns the object at a dotted path; imports the modules on the way."""
     value: Any = parallel_pool
     module = "parallel_pool"
     for name in path.split(".")[1:]:
@@ -88,7 +88,7 @@ def resolve(path: str) -> Any:
 
 
 def named_on_pages() -> set[str]:
-    """Dotted paths in the text of pages, and what their code imports by name."""
+    """Returns the dotted paths in the text of pages, and what their code imports by name."""
     found: set[str] = set()
     for page in PAGES:
         text = page.read_text()

@@ -83,36 +83,38 @@ def assert_same_state(ours: Any, theirs: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_seed(start: Start, seed: int) -> None:
+def test_seeds_give_numpys_state(start: Start, seed: int) -> None:
     assert_same_state(*start(seed))
 
 
-def test_many_seeds(start: Start) -> None:
+def test_random_seeds_give_numpys_state(start: Start) -> None:
     for seed in np.random.default_rng(0).integers(0, 2**63, 500):
         assert_same_state(*start(int(seed)))
 
 
-def test_raw_bits(native: tuple[Any, Any], start: Start) -> None:
+def test_raw_bits_are_numpys(native: tuple[Any, Any], start: Start) -> None:
     _, lib = native
     ours, theirs = start(5)
     assert [lib.next64(ours) for _ in range(500)] == theirs.bit_generator.random_raw(500).tolist()
     assert_same_state(ours, theirs)
 
 
-def test_half_draws_are_kept(native: tuple[Any, Any], start: Start) -> None:
+def test_the_other_half_of_a_32_bit_draw_is_kept(native: tuple[Any, Any], start: Start) -> None:
     """32-bit draws take the low half first; a 64-bit draw between them leaves the other half."""
     _, lib = native
     ours, theirs = start(11)
-    for turn in range(500):
+    for round in range(500):
         # the whole 32-bit range at once is a plain 32-bit draw
         assert lib.next32(ours) == theirs.integers(0, 2**32, dtype=np.uint32)
-        if turn % 3 == 0:
+        if round % 3 == 0:
             assert lib.next_double(ours) == theirs.random()
         assert_same_state(ours, theirs)
 
 
 @pytest.mark.parametrize("bounds", [(0, 1), (-0.05, 0.05), (3, 3), (-1e300, 1e299), (-3.7, 1e-9)])
-def test_uniform(native: tuple[Any, Any], start: Start, bounds: tuple[float, float]) -> None:
+def test_uniform_numbers_are_numpys(
+    native: tuple[Any, Any], start: Start, bounds: tuple[float, float]
+) -> None:
     _, lib = native
     ours, theirs = start(3)
     assert [lib.uniform(ours, *bounds) for _ in range(1000)] == theirs.uniform(
@@ -128,7 +130,7 @@ def test_uniform(native: tuple[Any, Any], start: Start, bounds: tuple[float, flo
         (0, 2),
         (-5, 6),
         (0, 1000),
-        (0, 3 * 2**30),  # about a quarter of the draws are refused
+        (0, 3 * 2**30),  # about a quarter of the draws are rejected
         (0, 2**32 - 1),
         (0, 2**32),
         (-7, 2**32 - 6),
@@ -139,7 +141,9 @@ def test_uniform(native: tuple[Any, Any], start: Start, bounds: tuple[float, flo
         (INT64.max - 1, INT64.max),
     ],
 )
-def test_integers(native: tuple[Any, Any], start: Start, bounds: tuple[int, int]) -> None:
+def test_integers_are_numpys(
+    native: tuple[Any, Any], start: Start, bounds: tuple[int, int]
+) -> None:
     _, lib = native
     ours, theirs = start(9)
     for _ in range(400):
@@ -147,11 +151,11 @@ def test_integers(native: tuple[Any, Any], start: Start, bounds: tuple[int, int]
     assert_same_state(ours, theirs)
 
 
-def test_draws_mixed(native: tuple[Any, Any], start: Start) -> None:
+def test_mixed_draws_are_numpys(native: tuple[Any, Any], start: Start) -> None:
     _, lib = native
     ours, theirs = start(2**70)
-    for turn in range(300):
-        assert lib.integers(ours, 0, 1 + turn) == theirs.integers(0, 1 + turn)
-        assert lib.uniform(ours, -turn, turn) == theirs.uniform(-turn, turn)
+    for round in range(300):
+        assert lib.integers(ours, 0, 1 + round) == theirs.integers(0, 1 + round)
+        assert lib.uniform(ours, -round, round) == theirs.uniform(-round, round)
         assert lib.integers(ours, -(2**40), 2**40) == theirs.integers(-(2**40), 2**40)
     assert_same_state(ours, theirs)

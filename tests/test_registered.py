@@ -58,7 +58,7 @@ def test_an_import_that_registers_again_shows_no_warning(
     assert capfd.readouterr().err == ""
 
 
-def test_the_programs_entry_holds(shop: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_workers_use_the_programs_entry(shop: Any, capfd: pytest.CaptureFixture[str]) -> None:
     """Also if the worker imports the package later."""
     gymnasium.registry["Shop/Cart-v0"].kwargs["mark"] = "program"
     with ProcessPool([make_cart], num_workers=1) as pool:
@@ -66,20 +66,20 @@ def test_the_programs_entry_holds(shop: Any, capfd: pytest.CaptureFixture[str]) 
     assert capfd.readouterr().err == ""
 
 
-def test_a_class_as_entry_point_brings_its_package(
+def test_a_class_as_entry_point_may_register_ids_when_imported(
     shop: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A class whose import registers ids while the registry is read."""
+    """Its import registers ids while the worker reads the registry."""
     gymnasium.registry["Shop/Wagon-v0"].entry_point = shop.Cart
     with ProcessPool([make_cart], num_workers=1) as pool:
         assert pool.call("mark") == ["package"]
     assert capfd.readouterr().err == ""
 
 
-def test_an_environment_that_registers_is_warned(
+def test_an_environment_that_registers_an_id_again_shows_a_warning(
     shop: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As in the program's own process; and its entries stay."""
+    """As in the program's own process. Its entry stays."""
 
     def make_own() -> Any:
         gymnasium.register("Shop/Cart-v0", entry_point=shop.Cart, kwargs={"mark": "own"})
@@ -90,7 +90,7 @@ def test_an_environment_that_registers_is_warned(
     assert capfd.readouterr().err.count("Overriding environment Shop/Cart-v0") == 1
 
 
-def test_an_import_that_the_program_has_not_made_is_warned(
+def test_an_import_that_the_program_has_not_made_shows_warnings(
     shop: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     other = f"other_{tmp_path.name}"

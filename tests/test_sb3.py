@@ -110,7 +110,7 @@ QUICK = [
 
 
 @pytest.mark.parametrize("case", sampled(CASES, QUICK), ids=str)
-def test_run_is_the_same(case: Case) -> None:
+def test_a_run_is_the_same(case: Case) -> None:
     with pair(case.id, case.num_envs, **case.kwargs) as (theirs, ours):
         for env in (theirs, ours):
             assert env.seed(11) == [11 + i for i in range(case.num_envs)]
@@ -152,7 +152,7 @@ def test_without_a_seed_no_two_runs_are_the_same() -> None:
     assert len({row.tobytes() for each in first for row in each}) == 4
 
 
-def test_options_of_each_environment() -> None:
+def test_each_environment_gets_its_own_options() -> None:
     with pair("MountainCar-v0", 4) as (theirs, ours):
         own = [{"low": -0.5, "high": -0.4}, {}, {"high": -0.3}, {"low": -0.5, "high": -0.4}]
         for round in range(3):
@@ -178,7 +178,7 @@ def test_wrong_options_are_named() -> None:
 
 @pytest.mark.parametrize("env", ["CartPole-v1", [CartPoleEnv] * 3], ids=["native", "process"])
 def test_misuse_raises_and_changes_nothing(env: Any) -> None:
-    """The error has cause, value and cure; earlier seeds and options stay."""
+    """Errors give cause, value and cure; earlier seeds and options stay."""
     size = {"n_envs": 3} if isinstance(env, str) else {"num_workers": 1}
     twin = PoolVecEnv("CartPole-v1", 3)
     with made(env, **size) as env:
@@ -218,7 +218,7 @@ def test_misuse_raises_and_changes_nothing(env: Any) -> None:
         twin.close()
 
 
-def test_wrong_seeds_at_the_beginning() -> None:
+def test_the_constructor_refuses_wrong_seeds() -> None:
     for seed, error in (([1, 2], TypeError), (-1, ValueError), ("x", TypeError)):
         with pytest.raises(error, match="seed="):
             PoolVecEnv("CartPole-v1", 2, seed=seed)  # type: ignore[arg-type]
@@ -337,8 +337,8 @@ def lamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("lamps")
-def test_infos_of_every_kind_and_dict_observations() -> None:
-    """With every row, on resets only, on steps only; numbers, bools and arrays."""
+def test_infos_of_every_kind_and_dict_observations_are_the_same() -> None:
+    """Infos of every row, of resets only, of steps only; numbers, bools and arrays."""
     theirs: VecEnv = DummyVecEnv([Lamps] * 5)
     ours = PoolVecEnv("Lamps-v0", 5)
     assert ours.observation_space == theirs.observation_space
@@ -425,7 +425,7 @@ def test_pictures_are_the_same(id: str) -> None:
         assert_same(found, expected, "by method")
 
 
-def test_pictures_before_a_reset() -> None:
+def test_pictures_before_a_reset_are_refused() -> None:
     with (
         made("CartPole-v1", 1, render_mode="rgb_array") as env,
         pytest.raises(ResetNeeded, match="a picture before reset"),

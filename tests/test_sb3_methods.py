@@ -58,7 +58,7 @@ def cartpoles() -> Iterator[PoolVecEnv]:
     env.close()
 
 
-# --------------------------------------------------------------------------------------- surface --
+# ------------------------------------------------------------------------ attributes and methods --
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def cartpoles() -> Iterator[PoolVecEnv]:
         ("Ant-v4", {"use_contact_forces": True}),
     ],
 )
-def test_surface_is_the_same(id: str, kwargs: dict[str, Any]) -> None:
+def test_attributes_and_wrappers_are_the_same(id: str, kwargs: dict[str, Any]) -> None:
     with pair(id, 3, **kwargs) as (theirs, ours):
         for name in ("num_envs", "observation_space", "action_space", "render_mode", "metadata"):
             assert getattr(ours, name) == getattr(theirs, name), name
@@ -124,7 +124,7 @@ def test_constants_of_the_reference_can_be_read(id: str, names: list[str]) -> No
             assert type(ours.get_attr(name)[0]) is type(theirs.get_attr(name)[0]), name
 
 
-def test_wrong_indices(cartpoles: PoolVecEnv) -> None:
+def test_wrong_indices_are_refused(cartpoles: PoolVecEnv) -> None:
     for indices in (3, -4, [0, 3]):
         with pytest.raises(IndexError, match="choose 0 to 2"):
             cartpoles.get_attr("spec", indices)
@@ -140,7 +140,7 @@ def test_options_are_attributes() -> None:
         assert not env.has_attr("_rom") and not env.has_attr("rom")
 
 
-def test_what_native_environments_refuse(cartpoles: PoolVecEnv) -> None:
+def test_the_state_and_methods_of_native_environments_are_refused(cartpoles: PoolVecEnv) -> None:
     for name in ("unwrapped", "state", "np_random", "reset"):
         with pytest.raises(AttributeError, match=f"{name}: CartPole-v1 is native.*by functions"):
             cartpoles.get_attr(name)
@@ -198,7 +198,9 @@ def test_specs_are_accepted() -> None:
         ("CartPole-v1", {"num_threads": -1}, ValueError, "num_threads"),
     ],
 )
-def test_refused_arguments(env: Any, kwargs: Any, error: type[Exception], message: str) -> None:
+def test_wrong_arguments_are_refused(
+    env: Any, kwargs: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         PoolVecEnv(env, **kwargs)
 
@@ -259,10 +261,10 @@ def test_without_stable_baselines3_it_says_what_to_install() -> None:
     assert "pip install 'parallel_pool[sb3]'" in done.stdout, done.stderr
 
 
-# ---------------------------------------------------------------------------- turns and failures --
+# ------------------------------------------------------------------- order of calls and failures --
 
 
-def test_steps_in_a_wrong_order(cartpoles: PoolVecEnv) -> None:
+def test_calls_in_a_wrong_order_are_refused(cartpoles: PoolVecEnv) -> None:
     zeros = np.zeros(3, int)
     with pytest.raises(ResetNeeded, match="call reset"):
         cartpoles.step_async(zeros)
@@ -301,7 +303,7 @@ def test_wrong_actions_step_nothing(cartpoles: PoolVecEnv, actions: Any) -> None
     assert cartpoles.pool.in_flight == 0
 
 
-def test_closed(cartpoles: PoolVecEnv) -> None:
+def test_calls_after_close_are_refused(cartpoles: PoolVecEnv) -> None:
     cartpoles.reset()
     cartpoles.close()
     cartpoles.close()
@@ -348,7 +350,7 @@ def test_a_failing_environment_is_named_and_begins_a_new_episode() -> None:
         assert env.reset_infos == [None, {"count": 3}, None]
 
 
-def test_a_failing_reset() -> None:
+def test_after_a_failing_reset_the_next_step_is_a_reset() -> None:
     options = {"fail_on": "reset", "fail_at_step": 2, "fail_env": 0}
     with made("test/Fault-v0", 2, **options) as env:
         env.reset()

@@ -39,15 +39,15 @@ pytestmark = pytest.mark.usefixtures("alarm")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_observations_of_every_kind(kind: str) -> None:
+def test_observations_of_every_kind_are_the_same(kind: str) -> None:
     with pair(tellers(5, of=SPACES[kind])) as (theirs, ours):
         assert ours.observation_space == theirs.observation_space
         run_both(theirs, ours, 24)
 
 
 @pytest.mark.parametrize("kind", ["dict", "text"])
-def test_observations_of_kinds_that_dummy_vec_env_refuses(kind: str) -> None:
-    """A Dict in a Dict, and spaces without a fixed size: as from each environment alone."""
+def test_observations_that_dummy_vec_env_refuses_are_those_of_the_environments(kind: str) -> None:
+    """A Dict in a Dict, and spaces without a fixed size."""
     env_fns = tellers(3, of=SPACES[kind])
     alone = [make() for make in env_fns]
     with made(env_fns) as env:
@@ -73,22 +73,22 @@ def row(observations: Any, i: int) -> Any:
 
 
 @pytest.mark.parametrize("name", INFOS)
-def test_infos_of_every_kind(name: str) -> None:
+def test_infos_of_every_kind_are_the_same(name: str) -> None:
     with pair(tellers(6, tell=INFOS[name])) as (theirs, ours):
         run_both(theirs, ours, 24)
 
 
 ODD_INFOS: dict[str, Callable[[Teller], dict[str, Any]]] = {
-    "names of ours": lambda t: {"terminal_observation": 1, "TimeLimit.truncated": "?", "x": 2},
-    "one of ours": lambda t: {"a": 1, "TimeLimit.truncated": None, "b": 2},
+    "added names": lambda t: {"terminal_observation": 1, "TimeLimit.truncated": "?", "x": 2},
+    "one added name": lambda t: {"a": 1, "TimeLimit.truncated": None, "b": 2},
     "a kind of dict": lambda t: OrderedDict(z=1, a=t.count),
     "keys of any type": lambda t: {1: 2, (3, 4): 5, None: t.count},
-    "what says restarted": lambda t: {"worker_restarted": False, "restart_seed": 0},
+    "names of a restart": lambda t: {"worker_restarted": False, "restart_seed": 0},
 }
 
 
 @pytest.mark.parametrize("name", ODD_INFOS)
-def test_infos_of_odd_kinds(name: str) -> None:
+def test_infos_of_odd_kinds_are_the_same(name: str) -> None:
     def tell(teller: Teller) -> dict[str, Any]:
         return ODD_INFOS[name](teller)
 
@@ -97,26 +97,26 @@ def test_infos_of_odd_kinds(name: str) -> None:
 
 
 def tell_anything(teller: Teller) -> dict[str, Any]:
-    """Returns something else at every step."""
+    """Returns an info of another kind at every step."""
     known = list(INFOS.values())
     return known[(teller.count + 3 * teller.episodes) % len(known)](teller)
 
 
 @pytest.mark.slow
-def test_a_thousand_steps() -> None:
+def test_a_thousand_steps_are_the_same() -> None:
     env_fns = tellers(7, of=SPACES["flat dict"], tell=tell_anything)
     with pair(env_fns, num_workers=3) as (theirs, ours):
         run_both(theirs, ours, 1000)
 
 
-def test_a_thousand_steps_of_gymnasiums() -> None:
-    """The end of an episode in few environments, in many, in all at once."""
+def test_a_thousand_steps_of_cartpole_are_the_same() -> None:
+    """Episodes end in few environments, in many, and in all at once."""
     env_fns: list[Maker] = [lambda: gymnasium.make("CartPole-v1", max_episode_steps=20)] * 5
     with pair(env_fns) as (theirs, ours):
         run_both(theirs, ours, 1000)
 
 
-def test_an_episode_that_ends_both_ways_at_once() -> None:
+def test_an_episode_that_ends_both_ways_at_once_is_the_same() -> None:
     """It is terminated at the step of its time limit."""
 
     class Both(Teller):
@@ -144,7 +144,9 @@ def test_an_episode_that_ends_both_ways_at_once() -> None:
         ("flat dict", lambda sample: dict(reversed(list(sample.items())))),
     ],
 )
-def test_observations_that_are_cast(kind: str, as_shown: Callable[[Any], Any]) -> None:
+def test_observations_are_cast_as_by_dummy_vec_env(
+    kind: str, as_shown: Callable[[Any], Any]
+) -> None:
     """`terminal_observation` is the environment's own, before the cast."""
     with pair(tellers(5, of=SPACES[kind], as_shown=as_shown)) as (theirs, ours):
         run_both(theirs, ours, 12)
@@ -180,7 +182,7 @@ def test_rewards_are_float32() -> None:
 
 @pytest.mark.parametrize("start_method", ["fork", "spawn", "forkserver"])
 def test_it_takes_the_arguments_of_subproc_vec_env(start_method: str) -> None:
-    """Arguments by position; and no other process can import the functions of tests."""
+    """By position, and with functions that no other process can import."""
 
     class Local(Teller):
         pass

@@ -26,11 +26,11 @@ pytestmark = pytest.mark.usefixtures("alarm")
 
 
 class Counting(gymnasium.Env[Any, Any]):
-    """Counts its steps, and calls `trouble` at step `when`, or at resets.
+    """Counts its steps, and calls `trouble` at step `when` and in resets with options.
 
     Args:
         trouble: a function without arguments.
-        when: the step of an episode; 0 for resets that have the option "do".
+        when: the number of the step in its episode.
     """
 
     observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float32)
@@ -98,7 +98,7 @@ def test_an_exception_is_raised_unchanged() -> None:
         assert env.reset_infos == [{}, {}, {"reset": -1}, {}]
 
 
-def test_an_exception_in_a_reset() -> None:
+def test_after_an_exception_in_a_reset_the_next_step_is_a_reset() -> None:
     with made(counters(fail)) as env:
         env.reset()
         env.step([0] * 4)
@@ -118,8 +118,8 @@ def test_an_exception_in_a_reset() -> None:
         assert env.reset_infos == [{"reset": -1}] * 4
 
 
-def test_after_an_exception_infos_are_those_of_their_step() -> None:
-    """Of environments whose infos are empty for a while."""
+def test_after_an_exception_each_step_has_its_own_infos() -> None:
+    """Also in an environment whose infos are empty for some steps."""
 
     class Once(Teller):
         def step(self, action: Any) -> Any:
@@ -132,18 +132,18 @@ def test_after_an_exception_infos_are_those_of_their_step() -> None:
         env.reset()
         with pytest.raises(OwnError):
             env.step([0, 0])
-        told = [env.step([0, 0])[3][0] for _ in range(3)]
-        assert told == [{"TimeLimit.truncated": False, **more} for more in ({}, {}, {"seldom": 2})]
+        infos = [env.step([0, 0])[3][0] for _ in range(3)]
+        assert infos == [{"TimeLimit.truncated": False, **more} for more in ({}, {}, {"seldom": 2})]
         assert env.reset_infos == [{}, {}]
 
 
-def test_an_exception_in_a_constructor() -> None:
+def test_an_exception_in_a_constructor_names_the_environment() -> None:
     with pytest.raises(OwnError) as caught:
         PoolVecEnv([Counting, fail], "fork")
     assert any("environment 1 can't be made" in note for note in caught.value.__notes__)
 
 
-def test_an_exception_in_a_method() -> None:
+def test_after_an_exception_in_a_method_steps_continue() -> None:
     with made(counters(fail)) as env:
         env.reset()
         with pytest.raises(OwnError):
@@ -158,8 +158,8 @@ def test_a_worker_that_dies_is_named(how: str) -> None:
         env.reset()
         env.step([0] * 4)
         env.step([0] * 4)
-        said = "exit code 3" if how == "exit" else "SIGKILL"
-        with pytest.raises(WorkerError, match=rf"environment 2.*{said}") as caught:
+        reason = "exit code 3" if how == "exit" else "SIGKILL"
+        with pytest.raises(WorkerError, match=rf"environment 2.*{reason}") as caught:
             env.step([0] * 4)
         assert caught.value.env_ids == (2, 3)
         observations, _, dones, infos = caught.value.batch
@@ -185,12 +185,12 @@ def test_an_environment_that_hangs_is_killed() -> None:
                 env.step([0] * 4)
 
 
-def check_restart(env: PoolVecEnv, result: Any, last: Any, who: list[int]) -> None:
+def check_restart(env: PoolVecEnv, result: Any, last: Any, restarted: list[int]) -> None:
     """Checks a step's results of environments that were made again."""
     observations, rewards, dones, infos = result
     for i in range(4):
-        assert dones[i] == (i in who)
-        if i not in who:
+        assert dones[i] == (i in restarted)
+        if i not in restarted:
             steps = last[i, 0] + 1
             assert (observations[i, 0], rewards[i]) == (steps, 1)
             assert infos[i] == {"steps": steps, "TimeLimit.truncated": False}
@@ -222,22 +222,22 @@ def test_environments_of_a_killed_worker_are_made_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "who"), [(lambda: os._exit(1), [2, 3]), (fail, [2])], ids=["dies", "raises"]
+    ("trouble", "restarted"), [(lambda: os._exit(1), [2, 3]), (fail, [2])], ids=["dies", "raises"]
 )
 def test_environments_that_fail_in_a_step_are_made_again(
-    trouble: Callable[[], Any], who: list[int]
+    trouble: Callable[[], Any], restarted: list[int]
 ) -> None:
-    """Each time at their third step; all of a dead worker's, but only the one that raises."""
+    """At every third step: all environments of a dead worker, but only the one that raises."""
     with made(counters(trouble), on_error="restart") as env:
         last = env.reset()
         for step in range(1, 12):
             result = env.step([0] * 4)
-            check_restart(env, result, last, who if step % 3 == 0 else [])
+            check_restart(env, result, last, restarted if step % 3 == 0 else [])
             last = result[0]
 
 
 def test_an_environment_that_fails_in_a_reset_is_made_again() -> None:
-    """It is reset again, and only the infos of resets have it."""
+    """It is reset again, and only the infos of the reset show the restart."""
     calls: list[int] = []
 
     def fail_once() -> None:
@@ -249,11 +249,11 @@ def test_an_environment_that_fails_in_a_reset_is_made_again() -> None:
         env.set_options({"do": 1})
         env.seed(7)
         assert env.reset()[:, 0].tolist() == [0] * 4
-        told = [info.get("restart_seed") for info in env.reset_infos]
-        assert told == [None, None, 9, None]
+        seeds = [info.get("restart_seed") for info in env.reset_infos]
+        assert seeds == [None, None, 9, None]
 
 
-def test_restarts_with_observations_that_are_objects() -> None:
+def test_a_restart_returns_the_last_observation_of_a_space_without_fixed_size() -> None:
     with made(tellers(2, of=SPACES["text"]), on_error="restart") as env:
         last = env.reset()[1]
         pid = process_ids(env)[1]

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 # ----------------------------------------------------------------------------- seeds and options --
 
 
-def test_seeds_and_options_of_each() -> None:
+def test_each_environment_gets_its_own_seed_and_options() -> None:
     def tell(teller: Teller) -> dict[str, Any]:
         return {"options": teller.options, "seed": teller.np_random_seed}
 
@@ -92,7 +92,7 @@ def test_options_that_can_not_be_pickled_leave_nothing_in_flight() -> None:
         assert len(env.reset()) == 3 and env.pool.in_flight == 0
 
 
-# --------------------------------------------------------------------------------------- surface --
+# ------------------------------------------------------------------------ attributes and methods --
 
 
 def test_make_vec_env_accepts_it() -> None:
@@ -170,7 +170,7 @@ QUESTIONS: dict[str, Question] = {
     "has_wrapper_attr": lambda env: env.env_method("has_wrapper_attr", "gravity"),
     "set": lambda env: (env.set_attr("colour", "blue", 1), env.get_attr("colour")),
     "set a new one": lambda env: (env.set_attr("gravity", 3), env.get_attr("gravity")),
-    "which hides": lambda env: (
+    "set one that hides another": lambda env: (
         env.set_attr("length", 3, [0]),
         [env.get_attr("unwrapped", 0)[0].length],
     ),
@@ -178,8 +178,8 @@ QUESTIONS: dict[str, Question] = {
     "wrapped as derived": lambda env: env.env_is_wrapped(Shell),
     "wrapped at all": lambda env: env.env_is_wrapped(gymnasium.Wrapper, range(1, 3)),
     "wrapped by Gymnasium": lambda env: env.env_is_wrapped(gymnasium.wrappers.TimeLimit, 0),
-    "wrapped by nobody": lambda env: env.env_is_wrapped(Monitor),
-    "nobody asked": lambda env: [
+    "not wrapped": lambda env: env.env_is_wrapped(Monitor),
+    "no indices": lambda env: [
         env.get_attr("spec", []),
         env.env_method("paint", indices=[]),
         env.env_is_wrapped(Hard, []),
@@ -192,7 +192,7 @@ QUESTIONS: dict[str, Question] = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_surface_is_the_same(name: str) -> None:
+def test_attributes_and_methods_are_the_same(name: str) -> None:
     with shells() as (theirs, ours):
         compare(QUESTIONS[name](ours), QUESTIONS[name](theirs), name)
 

@@ -30,10 +30,10 @@ from tests.timeouts import has_ended, wait_for
 pytestmark = pytest.mark.usefixtures("alarm")
 
 
-# ----------------------------------------------------------------------------------------- turns --
+# -------------------------------------------------------------------------------- order of calls --
 
 
-def test_steps_in_a_wrong_order() -> None:
+def test_calls_in_a_wrong_order_are_refused() -> None:
     with made(tellers(3)) as env:
         env.reset()
         with pytest.raises(StateError):
@@ -113,7 +113,7 @@ def test_actions_of_other_kinds_reach_environments_as_in_dummy_vec_env(actions: 
 
 
 @pytest.mark.parametrize("in_flight", [False, True])
-def test_closed(in_flight: bool) -> None:
+def test_calls_after_close_are_refused(in_flight: bool) -> None:
     with made(tellers(3)) as env:
         env.reset()
         if in_flight:
@@ -143,8 +143,8 @@ def test_workers_of_a_dropped_vec_env_end_at_once() -> None:
 # ------------------------------------------------------------------------------------- arguments --
 
 
-class Stranger:
-    """Not an environment of Gymnasium's."""
+class NotDerived:
+    """Has the methods of gymnasium.Env, but is not derived from it."""
 
     observation_space, action_space = spaces.Discrete(2), spaces.Discrete(2)
     reset, step = Teller.reset, Teller.step
@@ -178,7 +178,12 @@ ENV = Teller()
         (([Teller],), {"render_mode": "human"}, TypeError, "render_mode='human': .*gymnasium.make"),
         (([Teller],), {"g": None}, TypeError, "g=None: .*itself takes start_method, num_workers"),
         (([lambda: ENV] * 2,), {}, ValueError, r"env_fns\[0\] and env_fns\[1\] return the same"),
-        (([Stranger],), {}, ValueError, r"Stranger'> returned <.* and no gymnasium.Env: return"),
+        (
+            ([NotDerived],),
+            {},
+            ValueError,
+            r"NotDerived'> returned <.* and no gymnasium.Env: return",
+        ),
         (([lambda: None],), {}, ValueError, "returned None, which is a NoneType and no"),
         (
             ([Teller, partial(Teller, SPACES["number"])],),
@@ -194,7 +199,9 @@ ENV = Teller()
         ),
     ],
 )
-def test_refused_arguments(args: Any, kwargs: Any, error: type[Exception], message: str) -> None:
+def test_wrong_arguments_are_refused(
+    args: Any, kwargs: Any, error: type[Exception], message: str
+) -> None:
     if args and isinstance(args[0], list):
         # fork is fast, and one worker is enough
         method = {} if len(args) > 1 else {"start_method": "fork"}

@@ -1,4 +1,6 @@
-"""Damaged snapshots, and several restored at once: all or nothing.
+"""Damaged snapshots are refused, and of several snapshots all are restored or none.
+
+Only a load callback that fails leaves some of them restored.
 
 tests/contract/test_every_id.py tests what a snapshot restores.
 """
@@ -23,7 +25,7 @@ from parallel_pool.pool import Pool
 
 DAMAGED = "the snapshot is damaged: give what get_state returned"
 
-# counts its steps; its load callback rejects a snapshot with three, after it has read it
+# counts its steps; its load callback copies a snapshot into the state, then fails if it holds 3
 FRAIL = """
 #include <stdio.h>
 #include <string.h>
@@ -147,7 +149,7 @@ def test_zeros_missing_at_the_end_are_noticed() -> None:
 
 
 @pytest.mark.parametrize("state", [b"", b"nothing", bytes(184), b"PPE1" * 60])
-def test_bytes_that_are_no_snapshot(state: bytes) -> None:
+def test_bytes_that_are_no_snapshot_are_refused(state: bytes) -> None:
     with pytest.raises(ValueError, match="environment 0: these bytes are no snapshot"):
         played("CartPole-v1").set_state([state])
 
@@ -194,7 +196,7 @@ def test_clones_continue_as_the_original(env: str) -> None:
     assert env != "CartPole-v1" or not np.array_equal(obs[2], obs[1])
 
 
-def test_a_clone_into_one_in_flight_changes_nothing() -> None:
+def test_a_clone_into_an_environment_in_flight_changes_nothing() -> None:
     pool = played("CartPole-v1", 3)
     before = pool.get_state([0])
     pool.send([1], [2])
@@ -211,7 +213,7 @@ def foreign(state: bytes) -> bytes:
     return played("Acrobot-v1").get_state()[0]
 
 
-@pytest.mark.parametrize("place", [0, 2, 3])
+@pytest.mark.parametrize("position", [0, 2, 3])
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -221,23 +223,23 @@ def foreign(state: bytes) -> bytes:
     ],
     ids=["damaged", "nothing", "foreign"],
 )
-def test_one_bad_snapshot_and_no_environment_is_changed(
-    place: int, spoil: Callable[[bytes], bytes], message: str
+def test_if_one_snapshot_is_bad_no_environment_is_changed(
+    position: int, spoil: Callable[[bytes], bytes], message: str
 ) -> None:
     pool, untouched = played("CartPole-v1", 4), played("CartPole-v1", 4)
     states = pool.get_state()
     for each in (pool, untouched):
         each.step([1, 0, 1, 0])
-    states[place] = spoil(states[place])
+    states[position] = spoil(states[position])
     for ids in ([0, 1, 2, 3], [3, 2, 1, 0]):
-        with pytest.raises(ValueError, match=message.format(ids[place])):
+        with pytest.raises(ValueError, match=message.format(ids[position])):
             pool.set_state(states, ids)
         assert pool.get_state() == untouched.get_state()
     for _ in range(30):
         assert_same(pool.step([0, 1, 0, 1]), untouched.step([0, 1, 0, 1]), "afterwards")
 
 
-def test_one_environment_in_flight_and_none_is_changed() -> None:
+def test_if_one_environment_is_in_flight_none_is_changed() -> None:
     pool, twin = played("CartPole-v1", 3), played("CartPole-v1", 3)
     states = pool.get_state()
     for each in (pool, twin):
@@ -251,7 +253,7 @@ def test_one_environment_in_flight_and_none_is_changed() -> None:
     assert pool.get_state() == states
 
 
-def test_an_environment_that_is_not_there_and_none_is_changed() -> None:
+def test_if_one_env_id_is_wrong_no_environment_is_changed() -> None:
     pool = played("CartPole-v1", 2)
     states = pool.get_state()
     pool.step([1, 1])
@@ -275,8 +277,10 @@ def frail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> parallel_pool.regi
     return registry.load(library, "pp_env_frail")
 
 
-def test_a_load_callback_that_fails_halfway(frail: registry.Definition) -> None:
-    """Those before it are restored, it begins a new episode, those after it are unchanged."""
+def test_environments_before_a_failing_load_callback_are_restored(
+    frail: registry.Definition,
+) -> None:
+    """The environment whose callback fails begins a new episode; those after it are unchanged."""
     pool = Pool(frail, 4)
     pool.reset()
     for steps in ([0], [0, 1], [1, 1, 2, 3], [3]):

@@ -1,4 +1,4 @@
-"""The output of .ci/stages.py: the slowest tests, the times, and the summary of what failed."""
+"""The output of .ci/stages.py: the slowest tests, the times, and the summary of failures."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def test_a_run_without_a_report_is_named(
 def test_tests_that_cannot_be_imported_are_named(
     stages: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    printed = last_lines(stages, capsys, run_of(stages, monkeypatch, "import of_nobody"))
-    assert "No module named 'of_nobody'" in printed
+    printed = last_lines(stages, capsys, run_of(stages, monkeypatch, "import no_such_module"))
+    assert "No module named 'no_such_module'" in printed
     assert printed.endswith("\n0 passed, 1 failed\n")
 
 

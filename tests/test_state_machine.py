@@ -1,8 +1,8 @@
-"""A pool against a model of it: for any calls in any order both give the same results.
+"""Compares a pool with a model: for any calls in any order both give the same results.
 
-The model has a few numbers per environment. Calls are drawn without regard to the pool's state, so
-that refused calls are as frequent as others, and it does not matter which environments an
-asynchronous pool finishes first.
+The model has a few numbers per environment. Calls are drawn without regard to the state of the
+pool, so refused calls are as frequent as others. Which environments an asynchronous pool finishes
+first does not matter.
 """
 
 from __future__ import annotations
@@ -67,45 +67,45 @@ class PoolMachine(RuleBasedStateMachine):
         self.names = [column.name for column in self.pool.columns]
         self.models = [Model() for _ in range(NUM_ENVS)]
         # what is in flight and its expected result, in the order of sending
-        self.flying: dict[int, dict[str, Any]] = {}
+        self.in_flight: dict[int, dict[str, Any]] = {}
         self.received = 0
         self.held: list[tuple[Any, list[Any]]] = []
         self.snapshots: list[tuple[list[bytes], list[Model]]] = []
 
-    # -------------------------------------------------------------------------- what must be --
+    # -------------------------------------------------------------------------- expectations --
 
     def refused(self, call: Callable[[], Any], ids: list[int]) -> bool:
         """Returns whether a call on these environments must be refused; makes it if so."""
         if self.pool.closed:
             with pytest.raises(ClosedError):
                 call()
-        elif not self.flying.keys().isdisjoint(ids):
+        elif not self.in_flight.keys().isdisjoint(ids):
             with pytest.raises(StateError, match=r"in flight|pending"):
                 call()
         else:
             return False
         return True
 
-    def launch(self, ids: list[int], actions: list[int] | None) -> None:
+    def note_sent(self, ids: list[int], actions: list[int] | None) -> None:
         for at, env_id in enumerate(ids):
             model = self.models[env_id]
             after = model.reset() if actions is None else model.step(actions[at])
-            self.models[env_id], self.flying[env_id] = after
+            self.models[env_id], self.in_flight[env_id] = after
 
     @property
     def is_ready(self) -> bool:
-        return len(self.flying) >= (self.pool.batch_size if self.pool.is_async else 1)
+        return len(self.in_flight) >= (self.pool.batch_size if self.pool.is_async else 1)
 
     def check(self, batch: tuple[Any, ...]) -> None:
-        """A batch is part of what was in flight; an ordered one all of it, as it was sent."""
+        """Checks a batch: part of what was in flight, or in an ordered pool all of it, as sent."""
         columns = dict(zip(self.names, batch, strict=True))
         env_ids = columns["env_id"].tolist()
         if self.pool.is_async:
             assert len(env_ids) == self.pool.batch_size == len(set(env_ids))
         else:
-            assert env_ids == list(self.flying)
+            assert env_ids == list(self.in_flight)
         for row, env_id in enumerate(env_ids):
-            expected = self.flying.pop(env_id)
+            expected = self.in_flight.pop(env_id)
             assert {name: columns[name][row].tolist() for name in expected} == expected
         self.received += len(env_ids)
         if len(self.held) < 8:
@@ -118,26 +118,26 @@ class PoolMachine(RuleBasedStateMachine):
         chosen = actions[: len(ids)]
         if not self.refused(lambda: self.pool.send(chosen, ids), ids):
             self.pool.send(chosen, ids)
-            self.launch(ids, chosen)
+            self.note_sent(ids, chosen)
 
     @rule(ids=IDS)
     def send_reset(self, ids: list[int]) -> None:
         if not self.refused(lambda: self.pool.send_reset(ids), ids):
             self.pool.send_reset(ids)
-            self.launch(ids, None)
+            self.note_sent(ids, None)
 
     @rule(ids=IDS, actions=ACTIONS)
     def step(self, ids: list[int], actions: list[int]) -> None:
         chosen = actions[: len(ids)]
         if self.refused(lambda: self.pool.step(chosen, ids), ids):
             return
-        together = len(ids) + len(self.flying)
-        if together < self.pool.batch_size if self.pool.is_async else self.flying:
+        together = len(ids) + len(self.in_flight)
+        if together < self.pool.batch_size if self.pool.is_async else self.in_flight:
             with pytest.raises(StateError):
                 self.pool.step(chosen, ids)
             return
         batch = self.pool.step(chosen, ids)
-        self.launch(ids, chosen)
+        self.note_sent(ids, chosen)
         self.check(batch)
 
     @rule(actions=ACTIONS)
@@ -145,7 +145,7 @@ class PoolMachine(RuleBasedStateMachine):
         everyone = list(range(NUM_ENVS))
         if not self.refused(lambda: self.pool.step(actions), everyone):
             batch = self.pool.step(actions)
-            self.launch(everyone, actions)
+            self.note_sent(everyone, actions)
             self.check(batch)
 
     @rule()
@@ -157,7 +157,7 @@ class PoolMachine(RuleBasedStateMachine):
             self.check(self.pool.recv())
 
     @rule()
-    def recv_in_time(self) -> None:
+    def recv_with_timeout(self) -> None:
         if self.pool.closed:
             return
         if self.is_ready:
@@ -178,7 +178,7 @@ class PoolMachine(RuleBasedStateMachine):
         states, models = self.snapshots[which % len(self.snapshots)]
         ids = ids[: len(states)]
         states, models = states[: len(ids)], models[: len(ids)]
-        # one by one: those before one in flight are set
+        # a call for each: those before one in flight are set
         for env_id, state, model in zip(ids, states, models, strict=True):
             if not self.refused(lambda i=env_id, s=state: self.pool.set_state([s], [i]), [env_id]):
                 self.pool.set_state([state], [env_id])
@@ -215,7 +215,7 @@ class PoolMachine(RuleBasedStateMachine):
         if index < len(self.held):
             del self.held[index]
 
-    # seldom, so that other calls are tried too
+    # in one of four calls, so that a pool stays open for some calls
     @rule(really=st.integers(0, 3))
     def close(self, really: int) -> None:
         if really == 3:
@@ -227,10 +227,10 @@ class PoolMachine(RuleBasedStateMachine):
     def counts_agree(self) -> None:
         if self.pool.closed:
             return
-        assert self.pool.in_flight == len(self.flying)
+        assert self.pool.in_flight == len(self.in_flight)
         assert self.pool.stats()["env_steps"] == self.received
         for env_id, model in enumerate(self.models):
-            if env_id not in self.flying:
+            if env_id not in self.in_flight:
                 assert self.pool.needs_reset(env_id) is not model.is_running
 
     @invariant()

@@ -16,9 +16,7 @@ from gymnasium.vector.utils import batch_space, iterate
 from hypothesis import given, settings
 
 from parallel_pool.workers.action_records import ActionPacker, ActionUnpacker
-from parallel_pool.workers.spaces import (
-    iterate_objects,
-)
+from parallel_pool.workers.spaces import iterate_objects
 from tests.same import assert_same
 from tests.space_cases import (
     EMPTY,
@@ -84,7 +82,7 @@ def test_empty_actions_are_empty() -> None:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(space=fixed_spaces(1))
-def test_actions_of_any_space(space: spaces.Space[Any]) -> None:
+def test_actions_of_any_space_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> None:
     check_actions(space)
 
 
@@ -112,7 +110,9 @@ def test_actions_in_any_container_are_accepted(space: spaces.Space[Any]) -> None
 
 
 @of({**SINGLE, **TREES})
-def test_arrays_of_any_memory_layout_have_records(space: spaces.Space[Any]) -> None:
+def test_arrays_that_fit_the_space_have_records_whatever_their_strides(
+    space: spaces.Space[Any],
+) -> None:
     actions = batch_space(space, NUM).sample()
     packer = ActionPacker(pickle.loads(pickle.dumps(space)))
     expected = packer.pack(actions, NUM)

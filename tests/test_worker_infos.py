@@ -29,7 +29,7 @@ from parallel_pool.workers.process_pool import ProcessPool
 
 
 def bits(value: Any) -> Any:
-    """Returns all that distinguishes a value: types, the order of keys, signs of zero."""
+    """Returns all that identifies a value: also types, the order of keys, and signs of zero."""
     if isinstance(value, dict):
         return type(value), [(key, bits(each)) for key, each in value.items()]
     if isinstance(value, list | tuple):
@@ -169,7 +169,7 @@ def outcome(make: Any, *args: Any) -> Any:
 
 @settings(max_examples=250, deadline=None)
 @given(infos_of_all(), st.integers(1, 4))
-# the first decides to which dtype the others are cast, or whether they can be
+# the first info decides the dtype of the others, and whether they can be cast to it
 @example([{"a": 1}, {"a": 0.5}, {"a": -1.5}], 1)
 @example([{"a": 1}, {"a": float("nan")}, {"a": 2.0}], 1)
 @example([{"a": None}, {"a": np.float32(0.1)}, {"a": np.float32(0.1)}], 2)
@@ -235,7 +235,7 @@ NO_COLUMNS: list[Any] = [
 
 
 @pytest.mark.parametrize("value", COLUMNS, ids=repr)
-def test_values_that_columns_can_hold(value: Any) -> None:
+def test_columns_hold_plain_values(value: Any) -> None:
     info = {"first": 1, "value": value, "last": "text", "very last": 2}
     (some,), singles = info_columns.gather([(3, info), (4, info), (7, info)])
     assert singles == []
@@ -245,13 +245,13 @@ def test_values_that_columns_can_hold(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", NO_COLUMNS, ids=repr)
-def test_values_that_columns_cannot_hold(value: Any) -> None:
+def test_other_values_are_sent_without_columns(value: Any) -> None:
     infos = [(i, {"value": value}) for i in range(3)]
     assert info_columns.gather(infos) == ([], infos)
 
 
 @pytest.mark.parametrize("info", [None, 3, ["a"], UserDict(a=1), {1: 1}, {"_a": 1}], ids=repr)
-def test_infos_that_columns_cannot_hold(info: Any) -> None:
+def test_other_infos_are_sent_without_columns(info: Any) -> None:
     infos = [(0, info), (1, info)]
     assert info_columns.gather(infos) == ([], infos)
 
@@ -264,7 +264,7 @@ def test_arrays_of_each_environment_are_its_own() -> None:
 
 
 @pytest.mark.parametrize("value", COLUMNS, ids=repr)
-def test_environments_that_died_are_left_out(value: Any) -> None:
+def test_dead_environments_are_left_out(value: Any) -> None:
     infos = {i: {"number": i, "value": value} for i in range(5)}
     (some,), _ = info_columns.gather(list(infos.items()))
     assert some.without({7, 8}) is some
@@ -335,7 +335,7 @@ def test_vector_environments_return_the_infos_of_sync_vector_env(
 
 
 class Steady(WithInfos):
-    """Always returns the same keys, and dies at the third step if it should."""
+    """Always returns the same keys; ends its process at its third step if `dies`."""
 
     def __init__(self, index: int, dies: bool = False) -> None:
         super().__init__(index)

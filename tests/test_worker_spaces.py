@@ -108,7 +108,7 @@ def test_observations_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(space=fixed_spaces(0))
-def test_observations_of_any_space(space: spaces.Space[Any]) -> None:
+def test_observations_of_any_space_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> None:
     check_observations(space)
 
 
@@ -276,7 +276,7 @@ def test_no_other_value_is_accepted_for_an_array_of_one(value: Any) -> None:
         written(spaces.Box(-1, 1, (1, 1)), [value])
 
 
-def test_deep_parts_are_named() -> None:
+def test_errors_name_parts_at_any_depth() -> None:
     value = TREES["nested"].sample()
     value["t"] = ({"x": np.float32(0)},)
     with pytest.raises(ValueError, match=r"observation\['t'\]\[0\] is .* needs 'y' in it"):
@@ -292,7 +292,7 @@ def test_messages_are_short() -> None:
     assert len(str(caught.value)) < 300
 
 
-def test_order_of_keys_is_part_of_exactness() -> None:
+def test_an_observation_with_keys_in_another_order_is_not_exact() -> None:
     writer = Writer(TREES["dict"])
     assert writer.is_exact({"a": np.int64(1), "b": np.zeros(3, np.float32)})
     assert not writer.is_exact({"b": np.zeros(3, np.float32), "a": np.int64(1)})
@@ -395,7 +395,7 @@ def test_leaves_are_equal_if_their_layout_is() -> None:
 
 
 @of(OBJECTS)
-def test_spaces_without_a_fixed_size_have_none(space: spaces.Space[Any]) -> None:
+def test_spaces_without_a_fixed_size_have_no_leaves(space: spaces.Space[Any]) -> None:
     assert leaves(space) is None
     for user in (Writer, Reader, ActionUnpacker, ActionPacker):
         with pytest.raises(TypeError, match="has no fixed size"):

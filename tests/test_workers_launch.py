@@ -1,4 +1,4 @@
-"""Starting worker processes, by every method: what they inherit, how they end and fail."""
+"""Worker processes by every start method: how they start, what they inherit, how they end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_worker_receives_and_answers(start: Start, method: str) -> None:
 # with spawn each takes a second of CPU time
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "many"), [("forkserver", 32), ("spawn", 6), ("fork", 32)])
-def test_many_at_once(start: Start, method: str, many: int) -> None:
+def test_many_workers_start_at_once(start: Start, method: str, many: int) -> None:
     workers = start(method, "echo", *range(many))
     assert [worker.connection.recv(TEST_TIMEOUT)[0] for worker in workers] == [
         ("hello", worker.pid, index) for index, worker in enumerate(workers)
@@ -74,7 +74,9 @@ def test_many_at_once(start: Start, method: str, many: int) -> None:
         ("segfault", -signal.SIGSEGV),
     ],
 )
-def test_exit_code(start: Start, method: str, how: str, code: int) -> None:
+def test_the_exit_code_shows_how_a_worker_ended(
+    start: Start, method: str, how: str, code: int
+) -> None:
     (worker,) = start(method, "end", how)
     assert worker.connection.recv(TEST_TIMEOUT)[0] == "here"
     assert not worker.join(0) and worker.exitcode is None
@@ -86,7 +88,7 @@ def test_exit_code(start: Start, method: str, how: str, code: int) -> None:
 
 
 @methods
-def test_kill(start: Start, method: str) -> None:
+def test_kill_signals_only_running_workers(start: Start, method: str) -> None:
     killed, ended = start(method, "end", "sleep", "sleep")
     for worker in (killed, ended):
         assert worker.connection.recv(TEST_TIMEOUT)[0] == "here"
@@ -102,7 +104,7 @@ def test_kill(start: Start, method: str) -> None:
 
 
 @methods
-def test_ctrl_c_is_ignored(start: Start, method: str) -> None:
+def test_workers_ignore_ctrl_c(start: Start, method: str) -> None:
     (worker,) = start(method, "echo", None)
     worker.connection.recv(TEST_TIMEOUT)
     worker.kill(signal.SIGINT)
@@ -125,7 +127,7 @@ def test_an_exception_of_the_target_arrives(start: Start, method: str) -> None:
 
 @methods
 @pytest.mark.parametrize("how", ["unpicklable", "unreadable"])
-def test_an_exception_that_cannot_be_sent_is_a_traceback(
+def test_the_traceback_of_an_exception_that_cannot_be_sent_arrives(
     start: Start, method: str, how: str
 ) -> None:
     (worker,) = start(method, "fail", how)
@@ -143,7 +145,7 @@ def test_an_exception_that_cannot_be_sent_is_a_traceback(
         (f"{TARGETS}:no_such_function", AttributeError),
     ],
 )
-def test_target_that_cannot_be_imported(method: str, target: str, kind: type) -> None:
+def test_a_target_that_cannot_be_imported_is_an_error(method: str, target: str, kind: type) -> None:
     (worker,) = launch.start(method, target, [None], name="test")
     try:
         kind_of_message, error, traceback = worker.connection.recv(TEST_TIMEOUT)[0]
@@ -155,7 +157,7 @@ def test_target_that_cannot_be_imported(method: str, target: str, kind: type) ->
 
 
 @pickling_methods
-def test_an_argument_that_cannot_be_unpickled(start: Start, method: str) -> None:
+def test_an_argument_that_cannot_be_unpickled_is_an_error(start: Start, method: str) -> None:
     (worker,) = start(method, "echo", workers_targets.Poison())
     kind_of_message, error, _ = worker.connection.recv(TEST_TIMEOUT)[0]
     assert kind_of_message == "failed" and type(error) is RuntimeError
@@ -173,15 +175,15 @@ def test_an_argument_that_cannot_be_pickled_starts_nothing(start: Start, method:
     assert worker.connection.recv(TEST_TIMEOUT)[0] == "alive"
 
 
-def test_no_such_method() -> None:
+def test_an_unknown_start_method_is_refused() -> None:
     choices = "start method .thread.: choose one of 'forkserver', 'spawn'"
     with pytest.raises(ValueError, match=choices):
         launch.start("thread", f"{TARGETS}:echo", [None], name="test")
 
 
 @methods
-def test_too_few_descriptors(start: Start, method: str) -> None:
-    """The workers that were started are ended, and the error says how many."""
+def test_with_too_few_descriptors_every_started_worker_ends(start: Start, method: str) -> None:
+    """The fixture `start` checks that they end. The error gives their number."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken = descriptors()
     free = [fd for fd in range(soft) if str(fd) not in taken]
@@ -194,7 +196,7 @@ def test_too_few_descriptors(start: Start, method: str) -> None:
     assert caught.value.errno == errno.EMFILE
 
 
-# the function that starts a process
+# by start method: the owner and the name of the function that starts a process
 STARTERS: dict[str, tuple[Any, str]] = {
     "forkserver": (forkserver.Forkserver, "fork"),
     "spawn": (bootstrap, "run_python"),
@@ -203,23 +205,27 @@ STARTERS: dict[str, tuple[Any, str]] = {
 
 
 @methods
-def test_too_many_processes(start: Start, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_too_many_processes_the_error_counts_those_that_started(
+    start: Start, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = itertools.count()
-    place, name = STARTERS[method]
-    begin = getattr(place, name)
+    owner, name = STARTERS[method]
+    begin = getattr(owner, name)
 
     def limited(*args: Any, **options: Any) -> Any:
         if next(calls) == 2:
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         return begin(*args, **options)
 
-    monkeypatch.setattr(place, name, limited)
+    monkeypatch.setattr(owner, name, limited)
     with pytest.raises(OSError, match="only 2 of 5 worker processes could be started: Resource"):
         start(method, "echo", *range(5))
 
 
 @methods
-def test_ctrl_c_while_starting(start: Start, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_ctrl_c_while_starting_every_worker_ends(
+    start: Start, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls = itertools.count()
     pair = Connection.pair
 
@@ -237,16 +243,16 @@ def test_ctrl_c_while_starting(start: Start, method: str, monkeypatch: pytest.Mo
 def test_a_worker_lost_by_ctrl_c_ends(
     method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Ctrl-C comes after a worker was started and before it is recorded, so it must end itself."""
-    place, name = STARTERS[method]
-    begin = getattr(place, name)
+    """Ctrl-C comes after the start of a worker and before its record, so it must end itself."""
+    owner, name = STARTERS[method]
+    begin = getattr(owner, name)
     lost: list[Any] = []
 
     def interrupted(*args: Any, **options: Any) -> Any:
         lost.append(begin(*args, **options))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(place, name, interrupted)
+    monkeypatch.setattr(owner, name, interrupted)
     started = tmp_path / "started"
     task = f"(open({str(started)!r}, 'w').close(), time.sleep(1e5))"
     with pytest.raises(KeyboardInterrupt):
@@ -268,7 +274,7 @@ def test_a_worker_lost_by_ctrl_c_ends(
 def test_a_worker_has_the_state_of_its_parent(
     start: Start, method: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    start(method, "echo", "starts the fork server with the former state")
+    start(method, "echo", "starts the fork server with the earlier state")
     monkeypatch.setenv("PARALLEL_POOL_TEST", "süß \udcff")
     monkeypatch.delenv("PATH")
     monkeypatch.chdir(tmp_path)
@@ -282,7 +288,7 @@ def test_a_worker_has_the_state_of_its_parent(
     finally:
         os.sched_setaffinity(0, cores)
     assert state["argv"] == ["program", "--option"]
-    # C libraries set some in the environment that os.environ does not have
+    # C libraries set variables that os.environ does not have
     assert {name: state["environ"].get(name) for name in os.environ} == dict(os.environ)
     assert "PATH" not in state["environ"]
     assert state["folder"] == str(tmp_path)
@@ -298,13 +304,13 @@ def test_a_worker_inherits_nothing_else(start: Start, method: str) -> None:
     (worker,) = start(method, "evaluate", "process_state()")
     state = worker.connection.recv(TEST_TIMEOUT)[0]
     assert state["stdin"] == ""
-    # a forked worker also has what was open here before
-    before = [place.partition(":")[0] for place in descriptors().values()]
+    # a forked worker also has what is open here
+    here = [each.partition(":")[0] for each in descriptors().values()]
     own = {kind: state["open"].count(kind) for kind in ("socket", "anon_inode", "/memfd")}
-    # the anon_inode is the pidfd of the parent, which its end is detected by
+    # the anon_inode is the parent's pidfd, by which the worker detects the parent's end
     if method == "fork":
-        # without the fork server's connection, and the connection and pidfd of the former worker
-        own = {kind: own[kind] - before.count(kind) for kind in own}
+        # without the connections of the fork server and of both workers, and their two pidfds
+        own = {kind: own[kind] - here.count(kind) for kind in own}
         assert own == {"socket": 1 - 3, "anon_inode": 1 - 2, "/memfd": 0}
     else:
         assert own == {"socket": 1, "anon_inode": 1, "/memfd": 0}
@@ -323,14 +329,14 @@ def test_a_worker_writes_to_the_streams_of_its_parent(
 
 
 @methods
-def test_start_from_another_thread(start: Start, method: str) -> None:
+def test_another_thread_can_start_workers(start: Start, method: str) -> None:
     with ThreadPoolExecutor(1) as executor:
         (worker,) = executor.submit(start, method, "echo", "thread").result(TEST_TIMEOUT)
     assert worker.connection.recv(TEST_TIMEOUT)[0] == ("hello", worker.pid, "thread")
 
 
-def test_start_from_a_fork(start: Start) -> None:
-    """A forked child starts its own fork server, and does not keep its parent's workers alive."""
+def test_a_forked_child_can_start_workers(start: Start) -> None:
+    """It starts its own fork server, and does not keep its parent's workers alive."""
     workers = start("forkserver", "echo", 1, 2)
     watcher = Watcher()
     watcher.watch(workers[0], lambda worker: None)
@@ -365,7 +371,9 @@ def test_start_from_a_fork(start: Start) -> None:
 
 
 @pytest.mark.slow
-def test_without_pidfds(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_workers_is_noticed_without_pidfds(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(launch, "HAS_PIDFD", False)
     monkeypatch.setattr(launch, "ENDED", 0)
     monkeypatch.setattr(watch, "ENDED", 0)
@@ -435,13 +443,13 @@ def run(method: str, *command: str, text: str = "") -> str:
 
 @pytest.mark.slow
 @methods
-def test_program_from_stdin(method: str) -> None:
+def test_a_program_from_stdin_can_start_workers(method: str) -> None:
     assert run(method, "-", text=SCRIPT) == "True 6 True -1\n"
 
 
 @pytest.mark.slow
 @methods
-def test_script_without_a_guard(method: str, tmp_path: Path) -> None:
+def test_a_script_without_a_main_guard_can_start_workers(method: str, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     # a line that workers must not run
     script.write_text(SCRIPT + "print('end')\n")
