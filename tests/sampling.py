@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 # Atari games that differ in what most code depends on: the cartridge (2K, 4K, F8, F6, E0, FE, DPC,
 # with RAM), NTSC and PAL, the controllers, and how the game's rule finds score, lives and end
@@ -13,6 +14,8 @@ ATARI_GAMES = {
     *("adventure", "breakout", "double_dunk", "elevator_action", "montezuma_revenge", "pitfall2"),
     *("pong", "robotank", "tutankham", "video_cube"),
 }
+# of these, those whose rules and cartridges differ most: for tests that take half a second for each
+FEW_ATARI_GAMES = {"montezuma_revenge", "pitfall2", "pong", "robotank", "video_cube"}
 # MuJoCo tasks that differ most: the one with the most options, and a small one
 MUJOCO_TASKS = {"Ant-v5", "Reacher-v5"}
 
@@ -20,3 +23,19 @@ MUJOCO_TASKS = {"Ant-v5", "Reacher-v5"}
 def sampled(cases: Iterable[Any], quick: Container[Any]) -> list[Any]:
     """Returns the cases as parameters of a test; those that are not quick are marked as slow."""
     return [case if case in quick else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+
+
+def thinned(cases: Iterable[Any], step: int) -> list[Any]:
+    """Returns the cases as parameters of a test; only every `step`th is quick, others are slow.
+
+    A tuple is the values of several arguments.
+    """
+    return [case if number % step == 0 else _slow(case) for number, case in enumerate(cases)]
+
+
+def _slow(case: Any) -> Any:
+    if isinstance(case, ParameterSet):
+        marks = [*case.marks, pytest.mark.slow]
+        return pytest.param(*case.values, marks=marks, id=case.id)
+    values = case if isinstance(case, tuple) else (case,)
+    return pytest.param(*values, marks=pytest.mark.slow)

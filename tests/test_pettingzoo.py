@@ -23,6 +23,7 @@ from parallel_pool.compat.pettingzoo.joint_env import JointEnv
 from parallel_pool.errors import StateError, WorkerError
 from tests.parallel_loop import Loop, sample
 from tests.same import assert_same
+from tests.sampling import thinned
 
 MODES = list(AutoresetMode)
 
@@ -182,7 +183,7 @@ def test_environments_pass_pettingzoos_own_test() -> None:
     parallel_api_test(Crowd(), num_cycles=30)
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", ENVS)
 def test_results_are_those_of_a_plain_loop(name: str, mode: AutoresetMode) -> None:
     loop = Loop([ENVS[name]] * 5, mode, NOTHING)

@@ -34,6 +34,7 @@ from tests.process_vector_env_cases import (
     pids,
 )
 from tests.same import assert_same
+from tests.sampling import thinned
 from tests.timeouts import has_ended, wait_for
 
 # -------------------------------------------------------------------------- AsyncVectorEnv's API --
@@ -109,7 +110,7 @@ WRONG: dict[str, Call] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", thinned(WRONG, 5))
 def test_wrong_calls_raise_what_async_vector_env_raises(name: str) -> None:
     theirs = AsyncVectorEnv(doers(), context="fork")
     try:

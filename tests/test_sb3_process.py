@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env import (
 from parallel_pool.compat.sb3 import PoolVecEnv
 from tests.parity.test_process_parity import INFOS, Teller
 from tests.same import assert_same, leaves
+from tests.sampling import thinned
 from tests.sb3_process_cases import (
     KINDS,
     SPACES,
@@ -38,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("alarm")
 # ---------------------------------------------------------------------------------------- parity --
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 2))
 def test_observations_of_every_kind_are_the_same(kind: str) -> None:
     with pair(tellers(5, of=SPACES[kind])) as (theirs, ours):
         assert ours.observation_space == theirs.observation_space
@@ -72,7 +73,7 @@ def row(observations: Any, i: int) -> Any:
     return observations[i]
 
 
-@pytest.mark.parametrize("name", INFOS)
+@pytest.mark.parametrize("name", thinned(INFOS, 2))
 def test_infos_of_every_kind_are_the_same(name: str) -> None:
     with pair(tellers(6, tell=INFOS[name])) as (theirs, ours):
         run_both(theirs, ours, 24)
@@ -180,7 +181,7 @@ def test_rewards_are_float32() -> None:
         assert_same(env.step([0, 0])[1], np.full(2, 0.1, np.float32), "rewards")
 
 
-@pytest.mark.parametrize("start_method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("start_method", thinned(["fork", "spawn", "forkserver"], 3))
 def test_it_takes_the_arguments_of_subproc_vec_env(start_method: str) -> None:
     """By position, and with functions that no other process can import."""
 
@@ -212,7 +213,7 @@ def test_it_stacks_as_subproc_vec_env_does() -> None:
 # ---------------------------------------------------------------------------------------- arrays --
 
 
-@pytest.mark.parametrize("kind", ["box", "flat dict", "flat tuple", "dict with text"])
+@pytest.mark.parametrize("kind", thinned(["box", "flat dict", "flat tuple", "dict with text"], 2))
 def test_results_are_the_callers_own(kind: str) -> None:
     """Results that are kept do not change, and writing to them changes no later result."""
     env_fns = tellers(4, of=SPACES[kind], tell=INFOS["arrays"])

@@ -26,6 +26,7 @@ from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.parity.test_process_parity import Teller
 from tests.same import assert_same
+from tests.sampling import thinned
 from tests.sb3_process_cases import Maker, compare, compare_reset, compare_step, made, pair, tellers
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -191,7 +192,7 @@ QUESTIONS: dict[str, Question] = {
 }
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", thinned(QUESTIONS, 4))
 def test_attributes_and_methods_are_the_same(name: str) -> None:
     with shells() as (theirs, ours):
         compare(QUESTIONS[name](ours), QUESTIONS[name](theirs), name)

@@ -13,9 +13,10 @@ from benchmarks import (
 )
 from benchmarks.outcome import Row
 from benchmarks.rounds import Spread
+from tests.sampling import thinned
 
 
-@pytest.mark.parametrize("name", scenes.MUJOCO)
+@pytest.mark.parametrize("name", thinned(scenes.MUJOCO, 3))
 @pytest.mark.parametrize("data_per_thread", [False, True])
 def test_the_bare_loop_does_the_same_work(name: str, data_per_thread: bool) -> None:
     """Its states equal ours bit by bit, through resets and time limits."""

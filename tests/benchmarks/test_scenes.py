@@ -12,6 +12,7 @@ from benchmarks import (
     rivals,
     scenes,
 )
+from tests.sampling import thinned
 
 
 def test_names_are_unique() -> None:
@@ -35,7 +36,7 @@ def test_asynchronous_cart_poles_are_compared_with_one_thread() -> None:
         assert player.play(3) == 12
 
 
-@pytest.mark.parametrize("scene", scenes.RACES, ids=lambda scene: scene.name)
+@pytest.mark.parametrize("scene", thinned(scenes.RACES, 3), ids=lambda scene: scene.name)
 def test_ours_play_every_scene(scene: scenes.Scene) -> None:
     for who in scene.ours:
         with race.playing(who, scene.task) as player:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from parallel_pool.pool import Pool
+from tests.sampling import thinned
 
 # seconds after which a process counts as hanging
 TEST_TIMEOUT = 120
@@ -132,7 +133,7 @@ def run(script: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", thinned(ENDINGS, 2))
 def test_the_process_exits_normally(ending: str) -> None:
     run(ENDINGS[ending])
 

@@ -49,6 +49,14 @@ def assert_steps(pool: ProcessPool, count: int) -> None:
     np.testing.assert_array_equal(pool.step(ACTIONS)[0], np.full((3, 2), count))
 
 
+# children of this process that have outlasted a second of waiting: they belong to other tests
+LASTING: set[int] = set()
+
+
+def lasting() -> set[int]:
+    return LASTING | {forkserver.current().pid}
+
+
 def owned() -> Any:
     """Returns descriptors, processes, threads and shared memory of this process."""
     maps = Path("/proc/self/maps").read_text().splitlines()
@@ -64,12 +72,12 @@ def owned() -> Any:
 
 def assert_releases_all(work: Callable[[], Any]) -> None:
     """Fails unless this process owns the same resources before and after a function."""
-    own = {forkserver.current().pid}
     # garbage, threads and processes of earlier tests must not end meanwhile
     gc.collect()
     end = time.monotonic() + 1
-    while children() - own and time.monotonic() < end:
+    while children() - lasting() and time.monotonic() < end:
         time.sleep(0.01)
+    LASTING.update(children())
     before = owned()
     work()
     # threads of closed pools may take a moment to end

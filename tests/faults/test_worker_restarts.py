@@ -34,6 +34,7 @@ from tests.faults.failing_envs import (
     until_stepping,
     worker_of,
 )
+from tests.sampling import thinned
 from tests.timeouts import wait_for
 
 pytestmark = pytest.mark.usefixtures("alarm")
@@ -151,7 +152,7 @@ def test_a_worker_killed_in_an_autoreset_is_replaced(autoreset: str, tmp_path: P
 
 
 @pytest.mark.parametrize("autoreset", MODES)
-@pytest.mark.parametrize("seed", [None, 5])
+@pytest.mark.parametrize("seed", thinned([None, 5], 2))
 def test_a_worker_killed_in_an_explicit_reset_is_replaced(
     autoreset: str, seed: int | None, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from gymnasium import spaces
 from parallel_pool.errors import EnvError
 from parallel_pool.workers.process_pool import ProcessPool
 from tests.faults.life_envs import ALL, ONE, Life, Lost, flags, lives, pool_of
+from tests.sampling import thinned
 
 pytestmark = pytest.mark.usefixtures("alarm")
 
@@ -62,7 +63,7 @@ WRONG: dict[str, tuple[Callable[[Life], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("is_whole", [True, False], ids=["whole", "some"])
+@pytest.mark.parametrize("is_whole", thinned([True, False], 2), ids=["whole", "some"])
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_results_are_named(name: str, is_whole: bool) -> None:
     wrong, error, message = WRONG[name]

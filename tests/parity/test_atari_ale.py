@@ -141,7 +141,7 @@ PREPROCESSED = [
 
 
 # the cases of make check; all others are slow
-QUICK = [CASES[0], CASES[8], PREPROCESSED[4]]
+QUICK = [PREPROCESSED[4]]
 SAMPLED = {"ALE/Adventure-v5"}
 
 

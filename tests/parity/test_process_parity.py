@@ -18,6 +18,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from tests.partial_resets import check_partial_resets
 from tests.same import assert_same
+from tests.sampling import thinned
 
 MODES = list(AutoresetMode)
 
@@ -179,9 +180,19 @@ def run_both(
 
 
 def few(names: Iterable[str], *in_all: str) -> list[Any]:
-    """Returns all names with SAME_STEP, which returns the most, and some names with all modes."""
+    """Returns all names with SAME_STEP, which returns the most, and some names with all modes.
+
+    Of these, only the first is quick with all modes.
+    """
+    quick: list[Any] = []
+    slow = [pytest.mark.slow]
     return [
-        pytest.param(name, mode, id=f"{name}-{mode.name}")
+        pytest.param(
+            name,
+            mode,
+            id=f"{name}-{mode.name}",
+            marks=quick if mode is AutoresetMode.SAME_STEP or name == in_all[0] else slow,
+        )
         for name in names
         for mode in MODES
         if mode is AutoresetMode.SAME_STEP or name in in_all
@@ -194,7 +205,7 @@ def test_observations_are_the_same(name: str, mode: AutoresetMode) -> None:
         run_both(theirs, ours, mode)
 
 
-@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("name", thinned(SPACES, 3))
 def test_actions_arrive_the_same(name: str) -> None:
     """Environments report the actions that they get in infos: value, type and dtype."""
 
@@ -281,7 +292,7 @@ INFOS: dict[str, Callable[[Teller], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "mode"), few(INFOS, "numbers", "nested", "now and then"))
+@pytest.mark.parametrize(("name", "mode"), few(INFOS, "nested", "numbers", "now and then"))
 def test_infos_are_the_same(name: str, mode: AutoresetMode) -> None:
     with pair(tellers(6, tell=INFOS[name]), 3, autoreset_mode=mode) as (theirs, ours):
         run_both(theirs, ours, mode)
@@ -308,7 +319,7 @@ def test_infos_that_can_not_be_combined_raise_the_same_error() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-@pytest.mark.parametrize("name", ["box", "dict", "text"])
+@pytest.mark.parametrize("name", thinned(["box", "dict", "text"], 3))
 def test_partial_resets_are_the_same(name: str, mode: AutoresetMode) -> None:
     env_fns = tellers(6, of=SPACES[name], tell=INFOS["at resets only"])
     with pair(env_fns, 3, autoreset_mode=mode) as (theirs, ours):

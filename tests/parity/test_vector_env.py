@@ -19,6 +19,7 @@ from parallel_pool.compat.renderer import ReferenceRenderer
 from tests.pairs import pair
 from tests.partial_resets import check_partial_resets
 from tests.same import assert_same
+from tests.sampling import thinned
 
 IDS = [id for id, found in registry.builtin().items() if found.family == "classic_control"]
 MODES = list(AutoresetMode)
@@ -151,7 +152,7 @@ def test_surface_is_the_same(id: str) -> None:
         ("Pendulum-v1", "rgb_array_list"),
     ],
 )
-@pytest.mark.parametrize("autoreset", MODES, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("autoreset", thinned(MODES, 3), ids=lambda mode: mode.name)
 def test_pictures_are_the_same(id: str, autoreset: AutoresetMode, mode: str) -> None:
     vector_kwargs = {"autoreset_mode": autoreset}
     with pair(id, 2, vector_kwargs=vector_kwargs, render_mode=mode, max_episode_steps=2) as (
