@@ -178,7 +178,7 @@ ENV = Teller()
         (([Teller],), {"render_mode": "human"}, TypeError, "render_mode='human': .*gymnasium.make"),
         (([Teller],), {"g": None}, TypeError, "g=None: .*itself takes start_method, num_workers"),
         (([lambda: ENV] * 2,), {}, ValueError, r"env_fns\[0\] and env_fns\[1\] return the same"),
-        (([Stranger],), {}, ValueError, r"Stranger'> returned <.* and no gymnasium.Env: return"),
+        (([Stranger],), {}, ValueError, r"Stranger'> returned <.*, not a gymnasium.Env: return"),
         (([lambda: None],), {}, ValueError, "returned None, which is a NoneType and no"),
         (
             ([Teller, partial(Teller, SPACES["number"])],),

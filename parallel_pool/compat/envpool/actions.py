@@ -49,7 +49,7 @@ def by_environment(
         actions of shape (count, num_players, ...), and the environments.
 
     Raises:
-        TypeError: owners are no integers.
+        TypeError: owners are not integers.
         ValueError: an environment has too few or too many actions.
     """
     rows = np.asarray(action)

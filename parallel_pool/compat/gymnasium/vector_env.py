@@ -220,7 +220,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         self._plain_step: Callable[..., Any] | None = None
 
     def _set_metadata(self, metadata: dict[str, Any], drawn: list[str]) -> None:
-        """Sets the metadata and checks the render mode; `drawn` are modes of one picture."""
+        """Sets the metadata and checks the render mode; `drawn`: modes that draw one picture."""
         self.metadata = {**metadata, "autoreset_mode": self.autoreset_mode}
         known = [*drawn, *(f"{mode}_list" for mode in drawn if mode != "human")]
         renderer.check_mode(self.render_mode, known)
@@ -251,7 +251,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             )
 
     def _read_columns(self) -> None:
-        """Finds the columns of a batch that results are made of, as indices."""
+        """Stores the indices of the columns that results are made of."""
         columns = self.pool.columns
         self._infos = VectorInfos(self.pool.spec, columns)
         engine = engine_places(columns)
@@ -259,9 +259,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             engine[name] for name in ("reward", "terminated", "truncated")
         )
         observations = self.pool.spec.observations
-        self._places = {c.name: i for i, c in enumerate(columns[: len(observations)])}
+        self._observation_columns = {c.name: i for i, c in enumerate(columns[: len(observations)])}
         first = next((i for i, c in enumerate(columns) if c.is_final), 0)
-        self._final_places = {name: first + i for name, i in self._places.items()}
+        self._final_columns = {name: first + i for name, i in self._observation_columns.items()}
         space = self.pool.spec.observation_space()
         # keys in the order of the space; None for a single array
         self._keys = tuple(space.spaces) if isinstance(space, Dict) else None
@@ -369,8 +369,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             raise
         except StateError as error:
             self._check_pending(error)
-            waits = self.pool.in_flight == 0 and type(error) is StateError
-            if waits and self.autoreset_mode is AutoresetMode.DISABLED:
+            needs_reset = self.pool.in_flight == 0 and type(error) is StateError
+            if needs_reset and self.autoreset_mode is AutoresetMode.DISABLED:
                 raise NotResetError(
                     f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
                 ) from None
@@ -378,7 +378,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     def _check_pending(self, error: StateError) -> None:
         """Raises PendingCallError if a step was refused because the previous was interrupted."""
-        # derived classes have a clearer message: closed, forked, another thread is stepping
+        # errors of derived classes are clearer: closed, forked, another thread is stepping
         if type(error) is StateError and self.pool.in_flight:
             raise PendingCallError(
                 f"step() after an interrupted step, whose results of {self.pool.in_flight}"
@@ -413,13 +413,13 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         """Returns the observations of a batch, or of what Pool.observe returns."""
         if self._keys is None:
             return batch[0]
-        return {key: batch[self._places[key]] for key in self._keys}
+        return {key: batch[self._observation_columns[key]] for key in self._keys}
 
     def _final(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[str, Any]:
         """Returns the infos that SAME_STEP adds for episodes that have ended."""
         final_obs = np.full(self.num_envs, None, object)
         for env_id in np.flatnonzero(ended).tolist():
-            parts = {name: batch[i][env_id].copy() for name, i in self._final_places.items()}
+            parts = {name: batch[i][env_id].copy() for name, i in self._final_columns.items()}
             if self._keys is None:
                 (final_obs[env_id],) = parts.values()
             else:
