@@ -79,6 +79,7 @@ class Reference:
             # every property but dt, the seconds of a step, depends on the state
             if name.startswith("_") or name in left_out or (computed and name != "dt"):
                 continue
+            # self stands for no value: it is not plain
             value = getattr(env, name, self)
             if _is_plain(value):
                 found[name] = copy.deepcopy(value)
