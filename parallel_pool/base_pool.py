@@ -18,7 +18,7 @@ from parallel_pool._native import ffi, lib, new_error, raise_error, text
 from parallel_pool.arguments import shown, whole
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
-from parallel_pool.named_batch import NamedBatch, field_names, shower
+from parallel_pool.named_batch import NamedBatch, batch_maker, field_names
 
 if TYPE_CHECKING:
     from typing import NoReturn, Protocol, Self
@@ -177,7 +177,7 @@ class BasePool:
         for memory in self._ring.fill():
             self._check(lib.pp_pool_offer(handle, memory, self._error))
         self.columns: tuple[Column, ...] = read_columns(handle, types)
-        self._show = shower(field_names(self.columns))
+        self._show = batch_maker(field_names(self.columns))
 
     # ------------------------------------------------------------------------------ stepping --
 

@@ -177,6 +177,6 @@ def read_columns(pool: CData, types: Types = ()) -> tuple[Column, ...]:
     )
 
 
-def engine_places(columns: Sequence[Column]) -> dict[str, int]:
+def engine_indices(columns: Sequence[Column]) -> dict[str, int]:
     """Returns the index of each engine column ("reward", "terminated", ...) by name."""
     return {column.name: i for i, column in enumerate(columns) if column.field < 0}

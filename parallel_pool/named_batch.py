@@ -76,7 +76,7 @@ def batch_class(names: tuple[str, ...]) -> type[NamedBatch]:
 
 
 @cache
-def shower(names: tuple[str, ...]) -> Callable[[Sequence[Callable[[], Array]]], NamedBatch]:
+def batch_maker(names: tuple[str, ...]) -> Callable[[Sequence[Callable[[], Array]]], NamedBatch]:
     """Returns a function that makes a batch from views: functions that return one array each.
 
     The function is generated for its number of arrays, as `namedtuple` does with its constructor:

@@ -86,7 +86,8 @@ KINDS = ["none", "none_slow", "double", "double_slow", "all", "all_slow"]
 VALUES = np.array([[0.1, 1], [0.7, 0], [-0.3, 1]])
 
 
-@pytest.fixture(scope="module")
+# one for the session: its ids are taken from then on, and workers that steal tests come back here
+@pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("echo")
     source, library = folder / "echo.c", folder / "echo.so"

@@ -76,7 +76,7 @@ def test_native_is_chosen_if_possible() -> None:
     [
         ("Blackjack-v1", None, "Blackjack-v1 has no native environment"),
         ("CartPole-v1", [TimeAwareObservation], "TimeAwareObservation is none of the wrappers"),
-        ("Pong-v5", [clip], "Pong-v5 is no environment of Gymnasium's"),
+        ("Pong-v5", [clip], "Pong-v5 has no Gymnasium environment"),
         (EnvSpec("CartPole-v1", "other:CartPole"), None, "entry_point='other:CartPole'"),
         ([lambda: gymnasium.make("CartPole-v1")], None, "made by functions"),
     ],
@@ -198,7 +198,7 @@ def test_processes_on_request(workers: None) -> None:
             again.close()
         env.close()
     for env_id in ("Pong-v5", "parallel_pool/CartPole-v1"):
-        with pytest.raises(ValueError, match=f"{env_id} is no Python environment"):
+        with pytest.raises(ValueError, match=f"{env_id} has no Python environment"):
             PoolVectorEnv(env_id, 2, backend="process")
     with pytest.raises(TypeError, match=r"num_threads=2 is for native.*'process' was asked for"):
         PoolVectorEnv("CartPole-v1", 2, backend="process", num_threads=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import gymnasium
@@ -340,6 +341,8 @@ def test_dict_actions() -> None:
         assert equal(pool.step({"action": action, "env_id": ids}), expected)
         expected = other.step(action, ids)
         assert equal(pool.step({"action": action}, ids), expected)
+        expected = other.step(action, ids)
+        assert equal(pool.step(MappingProxyType({"action": action}), ids), expected)
         expected = other.step(action, ids)
         whole = {"action": action, "env_id": ids, "players": {"env_id": ids}}
         assert equal(pool.step(whole), expected)

@@ -282,11 +282,12 @@ def test_failure_of_one_environment(mode: AutoresetMode) -> None:
     env.close()
 
 
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], ids=name_of)
 def test_failure_in_an_environment_whose_infos_come_with_steps(
-    monkeypatch: pytest.MonkeyPatch,
+    mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a failure the next row is a reset's, and an info of steps is masked out."""
-    env = PoolVectorEnv("test/Heap-v0", 2)
+    env = PoolVectorEnv("test/Heap-v0", 2, autoreset_mode=mode)
     env.reset(seed=1)
     batch = env.pool.step([0, 1])
     error = EnvError("made up", (1,), batch)
@@ -299,8 +300,42 @@ def test_failure_in_an_environment_whose_infos_come_with_steps(
         patch.setattr(env.pool, "step", fail)
         with pytest.raises(EnvError):
             env.step([0, 1])
+    for is_step in (False, True):
+        *_, infos = env.step([0, 1])
+        assert infos["_last"].tolist() == [True, is_step]
+    env.close()
+
+
+def test_failure_in_a_step_that_a_reset_drops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next row of the environment that failed is a reset's, as if its step were not dropped."""
+    env = PoolVectorEnv("test/Heap-v0", 2)
+    env.reset(seed=1)
+    env.pool.send([0, 1])
+
+    def fail() -> Any:
+        monkeypatch.undo()
+        raise EnvError("made up", (1,), env.pool.recv())
+
+    monkeypatch.setattr(env.pool, "recv", fail)
+    env.reset(options={"reset_mask": np.array([True, False])})
     *_, infos = env.step([0, 1])
     assert infos["_last"].tolist() == [True, False]
+    env.close()
+
+
+def test_a_masked_reset_that_leaves_out_a_failed_environment_changes_nothing() -> None:
+    env = PoolVectorEnv("test/Fault-v0", 3, fail_on="step", fail_at_step=2, fail_env=1)
+    env.reset(seed=1)
+    env.step([0, 1, 0])
+    with pytest.raises(EnvError):
+        env.step([0, 1, 0])
+    before = env.pool.get_state([0, 2])
+    mask = np.array([True, False, False])
+    with pytest.raises(NotResetError, match=r"environment 1 is not .*; nothing was reset: add"):
+        env.reset(options={"reset_mask": mask})
+    assert env.pool.get_state([0, 2]) == before
+    observations, _ = env.reset(options={"reset_mask": ~mask})
+    assert np.array_equal(observations, env.pool.observe()[0])
     env.close()
 
 

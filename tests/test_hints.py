@@ -143,7 +143,7 @@ def test_vector_kwargs_must_be_a_dict(given: Any) -> None:
 
 @pytest.mark.parametrize("wrappers", ["abc", "", 3, [3], [None], ["TimeLimit"]], ids=str)
 def test_wrong_wrappers_are_refused(wrappers: Any) -> None:
-    with pytest.raises(TypeError, match=r"wrappers.*: give .*functions of an environment"):
+    with pytest.raises(TypeError, match=r"wrappers.*: give .*functions that wrap an environment"):
         parallel_pool.make_vec("CartPole-v1", 2, wrappers=wrappers)
 
 

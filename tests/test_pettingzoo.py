@@ -280,10 +280,10 @@ def test_actions_of_agents_that_are_live_nowhere_may_be_left_out() -> None:
         (
             lambda actions: actions | {"walker": [1]},
             ValueError,
-            r"\['walker'\] are 1 actions",
+            r"\['walker'\] has length 1",
         ),
         (lambda actions: actions | {"walker": "xyz"}, TypeError, r"actions\['walker'\] are a str"),
-        (lambda actions: actions | {"walker": np.array(1)}, ValueError, "are 0 actions: give one"),
+        (lambda actions: actions | {"walker": np.array(1)}, ValueError, "has length 0: give one"),
     ],
 )
 def test_wrong_actions_step_nothing(change: Any, error: Any, match: str) -> None:
@@ -525,5 +525,5 @@ def test_names_of_unknown_agents_and_strings_as_env_fns_are_refused() -> None:
     with PoolParallelEnv([Relay] * 2, num_workers=1) as envs:
         for ask in (envs.observation_space, envs.action_space):
             for agent in ("unknown", ["a"]):
-                with pytest.raises(KeyError, match=r"there is no agent .*: choose of "):
+                with pytest.raises(KeyError, match=r"there is no agent .*: choose one of "):
                     ask(agent)

@@ -116,9 +116,9 @@ def test_actions_of_other_kinds_reach_environments_as_in_dummy_vec_env(actions: 
 def test_calls_after_close_are_refused(in_flight: bool) -> None:
     with made(tellers(3)) as env:
         env.reset()
+        pids = process_ids(env)
         if in_flight:
             env.step_async([0] * 3)
-        pids = process_ids(env) if not in_flight else []
         env.close()
         env.close()
         for call in (lambda: env.step([0] * 3), env.reset):
@@ -182,7 +182,7 @@ ENV = Teller()
             ([NotDerived],),
             {},
             ValueError,
-            r"NotDerived'> returned <.* and no gymnasium.Env: return",
+            r"NotDerived'> returned <.*, not a gymnasium.Env: return",
         ),
         (([lambda: None],), {}, ValueError, "returned None, which is a NoneType and no"),
         (

@@ -1,4 +1,4 @@
-"""Gymnasium's ids of Atari games: the native environment of each, and behaviour of these ids only.
+"""Gymnasium's ids of Atari games: the native environment of each, and what only these ids need.
 
 The ids are ALE/<Game>-v5, and the -v0, -v4, NoFrameskip-v0 and NoFrameskip-v4 ids that ale-py
 registers beside them. All of them are ale_py's AtariEnv with different arguments.
@@ -63,7 +63,7 @@ def inexact(definition: Definition, kwargs: Mapping[str, Any]) -> str | None:
 
 
 def falls_back(definition: Definition) -> bool:
-    """Returns whether an environment must run on ale_py; if so, ale_py registers its ids."""
+    """Returns whether an environment must run on ale_py; if so, imports it, to register its ids."""
     if definition.family != FAMILY or inexact(definition, {}) is None:
         return False
     importlib.import_module("ale_py")
@@ -103,7 +103,7 @@ def why_not_preprocessed(
         options: of the environments and of the vector environment.
     """
     if definition.family != FAMILY:
-        return f"{definition.id} is no environment that AtariPreprocessing knows"
+        return f"{definition.id} is not an environment that AtariPreprocessing takes"
     values = {name: option.default for name, option in definition.options.items()} | {**options}
     frameskip, obs_type = values["frameskip"], values["obs_type"]
     is_gray = preprocessing["grayscale_obs"]
@@ -111,13 +111,13 @@ def why_not_preprocessed(
     if preprocessing["frame_skip"] > 1 and not (type(frameskip) is int and frameskip == 1):
         return f"AtariPreprocessing(frame_skip={preprocessing['frame_skip']}) needs frameskip=1"
     if obs_type not in (("rgb", "grayscale") if is_gray else ("rgb",)):
-        return f"AtariPreprocessing(grayscale_obs={is_gray}) of obs_type={obs_type!r}"
+        return f"AtariPreprocessing(grayscale_obs={is_gray}) does not take obs_type={obs_type!r}"
     if values["continuous"] and preprocessing["noop_max"] > 0:
-        return "AtariPreprocessing's noop_max and continuous=True don't go together"
+        return f"AtariPreprocessing(noop_max={preprocessing['noop_max']}) needs continuous=False"
     if limit != -1:
-        return f"max_episode_steps={limit} counts steps before they are skipped"
+        return f"max_episode_steps={limit} also counts the steps that AtariPreprocessing skips"
     if str(options.get("render_mode")).endswith("_list"):
-        return "pictures of skipped steps would be collected"
+        return f"render_mode={options['render_mode']!r} also collects pictures of skipped steps"
     return None
 
 

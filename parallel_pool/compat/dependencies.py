@@ -11,7 +11,7 @@ from gymnasium.error import DependencyNotInstalled
 
 from parallel_pool.errors import MissingDependencyError
 
-# the extra with what a module's environments need beyond Gymnasium
+# for each module, the extra that installs what its environments need beyond Gymnasium
 EXTRAS = {
     "gymnasium.envs.mujoco": "mujoco",
     "gymnasium.envs.classic_control": "render",
@@ -29,7 +29,7 @@ def install(extra: str) -> str:
 def explained(entry_point: Any) -> Iterator[None]:
     """Turns an ImportError for a missing package into a MissingDependencyError that names the cure.
 
-    It does so for environments of the modules in EXTRAS; errors of others pass unchanged.
+    It does so for environments of the modules in EXTRAS; other errors pass unchanged.
 
     Args:
         entry_point: of the environment, as its spec has it.

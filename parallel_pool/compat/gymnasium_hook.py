@@ -58,9 +58,9 @@ def install() -> None:
 
     Importing parallel_pool calls this. A second call registers what `load` has added since.
     """
-    for place in places():
-        if not hasattr(place.make_vec, ORIGINAL):
-            place.make_vec = wrap(place.make_vec)
+    for module in places():
+        if not hasattr(module.make_vec, ORIGINAL):
+            module.make_vec = wrap(module.make_vec)
     known = places()[0].registry
     for native_id, definition in registry.definitions().items():
         env_id = registered_id(native_id)
@@ -70,7 +70,7 @@ def install() -> None:
 
 def uninstall() -> None:
     """Restores gymnasium.make_vec and removes the native ids from Gymnasium's registry."""
-    for place in places():
-        place.make_vec = getattr(place.make_vec, ORIGINAL, place.make_vec)
+    for module in places():
+        module.make_vec = getattr(module.make_vec, ORIGINAL, module.make_vec)
     for native_id in registry.definitions():
         places()[0].registry.pop(registered_id(native_id), None)

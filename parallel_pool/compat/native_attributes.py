@@ -14,7 +14,8 @@ from gymnasium.spaces import Space
 from parallel_pool.compat import renderer
 from parallel_pool.pool import Pool
 
-# attributes that change so seldom that comparing them after two episodes' first steps misses it
+# attributes that change so rarely that `Reference.values`, which compares the first steps of two
+# episodes, misses it
 CHANGING = {"steps_beyond_terminated"}
 # attributes that rendering changes
 DRAWN = {"screen", "clock", "surf", "isopen"}
@@ -78,6 +79,7 @@ class Reference:
             # every property but dt, the seconds of a step, depends on the state
             if name.startswith("_") or name in left_out or (computed and name != "dt"):
                 continue
+            # self stands for no value: it is not plain
             value = getattr(env, name, self)
             if _is_plain(value):
                 found[name] = copy.deepcopy(value)

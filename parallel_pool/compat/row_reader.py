@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.buffers import engine_places
+from parallel_pool.buffers import engine_indices
 from parallel_pool.workers.info_columns import OBJECT, each
 from parallel_pool.workers.messages import (
     FINAL_INFO,
@@ -54,17 +54,17 @@ class RowReader:
         # the last observation of each environment, if observations are objects
         self._last: list[Any] = [None] * pool.num_envs
         self._reader: Reader | None = None
-        places: list[int] = []
+        leaf_columns: list[int] = []
         if pool.leaves is not None:
             self._reader = Reader(space)
             # equal spaces may have their keys in another order
             paths = [leaf.path for leaf in pool.leaves]
-            places = [paths.index(leaf.path) for leaf in self._reader.leaves]
-        engine = engine_places(pool.columns)
+            leaf_columns = [paths.index(leaf.path) for leaf in self._reader.leaves]
+        engine = engine_indices(pool.columns)
         self._terminated, self._truncated = engine["terminated"], engine["truncated"]
         first = next((i for i, c in enumerate(pool.columns) if c.is_final), None)
-        finals = [] if first is None else [first + place for place in places]
-        self.show = _shower(self._reader, places, finals, engine)
+        finals = [] if first is None else [first + i for i in leaf_columns]
+        self.show = _choose_show(self._reader, leaf_columns, finals, engine)
 
     def ended(self, batch: Batch) -> Array:
         """Returns which environments ended their episode, a new bool array (n,)."""
@@ -118,8 +118,8 @@ def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo
             infos[key], mask = _empty(values, num_envs), infos.get(f"_{key}")
             infos[f"_{key}"] = np.zeros(num_envs, np.bool_) if mask is None else mask
         array, mask = infos[key], infos[f"_{key}"]
-        # One by one, values may be cast differently, or refused. And what stands under "_a" may be
-        # another info and not the mask of "a".
+        # If values need a cast, `add` casts or refuses each of them. And "_a" may be another info
+        # instead of the mask of "a".
         if not _is_like(array, values) or type(mask) is not np.ndarray:
             for env_id, value in zip(columns.env_ids, each(kind, values), strict=True):
                 infos = add(infos, {key: value}, env_id)
@@ -149,8 +149,8 @@ def _is_like(array: Any, values: Any) -> bool:
     return bool(array.dtype == values.dtype and array.shape[1:] == values.shape[1:])
 
 
-def _shower(
-    reader: Reader | None, places: list[int], finals: list[int], engine: dict[str, int]
+def _choose_show(
+    reader: Reader | None, leaf_columns: list[int], finals: list[int], engine: dict[str, int]
 ) -> Callable[[Views], Shown]:
     """Returns the fastest `show` for these columns."""
     reward, terminated, truncated = (engine[name] for name in ("reward", "terminated", "truncated"))
@@ -164,15 +164,15 @@ def _shower(
     def show_tree(views: Views) -> Shown:
         assert reader is not None
         return (
-            reader.batch([views[place]() for place in places]),
+            reader.batch([views[i]() for i in leaf_columns]),
             views[reward](),
             views[terminated](),
             views[truncated](),
-            [views[place]() for place in finals],
+            [views[i]() for i in finals],
         )
 
     if reader is None:
         return show_objects
-    if not finals and len(places) == 1 and not reader.leaves[0].path:
+    if not finals and len(leaf_columns) == 1 and not reader.leaves[0].path:
         return show_array
     return show_tree

@@ -10,7 +10,7 @@ from parallel_pool.envs import atari
 if TYPE_CHECKING:
     from parallel_pool.specs import Definition
 
-# the options that AtariEnv allows to be None, and their value then
+# the options that AtariEnv allows to be None, and the native value for None
 DEFAULTS_OF_NONE = {"mode": -1, "difficulty": -1, "max_num_frames_per_episode": 0}
 
 

@@ -1,4 +1,4 @@
-"""Finds a game's ROM in the installed ale-py package, without importing it."""
+"""Finds ROMs in the installed ale-py package without importing it; refuses unproven ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     why = reason(name, rom)
     if why is not None:
         cure = f"without rom, {ALTERNATIVE}" if "rom" in options else ALTERNATIVE
-        raise UnprovenError(f"{definition.id} is refused, for {why}: {cure}")
+        raise UnprovenError(f"{definition.id} is refused because {why}: {cure}")
     return {**options, "rom": rom}
 
 

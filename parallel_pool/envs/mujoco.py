@@ -55,7 +55,8 @@ OLDER_HANDLERS = {
     "set_warning": "_mjPRIVATE__set_tls_warning_fn",
     "get_warning": "_mjPRIVATE__get_tls_warning_fn",
 }
-PLACES = (
+# the arrays of mjData whose pointers C needs
+POINTERS = (
     *("qpos", "qvel", "ctrl", "xpos", "xipos", "site_xpos", "cinert", "cvel"),
     *("qfrc_actuator", "qfrc_constraint", "cfrc_ext", "ten_length", "ten_velocity"),
 )
@@ -343,19 +344,20 @@ def _functions() -> Mapping[str, int]:
 _found: dict[str, int] = {}
 
 
-def _pointer(data: Any, place: int) -> int:
+def _pointer(data: Any, offset: int) -> int:
     """Returns the pointer at this offset in mjData, in bytes."""
-    return ctypes.c_void_p.from_address(data._address + place).value or 0
+    return ctypes.c_void_p.from_address(data._address + offset).value or 0
 
 
-def _places(data: Any, names: Iterable[str] = PLACES) -> dict[str, int]:
+def _offsets(data: Any, names: Iterable[str] = POINTERS) -> dict[str, int]:
     """Returns the offsets in mjData of the pointers to these fields, in bytes.
 
     Each version of MuJoCo has its own layout, so this searches mjData for the pointers, whose
     values are the addresses of Python's arrays. The search ends inside mjData because it contains
-    them all. Offsets found with an earlier model are checked again: mjData also has a pointer to
-    the buffer of all arrays, which equals that of the first array with any elements. The offset of
-    a field without elements is 0, as nothing reads it.
+    them all. Offsets found with an earlier model are checked again, because one of them may be
+    that of another pointer: mjData also points to the buffer that holds all arrays, and this
+    pointer equals that of the first array with elements. The offset of a field without elements is
+    0, as nothing reads it.
     """
     arrays = {name: getattr(data, name) for name in names}
     waiting = {
@@ -363,12 +365,12 @@ def _places(data: Any, names: Iterable[str] = PLACES) -> dict[str, int]:
         for name, array in arrays.items()
         if array.size and _pointer(data, _found.get(name, 0)) != array.ctypes.data
     }
-    place = 0
+    offset = 0
     while waiting:
-        name = waiting.pop(_pointer(data, place), None)
+        name = waiting.pop(_pointer(data, offset), None)
         if name is not None:
-            _found[name] = place
-        place += 8
+            _found[name] = offset
+        offset += 8
     return {name: _found[name] if array.size else 0 for name, array in arrays.items()}
 
 
@@ -376,7 +378,7 @@ def _link(model: Any) -> str:
     data, spec = _mujoco().MjData(model), _state_spec()
     numbers = {
         **_functions(),
-        **_places(data),
+        **_offsets(data),
         **{name: getattr(model, name) for name in SIZES},
         "model": model._address,
         "body_mass": model.body_mass.ctypes.data,
@@ -405,7 +407,7 @@ def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
     There are no parts if the state has one that is not in `STATE_ARRAYS`. C then calls mj_getState.
     """
     mujoco = _mujoco()
-    places = _places(data, STATE_ARRAYS.values())
+    offsets = _offsets(data, STATE_ARRAYS.values())
     parts: list[tuple[int, int, int]] = []
     for bit in sorted(mujoco.mjtState.__members__.values(), key=int):
         size = mujoco.mj_stateSize(model, int(bit)) if int(bit) & spec else 0
@@ -414,19 +416,19 @@ def _state_parts(model: Any, data: Any, spec: int) -> dict[str, int]:
         if not size or int(bit).bit_count() > 1:
             continue
         if name == "TIME":
-            parts.append((_time_place(data), 1, size))
+            parts.append((_time_offset(data), 1, size))
         elif name in STATE_ARRAYS:
-            parts.append((places[STATE_ARRAYS[name]], 0, size))
+            parts.append((offsets[STATE_ARRAYS[name]], 0, size))
         else:
             parts = []
             break
     numbers = {"state_parts": len(parts)}
-    for i, (place, is_inline, size) in enumerate(parts):
-        numbers |= {f"part{i}": place, f"part{i}_inline": is_inline, f"part{i}_size": size}
+    for i, (offset, is_inline, size) in enumerate(parts):
+        numbers |= {f"part{i}": offset, f"part{i}_inline": is_inline, f"part{i}_size": size}
     return numbers
 
 
-def _time_place(data: Any) -> int:
+def _time_offset(data: Any) -> int:
     """Returns the offset of the time in mjData, found by a value that no other field has."""
     data.time = 0.7281690140845070
     offset = 0

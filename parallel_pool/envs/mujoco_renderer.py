@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MODES = ("rgb_array", "depth_array", "rgbd_tuple")
 
-# default_camera_config was not given: use that of the task's class in Gymnasium
+# the default of default_camera_config: stands for that of the task's class in Gymnasium
 DEFAULT_OF_TASK: Mapping[str, Any] = MappingProxyType({})
 
 # Gymnasium's constructor options of pictures, and their defaults
@@ -116,7 +116,7 @@ class Renderer:
         """Returns the id of a camera of the model; -1: the free camera."""
         if camera_id is not None and name is not None:
             raise ValueError(
-                f"camera_id={camera_id!r} and camera_name={name!r} both say which: give one"
+                f"camera_id={camera_id!r} and camera_name={name!r} both name a camera: give one"
             )
         if camera_id is not None:
             return self.check_camera_id(camera_id)
@@ -199,8 +199,8 @@ class Renderer:
             self._gymnasium_renderer.camera_id = chosen
             with own_context(self._backend), capture_warnings() as texts:
                 try_backend(self._backend)
-                paint = self._paint_again if self._cameras else self._paint_first
-                picture = paint(env_id)
+                draw = self._draw_again if self._cameras else self._draw_first
+                picture = draw(env_id)
         for text in texts:
             warnings.warn(f"{self._pool.definition.id}: {text}", stacklevel=2)
         return picture
@@ -230,7 +230,7 @@ class Renderer:
             visual_options=self._flags,
         )
 
-    def _paint_first(self, env_id: int) -> Any:
+    def _draw_first(self, env_id: int) -> Any:
         """Draws the first picture. Gymnasium's renderer opens the OpenGL context."""
         with environment("MUJOCO_GL", self._backend):
             picture = self._gymnasium_renderer.render(self._mode)
@@ -241,7 +241,7 @@ class Renderer:
         self._free.atexit = False
         return picture
 
-    def _paint_again(self, env_id: int) -> Any:
+    def _draw_again(self, env_id: int) -> Any:
         viewer = self._gymnasium_renderer.viewer
         viewer.make_context_current()
         viewer.cam = self._camera(env_id)
@@ -267,7 +267,7 @@ class Renderer:
             self._cameras = {}
 
 
-# the former name; registry.RENDERER_MODULES and programs use it
+# the former name, which programs may still use
 Painter = Renderer
 
 

@@ -393,7 +393,7 @@ def test_wrong_arguments_are_refused_as_ale_py_does(options: dict[str, Any]) -> 
         ({"batch_size": 3}, "batch_size=3 > num_envs=2: choose batch_size <= num_envs"),
         ({"stack_num": 0}, "stack_num=0: choose 1 to 1024"),
         ({"img_height": 0}, "img_height=0: choose 1 to 2048"),
-        ({"game": "combat"}, "'combat' is no game of ale-py"),
+        ({"game": "combat"}, "'combat' is not a game of ale-py"),
         # with 0 frames, ale-py returns only resets
         ({"max_num_frames_per_episode": 0}, "max_num_frames_per_episode=0: choose 1 to"),
         ({"repeat_action_probability": float("nan")}, "repeat_action_probability=nan: choose 0"),

@@ -378,7 +378,7 @@ def test_others_keep_their_opengl() -> None:
         ({"camera_id": "0"}, TypeError, "camera_id='0' is a str"),
         ({"camera_name": "trak"}, ValueError, "camera_name='trak': choose 'track'"),
         ({"camera_name": 0}, TypeError, "camera_name=0 is a int"),
-        ({"camera_id": 0, "camera_name": "track"}, ValueError, "both say which: give one"),
+        ({"camera_id": 0, "camera_name": "track"}, ValueError, "both name a camera: give one"),
         ({"default_camera_config": 3}, TypeError, "give a dict"),
         ({"default_camera_config": {"dist": 3}}, ValueError, "a camera has azimuth, distance"),
         (

@@ -35,13 +35,13 @@ ACTIONS = (
     ((5, 13), (0, 1), (2, 10)),
     ((8, 16), (3, 11), (6, 14)),
 )
-# a turn of this size in one frame moves a paddle from any position to its end
+# a paddle rotation of this size in one frame reaches the end from any position
 FAR = 64.0
 INT32 = np.iinfo(np.int32)
 
 
 class ActionError(TypeError, ValueError, AssertionError):
-    """Actions are no array of the right dtype and shape; ale-py raises AssertionError for it."""
+    """Actions are not an array of the right dtype and shape; ale-py raises AssertionError."""
 
 
 class AtariVectorEnv(VectorEnv[Any, Any, Any]):
@@ -109,14 +109,14 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
             stack_num: frames in an observation.
             frameskip: frames of the game in one step.
             maxpool: whether a pixel is the maximum of a step's last two frames.
-            noop_max: a reset plays a random number of frames below this.
+            noop_max: a reset plays a random number of no-op frames below this.
             episodic_life: whether a lost life ends the episode.
             life_loss_info: whether a lost life counts as a termination while the game continues.
-            reward_clipping: whether rewards are -1, 0 or 1.
+            reward_clipping: whether each reward is replaced by its sign: -1, 0 or 1.
             use_fire_reset: whether a reset begins with FIRE, if the game has it.
 
         Raises:
-            gymnasium.error.Error: frameskip is no positive integer.
+            gymnasium.error.Error: frameskip is not a positive integer.
             AssertionError: ale-py has no such game.
             TypeError, ValueError: another argument is wrong.
             MissingDependencyError: ale-py is not installed.
@@ -158,7 +158,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
                 "stack_num": stack_num,
                 "frameskip": frameskip,
                 "maxpool": maxpool,
-                # in ALE, too, 0 and 1 both play no frame
+                # as in ALE, where 0 and 1 both mean no no-op frames
                 "noop_max": max(1, check_count("noop_max", noop_max, INT32.min)),
                 "episodic_life": episodic_life,
                 "life_loss_info": life_loss_info,
@@ -175,7 +175,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self._describe()
         self._locate()
-        # environments of the next actions; None for all: before a reset, and if synchronous
+        # the environments that the next actions are for; None for all, in synchronous pools
         self._sent_to: Array | None = None
         self._was_reset = False
 
@@ -183,7 +183,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         return Pool(registry.builtin()[DEFINITION], **self._arguments)
 
     def _describe(self) -> None:
-        """Sets the spaces; those of all environments are of one batch."""
+        """Sets the spaces: those of one environment, and those of a batch of batch_size rows."""
         self.single_observation_space = self._pool.spec.observations[0].space()
         if self.continuous:
             low = np.array([0.0, -np.pi, 0.0], np.float32)
@@ -195,7 +195,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, self.batch_size)
 
     def _locate(self) -> None:
-        """Finds the columns of a batch that results are made of, as indices."""
+        """Stores the indices of the columns that results are made of."""
         own = {c.name: i for i, c in enumerate(self._pool.columns) if not c.is_final}
         finals = [i for i, c in enumerate(self._pool.columns) if c.is_final and c.name == "obs"]
         self._final = finals[0] if finals else -1
@@ -227,7 +227,7 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
             "episode_frame_number".
 
         Raises:
-            TypeError: a seed is no int32, or the mask no bool array.
+            TypeError: a seed is not an int32, or the mask is not a bool array.
             ValueError: there are too few or too many seeds, the mask has a wrong shape, or leaves
                 out environments of an asynchronous pool.
             RuntimeError: the first reset leaves out environments.
@@ -302,7 +302,8 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
                 joystick's radius (0 to 1) and angle (radians), and FIRE's pressure (0 to 1).
 
         Raises:
-            ActionError: they are no such array; it is a TypeError, ValueError and AssertionError.
+            ActionError: they are not such an array; it is a TypeError, ValueError and
+                AssertionError.
             ValueError: an action is outside its space.
             RuntimeError: before the first `reset`, or environments are in flight.
             ClosedError: after `close`.
@@ -340,37 +341,37 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
             raise ActionError(f"actions are of {kind}: give an array of {' or '.join(dtypes)}")
         if actions.shape != shape:
             raise ActionError(f"actions have shape {actions.shape}: give {shape}")
-        return self._read_sticks(actions) if self.continuous else actions
+        return self._read_joysticks(actions) if self.continuous else actions
 
-    def _read_sticks(self, sticks: Array) -> Array:
-        """Returns the numbers of actions, and the paddles' turns, float32 (batch_size, 2)."""
+    def _read_joysticks(self, joysticks: Array) -> Array:
+        """Returns ALE's actions and the paddles' rotations, float32 (batch_size, 2)."""
         threshold = self.continuous_action_threshold
-        radius, angle, fire = sticks.T
+        radius, angle, fire = joysticks.T
         sides = [
             1 + (side > threshold).astype(np.int32) - (side < -threshold).astype(np.int32)
             for side in (radius * np.cos(angle), radius * np.sin(angle))
         ]
         numbers = self.map_action_idx[sides[0], sides[1], (fire > threshold).astype(np.int32)]
-        # ALE turns paddles by the absolute value of the radius
-        turns = np.minimum(np.abs(radius), np.float32(FAR))
-        return np.stack([numbers.astype(np.float32), turns], axis=1)
+        # ALE rotates paddles by the absolute value of the radius
+        rotations = np.minimum(np.abs(radius), np.float32(FAR))
+        return np.stack([numbers.astype(np.float32), rotations], axis=1)
 
     def _show(self, views: Views) -> Step:
         """Returns a result from a batch's views."""
         arrays = show_all(views)
         observations, terminated = arrays[0], arrays[self._terminated]
         ended = terminated | arrays[self._truncated]
-        shown = terminated | arrays[self._lost_life]
+        reported = terminated | arrays[self._lost_life]
         env_ids = arrays[self._env_id]
         if self._pool.is_async:
             # a copy: the user may write to infos
             self._sent_to = env_ids.copy()
         infos = self._make_infos(arrays, env_ids)
-        if self._final >= 0 and (ended | shown).any():
+        if self._final >= 0 and (ended | reported).any():
             final = infos["final_obs"] = observations.copy()
             final[ended] = arrays[self._final][ended]
         rewards = arrays[self._reward].astype(np.int32)
-        return observations, rewards, shown, arrays[self._truncated], infos
+        return observations, rewards, reported, arrays[self._truncated], infos
 
     def _make_infos(self, arrays: tuple[Array, ...], env_ids: Array) -> dict[str, Array]:
         infos = {"env_id": env_ids}
@@ -411,7 +412,7 @@ def _read_rom(game: Any) -> bytes:
     """Returns a game's ROM; raises UnprovenError if the engine may not play it as ALE does."""
     if not isinstance(game, str) or game not in ale_ids.by_game():
         raise AssertionError(
-            f"game={game!r} is no game of ale-py: give its name in lower case, such as"
+            f"game={game!r} is not a game of ale-py: give its name in lower case, such as"
             ' "space_invaders"'
         )
     rom = atari.read_rom(game)

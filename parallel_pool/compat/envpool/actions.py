@@ -10,13 +10,18 @@ import numpy as np
 KEYS = ("action", "env_id", "players.env_id")
 
 
+def is_mapping(action: Any) -> bool:
+    """Returns whether actions come as a dict; most are arrays, for which this is quick."""
+    return not isinstance(action, np.ndarray) and isinstance(action, Mapping)
+
+
 def unpack(action: Any, env_id: Any) -> tuple[Any, Any, Any]:
     """Unpacks a dict action; returns actions, env_id and players.env_id, each None if not given.
 
     Raises:
         TypeError: the dict has no "action" or an unknown key, or env_id is given twice.
     """
-    if not isinstance(action, Mapping):
+    if not is_mapping(action):
         return action, env_id, None
     flat = dict(action)
     if isinstance(flat.get("players"), Mapping):
@@ -49,7 +54,7 @@ def by_environment(
         actions of shape (count, num_players, ...), and the environments.
 
     Raises:
-        TypeError: owners are no integers.
+        TypeError: owners are not integers.
         ValueError: an environment has too few or too many actions.
     """
     rows = np.asarray(action)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.compat.envpool import actions
 from parallel_pool.compat.envpool.base import EnvPool
 from parallel_pool.compat.envpool.dm_specs import Structure, dm_env, specs
 from parallel_pool.compat.envpool.fields import nest
@@ -72,7 +73,7 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
             EnvError: environments failed; the error's `batch` is what would be returned.
             PoolTimeoutError: not done in time; `recv` returns the results.
         """
-        if not self._is_plain or isinstance(action, dict):
+        if not self._is_plain or actions.is_mapping(action):
             action, env_id = self._arrange_step(action, env_id)
         try:
             return self._result(self._pool.step(action, env_id, timeout=timeout))

@@ -12,7 +12,7 @@ from parallel_pool.compat.envpool.fields import bounds, field_name, nest
 from parallel_pool.compat.envpool.named_tuples import named_tuple_type
 from parallel_pool.errors import MissingDependencyError
 
-# dm_env.py takes the package from here: one place says what to install
+# dm_env.py imports the package from here, so that only this module says what to install
 try:
     import dm_env as dm_env  # type: ignore[import-untyped]
     from dm_env import specs as specs
@@ -53,7 +53,7 @@ def observation_spec(fields: Sequence[Field], num_players: int) -> Any:
     env_id = specs.Array((), np.int32, name="env_id")
     leaves = {"env_id": env_id, "players.env_id": env_id}
     leaves.update({field_name(field, num_players): array_spec(field) for field in fields})
-    tree = nest({name: place for place, name in enumerate(leaves)})
+    tree = nest({name: i for i, name in enumerate(leaves)})
     return Structure("State", tree).fill(list(leaves.values()))
 
 

@@ -1,8 +1,8 @@
 """Makes Stable-Baselines3's DummyVecEnv refuse EnvPool pools.
 
 Such a pool is a `gymnasium.Env` by type, so Stable-Baselines3 would treat its batches as one
-environment. Every algorithm, `evaluate_policy` and `make_vec_env` wrap an environment that is no
-VecEnv in a DummyVecEnv: its constructor is the one place that sees every pool, wrapped or not.
+environment. Every algorithm, `evaluate_policy` and `make_vec_env` wrap an environment that is not a
+VecEnv in a DummyVecEnv, so its constructor sees every pool, wrapped or not.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from parallel_pool.compat.envpool import dummy_vec_env
+from parallel_pool.compat.envpool import actions, dummy_vec_env
 from parallel_pool.compat.envpool.base import EnvPool
 from parallel_pool.compat.envpool.rows import Step
 from parallel_pool.compat.import_hook import after_import
@@ -89,7 +89,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
             EnvError: environments failed; the error's `batch` is what would be returned.
             PoolTimeoutError: not done in time; `recv` returns the results.
         """
-        if not self._is_plain or isinstance(action, dict):
+        if not self._is_plain or actions.is_mapping(action):
             action, env_id = self._arrange_step(action, env_id)
         try:
             step: Step = self._pool.step_shown(self._rows.show, action, env_id, timeout)

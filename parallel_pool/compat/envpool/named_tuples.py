@@ -10,7 +10,7 @@ from typing import Any, cast
 
 @cache
 def named_tuple_type(name: str, fields: tuple[str, ...]) -> Any:
-    """Returns the named tuple type of this name and these fields; each call, the same type."""
+    """Returns the named tuple type of this name and these fields; the same type in every call."""
     kind = cast("Any", namedtuple)(name, fields)
     # pickle would look for the type by its name in a module
     kind.__reduce__ = _reduce

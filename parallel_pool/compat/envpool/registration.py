@@ -116,7 +116,7 @@ def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool:
     spec, render = _split(task_id, config)
     if not spec.config.gym_reset_return_info:
         raise ValueError(
-            "gym_reset_return_info=False: Gymnasium's reset returns infos: use make_gym"
+            "gym_reset_return_info=False, but Gymnasium's reset returns infos: use make_gym"
         )
     return GymnasiumEnvPool(spec, **render)
 

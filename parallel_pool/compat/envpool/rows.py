@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parallel_pool.buffers import engine_places
+from parallel_pool.buffers import engine_indices
 from parallel_pool.compat.envpool.fields import field_name
 from parallel_pool.pool import show_all
 
@@ -49,16 +49,16 @@ class Rows:
 
     def __init__(self, pool: Pool) -> None:
         spec = pool.spec
-        place = engine_places(pool.columns)
-        self.reward = place["reward"]
-        self.terminated = place["terminated"]
-        self.truncated = place["truncated"]
-        self.step_type = place.get("step_type", -1)
-        self.discount = place.get("discount", -1)
-        self._env_id = place["env_id"]
-        self._elapsed_step = place["elapsed_step"]
+        engine = engine_indices(pool.columns)
+        self.reward = engine["reward"]
+        self.terminated = engine["terminated"]
+        self.truncated = engine["truncated"]
+        self.step_type = engine.get("step_type", -1)
+        self.discount = engine.get("discount", -1)
+        self._env_id = engine["env_id"]
+        self._elapsed_step = engine["elapsed_step"]
         # with one player per environment, both are the same array
-        self._players = place.get("players.env_id", self._env_id)
+        self._players = engine.get("players.env_id", self._env_id)
 
         names = [field_name(field, spec.num_players) for field in spec.fields]
         self.names = {

@@ -71,7 +71,8 @@ class EnvSpec:
         reward_threshold: the return at which the task counts as solved, None for none.
         observation_space, action_space: Gymnasium spaces of one environment (of one player).
         num_players: players of one environment.
-        additional_wrappers: in copies that Gymnasium's wrappers return as their spec, the wrappers.
+        additional_wrappers: the wrappers, in copies that Gymnasium's wrappers return as
+            their spec.
     """
 
     additional_wrappers: tuple[Any, ...] = ()
@@ -185,7 +186,7 @@ class EnvSpec:
         """Returns the seed of each environment as the function `spread_seeds` does.
 
         Raises:
-            TypeError: a seed is no integer.
+            TypeError: a seed is not an integer.
             ValueError: a seed is out of the task's range, or there are too few or too many.
         """
         each = spread_seeds(seed, env_ids)
@@ -331,7 +332,7 @@ def spread_seeds(seed: Any, env_ids: Sequence[int]) -> list[int | None] | None:
     uint32, so that with seed -1 environment 1 gets 0.
 
     Raises:
-        TypeError: a seed is no integer.
+        TypeError: a seed is not an integer.
         ValueError: a seed is less than -2**31, or there are too few or too many.
     """
     if seed is None:

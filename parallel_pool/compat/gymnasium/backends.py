@@ -82,12 +82,14 @@ def choose(
         ValueError: there is no such backend, or it is "native" and no native environment exists.
         gymnasium.error.UnregisteredEnv: there is no such id.
     """
-    # no one-time iterable: wrappers are read several times
+    # a sequence, not an iterator: wrappers are read several times
     if isinstance(wrappers, str) or not isinstance(wrappers, Sequence | None):
-        raise TypeError(f"wrappers={wrappers!r}: give a sequence of functions of an environment")
+        raise TypeError(
+            f"wrappers={wrappers!r}: give a sequence of functions that wrap an environment"
+        )
     for each in wrappers or ():
         if not callable(each):
-            raise TypeError(f"wrappers holds {each!r}: give functions of an environment")
+            raise TypeError(f"wrappers holds {each!r}: give functions that wrap an environment")
     given = dict(vector_kwargs or {})
     if not isinstance(env, (str, EnvSpec)) and isinstance(env, Iterable):
         env_fns = _check_functions(env, wrappers)
@@ -126,7 +128,7 @@ def _requested(vector_kwargs: Mapping[str, Any]) -> str:
 
 
 def _check_allowed(requested: str, choice: Choice) -> Choice:
-    """Returns a choice of processes; raises ValueError if the caller requested "native"."""
+    """Returns the choice, which is of processes; raises ValueError if "native" was requested."""
     if requested == NATIVE:
         raise ValueError(f"backend='native', but {choice.reason}: choose 'auto' or 'process'")
     return choice
@@ -165,7 +167,7 @@ def _find_native(
         if why is not None:
             return Refusal(why, definition.id)
     elif chain.names and env_specs.reference_of(spec, definition) is None:
-        return Refusal(f"{definition.id} is no environment of Gymnasium's that could be wrapped")
+        return Refusal(f"{definition.id} has no Gymnasium environment that could be wrapped")
     unknown = _unknown_options(definition, {} if requested == NATIVE else options)
     if unknown and unknown <= process_options() | _constructor_options(spec):
         names = ", ".join(sorted(unknown))
@@ -304,7 +306,7 @@ def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvF
     spec.kwargs = {}
     if spec.entry_point is None:
         raise ValueError(
-            f"{choice.reason}, and {spec.id} is no Python environment: give an id that"
+            f"{choice.reason}, and {spec.id} has no Python environment: give an id that"
             " gymnasium.make takes, or wrap the vector environment (gymnasium.wrappers.vector)"
         )
     # None is the default of OF_MAKE, and not every constructor has a render_mode

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from parallel_pool.buffers import Array, engine_places
+from parallel_pool.buffers import Array, engine_indices
 from parallel_pool.compat.gymnasium.fusion import Chain, Clip, Limit, Statistics
 from parallel_pool.compat.gymnasium.infos import put, spread
 from parallel_pool.pool import Batch, Pool
@@ -25,7 +25,7 @@ class EpisodeRecorder:
     def __init__(self, made_of: Statistics, num_envs: int, sees_truncation: bool) -> None:
         """
         Args:
-            made_of: the wrapper.
+            made_of: the wrapper's arguments.
             num_envs: environments.
             sees_truncation: False if the time limit that truncates is a wrapper outside this one.
         """
@@ -63,13 +63,13 @@ class EpisodeRecorder:
         began = lengths == 0
         if began.any():
             self.begin(began)
-        # also after a reset whose batch was lost because it raised
+        # length 1 too, because the batch of a reset that raised does not come here
         self._returns[lengths <= 1] = 0
         self._returns += rewards
         np.copyto(self._lengths, lengths)
 
     def end(self, terminated: Array, truncated: Array) -> dict[str, Any]:
-        """Returns infos of the episodes that have ended, as far as this wrapper sees."""
+        """Returns infos of the episodes that have ended for this wrapper (see sees_truncation)."""
         ended = terminated | truncated if self._sees_truncation else terminated
         infos: dict[str, Any] = {}
         if not ended.any():
@@ -110,9 +110,9 @@ class FusedWrappers:
         Raises:
             ValueError: a stats_key is the name of an info of the environments.
         """
-        places = engine_places(pool.columns)
+        engine = engine_indices(pool.columns)
         self._reward, self._terminated, self._truncated, self._length = (
-            places[name] for name in ("reward", "terminated", "truncated", "elapsed_step")
+            engine[name] for name in ("reward", "terminated", "truncated", "elapsed_step")
         )
         self._resets_at_once = pool.autoreset == "same_step"
         self._layers: list[Clip | EpisodeRecorder] = []
@@ -159,8 +159,10 @@ class FusedWrappers:
         return infos
 
     def attribute(self, name: str) -> tuple[Any, ...] | None:
-        """Returns an attribute of the outermost wrapper that has it, one value per environment;
-        None if no wrapper has it."""
+        """Returns an attribute of the outermost wrapper that has it, None if none has it.
+
+        The values are one per environment.
+        """
         if not self._recorders:
             return None
         return self._recorders[-1].attributes.get(name)

@@ -1,4 +1,4 @@
-"""Recognises those of Gymnasium's wrappers that native environments can replace."""
+"""Recognises the Gymnasium wrappers that native environments can replace."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def recognise(wrappers: Sequence[Any] | None, spec: EnvSpec) -> Chain | Refusal:
         keys = [layer.key for layer in layers if isinstance(layer, Statistics)]
         if len(set(keys)) < len(keys):
             raise _Unknown(
-                "two RecordEpisodeStatistics have one stats_key, which Gymnasium forbids"
+                "two RecordEpisodeStatistics have the same stats_key, which Gymnasium forbids"
             )
     except _Unknown as unknown:
         return Refusal(str(unknown))
@@ -203,7 +203,9 @@ def _preprocessing_options(layers: Sequence[Layer | Preprocessing]) -> dict[str,
 def _read_limit(max_episode_steps: Any) -> Limit:
     # True is an int and so a limit of 1, as in Gymnasium
     if not isinstance(max_episode_steps, int) or not 1 <= max_episode_steps <= MOST_STEPS:
-        raise _Unknown(f"TimeLimit(max_episode_steps={max_episode_steps!r}) is no number of steps")
+        raise _Unknown(
+            f"TimeLimit(max_episode_steps={max_episode_steps!r}) needs an int of 1 to {MOST_STEPS}"
+        )
     return Limit(int(max_episode_steps))
 
 
@@ -214,7 +216,9 @@ def _read_statistics(buffer_length: Any, stats_key: Any) -> Statistics:
     if buffer_length is not None and not (
         type(buffer_length) is int and 0 <= buffer_length <= sys.maxsize
     ):
-        raise _Unknown(f"RecordEpisodeStatistics(buffer_length={buffer_length!r}) is no length")
+        raise _Unknown(
+            f"RecordEpisodeStatistics(buffer_length={buffer_length!r}) needs an int >= 0 or None"
+        )
     return Statistics(stats_key, buffer_length)
 
 
@@ -256,7 +260,7 @@ def _check_bound(name: str, bound: Any) -> None:
             return
     elif type(bound) in FLOATS and not np.isnan(bound):
         return
-    raise _Unknown(f"{name}: a bound of {bound!r} is no plain number")
+    raise _Unknown(f"{name}: a bound of {bound!r} is not a plain number")
 
 
 def _read_preprocessing(
@@ -278,7 +282,7 @@ def _read_preprocessing(
 def _read_stack(stack_size: Any, padding_type: Any) -> Preprocessing:
     shown = f"FrameStackObservation({stack_size!r}, padding_type={padding_type!r})"
     if type(stack_size) is not int or not 1 <= stack_size <= MOST_STACKED:
-        raise _Unknown(f"{shown} is no stack of 1 to {MOST_STACKED}")
+        raise _Unknown(f"{shown} does not stack 1 to {MOST_STACKED} frames")
     if type(padding_type) is not str or padding_type not in ("reset", "zero"):
         raise _Unknown(f"{shown} has a padding type other than 'reset' and 'zero'")
     options = {"stack_size": stack_size, "stack_padding_zero": padding_type == "zero"}
@@ -286,7 +290,7 @@ def _read_stack(stack_size: Any, padding_type: Any) -> Preprocessing:
 
 
 def _read_nothing(**_: Any) -> None:
-    """Reads a wrapper that changes no result: it only warns, or raises as the engine does."""
+    """Reads a wrapper that changes no result: it only warns, or raises where the engine does."""
 
 
 NOT_KNOWN = (

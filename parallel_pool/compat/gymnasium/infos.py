@@ -42,8 +42,8 @@ class VectorInfos:
     def __init__(self, spec: Spec, columns: Sequence[Column]) -> None:
         def of(is_final: bool) -> list[tuple[int, Field]]:
             return [
-                (place, spec.fields[column.field])
-                for place, column in enumerate(columns)
+                (i, spec.fields[column.field])
+                for i, column in enumerate(columns)
                 if column.field >= 0
                 and column.is_final is is_final
                 and spec.fields[column.field].is_info
@@ -53,8 +53,8 @@ class VectorInfos:
         self._finals = of(True)
         # looked up once, not at each step
         self._named = [
-            (place, field.name, f"_{field.name}", field.on_step, field.on_reset, field.follows)
-            for place, field in self._infos
+            (i, field.name, f"_{field.name}", field.on_step, field.on_reset, field.follows)
+            for i, field in self._infos
         ]
         self.is_empty = not self._infos
         self.follows = any(field.follows for _, field in self._infos)
@@ -62,9 +62,9 @@ class VectorInfos:
     def of_reset(self, batch: Batch, mask: Array) -> Infos:
         """Returns the infos of a reset; the rows are those of the mask's environments."""
         infos: Infos = {}
-        for place, field in self._infos:
+        for i, field in self._infos:
             if field.on_reset:
-                put(infos, field.name, spread(batch[place], mask), mask.copy())
+                put(infos, field.name, spread(batch[i], mask), mask.copy())
         return infos
 
     def of_step(self, batch: Batch, is_reset: Array, dtypes: DTypes = None) -> Infos:
@@ -77,17 +77,17 @@ class VectorInfos:
         """
         infos: Infos = {}
         has_reset, has_step = bool(is_reset.any()), not is_reset.all()
-        everybody = np.ones(len(is_reset), np.bool_)
+        every_env = np.ones(len(is_reset), np.bool_)
         mixed = has_reset and has_step
-        for place, name, mask_name, on_step, on_reset, follows in self._named:
+        for i, name, mask_name, on_step, on_reset, follows in self._named:
             if not (has_step and on_step) and not (has_reset and on_reset):
                 continue
-            # a mask of its own: users may write to it
+            # each info has its own mask: users may write to it
             if not mixed or on_step == on_reset:
-                mask = everybody.copy()
+                mask = every_env.copy()
             else:
                 mask = ~is_reset if on_step else is_reset.copy()
-            values = batch[place]
+            values = batch[i]
             infos[name] = _follow(values, follows, mask, dtypes) if follows else values
             infos[mask_name] = mask
         return infos
@@ -95,9 +95,9 @@ class VectorInfos:
     def of_ends(self, batch: Batch, ended: Array, dtypes: DTypes = None) -> Infos:
         """Returns `final_info`: the infos of the steps that ended episodes."""
         infos: Infos = {}
-        for place, field in self._finals:
+        for i, field in self._finals:
             if field.on_step:
-                values = _follow(batch[place], field.follows, ended, dtypes)
+                values = _follow(batch[i], field.follows, ended, dtypes)
                 put(infos, field.name, spread(values[ended], ended), ended.copy())
         return infos
 

@@ -102,8 +102,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
                 resets; SAME_STEP: the step that ends an episode returns the first observation of
                 the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
-            max_concurrency: environments that may be stepped at the same time: the largest number
-                of workers.
+            max_concurrency: most environments stepped at the same time, and so most workers.
             num_workers: processes; None for the cores this process may use. Each has the same
                 number of environments.
             timeout: seconds that one environment's step or reset may take; then its worker is
@@ -150,7 +149,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self.render_mode = self.pool.render_mode
 
         self._rows = RowReader(self.pool, self.single_observation_space)
-        # Not methods of this object, which would be a reference cycle: worker processes of an
+        # Not a method of this object, which would be a reference cycle: worker processes of an
         # object dropped without close() would stay until the garbage collector runs.
         self._show = self._rows.show
         self._sends_objects = self.pool.sends_objects

@@ -25,7 +25,7 @@ def take(options: dict[str, Any] | None, num_envs: int, was_reset: bool) -> Arra
         A copy of the mask, bool (num_envs,); None if there is none.
 
     Raises:
-        TypeError: options are no dict, or the mask is no bool array.
+        TypeError: options are not a dict, or the mask is not a bool array.
         ValueError: the mask has a wrong shape, or no True.
         NotResetError: the mask leaves out environments that were never reset.
     """
@@ -46,7 +46,7 @@ def take(options: dict[str, Any] | None, num_envs: int, was_reset: bool) -> Arra
 
 
 def _check(mask: Any, num_envs: int) -> None:
-    """Raises TypeError or ValueError, with Gymnasium's text, for anything that is no mask."""
+    """Raises TypeError or ValueError, with Gymnasium's text, for anything that is not a mask."""
     what = "`options['reset_mask']`"
     if not isinstance(mask, np.ndarray):
         raise TypeError(

@@ -54,7 +54,7 @@ def combine(
     else:
         raise ValueError(
             "Invalid `observation_mode`, expected: 'same' or 'different' or tuple of single and"
-            f" batch observation space, actual got {observation_mode} (of the tuple, the batched"
+            f" batch observation space, actual got {observation_mode} (in a tuple, the batched"
             " space comes first)"
         )
     for i, space in enumerate(observations):

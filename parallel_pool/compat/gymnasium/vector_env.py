@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy as copying
 from abc import ABCMeta
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool import seeds
-from parallel_pool.buffers import engine_places
+from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.gymnasium import backends, reset_mask
 from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
@@ -213,14 +212,16 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             self.pool, reference, self.render_mode, self._drawing, self.metadata
         )
         self._was_reset = False
-        self._ended = np.zeros(self.num_envs, np.bool_)
+        # whether the next row of each environment is a reset
+        self._none_ended = np.zeros(self.num_envs, np.bool_)
+        self._ended = self._none_ended
         # From the first reset on: the pool's step, for environments that need only the arrays it
         # returns. Not a method of this object, which would be a reference cycle: threads of an
         # object dropped without close() would stay until the garbage collector runs.
         self._plain_step: Callable[..., Any] | None = None
 
     def _set_metadata(self, metadata: dict[str, Any], drawn: list[str]) -> None:
-        """Sets the metadata and checks the render mode; `drawn` are modes of one picture."""
+        """Sets the metadata and checks the render mode; `drawn`: modes that draw one picture."""
         self.metadata = {**metadata, "autoreset_mode": self.autoreset_mode}
         known = [*drawn, *(f"{mode}_list" for mode in drawn if mode != "human")]
         renderer.check_mode(self.render_mode, known)
@@ -251,17 +252,17 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             )
 
     def _read_columns(self) -> None:
-        """Finds the columns of a batch that results are made of, as indices."""
+        """Stores the indices of the columns that results are made of."""
         columns = self.pool.columns
         self._infos = VectorInfos(self.pool.spec, columns)
-        engine = engine_places(columns)
+        engine = engine_indices(columns)
         self._reward, self._terminated, self._truncated = (
             engine[name] for name in ("reward", "terminated", "truncated")
         )
         observations = self.pool.spec.observations
-        self._places = {c.name: i for i, c in enumerate(columns[: len(observations)])}
+        self._observation_columns = {c.name: i for i, c in enumerate(columns[: len(observations)])}
         first = next((i for i, c in enumerate(columns) if c.is_final), 0)
-        self._final_places = {name: first + i for name, i in self._places.items()}
+        self._final_columns = {name: first + i for name, i in self._observation_columns.items()}
         space = self.pool.spec.observation_space()
         # keys in the order of the space; None for a single array
         self._keys = tuple(space.spaces) if isinstance(space, Dict) else None
@@ -290,7 +291,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             TypeError: a seed or the mask has a wrong type.
             ValueError: a seed is negative, the mask has a wrong shape or no True, an option is
                 outside its range.
-            NotResetError: environments outside the mask were never reset.
+            NotResetError: environments outside the mask were never reset, or failed.
             EnvError: environments failed.
         """
         each = seeds.spread(seed, self.num_envs)
@@ -303,12 +304,13 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         else:
             env_ids = np.flatnonzero(mask).astype(np.int32)
             chosen = None if seed is None else [each[env_id] for env_id in env_ids]
+            others = self._observe_others(mask)
             batch = self.pool.reset(env_ids, seed=chosen, options=options)
-            observations = self._observations(self.pool.observe())
+            observations = self._merge(mask, self._observations(batch), others)
         infos = self._infos.of_reset(batch, mask)
         if self.pool.definition.family == ale_ids.FAMILY:
             infos.update(ale_ids.seeds_info(each, mask))
-        self._ended[mask] = False
+        self._ended = self._ended & ~mask
         if self._fused is not None:
             self._fused.begin(mask)
         if not self._was_reset:
@@ -361,16 +363,12 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         try:
             return self.pool.step(actions)
         except EnvError as error:
-            # failed environments begin a new episode at the next step
-            self._ended = error.batch[self._terminated] | error.batch[self._truncated]
-            self._ended[list(error.env_ids)] = True
-            if self._fused is not None:
-                self._fused.step(error.batch)
+            self._remember(error.batch, error.env_ids)
             raise
         except StateError as error:
             self._check_pending(error)
-            waits = self.pool.in_flight == 0 and type(error) is StateError
-            if waits and self.autoreset_mode is AutoresetMode.DISABLED:
+            needs_reset = self.pool.in_flight == 0 and type(error) is StateError
+            if needs_reset and self.autoreset_mode is AutoresetMode.DISABLED:
                 raise NotResetError(
                     f'{error}: reset(options={{"reset_mask": terminations | truncations}})'
                 ) from None
@@ -378,7 +376,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     def _check_pending(self, error: StateError) -> None:
         """Raises PendingCallError if a step was refused because the previous was interrupted."""
-        # derived classes have a clearer message: closed, forked, another thread is stepping
+        # errors of derived classes are clearer: closed, forked, another thread is stepping
         if type(error) is StateError and self.pool.in_flight:
             raise PendingCallError(
                 f"step() after an interrupted step, whose results of {self.pool.in_flight}"
@@ -396,7 +394,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         dtypes = self.pool.action_dtypes(actions) if self._infos.follows else None
         restarted = self._ended
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            restarted = ended
+            restarted = ended | self._ended
+            self._ended = self._none_ended
             if ended.any():
                 infos = self._final(batch, ended, dtypes)
                 infos["final_info"].update(episodes)
@@ -413,13 +412,37 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         """Returns the observations of a batch, or of what Pool.observe returns."""
         if self._keys is None:
             return batch[0]
-        return {key: batch[self._places[key]] for key in self._keys}
+        return {key: batch[self._observation_columns[key]] for key in self._keys}
+
+    def _observe_others(self, mask: Array) -> Any:
+        """Returns the observations of environments that a masked reset leaves out; None: no such.
+
+        Raises NotResetError if one of them failed: it has no observation to repeat.
+        """
+        if mask.all():
+            return None
+        try:
+            return self._observations(self.pool.observe(np.flatnonzero(~mask)))
+        except StateError as error:
+            if type(error) is not StateError:
+                raise
+            raise NotResetError(f"{error}; nothing was reset: add it to the reset_mask") from None
+
+    def _merge(self, mask: Array, chosen: Any, others: Any) -> Any:
+        """Puts the observations of the environments of a mask and of the others together."""
+        if others is None:
+            return chosen
+        if isinstance(chosen, dict):
+            return {key: self._merge(mask, chosen[key], others[key]) for key in chosen}
+        merged = np.empty((self.num_envs, *chosen.shape[1:]), chosen.dtype)
+        merged[mask], merged[~mask] = chosen, others
+        return merged
 
     def _final(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[str, Any]:
         """Returns the infos that SAME_STEP adds for episodes that have ended."""
         final_obs = np.full(self.num_envs, None, object)
         for env_id in np.flatnonzero(ended).tolist():
-            parts = {name: batch[i][env_id].copy() for name, i in self._final_places.items()}
+            parts = {name: batch[i][env_id].copy() for name, i in self._final_columns.items()}
             if self._keys is None:
                 (final_obs[env_id],) = parts.values()
             else:
@@ -434,16 +457,25 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
     def _drop_results(self) -> None:
         """Receives and drops the results of an interrupted step (by Ctrl-C, for example)."""
         while self.pool.in_flight:
-            with contextlib.suppress(EnvError):
+            failed: Sequence[int] = ()
+            batch: Batch
+            try:
                 batch = self.pool.recv()
-                # a smaller batch is that of a partial reset, which needs nothing remembered
-                if len(batch[self._reward]) == self.num_envs:
-                    self._remember(batch)
+            except EnvError as error:
+                batch, failed = error.batch, error.env_ids
+            # a smaller batch is that of a partial reset, which needs nothing remembered
+            if len(batch[self._reward]) == self.num_envs:
+                self._remember(batch, failed)
 
-    def _remember(self, batch: Batch) -> None:
-        """Updates what later steps depend on from a step's batch that is dropped."""
+    def _remember(self, batch: Batch, failed: Sequence[int] = ()) -> None:
+        """Updates what later steps depend on from a step's batch that is not returned.
+
+        Environments that failed begin a new episode at their next step.
+        """
+        self._ended = np.zeros(self.num_envs, np.bool_)
+        self._ended[list(failed)] = True
         if self.autoreset_mode is AutoresetMode.NEXT_STEP:
-            self._ended = batch[self._terminated] | batch[self._truncated]
+            self._ended |= batch[self._terminated] | batch[self._truncated]
         if self._fused is not None:
             self._fused.step(batch)
 

@@ -54,8 +54,8 @@ class JointEnv(gymnasium.Env[Any, Any]):
         self.render_mode = getattr(env, "render_mode", None)
         self._carries = carries
         self._carried: tuple[Array, Array] | None = None
-        self._places = {agent: i for i, agent in enumerate(self.possible_agents)}
-        k = len(self._places)
+        self._indices = {agent: i for i, agent in enumerate(self.possible_agents)}
+        k = len(self._indices)
         # a list of pairs keeps its order; spaces.Dict sorts the keys of a dict
         seen = {agent: env.observation_space(agent) for agent in self.possible_agents}
         self.observation_space = spaces.Dict(
@@ -143,13 +143,13 @@ class JointEnv(gymnasium.Env[Any, Any]):
     def _mark_live(self, marks: Array) -> None:
         marks[LIVE] = 0
         for agent in self._live or ():
-            place = self._places.get(agent)
-            if place is None:
+            i = self._indices.get(agent)
+            if i is None:
                 raise ValueError(
                     f"agent {agent!r} is none of possible_agents={self.possible_agents}: its"
-                    " environment must name all agents that there can be"
+                    " environment must list every agent that it can have"
                 )
-            marks[LIVE, place] = 1
+            marks[LIVE, i] = 1
 
     def _observation(
         self, observations: Mapping[Any, Any], reward: Array, marks: Array
@@ -168,7 +168,7 @@ def empty(space: spaces.Space[Any]) -> Any:
 
 
 def _agents(env: Any) -> list[Any]:
-    """Returns an environment's possible agents; TypeError if it is no parallel environment."""
+    """Returns an environment's possible agents; TypeError if it is not a parallel one."""
     if hasattr(env, "agent_iter"):
         raise TypeError(
             f"{env} steps one agent after another: give a parallel environment, for example from"

@@ -96,7 +96,7 @@ class PoolParallelEnv:
         if isinstance(env_fns, Iterable):
             env_fns = [partial(JointEnv, fn, carries) if callable(fn) else fn for fn in env_fns]
         self.vector_env = ProcessVectorEnv(
-            # raises for anything that is no sequence of functions
+            # raises for anything that is not a sequence of functions
             env_fns,
             context=context,
             autoreset_mode=self.autoreset_mode,
@@ -212,7 +212,9 @@ class PoolParallelEnv:
             )
         unknown = [agent for agent in actions if agent not in self._action_spaces]
         if unknown:
-            raise ValueError(f"there is no agent {unknown[0]!r}: choose of {self.possible_agents}")
+            raise ValueError(
+                f"there is no agent {unknown[0]!r}: choose one of {self.possible_agents}"
+            )
         found: dict[Any, Any] = {}
         for agent, is_live in zip(self.possible_agents, self._live, strict=True):
             if agent in actions:
@@ -237,7 +239,7 @@ class PoolParallelEnv:
         count = len(actions) if type(actions) is not np.ndarray or actions.ndim else 0
         if count != self.num_envs:
             raise ValueError(
-                f"{name} are {count} actions: give one for each of {self.num_envs} environments"
+                f"{name} has length {count}: give one for each of {self.num_envs} environments"
             )
         return actions
 
@@ -273,7 +275,7 @@ class PoolParallelEnv:
 
     @property
     def live(self) -> ByAgent:
-        """By agent, bool (n,): the environments in which it is live, and so acts in a next step."""
+        """By agent, bool (n,): the environments in which it is live and acts in the next step."""
         return self._by_agent(self._live.copy())
 
     @property
@@ -301,7 +303,7 @@ class PoolParallelEnv:
 
     def _space_of(self, agent: Any, spaces: Mapping[Any, Space[Any]]) -> Space[Any]:
         if agent not in self.possible_agents:
-            raise KeyError(f"there is no agent {agent!r}: choose of {self.possible_agents}")
+            raise KeyError(f"there is no agent {agent!r}: choose one of {self.possible_agents}")
         return spaces[agent]
 
     def state(self) -> Array:

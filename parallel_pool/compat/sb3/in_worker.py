@@ -15,7 +15,7 @@ import gymnasium
 
 @dataclass(frozen=True)
 class CheckedEnvFn:
-    """Calls a user's function; raises ValueError if the result is no `gymnasium.Env`."""
+    """Calls a user's function; raises ValueError if the result is not a `gymnasium.Env`."""
 
     function: Callable[[], Any]
 
@@ -24,7 +24,7 @@ class CheckedEnvFn:
         if not isinstance(env, gymnasium.Env):
             raise ValueError(
                 f"the function {self.function!r} returned {env!r}, which is a"
-                f" {type(env).__name__} and no gymnasium.Env: return one, derived from that class"
+                f" {type(env).__name__}, not a gymnasium.Env: return one, derived from that class"
                 " or wrapped (the package shimmy has wrappers)"
             )
         return env
@@ -77,7 +77,7 @@ class IsWrapped:
     """Returns whether an environment has a wrapper of a class or of a derived class.
 
     Classes are compared by name: one that `__main__` or a function defines is pickled by value, so
-    it is another object here than in the parent; and a worker need not import the class.
+    it is a different object here than in the parent; and a worker need not import the class.
     """
 
     module: str

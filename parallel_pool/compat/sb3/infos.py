@@ -15,8 +15,8 @@ from parallel_pool.specs import Definition, Field, Spec
 
 TRUNCATED = "TimeLimit.truncated"
 
-# In Gymnasium's infos floats are NumPy scalars, integers and bools are Python's. These floats are
-# exceptions: Python's.
+# In Gymnasium's infos floats are NumPy scalars, and integers and bools are Python's. These floats
+# are exceptions: they are Python's.
 PYTHON_FLOATS: Mapping[str, tuple[str, ...]] = {
     "Ant-v3": ("reward_survive",),
     "Ant-v4": ("reward_survive",),
@@ -28,16 +28,23 @@ PYTHON_FLOATS: Mapping[str, tuple[str, ...]] = {
 
 
 class Info(NamedTuple):
-    """One info and its column in a batch."""
+    """One info of a pool's environments.
+
+    Attributes:
+        name: of the info.
+        column: the index of its column in a batch.
+        is_python: whether values are Python's numbers instead of NumPy's.
+        follows: how its dtype depends on the action's, as in `Field`; 0: it does not.
+    """
 
     name: str
-    place: int
+    column: int
     is_python: bool
     follows: int
 
     def all(self, batch: Batch, dtypes: DTypes) -> list[Any]:
         """Returns the values of all rows; arrays share no memory with the batch."""
-        rows = batch[self.place]
+        rows = batch[self.column]
         if self.follows and isinstance(dtypes, np.dtype):
             rows = cast_info(rows, info_dtype(dtypes, self.follows))
         elif self.follows and dtypes is not None:
@@ -51,9 +58,9 @@ class Info(NamedTuple):
         """Returns the value of one row."""
         if self.follows and dtypes is not None:
             dtype = dtypes if isinstance(dtypes, np.dtype) else dtypes[env_id]
-            row = batch[self.place][env_id : env_id + 1]
+            row = batch[self.column][env_id : env_id + 1]
             return cast_info(row, info_dtype(dtype, self.follows))[0]
-        value = batch[self.place][env_id]
+        value = batch[self.column][env_id]
         if self.is_python:
             return value.item()
         return value.copy() if isinstance(value, np.ndarray) else value
@@ -73,8 +80,8 @@ class RowInfos:
             return not field.shape and (field.dtype.kind in "iub" or field.name in floats)
 
         found = [
-            (Info(column.name, place, is_python(field), field.follows), field, column.is_final)
-            for place, column in enumerate(columns)
+            (Info(column.name, i, is_python(field), field.follows), field, column.is_final)
+            for i, column in enumerate(columns)
             if column.field >= 0 and (field := spec.fields[column.field]).is_info
         ]
         self._steps = [info for info, field, is_final in found if field.on_step and not is_final]

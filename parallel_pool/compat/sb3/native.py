@@ -12,7 +12,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict
 
-from parallel_pool.buffers import engine_places
+from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.sb3.infos import RowInfos, ids
 from parallel_pool.errors import EnvError, StateError
@@ -103,7 +103,7 @@ class Native:
         return made
 
     def _read_pool(self) -> None:
-        """Reads the spaces, and the columns of a batch that results are made of, as indices."""
+        """Stores the spaces, and the indices of the columns that results are made of."""
         spec, columns = self.pool.spec, self.pool.columns
         if spec.num_players != 1:
             raise ValueError(
@@ -113,7 +113,7 @@ class Native:
         self.observation_space: gymnasium.Space[Any] = spec.observation_space()
         self.action_space: gymnasium.Space[Any] = spec.action_space()
         self._infos = RowInfos(self.pool.definition, spec, columns)
-        engine = engine_places(columns)
+        engine = engine_indices(columns)
         self._reward, self._terminated, self._truncated = (
             engine[name] for name in ("reward", "terminated", "truncated")
         )
@@ -122,8 +122,8 @@ class Native:
         # keys in the order of the space; none for a single array
         space = self.observation_space
         keys = list(space.spaces) if isinstance(space, Dict) else []
-        self._places = {key: names.index(key) for key in keys}
-        self._last_places = {key: self._last + place for key, place in self._places.items()}
+        self._observation_columns = {key: names.index(key) for key in keys}
+        self._last_columns = {key: self._last + i for key, i in self._observation_columns.items()}
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -196,15 +196,15 @@ class Native:
 
     def _observations(self, batch: Batch) -> Any:
         """Returns the observations of a batch."""
-        if not self._places:
+        if not self._observation_columns:
             return batch[0]
-        return {key: batch[place] for key, place in self._places.items()}
+        return {key: batch[i] for key, i in self._observation_columns.items()}
 
     def _terminal_observation(self, batch: Batch, env_id: int) -> Any:
         """Returns a copy of the last observation of an episode that ended."""
-        if not self._places:
+        if not self._observation_columns:
             return batch[self._last][env_id].copy()
-        return {key: batch[place][env_id].copy() for key, place in self._last_places.items()}
+        return {key: batch[i][env_id].copy() for key, i in self._last_columns.items()}
 
     def _drop_results(self) -> None:
         """Receives and drops the results in flight."""

@@ -213,16 +213,16 @@ def _check_spaces(described: Sequence[Description]) -> None:
     """
     for kind in ("observation", "action"):
         found = [space for each in described for space in getattr(each, f"{kind}_spaces")]
-        wanted = _layout(found[0])
+        wanted = _arrays_of(found[0])
         for i, space in enumerate(found):
-            if _layout(space) != wanted:
+            if _arrays_of(space) != wanted:
                 raise ValueError(
                     f"environment {i} has the {kind} space {space}, and environment 0 {found[0]}:"
                     " give environments whose spaces have the same shapes and dtypes"
                 )
 
 
-def _layout(space: Space[Any]) -> set[spaces.Leaf] | None:
+def _arrays_of(space: Space[Any]) -> set[spaces.Leaf] | None:
     """Returns the arrays of a space as a set; None if it has no fixed size."""
     found = spaces.leaves(space)
     return None if found is None else set(found)
@@ -230,11 +230,11 @@ def _layout(space: Space[Any]) -> set[spaces.Leaf] | None:
 
 def _check_identities(found: Sequence[tuple[int, int]]) -> None:
     """Raises ValueError if two functions returned the same environment."""
-    places: dict[tuple[int, int], int] = {}
+    first: dict[tuple[int, int], int] = {}
     for i, one in enumerate(found):
-        if one in places:
+        if one in first:
             raise ValueError(
-                f"env_fns[{places[one]}] and env_fns[{i}] return the same environment: make a new"
-                " one at every call, as lambda: gymnasium.make(id) does"
+                f"env_fns[{first[one]}] and env_fns[{i}] return the same environment: make a new"
+                " one in every call, as lambda: gymnasium.make(id) does"
             )
-        places[one] = i
+        first[one] = i

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # defaults, other than None, of arguments that are for one kind of environments only
 NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
 OF_THREADS = ("num_threads", "thread_affinity_offset")
-# cures for arguments of the other kind
+# cures for arguments that are for the other kind
 IN_FUNCTIONS = "functions make whole environments: give it to gymnasium.make in them"
 FOR_FUNCTIONS = {
     "n_envs": "each function makes one environment: give as many functions, and leave n_envs out",
@@ -124,7 +124,7 @@ class PoolVecEnv(VecEnv):
             thread_affinity_offset: 0 or more pins threads to cores from this one on.
 
         Raises:
-            TypeError: an argument is unknown, of a wrong type, or of the other kind only.
+            TypeError: an argument is unknown, of a wrong type, or for another kind of environments.
             ValueError: a value is outside its range; an environment has several players; functions
                 return the same environment twice, or environments with different spaces.
             gymnasium.error.UnregisteredEnv: there is no such id.
@@ -212,7 +212,7 @@ class PoolVecEnv(VecEnv):
             The environments' seeds, n values.
 
         Raises:
-            TypeError, ValueError: seed is no integer >= 0; nothing changed.
+            TypeError, ValueError: seed is not an integer >= 0; nothing changed.
         """
         if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
             raise TypeError(
@@ -225,7 +225,7 @@ class PoolVecEnv(VecEnv):
         """Sets the options of the next reset: one dict for all, or a list of n dicts.
 
         Raises:
-            TypeError, ValueError: they are no dicts, or not n; nothing changed.
+            TypeError, ValueError: they are not dicts, or not n of them; nothing changed.
         """
         if not isinstance(options, (Mapping, NoneType)):
             if not isinstance(options, (list, tuple)):
@@ -363,7 +363,7 @@ class PoolVecEnv(VecEnv):
         Native environments report the wrappers that `gymnasium.make` applies to the reference.
 
         Raises:
-            TypeError: wrapper_class is no class.
+            TypeError: wrapper_class is not a class.
             IndexError: there is no such environment.
         """
         if not isinstance(wrapper_class, type):
