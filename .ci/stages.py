@@ -165,7 +165,7 @@ def format() -> None:
 
 def quick() -> None:
     """The tests that take a few seconds at most."""
-    pytest("quick", *WORKERS, "-m", "not package and not slow", "tests")
+    pytest("quick", "-n", "3", *WORKERS[2:], "-m", "not package and not slow", "tests")
 
 
 def tests() -> None:

@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
 import pytest
@@ -47,6 +47,20 @@ APIS = {
 
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
+
+
+def for_each(paths: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
+    """Makes one test of a check of each file. A thousand tests would take pytest ten seconds."""
+
+    def make(check: Callable[[Path], None]) -> Callable[[], None]:
+        def test() -> None:
+            for path in paths:
+                check(path)
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return make
 
 
 # ------------------------------------------------------------------------------------------ C --
@@ -143,7 +157,7 @@ def test_rules_speak_of_places_that_exist() -> None:
         assert (PACKAGE / "compat" / package / "__init__.py").exists()
 
 
-@pytest.mark.parametrize("path", C_FILES, ids=name_of)
+@for_each(C_FILES)
 def test_c_file_includes_only_what_its_room_may(path: Path) -> None:
     for included in includes(path):
         assert any(included.is_relative_to(place) for place in may_include(path)), (
@@ -151,12 +165,12 @@ def test_c_file_includes_only_what_its_room_may(path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("path", C_FILES, ids=name_of)
+@for_each(C_FILES)
 def test_c_file_opens_with_its_purpose(path: Path) -> None:
     assert re.match(r"/\*|//", path.read_text()), f"{name_of(path)} opens without a comment"
 
 
-@pytest.mark.parametrize("path", C_FILES, ids=name_of)
+@for_each(C_FILES)
 def test_c_file_neither_prints_nor_ends_the_process(path: Path) -> None:
     code = without_comments(path.read_text())
     if name_of(path) == "csrc/os/process.c":
@@ -167,11 +181,7 @@ def test_c_file_neither_prints_nor_ends_the_process(path: Path) -> None:
     assert not found, f"{name_of(path)} calls {', '.join(found)}"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in C_FILES if path.suffix == ".h"],
-    ids=name_of,
-)
+@for_each([path for path in C_FILES if path.suffix == ".h"])
 def test_header_is_included_once(path: Path) -> None:
     """The guard is the first thing after the opening comment, and the #endif the last."""
     code = without_comments(path.read_text()).strip()
@@ -243,7 +253,7 @@ def test_only_native_imports_the_c_module() -> None:
     assert users == {"parallel_pool/_native.py"}
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=name_of)
+@for_each(PYTHON_FILES)
 def test_core_never_imports_a_face(path: Path) -> None:
     """compat stands on the core, never under it."""
     inside = path.relative_to(PACKAGE).parts
@@ -256,7 +266,7 @@ def test_core_never_imports_a_face(path: Path) -> None:
     assert not faces, f"{name_of(path)} imports {', '.join(faces)}"
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=name_of)
+@for_each(PYTHON_FILES)
 def test_nothing_imports_the_command_line(path: Path) -> None:
     commands = [f"parallel_pool.{name}" for name in ("__main__", "demo", "prove_atari")]
     if path.relative_to(PACKAGE).parts[0] in ("__main__.py", "demo", "prove_atari"):
@@ -318,7 +328,7 @@ def test_api_packages_import_nothing_when_loaded(package: str) -> None:
     assert loads(path, in_functions=False) == {PACKAGE / "_lazy.py"}
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=name_of)
+@for_each(PYTHON_FILES)
 def test_heavy_modules_stay_where_they_belong(path: Path) -> None:
     inside = path.relative_to(PACKAGE).as_posix()
     for name in imports(path):

@@ -147,6 +147,7 @@ def test_results_do_not_depend_on_optimization() -> None:
     check("test_golden", "O0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defect", PLANTED)
 def test_planted_defect_is_caught(defect: str, tmp_path: Path) -> None:
     flavour, source, report = PLANTED[defect]

@@ -30,6 +30,7 @@ from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.errors import EnvError
 from tests.fusion_cases import MODES, clip
 from tests.same import assert_same
+from tests.sampling import thinned
 
 # --------------------------------------------------------------------------------------- results --
 
@@ -128,7 +129,7 @@ def assert_equal_attributes(ours: Any, theirs: Any, chain: Sequence[Any]) -> Non
             assert ours.call(name) == theirs.call(name), name
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize("env_id", IDS)
 def test_fused_chain_is_that_of_sync(

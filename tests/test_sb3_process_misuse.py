@@ -184,7 +184,7 @@ ENV = Teller()
             ValueError,
             r"NotDerived'> returned <.*, not a gymnasium.Env: return",
         ),
-        (([lambda: None],), {}, ValueError, "returned None, which is a NoneType and no"),
+        (([lambda: None],), {}, ValueError, "returned None, which is a NoneType, not a"),
         (
             ([Teller, partial(Teller, SPACES["number"])],),
             {},

@@ -167,6 +167,7 @@ def outcome(make: Any, *args: Any) -> Any:
             return type(error)
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(infos_of_all(), st.integers(1, 4))
 # the first info decides the dtype of the others, and whether they can be cast to it

@@ -117,6 +117,7 @@ def test_orphans_end_with_the_parent(program: Start, method: str) -> None:
     assert (done.code, done.out, done.err) == (-9, "4\n", "")
 
 
+@pytest.mark.slow
 def test_orphans_that_ignore_sigterm_end_with_the_parent(program: Start) -> None:
     script = STARTS + "os.kill(os.getpid(), signal.SIGKILL)"
     what = "trap '' TERM; while true; do sleep 1; done"

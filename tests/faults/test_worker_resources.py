@@ -118,6 +118,7 @@ def test_the_vector_environment_releases_all_resources() -> None:
     assert_releases_all(work)
 
 
+@pytest.mark.slow
 def test_workers_that_are_replaced_release_all_resources() -> None:
     def work() -> None:
         with pool_of("fork", on_error="restart") as pool:

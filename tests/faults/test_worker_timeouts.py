@@ -54,6 +54,7 @@ def timers() -> list[threading.Thread]:
 # ------------------------------------------------------------------------------------ turns --
 
 
+@pytest.mark.slow
 def test_an_environment_that_hangs_is_waited_for_or_killed() -> None:
     with pool_of(sleep_for_ever) as pool:
         pool.reset(seed=0)

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from parallel_pool import registry
 from parallel_pool.pool import Pool
 from tests.same import assert_same
-from tests.sampling import sampled
+from tests.sampling import sampled, thinned
 
 Array = np.ndarray[Any, Any]
 
@@ -123,7 +123,8 @@ def forms_of(id: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("id", "form"), [(id, form) for id in (*CLASSIC, *CONTINUOUS[2:]) for form in forms_of(id)]
+    ("id", "form"),
+    thinned([(id, form) for id in (*CLASSIC, *CONTINUOUS[2:]) for form in forms_of(id)], 4),
 )
 def test_each_form_has_the_reference_bits(id: str, form: str) -> None:
     run(id, [form], AutoresetMode.NEXT_STEP, 60 if id in CLASSIC else 15)

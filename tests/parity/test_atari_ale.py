@@ -140,8 +140,6 @@ PREPROCESSED = [
 ]
 
 
-# the cases of make check; all others are slow
-QUICK = [PREPROCESSED[4]]
 SAMPLED = {"ALE/Adventure-v5"}
 
 
@@ -174,7 +172,7 @@ def without_time(result: Any) -> Any:
     return result
 
 
-@pytest.mark.parametrize("case", sampled([*CASES, *PREPROCESSED], QUICK), ids=str)
+@pytest.mark.parametrize("case", sampled([*CASES, *PREPROCESSED], ()), ids=str)
 def test_run_is_the_same(case: Case) -> None:
     vector_kwargs = {"autoreset_mode": case.mode}
     with pair(case.id, 2, wrappers=case.wrappers, vector_kwargs=vector_kwargs, **case.kwargs) as (

@@ -22,7 +22,7 @@ import pytest
 from ale_py import roms
 from numpy.typing import NDArray
 
-from tests.sampling import sampled
+from tests.sampling import sampled, thinned
 
 ATARI = Path(__file__).resolve().parents[2] / "csrc" / "envs" / "atari"
 SOURCES = (
@@ -153,7 +153,7 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize("picture", thinned(PICTURES, 3))
 @pytest.mark.parametrize("rows", sampled([210, 214, 220, 230, 250], {210}))
 def test_resize_equals_opencv(library: ctypes.CDLL, rows: int, picture: str) -> None:
     rng = np.random.default_rng([rows, len(picture)])

@@ -58,7 +58,7 @@ CASES: list[tuple[str, dict[str, Any], int]] = [
     ("centipede", {"noop_max": 3, "num_threads": 2}, 0),
 ]
 # the cases of make check; all others are slow
-QUICK = {9, 12}
+QUICK = {12}
 
 Result = tuple[Any, ...]
 
