@@ -1,4 +1,4 @@
-// alien.c: each digit of the score is eight times itself, ten pictures below the blank one.
+// alien.c: each digit of the score is stored as eight times its value, and a blank as 128.
 #include "rule.h"
 
 static int32_t digit(uint8_t byte) {
