@@ -39,7 +39,7 @@ typedef struct play {
   uint8_t truncated;  // by max_num_frames_per_episode: the console runs no more frames
   uint8_t is_seeded;  // no game has been played since the last seed
   uint32_t seeds[2];  // of the generator of frame skips, and of ALE's
-  int32_t lives;      // after preprocessing's last reset or step of AtariEnv
+  int32_t lives;      // after the last reset or step of AtariEnv, for preprocessing
   pp_frames frames;   // part of the state only if is_preprocessed
 } play;
 

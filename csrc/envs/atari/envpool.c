@@ -4,7 +4,7 @@
 // frame skip, no-op starts, FIRE on reset, life-loss episodes, pooling, resize and stack. The rules
 // were found by running EnvPool; tests/reference/envpool_atari.py states them in Python.
 //
-// It differs from EnvPool in two points. If the game ends an episode in the step of the time limit,
+// It differs from EnvPool in two points. If an episode terminates in the step of its time limit,
 // that step reports both terminated and truncated. A time limit alone keeps the discount at 1.
 #include <math.h>
 #include <stdbool.h>

@@ -26,8 +26,8 @@ typedef struct pp_hardware {
   int32_t paddle_max;  // resistance in ohms of a paddle turned all the way
 } pp_hardware;
 
-// An action and the number of frames for which it is held. PP_START_RESET is no action of a
-// player: it presses the console's RESET switch.
+// An action and the number of frames for which it is held. PP_START_RESET is no action of a player:
+// it presses the console's RESET switch.
 enum { PP_START_RESET = 40 };
 typedef struct pp_start_action {
   uint16_t action, frames;
