@@ -45,7 +45,8 @@ typedef struct play {
 
 // --------------------------------------------------------------------------------- seeds
 
-// Seeds the generator of frame skips with the first of the two seeds, and ALE's with the second.
+// Seeds the generator of frame skips with the first number of the seed sequence, and ALE's with the
+// second.
 static void seed_both(pp_env *env) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
