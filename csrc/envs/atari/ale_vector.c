@@ -72,8 +72,9 @@ static const pp_option options[NUM_OPTIONS] = {
     [FRAMESKIP] = PP_INT_OPTION("frameskip", 4, 1, MAX_COUNT, "frames of the game in one step"),
     [MAXPOOL] = PP_BOOL_OPTION("maxpool", true,
                                "show the brighter of a step's last two frames, pixel by pixel"),
-    [NOOP_MAX] = PP_INT_OPTION("noop_max", 30, 1, MAX_COUNT,
-                               "a reset plays fewer frames than this, FIRE among them"),
+    [NOOP_MAX] =
+        PP_INT_OPTION("noop_max", 30, 1, MAX_COUNT,
+                      "a reset plays fewer frames than this, FIRE among them; at least FIRE"),
     [EPISODIC_LIFE] =
         PP_BOOL_OPTION("episodic_life", false, "a lost life ends the episode and the game"),
     [LIFE_LOSS_INFO] =

@@ -81,7 +81,7 @@ static void move_paddle(pp_machine *m, const pp_cartridge *cart, int paddle, int
   set_paddle(m, paddle, to);
 }
 
-// turns an action into the state of the controllers' pins; strength: how far a paddle turns, 0 to 1
+// Sets the controllers' pins by an action. A paddle turns by `strength` times its usual step.
 static void set_controls(pp_console *c, const pp_cartridge *cart, int action, float strength) {
   pp_machine *m = &c->machine;
   unsigned parts = action_parts[action];

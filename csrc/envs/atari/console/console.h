@@ -67,7 +67,7 @@ void pp_console_idle(pp_console *console, const pp_cartridge *cartridge, int act
 // may read this frame's screen.
 int pp_console_act(pp_console *console, const pp_cartridge *cartridge, int action, bool draw);
 
-// The same, but paddles turn by `strength` (0 to 1) of their usual step.
+// The same, but paddles turn by `strength` times their usual step.
 int pp_console_act_by(pp_console *console, const pp_cartridge *cartridge, int action,
                       float strength, bool draw);
 

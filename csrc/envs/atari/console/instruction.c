@@ -69,7 +69,8 @@ const uint8_t pp_register_bits[64] = {
 enum { ROM_LINE = 0x1000 };
 
 static bool is_silent(unsigned reg) {
-  // audio makes no pixels, and registers past 0x2c do not exist
+  // Audio makes no pixels, and registers past 0x2c do not exist. (tia_write drops RSYNC, which
+  // games do not use.)
   return (reg >= 0x15 && reg <= 0x1a) || reg > 0x2c;
 }
 
