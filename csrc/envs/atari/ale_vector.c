@@ -74,7 +74,7 @@ static const pp_option options[NUM_OPTIONS] = {
                                "show the brighter of a step's last two frames, pixel by pixel"),
     [NOOP_MAX] =
         PP_INT_OPTION("noop_max", 30, 1, MAX_COUNT,
-                      "a reset plays fewer frames than this, FIRE among them; at least FIRE"),
+                      "a reset plays fewer frames than this; FIRE, if used, is played in any case"),
     [EPISODIC_LIFE] =
         PP_BOOL_OPTION("episodic_life", false, "a lost life ends the episode and the game"),
     [LIFE_LOSS_INFO] =
