@@ -36,16 +36,17 @@ static const pp_field fields[NUM_FIELDS] = {
 // plain data, so that a copy is a snapshot
 typedef struct play {
   pp_counted_console counted;
-  uint8_t truncated;  // by the limit of frames: the console runs no more frames
-  uint8_t is_seeded;  // no game was played since the last seed
+  uint8_t truncated;  // by max_num_frames_per_episode: the console runs no more frames
+  uint8_t is_seeded;  // no game has been played since the last seed
   uint32_t seeds[2];  // of the generator of frame skips, and of ALE's
-  int32_t lives;      // after the last step that preprocessing counted
+  int32_t lives;      // after the last reset or step of AtariEnv, for preprocessing
   pp_frames frames;   // part of the state only if is_preprocessed
 } play;
 
 // --------------------------------------------------------------------------------- seeds
 
-// The first number of the sequence seeds the generator of frame skips, the second one ALE's.
+// Seeds the generator of frame skips with the first number of the seed sequence, and ALE's with the
+// second.
 static void seed_both(pp_env *env) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
@@ -101,7 +102,7 @@ static bool has_ended(const play *self) {
 
 // ----------------------------------------------------------------------- AtariPreprocessing
 
-// Plays the no-op steps with which AtariPreprocessing begins, and takes the first frame.
+// Plays the no-op steps with which a reset of AtariPreprocessing begins, and makes the first frame.
 static void begin_frames(pp_env *env) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
@@ -119,8 +120,8 @@ static void begin_frames(pp_env *env) {
   pp_frames_start(&self->frames, &shared->preprocessor, screen);
 }
 
-// Plays one step of AtariPreprocessing, which is several of AtariEnv. Returns whether a lost life
-// ended the episode.
+// Plays one step of AtariPreprocessing, which is several steps of AtariEnv, and adds its reward.
+// Returns whether a lost life ended the episode.
 static bool preprocessed_step(pp_env *env, pp_move move, double *reward) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
@@ -181,7 +182,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 
 // --------------------------------------------------------------------------- observations
 
-static void show(const pp_ale_options *shared, play *self, uint8_t *row) {
+static void write_observation(const pp_ale_options *shared, play *self, uint8_t *row) {
   if (shared->is_preprocessed) {
     pp_frames_show(&self->frames, &shared->preprocessor, row);
     return;
@@ -202,7 +203,7 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
-  if (rows[OBS]) show(shared, self, rows[OBS]);
+  if (rows[OBS]) write_observation(shared, self, rows[OBS]);
   if (rows[LIVES]) *(int64_t *)rows[LIVES] = pp_counted_lives(&self->counted);
   if (rows[EPISODE_FRAMES]) *(int64_t *)rows[EPISODE_FRAMES] = self->counted.episode_frames;
   if (rows[FRAMES]) *(int64_t *)rows[FRAMES] = self->counted.frames;

@@ -1,4 +1,5 @@
-// ale_options.c: the options of ALE/<Game>-v5: their table, checks, and the spaces they give.
+// ale_options.c: the options of ALE/<Game>-v5: their table, their checks, and the spaces that they
+// define.
 #include "ale_options.h"
 
 #include <stdio.h>
@@ -39,12 +40,13 @@ enum {
   NUM_OPTIONS
 };
 
-_Static_assert((int)NUM_OPTIONS == (int)PP_ALE_NUM_OPTIONS, "the header says how many there are");
+_Static_assert((int)NUM_OPTIONS == (int)PP_ALE_NUM_OPTIONS,
+               "PP_ALE_NUM_OPTIONS is the number of options");
 
 const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
     [MODE] = PP_INT_OPTION("mode", -1, -1, UINT16_MAX, "the game's mode; -1 or None: its first"),
-    [DIFFICULTY] = PP_INT_OPTION("difficulty", -1, -1, UINT8_MAX,
-                                 "the game's difficulty; -1 or None: its first"),
+    [DIFFICULTY] =
+        PP_INT_OPTION("difficulty", -1, -1, UINT8_MAX, "the game's difficulty; -1 or None: 0"),
     [OBS_TYPE] = {.name = "obs_type",
                   .type = PP_OPT_STRING,
                   .text = "rgb",
@@ -53,7 +55,7 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
         PP_INT_OPTION("frameskip", 4, 1, MAX_SKIP,
                       "frames of the game in one step, or a range (low, high) to draw from"),
     [FRAMESKIP_END] = PP_INT_OPTION("frameskip_end", 0, 0, MAX_SKIP,
-                                    "end of such a range, itself never drawn; 0: no range"),
+                                    "end of the range, never drawn itself; 0: no range"),
     [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0.25, 0, 1,
                                "probability that a frame repeats the previous action"),
     [FULL_ACTION_SPACE] =
@@ -65,9 +67,8 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
                    .type = PP_OPT_FLOAT,
                    .number = 0.5,
                    .doc = "beyond it a continuous action counts as a direction, or as FIRE"},
-    [MAX_FRAMES] =
-        PP_INT_OPTION("max_num_frames_per_episode", 108000, INT32_MIN, INT32_MAX,
-                      "frames that truncate an episode; None, 0 and less: no such limit"),
+    [MAX_FRAMES] = PP_INT_OPTION("max_num_frames_per_episode", 108000, INT32_MIN, INT32_MAX,
+                                 "frames that truncate an episode; None, 0 or less: no limit"),
     [RAM_INFO] =
         PP_BOOL_OPTION("ram_info", false, "adds the console's 128 bytes of RAM to the infos"),
     // the arguments of Gymnasium's AtariPreprocessing and FrameStackObservation
@@ -77,7 +78,7 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
         PP_INT_OPTION("noop_max", 30, 0, MAX_SKIP,
                       "upper bound of the no-op steps at the beginning of a reset; 0: none"),
     [FRAME_SKIP] = PP_INT_OPTION("frame_skip", 4, 1, MAX_SKIP,
-                                 "steps of the game in one; the last two are pooled"),
+                                 "steps of the game in one step; the last two are pooled"),
     [SCREEN_WIDTH] =
         PP_INT_OPTION("screen_width", 84, 1, PP_RESIZE_MAX_SIDE, "columns of a picture"),
     [SCREEN_HEIGHT] =
@@ -90,11 +91,12 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
     [STACK_SIZE] =
         PP_INT_OPTION("stack_size", 0, 0, MAX_STACK,
                       "frames in one observation, oldest first; 0: one, without an axis"),
-    [STACK_ZERO] = PP_BOOL_OPTION("stack_padding_zero", false,
-                                  "black pictures before a reset's own; otherwise copies of it"),
+    [STACK_ZERO] =
+        PP_BOOL_OPTION("stack_padding_zero", false,
+                       "black pictures before a reset's picture; otherwise copies of it"),
     [ROM] = {.name = "rom",
              .type = PP_OPT_BYTES,
-             .doc = "the game's program; Python takes it from ale-py where it is not given"},
+             .doc = "the game's program; if not given, Python takes it from ale-py"},
 };
 
 // -------------------------------------------------------------------------- creation

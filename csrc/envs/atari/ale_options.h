@@ -18,9 +18,9 @@ typedef enum pp_ale_view { PP_ALE_RGB, PP_ALE_GRAY, PP_ALE_RAM } pp_ale_view;
 
 typedef struct pp_ale_options {
   pp_setup setup;
-  pp_screen *screen;  // of PP_ALE_GRAY
+  pp_screen *screen;  // only for PP_ALE_GRAY
   pp_ale_view view;
-  int32_t skip, skip_end;  // frames in one step: from skip to skip_end - 1; skip_end 0: skip
+  int32_t skip, skip_end;  // frames in one step: skip to skip_end - 1; if skip_end is 0, skip
   int32_t max_frames;
   float threshold;
   uint8_t is_continuous, has_ram_info;
@@ -30,8 +30,9 @@ typedef struct pp_ale_options {
   pp_preprocessor preprocessor;
 } pp_ale_options;
 
-// Reads the options of config, and describes the observation (the first field) and the action
-// there. On error the status is negative, config->error says why, and *options is not set.
+// Reads the options of config, and writes the descriptions of the observation (the first field) and
+// of the action into config. On error the status is negative, config->error says why, and *options
+// is not set.
 int pp_ale_options_create(pp_config *config, pp_ale_options **options);
 void pp_ale_options_destroy(pp_ale_options *options);
 

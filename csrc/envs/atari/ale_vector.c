@@ -44,7 +44,7 @@ enum {
   NUM_OPTIONS
 };
 
-// All but the last are observations, so that they can be read at any time. LOST_LIFE marks the
+// All but LOST_LIFE are observations, so that they can be read at any time. LOST_LIFE marks the
 // steps that life_loss_info reports as terminations although the game continues.
 enum { OBS, LIVES, FRAMES, EPISODE_FRAMES, LOST_LIFE, NUM_FIELDS };
 
@@ -53,8 +53,9 @@ static const pp_option options[NUM_OPTIONS] = {
               .type = PP_OPT_STRING,
               .required = 1,
               .doc = "ale-py's name of the game, as in space_invaders"},
-    [MAX_FRAMES] = PP_INT_OPTION("max_num_frames_per_episode", 108000, 1, INT32_MAX,
-                                 "frames that truncate an episode, those of its reset not counted"),
+    [MAX_FRAMES] =
+        PP_INT_OPTION("max_num_frames_per_episode", 108000, 1, INT32_MAX,
+                      "frames that truncate an episode; those of its reset are not counted"),
     [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
                                "probability that a frame repeats the previous action"),
     [FULL_ACTION_SPACE] =
@@ -71,14 +72,15 @@ static const pp_option options[NUM_OPTIONS] = {
     [FRAMESKIP] = PP_INT_OPTION("frameskip", 4, 1, MAX_COUNT, "frames of the game in one step"),
     [MAXPOOL] = PP_BOOL_OPTION("maxpool", true,
                                "show the brighter of a step's last two frames, pixel by pixel"),
-    [NOOP_MAX] = PP_INT_OPTION("noop_max", 30, 1, MAX_COUNT,
-                               "a reset plays fewer frames than this, FIRE among them"),
-    [EPISODIC_LIFE] = PP_BOOL_OPTION("episodic_life", false,
-                                     "a lost life ends the episode, and with it the game"),
+    [NOOP_MAX] =
+        PP_INT_OPTION("noop_max", 30, 1, MAX_COUNT,
+                      "a reset plays fewer frames than this; FIRE, if used, is played in any case"),
+    [EPISODIC_LIFE] =
+        PP_BOOL_OPTION("episodic_life", false, "a lost life ends the episode and the game"),
     [LIFE_LOSS_INFO] =
         PP_BOOL_OPTION("life_loss_info", false,
                        "a lost life is reported as a termination, but the game continues"),
-    [REWARD_CLIPPING] = PP_BOOL_OPTION("reward_clipping", true, "rewards -1, 0 and 1"),
+    [REWARD_CLIPPING] = PP_BOOL_OPTION("reward_clipping", true, "rewards are -1, 0 or 1"),
     [USE_FIRE_RESET] =
         PP_BOOL_OPTION("use_fire_reset", true, "a reset begins with FIRE, if the game has it"),
     [ROM] = {.name = "rom", .type = PP_OPT_BYTES, .required = 1, .doc = "the game's program"},
@@ -114,7 +116,7 @@ typedef struct play {
   pp_mt19937 noop_random;
   int32_t elapsed;    // frames of the episode's steps
   int32_t lives;      // after the last step or reset
-  uint8_t lost_life;  // in the last step, which did not end the episode
+  uint8_t lost_life;  // a life was lost in the last step, which did not end the episode
   pp_frames frames;
 } play;
 
@@ -131,7 +133,8 @@ static int seed(pp_env *env, const pp_seed *words) {
   return PP_OK;
 }
 
-// Plays FIRE, if it is an option, and the no-ops of a reset; FIRE counts as one of them.
+// Plays FIRE, if the options ask for it and the game has it, and the no-ops of a reset. FIRE counts
+// as one of them.
 static void play_opening(const shared_data *shared, play *self) {
   int64_t noops = (int64_t)pp_mt19937_below(&self->noop_random, shared->noop_max) - shared->fires;
   if (shared->fires)
@@ -164,7 +167,7 @@ static pp_move read_move(const shared_data *shared, const void *action) {
   if (!shared->is_continuous) return (pp_move){shared->setup.actions[*(const int64_t *)action], 1};
   const float *parts = action;
   int last = shared->setup.num_actions - 1;
-  // the Python side makes these numbers
+  // parallel_pool/compat/ale/vector_env.py makes these numbers
   int number = parts[0] > 0 ? (int)fminf(parts[0], (float)last) : 0;
   return (pp_move){shared->setup.actions[number], parts[1]};
 }

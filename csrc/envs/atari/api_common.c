@@ -1,4 +1,4 @@
-// api_common.c: makes the cartridge of a pool, checks its settings, and colours its screens.
+// api_common.c: makes a pool's cartridge, checks mode and difficulty, and colours screens.
 #include "api_common.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 // ---------------------------------------------------------------------------- settings
 
-// Writes the message for a value that the game does not have: it lists those that it has.
+// Writes the message for a value that the game does not have. It lists the values that it has.
 static int refuse_value(pp_config *config, const char *what, int64_t value, const uint16_t *choices,
                         int count) {
   char *text = config->error->text;

@@ -1,5 +1,5 @@
 // api_common.h: what the environments of the three Atari APIs share: the game that a pool plays,
-// pictures of its screen, and parts of their definitions.
+// pictures of its screen, and parts of the definitions.
 #ifndef PP_ENVS_ATARI_API_COMMON_H_
 #define PP_ENVS_ATARI_API_COMMON_H_
 
@@ -16,7 +16,7 @@ enum { PP_RAM_BYTES = 128 };
 // the cartridge of a pool, and the settings of all its consoles; read-only after pp_setup_init
 typedef struct pp_setup {
   pp_cartridge *cartridge;
-  int32_t mode, difficulty;  // -1: the game's first mode; 0
+  int32_t mode, difficulty;  // -1: the game's first mode; difficulty 0
   float sticky;              // probability that a frame repeats the previous action
   int32_t num_actions;
   uint8_t actions[PP_ACTIONS];  // the action space, in ALE's order
@@ -43,14 +43,14 @@ bool pp_setup_has_action(const pp_setup *setup, int action);
 // mode and difficulty.
 void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed);
 
-// Makes a screen with this cartridge's colours and the best code for this machine. `options` says
-// everything but palette and isa. Its sizes have been checked, so only memory can be missing.
+// Makes a screen with this cartridge's colours and the best code for this machine. palette and isa
+// of `options` are ignored. The caller has checked its sizes, so PP_ERR_MEMORY is the only error.
 int pp_setup_make_screen(const pp_setup *setup, pp_screen_options options, pp_screen **screen);
 
 // Writes red, green and blue of each pixel of a screen.
 void pp_setup_color(const pp_setup *setup, const uint8_t *screen, uint8_t *rgb);
 
-// Does what the callback `render` does: writes the last screen, or its size alone.
+// Implements the callback `render`: writes the last screen, or only its size.
 int pp_setup_render(const pp_setup *setup, pp_console *console, pp_image *image);
 
 // ---------------------------------------------------------------------------- definitions
@@ -83,9 +83,9 @@ int pp_setup_render(const pp_setup *setup, pp_console *console, pp_image *image)
    .shape = {PP_RAM_BYTES}, \
    .high = 255}
 
-// The part of a pp_env_def that is the same in all three files. The file that uses it has the
-// callbacks configure, release, seed, reset, step, observe and render, and `fields`, by these
-// names.
+// The part of a pp_env_def that is the same for all three APIs. The file that uses it must define
+// `fields`, NUM_FIELDS, and the callbacks configure, release, seed, reset, step, observe and
+// render.
 #define PP_ATARI_DEF(table, count)                                                          \
   .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .reward_threshold = NAN, .options = table, \
   .num_options = count, .num_fields = NUM_FIELDS, .fields = fields, .configure = configure, \

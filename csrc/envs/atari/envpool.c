@@ -4,8 +4,8 @@
 // frame skip, no-op starts, FIRE on reset, life-loss episodes, pooling, resize and stack. The rules
 // were found by running EnvPool; tests/reference/envpool_atari.py states them in Python.
 //
-// It differs from EnvPool in two points. An episode that ends in the step of its time limit reports
-// both terminated and truncated, and a time limit alone keeps the discount at 1.
+// It differs from EnvPool in two points. If an episode terminates in the step of its time limit,
+// that step reports both terminated and truncated. A time limit alone keeps the discount at 1.
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,8 +64,8 @@ static const pp_option options[NUM_OPTIONS] = {
                                      "discount 0 on a step that changes the number of lives"),
     [EPISODIC_LIFE] = PP_BOOL_OPTION(
         "episodic_life", false, "a lost life ends the episode; the next one continues the game"),
-    [REWARD_CLIP] =
-        PP_BOOL_OPTION("reward_clip", false, "reward -1, 0 or 1; the info keeps the game's own"),
+    [REWARD_CLIP] = PP_BOOL_OPTION("reward_clip", false,
+                                   "reward is -1, 0 or 1; the info `reward` is not clipped"),
     [USE_FIRE_RESET] = PP_BOOL_OPTION("use_fire_reset", true,
                                       "press FIRE at the end of a reset, if the game has it"),
     [IMG_HEIGHT] = PP_INT_OPTION("img_height", 84, 1, PP_RESIZE_MAX_SIDE, "rows of a frame"),
@@ -85,14 +85,14 @@ static const pp_option options[NUM_OPTIONS] = {
                        "one plane of luminance per frame; otherwise red, green and blue planes"),
     [ROM] = {.name = "rom",
              .type = PP_OPT_BYTES,
-             .doc = "the game's program; Python takes it from ale-py where it is not given"},
+             .doc = "the game's program; if not given, Python takes it from ale-py"},
 };
 
 // configure fills in what depends on options
 static const pp_field fields[NUM_FIELDS] = {
     [OBS] = {.name = "obs", .dtype = PP_UINT8, .ndim = 3, .low = 0, .high = 255},
     [LIVES] = {.name = "lives", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
-    // of the whole step and never clipped
+    // the reward of the whole step, never clipped
     [RAW_REWARD] = {.name = "reward", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_FLOAT32},
     // the game is over, not merely a life lost
     [GAME_OVER] = {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT32},
@@ -110,8 +110,8 @@ typedef struct shared_data {
   uint8_t fires, episodic_life, zero_discount, clips;
 } shared_data;
 
-// plain data, so that a copy is a snapshot; `frames` is a ring of stack_num frames, and `oldest` is
-// the index of the first frame of an observation
+// plain data, so that a copy is a snapshot; `frames` is a ring buffer of stack_num frames, and
+// `oldest` is the index of the first frame of an observation
 typedef struct play {
   pp_console console;
   pp_mt19937 noop_random;
@@ -119,7 +119,7 @@ typedef struct play {
   int32_t reward;  // of the last step
   int32_t oldest;
   uint8_t has_power;  // the console was switched on
-  uint8_t is_fresh;   // nothing was played since it was switched on
+  uint8_t is_fresh;   // nothing has been played since then
   uint8_t frames[];
 } play;
 
@@ -139,7 +139,8 @@ static void power_up(const shared_data *shared, play *self, uint32_t seed) {
 
 // ---------------------------------------------------------------------------------- stack
 
-// Replaces the oldest frame with the last screen, pooled with the one before (null: not pooled).
+// Replaces the oldest frame with one made of the last screen, pooled with `before` unless that is
+// null.
 static void push_frame(const shared_data *shared, play *self, const uint8_t *before) {
   const uint8_t *last = pp_console_draw(&self->console, shared->setup.cartridge);
   pp_screen_frame(shared->screen, last, before, pp_stack_push(stack_of(shared, self)));
@@ -155,7 +156,7 @@ static bool begins_new_game(const pp_env *env, const pp_reset *how) {
          pp_console_game_over(&self->console);
 }
 
-// Plays the no-ops and FIRE of a reset; returns whether the game ended meanwhile and was restarted.
+// Plays the no-ops and FIRE of a reset. Returns whether the game ended meanwhile and was restarted.
 static bool play_opening(const shared_data *shared, play *self, uint32_t noops) {
   pp_console *console = &self->console;
   bool restarted = false;
@@ -184,7 +185,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   if (new_game) {
     pp_console_reset_game(&self->console, shared->setup.cartridge);
   }
-  // a game that ends in the no-ops keeps the step count, but not the old frames
+  // if a continued game ends in the no-ops, the step count goes on, but the old frames are dropped
   result->continues = !new_game;
   new_game |= play_opening(shared, self, noops);
   push_frame(shared, self, NULL);
@@ -197,8 +198,8 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   return PP_OK;
 }
 
-// Plays the frames of a step, adds their rewards and makes the observation's frame; returns whether
-// the game is over.
+// Plays the frames of a step, sums their rewards and makes the observation's new frame. Returns
+// whether the game is over.
 static bool play_frames(const shared_data *shared, play *self, int button) {
   const pp_cartridge *cartridge = shared->setup.cartridge;
   pp_console *console = &self->console;
@@ -219,8 +220,8 @@ static bool play_frames(const shared_data *shared, play *self, int button) {
   }
   if (!before) before = pp_console_screen_before(console);
 
-  // A game that ends in the last frame but one shows that frame alone. If it ends earlier, or the
-  // step has no frames, the previous frame is repeated.
+  // If the game ends in the last frame but one, the observation shows that frame alone. If it ends
+  // earlier, or the step has no frames, the previous frame is repeated.
   if (left > 1 || shared->frame_skip == 0) {
     pp_stack_push_again(stack_of(shared, self));
   } else {

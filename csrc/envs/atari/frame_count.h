@@ -16,18 +16,18 @@ typedef struct pp_counted_console {
   uint8_t has_power;       // the console was switched on
 } pp_counted_console;
 
-// Switches the console on, or off and on again. The frames that ALE runs in loadROM count as
-// played.
+// Switches the console on; if it was on, off and on again. The frames that ALE runs in loadROM are
+// counted.
 void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed);
 
 // Starts a new game.
 void pp_counted_begin_game(pp_counted_console *counted, const pp_setup *setup);
 
-// Runs one frame and returns its reward. After the game's end it runs none, and counts none. draw:
-// the caller may read the screen.
+// Runs one frame and returns its reward. After the game's end no frame is run or counted. draw: the
+// caller may read the screen.
 int pp_counted_act(pp_counted_console *counted, const pp_setup *setup, pp_move move, bool draw);
 
-// Returns the screen of the last frame, as rows of palette indices; draws it if that was left out.
+// Returns the screen of the last frame, as rows of palette indices; draws it if it was not drawn.
 static inline const uint8_t *pp_counted_screen(pp_counted_console *counted, const pp_setup *setup) {
   return pp_console_draw(&counted->console, setup->cartridge);
 }

@@ -15,8 +15,8 @@ pp_isa pp_isa_best(void);
 // Returns `wanted`, or the strongest set that this machine can run if that is weaker.
 pp_isa pp_isa_limit(pp_isa wanted);
 
-// PP_ISA_X86 guards the code that uses x86 intrinsics; GCC and clang compile such a function for
-// the set named in its target attribute without changing the flags of the whole build.
+// PP_ISA_X86 guards the code that uses x86 intrinsics. GCC and clang compile such a function for
+// the set named in its target attribute, so the flags of the whole build need not change.
 #if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
 #define PP_ISA_X86 1
 #define PP_TARGET_AVX2 __attribute__((target("avx2")))

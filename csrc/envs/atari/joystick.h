@@ -10,11 +10,11 @@ enum {
 
 typedef struct pp_move {
   int action;      // of ALE's list
-  float strength;  // how far a paddle turns, 1: its usual step
+  float strength;  // how far a paddle turns; 1: its usual step
 } pp_move;
 
-// Returns the action that ALE derives from a stick: radius, angle, and how far FIRE is pressed.
-// Only values beyond the threshold count.
+// Returns the action that ALE derives from a stick: {radius, angle, how far FIRE is pressed}. Only
+// values beyond the threshold count.
 pp_move pp_move_of_stick(const float stick[3], float threshold);
 
 #endif  // PP_ENVS_ATARI_JOYSTICK_H_

@@ -3,8 +3,8 @@
  * Equals gymnasium 1.4.0 (envs/classic_control/acrobot.py) bit for bit: one Runge-Kutta step of
  * 0.2 s in float64, in the same order of operations. Gymnasium's state is float32 after a reset, so
  * the first observation of an episode contains NumPy's float32 sines. Model: R. Sutton,
- * "Generalization in reinforcement learning: successful examples using sparse coarse coding", 1996
- * (the book's equations).
+ * "Generalization in reinforcement learning: successful examples using sparse coarse coding", 1996,
+ * with the equations of Sutton and Barto's book, which Gymnasium uses by default.
  */
 #include <float.h>
 #include <math.h>
@@ -23,11 +23,11 @@
 
 #define TIME_STEP 0.2
 #define GRAVITY 9.8
-#define CENTER 0.5 /* of mass of both links; their masses, lengths and moments are 1 */
+#define CENTER 0.5 /* distance of each link's center of mass; masses, lengths, moments are 1 */
 #define MAX_SPEED_1 (4 * PI)
 #define MAX_SPEED_2 (9 * PI)
 
-/* Beyond this angle, the loop that wraps it would run for seconds or forever, as in Gymnasium. */
+/* Beyond this angle, the loop that wraps it would run for seconds or forever, also in Gymnasium. */
 #define MAX_ANGLE 1e8
 
 /* ------------------------------------------------------------------------------------ data -- */
@@ -65,7 +65,7 @@ static const pp_option reset_options[] = {
 
 /* -------------------------------------------------------------------------------- dynamics -- */
 
-/* computes the time derivative of a state; sine_2 and cosine_2 are its theta_2's */
+/* computes the time derivative of a state; sine_2 and cosine_2 are those of its theta_2 */
 static inline void differentiate(const double *at, double sine_2, double cosine_2, double torque,
                                  double *rate) {
   double speed_1 = at[SPEED_1], speed_2 = at[SPEED_2];
@@ -108,7 +108,7 @@ static inline void integrate(acrobot *it, double torque) {
   }
 }
 
-/* Subtracts whole turns one at a time, so that rounding equals the reference's. */
+/* Wraps an angle. Subtracts 2 pi once per pass, so that rounding equals the reference's. */
 static inline double wrap(double angle) {
   while (angle > PI) angle = angle - 2 * PI;
   while (angle < -PI) angle = angle + 2 * PI;
@@ -175,7 +175,7 @@ static int step(pp_env *env, const void *action, pp_result *result) {
   int status = advance(env->state, *(const int64_t *)action, result->reward, &result->terminated);
   if (status != PP_OK) {
     snprintf(env->error->text, sizeof(env->error->text),
-             "an angle exceeds %g rad, and would take seconds or forever to wrap: reset with "
+             "an angle exceeds %g rad, which would take seconds or forever to wrap: reset with "
              "smaller bounds",
              MAX_ANGLE);
   }

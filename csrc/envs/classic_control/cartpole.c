@@ -49,7 +49,7 @@ typedef struct rules {
 static const double lows[4] = {-2 * MAX_X, -INFINITY, -2 * MAX_THETA, -INFINITY};
 static const double highs[4] = {2 * MAX_X, INFINITY, 2 * MAX_THETA, INFINITY};
 
-/* by action; a table, because a branch on a random action is mispredicted half of the time */
+/* force by action; a table, because a branch on a random action is mispredicted half of the time */
 static const double forces[2] = {-10.0, 10.0};
 
 static const pp_field fields[] = {
@@ -88,8 +88,8 @@ static inline void accelerate(double force, double theta_dot, double sine, doubl
   *x_acc = temp - POLE_MOMENT * *theta_acc * cosine / TOTAL_MASS;
 }
 
-/* Computes one Euler step. By value, because a state that is written in halves and then read whole
- * defeats the processor's store forwarding. */
+/* Computes one Euler step. It takes and returns the state by value, because a state that is written
+ * in halves and then read whole defeats the processor's store forwarding. */
 static inline cartpole integrate(cartpole cart, double theta_acc, double x_acc) {
   return (cartpole){
       .x = cart.x + TIME_STEP * cart.x_dot,
@@ -99,7 +99,7 @@ static inline cartpole integrate(cartpole cart, double theta_acc, double x_acc) 
   };
 }
 
-/* whether the pole has fallen or the cart has left the track */
+/* Returns whether the pole has fallen or the cart has left the track. */
 static inline bool has_failed(cartpole cart) {
   return (fabs(cart.x) > MAX_X) | (fabs(cart.theta) > MAX_THETA);
 }

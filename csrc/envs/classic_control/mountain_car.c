@@ -1,4 +1,4 @@
-/* MountainCar-v0: rock a weak car out of a valley by pushing left, not at all, or right.
+/* MountainCar-v0: rock a weak car out of a valley by pushing left, right or not at all.
  *
  * Equals gymnasium 1.4.0 (envs/classic_control/mountain_car.py) bit for bit: float64 dynamics,
  * float32 observation. Model: A. Moore, "Efficient memory-based learning for robot control", 1990.
@@ -14,7 +14,8 @@ static inline double clip(double value, double low, double high) {
   return value < low ? low : value > high ? high : value;
 }
 
-/* Returns action 0 minus 1. NumPy's unsigned integers wrap (uint64 is not in the space). */
+/* Returns 0 - 1 in the action's dtype. NumPy's unsigned integers wrap. (Gymnasium's space does not
+ * contain uint64 actions.) */
 static inline double first_direction(int32_t dtype) {
   switch (dtype) {
     case PP_UINT8: return UINT8_MAX;

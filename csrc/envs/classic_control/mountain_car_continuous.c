@@ -1,10 +1,11 @@
-/* MountainCarContinuous-v0: rock a weak car out of a valley with an engine of any small force.
+/* MountainCarContinuous-v0: rock a weak car out of a valley with an engine whose small force is the
+ * action.
  *
  * Equals gymnasium 1.4.0 (envs/classic_control/continuous_mountain_car.py) bit for bit. Its state
  * is float64 after a reset and float32 after a step. NumPy 2 converts a Python float to the
  * precision of the other operand (NEP 50). So the first step of an episode is computed in float64,
- * and all others in the action's precision. A value that was clipped to a Python float stays in
- * float64 until it is combined with a float32.
+ * and all others in float32, unless the action is a NumPy float64. A value that was clipped to a
+ * Python float stays in float64 until it is combined with a float32.
  */
 #include "base/half.h"
 #include "base/square.h"
@@ -14,7 +15,7 @@
 #define GOAL_POSITION 0.45
 #define POWER 0.0015
 
-/* if is_narrow, both numbers are float32 values */
+/* if is_narrow, position and velocity are float32 values */
 typedef struct narrowing_car {
   car car;
   int64_t is_narrow;
@@ -36,7 +37,7 @@ static inline number add(number a, number b) {
   return (number){(float)a.value + (float)b.value, NARROW};
 }
 
-/* a Python float as NumPy compares it with x */
+/* Returns a Python float as NumPy converts it to compare it with x. */
 static inline double limit(number x, double python) {
   return x.kind == NARROW ? (float)python : python;
 }
@@ -47,7 +48,8 @@ static inline number clip(number x, double low, double high) {
   return x;
 }
 
-/* the acceleration by engine and slope; a clipped action is a Python float, and so is the sum */
+/* Returns the acceleration by engine and slope. A clipped action is a Python float, and then the
+ * sum is one, too. */
 static inline number push(double action, int32_t dtype, double slope) {
   if (action > MAX_ACTION) return (number){MAX_ACTION * POWER - slope, PYTHON};
   if (action < -MAX_ACTION) return (number){-MAX_ACTION * POWER - slope, PYTHON};

@@ -71,8 +71,8 @@ static const pp_option reset_options[] = {
 
 /* -------------------------------------------------------------------------------- dynamics -- */
 
-/* fmod(angle, 2 pi) for angle >= 0. The C library divides bit by bit, which is slow. Here 2 pi is
- * split into two parts so short that their products with the number of turns are exact. The
+/* Returns fmod(angle, 2 pi) for angle >= 0. The C library divides bit by bit, which is slow. Here 2
+ * pi is split into two parts so short that their products with the number of turns are exact. The
  * difference is exact, too: a multiple of the last bit of the angle or of 2 pi, whichever is
  * smaller, and less than 8. */
 static inline double drop_turns(double angle) {
@@ -87,7 +87,7 @@ static inline double drop_turns(double angle) {
   return rest < 2 * PI ? rest : rest - 2 * PI;
 }
 
-/* the angle between -pi and pi, by Python's %, whose result has the divisor's sign */
+/* Returns the angle between -pi and pi, by Python's %, whose result has the divisor's sign. */
 static inline double normalize(double theta) {
   double angle = theta + PI;
   double rest = drop_turns(fabs(angle));
@@ -120,7 +120,7 @@ static inline effort push_half(double action) {
   return (effort){pp_half_multiply(3.0, torque), pp_half_multiply(pp_half(0.001), square)};
 }
 
-/* An action that is not float32. NumPy clips integers, too, to float64. */
+/* For an action that is not float32. Integers are float64 here, as NumPy's clip makes them. */
 static inline effort push_other(double action, int32_t dtype) {
   return dtype == PP_FLOAT16 ? push_half(action) : push_double(action);
 }

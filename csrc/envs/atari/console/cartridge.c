@@ -8,7 +8,7 @@
 #include "../games/games.h"
 #include "machine.h"
 
-// finds a load of INTIM that is followed by a branch back to it while the value is not zero
+// Makes a load of INTIM a wait (RTW) if it is followed by a branch back to it while not zero.
 static void find_wait(pp_instruction *program, uint16_t *single, int at) {
   static const uint16_t plain[3] = {PP_LDA_RTM, PP_LDX_RTM, PP_LDY_RTM};
   static const uint16_t waiting[3] = {PP_LDA_RTW, PP_LDX_RTW, PP_LDY_RTW};
@@ -21,7 +21,7 @@ static void find_wait(pp_instruction *program, uint16_t *single, int at) {
   }
 }
 
-// returns whether part of this instruction is more than memory
+// Returns whether reading this instruction does more than read memory.
 static bool is_special(const pp_code_image *image, int at, int length) {
   for (int i = 0; i < length; ++i) {
     if (pp_code_image_is_special(image, (unsigned)(image->home + at + i))) return true;
@@ -59,8 +59,8 @@ static void decode_image(const void *const *handler, const pp_code_image *image,
   }
 }
 
-// fills instructions that the processor fetches and decodes when they run
-static void leave_out(const void *const *handler, pp_instruction *program, int count) {
+// Fills in instructions that the processor fetches and decodes when they run.
+static void defer_decoding(const void *const *handler, pp_instruction *program, int count) {
   for (int i = 0; i < count; ++i) {
     program[i] = (pp_instruction){handler[PP_OUT_IMP], 0, 0, 0};
   }
@@ -124,7 +124,7 @@ static uint32_t special_range(const pp_cartridge *c) {
   return c->has_ram ? 0x40 + 2 * PP_MAPPER_RAM : 0x40;
 }
 
-static pp_cartridge *make(const pp_cartridge *like, size_t instructions) {
+static pp_cartridge *allocate_copy(const pp_cartridge *like, size_t instructions) {
   pp_cartridge *c = malloc(sizeof *c + instructions * sizeof c->program[0]);
   if (c) memcpy(c, like, sizeof *c);
   return c;
@@ -133,8 +133,8 @@ static pp_cartridge *make(const pp_cartridge *like, size_t instructions) {
 static int decode(const pp_cartridge *like, pp_cartridge **out) {
   pp_code_image images[PP_MAPPER_IMAGES];
   int count = pp_mapper_images(like, images), size = images[0].size;
-  pp_cartridge *c = make(like, (size_t)count * (size_t)(size + 3));
-  pp_cartridge *counting = make(like, PP_BANK_BYTES + 3);
+  pp_cartridge *c = allocate_copy(like, (size_t)count * (size_t)(size + 3));
+  pp_cartridge *counting = allocate_copy(like, PP_BANK_BYTES + 3);
   if (!c || !counting) {
     free(c);
     free(counting);
@@ -145,9 +145,9 @@ static int decode(const pp_cartridge *like, pp_cartridge **out) {
     images[i].rom = c->rom + (images[i].rom - like->rom);
     pp_instruction *program = c->program + i * (size + 3);
     decode_image(c->handler, &images[i], program);
-    leave_out(c->handler, program + size, 3);
+    defer_decoding(c->handler, program + size, 3);
   }
-  leave_out(c->handler, counting->program, PP_BANK_BYTES + 3);
+  defer_decoding(c->handler, counting->program, PP_BANK_BYTES + 3);
   counting->counts = 1;
   c->counting = counting;
   *out = c;

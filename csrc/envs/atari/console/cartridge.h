@@ -16,7 +16,7 @@ struct pp_tia;
 
 enum { PP_ROM_BYTES = 16384, PP_BANK_BYTES = 4096 };
 
-// status codes of this family
+// status codes of the Atari files
 enum {
   PP_ERR_ATARI_MEMORY = -101,      // out of memory
   PP_ERR_ATARI_SIZE = -102,        // no mapper has ROMs of this size
@@ -34,10 +34,10 @@ typedef struct pp_cartridge {
   uint8_t rom[PP_ROM_BYTES];
   uint8_t mapper;                      // a pp_mapper
   uint8_t has_ram;                     // it has 128 bytes of RAM
-  uint8_t counts;                      // the processor counts instructions: see `counting`
+  uint8_t counts;                      // the processor counts instructions; see `counting`
   uint32_t special;                    // number of addresses from xFC0 on that are more than memory
   const void *const *handler;          // the processor's, by number
-  const struct pp_hardware *hardware;  // of the game's row, whether its rules are used or not
+  const struct pp_hardware *hardware;  // from the game's row, whether its rules are used or not
   const struct pp_game *game;
   int lines;       // height of the screen
   int first_line;  // line of the frame that is the screen's first
@@ -49,11 +49,11 @@ typedef struct pp_cartridge {
   void (*draw)(struct pp_tia *tia, const struct pp_picture *picture, const uint32_t *log,
                const uint32_t *end, uint32_t cycle);
 
-  // the same cartridge without decoded instructions: each is decoded when it runs, and counted, for
-  // frames that may reach ALE's limit of instructions
+  // The same cartridge without decoded instructions, for frames that may reach ALE's limit of
+  // instructions: each instruction is decoded when it runs, and counted.
   struct pp_cartridge *counting;
 
-  // each image, and three more, as an instruction at the end of an image may extend past it
+  // one instruction for each byte of an image, and three more, as the last may extend past the end
   pp_instruction program[];
 } pp_cartridge;
 
@@ -72,8 +72,8 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
 // status is negative if this processor cannot run it. Only before a console uses the cartridge.
 int pp_cartridge_use_build(pp_cartridge *cartridge, const char *build);
 
-// Plays without the game's rules (pp_game_without_rules), for proofs. Only before a console uses
-// it.
+// Plays without the game's rules (pp_game_without_rules), for tests. Only before a console uses the
+// cartridge.
 void pp_cartridge_drop_rules(pp_cartridge *cartridge);
 
 // Frees a cartridge that no console uses any more; null is allowed.

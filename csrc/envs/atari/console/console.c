@@ -68,7 +68,7 @@ static void run_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
 
 // ---------------------------------------------------------------------------- controls
 
-// the capacitor's time constant, as ALE rounds it
+// sets a paddle's resistance, and its capacitor's time to charge in cycles, rounded as in ALE
 static void set_paddle(pp_machine *m, int paddle, int resistance) {
   m->paddle[paddle] = (uint32_t)resistance;
   m->charge[paddle] = (uint32_t)(1.6 * resistance * 0.01e-6 * 1.19e6);
@@ -81,7 +81,7 @@ static void move_paddle(pp_machine *m, const pp_cartridge *cart, int paddle, int
   set_paddle(m, paddle, to);
 }
 
-// turns an action into the state of the controllers' pins; strength: of a paddle's turn, 0 to 1
+// Sets the controllers' pins by an action. A paddle turns by `strength` times its usual step.
 static void set_controls(pp_console *c, const pp_cartridge *cart, int action, float strength) {
   pp_machine *m = &c->machine;
   unsigned parts = action_parts[action];
@@ -134,7 +134,7 @@ static void randomize_timer(pp_console *c) {
   c->machine.timer_shift = 6;
 }
 
-// RAM keeps its values; the cartridge's RAM gets random ones
+// The console's RAM keeps its values; the cartridge's RAM gets random ones.
 void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   pp_machine *m = &c->machine;
   pp_machine before = *m;

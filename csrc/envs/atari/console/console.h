@@ -57,8 +57,8 @@ int pp_console_set_difficulty(pp_console *console, const pp_cartridge *cartridge
 // Starts a new game.
 void pp_console_reset_game(pp_console *console, const pp_cartridge *cartridge);
 
-// Parts of that, for proofs: switches the power off and on; runs frames with an action and with
-// switches pressed (1: RESET, 2: SELECT).
+// Parts of pp_console_reset_game, for tests: switches the power off and on; runs frames with an
+// action and with switches pressed (1: RESET, 2: SELECT).
 void pp_console_power(pp_console *console, const pp_cartridge *cartridge);
 void pp_console_idle(pp_console *console, const pp_cartridge *cartridge, int action,
                      unsigned pressed, int frames);
@@ -67,7 +67,7 @@ void pp_console_idle(pp_console *console, const pp_cartridge *cartridge, int act
 // may read this frame's screen.
 int pp_console_act(pp_console *console, const pp_cartridge *cartridge, int action, bool draw);
 
-// The same, with paddles turned by a part of their usual step, 0 to 1.
+// The same, but paddles turn by `strength` times their usual step.
 int pp_console_act_by(pp_console *console, const pp_cartridge *cartridge, int action,
                       float strength, bool draw);
 
@@ -84,7 +84,7 @@ const uint8_t *pp_console_ram(const pp_console *console);
 // Returns cartridge->lines rows of 160 palette indices: the last frame, which must have been drawn.
 const uint8_t *pp_console_screen(const pp_console *console);
 
-// The same for any last frame: if it ran without pixels, it is run again with them.
+// The same as pp_console_screen, but a last frame that ran without pixels is run again with them.
 static inline const uint8_t *pp_console_draw(pp_console *console, const pp_cartridge *cartridge) {
   int last = console->shown;
   if (console->missing[last]) {

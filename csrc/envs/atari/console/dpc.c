@@ -12,7 +12,7 @@ void pp_dpc_reset(pp_dpc *d) {
   d->random = 1;
 }
 
-// a shift register of eight bits, fed with the inverted parity of four of them
+// a shift register of eight bits; the inverted parity of four of them is shifted in
 void pp_dpc_shuffle(pp_dpc *d) {
   unsigned r = d->random, parity = (r >> 7 ^ r >> 5 ^ r >> 4 ^ r >> 3) & 1;
   d->random = (uint8_t)(r << 1 | (parity ^ 1));

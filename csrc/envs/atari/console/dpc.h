@@ -19,7 +19,7 @@ typedef struct pp_dpc {
 
 void pp_dpc_reset(pp_dpc *dpc);
 
-// Reads register 0..63, or writes register 64..127, in this cycle. data: the chip's 2 KB of
+// Reads register 0..63 in this cycle, or writes register 64..127. data: the chip's 2 KB of
 // graphics.
 uint8_t pp_dpc_read(pp_dpc *dpc, const uint8_t *data, unsigned reg, uint32_t cycle);
 void pp_dpc_write(pp_dpc *dpc, unsigned reg, uint8_t value);

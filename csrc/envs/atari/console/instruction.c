@@ -21,7 +21,7 @@ typedef struct opcode {
 #define S(op, mode) {PP_##op##_STK, mode, 'f'}
 #define J           {PP_JAM_IMP, IMP, 'f'}
 
-// undocumented opcodes whose result depends on analogue effects stop the processor, as J does
+// undocumented opcodes whose result depends on analogue effects stop the processor, so they are J
 static const opcode opcodes[256] = {
 /* 00 */ S(BRK, IMP), R(ORA, INX), J, M(SLO, INX), R(NOP, ZPG), R(ORA, ZPG), M(ASL, ZPG), M(SLO, ZPG),
 /* 08 */ S(PHP, IMP), R(ORA, IMM), I(ASL), F(ANC, IMM), R(NOP, ABS), R(ORA, ABS), M(ASL, ABS), M(SLO, ABS),
@@ -69,7 +69,8 @@ const uint8_t pp_register_bits[64] = {
 enum { ROM_LINE = 0x1000 };
 
 static bool is_silent(unsigned reg) {
-  // RSYNC is not used by games, audio makes no pixels, registers past 0x2c do not exist
+  // Audio makes no pixels, and registers past 0x2c do not exist. (tia_write drops RSYNC, which
+  // games do not use.)
   return (reg >= 0x15 && reg <= 0x1a) || reg > 0x2c;
 }
 

@@ -9,14 +9,15 @@
 // A handler is an operation together with a mode, the place of its operand. The first letter of a
 // mode says what it does: R reads, W writes, M modifies, B branches. The decoder resolves as much as
 // the address allows:
-//   RIM immediate   RRA zero page in RAM   RTI zero page in the TIA   RCO absolute in ROM: a constant
-//   RIN a TIA register other than the collisions   RPY (zp),Y with the pointer in RAM
-//   RTM absolute INTIM   RTW INTIM in a loop that waits for zero   RAB any other absolute
+//   RIM immediate   RRA zero page in RAM   RTI a TIA collision register, zero page
+//   RIN any other TIA register, zero page   RCO absolute in ROM: a constant
+//   RPY (zp),Y with the pointer in RAM   RTM absolute INTIM
+//   RTW INTIM in a loop that waits for zero   RAB any other absolute
 //   RZX zp,X   RZY zp,Y   RLX/RLY abs,X/Y inside ROM
 //   RAX/RAY any other abs,X/Y   RIX (zp,X)   RIY (zp),Y
 //   WRA RAM   WTR a TIA register without side effects   WTI any other TIA register   WSY WSYNC
 //   WG0/WG1 GRP0/GRP1   WNO no effect   WAB absolute   WZX WZY WAX WAY WIX WIY as for reads
-//   MRA RAM   MAB absolute or zero page   MZX MAX MAY MIX MIY
+//   MRA RAM   MAB absolute, or zero page in the TIA   MZX MAX MAY MIX MIY
 //   BNR taken inside the page   BFR taken into another page   BAB target outside the ROM image
 #define PP_READ_MODES(X, op)                                                                       \
   X(op, RIM) X(op, RRA) X(op, RTI) X(op, RCO) X(op, RTM) X(op, RAB) X(op, RZX) X(op, RZY)          \
@@ -68,11 +69,11 @@ typedef struct pp_instruction {
   const void *handler;  // the address to jump to
   uint16_t operand;     // an address, a constant, or a branch's distance in bytes
   uint8_t mask;         // WTR: the bits of the register that exist; JMP: the target's high nibble;
-                        // RTW: cycles of a pass
+                        // RTW: cycles of a pass; MAB: 1 if absolute
   uint8_t low;          // low byte of the operand as fetched, which stays on the data bus
 } pp_instruction;
 
-// an instruction before the interpreter's addresses are known
+// an instruction before its handler's address is known
 typedef struct pp_decoded {
   uint16_t handler;  // PP_<operation>_<mode>
   uint16_t operand;
@@ -81,7 +82,7 @@ typedef struct pp_decoded {
   uint8_t length;  // in bytes
 } pp_decoded;
 
-// a stretch of a ROM at a known address
+// a part of a ROM at a known address
 typedef struct pp_code_image {
   const uint8_t *rom;  // null: nothing is known of the bytes around an instruction
   uint16_t home;       // the address of the first one

@@ -16,7 +16,7 @@
 #include "../games/games.h"
 #include "processor.inl"
 
-// makes cycles count from the start of the line in which the next frame starts
+// Makes all cycles count from the start of the line in which the next frame starts.
 static void rebase(pp_machine *m) {
   uint32_t base = m->cycle - m->cycle % PP_LINE_CYCLES;
   m->cycle -= base;
@@ -46,7 +46,7 @@ int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
     t->changed = 1;
   }
   time_paddles(m, goes_on ? 0 : m->cycle);
-  // most frames end long before ALE's limit of instructions; the others run again and are counted
+  // most frames end long before ALE's limit of instructions; others run again and count them
   if (goes_on || cart->run(m, cart, &p)) cart->run(m, cart->counting, &p);
   if (!m->partial) {
     if (cart->hardware->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);

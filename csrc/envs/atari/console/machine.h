@@ -28,8 +28,8 @@ typedef struct pp_mask {
   uint64_t word[4];
 } pp_mask;
 
-// the television chip: its registers as far as the log of writes was carried out, and the line that
-// is being drawn
+// the television chip: its registers after the writes of the log that have been carried out, and
+// the line that is being drawn
 typedef struct pp_tia {
   pp_mask now[PP_OBJECTS];   // pixels of each object for the registers as they are
   pp_mask done[PP_OBJECTS];  // pixels of this line up to from[], where registers changed midway
@@ -46,7 +46,7 @@ typedef struct pp_tia {
   uint8_t rare;        // an effect of this line carries over to the next one
   uint8_t vblank;
   uint8_t no_comb;   // the cartridge's: HMOVE blanks nothing
-  uint8_t gray;      // 1: PAL without colours in this frame; an odd colour is its even one in gray
+  uint8_t gray;      // 1: PAL without colours in this frame; odd indices are the even ones in gray
   uint8_t color[4];  // player 0, player 1, playfield and ball, background
   uint8_t nusiz[2], grp[2], old_grp[2], reflect[2], delay[2], hide_first[2];
   uint8_t enam[2], enabl, old_enabl, delay_ball, locked[2];
@@ -58,7 +58,7 @@ typedef struct pp_tia {
   int32_t moved;     // clock of the last HMOVE
 } pp_tia;
 
-// the state from which a frame starts; plain data, so a copy is a snapshot
+// all of the hardware's state between frames; plain data, so a copy is a snapshot
 typedef struct pp_machine {
   uint8_t ram[128];
 
@@ -80,7 +80,7 @@ typedef struct pp_machine {
 
   uint16_t last_line;  // a write to the television chip past this line ends the frame
 
-  // controllers: port A and B pins, triggers (0x80: up), paddle resistances in ohm
+  // controllers: port A and B pins, triggers (0x80: up), paddle resistances in ohms
   uint8_t port_a, port_b, trigger[2];
   uint32_t paddle[4];
   uint32_t charge[4];  // cycles that a paddle's capacitor needs to charge; joysticks: PP_NEVER

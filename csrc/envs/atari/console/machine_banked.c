@@ -52,7 +52,8 @@
     }                                                     \
   }
 
-// a sequence would continue in the bank that it was decoded from, so such a read runs by itself
+// A sequence would continue in the bank from which it was decoded. So a read that may switch banks
+// runs as a handler of its own.
 #define ALONE(op, at) \
   if (IS_SPECIAL(at)) goto H_##op##_RIY;
 

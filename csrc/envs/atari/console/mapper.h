@@ -35,8 +35,8 @@ typedef struct pp_banks {
   pp_dpc dpc;
 } pp_banks;
 
-// Detects a ROM's mapper from its size and its program, and sets *has_ram if it has 128 bytes of
-// RAM. Negative if no mapper has ROMs of this size.
+// Returns a ROM's mapper, detected from its size and its program; negative if no mapper has ROMs of
+// this size. Writes to *has_ram whether the cartridge has 128 bytes of RAM.
 int pp_mapper_detect(const uint8_t *rom, size_t size, bool *has_ram);
 
 // Lists the images that programs run in, in the order of pp_mapper_image: 4 KB banks, or each slice

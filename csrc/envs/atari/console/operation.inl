@@ -5,10 +5,10 @@
 // are statements of the function in processor.inl and need these names in scope:
 //   m, cart, p               the machine (a local copy), the cartridge, where pixels go
 //   ram                      m->ram
-//   ip                       the instruction that runs; a mode moves it on before the operation may
-//                            leave the handler
+//   ip                       the instruction that runs; a mode advances it before any operation
+//                            that may leave the handler
 //   out, base, pc            where the program runs outside the cartridge; the address of PROGRAM's
-//                            first instruction; an address on its way into ENTER or fetch_outside
+//                            first instruction; an address passed to ENTER or fetch_outside
 //   a, x, y, nz, cycle       the processor's registers, the last result (N and Z), the time
 //   log, log_start, overrun  the end and the start of the log of TIA writes; the cycle of the first
 //                            write that ends the frame
@@ -20,7 +20,7 @@
 //   WRITE_<op>        an expression: the value to write
 //   MODIFY_<op>(v)    an operation that changes v in place
 //   TEST_<op>         an expression: whether the branch is taken
-//   DO_<op>           an operation without such an operand
+//   DO_<op>           an operation without an operand of these kinds
 // The modes are listed in instruction.h.
 
 // clang-format off: one operation or mode per line reads as a table
@@ -197,8 +197,8 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     }                                                                                              \
   }
 
-// Pulling first reads the stack's old top, and what it reads stays on the bus. If that is a register
-// of the chip, the opcode stays on the bus.
+// Pulling first reads the stack's old top, and the byte stays on the bus. If the old top is a TIA
+// register, the opcode stays on the bus.
 #define PULL_FIRST(opcode) PULL(m->sp ? (opcode) : ram[0x7f])
 
 // ---------------------------------------------------------------------------- operand modes
@@ -397,7 +397,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     ip += (bytes);                                                                                 \
     MODIFY_##op(value) BUS_WRITE(address, value)                                                   \
   }
-// zero page operands in the TIA come here too, an instruction shorter by a byte and a cycle
+// also for zero page operands in the TIA (mask 0), which are shorter by a byte and a cycle
 #define MODE_MAB(op)                                                                               \
   MODIFY_AT(op, 5 + ip->mask, 2 + ip->mask, ip->operand, ip->mask ? ip->operand >> 8 : ip->operand)
 #define MODE_MZX(op) MODIFY_AT(op, 6, 2, (ip->operand + x) & 0xff, ip->operand)
@@ -508,7 +508,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
       m->overflow = ((old_ ^ a) & (v_ ^ a)) >> 7 & 1;                                              \
     }                                                                                              \
   }
-// With digits above 9 the difference can fall below -100. ALE then reads the number as digits.
+// With digits above 9 the difference can fall below -100. ALE then reads its low byte as BCD.
 #define READ_SBC(v)                                                                                \
   {                                                                                                \
     unsigned w_ = (v);                                                                             \
@@ -568,7 +568,7 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
 #define DO_NOP
 // the processor hangs for good
 #define DO_JAM { ip -= 1; cycle = CYCLE_LIMIT + 1; goto finish; }
-// the program ran past the end of what was decoded
+// the instruction was not decoded in advance
 #define DO_OUT                                                                                     \
   {                                                                                                \
     ip -= 1;                                                                                       \

@@ -1,12 +1,13 @@
 // processor.inl: the processor, an interpreter of decoded instructions.
 //
-// Included by machine.c and machine_banked.c, once each, as its function depends on how the program
-// is seen. Such a file first defines PP_PROCESSOR, the function's name, and these macros, which run
-// as statements inside the function and may use all its local variables (see operation.inl):
+// Included by machine.c and machine_banked.c, once each, because its function depends on whether
+// the cartridge has banks. Such a file first defines PP_PROCESSOR, the function's name, and these
+// macros, which run as statements inside the function and may use all its local variables (see
+// operation.inl):
 //   CARTRIDGE_VIEW             declares local variables for the other macros
-//   PROGRAM                    the instructions of the address `base`
+//   PROGRAM                    the instructions from the address `base` on
 //   ENTER(pc)                  sets ip and base to continue at an address of the cartridge
-//   STAY(high)                 sets base after a jump within the image to addresses of this nibble
+//   STAY(high)                 sets base after a jump within the image to this high nibble
 //   READ_CARTRIDGE(at, bus)    sets value to the byte at an address with A12 high; may change ip
 //   WRITE_CARTRIDGE(at, byte)  writes there; may change ip
 //   FIXED_ROM                  bytes for indexed reads that cannot leave the program's image
@@ -21,8 +22,9 @@
 // the operations use the chips above
 #include "operation.inl"
 
-// After so many cycles a frame may be near ALE's limit of 25000 instructions, each of which takes
-// two cycles or more. Such a frame is run again from its start, and its instructions are counted.
+// After CYCLE_LIMIT cycles a frame may be near ALE's limit of 25000 instructions, each of which
+// takes two cycles or more. Such a frame is run again from its start, and its instructions are
+// counted.
 enum { CYCLE_LIMIT = 49900, INSTRUCTION_LIMIT = 25000, LOG_ENTRIES = 12288 };
 
 // where the program runs outside the cartridge: one instruction, fetched and decoded when it runs

@@ -23,7 +23,7 @@ static __attribute__((noinline)) uint8_t timer_read(pp_machine *m, uint32_t cycl
   return (uint8_t)left;
 }
 
-// INSTAT: bit 7 is set when the timer has reached zero and was not read since
+// INSTAT: bit 7 is set if the timer has passed zero and has not been read since
 static uint8_t timer_status(const pp_machine *m, uint32_t cycle) {
   uint32_t elapsed = cycle - 1 - m->timer_set;
   int32_t left = (int32_t)m->timer - (int32_t)(elapsed >> m->timer_shift) - 1;

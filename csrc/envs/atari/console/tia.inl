@@ -5,7 +5,7 @@
 // processor features to compile for. It includes in turn, each in one place:
 //   mask.inl       the type `mask`; needs nothing of this file
 //   paint.inl      pixels of a line; needs `layer`, and <immintrin.h> from mask.inl
-//   tia_write.inl  what each register does; needs touch, finish_to, advance and what they use
+//   tia_write.inl  what each register does; its first lines name what it needs
 //   motion.inl     how HMOVE moves objects; included by tia_write.inl
 // Everything but the public function is static, so three builds fit into one library.
 #include <stdbool.h>
@@ -137,7 +137,7 @@ static void refresh(pp_tia *t, int object) {
   }
   mask_store(&t->now[object], m);
   uint8_t bit = (uint8_t)(1u << object);
-  // an object that was and stays invisible changes nothing
+  // an object that was invisible and still is changes nothing
   uint8_t before = t->shown;
   t->stale &= (uint8_t)~bit;
   t->shown = (uint8_t)(mask_any(m) ? before | bit : before & ~bit);
@@ -148,7 +148,7 @@ static inline void refresh_stale(pp_tia *t) {
   for (unsigned stale = t->stale; stale; stale &= stale - 1) refresh(t, __builtin_ctz(stale));
 }
 
-// an object's registers change within a line, at pixel x: keeps what it showed up to there
+// Keeps what an object showed in this line up to pixel x, where its registers change.
 static void cut_line(pp_tia *t, int object, int x) {
   uint8_t bit = (uint8_t)(1u << object);
   if (t->stale & bit) refresh(t, object);
@@ -164,7 +164,7 @@ static void cut_line(pp_tia *t, int object, int x) {
   }
 }
 
-// an object's registers change at pixel x of this line
+// Notes that an object's registers change at pixel x of this line.
 static inline void touch(pp_tia *t, int object, int x) {
   if (x > 0) cut_line(t, object, x);
   t->stale |= (uint8_t)(1u << object);
@@ -334,7 +334,7 @@ static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) 
   t->line_start += PP_LINE_CLOCKS;
 }
 
-// finishes all lines before this clock; returns the clock's pixel in its line, 0 if it has none
+// Finishes all lines before this clock. Returns the clock's pixel in its line; 0 if it has none.
 static inline int advance(pp_tia *t, const pp_picture *p, int32_t clock) {
   while (clock - t->line_start >= PP_LINE_CLOCKS && t->line_start < p->last) next_line(t, p);
   if (t->line_start >= p->last) return 0;

@@ -43,9 +43,9 @@ static inline int reset_position(int clock, int in_blank, int offset) {
   return x < 0 ? in_blank : wrap_pixel(x + offset);
 }
 
-// Returns the pixel of a missile or the ball that is reset. While HMOVE's extra clocks are still
-// running it is one of the table: at this cycle of a line, this many cycles after HMOVE. (Measured
-// on ALE, which has no other such cases.)
+// Returns the pixel of a missile or the ball that is reset. The table has the pixels for resets
+// while HMOVE's extra clocks are still running: by object, cycle of the line, and cycles since
+// HMOVE. (Measured on ALE, which has no other such cases.)
 static int reset_shot(const pp_tia *t, int object, int clock) {
   static const struct {
     uint8_t object, cycle, since, to;
@@ -97,7 +97,7 @@ static void move_objects(pp_tia *t, int x, int32_t clock) {
     t->position[PP_MISSILE0] = (uint8_t)star_position(t);
     t->starring = 0;
   }
-  // late enough to lengthen the next line's blank, or in time for this line's
+  // HMOVE is late enough to lengthen the next line's blank, or in time to lengthen this line's
   if (cycle > 74 && !t->no_comb) t->next_comb = t->rare = 1;
   if (cycle < 21 && !t->no_comb) t->comb = t->changed = 1;
   for (int player = 0; player < 2; ++player) {
@@ -216,7 +216,7 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
     case 0x23:
     case 0x24: {
       static const uint8_t object[5] = {PP_PLAYER0, PP_PLAYER1, PP_MISSILE0, PP_MISSILE1, PP_BALL};
-      // the comparison that would stop the missile does not happen
+      // written at this clock, the comparison that would stop the missile does not happen
       if (reg == 0x22 && t->motion[PP_MISSILE0] == 7 && value == 0x60 &&
           clock - t->moved == STAR_CLOCKS) {
         touch(t, PP_MISSILE0, x);

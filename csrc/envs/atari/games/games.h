@@ -1,4 +1,4 @@
-// games.h: the table of games: what each one needs of the console, and how ALE plays it.
+// games.h: the table of games: what each one needs from the console, and how ALE plays it.
 //
 // A game is one row of table.inl, which a program writes from ale-py's answers
 // (tests/parity/atari_facts.py), and one rule in rules/<game>.c. The rows also hold the words that
@@ -15,7 +15,7 @@
 // rows of the table: the games that ale-py can play; build_ffi.py reads this number, too
 enum { PP_GAME_COUNT = 104 };
 
-// what a cartridge needs of the console
+// what a cartridge needs from the console
 typedef struct pp_hardware {
   bool pal;            // the television standard; otherwise NTSC
   bool no_comb;        // HMOVE does not blank the first eight pixels of its line
@@ -26,14 +26,14 @@ typedef struct pp_hardware {
   int32_t paddle_max;  // resistance in ohms of a paddle turned all the way
 } pp_hardware;
 
-// An action and the number of frames for which it is held. PP_START_RESET, one more than the
-// actions that players have, presses the console's RESET switch.
+// An action and the number of frames for which it is held. PP_START_RESET is no action of a player:
+// it presses the console's RESET switch.
 enum { PP_START_RESET = 40 };
 typedef struct pp_start_action {
   uint16_t action, frames;
 } pp_start_action;
 
-// switches in a menu, and the row of the first one
+// number of switches in a menu, and the row of the first one
 enum { PP_MENU_SWITCHES = 4, PP_MENU_FIRST = 2 };
 
 typedef struct pp_game {
@@ -75,7 +75,7 @@ const pp_game *pp_game_find(const char *name);
 // Returns a mode's index in the game's list; negative if the game does not have it.
 int pp_game_mode(const pp_game *game, int mode);
 
-// A game without score, without end and with one mode, for proofs of the console alone.
+// A game without score, without end and with one mode, for tests of the console alone.
 extern const pp_game pp_game_without_rules;
 
 #endif  // PP_ENVS_ATARI_GAMES_GAMES_H_

@@ -1,4 +1,4 @@
-// frame_stack.h: the last frames of an environment, in a ring.
+// frame_stack.h: the last frames of an environment, in a ring buffer.
 #ifndef PP_ENVS_ATARI_PICTURE_FRAME_STACK_H_
 #define PP_ENVS_ATARI_PICTURE_FRAME_STACK_H_
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// a view of a ring that is part of a state without pointers
+// a view of a ring buffer; the buffer itself is part of a state without pointers
 typedef struct pp_stack {
   uint8_t *frames;  // `count` frames of frame_bytes each
   int32_t *oldest;
@@ -18,14 +18,14 @@ static inline uint8_t *pp_stack_oldest(pp_stack stack) {
   return stack.frames + stack.frame_bytes * (size_t)*stack.oldest;
 }
 
-// returns the place of the oldest frame, for the caller to write the newest one there
+// Makes the oldest frame the newest one and returns it. The caller writes the new frame there.
 static inline uint8_t *pp_stack_push(pp_stack stack) {
   uint8_t *frame = pp_stack_oldest(stack);
   *stack.oldest = (*stack.oldest + 1) % stack.count;
   return frame;
 }
 
-// replaces the oldest frame with a copy of the newest
+// Replaces the oldest frame with a copy of the newest.
 static inline void pp_stack_push_again(pp_stack stack) {
   int32_t newest = (*stack.oldest + stack.count - 1) % stack.count;
   const uint8_t *last = stack.frames + stack.frame_bytes * (size_t)newest;
@@ -33,7 +33,7 @@ static inline void pp_stack_push_again(pp_stack stack) {
   if (frame != last) memcpy(frame, last, stack.frame_bytes);
 }
 
-// writes all frames, the oldest first
+// Writes all frames, the oldest first.
 static inline void pp_stack_copy(pp_stack stack, uint8_t *row) {
   const size_t newer = stack.frame_bytes * (size_t)*stack.oldest;
   const size_t older = stack.frame_bytes * (size_t)stack.count - newer;

@@ -1,6 +1,6 @@
 // palette.c: the colour tables of NTSC and PAL. They were measured: a program painted all 128
-// colours in ale-py 0.12.1, and getScreen() was compared with getScreenRGB(). PAL's grays are Air
-// Raid's.
+// colours in ale-py 0.12.1, and getScreen() was compared with getScreenRGB(). PAL's grays were
+// compared on Air Raid, whose screens have odd indices.
 #include "palette.h"
 
 // both indices of a colour get the same entry

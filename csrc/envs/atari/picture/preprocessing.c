@@ -1,4 +1,5 @@
-// preprocessing.c: pools screens, also over the ends of episodes, and stacks the frames.
+// preprocessing.c: pools screens, also in steps that an episode's end cuts short, and stacks the
+// frames.
 #include "preprocessing.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ static size_t screen_bytes(const pp_preprocessor *preprocessor) {
   return (size_t)preprocessor->screen->rows * PP_SCREEN_WIDTH;
 }
 
-// colours need one more frame, in which the planes are made
+// with colours there is one more frame, in which the planes are made
 size_t pp_frames_size(const pp_preprocessor *preprocessor) {
   size_t frames = (size_t)preprocessor->stack + (preprocessor->screen->planes > 1);
   return sizeof(pp_frames) + preprocessor->screen->frame_bytes * frames;
@@ -23,13 +24,13 @@ static pp_stack stack_of(pp_frames *frames, const pp_preprocessor *preprocessor)
                     preprocessor->screen->frame_bytes};
 }
 
-// returns where a frame is made, plane by plane, before it is added
+// Returns the memory in which a frame is made, plane by plane, before it is added.
 static uint8_t *draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
   if (preprocessor->screen->planes == 1) return pp_stack_oldest(stack_of(frames, preprocessor));
   return frames->ring + preprocessor->screen->frame_bytes * (size_t)preprocessor->stack;
 }
 
-// adds the draft, with red, green and blue of each pixel side by side
+// Adds the draft, with red, green and blue of each pixel side by side.
 static void push_draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
   uint8_t *frame = pp_stack_push(stack_of(frames, preprocessor));
   if (preprocessor->screen->planes == 1) return;

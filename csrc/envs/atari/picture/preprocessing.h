@@ -4,7 +4,7 @@
 // A pp_preprocessor holds the settings, which all environments of a pool share; pp_frames holds the
 // frames of one environment. The rules are those of gymnasium 1.4's wrappers with cv2: the last two
 // screens of each step are pooled, resized and stacked. If an episode ends within a step, the frame
-// is the previous one, pooled with the step's last screen but one if that was reached.
+// is the previous one; if the step's last screen but one was reached, that is pooled with it.
 #ifndef PP_ENVS_ATARI_PICTURE_PREPROCESSING_H_
 #define PP_ENVS_ATARI_PICTURE_PREPROCESSING_H_
 
@@ -23,7 +23,8 @@ typedef struct pp_preprocessor {
   float scaled[256];
 } pp_preprocessor;
 
-// plain data: a ring of the frames of an observation, and the screens that the next one may need
+// plain data: a ring buffer of the frames of an observation, and the screens from which the next
+// frame may be made
 typedef struct pp_frames {
   int32_t oldest;
   uint8_t partner;  // index in `pair` of the screen with which `own` is pooled
@@ -47,7 +48,8 @@ void pp_frames_add_first(pp_frames *frames, const pp_preprocessor *preprocessor,
 void pp_frames_add_last(pp_frames *frames, const pp_preprocessor *preprocessor,
                         const uint8_t *screen, bool pools);
 
-// Ends a step whose episode ended before the last screen. has_first: the one before it was taken.
+// Ends a step whose episode ended before its last screen was taken. has_first: the screen before
+// the last one was taken.
 void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, bool has_first);
 
 // Writes the observation.

@@ -40,7 +40,7 @@ static void find_origins(const pp_resize *plan, const uint8_t *run, uint16_t *or
   }
 }
 
-// A row is so short that a call of memcpy would take longer.
+// Copies a row, which is so short that a call of memcpy would take longer.
 static PP_ALWAYS_INLINE void copy_row(uint8_t *dst, const uint8_t *src, int width) {
   int i = 0;
   for (; i + 16 <= width; i += 16) {
@@ -78,7 +78,7 @@ typedef struct area_output {
   int terms;
 } area_output;
 
-// A shrunken row meets every source row at most once inside and twice at its borders.
+// A source row has at most three terms: one inside an output row, and two at output rows' borders.
 typedef struct area_job {
   int outputs;
   int first_term[PP_RESIZE_MAX_SOURCE / BLOCK + 1];
@@ -119,7 +119,7 @@ static void job_fill(area_job *job, const pp_resize *plan, const uint8_t *src, c
   }
 }
 
-// One source row, already in floats. Unused taps read some pixel and weigh nothing.
+// Scales one source row, already in floats. Unused taps read some pixel and weigh nothing.
 static PP_ALWAYS_INLINE void row_scale_taps(const pp_resize_axis *x, int taps, const float *pixels,
                                             float *dst) {
   const uint16_t *index = x->index;
@@ -133,7 +133,7 @@ static PP_ALWAYS_INLINE void row_scale_taps(const pp_resize_axis *x, int taps, c
   }
 }
 
-// A constant number of taps makes it twice as fast; 84 columns take three.
+// Scales one source row. A constant number of taps is twice as fast; 84 columns take three.
 static void row_scale(const pp_resize_axis *x, const uint8_t *src, float *dst) {
   float pixels[PP_RESIZE_MAX_SOURCE];
   for (int i = 0; i < x->src; i++) {
@@ -178,7 +178,7 @@ static void area_generic(const pp_resize *plan, const area_job *job) {
 
 #if PP_ISA_X86
 
-// Eight outputs, half a group: each 128-bit lane loads its own 16 pixels.
+// Eight outputs are half a group. Each 128-bit lane loads its own 16 pixels.
 PP_TARGET_AVX2 static PP_ALWAYS_INLINE __m256i half_load(const uint8_t *low, const uint8_t *high) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
                                  _mm_loadu_si128((const __m128i *)high), 1);

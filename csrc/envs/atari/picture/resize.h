@@ -1,7 +1,7 @@
 // resize.h: scales one 8-bit picture with the bits of OpenCV's INTER_AREA and INTER_LINEAR.
 //
-// A plan holds every table of one pair of sizes. It is made once per option set, is read-only from
-// then on, and may be shared by all threads; applying it allocates nothing.
+// A plan holds all tables for one pair of sizes. It is made once per option set and is read-only
+// from then on, so all threads may share it. Applying it allocates nothing.
 #ifndef PP_ENVS_ATARI_PICTURE_RESIZE_H_
 #define PP_ENVS_ATARI_PICTURE_RESIZE_H_
 
@@ -29,7 +29,7 @@ typedef struct pp_resize_axis {
   int src;
   int dst;
   int taps;         // row length of the tables below
-  uint16_t *count;  // [dst] taps in use; the rest of a table row is clamped and weighs nothing
+  uint16_t *count;  // [dst] taps in use; the rest of a table row repeats the last, with weight 0
   uint16_t *index;  // [dst][taps]
   float *weight;    // [dst][taps], PP_RESIZE_AREA only
   int32_t *coef;    // [dst][taps], PP_RESIZE_LINEAR only: weight times 2048
@@ -52,7 +52,7 @@ typedef struct pp_resize {
   pp_resize_axis y;
   int16_t *alike;  // [y.dst] nearest output row above with the same number and weights, or -1
 
-  int groups;              // 0 where 16 outputs reach over more than 64 bytes
+  int groups;              // 0 where 16 outputs need more than 64 bytes of source
   pp_resize_group *group;  // [groups]
   uint8_t *group_shuffle;  // [groups][x.taps][16][4] byte moves that zero-extend a tap to 32 bits
   float *group_weight;     // [groups][x.taps][16]
@@ -68,7 +68,7 @@ void pp_resize_destroy(pp_resize *plan);
 
 // Scales `src` (src_h rows of src_w bytes) into `dst` (dst_h rows of dst_w bytes, no padding).
 // run[y] is the first row of the stretch of identical rows that row y belongs to, and only that
-// row's pixels are read; repeated rows are then computed once. NULL means "nothing known".
+// row's pixels are read; repeated rows are then computed once. NULL: no stretch is known.
 void pp_resize_apply(const pp_resize *plan, const uint8_t *src, const uint8_t *run, uint8_t *dst);
 
 #endif  // PP_ENVS_ATARI_PICTURE_RESIZE_H_

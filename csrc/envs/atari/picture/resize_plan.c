@@ -1,7 +1,7 @@
 // resize_plan.c: builds the tables from which resize.c scales pictures.
 //
-// The rules were found by comparing with the OpenCV 5.0 binary on random pictures; the tests in
-// tests/parity/test_atari_screen.py hold them.
+// The rules were found by comparing with the OpenCV 5.0 binary on random pictures;
+// tests/parity/test_atari_screen.py checks them.
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
@@ -148,7 +148,7 @@ static bool axis_make(pp_resize_axis *axis, pp_resize_kind kind, bool area, bool
   return true;
 }
 
-// Two output rows with equal weights give equal pixels when their source rows are equal.
+// Returns whether two output rows have equal weights: then equal source rows give equal pixels.
 static bool rows_weigh_alike(const pp_resize_axis *y, int a, int b) {
   size_t taps = (size_t)y->taps;
   size_t at_a = (size_t)a * taps;
@@ -181,8 +181,8 @@ static int last_pixel(const pp_resize_axis *x, int d) {
   return x->index[(size_t)(d + 1) * (size_t)x->taps - 1];
 }
 
-// Lays out one group; false where its pixels do not fit into the load or into the lanes.
-static bool group_place(const pp_resize_axis *x, int g, pp_resize_group *group) {
+// Lays out one group. Returns false if its pixels do not fit into the load or into the lanes.
+static bool group_locate(const pp_resize_axis *x, int g, pp_resize_group *group) {
   int column = g * GROUP;
   group->column = column > x->dst - GROUP ? x->dst - GROUP : column;
   int source = first_pixel(x, group->column);
@@ -218,7 +218,7 @@ static void group_fill(pp_resize *plan, int g) {
   }
 }
 
-// Makes the groups where the sizes allow it; false only when memory is short.
+// Makes the groups if the sizes allow it. Returns false only if memory is short.
 static bool plan_groups(pp_resize *plan) {
   const pp_resize_axis *x = &plan->x;
   if (plan->kind != PP_RESIZE_AREA || x->src < GROUP_BYTES || x->dst < GROUP ||
@@ -234,7 +234,7 @@ static bool plan_groups(pp_resize *plan) {
     return false;
   }
   for (int g = 0; g < groups; g++) {
-    if (!group_place(x, g, plan->group + g)) {
+    if (!group_locate(x, g, plan->group + g)) {
       return true;
     }
   }

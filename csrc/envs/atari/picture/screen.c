@@ -1,4 +1,4 @@
-// screen.c: palette look-up, pooling of two screens and resizing, row by row.
+// screen.c: makes frames from screens: palette look-up, pooling of two screens, resizing.
 //
 // Most rows of a game's picture repeat the row above. Those are found first, by comparing palette
 // indices; look-up and resize then work on one row of each stretch.
@@ -136,10 +136,10 @@ static void shade_plain(const uint8_t *last, const uint8_t *before, const uint8_
 
 #if PP_ISA_X86
 
-// The vector variants drop bit 0 of an index: 128 entries are left.
+// The vector variants drop bit 0 of an index, so 128 entries are left.
 
 // Eight tables of 16 entries: a shuffle yields zero for all pixels but those of its own table,
-// because the saturating addition lifts their indices beyond 0x80.
+// because the saturating addition lifts their indices to 0x80 or more.
 PP_TARGET_AVX2 static PP_ALWAYS_INLINE __m256i lookup_avx2(__m256i index, const __m256i *tables) {
   __m256i found = _mm256_setzero_si256();
   index = _mm256_and_si256(_mm256_srli_epi16(index, 1), _mm256_set1_epi8(0x7F));
@@ -173,8 +173,8 @@ PP_TARGET_AVX2 static void shade_avx2(const uint8_t *last, const uint8_t *before
 }
 
 // The 128 entries fill two registers as 64 pairs. Bits 2..7 of an index choose its pair, bit 1 the
-// half. Pixels at even and odd places are looked up in turn, as the permutation works on 16-bit
-// words.
+// half. Pixels at even and odd positions are looked up separately, as the permutation works on
+// 16-bit words.
 PP_TARGET_AVX512 static PP_ALWAYS_INLINE __m512i lookup_avx512(__m512i index, __m512i pairs_low,
                                                                __m512i pairs_high) {
   __mmask32 upper_even = _mm512_test_epi16_mask(index, _mm512_set1_epi16(0x0002));

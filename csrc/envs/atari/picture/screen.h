@@ -1,7 +1,7 @@
 // screen.h: turns the screens of a console into the frames of an observation.
 //
-// A screen holds one palette index per pixel, 160 in a row. A frame is the last screen, or the
-// brighter of the last two pixel by pixel, as gray or as red, green and blue planes, resized.
+// A screen holds one palette index per pixel, 160 in a row. A frame is the last screen, or pixel
+// by pixel the brighter of the last two, as a gray plane or as red, green and blue planes, resized.
 #ifndef PP_ENVS_ATARI_PICTURE_SCREEN_H_
 #define PP_ENVS_ATARI_PICTURE_SCREEN_H_
 
@@ -22,7 +22,7 @@ enum {
 typedef struct pp_screen {
   pp_resize *resize;
   pp_isa isa;
-  int rows;                                  // rows of a screen that are seen, from its top
+  int rows;                                  // rows of a screen that are used, from its top
   bool odd;                                  // odd palette indices differ from the even ones
   int planes;                                // 1: gray, 3: red, green, blue
   size_t frame_bytes;                        // planes x height x width of the observation
@@ -31,7 +31,7 @@ typedef struct pp_screen {
 
 // What to make of a screen.
 typedef struct pp_screen_options {
-  const uint8_t (*palette)[3];  // 256 colours: each even one, and what ALE shows for its odd index
+  const uint8_t (*palette)[3];  // 256 colours; an odd index has what ALE shows for it
   int rows;                     // 1..PP_SCREEN_MAX_ROWS
   int height;                   // of a frame: 1..PP_RESIZE_MAX_SIDE
   int width;

@@ -1,4 +1,5 @@
-// alien.c: each digit of the score is eight times itself, ten pictures below the blank one.
+// alien.c: each digit of the score is stored as its picture's offset, eight times its value; a
+// blank is 128.
 #include "rule.h"
 
 static int32_t digit(uint8_t byte) {

@@ -1,7 +1,9 @@
-// backgammon.c: signed counts of men per place; all fifteen borne off win or lose one point.
+// backgammon.c: signed counts of the men in each place; whoever bears off all fifteen men wins the
+// one point.
 #include "rule.h"
 
-// the places, ram[0..27], hold the men, those of one's own below zero; one in the hand is nowhere
+// ram[0..27] are the places; the player's own men are counted below zero, and a man that is being
+// moved is in no place
 enum { PLACES = 28, MEN = 15 };
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,5 @@
-// breakout.c: three digits in BCD; zero lives are not an end before the first ball was seen.
+// breakout.c: three digits in BCD; a count of lives, whose zero ends the game only after it has
+// been five.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

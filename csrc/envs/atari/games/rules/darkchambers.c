@@ -1,5 +1,5 @@
-// darkchambers.c: four digits of tens in BCD; without strength the game is over, as it is when the
-// score or another count falls, which it does on a new game only; one life.
+// darkchambers.c: four digits of tens in BCD; the game is over when no strength is left, or when a
+// new game has begun, which is seen from a fall of the score or of another count; one life.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

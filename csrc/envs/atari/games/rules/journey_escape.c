@@ -1,9 +1,9 @@
-// journey_escape.c: six digits in BCD; no lives; the end is two zeros.
+// journey_escape.c: six digits in BCD; the game is over when two bytes are zero; no lives.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
   pp_score_set(s, pp_bcd6(ram[16], ram[17], ram[18]));
-  // what a player begins with
+  // the score with which a game begins is no reward
   if (s->reward == 50000) s->reward = 0;
   s->over = ram[21] == 0 && ram[22] == 0;
 }

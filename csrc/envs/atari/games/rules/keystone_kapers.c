@@ -1,4 +1,5 @@
-// keystone_kapers.c: four digits in BCD; a count of lives; a byte marks the end.
+// keystone_kapers.c: four digits in BCD; a count of lives; when none is left, a byte at zero ends
+// the game.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

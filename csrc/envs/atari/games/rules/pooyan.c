@@ -1,4 +1,5 @@
-// pooyan.c: six digits in BCD; one life more than counted, the last of which ends with a flag.
+// pooyan.c: six digits in BCD; a count of spare lives; when none is left, one value of a byte ends
+// the game.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

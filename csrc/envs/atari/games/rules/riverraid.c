@@ -1,4 +1,5 @@
-// riverraid.c: score and lives are pictures of digits, eight bytes apart; no picture is a zero.
+// riverraid.c: each digit of score and lives is the offset of a picture, eight bytes per picture;
+// an offset without a picture counts as zero.
 #include "rule.h"
 
 enum { BLANK = 88, LAST_LIFE = 89 };

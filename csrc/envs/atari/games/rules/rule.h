@@ -1,7 +1,7 @@
 // rule.h: the rule of a game, which derives score, lives and end from the console's memory.
 //
 // Each game has one file, named as ale-py names the game. ALE reads the memory after every frame,
-// including those of a reset, and so do rules. They were found from ALE's answers
+// including those of a reset, and so do the rules. They were found by watching what ALE reports
 // (tests/parity/atari_mining.py, atari_rules.py), never from its source.
 #ifndef PP_ENVS_ATARI_GAMES_RULE_H_
 #define PP_ENVS_ATARI_GAMES_RULE_H_
@@ -17,11 +17,11 @@ typedef struct pp_score {
   int32_t lives;
   uint8_t over;
   uint8_t started;               // for rules that ignore the end until a game has begun
-  uint8_t state[PP_RULE_STATE];  // whatever else a rule keeps between frames
+  uint8_t state[PP_RULE_STATE];  // whatever else a rule keeps from frame to frame
 } pp_score;
 
 typedef struct pp_rule {
-  // starts a new game, with a zeroed score; null: nothing else to do
+  // starts a new game; the score is zeroed already; null: nothing to do
   void (*reset)(pp_score *score);
   // called after a frame; ram: the console's 128 bytes, followed by the cartridge's own, if any
   void (*step)(pp_score *score, const uint8_t *ram);
@@ -56,7 +56,7 @@ static inline int32_t pp_digits4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
   return pp_digit(a) * 1000 + pp_digit(b) * 100 + pp_digit(c) * 10 + pp_digit(d);
 }
 
-// sets the score, and the reward to its growth
+// sets the score, and the reward to the difference from the last one
 static inline void pp_score_set(pp_score *score, int32_t now) {
   score->reward = now - score->score;
   score->score = now;

@@ -1,4 +1,5 @@
-// skiing.c: hundredths of a second, which count against the player; no lives.
+// skiing.c: the score is minus the time in hundredths of a second; one value of a byte marks the
+// end; no lives.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

@@ -1,4 +1,5 @@
-// tennis.c: points and games as plain numbers; a reward is a game's, or, without one, the points'.
+// tennis.c: points and games as binary numbers; the reward is the change in games or, if there is
+// none, the change in points; no lives.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

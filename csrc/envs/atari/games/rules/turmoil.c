@@ -1,4 +1,5 @@
-// turmoil.c: four digits in BCD and another number, all of tens; a count of lives; an end flag.
+// turmoil.c: tens: four digits in BCD plus a binary number; a count of lives; when none is left,
+// one value of a byte ends the game.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

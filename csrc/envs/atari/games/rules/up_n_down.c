@@ -1,4 +1,5 @@
-// up_n_down.c: six digits in BCD; one life more than counted, the last of which ends with a count.
+// up_n_down.c: six digits in BCD; a count of spare lives; when none is left, a count above 0x40
+// ends the game.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {

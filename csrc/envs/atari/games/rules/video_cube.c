@@ -1,5 +1,5 @@
-// video_cube.c: the reward is the growth of the number of sides with one colour; six of them end
-// the game; it is lost when the count of moves overflows its byte; one life.
+// video_cube.c: the score is the number of sides with one colour, and six such sides end the game;
+// the game is lost when the count of moves overflows its byte; one life.
 #include "rule.h"
 
 enum { FACES = 6, CELLS = 9 };

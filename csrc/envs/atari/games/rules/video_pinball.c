@@ -1,4 +1,5 @@
-// video_pinball.c: six digits in BCD; a count of balls, one more for a bit; the end is a bit.
+// video_pinball.c: six digits in BCD; the balls left are four minus a count, plus one if a bit is
+// set; another bit marks the end.
 #include "rule.h"
 
 static void step(pp_score *s, const uint8_t *ram) {
