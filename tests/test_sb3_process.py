@@ -110,6 +110,7 @@ def test_a_thousand_steps_are_the_same() -> None:
         run_both(theirs, ours, 1000)
 
 
+@pytest.mark.slow
 def test_a_thousand_steps_of_cartpole_are_the_same() -> None:
     """Episodes end in few environments, in many, and in all at once."""
     env_fns: list[Maker] = [lambda: gymnasium.make("CartPole-v1", max_episode_steps=20)] * 5

@@ -106,6 +106,7 @@ def test_observations_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> 
     check_observations(space)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(space=fixed_spaces(0))
 def test_observations_of_any_space_are_those_of_sync_vector_env(space: spaces.Space[Any]) -> None:

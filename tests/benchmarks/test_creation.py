@@ -37,6 +37,7 @@ def test_workers_start_beside_installed_rivals(
     assert each.notes[1] == race.absent(python_rivals.pool_vector_env)
 
 
+@pytest.mark.slow
 def test_the_memory_of_worker_processes_is_measured() -> None:
     sample = creation.in_child("AsyncVectorEnv", "CartPole-v1", 2)
     assert sample["seconds"] > 0

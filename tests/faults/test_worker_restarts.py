@@ -438,6 +438,7 @@ def test_a_start_that_fails_now_and_then_is_tried_again(tmp_path: Path) -> None:
         check_started(pool, seeds, 3)
 
 
+@pytest.mark.slow
 def test_a_lane_is_given_up_when_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     with pool_of(None, on_error="restart") as pool:
         pool.reset(seed=0)

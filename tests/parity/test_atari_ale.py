@@ -205,6 +205,20 @@ def test_every_game_is_the_same(id: str) -> None:
             assert_same(ours.step(action), theirs.step(action), f"step {step}")
 
 
+@pytest.mark.parametrize("radius", [-5, 1e3, 93350, 1e6])
+def test_paddles_turn_by_any_finite_strength(radius: float) -> None:
+    """The sum of position and turn overflows from 93335 on, the turn itself from 93369 on."""
+    with pair("ALE/Breakout-v5", 1, continuous=True, repeat_action_probability=0.0) as (
+        theirs,
+        ours,
+    ):
+        assert_same(ours.reset(seed=1), theirs.reset(seed=1), "reset")
+        for step in range(12):
+            angle = np.pi * (step % 4 // 2)
+            action = np.array([[radius if step % 3 else 1, angle, 1]], np.float32)
+            assert_same(ours.step(action), theirs.step(action), f"step {step}")
+
+
 def test_sticks_on_the_edge_of_a_direction() -> None:
     """Cosines are rounded as NumPy rounds them: at 60 degrees the last bit decides."""
     thirds = np.float32(np.pi) * np.arange(-6, 7, dtype=np.float32) / np.float32(6)
@@ -421,6 +435,7 @@ def test_unproven_games_import_ale_py() -> None:
     """)
 
 
+@pytest.mark.slow
 def test_a_game_that_ends_at_its_limit_sets_both_flags() -> None:
     kwargs = {"frameskip": 1, "obs_type": "ram", "max_num_frames_per_episode": 490}
     with pair("ALE/Breakout-v5", 1, **kwargs) as (theirs, ours):

@@ -274,6 +274,7 @@ def test_envpool_draws(api: str) -> None:
         fixed.close()
 
 
+@pytest.mark.slow
 @needs_opengl
 def test_a_size_of_0_is_the_tasks_own() -> None:
     with parallel_pool.make("Ant-v5", "gym", render_width=0, render_height=48) as pool:

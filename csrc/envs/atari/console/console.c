@@ -1,6 +1,7 @@
 // console.c: power-up, resets, modes, the player's controls, and which frames get pixels.
 #include "console.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -74,8 +75,14 @@ static void set_paddle(pp_machine *m, int paddle, int resistance) {
   m->charge[paddle] = (uint32_t)(1.6 * resistance * 0.01e-6 * 1.19e6);
 }
 
-static void move_paddle(pp_machine *m, const pp_cartridge *cart, int paddle, int change) {
-  int to = (int)m->paddle[paddle] + change;
+// The conversion to int of x86, on which ale-py's is measured: C leaves large values undefined.
+static int to_int(float value) {
+  return value >= -0x1p31f && value < 0x1p31f ? (int)value : INT_MIN;
+}
+
+// The sum wraps, as ale-py's does.
+static void move_paddle(pp_machine *m, const pp_cartridge *cart, int paddle, uint32_t change) {
+  int to = (int)(m->paddle[paddle] + change);
   if (to < PADDLE_MIN) to = PADDLE_MIN;
   if (to > cart->hardware->paddle_max) to = cart->hardware->paddle_max;
   set_paddle(m, paddle, to);
@@ -90,8 +97,8 @@ static void set_controls(pp_console *c, const pp_cartridge *cart, int action, fl
   bool swapped = cart->hardware->swapped;
   if (cart->hardware->paddles) {
     int paddle = swapped ? 1 : 0;
-    int step = (int)(PADDLE_STEP * strength);
-    if (parts & RIGHT) move_paddle(m, cart, paddle, -step);
+    uint32_t step = (uint32_t)to_int(PADDLE_STEP * strength);
+    if (parts & RIGHT) move_paddle(m, cart, paddle, 0 - step);
     if (parts & LEFT) move_paddle(m, cart, paddle, step);
     if (parts & FIRE) m->port_a &= (uint8_t)(paddle ? ~0x40u : ~0x80u);
     return;
