@@ -23,7 +23,7 @@ def until_interrupted(run: Callable[[], int]) -> int:
 def missing(name: str, command: str, extra: str | None = None) -> int:
     """Prints what to install, in one sentence; returns the exit status."""
     print(
-        f"the {command} needs {name.partition('.')[0]}, which is not installed:"
+        f"parallel_pool {command} needs {name.partition('.')[0]}, which is not installed:"
         f" pip install 'parallel_pool[{extra or command}]'",
         file=sys.stderr,
     )

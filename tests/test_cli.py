@@ -102,7 +102,10 @@ def test_bench_names_a_missing_package() -> None:
     done = run("rich", "bench", "cartpole-1", code=WITHOUT)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line == "the bench needs rich, which is not installed: pip install 'parallel_pool[demo]'"
+    assert (
+        line
+        == "parallel_pool bench needs rich, which is not installed: pip install 'parallel_pool[demo]'"
+    )
 
 
 def test_bench_without_a_checkout(

@@ -101,11 +101,6 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
 
 // -------------------------------------------------------------------------- creation
 
-static int fail(pp_config *config, const char *text) {
-  snprintf(config->error->text, sizeof config->error->text, "%s", text);
-  return PP_ERR_ARGUMENT;
-}
-
 static int make_setup(pp_config *config, pp_ale_options *options) {
   const pp_value *values = config->options;
   const pp_setup_options chosen = {
@@ -122,6 +117,8 @@ static int make_setup(pp_config *config, pp_ale_options *options) {
 static int read_options(pp_config *config, pp_ale_options *options) {
   const pp_value *values = config->options;
   const char *kind = values[OBS_TYPE].s;
+  char *text = config->error->text;
+  size_t room = sizeof config->error->text;
   if (strcmp(kind, "rgb") == 0) {
     options->view = PP_ALE_RGB;
   } else if (strcmp(kind, "grayscale") == 0) {
@@ -129,15 +126,20 @@ static int read_options(pp_config *config, pp_ale_options *options) {
   } else if (strcmp(kind, "ram") == 0) {
     options->view = PP_ALE_RAM;
   } else {
-    return fail(config, "obs_type: choose rgb, grayscale or ram");
+    snprintf(text, room, "obs_type='%.40s': choose rgb, grayscale or ram", kind);
+    return PP_ERR_ARGUMENT;
   }
   options->skip = (int32_t)values[FRAMESKIP].i;
   options->skip_end = (int32_t)values[FRAMESKIP_END].i;
   if (options->skip_end && options->skip_end <= options->skip) {
-    return fail(config, "frameskip=(low, high): choose low < high");
+    snprintf(text, room, "frameskip=(%d, %d): choose a first number below the second",
+             options->skip, options->skip_end);
+    return PP_ERR_ARGUMENT;
   }
   if (values[PREPROCESSING].i && values[CONTINUOUS].i && values[NOOP_MAX].i) {
-    return fail(config, "noop_max with continuous=True: choose noop_max=0");
+    snprintf(text, room, "noop_max=%d with continuous=True: choose noop_max=0",
+             (int)values[NOOP_MAX].i);
+    return PP_ERR_ARGUMENT;
   }
   options->max_frames = (int32_t)values[MAX_FRAMES].i;
   options->threshold = (float)values[THRESHOLD].f;
