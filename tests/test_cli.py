@@ -93,7 +93,7 @@ def test_demo_names_a_missing_package(module: str, tmp_path: Path) -> None:
     done = run(module, "demo", "--out", str(tmp_path / "demo.png"), code=WITHOUT)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"the demo needs {module}")
+    assert line.startswith(f"parallel_pool demo needs {module}")
     assert line.endswith("pip install 'parallel_pool[demo]'")
 
 
@@ -102,10 +102,8 @@ def test_bench_names_a_missing_package() -> None:
     done = run("rich", "bench", "cartpole-1", code=WITHOUT)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert (
-        line
-        == "parallel_pool bench needs rich, which is not installed: pip install 'parallel_pool[demo]'"
-    )
+    cure = "pip install 'parallel_pool[demo]'"
+    assert line == f"parallel_pool bench needs rich, which is not installed: {cure}"
 
 
 def test_bench_without_a_checkout(

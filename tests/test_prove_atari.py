@@ -321,7 +321,8 @@ def test_a_missing_package_is_named(
     monkeypatch.setitem(sys.modules, "rich", None)
     assert prove("pong") == 1
     assert capsys.readouterr().err == (
-        "parallel_pool prove-atari needs rich, which is not installed: pip install 'parallel_pool[demo]'\n"
+        "parallel_pool prove-atari needs rich, which is not installed:"
+        " pip install 'parallel_pool[demo]'\n"
     )
 
 
