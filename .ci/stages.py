@@ -28,10 +28,12 @@ BUILD = ROOT / "build"
 BIN = Path(sys.executable).parent
 CC = os.environ.get("CC", "gcc")
 
-# One pytest worker for each core of the CI machine; more gain nothing there. Each worker starts
-# with half of the tests and steals from the other when it is done. So most tests of a file run in
-# one worker, and the fixtures that they share are made once.
-WORKERS = ("-n", "2", "--dist", "worksteal")
+# One pytest worker more than the CI machine has cores, because many tests wait for processes. Each
+# worker starts with its share of the tests and steals from others when it is done. So most tests of
+# a file run in one worker, and the fixtures that they share are made once.
+WORKERS = ("-n", "3", "--dist", "worksteal")
+# where every test keeps a core busy
+WORKER_PER_CORE = ("-n", "2", "--dist", "worksteal")
 
 # Every test run ends with the ten slowest tests of half a second or more.
 SLOWEST = ("--durations=10", "--durations-min=0.5")
@@ -165,7 +167,7 @@ def format() -> None:
 
 def quick() -> None:
     """The tests that take a few seconds at most."""
-    pytest("quick", "-n", "3", *WORKERS[2:], "-m", "not package and not slow", "tests")
+    pytest("quick", *WORKERS, "-m", "not package and not slow", "tests")
 
 
 def tests() -> None:
@@ -179,7 +181,7 @@ def mujoco() -> None:
     check = f"import mujoco; assert mujoco.__version__ == {OLDER_MUJOCO!r}, mujoco.__file__"
     run(sys.executable, "-c", check, **env)
     files = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/*/test_mujoco*.py"))
-    pytest("mujoco", *WORKERS, *files, *NOT_FOR_OLDER_MUJOCO, **env)
+    pytest("mujoco", *WORKER_PER_CORE, *files, *NOT_FOR_OLDER_MUJOCO, **env)
 
 
 def package() -> None:
@@ -190,7 +192,7 @@ def package() -> None:
 
 def integration() -> None:
     """The tests with real clients."""
-    pytest("integration", *WORKERS, "integration")
+    pytest("integration", *WORKER_PER_CORE, "integration")
 
 
 def address() -> None:
@@ -255,7 +257,7 @@ def under_sanitizer(sanitizers: str, paths: list[str], **env: str) -> None:
     for options in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
         env[options] = f"{env.get(options, '')}:log_path={tree / 'report'}"
     try:
-        pytest(name, *WORKERS, "-m", "not package and not slow", *paths, cwd=tree, **env)
+        pytest(name, *WORKER_PER_CORE, "-m", "not package and not slow", *paths, cwd=tree, **env)
     finally:
         reports = sorted(tree.glob("report.*"))
         for report in reports:
