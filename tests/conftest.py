@@ -1,6 +1,8 @@
 """Fixtures that all tests can use."""
 
+import fcntl
 import gc
+import os
 import signal
 import subprocess
 import sys
@@ -74,13 +76,22 @@ def start() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """An sdist of this tree, and a wheel built from only that sdist."""
-    folder = tmp_path_factory.mktemp("packages")
+    """An sdist of this tree, and a wheel built from only that sdist.
+
+    The first of several pytest workers builds them, in a folder that all use.
+    """
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if is_worker else base) / "packages"
+    folder.mkdir(exist_ok=True)
     root = Path(__file__).resolve().parent.parent
-    subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, root],
-        check=True,
-        capture_output=True,
-    )
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not any(folder.glob("*.whl")):
+            subprocess.run(
+                [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, root],
+                check=True,
+                capture_output=True,
+            )
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return sdist, wheel

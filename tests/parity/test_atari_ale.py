@@ -370,7 +370,7 @@ def test_frameskips_that_are_no_integers(frameskip: Any) -> None:
         ({"difficulty": 9}, "difficulty=9: choose -1, 0, 1, 2, 3"),
         ({"obs_type": "RGB"}, "obs_type='RGB': choose rgb, grayscale or ram"),
         ({"frameskip": 0}, "frameskip=0: choose 1"),
-        ({"frameskip": (4, 4)}, r"frameskip=\(4, 4\): choose a first number below"),
+        ({"frameskip": (4, 4)}, r"frameskip=\(4, 4\): choose low < high"),
         ({"frameskip": (0, 4)}, "frameskip=0: choose 1"),
         ({"frameskip": (1, 2, 3)}, "give a number of frames, or"),
         ({"repeat_action_probability": 1.5}, "choose 0 to 1"),

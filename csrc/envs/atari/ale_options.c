@@ -132,8 +132,7 @@ static int read_options(pp_config *config, pp_ale_options *options) {
   options->skip = (int32_t)values[FRAMESKIP].i;
   options->skip_end = (int32_t)values[FRAMESKIP_END].i;
   if (options->skip_end && options->skip_end <= options->skip) {
-    snprintf(text, room, "frameskip=(%d, %d): choose a first number below the second",
-             options->skip, options->skip_end);
+    snprintf(text, room, "frameskip=(%d, %d): choose low < high", options->skip, options->skip_end);
     return PP_ERR_ARGUMENT;
   }
   if (values[PREPROCESSING].i && values[CONTINUOUS].i && values[NOOP_MAX].i) {
