@@ -95,10 +95,10 @@ TEST(process_ends_with_its_killed_parent) {
 
 /* what a child is told when it would follow a process: here, this program could end unnoticed */
 static int answer_about(int64_t pid) {
-  enum { SHIFT = 100 };  // an exit status has no sign
+  enum { OFFSET = 100 };  // an exit status has no sign
   pid_t child = fork();
-  if (child == 0) _exit(SHIFT + pp_os_exit_with_process(pid));
-  return await_end(child) - SHIFT;
+  if (child == 0) _exit(OFFSET + pp_os_exit_with_process(pid));
+  return await_end(child) - OFFSET;
 }
 
 #endif

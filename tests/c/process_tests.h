@@ -79,23 +79,23 @@ static int is_filled(const uint8_t *bytes, int64_t size, int64_t key) {
 /* -------------------------------------------------------------------------------- workers -- */
 
 /* a worker and what it has done */
-typedef struct hand {
-  const test_pool *workers;
+typedef struct test_worker {
+  const test_pool *pool;
   pp_worker *worker;
   int64_t number;
   int64_t turns[MAX_ENVS];
   int32_t is_ended[MAX_ENVS];
-} hand;
+} test_worker;
 
-static void *place_of(const hand *h, int32_t turn, int32_t field) {
+static void *field_at(const test_worker *h, int32_t turn, int32_t field) {
   const pp_turns *turns = pp_worker_turns(h->worker);
-  const pp_column *column = &h->workers->c.columns[field];
+  const pp_column *column = &h->pool->c.columns[field];
   return (char *)pp_worker_block(h->worker, turns->blocks[turn]) + column->offset +
          column->row_bytes * turns->rows[turn];
 }
 
 /* answers an order with what it holds, and some actions with bytes */
-static void reply(hand *h, int32_t turn, int64_t action) {
+static void reply(test_worker *h, int32_t turn, int64_t action) {
   uint8_t bytes[MAX_REPLY];
   int64_t size;
   const void *order = pp_worker_payload(h->worker, turn, &size);
@@ -108,7 +108,7 @@ static void reply(hand *h, int32_t turn, int64_t action) {
 }
 
 /* what a worker says of an environment that died with another */
-static void tell_restart(hand *h, int32_t turn, int32_t i) {
+static void report_restart(test_worker *h, int32_t turn, int32_t i) {
   pp_turns *turns = pp_worker_turns(h->worker);
   pp_worker_claim_row(h->worker, turn);
   pp_worker_repeat_last(h->worker, turn, 0);
@@ -117,26 +117,25 @@ static void tell_restart(hand *h, int32_t turn, int32_t i) {
   h->is_ended[i] = 1;
 }
 
-static void take_turn(hand *h, int32_t turn) {
+static void take_turn(test_worker *h, int32_t turn) {
   pp_turns *turns = pp_worker_turns(h->worker);
   int32_t env_id = turns->env_ids[turn], i = env_id - pp_worker_first_env(h->worker);
   int64_t bytes, action, *obs;
   memcpy(&action, (char *)pp_worker_actions(h->worker, &bytes) + 8 * i, sizeof(action));
   *pp_worker_current_env(h->worker) = env_id;
   if (turns->command[turn] == PP_COMMAND_RESTART) {
-    tell_restart(h, turn, i);
+    report_restart(h, turn, i);
     return;
   }
   h->turns[i]++;
   reply(h, turn, action);
   pp_worker_claim_row(h->worker, turn);
-  obs = place_of(h, turn, 0);
+  obs = field_at(h, turn, 0);
   obs[0] = env_id;
-  obs[1] = *(int64_t *)place_of(h, turn, 1) = h->turns[i];
+  obs[1] = *(int64_t *)field_at(h, turn, 1) = h->turns[i];
   obs[2] = action;
   obs[3] = h->number;
-  turns->failed[turn] =
-      (uint8_t)is_bad(h->workers, action, turns->command[turn] == PP_COMMAND_RESET);
+  turns->failed[turn] = (uint8_t)is_bad(h->pool, action, turns->command[turn] == PP_COMMAND_RESET);
   turns->kinds[turn] =
       h->is_ended[i] || turns->command[turn] == PP_COMMAND_RESET ? PP_TURN_RESET : PP_TURN_STEP;
   turns->rewards[turn] = (double)reward_of(action, h->turns[i]);
@@ -145,7 +144,7 @@ static void take_turn(hand *h, int32_t turn) {
 }
 
 /* answers a request with its own bytes */
-static void answer(hand *h) {
+static void answer(test_worker *h) {
   int64_t size;
   const void *bytes = pp_worker_request(h->worker, &size);
   if (bytes && pp_worker_answer(h->worker, bytes, size, NULL) < 0) _exit(4);
@@ -153,7 +152,7 @@ static void answer(hand *h) {
 
 /* works until the pool is closed */
 static void work(const test_pool *w, pp_worker *worker, int64_t number) {
-  hand h = {.workers = w, .worker = worker, .number = number};
+  test_worker h = {.pool = w, .worker = worker, .number = number};
   int32_t count;
   for (int32_t i = 0; i < MAX_ENVS; i++) h.is_ended[i] = 1;
   while ((count = pp_worker_take(worker, SECOND)) >= 0) {
@@ -424,21 +423,21 @@ __attribute__((unused)) static int32_t test_pool_recv(test_pool *w, int32_t *ids
 /* waits for a worker's end and settles what it had in flight; how many environments that were */
 __attribute__((unused)) static int32_t test_pool_after_death(test_pool *w, int32_t lane,
                                                              int32_t how) {
-  int32_t settled[MAX_ENVS], count, first, num_envs;
+  int32_t affected[MAX_ENVS], count, first, num_envs;
   int end = 0;
   CHECK_EQ(waitpid(w->pids[lane], &end, 0), w->pids[lane]);
   CHECK(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL);
   w->pids[lane] = 0;
-  count = pp_pool_worker_died(w->c.pool, lane, how, settled, &w->c.error);
+  count = pp_pool_worker_died(w->c.pool, lane, how, affected, &w->c.error);
   CHECK(count >= 0);
   pp_pool_lane_envs(w->c.pool, lane, &first, &num_envs);
   for (int32_t i = first; i < first + num_envs; i++) {
     w->envs[i].is_late = w->envs[i].is_in_flight && w->envs[i].lost == NOT_LOST;
   }
   for (int32_t i = 0; i < count; i++) {
-    CHECK(w->envs[settled[i]].is_in_flight);
-    w->envs[settled[i]].lost = how;
-    w->envs[settled[i]].is_late = 0;
+    CHECK(w->envs[affected[i]].is_in_flight);
+    w->envs[affected[i]].lost = how;
+    w->envs[affected[i]].is_late = 0;
   }
   return count;
 }

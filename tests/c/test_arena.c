@@ -157,7 +157,7 @@ TEST(shared_memory_is_given_back_and_taken_again) {
   close(fd);
 }
 
-TEST(shared_memory_is_taken_again_as_a_whole_or_not) {
+TEST(shared_memory_is_allocated_again_as_a_whole_or_not_at_all) {
   int64_t size = INT64_C(20) << 20;
   int fd = pp_os_shared_create(size, "test");
   REQUIRE(fd >= 0);
@@ -169,7 +169,7 @@ TEST(shared_memory_is_taken_again_as_a_whole_or_not) {
   close(fd);
 }
 
-TEST(shared_memory_that_the_system_refuses_leaves_the_old_size) {
+TEST(refused_growth_leaves_the_old_size) {
   static const int errors[] = {ENOSPC, ENOMEM, EDQUOT, EFBIG};
   int64_t page = page_size(), large = INT64_C(20) << 20;
   int fd = pp_os_shared_create(page, "test");
@@ -438,7 +438,7 @@ TEST(arena_serves_all_threads) {
 
 /* -------------------------------------------------------------------------------- refusals -- */
 
-TEST(arena_refuses_sizes_that_are_none) {
+TEST(arena_refuses_invalid_sizes) {
   pp_arena arena;
   CHECK_EQ(pp_arena_init(&arena, 0, RESERVE), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_arena_init(&arena, -1, RESERVE), PP_ERR_ARGUMENT);
@@ -581,7 +581,7 @@ TEST(arena_works_on_when_it_can_not_grow) {
   pp_arena_fini(&arena);
 }
 
-TEST(arena_works_on_when_a_gap_can_not_be_taken) {
+TEST(arena_works_on_when_a_gap_can_not_be_allocated) {
   int64_t page = page_size();
   pp_arena arena;
   REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
@@ -595,7 +595,7 @@ TEST(arena_works_on_when_a_gap_can_not_be_taken) {
   pp_arena_fini(&arena);
 }
 
-TEST(arena_works_on_without_memory_for_its_books) {
+TEST(arena_works_on_without_memory_for_its_records) {
   int64_t page = page_size();
   pp_arena arena;
   REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
@@ -630,7 +630,7 @@ static int is_refused_by_a_limit(void) {
   return is_right;
 }
 
-TEST(arena_meets_a_real_limit) {
+TEST(arena_survives_a_real_file_size_limit) {
   pid_t child = fork();
   if (child == 0) _exit(is_refused_by_a_limit() ? 0 : 1);
   CHECK(ends_well(child));

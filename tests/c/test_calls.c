@@ -130,7 +130,7 @@ static void check_questions(int32_t is_in_processes) {
   close_pool(&w);
 }
 
-TEST(wrong_questions_are_refused) {
+TEST(wrong_queries_are_refused) {
   check_questions(0);
   check_questions(1);
 }
@@ -306,7 +306,7 @@ TEST(pools_that_workers_can_t_serve_are_not_made) {
   for (int i = 0; i < 15; i++) check_config(i, words[i]);
 }
 
-TEST(nothing_is_made_of_nothing) {
+TEST(null_arguments_make_no_pool) {
   pp_config config = {.num_players = 1};
   pp_pool_options options = {.num_envs = 1, .batch_size = 1};
   pp_pool *pool;
@@ -333,7 +333,7 @@ static int64_t peak_memory(void) {
 }
 
 /* no machine has so much */
-TEST(what_a_pool_lacks_memory_for_is_said) {
+TEST(the_error_says_what_a_pool_lacks_memory_for) {
   pp_config config = {.num_players = 1, .num_fields = 1};
   pp_pool_options options = {.num_envs = 1 << 24, .batch_size = 1 << 24, .max_episode_steps = -1};
   pp_pool *pool;
@@ -352,7 +352,7 @@ TEST(what_a_pool_lacks_memory_for_is_said) {
 #ifndef __SANITIZE_ADDRESS__
 #ifndef __SANITIZE_THREAD__
 /* In a child, as the limit is the whole process's. */
-TEST(what_a_native_pool_lacks_memory_for_is_said) {
+TEST(the_error_says_what_a_native_pool_lacks_memory_for) {
   int how = -1;
   pid_t child = fork();
   if (child == 0) {
@@ -376,7 +376,7 @@ TEST(what_a_native_pool_lacks_memory_for_is_said) {
 }
 
 /* In a child, as the limit is the whole process's: wherever memory ends, it is an error. */
-TEST(a_pool_that_memory_does_not_suffice_for_is_not_made) {
+TEST(a_pool_without_enough_memory_is_not_made) {
   int how = -1;
   pid_t child = fork();
   if (child == 0) {
@@ -404,7 +404,7 @@ TEST(a_pool_that_memory_does_not_suffice_for_is_not_made) {
 
 /* ----------------------------------------------------------------------------------- seats -- */
 
-TEST(workers_open_in_pools_alone) {
+TEST(a_worker_opens_nothing_but_a_pool) {
   test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;

@@ -59,7 +59,7 @@ TEST(shared_chunks_halve_what_is_left) {
   CHECK_EQ(chunks, 4);
 }
 
-TEST(the_first_measurement_is_believed) {
+TEST(the_first_measurement_is_taken_as_it_is) {
   pp_grain grain = of_cost(0);
   pp_grain_learn(&grain, 5000, 10);
   CHECK_EQ(pp_grain_estimate(&grain, 1), 500);
@@ -81,7 +81,7 @@ TEST(one_interruption_does_not_undo_what_was_learnt) {
   CHECK(pp_grain_estimate(&grain, 1) <= 150);
 }
 
-TEST(no_measurement_makes_the_cost_unknown_or_wraps_it) {
+TEST(the_cost_never_becomes_unknown_again_and_never_overflows) {
   pp_grain grain = of_cost(0);
   pp_grain_learn(&grain, 0, 1000);
   CHECK_EQ(atomic_load(&grain.cost), 1);

@@ -50,7 +50,7 @@ TEST(wake_wakes_no_more_than_it_counts) {
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
 }
 
-TEST(wake_spares_other_words_of_its_bucket) {
+TEST(wake_does_not_wake_other_words_of_its_bucket) {
   static _Atomic uint32_t words[NUM_BUCKETS + 1];  // two of them must share a bucket
   _Atomic uint32_t *first = words, *second = words + 1;
   pthread_t threads[2];
@@ -84,7 +84,7 @@ TEST(shared_wait_returns_when_the_word_differs) {
   CHECK_EQ(pp_os_wait_shared(&word, 8, INT64_MAX), PP_OK);
 }
 
-TEST(shared_wait_times_out_not_too_early) {
+TEST(shared_wait_never_times_out_early) {
   _Atomic uint32_t word = 7;
   const int64_t timeout = 3 * LONGEST_NAP;
   int64_t before = pp_os_now();
@@ -133,22 +133,22 @@ static int take_turns(pp_gate *gate, _Atomic uint32_t *turn, uint32_t who) {
 }
 
 TEST(shared_gates_wake_across_processes) {
-  struct ground {
+  struct shared {
     pp_gate gate;
     _Atomic uint32_t turn;
-  } *ground = mmap(NULL, sizeof(*ground), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+  } *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
   int status = -1;
-  REQUIRE(ground != MAP_FAILED);
-  pp_gate_init(&ground->gate, 1);
+  REQUIRE(shared != MAP_FAILED);
+  pp_gate_init(&shared->gate, 1);
   pid_t child = fork();
-  if (child == 0) _exit(take_turns(&ground->gate, &ground->turn, 1) ? 0 : 1);
-  CHECK(take_turns(&ground->gate, &ground->turn, 0));
+  if (child == 0) _exit(take_turns(&shared->gate, &shared->turn, 1) ? 0 : 1);
+  CHECK(take_turns(&shared->gate, &shared->turn, 0));
   CHECK_EQ(waitpid(child, &status, 0), child);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  CHECK_EQ(ground->turn, TURNS);
-  CHECK_EQ(ground->gate.sleepers, 0);
-  CHECK(ground->gate.waits > 0);
-  munmap(ground, sizeof(*ground));
+  CHECK_EQ(shared->turn, TURNS);
+  CHECK_EQ(shared->gate.sleepers, 0);
+  CHECK(shared->gate.waits > 0);
+  munmap(shared, sizeof(*shared));
 }
 
 /* -------------------------------------------------------------------------- shared memory -- */
@@ -247,7 +247,7 @@ TEST(process_ends_with_another_that_is_not_its_parent) {
   for (int i = 0; i < 2; ++i) close(said[i]);
 }
 
-TEST(process_is_not_followed_when_it_has_ended) {
+TEST(ended_process_can_not_be_followed) {
   pid_t gone = fork_idle();
   REQUIRE(gone > 0);
   kill_and_reap(gone);

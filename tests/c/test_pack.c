@@ -36,7 +36,7 @@ static size_t there_and_back(const char *bytes, size_t size) {
   return written;
 }
 
-TEST(noise_comes_back_and_grows_no_more_than_it_may) {
+TEST(noise_survives_packing_and_stays_within_the_bound) {
   char *bytes = malloc(MAX);
   for (size_t i = 0; i < MAX; i++) bytes[i] = (char)draw();
   for (size_t size = 0; size < 70; size++) there_and_back(bytes, size);
@@ -46,7 +46,7 @@ TEST(noise_comes_back_and_grows_no_more_than_it_may) {
   free(bytes);
 }
 
-TEST(what_repeats_itself_shrinks) {
+TEST(repeated_data_shrinks) {
   char *bytes = calloc(1, MAX);
   CHECK(there_and_back(bytes, MAX) < 100);
   // lines of a screen, each like the one before but for a word
@@ -56,7 +56,7 @@ TEST(what_repeats_itself_shrinks) {
   free(bytes);
 }
 
-TEST(all_mixtures_come_back) {
+TEST(all_mixtures_survive_packing) {
   static char bytes[8192];
   for (int round = 0; round < 2000; round++) {
     size_t size = draw() % sizeof(bytes), at = 0;
@@ -71,7 +71,7 @@ TEST(all_mixtures_come_back) {
   }
 }
 
-TEST(damage_is_found_or_harmless) {
+TEST(damage_is_detected_or_harmless) {
   enum { SIZE = 4003 };
   char bytes[SIZE], back[SIZE];
   for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)(i % 160 < 100 ? 3 : draw() % 4);

@@ -369,7 +369,7 @@ TEST(a_time_limit_met_by_a_termination_reports_both) {
 }
 
 /* without a limit an episode goes on for ever, though its steps are counted in 32 bits */
-TEST(no_limit_truncates_after_no_number_of_steps) {
+TEST(without_a_limit_no_episode_is_truncated) {
   static const char *const both[] = {"CartPole-v1", "test/Fault-v0"};
   for (int32_t e = 0; e < 2; e++) {
     client c = make_client(both[e], 8);
@@ -546,7 +546,7 @@ TEST(every_close_returns_after_the_threads_have_ended) {
   client_close(&c);
 }
 
-TEST(close_leaves_what_is_queued_and_in_flight) {
+TEST(close_abandons_what_is_queued_and_in_flight) {
   for (int32_t batch_size = 1; batch_size <= 64; batch_size *= 4) {
     client c = make_client("test/Fault-v0", 64);
     c.options.num_threads = 4;
@@ -658,7 +658,7 @@ TEST(futex_calls_are_few) {
   }
 }
 
-TEST(threads_are_counted_as_they_are) {
+TEST(stats_count_the_threads_that_exist) {
   const char *root = make_machine(8);
   client c = make_client("CartPole-v1", 3);
   pp_stats stats;
@@ -695,7 +695,7 @@ TEST(pinned_workers_stay_on_the_node_of_their_lane) {
   }
 }
 
-TEST(any_affinity_offset_is_a_core) {
+TEST(any_affinity_offset_is_accepted) {
   client c = make_client("CartPole-v1", 4);
   c.options.num_threads = 4;
   c.options.thread_affinity_offset = INT32_MAX;

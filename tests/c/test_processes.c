@@ -36,7 +36,7 @@ static void play(test_pool *w, int32_t rounds) {
   if (is_ordered) test_pool_recv(w, ids);
 }
 
-static void run_crew(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
+static void run_processes(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
   test_pool w = test_pool_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
   w.chunk = chunk;
   w.fails = num_envs % 2;
@@ -46,19 +46,19 @@ static void run_crew(int32_t num_envs, int32_t batch_size, int32_t num_lanes, in
 }
 
 TEST(ordered_rows_come_from_their_turns) {
-  run_crew(2, 2, 1, MAX_ENVS);
-  run_crew(5, 5, 2, 1);
-  run_crew(8, 8, 3, 2);
-  run_crew(13, 13, 4, MAX_ENVS);
+  run_processes(2, 2, 1, MAX_ENVS);
+  run_processes(5, 5, 2, 1);
+  run_processes(8, 8, 3, 2);
+  run_processes(13, 13, 4, MAX_ENVS);
 }
 
 TEST(unordered_rows_come_from_their_turns) {
-  run_crew(2, 1, 1, 1);
-  run_crew(3, 1, 3, 1);
-  run_crew(5, 2, 2, 1);
-  run_crew(7, 3, 3, 2);
-  run_crew(8, 7, 4, MAX_ENVS);
-  run_crew(MAX_ENVS, 5, 4, 3);
+  run_processes(2, 1, 1, 1);
+  run_processes(3, 1, 3, 1);
+  run_processes(5, 2, 2, 1);
+  run_processes(7, 3, 3, 2);
+  run_processes(8, 7, 4, MAX_ENVS);
+  run_processes(MAX_ENVS, 5, 4, 3);
 }
 
 /* ------------------------------------------------------------------------------ messages -- */
@@ -224,7 +224,7 @@ TEST(requests_and_answers_have_any_size) {
   test_pool_close(&w);
 }
 
-TEST(a_worker_is_asked_one_thing_at_a_time) {
+TEST(a_worker_has_one_request_at_a_time) {
   test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   const void *answered;
   int64_t size;
@@ -305,7 +305,7 @@ static pp_worker *open_here(const test_pool *w, int32_t lane) {
 }
 
 typedef struct helper {
-  const test_pool *workers;
+  const test_pool *pool;
   int32_t lane;
   int64_t number;
   pp_worker *worker;
@@ -314,7 +314,7 @@ typedef struct helper {
 
 static void *help(void *arg) {
   helper *self = arg;
-  work(self->workers, self->worker, self->number);
+  work(self->pool, self->worker, self->number);
   return NULL;
 }
 
@@ -325,7 +325,7 @@ static void run_threads(int32_t num_envs, int32_t batch_size, int32_t num_lanes,
   for (int32_t i = 0; i < num_lanes; i++) {
     test_pool_expect(&w, i);
     helpers[i] =
-        (helper){.workers = &w, .lane = i, .number = w.started[i], .worker = open_here(&w, i)};
+        (helper){.pool = &w, .lane = i, .number = w.started[i], .worker = open_here(&w, i)};
     pp_os_thread_start(&helpers[i].thread, help, &helpers[i], "helper");
   }
   play(&w, ROUNDS);
@@ -339,7 +339,7 @@ static void run_threads(int32_t num_envs, int32_t batch_size, int32_t num_lanes,
   test_pool_close(&w);
 }
 
-TEST(threads_in_the_place_of_workers_share_memory_rightly) {
+TEST(threads_in_place_of_workers_share_memory_without_races) {
   run_threads(5, 5, 2, 1);
   run_threads(12, 12, 4, 2);
   run_threads(7, 3, 3, 1);
@@ -405,7 +405,7 @@ static int be_a_stray(pp_worker *worker) {
 
 static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
   test_pool w = test_pool_open(4, batch_size, 1, PP_NEXT_STEP);
-  hand h = {.workers = &w, .number = 1};
+  test_worker h = {.pool = &w, .number = 1};
   int32_t ids[MAX_ENVS];
   int64_t actions[4] = {7, 7, 7, 7}, size;
   int how = -1;
@@ -507,7 +507,7 @@ TEST(a_pool_takes_no_more_address_space_than_it_may) {
 
 /* what another thread calls while the pool is closed */
 typedef struct visitor {
-  test_pool *workers;
+  test_pool *pool;
   int32_t last;
   pthread_t thread;
 } visitor;
@@ -515,8 +515,8 @@ typedef struct visitor {
 static void *receive_on(void *arg) {
   visitor *self = arg;
   int32_t ids[MAX_ENVS];
-  while ((self->last = client_recv(&self->workers->c)) > 0) {
-    test_pool *w = self->workers;
+  while ((self->last = client_recv(&self->pool->c)) > 0) {
+    test_pool *w = self->pool;
     w->rows += self->last;
     memcpy(ids, column(&w->c, "env_id"), sizeof(*ids) * (size_t)self->last);
     int64_t actions[MAX_ENVS] = {0};
@@ -530,9 +530,9 @@ static void *ask_on(void *arg) {
   const void *bytes;
   int64_t size;
   do {
-    self->last = pp_pool_request(self->workers->c.pool, 0, "x", 1, NULL);
+    self->last = pp_pool_request(self->pool->c.pool, 0, "x", 1, NULL);
     while (self->last == 0) {
-      self->last = pp_pool_answer(self->workers->c.pool, 0, SECOND, &bytes, &size, NULL);
+      self->last = pp_pool_answer(self->pool->c.pool, 0, SECOND, &bytes, &size, NULL);
     }
   } while (self->last > 0);
   return NULL;
@@ -541,7 +541,7 @@ static void *ask_on(void *arg) {
 TEST(a_pool_is_closed_while_threads_receive_and_ask) {
   for (int32_t round = 0; round < 20; round++) {
     test_pool w = test_pool_open(6, round % 2 ? 6 : 4, 2, PP_NEXT_STEP);
-    visitor receiver = {.workers = &w}, asker = {.workers = &w};
+    visitor receiver = {.pool = &w}, asker = {.pool = &w};
     test_pool_start_all(&w);
     test_pool_send(&w, NULL, 6, 1);
     pp_os_thread_start(&receiver.thread, receive_on, &receiver, "receiver");

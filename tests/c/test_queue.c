@@ -79,7 +79,7 @@ TEST(a_thread_takes_from_its_own_shard_then_from_the_next) {
   pp_queue_fini(&queue);
 }
 
-TEST(any_number_of_environments_and_shards_has_room_for_all) {
+TEST(a_queue_of_any_size_has_room_for_all_environments) {
   pp_grain grain = {0};
   pp_entry out[MANY];
   set_cost(&grain, 1);

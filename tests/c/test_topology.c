@@ -149,7 +149,7 @@ TEST(nodes_without_usable_cpus_are_left_out) {
   CHECK_TEXT(read_machine(), "4; 1: 4 5 6 7");
 }
 
-TEST(numbers_may_have_holes) {
+TEST(ids_of_nodes_and_cpus_may_have_gaps) {
   REQUIRE(begin_machine());
   put_affinity("0-1023");
   put_nodes("0,8,250-252");
@@ -320,7 +320,7 @@ TEST(v1_other_controllers_do_not_count) {
   CHECK_EQ(pp_usable_cores(root), 8);
 }
 
-TEST(broken_quota_is_none) {
+TEST(broken_quota_is_ignored) {
   static const char *const broken[] = {"", "0 100000", "100000 0", "-5 100000", "100000", "x y"};
   REQUIRE(begin_small_machine(8));
   put("proc/self/cgroup", "0::/job");
@@ -407,7 +407,7 @@ TEST(deal_in_proportion_to_cpus) {
   CHECK_TEXT(DEAL(12, 2, 3, 1), "0: 4, 10: 6, 20: 2");
 }
 
-TEST(remainders_go_to_the_most_cut) {
+TEST(remainders_go_to_the_nodes_that_rounding_cut_most) {
   CHECK_TEXT(DEAL(7, 8, 8), "0: 4, 10: 3");
   CHECK_TEXT(DEAL(5, 4, 6), "0: 2, 10: 3");
   CHECK_TEXT(DEAL(4, 3, 3, 4), "0: 1, 10: 1, 20: 2");

@@ -263,7 +263,7 @@ TEST(a_stopped_worker_is_killed_and_replaced) {
 
 /* A block of one row is received and readied anew before anybody claims again: nobody but the dead
  * one could have raised the hint. */
-TEST(a_hint_left_behind_stops_nobody) {
+TEST(a_stale_hint_stops_no_worker) {
   static const death way = {"claimed", 0, 0, 1, 1, 0};
   const int32_t own[1] = {0};
   int32_t ids[MAX_ENVS];
@@ -355,13 +355,13 @@ static void die_answering(const char *point, int32_t status) {
   test_pool_close(&w);
 }
 
-TEST(an_answer_comes_or_the_death_is_told) {
+TEST(an_answer_arrives_or_the_death_is_reported) {
   die_answering("copied", PP_ERR_STATE);
   die_answering("replied", PP_ERR_STATE);
   die_answering("answered", 1);
 }
 
-TEST(a_request_to_a_dead_worker_is_for_the_next) {
+TEST(a_request_to_a_dead_worker_goes_to_the_next) {
   test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   const void *bytes;
   int64_t size;
@@ -392,7 +392,7 @@ TEST(worker_death_checks_its_arguments) {
 }
 
 /* The row of a truncated episode shows where it ended. */
-TEST(repeated_rows_show_what_was_final) {
+TEST(final_columns_of_a_repeated_row_repeat_the_row) {
   test_pool w = test_pool_open(2, 2, 1, PP_SAME_STEP);
   int32_t ids[MAX_ENVS];
   test_pool_start_all(&w);

@@ -69,7 +69,7 @@ static int spins(int32_t cores, int32_t awake, int32_t is_callers, int32_t long_
   return is_allowed;
 }
 
-TEST(spinning_takes_no_core_from_anybody) {
+TEST(a_spinning_worker_takes_no_core_from_others) {
   for (int32_t long_waits = 0; long_waits <= MAX_LONG_WAITS; long_waits++) {
     for (int32_t is_callers = 0; is_callers < 2; is_callers++) {
       // one is left, whatever the system does with the caller
@@ -89,7 +89,7 @@ TEST(spinning_takes_no_core_from_anybody) {
   }
 }
 
-TEST(a_worker_others_have_turns_that_has_not_begun) {
+TEST(turns_of_other_workers_are_seen_until_they_are_taken) {
   pp_board board = make_board(2);
   CHECK(!others_have_turns(&board, 0));
   push(&board, 0);
@@ -196,7 +196,7 @@ static int wakes_caller(int32_t is_callers) {
   return wakes > 0;
 }
 
-TEST(who_gives_up_the_callers_core_wakes_it) {
+TEST(a_worker_that_gives_up_the_callers_core_wakes_the_caller) {
   CHECK(wakes_caller(1));
   CHECK(!wakes_caller(0));
 }
