@@ -1,4 +1,4 @@
-/* What any pp_os_wait and pp_os_wake must do; test_os.c holds futexes to it, test_os_table.c the
+/* Tests of pp_os_wait and pp_os_wake. test_os.c runs them with futexes, test_os_table.c with the
  * table that other systems use. Define _GNU_SOURCE before any include. */
 #ifndef PP_TESTS_WAIT_TESTS_H
 #define PP_TESTS_WAIT_TESTS_H
@@ -36,7 +36,7 @@ TEST(wake_without_sleepers_is_forgotten) {
   CHECK_EQ(pp_os_wait(&word, 0, 1000), PP_AGAIN);
 }
 
-/* wakes without ever changing the word, until told that it was noticed */
+/* wakes again and again without changing the word, until is_done is set */
 struct waker {
   _Atomic uint32_t word;
   _Atomic int is_done;
@@ -62,8 +62,8 @@ TEST(wait_without_a_timeout_ends_by_a_wake_alone) {
   pthread_join(thread, NULL);
 }
 
-/* two threads that take turns: even numbers are the test's, odd ones the partner's. data is plain,
- * so that ThreadSanitizer sees whether a turn also hands over memory */
+/* Two threads that take turns: even numbers are the test's, odd ones the partner's. data is not
+ * atomic, so that ThreadSanitizer sees whether a turn also hands memory over. */
 struct turns {
   _Atomic uint32_t turn;
   int data;
@@ -111,7 +111,8 @@ static void *sleep_on_word(void *arg) {
   return NULL;
 }
 
-/* puts one thread on each of num_words words in turn, sets and wakes each word once */
+/* lets NUM_SLEEPERS threads sleep, spread over num_words words; then sets and wakes each word once
+ */
 static void wake_words(int num_words) {
   struct sleepers all = {0};
   struct sleeper_task tasks[NUM_SLEEPERS];
