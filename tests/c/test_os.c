@@ -35,7 +35,7 @@ static void ignore_signal(int number) {
   (void)number;
 }
 
-/* signals its target until told that it has noticed */
+/* sends signals to its target until is_done is set */
 struct signaller {
   pthread_t target;
   _Atomic int is_done;
@@ -67,7 +67,7 @@ TEST(wait_ends_on_a_signal) {
 
 enum {
   HANGS = 30,  // seconds after which a test that hangs fails
-  LIVES = 50,  // milliseconds in which a process could end that should not
+  LIVES = 50,  // milliseconds during which a test watches that a process does not end
   ROUNDS = 2000
 };
 
@@ -78,7 +78,7 @@ struct shared {
   int64_t deadline;
 };
 
-/* maps a new file at two places: one for the parent, one for a child */
+/* maps a new file at two addresses: one for the parent, one for a child */
 static int map_shared(struct shared *places[2]) {
   FILE *file = tmpfile();
   int is_sized = file && ftruncate(fileno(file), sizeof(struct shared)) == 0;
@@ -98,7 +98,7 @@ static void unmap_shared(struct shared *places[2]) {
   for (int i = 0; i < 2; ++i) munmap(places[i], sizeof(struct shared));
 }
 
-/* sleeps at this gate until the turn has come; 0 if nobody woke it for far too long */
+/* Sleeps at its gate until the turn has come. Returns 0 if it is not woken in time. */
 static int await_turn(struct shared *shared, int who, uint32_t turn) {
   pp_gate *gate = &shared->gates[who];
   while (atomic_load(&shared->turn) != turn) {
@@ -111,7 +111,7 @@ static int await_turn(struct shared *shared, int who, uint32_t turn) {
   return 1;
 }
 
-/* takes every second turn, wakes the other after each; the number of turns had */
+/* Takes every second turn and wakes the other process after each. Returns the number of turns. */
 static int take_turns(struct shared *shared, int who) {
   for (uint32_t i = 0; i < ROUNDS; ++i) {
     if (!await_turn(shared, who, 2 * i + (uint32_t)who)) return (int)i;
@@ -121,7 +121,7 @@ static int take_turns(struct shared *shared, int who) {
   return ROUNDS;
 }
 
-/* 1: the child has ended by itself, and well */
+/* returns whether the child has exited with status 0 */
 static int ends_well(pid_t child) {
   int status = -1;
   return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
@@ -141,13 +141,13 @@ TEST(gates_wake_across_processes_that_map_them_elsewhere) {
   CHECK_EQ(places[0]->turn, 2 * ROUNDS);
   for (int i = 0; i < 2; ++i) {
     CHECK_EQ(places[0]->gates[i].sleepers, 0);
-    // they did sleep, or this has shown nothing
+    // a test without a sleep would have shown nothing
     CHECK(places[0]->gates[i].waits > 0);
   }
   unmap_shared(places);
 }
 
-/* a child that sleeps at gate 1 for ever; -1 if it does not */
+/* Forks a child that sleeps at gate 1 for ever. Returns -1 if it does not sleep in time. */
 static pid_t fork_sleeper(struct shared *places[2]) {
   int32_t before = places[0]->gates[1].sleepers;
   pid_t child = fork();
@@ -177,11 +177,11 @@ TEST(gate_outlives_a_killed_sleeper) {
   kill_sleeper(dead);
   CHECK_EQ(gate->sleepers, 1);
 
-  // a wake that nobody needs, and that is all
+  // the dead sleeper costs one needless wake, no more
   pp_gate_wake(gate, 1);
   CHECK_EQ(gate->wakes, 1);
 
-  // the dead one takes no wake from the living
+  // and takes no wake from a living one
   pid_t child = fork();
   if (child == 0) _exit(take_turns(places[1], 1) == ROUNDS ? 0 : 1);
   CHECK_EQ(take_turns(places[0], 0), ROUNDS);
@@ -257,7 +257,7 @@ TEST(thread_blocks_all_signals_but_its_own_faults) {
   pthread_join(thread, NULL);
   for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); ++i) {
     CHECK_EQ(sigismember(&seen.blocked, foreign[i]), 1);
-    // the one who starts it keeps taking them
+    // the thread that starts it keeps taking them
     CHECK_EQ(sigismember(&before, foreign[i]), 0);
     CHECK_EQ(sigismember(&after, foreign[i]), 0);
   }
@@ -366,7 +366,7 @@ TEST(thread_bind_refuses_missing_cores) {
 
 /* ------------------------------------------------------------------------------------ fork -- */
 
-/* runs check in a child; its verdict */
+/* runs check in a child and returns its result */
 static int in_child(int (*check)(uint32_t parent), uint32_t parent) {
   int status = -1;
   pid_t child = fork();
@@ -430,7 +430,7 @@ TEST(process_ends_with_another_that_is_not_its_parent) {
 TEST(ended_process_can_not_be_followed) {
   pid_t gone = fork_idle();
   REQUIRE(gone > 0);
-  // ended, but nobody has asked for its exit status yet
+  // ended, but not reaped yet
   siginfo_t info;
   kill(gone, SIGKILL);
   waitid(P_PID, (id_t)gone, &info, WEXITED | WNOWAIT);
@@ -469,7 +469,7 @@ TEST(pages_run_out_without_a_crash) {
   CHECK(!pp_os_pages_alloc(SIZE_MAX));
 }
 
-/* policy of the page at this address as the kernel tells it, -1 when it does not */
+/* Returns the kernel's policy for the page at this address; -1: the kernel does not say. */
 static int policy_of(const void *address, unsigned long *nodes) {
   int mode = -1;
   *nodes = 0;
@@ -496,7 +496,7 @@ TEST(pages_bind_places_whole_pages_only) {
   unsigned long nodes;
   REQUIRE(memory);
 
-  // where the system lets nobody ask (containers, macOS), it must let nobody bind either
+  // a system that does not allow the query (containers, macOS) must not allow binding either
   int can_bind = policy_of(memory, &nodes) >= 0;
   int status = pp_os_pages_bind(memory + 1, 3 * page, &node, 1);
   CHECK_EQ(status, can_bind ? PP_OK : PP_ERR_SYSTEM);
