@@ -1,7 +1,7 @@
 /* Tests of pp_os_exit_with_process. test_os.c runs them with pidfds, test_os_table.c with the
- * polling by process number that other systems use. A file that includes this one defines HANGS, the
- * seconds after which a test that hangs fails, and LIVES, the milliseconds during which it watches
- * that a process does not end. */
+ * polling by process number that other systems use. A file that includes this one defines HANGS,
+ * the seconds after which a test that hangs fails, and LIVES, the milliseconds during which it
+ * watches that a process does not end. */
 #ifndef PP_TESTS_FOLLOW_TESTS_H
 #define PP_TESTS_FOLLOW_TESTS_H
 

@@ -15,7 +15,7 @@ enum { MAX_ENVS = 24, MAX_LANES = 4, MAX_REPLY = 3000, NOT_LOST = -1 };
 /* what one environment is expected to show */
 typedef struct record {
   int32_t is_in_flight;
-  int32_t lost;         /* a pp_on_death: how the turn in flight was lost with its worker; or NOT_LOST */
+  int32_t lost;         /* a pp_on_death: the turn in flight was lost with its worker; or NOT_LOST */
   int64_t sends;        /* so far */
   int64_t action;       /* sent last */
   int32_t is_reset;     /* what was sent last is one */
@@ -422,8 +422,8 @@ __attribute__((unused)) static int32_t test_pool_recv(test_pool *w, int32_t *ids
   return rows;
 }
 
-/* Waits for the end of a worker that was killed, and reports its death to the pool. Returns how many
- * environments lost their turns. */
+/* Waits for the end of a worker that was killed, and reports its death to the pool. Returns how
+ * many environments lost their turns. */
 __attribute__((unused)) static int32_t test_pool_after_death(test_pool *w, int32_t lane,
                                                              int32_t how) {
   int32_t affected[MAX_ENVS], count, first, num_envs;

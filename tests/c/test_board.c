@@ -1,4 +1,4 @@
-/* The board: its tables, mailboxes, claims of rows and counts of them, with threads in the place
+/* The board: its tables, its mailboxes, and how rows are claimed and counted. Threads take the place
  * of worker processes. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -21,7 +21,7 @@ enum { ROUNDS = 1500 };
 enum { ROUNDS = 12000 };
 #endif
 
-/* what should end and does not is killed */
+/* kills a test that hangs */
 __attribute__((constructor)) static void limit_time(void) {
   alarm(120);
 }
@@ -46,7 +46,7 @@ static void make_layout(pp_layout *layout, int32_t rows) {
   CHECK_EQ(pp_layout_init(layout, &config, &options, rows, NULL), PP_OK);
 }
 
-/* capacity 0: what a ring of these environments has */
+/* capacity 0: that of the ring of a pool with these environments */
 static test_board open_board(int32_t envs, int32_t lanes, int32_t batch_size, int32_t capacity) {
   test_board t = {.shape = {.num_envs = envs,
                             .num_lanes = lanes,
@@ -76,14 +76,14 @@ static void prepare(test_board *t, int64_t sequence) {
                         t->blocks + sequence % t->shape.capacity * t->layout.size);
 }
 
-/* the ring as it is when all blocks before a sequence were received, and all their rows claimed */
+/* makes the ring as if all blocks before a sequence had been filled and received */
 static void begin_at(test_board *t, int64_t sequence) {
   t->claimed = sequence;
   for (int32_t i = 0; i < t->shape.capacity; i++) prepare(t, sequence + i);
   atomic_store(&t->board.head->first_free, sequence * t->shape.batch_size);
 }
 
-/* the block that a place is in, and which of its rows it is */
+/* returns the block of a place, and its row in that block */
 static void *block_of(const test_board *t, int32_t place, int32_t *row) {
   int32_t slot = place / t->shape.batch_size;
   *row = place % t->shape.batch_size;
@@ -139,7 +139,7 @@ static void check_tables(int32_t envs, int32_t lanes, int32_t batch_size) {
   }
   CHECK(t.board.head->size >= end);
   CHECK_EQ(t.board.head->size, pp_board_size(&t.shape, &t.layout));
-  // room for all environments of a lane, and not for those of others
+  // room for all environments of a lane, and not for many more
   uint64_t most = (uint64_t)((envs + lanes - 1) / lanes), box = t.board.mailbox_size;
   CHECK(box >= most && (box & (box - 1)) == 0 && (box == 16 || box < 2 * most));
   CHECK(t.board.saved_bytes >= 2 * 8 + 1);
@@ -164,7 +164,7 @@ TEST(a_worker_finds_the_same_tables) {
   close_board(&t);
 }
 
-/* What it can't lay out as its parent did, it does not touch. */
+/* A worker refuses a board that it would lay out in another way than its parent. */
 TEST(a_worker_of_another_build_finds_no_board) {
   test_board t = open_board(5, 2, 3, 0);
   pp_board other = {0};
@@ -217,7 +217,7 @@ TEST(entries_are_taken_in_order_across_the_end_of_the_mailbox) {
   test_board t = open_board(7, 1, 7, 0);
   pp_entry taken[7];
   int32_t pushed = 0, seen = 0;
-  // 16 fit, so that 5 at a time come across the end in every way
+  // 16 fit, so that pushes of 5 cross the end at every position
   CHECK_EQ(t.board.mailbox_size, 16);
   for (int32_t round = 0; round < 64; round++) {
     for (int32_t i = 0; i < 5; i++, pushed++) push_one(&t, 0, pushed % 7, pushed % 14);
@@ -263,7 +263,7 @@ TEST(clearing_a_mailbox_leaves_nothing_of_its_worker) {
   CHECK_EQ(atomic_load(&mailbox->current_env), -1);
   CHECK_EQ(atomic_load(&mailbox->answered), 5);
   CHECK_EQ(atomic_load(&mailbox->gate.sleepers), 0);
-  // it may have been half written
+  // the reply may have been half written
   CHECK(mailbox->reply.size < 0);
   // an answer that was complete stays
   mailbox->reply = (pp_message){64, 10};
@@ -304,8 +304,7 @@ TEST(a_recount_replaces_the_counts_of_one_lane_only) {
   close_board(&t);
 }
 
-/* ----------------------------------------------------------------------------- the last shown --
- */
+/* -------------------------------------------------------------------------------- saved rows -- */
 
 static void fill_row(test_board *t, int32_t place, int64_t value) {
   int32_t row;
@@ -316,7 +315,7 @@ static void fill_row(test_board *t, int32_t place, int64_t value) {
   *(uint8_t *)pp_layout_at(&t->layout, memory, 1, row) = (uint8_t)value;
 }
 
-/* whether a row shows a value, is_final: among what ended episodes showed */
+/* checks that a row has this value; is_final: in its final columns */
 static void check_row(test_board *t, int32_t place, int64_t value, int32_t is_final) {
   int32_t row, first = is_final ? t->layout.final_fields : 0;
   void *memory = block_of(t, place, &row);
@@ -326,7 +325,7 @@ static void check_row(test_board *t, int32_t place, int64_t value, int32_t is_fi
   CHECK_EQ(*(uint8_t *)pp_layout_at(&t->layout, memory, first + 1, row), (uint8_t)value);
 }
 
-TEST(what_was_shown_last_is_kept_for_each_environment) {
+TEST(the_last_row_of_each_environment_is_saved) {
   test_board t = open_board(4, 2, 4, 0);
   int32_t row;
   prepare(&t, 0);
@@ -371,7 +370,7 @@ TEST(a_worker_is_idle_if_it_finds_nothing_to_do_after_a_probe) {
   CHECK(!pp_board_is_idle(&t.board, 1, 1));
   pp_board_probe(&t.board, 0, 2, 1);
   CHECK(!pp_board_is_idle(&t.board, 0, 2));
-  // who is asked to answer something has that left to do
+  // a worker that has a request to answer is not idle
   atomic_fetch_add(&t.board.mailboxes[0].request, 1);
   CHECK_EQ(take_all(&t, 0), 0);
   CHECK(!pp_board_is_idle(&t.board, 0, 2));
@@ -388,7 +387,7 @@ static void *sleep_at_gate(void *arg) {
   return NULL;
 }
 
-/* That somebody sleeps may have been written over. */
+/* The count of sleepers may have been overwritten. */
 TEST(a_probe_wakes_a_sleeper_whose_count_was_overwritten) {
   test_board t = open_board(1, 1, 1, 0);
   pp_gate *gate = &t.board.mailboxes[0].gate;
@@ -407,7 +406,7 @@ TEST(a_probe_wakes_a_sleeper_whose_count_was_overwritten) {
 /* ------------------------------------------------------------------------------------- claims --
  */
 
-/* claims all rows of some blocks one by one, and prepares them anew */
+/* claims all rows of some blocks one by one, and prepares the slots for the next blocks */
 static void claim_blocks(test_board *t, int64_t blocks) {
   int32_t rows = t->shape.batch_size, places = rows * t->shape.capacity;
   for (int64_t end = t->claimed + blocks; t->claimed < end; t->claimed++) {
@@ -445,7 +444,8 @@ TEST(claims_go_on_when_the_sequence_in_row_words_wraps) {
   }
 }
 
-/* A worker that dies between its claim and the raising of the hint leaves it behind. */
+/* A worker that dies after its claim and before it raises the hint (first_free) leaves a stale one.
+ */
 TEST(a_stale_hint_leads_to_the_first_free_row) {
   for (int32_t capacity = 1; capacity <= 4; capacity++) {
     for (int32_t back = 1; back <= 20; back++) {
@@ -468,7 +468,7 @@ TEST(a_claim_is_found_without_the_note_of_its_place) {
     int32_t place = pp_board_claim(&t.board, 0, i), places = t.shape.capacity * t.shape.batch_size;
     const int32_t notes[] = {-1, (place + 1) % places, places, INT32_MAX, INT32_MIN};
     CHECK_EQ(pp_board_find_claim(&t.board, i), place);
-    // as if it had died before, or somebody had written over it
+    // as if the worker had died before it noted the place, or the note had been overwritten
     atomic_store(&t.board.envs[i].state, PP_ENV_RUNNING);
     for (int n = 0; n < 5; n++) {
       t.board.envs[i].place = notes[n];
@@ -478,7 +478,8 @@ TEST(a_claim_is_found_without_the_note_of_its_place) {
   close_board(&t);
 }
 
-/* The parent claims for the dead, and does not wait for what will never be. */
+/* The parent claims a row for an environment whose worker is dead; it waits for no row to become
+ * free. */
 TEST(a_row_is_claimed_for_the_dead_if_one_is_free) {
   test_board t = open_board(5, 2, 2, 0);
   begin_at(&t, 7);
@@ -490,7 +491,7 @@ TEST(a_row_is_claimed_for_the_dead_if_one_is_free) {
   CHECK(pp_board_row_owner(&t.board, 8, 0) < 0);
   CHECK(pp_board_row_owner(&t.board, 10, 0) < 0);
   CHECK_EQ(pp_board_find_claim(&t.board, 1), 3);
-  // who comes after it finds the next one
+  // the next claim finds the row after it
   CHECK_EQ(pp_board_claim(&t.board, 0, 2), 4);
   for (int32_t i = 0; i < 6; i++) atomic_store(&t.board.rows[i], UINT64_MAX - (uint64_t)i);
   CHECK_EQ(pp_board_claim_for_dead(&t.board, 3, 7), -1);
@@ -503,10 +504,10 @@ typedef struct test_worker {
   test_board *pool;
   int32_t lane;
   pthread_t thread;
-  int64_t last_sequence; /* of what it claimed: never less than before */
 } test_worker;
 
-/* takes, claims if need be, writes a plain row and counts it, until the pool is closed */
+/* takes entries, claims rows in an unordered pool, writes and counts them, until it is closed. The
+ * rows are not atomic, so that ThreadSanitizer sees whether the counts hand them over */
 static void *serve(void *arg) {
   test_worker *self = arg;
   test_board *t = self->pool;
@@ -535,13 +536,13 @@ static int32_t lane_of(const test_board *t, int32_t env_id) {
   }
 }
 
-/* sleeps until a slot has so many rows; 0: it takes too long */
+/* Sleeps until a slot has this many rows. Returns 0 if it takes too long. */
 static int wait_rows(test_board *t, int32_t slot, int32_t rows) {
   int64_t end = pp_os_now() + 30 * SECOND;
   while (pp_board_rows_done(&t->board, slot) != rows) {
     pp_gate *gate = &t->board.head->caller;
     uint32_t epoch = pp_gate_enter(gate);
-    // without a limit worth speaking of: a lost wake would be seen
+    // so long a timeout that a lost wake fails the test
     if (pp_board_rows_done(&t->board, slot) != rows) pp_gate_sleep(gate, epoch, 20 * SECOND);
     pp_gate_leave(gate);
     if (pp_os_now() > end) return 0;
@@ -636,7 +637,7 @@ TEST(a_count_wakes_all_threads_of_the_caller) {
          atomic_load(&t.board.head->caller.waits) < 2) {
     sched_yield();
   }
-  // from there to sleep it is not far
+  // they count their wait shortly before they sleep
   usleep(30000);
   pp_board_claim(&t.board, 0, 0);
   pp_board_add_rows_done(&t.board, 0, 0, 1);

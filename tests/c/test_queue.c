@@ -201,10 +201,10 @@ TEST(every_entry_is_taken_exactly_once_by_four_threads) {
   free(all);
 }
 
-/* Threads that take from one shard and do hardly anything else: nearly always one of them is between
- * its load of head and its compare-and-swap. A swap that overlooked what others took meanwhile would
- * give entries twice or never. A bout lasts longer than a time slice, so that one core is enough for
- * the test. */
+/* Threads that take from one shard and do hardly anything else: nearly always one of them is
+ * between its load of head and its compare-and-swap. A swap that overlooked what others took
+ * meanwhile would give entries twice or never. A bout lasts longer than a time slice, so that one
+ * core is enough for the test. */
 enum { FIGHTERS = 4, BOUTS = 60, CROWDED = 1 << 18 };
 
 typedef struct fight {
