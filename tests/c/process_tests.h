@@ -15,10 +15,10 @@ enum { MAX_ENVS = 24, MAX_LANES = 4, MAX_REPLY = 3000, NOT_LOST = -1 };
 /* what one environment is expected to show */
 typedef struct record {
   int32_t is_in_flight;
-  int32_t lost;         /* a pp_on_death: the turn in flight was lost with its worker; or NOT_LOST */
-  int64_t sends;        /* so far */
-  int64_t action;       /* sent last */
-  int32_t is_reset;     /* what was sent last is one */
+  int32_t lost;     /* a pp_on_death: the turn in flight was lost with its worker; or NOT_LOST */
+  int64_t sends;    /* so far */
+  int64_t action;   /* sent last */
+  int32_t is_reset; /* what was sent last is one */
   int64_t payload_size; /* bytes sent with the turn in flight, 0: none */
   int64_t turns;        /* that its worker has delivered */
   int64_t number;       /* of that worker */

@@ -1,5 +1,5 @@
-/* The board: its tables, its mailboxes, and how rows are claimed and counted. Threads take the place
- * of worker processes. */
+/* The board: its tables, its mailboxes, and how rows are claimed and counted. Threads take the
+ * place of worker processes. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>

@@ -232,8 +232,8 @@ TEST(what_the_caller_leaves_in_the_lane_of_another_node_is_found_there) {
   client_close(&c);
 }
 
-/* Steps are cheap, and all episodes end at once. Their resets are expensive: all threads share them,
- * although one thread took a chunk that was worth little by the cost of steps. */
+/* Steps are cheap, and all episodes end at once. Their resets are expensive: all threads share
+ * them, although one thread took a chunk that was worth little by the cost of steps. */
 TEST(expensive_resets_among_cheap_steps_are_shared) {
   static int64_t zeros[64];
   for (int32_t threads = 2; threads <= 4; threads += 2) {

@@ -1,10 +1,10 @@
-/* Snapshots: what was saved goes on as it would have, wherever it is restored, and bytes that are
- * none change nothing. */
+/* Snapshots: a saved environment goes on as it would have, in whatever pool it is restored, and
+ * bytes that are no snapshot change nothing. */
 #define _GNU_SOURCE
 #include "pool_tests.h"
 
-/* its statics, to make up bytes that only a check of each number can refuse; the linker then leaves
- * the engine's own copy out */
+/* for its static functions: the tests forge snapshots that only the check of each number can
+ * refuse. The linker then leaves the engine's own copy out */
 #include "pool/snapshot.c"
 
 enum { NUM_ENVS = 6, MAX_BYTES = 4096, STEPS = 200 };
@@ -22,7 +22,7 @@ static client open_pool(const char *id, int32_t autoreset, int32_t threads, uint
   client c = make_client(id, NUM_ENVS);
   c.options.num_threads = threads;
   c.options.autoreset = autoreset;
-  // so short that many an episode ends, and what follows hangs on the generator
+  // so short that many episodes end, and what follows depends on the random generator
   c.options.max_episode_steps = 12;
   c.options.extras = PP_WITH_STEP_TYPE | PP_WITH_DISCOUNT | PP_WITH_PLAYERS | PP_WITH_STATISTICS;
   client_open(&c);
@@ -30,7 +30,7 @@ static client open_pool(const char *id, int32_t autoreset, int32_t threads, uint
   return c;
 }
 
-/* steps of all environments; a game tells apart what is played */
+/* steps all environments; each game has other actions */
 static void play(client *c, int64_t steps, int64_t game) {
   const pp_config *config = pp_pool_config(c->pool);
   for (int64_t t = 0; t < steps; t++) {
@@ -42,7 +42,7 @@ static void play(client *c, int64_t steps, int64_t game) {
   }
 }
 
-/* both pools return the same from here on */
+/* checks that both pools return the same for this many steps */
 static void check_twins(client *one, client *other, int64_t steps) {
   for (int64_t t = 0; t < steps; t++) {
     int32_t same = 0;
@@ -53,8 +53,7 @@ static void check_twins(client *one, client *other, int64_t steps) {
   }
 }
 
-/* everything of one environment into room of its own, twice: the second finds what the first left
- */
+/* Saves one environment, twice: the second snapshot is the same as the first. Returns its size. */
 static int64_t take_snapshot(client *c, int32_t env_id, char *bytes) {
   char again[MAX_BYTES];
   int64_t size = pp_pool_get_state(c->pool, env_id, NULL, 0, &c->error);
@@ -88,7 +87,8 @@ TEST(a_restored_environment_goes_on_as_the_saved_one) {
                                     "test/Template-v0"};
   for (size_t e = 0; e < sizeof(ids) / sizeof(*ids); e++) {
     for (int32_t mode = PP_NEXT_STEP; mode <= PP_SAME_STEP; mode++) {
-      // never reset, at the beginning of an episode, within, and where some have ended
+      // steps before the snapshot: never reset (-1), at the start of an episode, in the middle, and
+      // when some have ended
       static const int32_t moments[] = {-1, 0, 1, 5, 11, 12, 13, 25};
       for (size_t m = 0; m < sizeof(moments) / sizeof(*moments); m++) {
         client saved = open_pool(ids[e], mode, 1, 7), other = open_pool(ids[e], mode, 3, 1000);
@@ -106,7 +106,7 @@ TEST(a_restored_environment_goes_on_as_the_saved_one) {
           CHECK_EQ(pp_pool_needs_reset(other.pool, i), pp_pool_needs_reset(saved.pool, i));
         }
         check_twins(&saved, &other, STEPS);
-        // and once more from the same bytes
+        // and a second time from the same bytes
         CHECK_EQ(restore(&saved, &taken), PP_OK);
         CHECK_EQ(restore(&other, &taken), PP_OK);
         check_twins(&saved, &other, 20);
@@ -128,7 +128,7 @@ TEST(some_are_restored_and_others_left_alone) {
   play(&c, 5, 1);
   play(&twin, 5, 1);
   take_snapshots(&c, &after);
-  // each takes the other's
+  // each of the two gets the other's
   const void *starts[] = {before.bytes[1], before.bytes[4]};
   const int64_t sizes[] = {before.sizes[1], before.sizes[4]};
   CHECK_EQ(pp_pool_set_state(c.pool, chosen, 2, starts, sizes, &c.error), PP_OK);
@@ -184,7 +184,7 @@ TEST(room_of_another_size_is_refused_and_left_alone) {
   client_close(&c);
 }
 
-/* what is refused changes no environment: the twin was never asked */
+/* a pool whose calls are refused, and a twin that never gets them: both must stay the same */
 typedef struct pair {
   client c, twin;
   snapshots taken;
@@ -251,7 +251,7 @@ TEST(damaged_snapshots_are_refused) {
     static pair p;
     static char bytes[MAX_BYTES + 1];
     REQUIRE(pair_open(&p, ids[e]));
-    // one with a state that load would take
+    // a snapshot that load would accept
     int64_t size = take_snapshot(&p.c, 4, bytes);
     for (int64_t i = 0; i < size; i++) {
       for (int32_t bit = 0; bit < 8; bit++) {
@@ -270,7 +270,7 @@ TEST(damaged_snapshots_are_refused) {
   }
 }
 
-/* whoever makes up a snapshot, with a sum that is right, gets no further than its numbers allow */
+/* a forged snapshot with the right checksum is refused for a number that no environment can have */
 TEST(numbers_that_no_environment_has_are_refused) {
   static pair p;
   static char bytes[MAX_BYTES];
@@ -351,7 +351,7 @@ TEST(a_closed_pool_neither_saves_nor_restores) {
 
 /* ---------------------------------------------------------------------------------- failing -- */
 
-/* an environment that counts its steps, and whose callbacks fail when told to */
+/* an environment that counts its steps, and whose callbacks fail as `failing` says */
 static enum { NOTHING, SIZE, SAVE, LOAD } failing;
 static int32_t failing_env;
 
@@ -384,7 +384,7 @@ static int64_t fussy_save(pp_env *env, void *bytes) {
   return sizeof(int64_t);
 }
 
-/* it fails when half of its work is done */
+/* fails when half of its work is done */
 static int fussy_load(pp_env *env, const void *bytes, int64_t size) {
   if (size != sizeof(int64_t)) return fail(env, "size");
   *(int64_t *)env->state = -1;
@@ -454,7 +454,7 @@ TEST(a_failing_load_begins_a_new_episode_and_the_pool_goes_on) {
     int64_t seen;
     void *const fields[] = {&seen};
     int status = pp_pool_observe(c.pool, i, fields, &c.error);
-    // those before it are restored, those after it as they were
+    // those before it are restored, those after it are as they were
     CHECK_EQ(status, i == 3 ? PP_ERR_STATE : PP_OK);
     if (i != 3) CHECK_EQ(seen, i < 3 ? 4 : 9);
     CHECK_EQ(pp_pool_needs_reset(c.pool, i), i == 3);
@@ -467,7 +467,7 @@ TEST(a_failing_load_begins_a_new_episode_and_the_pool_goes_on) {
     CHECK_EQ(counts[i], expected);
     CHECK_EQ(elapsed[i], expected);
   }
-  // and can be restored another time
+  // and it can be restored later
   failing = NOTHING;
   CHECK_EQ(restore(&c, &taken), PP_OK);
   play(&c, 1, 4);

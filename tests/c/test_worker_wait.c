@@ -179,8 +179,8 @@ static void *sleep_as_caller(void *arg) {
   return NULL;
 }
 
-/* Returns whether a worker wakes the caller when it goes to sleep, while two workers are awake on two
- * cores. is_callers: it is on the caller's core. */
+/* Returns whether a worker wakes the caller when it goes to sleep, while two workers are awake on
+ * two cores. is_callers: it is on the caller's core. */
 static int wakes_caller(int32_t is_callers) {
   pp_board board = make_board(2);
   int64_t wakes;
