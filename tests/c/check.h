@@ -1,11 +1,12 @@
-/* A small test frame: TEST defines and registers a test, CHECK... count what holds and what not.
+/* A small test framework: TEST defines and registers a test, the CHECK macros count what holds and
+ * what does not.
  *
  *     #include "check.h"
  *     TEST(one_and_one_are_two) { CHECK_EQ(1 + 1, 2); }
  *
  * That is a whole program: it runs its tests in order, or only those whose names contain its first
- * argument, and ends with 1 if a check failed or a test checked nothing. Checks may be made in any
- * thread. */
+ * argument. It exits with status 1 if a check failed or a test checked nothing. Any thread may make
+ * checks. */
 #ifndef PP_TESTS_CHECK_H
 #define PP_TESTS_CHECK_H
 
@@ -30,7 +31,7 @@ static atomic_int check_passed, check_failed;
   static void name(void)
 
 #define CHECK(condition) check_that(!!(condition), #condition, __FILE__, __LINE__)
-/* the same, and leaves the test (or helper that returns void) where going on makes no sense */
+/* the same, and returns from the test (or a helper that returns void) if the condition fails */
 #define REQUIRE(condition)         \
   do {                             \
     if (!CHECK(condition)) return; \
@@ -40,7 +41,7 @@ static atomic_int check_passed, check_failed;
 #define CHECK_TEXT(seen, expected) check_text(seen, expected, #seen, __FILE__, __LINE__)
 
 static inline void check_register(const char *name, void (*run)(void)) {
-  // main refuses more than fit
+  // if more are registered than fit, main returns an error
   if (check_num_tests < CHECK_MAX_TESTS)
     check_tests[check_num_tests] = (struct check_test){name, run};
   ++check_num_tests;
@@ -84,7 +85,7 @@ static int check_run(const struct check_test *test) {
 
 int main(int argc, char **argv) {
   int bad = 0, run = 0;
-  // a crash must not swallow what was said before it
+  // what was printed before a crash must not be lost
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (int i = 0; i < check_num_tests && i < CHECK_MAX_TESTS; ++i) {
     if (argc > 1 && !strstr(check_tests[i].name, argv[1])) continue;

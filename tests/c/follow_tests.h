@@ -1,6 +1,7 @@
-/* What any pp_os_exit_with_process must do; test_os.c holds pidfds to it, test_os_table.c the
- * asking by number that other systems use. Whoever includes it has HANGS, seconds after which a
- * test that hangs fails, and LIVES, milliseconds in which a process could end that should not. */
+/* Tests of pp_os_exit_with_process. test_os.c runs them with pidfds, test_os_table.c with the
+ * polling by process number that other systems use. A file that includes this one defines HANGS,
+ * the seconds after which a test that hangs fails, and LIVES, the milliseconds during which it
+ * watches that a process does not end. */
 #ifndef PP_TESTS_FOLLOW_TESTS_H
 #define PP_TESTS_FOLLOW_TESTS_H
 
@@ -19,11 +20,12 @@ static void never_come_back(void) {
   for (;;) pause();
 }
 
-/* a child that does nothing but follow another process; it says through said what came of that */
+/* Forks a child that follows another process and does nothing besides. It writes the status of
+ * pp_os_exit_with_process to the pipe `said`. */
 static pid_t fork_follower(pid_t other, int said) {
   pid_t child = fork();
   if (child != 0) return child;
-  atexit(never_come_back);  // it must end at once, whatever its program has left to do
+  atexit(never_come_back);  // it must end at once, without running exit handlers
   char status = (char)pp_os_exit_with_process(other);
   if (write(said, &status, 1) != 1) _exit(1);
   never_come_back();
@@ -41,7 +43,7 @@ static void kill_and_reap(pid_t child) {
   waitpid(child, NULL, 0);
 }
 
-/* the exit status of a child, or -1: it was killed, or did not end for far too long */
+/* Returns the exit status of a child; -1: it was killed, or it did not end in time. */
 static int await_end(pid_t child) {
   int status = -1;
   for (int64_t deadline = pp_os_now() + HANGS * INT64_C(1000000000); pp_os_now() < deadline;) {
@@ -52,8 +54,8 @@ static int await_end(pid_t child) {
   return -1;
 }
 
-/* a child that has a child that follows it; said gets what came of that, and stays open in the
- * grandchild alone */
+/* Forks a child, which forks a grandchild that follows it. The grandchild writes its status to the
+ * pipe `said`, and is the only one that keeps the writing end open. */
 static pid_t fork_family(int said[2]) {
   pid_t child = fork();
   if (child == 0) {
@@ -65,7 +67,7 @@ static pid_t fork_family(int said[2]) {
   return child;
 }
 
-/* 1: nobody has the other end of a pipe any more; 0: somebody had it for far too long */
+/* Returns whether all processes close the other end of a pipe in time. */
 static int is_closed_by_all(int fd) {
   struct pollfd seen = {.fd = fd, .events = POLLIN};
   char byte;
@@ -87,18 +89,19 @@ TEST(process_ends_with_its_killed_parent) {
   CHECK_EQ(status, PP_OK);
   CHECK(is_open(said[0]));
   kill(child, SIGKILL);
-  // before anybody asks for the parent's exit status: it may be long until then
+  // before the parent is reaped, which may take long
   CHECK(is_closed_by_all(said[0]));
   waitpid(child, NULL, 0);
   close(said[0]);
 }
 
-/* what a child is told when it would follow a process: here, this program could end unnoticed */
+/* Returns what pp_os_exit_with_process returns in a child. In this process, success would let the
+ * test program end unnoticed. */
 static int answer_about(int64_t pid) {
-  enum { SHIFT = 100 };  // an exit status has no sign
+  enum { OFFSET = 100 };  // an exit status can't be negative
   pid_t child = fork();
-  if (child == 0) _exit(SHIFT + pp_os_exit_with_process(pid));
-  return await_end(child) - SHIFT;
+  if (child == 0) _exit(OFFSET + pp_os_exit_with_process(pid));
+  return await_end(child) - OFFSET;
 }
 
 #endif

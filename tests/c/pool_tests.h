@@ -21,8 +21,8 @@ typedef struct client {
   pp_pool_options options;
   void *given[MAX_BATCHES]; /* a ring, oldest first */
   int32_t capacity, oldest;
-  void *fresh;
-  void *batch; /* received last, fresh again at the next receive */
+  void *fresh; /* what the next receive gives the pool */
+  void *batch; /* received last; fresh again after the next receive */
   int64_t size;
   const pp_column *columns;
   int32_t num_columns;
@@ -82,7 +82,7 @@ __attribute__((unused)) static int client_seed(client *c, uint32_t first) {
   return status;
 }
 
-/* makes the pool, gives it its batches and its seeds; 1: all went well */
+/* Creates the pool and gives it its batches and seeds. Returns whether all of that worked. */
 __attribute__((unused)) static int client_open(client *c) {
   if (!CHECK(c->def != NULL)) return 0;
   int status = pp_pool_create(c->def, c->values, &c->options, &c->pool, &c->error);
@@ -110,13 +110,13 @@ __attribute__((unused)) static void client_close(client *c) {
   *c = (client){0};
 }
 
-/* books of a receive: the oldest memory is the caller's now */
+/* records a receive: the oldest block is now the caller's */
 static int32_t client_took(client *c, int32_t rows) {
   void *taken = c->given[c->oldest];
   if (rows <= 0 && rows != PP_ERR_ENV) return rows;
   c->given[c->oldest] = c->fresh;
   c->oldest = (c->oldest + 1) % c->capacity;
-  // the last one has been read by now
+  // the batch before this one has been read by now
   c->fresh = c->batch ? c->batch : pp_batch_alloc(c->pool);
   c->batch = taken;
   return rows;
@@ -126,7 +126,7 @@ __attribute__((unused)) static int32_t client_try(client *c, int64_t timeout) {
   return client_took(c, pp_pool_recv(c->pool, c->fresh, timeout, &c->error));
 }
 
-/* receives, however many slices of time that takes */
+/* receives, however many time slices that takes */
 __attribute__((unused)) static int32_t client_recv(client *c) {
   int32_t rows;
   do rows = client_try(c, -1);
@@ -157,7 +157,7 @@ __attribute__((unused)) static void *column(const client *c, const char *name) {
   return NULL;
 }
 
-/* an action for a step of an environment, as good as random, the same in every pool */
+/* a pseudorandom action for a step of an environment, the same in every pool */
 __attribute__((unused)) static int64_t some_action(int32_t env_id, int64_t step, int64_t n) {
   uint64_t x = (uint64_t)env_id * 0x9e3779b97f4a7c15u + (uint64_t)step;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -208,7 +208,7 @@ __attribute__((unused)) static const char *make_machine(int32_t nodes) {
   return root;
 }
 
-/* takes the folder away again; the pool has read it */
+/* removes the folder, which the pool has read by now */
 __attribute__((unused)) static void end_machine(const char *root, int32_t nodes) {
   char path[160];
   for (int32_t i = 0; i < nodes; i++) {

@@ -15,17 +15,18 @@ enum { MAX_ENVS = 24, MAX_LANES = 4, MAX_REPLY = 3000, NOT_LOST = -1 };
 /* what one environment is expected to show */
 typedef struct record {
   int32_t is_in_flight;
-  int32_t lost;         /* a pp_on_death, or NOT_LOST: what became of the turn that is in flight */
-  int64_t sends;        /* so far */
-  int64_t action;       /* sent last */
-  int32_t is_reset;     /* what was sent last is one */
+  int32_t lost;     /* a pp_on_death: the turn in flight was lost with its worker; or NOT_LOST */
+  int64_t sends;    /* so far */
+  int64_t action;   /* sent last */
+  int32_t is_reset; /* what was sent last is one */
   int64_t payload_size; /* bytes sent with the turn in flight, 0: none */
   int64_t turns;        /* that its worker has delivered */
   int64_t number;       /* of that worker */
-  int32_t is_late;  /* it died, but after this environment's turn, or a reset waits for the next */
+  int32_t is_late;  /* its worker died, but the turn in flight is not lost: the worker had done it,
+                       or it is a reset, which waits for the next worker */
   int32_t is_ended; /* the next turn begins an episode */
   int32_t elapsed;
-  int64_t shown[4]; /* by its last row */
+  int64_t shown[4]; /* obs of its last row */
 } record;
 
 /* a pool with its workers; the engine's columns and two fields: obs, int64 (4), and mark, int64 */
@@ -40,7 +41,7 @@ typedef struct test_pool {
   int64_t rows; /* received */
 } test_pool;
 
-/* what should end and does not is killed; so are the children, who wait for their pool */
+/* kills a test that hangs, and with it the workers, which wait for its pool */
 __attribute__((constructor)) static void limit_time(void) {
   alarm(120);
 }
@@ -60,7 +61,7 @@ static int is_bad(const test_pool *w, int64_t action, int32_t is_reset) {
   return w->fails && !is_reset && action % 5 == 0;
 }
 
-/* bytes that a turn replies, 0: none */
+/* size of the reply to a turn in bytes, 0: none */
 static int64_t reply_size(int64_t action) {
   return action % 3 ? 0 : 1 + action % MAX_REPLY;
 }
@@ -79,36 +80,36 @@ static int is_filled(const uint8_t *bytes, int64_t size, int64_t key) {
 /* -------------------------------------------------------------------------------- workers -- */
 
 /* a worker and what it has done */
-typedef struct hand {
-  const test_pool *workers;
+typedef struct test_worker {
+  const test_pool *pool;
   pp_worker *worker;
   int64_t number;
   int64_t turns[MAX_ENVS];
   int32_t is_ended[MAX_ENVS];
-} hand;
+} test_worker;
 
-static void *place_of(const hand *h, int32_t turn, int32_t field) {
+static void *field_at(const test_worker *h, int32_t turn, int32_t field) {
   const pp_turns *turns = pp_worker_turns(h->worker);
-  const pp_column *column = &h->workers->c.columns[field];
+  const pp_column *column = &h->pool->c.columns[field];
   return (char *)pp_worker_block(h->worker, turns->blocks[turn]) + column->offset +
          column->row_bytes * turns->rows[turn];
 }
 
-/* answers an order with what it holds, and some actions with bytes */
-static void reply(hand *h, int32_t turn, int64_t action) {
+/* replies to a payload with its own bytes; without one, to some actions with bytes */
+static void reply(test_worker *h, int32_t turn, int64_t action) {
   uint8_t bytes[MAX_REPLY];
   int64_t size;
-  const void *order = pp_worker_payload(h->worker, turn, &size);
-  if (!order) {
+  const void *payload = pp_worker_payload(h->worker, turn, &size);
+  if (!payload) {
     size = reply_size(action);
     fill(bytes, size, action);
-    order = bytes;
+    payload = bytes;
   }
-  if (size && pp_worker_reply(h->worker, turn, order, size, NULL) < 0) _exit(4);
+  if (size && pp_worker_reply(h->worker, turn, payload, size, NULL) < 0) _exit(4);
 }
 
-/* what a worker says of an environment that died with another */
-static void tell_restart(hand *h, int32_t turn, int32_t i) {
+/* answers a PP_COMMAND_RESTART: the environment died with another worker, and begins anew */
+static void report_restart(test_worker *h, int32_t turn, int32_t i) {
   pp_turns *turns = pp_worker_turns(h->worker);
   pp_worker_claim_row(h->worker, turn);
   pp_worker_repeat_last(h->worker, turn, 0);
@@ -117,26 +118,25 @@ static void tell_restart(hand *h, int32_t turn, int32_t i) {
   h->is_ended[i] = 1;
 }
 
-static void take_turn(hand *h, int32_t turn) {
+static void take_turn(test_worker *h, int32_t turn) {
   pp_turns *turns = pp_worker_turns(h->worker);
   int32_t env_id = turns->env_ids[turn], i = env_id - pp_worker_first_env(h->worker);
   int64_t bytes, action, *obs;
   memcpy(&action, (char *)pp_worker_actions(h->worker, &bytes) + 8 * i, sizeof(action));
   *pp_worker_current_env(h->worker) = env_id;
   if (turns->command[turn] == PP_COMMAND_RESTART) {
-    tell_restart(h, turn, i);
+    report_restart(h, turn, i);
     return;
   }
   h->turns[i]++;
   reply(h, turn, action);
   pp_worker_claim_row(h->worker, turn);
-  obs = place_of(h, turn, 0);
+  obs = field_at(h, turn, 0);
   obs[0] = env_id;
-  obs[1] = *(int64_t *)place_of(h, turn, 1) = h->turns[i];
+  obs[1] = *(int64_t *)field_at(h, turn, 1) = h->turns[i];
   obs[2] = action;
   obs[3] = h->number;
-  turns->failed[turn] =
-      (uint8_t)is_bad(h->workers, action, turns->command[turn] == PP_COMMAND_RESET);
+  turns->failed[turn] = (uint8_t)is_bad(h->pool, action, turns->command[turn] == PP_COMMAND_RESET);
   turns->kinds[turn] =
       h->is_ended[i] || turns->command[turn] == PP_COMMAND_RESET ? PP_TURN_RESET : PP_TURN_STEP;
   turns->rewards[turn] = (double)reward_of(action, h->turns[i]);
@@ -145,7 +145,7 @@ static void take_turn(hand *h, int32_t turn) {
 }
 
 /* answers a request with its own bytes */
-static void answer(hand *h) {
+static void answer(test_worker *h) {
   int64_t size;
   const void *bytes = pp_worker_request(h->worker, &size);
   if (bytes && pp_worker_answer(h->worker, bytes, size, NULL) < 0) _exit(4);
@@ -153,7 +153,7 @@ static void answer(hand *h) {
 
 /* works until the pool is closed */
 static void work(const test_pool *w, pp_worker *worker, int64_t number) {
-  hand h = {.workers = w, .worker = worker, .number = number};
+  test_worker h = {.pool = w, .worker = worker, .number = number};
   int32_t count;
   for (int32_t i = 0; i < MAX_ENVS; i++) h.is_ended[i] = 1;
   while ((count = pp_worker_take(worker, SECOND)) >= 0) {
@@ -185,7 +185,7 @@ static int32_t lane_of(const test_pool *w, int32_t env_id) {
   return pp_pool_lane_of(w->c.pool, env_id);
 }
 
-/* a pool without test_pool */
+/* opens a pool that has no workers yet */
 __attribute__((unused)) static test_pool test_pool_open(int32_t num_envs, int32_t batch_size,
                                                         int32_t num_lanes, int32_t autoreset) {
   test_pool w = {.num_lanes = num_lanes, .chunk = MAX_ENVS};
@@ -214,7 +214,7 @@ __attribute__((unused)) static test_pool test_pool_open(int32_t num_envs, int32_
   return w;
 }
 
-/* its next turn is the first of a new worker's */
+/* expects the environment's next turn to be the first one of a new worker */
 static void begin(test_pool *w, int32_t env_id) {
   record *r = &w->envs[env_id];
   r->turns = 0;
@@ -223,7 +223,7 @@ static void begin(test_pool *w, int32_t env_id) {
   r->is_late = 0;
 }
 
-/* what a new worker begins with */
+/* expects a new worker in a lane */
 __attribute__((unused)) static void test_pool_expect(test_pool *w, int32_t lane) {
   int32_t first, count;
   w->started[lane]++;
@@ -233,13 +233,13 @@ __attribute__((unused)) static void test_pool_expect(test_pool *w, int32_t lane)
   }
 }
 
-/* puts a new worker into a lane; in_child, if any, runs there first */
+/* starts a new worker for a lane; in_child, if any, runs first in the worker */
 __attribute__((unused)) static void test_pool_start(test_pool *w, int32_t lane,
                                                     void (*in_child)(void)) {
   test_pool_expect(w, lane);
   w->pids[lane] = fork();
   if (w->pids[lane] == 0) {
-    // nor may it outlive the test, whose output it holds open
+    // it must not outlive the test, whose output it holds open
     alarm(120);
     if (in_child) in_child();
     work_as_child(w, lane);
@@ -272,7 +272,7 @@ static int64_t next_action(test_pool *w, int32_t env_id) {
   return r->action = 1 + some_action(env_id, r->sends++, INT64_C(1) << 40);
 }
 
-/* leaves so many bytes for the next turn of an environment */
+/* sets a payload of this size for the next turn of an environment */
 __attribute__((unused)) static void test_pool_payload(test_pool *w, int32_t env_id, int64_t size) {
   uint8_t bytes[MAX_REPLY];
   fill(bytes, size, env_id + size);
@@ -302,7 +302,7 @@ __attribute__((unused)) static int32_t test_pool_send(test_pool *w, const int32_
   return status;
 }
 
-/* a row that nobody's worker has written */
+/* checks a row that no worker has written */
 static void check_lost(test_pool *w, int32_t row, int32_t env_id, int32_t has_failed) {
   record *r = &w->envs[env_id];
   const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
@@ -315,7 +315,7 @@ static void check_lost(test_pool *w, int32_t row, int32_t env_id, int32_t has_fa
   if (has_failed) {
     CHECK(memcmp(obs, zeros, sizeof(zeros)) == 0);
   } else if (memcmp(obs, r->shown, sizeof(r->shown)) != 0) {
-    // its worker may have come as far as to keep what it was about to show
+    // the worker may have died after it saved the row that it was about to write
     CHECK_EQ(obs[0], env_id);
     CHECK_EQ(obs[2], r->action);
   }
@@ -328,7 +328,7 @@ static void check_lost(test_pool *w, int32_t row, int32_t env_id, int32_t has_fa
   if (!has_failed) memcpy(r->shown, obs, sizeof(r->shown));
 }
 
-/* workers reply a payload with itself, and otherwise what the action says */
+/* checks that the reply is the payload, or without one what the action asks for */
 static void check_reply(test_pool *w, int32_t env_id) {
   record *r = &w->envs[env_id];
   int64_t size, key = r->payload_size ? env_id + r->payload_size : r->action;
@@ -338,7 +338,7 @@ static void check_reply(test_pool *w, int32_t env_id) {
   r->payload_size = 0;
 }
 
-/* a row that a worker has written */
+/* checks a row that a worker has written */
 static void check_shown(test_pool *w, int32_t row, int32_t env_id) {
   record *r = &w->envs[env_id];
   const int64_t *obs = (int64_t *)column(&w->c, "obs") + 4 * row;
@@ -352,7 +352,8 @@ static void check_shown(test_pool *w, int32_t row, int32_t env_id) {
   memcpy(r->shown, obs, sizeof(r->shown));
 }
 
-/* a reset that was in flight when its worker died may be the dead one's, or the next one's */
+/* A reset that was in flight when its worker died may have been done by that worker or by its
+ * successor: the row's number says by which. */
 static void find_author(test_pool *w, int32_t env_id, int64_t number) {
   record *r = &w->envs[env_id];
   int64_t latest = w->started[lane_of(w, env_id)];
@@ -380,8 +381,8 @@ static void check_row(test_pool *w, int32_t row, int32_t env_id, int32_t has_fai
   if (r->is_late) begin(w, env_id);
 }
 
-/* Receives a batch and checks all of it, if it comes in time: lists its environments, returns how
- * many, or 0 */
+/* Receives a batch, if it comes in time, checks all of it and lists its environments. Returns their
+ * number, or 0. */
 __attribute__((unused)) static int32_t test_pool_try(test_pool *w, int32_t *ids, int64_t timeout) {
   int32_t rows = client_try(&w->c, timeout), count = 0, failures[MAX_ENVS] = {0};
   if (rows == 0) return 0;
@@ -408,7 +409,7 @@ __attribute__((unused)) static int32_t test_pool_try(test_pool *w, int32_t *ids,
     }
     r->lost = NOT_LOST;
   }
-  // whoever failed is in this batch, and once
+  // each environment that failed is in this batch once
   CHECK_EQ(count, 0);
   return rows;
 }
@@ -421,24 +422,25 @@ __attribute__((unused)) static int32_t test_pool_recv(test_pool *w, int32_t *ids
   return rows;
 }
 
-/* waits for a worker's end and settles what it had in flight; how many environments that were */
+/* Waits for the end of a worker that was killed, and reports its death to the pool. Returns how
+ * many environments lost their turns. */
 __attribute__((unused)) static int32_t test_pool_after_death(test_pool *w, int32_t lane,
                                                              int32_t how) {
-  int32_t settled[MAX_ENVS], count, first, num_envs;
+  int32_t affected[MAX_ENVS], count, first, num_envs;
   int end = 0;
   CHECK_EQ(waitpid(w->pids[lane], &end, 0), w->pids[lane]);
   CHECK(WIFSIGNALED(end) && WTERMSIG(end) == SIGKILL);
   w->pids[lane] = 0;
-  count = pp_pool_worker_died(w->c.pool, lane, how, settled, &w->c.error);
+  count = pp_pool_worker_died(w->c.pool, lane, how, affected, &w->c.error);
   CHECK(count >= 0);
   pp_pool_lane_envs(w->c.pool, lane, &first, &num_envs);
   for (int32_t i = first; i < first + num_envs; i++) {
     w->envs[i].is_late = w->envs[i].is_in_flight && w->envs[i].lost == NOT_LOST;
   }
   for (int32_t i = 0; i < count; i++) {
-    CHECK(w->envs[settled[i]].is_in_flight);
-    w->envs[settled[i]].lost = how;
-    w->envs[settled[i]].is_late = 0;
+    CHECK(w->envs[affected[i]].is_in_flight);
+    w->envs[affected[i]].lost = how;
+    w->envs[affected[i]].is_late = 0;
   }
   return count;
 }

@@ -1,5 +1,5 @@
-/* Memory: after the first steps the engine asks for none; every allocation of this program's is
- * counted by the linker's --wrap (see the Makefile). */
+/* Memory: after the first steps the engine allocates nothing. The linker's --wrap (see the
+ * Makefile) lets this program count all of its allocations. */
 #define _GNU_SOURCE
 #include "pool_tests.h"
 
@@ -59,7 +59,7 @@ TEST(steps_and_resets_allocate_nothing) {
     CHECK_EQ(pp_pool_send_reset(c.pool, NULL, NUM_ENVS, NULL, NULL, NULL, &c.error), PP_OK);
     CHECK_EQ(client_recv(&c), c.options.batch_size);
     play(&c, 10);
-    // making a pool is counted, so the counter works
+    // the counter works: it has counted the making of the pool
     CHECK(atomic_load(&allocations) > before + 10);
     before = atomic_load(&allocations);
     play(&c, STEPS);

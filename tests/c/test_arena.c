@@ -1,7 +1,7 @@
-/* The arena and the shared memory under it: blocks, growth, what happens when the system refuses.
+/* The arena and the shared memory under it: blocks, growth, and system calls that fail.
  *
  * The linker's --wrap (see the Makefile) puts this program between the engine and the system, so
- * that any call can be made to fail. */
+ * that it can make any call fail. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ int __wrap_fallocate(int fd, int mode, off_t offset, off_t size);
 void *__wrap_mmap(void *address, size_t size, int access, int flags, int fd, off_t offset);
 void *__wrap_realloc(void *memory, size_t size);
 
-/* some calls pass, then some fail with error */
+/* this many calls pass, then this many fail with this errno */
 struct fault {
   int passes;
   int fails;
@@ -41,7 +41,7 @@ static struct fault at_ftruncate, at_fallocate, at_punch, at_realloc;
 static size_t mmap_limit = SIZE_MAX;
 
 static int is_hit(struct fault *fault) {
-  // threads come here only in tests without faults
+  // not atomic: tests with faults have one thread
   if (!fault->fails) return 0;
   if (fault->passes) {
     --fault->passes;
@@ -94,7 +94,7 @@ static void fill(const pp_arena *arena, int64_t offset, int64_t size, int value)
   memset(pp_arena_at(arena, offset), value, (size_t)size);
 }
 
-/* 1: all bytes of a block have this value */
+/* returns whether all bytes of a block have this value */
 static int is_filled(const pp_arena *arena, int64_t offset, int64_t size, int value) {
   const unsigned char *bytes = pp_arena_at(arena, offset);
   for (int64_t i = 0; i < size; ++i) {
@@ -103,7 +103,7 @@ static int is_filled(const pp_arena *arena, int64_t offset, int64_t size, int va
   return 1;
 }
 
-/* 1: the child has ended by itself, and well */
+/* returns whether the child has exited with status 0 */
 static int ends_well(pid_t child) {
   int status = -1;
   return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
@@ -157,7 +157,7 @@ TEST(shared_memory_is_given_back_and_taken_again) {
   close(fd);
 }
 
-TEST(shared_memory_is_taken_again_as_a_whole_or_not) {
+TEST(shared_memory_is_allocated_again_as_a_whole_or_not_at_all) {
   int64_t size = INT64_C(20) << 20;
   int fd = pp_os_shared_create(size, "test");
   REQUIRE(fd >= 0);
@@ -169,7 +169,7 @@ TEST(shared_memory_is_taken_again_as_a_whole_or_not) {
   close(fd);
 }
 
-TEST(shared_memory_that_the_system_refuses_leaves_the_old_size) {
+TEST(refused_growth_leaves_the_old_size) {
   static const int errors[] = {ENOSPC, ENOMEM, EDQUOT, EFBIG};
   int64_t page = page_size(), large = INT64_C(20) << 20;
   int fd = pp_os_shared_create(page, "test");
@@ -177,7 +177,7 @@ TEST(shared_memory_that_the_system_refuses_leaves_the_old_size) {
   for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); ++i) {
     at_ftruncate = (struct fault){0, 1, errors[i]};
     CHECK_EQ(pp_os_shared_grow(fd, page, large), PP_ERR_MEMORY);
-    // what the first calls got is given up again
+    // what the first calls allocated is freed again
     at_fallocate = (struct fault){2, 1, errors[i]};
     CHECK_EQ(pp_os_shared_grow(fd, page, large), PP_ERR_MEMORY);
     CHECK_EQ(at_fallocate.fails, 0);
@@ -191,7 +191,7 @@ TEST(shared_memory_that_the_system_refuses_leaves_the_old_size) {
   close(fd);
 }
 
-/* Nobody makes it shorter, and so what fails can't take its size back: its pages, it does. */
+/* A sealed file can't become shorter, so a growth that fails frees its pages but keeps the size. */
 TEST(sealed_memory_never_becomes_shorter) {
   int64_t page = page_size(), large = INT64_C(20) << 20;
   int fd = pp_os_shared_create(page, "test");
@@ -206,7 +206,7 @@ TEST(sealed_memory_never_becomes_shorter) {
     CHECK_EQ(file_size(fd), large);
     CHECK_EQ(file_memory(fd), page);
   }
-  // what was left of that is in nobody's way
+  // the larger size does not stop later growth
   CHECK_EQ(pp_os_shared_grow(fd, page, 2 * page), PP_OK);
   CHECK_EQ(file_memory(fd), 2 * page);
   CHECK_EQ(pp_os_shared_grow(fd, 2 * page, 2 * large), PP_OK);
@@ -269,14 +269,14 @@ TEST(arena_zeroes_large_blocks_again) {
     int64_t offset = pp_arena_alloc(&arena, size), end = pp_arena_alloc(&arena, size);
     fill(&arena, offset, size, 1);
     fill(&arena, end, size, 1);
-    // where pages can't be given back, they are wiped
+    // pages that can't be given back are wiped
     if (refuses) at_punch = (struct fault){0, 2, EOPNOTSUPP};
     pp_arena_free(&arena, offset, size);
     CHECK_EQ(pp_arena_alloc(&arena, page), offset);
     CHECK(is_filled(&arena, offset, page, 0));
     CHECK_EQ(pp_arena_alloc(&arena, 4 * page), offset + page);
     CHECK(is_filled(&arena, offset, size, 0));
-    // this one begins in a gap and ends in what the file grows by
+    // this block begins in a gap and ends in the part by which the file grows
     pp_arena_free(&arena, end, size);
     CHECK_EQ(pp_arena_alloc(&arena, 2 * size), end);
     CHECK(is_filled(&arena, end, 2 * size, 0));
@@ -313,7 +313,7 @@ TEST(arena_gives_large_blocks_back_to_the_system) {
   CHECK_EQ(file_memory(arena.fd), page + size);
   CHECK_EQ(pp_arena_alloc(&arena, size), first);
   CHECK_EQ(file_memory(arena.fd), page + 2 * size);
-  // the gap at the end is taken back, and the file grows by what it lacks
+  // the gap at the end is used, and the file grows by the rest
   pp_arena_free(&arena, second, size);
   CHECK_EQ(pp_arena_alloc(&arena, 3 * size), second);
   CHECK_EQ(file_memory(arena.fd), page + 4 * size);
@@ -326,7 +326,7 @@ TEST(arena_gives_large_blocks_back_to_the_system) {
   pp_arena_fini(&arena);
 }
 
-/* a game of chance with many blocks, each full of a number of its own */
+/* random allocations and frees of many blocks, each filled with a number of its own */
 enum { BLOCKS = 200, ROUNDS = 20000 };
 
 struct game {
@@ -378,7 +378,7 @@ static void *play(void *arg) {
   return NULL;
 }
 
-/* gaps in their order, apart from each other, inside of the file */
+/* returns whether the gaps are in order, not adjacent, and inside the file */
 static int are_gaps_right(const pp_arena *arena) {
   int64_t end = 0;
   for (int64_t i = 0; i < arena->num_gaps; ++i) {
@@ -388,7 +388,7 @@ static int are_gaps_right(const pp_arena *arena) {
   return end <= arena->size && arena->num_gaps <= arena->num_spans;
 }
 
-/* bytes of all small blocks that nobody has, and of all pages that nobody has */
+/* returns the bytes of all free small blocks and all free pages */
 static int64_t count_free(const pp_arena *arena) {
   int64_t bytes = 0;
   for (int64_t i = 0; i < arena->num_gaps; ++i) bytes += arena->gaps[i].size;
@@ -438,7 +438,7 @@ TEST(arena_serves_all_threads) {
 
 /* -------------------------------------------------------------------------------- refusals -- */
 
-TEST(arena_refuses_sizes_that_are_none) {
+TEST(arena_refuses_invalid_sizes) {
   pp_arena arena;
   CHECK_EQ(pp_arena_init(&arena, 0, RESERVE), PP_ERR_ARGUMENT);
   CHECK_EQ(pp_arena_init(&arena, -1, RESERVE), PP_ERR_ARGUMENT);
@@ -461,7 +461,7 @@ TEST(arena_knows_what_can_be_a_block) {
   CHECK(!pp_arena_contains(&arena, block + 64, 3 * page - 63));
   CHECK(!pp_arena_contains(&arena, block + 1, 10));
   CHECK(!pp_arena_contains(&arena, 0, 10));
-  // the first block is never given away
+  // the first block is never allocated
   CHECK(!pp_arena_contains(&arena, 64, 10));
   CHECK(!pp_arena_contains(&arena, block - 64, 10));
   CHECK(!pp_arena_contains(&arena, -64, 10));
@@ -538,7 +538,7 @@ TEST(arena_is_not_made_without_memory) {
   close(fd);
 }
 
-/* asks for size bytes while one call fails; all must be as before */
+/* checks that an allocation during which a call fails changes nothing */
 static void refuse_growth(pp_arena *arena, int64_t size, struct fault *at, struct fault fault) {
   int64_t old_size = arena->size, used = arena->used, memory = file_memory(arena->fd);
   *at = fault;
@@ -563,7 +563,7 @@ TEST(arena_works_on_when_it_can_not_grow) {
   fill(&arena, block, 3 * page, 3);
   fill(&arena, gap, 2 * page, 4);
   for (int has_gap = 0; has_gap < 2; ++has_gap) {
-    // with a gap at the end, that one is taken back before the file grows
+    // a gap at the end is allocated again before the file grows
     if (has_gap) pp_arena_free(&arena, gap, 2 * page);
     refuse_growth(&arena, large, &at_ftruncate, (struct fault){0, 1, ENOSPC});
     for (int passes = 0; passes < 3; ++passes) {
@@ -573,7 +573,7 @@ TEST(arena_works_on_when_it_can_not_grow) {
     CHECK(is_filled(&arena, small, 100, 2));
     CHECK(is_filled(&arena, block, 3 * page, 3));
   }
-  // what is there is used, and growth works once there is memory
+  // the gap is still usable, and growth works once there is memory
   CHECK_EQ(pp_arena_alloc(&arena, page), gap);
   int64_t grown = pp_arena_alloc(&arena, large);
   CHECK_EQ(grown, gap + page);
@@ -581,7 +581,7 @@ TEST(arena_works_on_when_it_can_not_grow) {
   pp_arena_fini(&arena);
 }
 
-TEST(arena_works_on_when_a_gap_can_not_be_taken) {
+TEST(arena_works_on_when_a_gap_can_not_be_allocated) {
   int64_t page = page_size();
   pp_arena arena;
   REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
@@ -595,7 +595,7 @@ TEST(arena_works_on_when_a_gap_can_not_be_taken) {
   pp_arena_fini(&arena);
 }
 
-TEST(arena_works_on_without_memory_for_its_books) {
+TEST(arena_works_on_without_memory_for_its_records) {
   int64_t page = page_size();
   pp_arena arena;
   REQUIRE(pp_arena_init(&arena, FIRST, RESERVE) == PP_OK);
@@ -605,7 +605,7 @@ TEST(arena_works_on_without_memory_for_its_books) {
   int64_t small = pp_arena_alloc(&arena, 64), large = pp_arena_alloc(&arena, page);
   CHECK(small > 0);
   CHECK(large > 0);
-  // freeing asks for none
+  // freeing allocates none
   at_realloc = (struct fault){0, 1, ENOMEM};
   pp_arena_free(&arena, small, 64);
   pp_arena_free(&arena, large, page);
@@ -615,7 +615,7 @@ TEST(arena_works_on_without_memory_for_its_books) {
   pp_arena_fini(&arena);
 }
 
-/* in a child, as a limit may be lowered only */
+/* called in a child, because the limit is the whole process's */
 static int is_refused_by_a_limit(void) {
   struct rlimit limit = {2 << 20, RLIM_INFINITY};
   pp_arena arena;
@@ -630,7 +630,7 @@ static int is_refused_by_a_limit(void) {
   return is_right;
 }
 
-TEST(arena_meets_a_real_limit) {
+TEST(arena_survives_a_real_file_size_limit) {
   pid_t child = fork();
   if (child == 0) _exit(is_refused_by_a_limit() ? 0 : 1);
   CHECK(ends_well(child));
@@ -638,8 +638,7 @@ TEST(arena_meets_a_real_limit) {
 
 /* ------------------------------------------------------------------------- other processes -- */
 
-/* a worker, which maps the file at another place: it answers each offset with what it finds there
- */
+/* A worker that maps the file at another address: it answers each offset with the byte there. */
 static int serve(int fd, int64_t reserve, int in, int out) {
   pp_arena arena;
   int64_t offset;
@@ -650,7 +649,7 @@ static int serve(int fd, int64_t reserve, int in, int out) {
     if (write(out, place, 1) != 1) return 0;
     ++*place;
   }
-  // it has no books, and can do no harm
+  // it has no records of blocks, so it can neither allocate nor free
   int is_right = pp_arena_alloc(&arena, 64) == PP_ERR_STATE;
   pp_arena_free(&arena, offset, 64);
   pp_arena_fini(&arena);
@@ -681,7 +680,7 @@ TEST(arena_grows_under_a_worker) {
   pp_arena_fini(&arena);
 }
 
-/* 1: a forked child reads and writes blocks, and does nothing else */
+/* returns whether a forked child can read and write blocks, but neither allocate nor free them */
 static int is_harmless(pp_arena *arena, int64_t offset, int64_t size) {
   int is_right = is_filled(arena, offset, size, 5);
   is_right &= pp_arena_alloc(arena, 64) == PP_ERR_FORKED;
@@ -700,7 +699,7 @@ TEST(arena_is_left_alone_by_a_forked_child) {
   int64_t offset = pp_arena_alloc(&arena, size), used = arena.used;
   fill(&arena, offset, size, 5);
 
-  // as if another thread were in the middle of something: the child would wait for ever
+  // as if another thread held the lock at the fork: a child that took it would wait for ever
   pthread_mutex_lock(&arena.lock);
   pid_t child = fork();
   if (child == 0) {

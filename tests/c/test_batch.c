@@ -62,13 +62,13 @@ TEST(an_ordered_block_is_closed_by_the_receive) {
     pp_batch *batch = pp_ring_at(&ring, first, &row);
     CHECK_EQ(row, 0);
     CHECK_EQ(second, first + 2);
-    // rows may be written before it is known how many there will be
+    // rows may be finished before the receive sets how many there are
     CHECK_EQ(pp_batch_finish(batch, 2), 0);
     if (round % 2) CHECK_EQ(pp_batch_finish(batch, 3), 0);
     CHECK(!pp_batch_is_complete(batch));
     CHECK(pp_ring_close_locked(&ring) == batch);
     CHECK_EQ(pp_batch_is_complete(batch), round % 2);
-    // what comes from now on goes to the next block, and closing again adds nothing to this one
+    // rows sent from now on go to the next block, and closing again adds nothing to this one
     CHECK_EQ(pp_ring_append_locked(&ring, 1), (round + 1) % 2 * 6);
     CHECK(pp_ring_close_locked(&ring) == batch);
     if (round % 2 == 0) CHECK_EQ(pp_batch_finish(batch, 3), 1);

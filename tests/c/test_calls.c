@@ -1,4 +1,5 @@
-/* Wrong arguments, and calls to pools of the wrong kind: each is an error, and changes nothing. */
+/* Wrong arguments, and calls to pools of the wrong kind: each returns an error and changes nothing.
+ */
 #define _GNU_SOURCE
 
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 
 enum { NUM_ENVS = 4 };
 
-/* a pool of either kind, its environments at rest */
+/* a pool of either kind, after a reset, with nothing in flight */
 static test_pool open_pool(int32_t is_in_processes) {
   test_pool w = {.num_lanes = 0};
   if (is_in_processes) {
@@ -35,7 +36,7 @@ static int32_t step_all(test_pool *w) {
   return client_recv(&w->c);
 }
 
-/* Works as before, and ends well. */
+/* Checks that the pool still works, and closes it. */
 static void close_pool(test_pool *w) {
   CHECK_EQ(pp_pool_in_flight(w->c.pool), 0);
   CHECK_EQ(step_all(w), NUM_ENVS);
@@ -45,15 +46,15 @@ static void close_pool(test_pool *w) {
 
 static const int32_t not_there[] = {-1, NUM_ENVS, INT_MIN, INT_MAX};
 
-/* a status that says why */
-static void check_said(test_pool *w, int64_t status, int32_t expected) {
+/* checks a status, and that the error has the same code and a text */
+static void check_refused(test_pool *w, int64_t status, int32_t expected) {
   CHECK_EQ(status, expected);
   CHECK_EQ(w->c.error.code, expected);
   CHECK(strlen(w->c.error.text) > 10);
   w->c.error = (pp_error){0};
 }
 
-#define REFUSED(call, status) check_said(&w, call, status)
+#define REFUSED(call, status) check_refused(&w, call, status)
 
 /* ------------------------------------------------------------------------- any kind of pool -- */
 
@@ -95,7 +96,7 @@ TEST(wrong_sends_are_refused) {
   check_sends(1);
 }
 
-static void check_questions(int32_t is_in_processes) {
+static void check_queries(int32_t is_in_processes) {
   test_pool w = open_pool(is_in_processes);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;
@@ -130,9 +131,9 @@ static void check_questions(int32_t is_in_processes) {
   close_pool(&w);
 }
 
-TEST(wrong_questions_are_refused) {
-  check_questions(0);
-  check_questions(1);
+TEST(wrong_queries_are_refused) {
+  check_queries(0);
+  check_queries(1);
 }
 
 static void check_seeds(int32_t is_in_processes) {
@@ -166,16 +167,16 @@ TEST(seeds_are_for_environments_of_this_process) {
 
 /* ------------------------------------------------------------------------ worker processes -- */
 
-/* lanes that are not there, or all of them, as there are none */
+/* a lane that is not there; in a pool without workers no lane is */
 static void check_lanes(test_pool *w, int32_t is_in_processes, int32_t lane) {
   pp_pool *pool = w->c.pool;
   int32_t expected = is_in_processes ? PP_ERR_ARGUMENT : PP_ERR_STATE, first = 9, count = 9,
           affected[4];
   const void *bytes;
   int64_t size;
-  check_said(w, pp_pool_request(pool, lane, "x", 1, &w->c.error), expected);
-  check_said(w, pp_pool_answer(pool, lane, 0, &bytes, &size, &w->c.error), expected);
-  check_said(w, pp_pool_worker_died(pool, lane, PP_DEATH_FAIL, affected, &w->c.error), expected);
+  check_refused(w, pp_pool_request(pool, lane, "x", 1, &w->c.error), expected);
+  check_refused(w, pp_pool_answer(pool, lane, 0, &bytes, &size, &w->c.error), expected);
+  check_refused(w, pp_pool_worker_died(pool, lane, PP_DEATH_FAIL, affected, &w->c.error), expected);
   CHECK(pp_pool_reply_fd(pool, lane) < 0);
   CHECK(pp_pool_current_env(pool, lane) < 0);
   CHECK(pp_pool_taken_turns(pool, lane) < 0);
@@ -186,8 +187,8 @@ static void check_lanes(test_pool *w, int32_t is_in_processes, int32_t lane) {
 
 static void check_messages(test_pool *w, int32_t is_in_processes, int32_t env_id) {
   int64_t size = 9;
-  check_said(w, pp_pool_set_payload(w->c.pool, env_id, "x", 1, &w->c.error),
-             is_in_processes ? PP_ERR_ARGUMENT : PP_ERR_STATE);
+  check_refused(w, pp_pool_set_payload(w->c.pool, env_id, "x", 1, &w->c.error),
+                is_in_processes ? PP_ERR_ARGUMENT : PP_ERR_STATE);
   CHECK(pp_pool_lane_of(w->c.pool, env_id) < 0);
   CHECK(!pp_pool_reply(w->c.pool, env_id, &size));
   CHECK_EQ(size, 0);
@@ -234,7 +235,7 @@ TEST(wrong_calls_about_workers_are_refused) {
   close_pool(&w);
 }
 
-/* Workers could not write to it. */
+/* Workers can't write to memory outside the pool's arena. */
 TEST(memory_from_elsewhere_is_no_batch) {
   test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   test_pool other = test_pool_open(2, 2, 1, PP_NEXT_STEP);
@@ -306,7 +307,7 @@ TEST(pools_that_workers_can_t_serve_are_not_made) {
   for (int i = 0; i < 15; i++) check_config(i, words[i]);
 }
 
-TEST(nothing_is_made_of_nothing) {
+TEST(null_arguments_make_no_pool) {
   pp_config config = {.num_players = 1};
   pp_pool_options options = {.num_envs = 1, .batch_size = 1};
   pp_pool *pool;
@@ -321,7 +322,9 @@ TEST(nothing_is_made_of_nothing) {
   pp_pool_destroy(NULL);
 }
 
-/* bytes that this process has had at most; sanitizers keep books that would count */
+/* Returns the peak memory of this process in bytes; 0 under sanitizers, whose own memory would
+ * count.
+ */
 static int64_t peak_memory(void) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return 0;
@@ -332,8 +335,8 @@ static int64_t peak_memory(void) {
 #endif
 }
 
-/* no machine has so much */
-TEST(what_a_pool_lacks_memory_for_is_said) {
+/* no machine has the memory for this pool */
+TEST(the_error_says_what_a_pool_lacks_memory_for) {
   pp_config config = {.num_players = 1, .num_fields = 1};
   pp_pool_options options = {.num_envs = 1 << 24, .batch_size = 1 << 24, .max_episode_steps = -1};
   pp_pool *pool;
@@ -345,14 +348,14 @@ TEST(what_a_pool_lacks_memory_for_is_said) {
   int64_t before = peak_memory();
   CHECK_EQ(pp_pool_create_processes(&config, &options, 4, 0, NULL, &pool, &error), PP_ERR_MEMORY);
   CHECK(strstr(error.text, "num_envs=16777216 needs ") != NULL);
-  // nothing was taken that could not suffice
+  // nothing was allocated in vain
   CHECK(peak_memory() - before < 64 << 20);
 }
 
 #ifndef __SANITIZE_ADDRESS__
 #ifndef __SANITIZE_THREAD__
-/* In a child, as the limit is the whole process's. */
-TEST(what_a_native_pool_lacks_memory_for_is_said) {
+/* In a child, because the limit is the whole process's. */
+TEST(the_error_says_what_a_native_pool_lacks_memory_for) {
   int how = -1;
   pid_t child = fork();
   if (child == 0) {
@@ -366,7 +369,7 @@ TEST(what_a_native_pool_lacks_memory_for_is_said) {
     setrlimit(RLIMIT_AS, &limit);
     int status = pp_pool_create(find_env("CartPole-v1"), &value, &options, &pool, &error);
     if (status != PP_ERR_MEMORY) _exit(1);
-    // not those of a fleet that is empty by then
+    // the size is not read from the fleet, which is empty by then
     _exit(strstr(error.text, "environments with states of ") && !strstr(error.text, " of 0 bytes")
               ? 0
               : 2);
@@ -375,8 +378,9 @@ TEST(what_a_native_pool_lacks_memory_for_is_said) {
   CHECK_EQ(how, 0);
 }
 
-/* In a child, as the limit is the whole process's: wherever memory ends, it is an error. */
-TEST(a_pool_that_memory_does_not_suffice_for_is_not_made) {
+/* In a child, because the limit is the whole process's. An allocation that fails, whichever it is,
+ * gives an error. */
+TEST(a_pool_without_enough_memory_is_not_made) {
   int how = -1;
   pid_t child = fork();
   if (child == 0) {
@@ -402,9 +406,9 @@ TEST(a_pool_that_memory_does_not_suffice_for_is_not_made) {
 #endif
 #endif
 
-/* ----------------------------------------------------------------------------------- seats -- */
+/* ------------------------------------------------------------------------- opening workers -- */
 
-TEST(workers_open_in_pools_alone) {
+TEST(a_worker_opens_nothing_but_a_pool) {
   test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   pp_pool *pool = w.c.pool;
   pp_error *error = &w.c.error;

@@ -1,11 +1,11 @@
 /* Golden numbers: a sum over every byte that environments return, the same for every compiler,
  * optimization, machine and C library.
  *
- * The native environments return Gymnasium's bits, and those hold the C library's sines and powers,
- * whose last bit depends on its version and on the processor. So the Makefile links this program
- * with stand-ins (--wrap), made of nothing but operations that IEEE 754 rounds in one way; that the
- * library's own functions give the reference's bits is what tests/parity is for. fmod and fmaf are
- * exact wherever they come from. Atari needs ROMs, and is tested there too.
+ * The native environments return Gymnasium's bits. These contain the C library's sines and powers,
+ * whose last bit depends on the library's version and on the processor. So the Makefile links this
+ * program with replacements (--wrap) that use only operations that IEEE 754 rounds in one way.
+ * tests/parity tests that the library's own functions give the reference's bits. fmod and fmaf are
+ * exact in every library. Atari needs ROMs, and is tested in tests/parity, too.
  *
  * A number that changes without intent is a bug. After an intended change in what an environment
  * returns, copy the new one from the message. */
@@ -13,7 +13,7 @@
 #include "base/float_trig.h"
 #include "pool_tests.h"
 
-/* ------------------------------------------------------------------------------- stand-ins -- */
+/* ---------------------------------------------------------------------------- replacements -- */
 
 double __wrap_cos(double x);
 void __wrap_sincos(double x, double *sine, double *cosine);
@@ -22,8 +22,8 @@ float __wrap_cosf(float x);
 double __wrap_pow(double x, double y);
 float __wrap_powf(float x, float y);
 
-/* Taylor's series in the nearest quarter of a turn. Below 0.25 it rounds as any good library does,
- * which CartPole counts on (base/sincos.h); elsewhere it need only be a smooth sine */
+/* Taylor's series around the nearest quarter of a turn. Below 0.25 it rounds as any good library
+ * does, which CartPole relies on (base/sincos.h); elsewhere it need only be a smooth sine. */
 void __wrap_sincos(double x, double *sine, double *cosine) {
   const double half_pi = 1.5707963267948966, high = 0x1.921fb4p+0, low = half_pi - high;
   int64_t quarters = (int64_t)(x / half_pi + (x < 0 ? -0.5 : 0.5));
@@ -45,7 +45,7 @@ double __wrap_cos(double x) {
   return cosine;
 }
 
-/* called where the processor has no fused multiply-add: this gives the same bits without it */
+/* called on processors without fused multiply-add: gives the same bits without it */
 float __wrap_sinf(float x) {
   return pp_float_trig_reduced(x, 0);
 }
@@ -54,7 +54,7 @@ float __wrap_cosf(float x) {
   return pp_float_trig_reduced(x, 1);
 }
 
-/* the environments do nothing but square with it */
+/* the environments use it only to square */
 double __wrap_pow(double x, double y) {
   CHECK(y == 2);
   return x * x;
@@ -80,7 +80,7 @@ static const struct golden {
     {"test/Template-v0", 0xfc77a58744d4b8bau},
 };
 
-/* one action for each player of each environment; a Box is divided into a thousand parts */
+/* one action for each player of each environment; for a Box, one of 1001 evenly spaced values */
 static void fill_actions(const client *c, int64_t step, int64_t *whole, float *real) {
   const pp_config *config = pp_pool_config(c->pool);
   const pp_field *action = &config->action;
@@ -93,7 +93,7 @@ static void fill_actions(const client *c, int64_t step, int64_t *whole, float *r
   }
 }
 
-/* over all columns, final ones too, of a reset and the steps after it */
+/* Returns the sum over all columns, also the final ones, of a reset and the steps after it. */
 static uint64_t sum_of(const char *id) {
   client c = make_client(id, NUM_ENVS);
   uint64_t sum = 0xcbf29ce484222325u;

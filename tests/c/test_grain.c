@@ -1,5 +1,5 @@
-/* Grain: chunks are worth their traffic, leave something to others, and follow what was measured.
- */
+/* Grain: a chunk is worth the traffic of taking it, leaves work to other threads, and follows the
+ * measured cost. */
 #include "check.h"
 #include "threads/grain.h"
 
@@ -15,7 +15,7 @@ TEST(while_the_cost_is_unknown_one_environment_is_taken) {
   CHECK_EQ(pp_grain_chunk(&grain, 1000, 0), 1);
   CHECK_EQ(pp_grain_chunk(&grain, 1000, 1), 1);
   CHECK_EQ(pp_grain_run(&grain), 1);
-  // every one of them may be worth a thread
+  // each environment may be worth a thread
   CHECK_EQ(pp_grain_threads(&grain, 7), 7);
 }
 
@@ -27,11 +27,11 @@ TEST(a_chunk_is_within_its_bounds_whatever_the_cost) {
       for (int32_t is_shared = 0; is_shared < 2; is_shared++) {
         int64_t chunk = pp_grain_chunk(&grain, available, is_shared);
         CHECK(chunk >= 1 && chunk <= available && chunk <= PP_GRAIN_ROWS);
-        // no more work than the most, unless one step is
+        // no more work than PP_GRAIN_MOST, unless one step is more
         CHECK((chunk - 1) * costs[c] <= PP_GRAIN_MOST);
-        // and no less than the least, unless there is no more
+        // and no less than PP_GRAIN_LEAST, unless no more is available
         CHECK(chunk == available || chunk == PP_GRAIN_ROWS || chunk * costs[c] >= PP_GRAIN_LEAST);
-        // what others could take is left to them, if it is worth it
+        // half is left to other threads, if it is worth taking
         if (is_shared && (available - chunk) * 2 < available) {
           CHECK((chunk - 1) * costs[c] <= PP_GRAIN_LEAST);
         }
@@ -49,7 +49,7 @@ TEST(shared_chunks_halve_what_is_left) {
   int64_t left = 30, chunks = 0;
   CHECK_EQ(pp_grain_chunk(&grain, 30, 1), 15);
   CHECK_EQ(pp_grain_chunk(&grain, 30, 0), 21);
-  // until the least is reached
+  // until PP_GRAIN_LEAST is reached
   CHECK_EQ(pp_grain_chunk(&grain, 7, 1), 4);
   while (left > 0 && chunks < 100) {
     left -= pp_grain_chunk(&grain, left, 1);
@@ -59,7 +59,7 @@ TEST(shared_chunks_halve_what_is_left) {
   CHECK_EQ(chunks, 4);
 }
 
-TEST(the_first_measurement_is_believed) {
+TEST(the_first_measurement_is_taken_as_it_is) {
   pp_grain grain = of_cost(0);
   pp_grain_learn(&grain, 5000, 10);
   CHECK_EQ(pp_grain_estimate(&grain, 1), 500);
@@ -70,7 +70,7 @@ TEST(the_cost_follows_what_is_measured) {
   pp_grain grain = of_cost(0);
   for (size_t c = 0; c < sizeof(costs) / sizeof(*costs); c++) {
     for (int32_t i = 0; i < 300; i++) pp_grain_learn(&grain, 100 * costs[c], 100);
-    // exactly, small differences too
+    // exactly, even if the difference is small
     CHECK_EQ(atomic_load(&grain.cost), 16 * costs[c]);
   }
 }
@@ -81,7 +81,7 @@ TEST(one_interruption_does_not_undo_what_was_learnt) {
   CHECK(pp_grain_estimate(&grain, 1) <= 150);
 }
 
-TEST(no_measurement_makes_the_cost_unknown_or_wraps_it) {
+TEST(the_cost_never_becomes_unknown_again_and_never_overflows) {
   pp_grain grain = of_cost(0);
   pp_grain_learn(&grain, 0, 1000);
   CHECK_EQ(atomic_load(&grain.cost), 1);

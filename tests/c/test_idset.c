@@ -7,7 +7,7 @@
 
 enum { FIRST = 40, COUNT = 300 };
 
-/* takes everything out and marks it in has; returns the number of entries */
+/* Takes all ids out and counts each in has. Returns the number of entries. */
 static int32_t take_all(pp_idset *set, int32_t longest, uint8_t *has) {
   pp_entry out[COUNT];
   int32_t taken = pp_idset_take(set, longest, out), last = -1;
@@ -45,7 +45,7 @@ TEST(what_is_added_comes_out_once) {
       CHECK_EQ(pp_idset_add(&set, ids, count), own);
       take_all(&set, longest, has);
       CHECK(memcmp(has, wanted, sizeof(has)) == 0);
-      // and is gone
+      // and the set is empty
       CHECK_EQ(take_all(&set, longest, has), 0);
     }
     pp_idset_fini(&set);
@@ -59,7 +59,7 @@ TEST(neighbours_become_one_run_whatever_their_order) {
   REQUIRE(pp_idset_init(&set, FIRST, COUNT) == PP_OK);
   for (int32_t i = 0; i < COUNT; i++) down[i] = FIRST + COUNT - 1 - i;
   CHECK_EQ(pp_idset_add(&set, down, COUNT), COUNT);
-  // words of 64 in runs of 16, and 44 in three
+  // four words of 64 ids in runs of 16, and the other 44 ids in three runs
   CHECK_EQ(take_all(&set, 16, has), 4 * 4 + 3);
   for (int32_t id = FIRST; id < FIRST + COUNT; id++) CHECK_EQ(has[id], 1);
   pp_idset_fini(&set);
@@ -87,7 +87,7 @@ TEST(a_run_ends_where_ids_stop_rising_by_one) {
     ids[length] = 5 + length - 1;
     CHECK_EQ(pp_ids_run(ids, COUNT), length);
   }
-  // nobody has checked them
+  // ids may be anything: they have not been checked yet
   ids[0] = INT32_MAX;
   ids[1] = INT32_MIN;
   ids[2] = -1;

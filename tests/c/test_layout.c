@@ -6,7 +6,7 @@
 
 enum { ALL_EXTRAS = PP_WITH_STEP_TYPE | PP_WITH_DISCOUNT | PP_WITH_PLAYERS | PP_WITH_STATISTICS };
 
-/* fields whose rows are no multiple of anything */
+/* fields whose row sizes are multiples of no alignment */
 static pp_config make_config(int32_t num_players) {
   pp_config config = {.num_players = num_players, .num_fields = 4};
   config.fields[0] = (pp_field){.name = "bytes", .dtype = PP_UINT8, .ndim = 3, .shape = {3, 5, 7}};

@@ -1,5 +1,5 @@
-/* Leftovers: each environment of one is taken once, and no call takes long when environments become
- * expensive. */
+/* Leftovers: each environment of a leftover is taken once, and a call returns soon even when
+ * environments become expensive. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -58,7 +58,7 @@ TEST(every_environment_of_a_leftover_is_taken_once_by_four_threads) {
     REQUIRE(pthread_create(&threads[i], NULL, rob_until_over, &all) == 0);
   }
   for (int32_t round = 0; round < OPENINGS; round++) {
-    // other entries each time, so that an old look at them would be seen
+    // different entries each time, so that a thief that read old ones would fail a check
     int32_t first = 1 + round % (LEFT - 1);
     pp_entry entries[2] = {PP_ENTRY(round, 0, first), PP_ENTRY(round + first, first, LEFT - first)};
     for (int32_t i = 0; i < LEFT; i++) all.payload[i] = round + i;
@@ -74,7 +74,8 @@ TEST(every_environment_of_a_leftover_is_taken_once_by_four_threads) {
 
 /* --------------------------------------------------------------------------- whole pools -- */
 
-/* an environment whose steps or resets begin to take MILLISECONDS when told to */
+/* an environment whose steps take MILLISECONDS while is_slow is set, and whose resets do while
+ * slow_resets is */
 enum { MILLISECONDS = 5, MANY = 1024, FEW = 40 };
 
 static _Atomic int32_t is_slow, slow_resets;
@@ -115,7 +116,7 @@ static client open_slow(pp_env_def *def, int32_t num_envs, int32_t batch_size, i
   return c;
 }
 
-/* steps until the engine takes steps for cheap */
+/* steps until the engine has learnt that steps are cheap */
 static void warm_up(client *c, int64_t *actions) {
   CHECK_EQ(client_reset(c), c->options.num_envs);
   for (int32_t i = 0; i < 200; i++) {
@@ -123,8 +124,9 @@ static void warm_up(client *c, int64_t *actions) {
   }
 }
 
-/* A call returns after a slice of 50 ms and a few environments; by the clock it may take as long
- * as the machine is busy, but no more steps than go into that slice are its own. */
+/* A call returns after a time slice of 50 ms and a few environments. On a busy machine it may take
+ * longer by the clock, so the test counts the steps that the caller itself makes: no more than fit
+ * into the slice. */
 TEST(a_call_is_late_by_a_few_environments_when_steps_become_expensive) {
   static int64_t zeros[MANY];
   for (int32_t num_envs = FEW; num_envs <= MANY; num_envs += MANY - FEW) {
@@ -137,7 +139,7 @@ TEST(a_call_is_late_by_a_few_environments_when_steps_become_expensive) {
       int32_t rows = pp_pool_step(c.pool, NULL, num_envs, zeros, PP_INT64, c.fresh, &c.error);
       CHECK(atomic_load(&calls_of_main) <= 50 / MILLISECONDS + 6);
       CHECK(num_envs == FEW || rows == 0);
-      // what was left comes, every row of it
+      // the rows that were left come, all of them
       atomic_store(&is_slow, 0);
       CHECK_EQ(rows ? client_took(&c, rows) : client_recv(&c), num_envs);
       for (int32_t i = 0; i < num_envs; i++) CHECK_EQ(((int32_t *)column(&c, "env_id"))[i], i);
@@ -222,7 +224,7 @@ TEST(what_the_caller_leaves_in_the_lane_of_another_node_is_found_there) {
     CHECK_EQ(pp_pool_send(c.pool, &env_id, 1, actions, PP_INT64, &c.error), PP_OK);
     while (atomic_load(&num_held) <= i) sched_yield();
   }
-  // so the caller takes these two; the first ends the others' steps, and leaves the second
+  // so the caller takes these two; the first releases the others, and the caller leaves the second
   actions[1] = 1;
   CHECK_EQ(pp_pool_send(c.pool, (int32_t[]){SLOW, SLOW + 1}, 2, actions, PP_INT64, &c.error),
            PP_OK);
@@ -230,8 +232,8 @@ TEST(what_the_caller_leaves_in_the_lane_of_another_node_is_found_there) {
   client_close(&c);
 }
 
-/* Steps are cheap, and all episodes end at once: their resets, each expensive, are for all threads,
- * not for the one that took them for a step's worth of work. */
+/* Steps are cheap, and all episodes end at once. Their resets are expensive: all threads share
+ * them, although one thread took a chunk that was worth little by the cost of steps. */
 TEST(expensive_resets_among_cheap_steps_are_shared) {
   static int64_t zeros[64];
   for (int32_t threads = 2; threads <= 4; threads += 2) {
@@ -242,7 +244,7 @@ TEST(expensive_resets_among_cheap_steps_are_shared) {
     atomic_store(&calls_of_main, 0);
     atomic_store(&slow_resets, 1);
     CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
-    // exactly: a part for each; alone it would be all of them
+    // an equal part and a margin; a caller that shared nothing would make all 64
     CHECK(atomic_load(&calls_of_main) <= 64 / threads + 16);
     CHECK_EQ(((int32_t *)column(&c, "elapsed_step"))[63], 0);
     client_close(&c);
@@ -260,7 +262,7 @@ static int step_many_slowly(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
-/* nothing cuts a run, but after one that took long there is no other */
+/* Nothing cuts a run short, but after a run that took long the engine makes no other. */
 TEST(one_long_run_is_the_last) {
   static int64_t zeros[64];
   pp_env_def def;
@@ -276,7 +278,7 @@ TEST(one_long_run_is_the_last) {
   longest_run = 0;
   REQUIRE(client_open(&c));
   warm_up(&c, zeros);
-  // a machine that was busy for a moment may have ended runs before
+  // on a machine that was busy for a moment, the engine may have stopped making runs before
   for (int32_t tries = 0; tries < 10 && longest_run < 2; tries++) {
     atomic_store(&is_slow, 0);
     for (int32_t i = 0; i < 10; i++) CHECK_EQ(client_step(&c, NULL, 64, zeros), 64);
@@ -290,15 +292,15 @@ TEST(one_long_run_is_the_last) {
   client_close(&c);
 }
 
-/* cheap enough for runs; the action ends the episode */
-static int step_till_told(pp_env *env, const void *action, pp_result *result) {
+/* a step cheap enough for runs, whose action ends the episode */
+static int step_as_told(pp_env *env, const void *action, pp_result *result) {
   (void)env;
   result->reward[0] = 1;
   result->terminated = *(const int64_t *)action != 0;
   return PP_OK;
 }
 
-static int step_many_till_told(void *shared, const pp_run *run) {
+static int step_many_as_told(void *shared, const pp_run *run) {
   (void)shared;
   for (int32_t i = 0; i < run->count; i++) {
     run->reward[i] = 1;
@@ -307,7 +309,7 @@ static int step_many_till_told(void *shared, const pp_run *run) {
   return PP_OK;
 }
 
-/* ends all episodes, and resets them; returns the caller's resets */
+/* Ends all episodes and resets them. Returns how many resets the caller made. */
 static int32_t end_all(client *c, const int64_t *ones, const int64_t *zeros) {
   int32_t is_next = c->options.autoreset == PP_NEXT_STEP;
   atomic_store(&calls_of_main, 0);
@@ -320,8 +322,8 @@ static int32_t end_all(client *c, const int64_t *ones, const int64_t *zeros) {
   return atomic_load(&calls_of_main);
 }
 
-/* In a run of step_many, too, once resets are known to be dear. The engine learns that from resets
- * that the caller asks for, or from one long run. */
+/* The resets in a run of step_many are shared, too, once the engine knows that they are expensive.
+ * It learns that from resets that the caller asks for, or from one long run. */
 TEST(expensive_resets_among_runs_are_shared) {
   static int64_t zeros[64], ones[64];
   for (int32_t i = 0; i < 64; i++) ones[i] = 1;
@@ -329,8 +331,8 @@ TEST(expensive_resets_among_runs_are_shared) {
     int32_t is_known = mode & 1;
     client c = make_client("CartPole-v1", 64);
     pp_env_def def = *c.def;
-    def.step = step_till_told;
-    def.step_many = step_many_till_told;
+    def.step = step_as_told;
+    def.step_many = step_many_as_told;
     def.reset = reset_slowly;
     c.def = &def;
     c.options.num_threads = 4;
@@ -340,7 +342,7 @@ TEST(expensive_resets_among_runs_are_shared) {
     REQUIRE(client_open(&c));
     warm_up(&c, zeros);
     atomic_store(&slow_resets, 1);
-    // where a busy machine has ended runs for a moment, there is nothing to learn from
+    // if a busy machine has stopped runs for a moment, there is nothing to learn from
     for (int32_t tries = 0; tries < 10 && !pp_autoreset_is_expensive(&c.pool->fleet); tries++) {
       end_all(&c, ones, zeros);
     }

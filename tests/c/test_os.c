@@ -16,7 +16,7 @@
 
 /* ----------------------------------------------------------------------------------- clock -- */
 
-TEST(clock_goes_on_and_never_back) {
+TEST(clock_advances_and_never_goes_back) {
   int64_t first = pp_os_now(), last = first;
   int steps_back = 0;
   while (last == first) last = pp_os_now();
@@ -35,16 +35,16 @@ static void ignore_signal(int number) {
   (void)number;
 }
 
-/* signals its target until told that it has noticed */
-struct pest {
+/* sends signals to its target until is_done is set */
+struct signaller {
   pthread_t target;
   _Atomic int is_done;
 };
 
-static void *pester(void *arg) {
-  struct pest *pest = arg;
-  while (!atomic_load(&pest->is_done)) {
-    pthread_kill(pest->target, SIGUSR1);
+static void *send_signals(void *arg) {
+  struct signaller *signaller = arg;
+  while (!atomic_load(&signaller->is_done)) {
+    pthread_kill(signaller->target, SIGUSR1);
     sched_yield();
   }
   return NULL;
@@ -52,13 +52,13 @@ static void *pester(void *arg) {
 
 TEST(wait_ends_on_a_signal) {
   _Atomic uint32_t word = 0;
-  struct pest pest = {.target = pthread_self()};
+  struct signaller signaller = {.target = pthread_self()};
   struct sigaction action = {.sa_handler = ignore_signal}, before;
   pthread_t thread;
   sigaction(SIGUSR1, &action, &before);
-  REQUIRE(pp_os_thread_start(&thread, pester, &pest, "pest") == PP_OK);
+  REQUIRE(pp_os_thread_start(&thread, send_signals, &signaller, "signaller") == PP_OK);
   CHECK_EQ(pp_os_wait(&word, 0, -1), PP_AGAIN);
-  atomic_store(&pest.is_done, 1);
+  atomic_store(&signaller.is_done, 1);
   pthread_join(thread, NULL);
   sigaction(SIGUSR1, &before, NULL);
 }
@@ -67,24 +67,24 @@ TEST(wait_ends_on_a_signal) {
 
 enum {
   HANGS = 30,  // seconds after which a test that hangs fails
-  LIVES = 50,  // milliseconds in which a process could end that should not
+  LIVES = 50,  // milliseconds during which a test watches that a process does not end
   ROUNDS = 2000
 };
 
 /* what two processes share: even turns are the parent's, odd ones the child's */
-struct ground {
+struct shared {
   pp_gate gates[2];
   _Atomic uint32_t turn;
   int64_t deadline;
 };
 
-/* maps a new file at two places: one for the parent, one for a child */
-static int map_ground(struct ground *places[2]) {
+/* maps a new file at two addresses: one for the parent, one for a child */
+static int map_shared(struct shared *places[2]) {
   FILE *file = tmpfile();
-  int is_sized = file && ftruncate(fileno(file), sizeof(struct ground)) == 0;
+  int is_sized = file && ftruncate(fileno(file), sizeof(struct shared)) == 0;
   for (int i = 0; is_sized && i < 2; ++i) {
     places[i] =
-        mmap(NULL, sizeof(struct ground), PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+        mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
     is_sized = places[i] != MAP_FAILED;
   }
   if (file) fclose(file);
@@ -94,34 +94,34 @@ static int map_ground(struct ground *places[2]) {
   return 1;
 }
 
-static void unmap_ground(struct ground *places[2]) {
-  for (int i = 0; i < 2; ++i) munmap(places[i], sizeof(struct ground));
+static void unmap_shared(struct shared *places[2]) {
+  for (int i = 0; i < 2; ++i) munmap(places[i], sizeof(struct shared));
 }
 
-/* sleeps at this gate until the turn has come; 0 if nobody woke it for far too long */
-static int await_turn(struct ground *ground, int who, uint32_t turn) {
-  pp_gate *gate = &ground->gates[who];
-  while (atomic_load(&ground->turn) != turn) {
+/* Sleeps at its gate until the turn has come. Returns 0 if it is not woken in time. */
+static int await_turn(struct shared *shared, int who, uint32_t turn) {
+  pp_gate *gate = &shared->gates[who];
+  while (atomic_load(&shared->turn) != turn) {
     uint32_t epoch = pp_gate_enter(gate);
-    int64_t left = ground->deadline - pp_os_now();
-    if (left > 0 && atomic_load(&ground->turn) != turn) pp_gate_sleep(gate, epoch, left);
+    int64_t left = shared->deadline - pp_os_now();
+    if (left > 0 && atomic_load(&shared->turn) != turn) pp_gate_sleep(gate, epoch, left);
     pp_gate_leave(gate);
-    if (pp_os_now() >= ground->deadline) return 0;
+    if (pp_os_now() >= shared->deadline) return 0;
   }
   return 1;
 }
 
-/* takes every second turn, wakes the other after each; the number of turns had */
-static int take_turns(struct ground *ground, int who) {
+/* Takes every second turn and wakes the other process after each. Returns the number of turns. */
+static int take_turns(struct shared *shared, int who) {
   for (uint32_t i = 0; i < ROUNDS; ++i) {
-    if (!await_turn(ground, who, 2 * i + (uint32_t)who)) return (int)i;
-    atomic_fetch_add(&ground->turn, 1);
-    pp_gate_wake(&ground->gates[1 - who], 1);
+    if (!await_turn(shared, who, 2 * i + (uint32_t)who)) return (int)i;
+    atomic_fetch_add(&shared->turn, 1);
+    pp_gate_wake(&shared->gates[1 - who], 1);
   }
   return ROUNDS;
 }
 
-/* 1: the child has ended by itself, and well */
+/* returns whether the child has exited with status 0 */
 static int ends_well(pid_t child) {
   int status = -1;
   return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
@@ -129,11 +129,11 @@ static int ends_well(pid_t child) {
 }
 
 TEST(gates_wake_across_processes_that_map_them_elsewhere) {
-  struct ground *places[2];
-  REQUIRE(map_ground(places));
+  struct shared *places[2];
+  REQUIRE(map_shared(places));
   pid_t child = fork();
   if (child == 0) {
-    munmap(places[0], sizeof(struct ground));
+    munmap(places[0], sizeof(struct shared));
     _exit(take_turns(places[1], 1) == ROUNDS ? 0 : 1);
   }
   CHECK_EQ(take_turns(places[0], 0), ROUNDS);
@@ -141,14 +141,14 @@ TEST(gates_wake_across_processes_that_map_them_elsewhere) {
   CHECK_EQ(places[0]->turn, 2 * ROUNDS);
   for (int i = 0; i < 2; ++i) {
     CHECK_EQ(places[0]->gates[i].sleepers, 0);
-    // they did sleep, or this has shown nothing
+    // a test without a sleep would have shown nothing
     CHECK(places[0]->gates[i].waits > 0);
   }
-  unmap_ground(places);
+  unmap_shared(places);
 }
 
-/* a child that sleeps at gate 1 for ever; -1 if it does not */
-static pid_t fork_sleeper(struct ground *places[2]) {
+/* Forks a child that sleeps at gate 1 for ever. Returns -1 if it does not sleep in time. */
+static pid_t fork_sleeper(struct shared *places[2]) {
   int32_t before = places[0]->gates[1].sleepers;
   pid_t child = fork();
   if (child == 0) {
@@ -169,30 +169,30 @@ static void kill_sleeper(pid_t child) {
 }
 
 TEST(gate_outlives_a_killed_sleeper) {
-  struct ground *places[2];
-  REQUIRE(map_ground(places));
+  struct shared *places[2];
+  REQUIRE(map_shared(places));
   pp_gate *gate = &places[0]->gates[1];
   pid_t dead = fork_sleeper(places);
   REQUIRE(dead > 0);
   kill_sleeper(dead);
   CHECK_EQ(gate->sleepers, 1);
 
-  // a wake that nobody needs, and that is all
+  // the dead sleeper costs one needless wake, no more
   pp_gate_wake(gate, 1);
   CHECK_EQ(gate->wakes, 1);
 
-  // the dead one takes no wake from the living
+  // and takes no wake from a living one
   pid_t child = fork();
   if (child == 0) _exit(take_turns(places[1], 1) == ROUNDS ? 0 : 1);
   CHECK_EQ(take_turns(places[0], 0), ROUNDS);
   CHECK(ends_well(child));
   CHECK_EQ(gate->sleepers, 1);
-  unmap_ground(places);
+  unmap_shared(places);
 }
 
 TEST(gate_forgets_killed_sleepers) {
-  struct ground *places[2];
-  REQUIRE(map_ground(places));
+  struct shared *places[2];
+  REQUIRE(map_shared(places));
   pp_gate *gate = &places[0]->gates[1];
   pid_t dead[2] = {fork_sleeper(places), fork_sleeper(places)};
   for (int i = 0; i < 2; ++i) {
@@ -209,7 +209,7 @@ TEST(gate_forgets_killed_sleepers) {
   pp_gate_wake(gate, 1);
   CHECK_EQ(gate->wakes, 0);
   CHECK_EQ(gate->epoch, epoch);
-  unmap_ground(places);
+  unmap_shared(places);
 }
 
 /* ----------------------------------------------------------------------------------- start -- */
@@ -245,7 +245,7 @@ TEST(thread_name_is_cut_where_the_system_would_refuse_it) {
   CHECK_TEXT(seen.name, "0123456789abcde");
 }
 
-TEST(thread_takes_no_signal_but_its_own_faults) {
+TEST(thread_blocks_all_signals_but_its_own_faults) {
   static const int foreign[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGPROF};
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
   struct seen seen;
@@ -257,7 +257,7 @@ TEST(thread_takes_no_signal_but_its_own_faults) {
   pthread_join(thread, NULL);
   for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); ++i) {
     CHECK_EQ(sigismember(&seen.blocked, foreign[i]), 1);
-    // the one who starts it keeps taking them
+    // the thread that starts it keeps taking them
     CHECK_EQ(sigismember(&before, foreign[i]), 0);
     CHECK_EQ(sigismember(&after, foreign[i]), 0);
   }
@@ -360,13 +360,13 @@ TEST(thread_binds_to_one_core) {
 TEST(thread_binds_to_several_cores) {
   in_thread(bind_to_all);
 }
-TEST(thread_bind_refuses_what_is_not_there) {
+TEST(thread_bind_refuses_missing_cores) {
   in_thread(bind_to_nothing);
 }
 
 /* ------------------------------------------------------------------------------------ fork -- */
 
-/* runs check in a child; its verdict */
+/* runs check in a child and returns its result */
 static int in_child(int (*check)(uint32_t parent), uint32_t parent) {
   int status = -1;
   pid_t child = fork();
@@ -397,7 +397,7 @@ static void *ask_generation(void *arg) {
   return NULL;
 }
 
-TEST(fork_generation_may_be_asked_by_all_threads) {
+TEST(fork_generation_is_the_same_in_all_threads) {
   uint32_t answers[4];
   pthread_t threads[4];
   for (int i = 0; i < 4; ++i) {
@@ -427,10 +427,10 @@ TEST(process_ends_with_another_that_is_not_its_parent) {
   for (int i = 0; i < 2; ++i) close(said[i]);
 }
 
-TEST(process_is_not_followed_when_it_has_ended) {
+TEST(ended_process_can_not_be_followed) {
   pid_t gone = fork_idle();
   REQUIRE(gone > 0);
-  // ended, but nobody has asked for its exit status yet
+  // ended, but not reaped yet
   siginfo_t info;
   kill(gone, SIGKILL);
   waitid(P_PID, (id_t)gone, &info, WEXITED | WNOWAIT);
@@ -456,7 +456,7 @@ TEST(pages_are_zeroed_and_writable) {
   pp_os_pages_free(memory, size);
 }
 
-TEST(pages_of_no_size_are_still_memory) {
+TEST(pages_alloc_of_zero_bytes_returns_memory) {
   void *memory = pp_os_pages_alloc(0);
   CHECK(memory);
   pp_os_pages_free(memory, 0);
@@ -469,7 +469,7 @@ TEST(pages_run_out_without_a_crash) {
   CHECK(!pp_os_pages_alloc(SIZE_MAX));
 }
 
-/* policy of the page at this address as the kernel tells it, -1 when it does not */
+/* Returns the kernel's policy for the page at this address; -1: the kernel does not say. */
 static int policy_of(const void *address, unsigned long *nodes) {
   int mode = -1;
   *nodes = 0;
@@ -496,7 +496,7 @@ TEST(pages_bind_places_whole_pages_only) {
   unsigned long nodes;
   REQUIRE(memory);
 
-  // where the system lets nobody ask (containers, macOS), it must let nobody bind either
+  // a system that does not allow the query (containers, macOS) must not allow binding either
   int can_bind = policy_of(memory, &nodes) >= 0;
   int status = pp_os_pages_bind(memory + 1, 3 * page, &node, 1);
   CHECK_EQ(status, can_bind ? PP_OK : PP_ERR_SYSTEM);
@@ -524,7 +524,7 @@ TEST(pages_bind_interleaves_over_several_nodes) {
   pp_os_pages_free(memory, 2 * page);
 }
 
-TEST(pages_bind_refuses_nodes_that_are_not_there) {
+TEST(pages_bind_refuses_missing_nodes) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE);
   const int32_t missing = 1023, beyond = 1024, negative = -1;
   char *memory = pp_os_pages_alloc(page);

@@ -1,5 +1,5 @@
-/* What systems other than Linux use, held to the same: the table of sleepers, the polling of shared
- * words, the file behind shared memory, asking for a process by its number. */
+/* Tests what systems other than Linux use: the table of sleepers, the polling of shared words, the
+ * file behind shared memory, and following a process by its number. */
 #define _GNU_SOURCE
 #define PP_OS_ASK
 #define PP_OS_FILE
@@ -31,7 +31,7 @@ static void *sleep_once(void *word) {
   return NULL;
 }
 
-/* futexes would not tell who sleeps; the table does */
+/* unlike a futex, the table shows which threads sleep */
 TEST(wake_wakes_no_more_than_it_counts) {
   static _Atomic uint32_t word;
   pthread_t threads[4];
@@ -50,7 +50,7 @@ TEST(wake_wakes_no_more_than_it_counts) {
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
 }
 
-TEST(wake_spares_other_words_of_its_bucket) {
+TEST(wake_does_not_wake_other_words_of_its_bucket) {
   static _Atomic uint32_t words[NUM_BUCKETS + 1];  // two of them must share a bucket
   _Atomic uint32_t *first = words, *second = words + 1;
   pthread_t threads[2];
@@ -84,7 +84,7 @@ TEST(shared_wait_returns_when_the_word_differs) {
   CHECK_EQ(pp_os_wait_shared(&word, 8, INT64_MAX), PP_OK);
 }
 
-TEST(shared_wait_times_out_not_too_early) {
+TEST(shared_wait_never_times_out_early) {
   _Atomic uint32_t word = 7;
   const int64_t timeout = 3 * LONGEST_NAP;
   int64_t before = pp_os_now();
@@ -100,7 +100,7 @@ static void ignore_alarm(int number) {
 TEST(shared_wait_ends_on_a_signal) {
   _Atomic uint32_t word = 0;
   struct sigaction action = {.sa_handler = ignore_alarm}, before;
-  // again and again, as the first may come before the sleep
+  // again and again, because the first signal may come before the sleep
   struct itimerval often = {{0, 2000}, {0, 2000}}, never = {{0, 0}, {0, 0}};
   sigaction(SIGALRM, &action, &before);
   setitimer(ITIMER_REAL, &often, NULL);
@@ -112,10 +112,11 @@ TEST(shared_wait_ends_on_a_signal) {
 enum {
   TURNS = 100,
   HANGS = 30,  // seconds after which a test that hangs fails
-  LIVES = 300  // milliseconds in which a process could end that should not
+  LIVES = 300  // milliseconds during which a test watches that a process does not end
 };
 
-/* both sides of a gate that two processes share take turns: who is 0 in the parent */
+/* Takes every second turn at a gate that two processes share. who: 0 in the parent, 1 in the child.
+ * Returns 0 if a turn does not come in time. */
 static int take_turns(pp_gate *gate, _Atomic uint32_t *turn, uint32_t who) {
   int64_t deadline = pp_os_now() + HANGS * INT64_C(1000000000);
   for (uint32_t next = who; next < TURNS; next += 2) {
@@ -133,27 +134,27 @@ static int take_turns(pp_gate *gate, _Atomic uint32_t *turn, uint32_t who) {
 }
 
 TEST(shared_gates_wake_across_processes) {
-  struct ground {
+  struct shared {
     pp_gate gate;
     _Atomic uint32_t turn;
-  } *ground = mmap(NULL, sizeof(*ground), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+  } *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
   int status = -1;
-  REQUIRE(ground != MAP_FAILED);
-  pp_gate_init(&ground->gate, 1);
+  REQUIRE(shared != MAP_FAILED);
+  pp_gate_init(&shared->gate, 1);
   pid_t child = fork();
-  if (child == 0) _exit(take_turns(&ground->gate, &ground->turn, 1) ? 0 : 1);
-  CHECK(take_turns(&ground->gate, &ground->turn, 0));
+  if (child == 0) _exit(take_turns(&shared->gate, &shared->turn, 1) ? 0 : 1);
+  CHECK(take_turns(&shared->gate, &shared->turn, 0));
   CHECK_EQ(waitpid(child, &status, 0), child);
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-  CHECK_EQ(ground->turn, TURNS);
-  CHECK_EQ(ground->gate.sleepers, 0);
-  CHECK(ground->gate.waits > 0);
-  munmap(ground, sizeof(*ground));
+  CHECK_EQ(shared->turn, TURNS);
+  CHECK_EQ(shared->gate.sleepers, 0);
+  CHECK(shared->gate.waits > 0);
+  munmap(shared, sizeof(*shared));
 }
 
 /* -------------------------------------------------------------------------- shared memory -- */
 
-/* a folder for temporary files that holds count files of the names that will be tried first */
+/* makes a folder for temporary files that already holds the count names that are tried first */
 static int make_folder(char *folder, int count) {
   char path[MAX_PATH];
   if (!mkdtemp(folder)) return 0;
@@ -164,7 +165,7 @@ static int make_folder(char *folder, int count) {
   return setenv("TMPDIR", folder, 1) == 0;
 }
 
-/* removes the folder; how many files were in it */
+/* Removes the folder. Returns how many files were in it. */
 static int remove_folder(const char *folder) {
   char path[MAX_PATH];
   int count = 0;
@@ -218,7 +219,7 @@ TEST(shared_file_grows_while_it_is_mapped) {
   CHECK_EQ(memory[0], 1);
   CHECK_EQ(memory[size / 2], 0);
 
-  // nothing is given back, so there is nothing to take
+  // a file can't give memory back, so there is nothing to allocate again
   CHECK_EQ(pp_os_shared_release(fd, 0, page), PP_ERR_SYSTEM);
   CHECK_EQ(pp_os_shared_allocate(fd, 0, page), PP_OK);
   CHECK_EQ(memory[0], 1);
@@ -241,13 +242,13 @@ TEST(process_ends_with_another_that_is_not_its_parent) {
   REQUIRE(other > 0 && follower > 0);
   CHECK_EQ(read(said[0], &status, 1), 1);
   CHECK_EQ(status, PP_OK);
-  // by its number, another one is found as long as it has one
+  // a process that has ended keeps its number until it is reaped
   kill_and_reap(other);
   CHECK_EQ(await_end(follower), 0);
   for (int i = 0; i < 2; ++i) close(said[i]);
 }
 
-TEST(process_is_not_followed_when_it_has_ended) {
+TEST(ended_process_can_not_be_followed) {
   pid_t gone = fork_idle();
   REQUIRE(gone > 0);
   kill_and_reap(gone);

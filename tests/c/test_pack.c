@@ -1,4 +1,4 @@
-/* Packing: what is packed comes back, whatever it is, and what is damaged writes nothing outside.
+/* Packing: any data survives packing, and unpacking damaged data writes nothing outside its memory.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static uint32_t draw(void) {
   return draws >> 16;
 }
 
-/* packs, and back into memory that ends where it must; returns the size between */
+/* Packs and unpacks, with memory of the exact size. Returns the packed size. */
 static size_t there_and_back(const char *bytes, size_t size) {
   size_t room = pp_pack_bound(size);
   char *packed = malloc(room), *back = malloc(size + 1);
@@ -26,7 +26,7 @@ static size_t there_and_back(const char *bytes, size_t size) {
   CHECK(written <= room);
   CHECK(pp_unpack(exact, written, NULL, size));
   CHECK(pp_unpack(exact, written, back, size) && memcmp(bytes, back, size) == 0);
-  // and is of no other size
+  // unpacking to any other size is refused
   CHECK(!pp_unpack(exact, written, NULL, size + 1));
   CHECK(!size || !pp_unpack(exact, written, NULL, size - 1));
   CHECK(!pp_unpack(exact, written - 1, NULL, size));
@@ -36,7 +36,7 @@ static size_t there_and_back(const char *bytes, size_t size) {
   return written;
 }
 
-TEST(noise_comes_back_and_grows_no_more_than_it_may) {
+TEST(noise_survives_packing_and_stays_within_the_bound) {
   char *bytes = malloc(MAX);
   for (size_t i = 0; i < MAX; i++) bytes[i] = (char)draw();
   for (size_t size = 0; size < 70; size++) there_and_back(bytes, size);
@@ -46,17 +46,17 @@ TEST(noise_comes_back_and_grows_no_more_than_it_may) {
   free(bytes);
 }
 
-TEST(what_repeats_itself_shrinks) {
+TEST(repeated_data_shrinks) {
   char *bytes = calloc(1, MAX);
   CHECK(there_and_back(bytes, MAX) < 100);
-  // lines of a screen, each like the one before but for a word
+  // lines of a screen, each like the one before but for a byte
   for (size_t i = 0; i < MAX; i++) bytes[i] = (char)(i % 160 * 7);
   for (size_t i = 0; i + 160 <= MAX; i += 160) bytes[i + draw() % 160] = (char)draw();
   CHECK(there_and_back(bytes, MAX) < MAX / 4);
   free(bytes);
 }
 
-TEST(all_mixtures_come_back) {
+TEST(all_mixtures_survive_packing) {
   static char bytes[8192];
   for (int round = 0; round < 2000; round++) {
     size_t size = draw() % sizeof(bytes), at = 0;
@@ -71,14 +71,14 @@ TEST(all_mixtures_come_back) {
   }
 }
 
-TEST(damage_is_found_or_harmless) {
+TEST(damage_is_detected_or_harmless) {
   enum { SIZE = 4003 };
   char bytes[SIZE], back[SIZE];
   for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)(i % 160 < 100 ? 3 : draw() % 4);
   char *packed = malloc(pp_pack_bound(SIZE));
   size_t size = pp_pack(bytes, SIZE, packed), refused = 0;
   for (size_t bit = 0; bit < size * 8; bit++) {
-    // memory that ends with it, for the sanitizers
+    // memory of the exact size, so that the sanitizers see what goes past its end
     char *worse = malloc(size);
     memcpy(worse, packed, size);
     worse[bit / 8] ^= (char)(1 << bit % 8);

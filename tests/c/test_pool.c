@@ -11,7 +11,7 @@
 
 enum { NUM_ENVS = 48, STEPS = 40 };
 
-/* what one environment's results sum up to over so many steps from its first reset on */
+/* a sum of the results of each environment, over STEPS steps after its first reset */
 typedef struct sums {
   uint64_t of[NUM_ENVS];
 } sums;
@@ -122,7 +122,7 @@ TEST(unordered_results_are_the_ordered_ones_of_each_environment) {
 
 /* --------------------------------------------------------------------- slow among the quick -- */
 
-/* One environment sleeps in every step while the others go on: its row lands in a block that was
+/* One environment sleeps in every step while the others go on: its row gets into a block that was
  * given to the ring long after it was sent. */
 TEST(a_slow_environment_finds_memory_given_after_it_was_sent) {
   client c = make_client("test/Fault-v0", 5);
@@ -130,10 +130,12 @@ TEST(a_slow_environment_finds_memory_given_after_it_was_sent) {
   int32_t seen[5] = {0};
   c.options.batch_size = 2;
   c.options.num_threads = 3;
-  set_number(&c, "spin", 20000);
+  set_number(&c, "sleep_ms", 2);
+  set_number(&c, "slow_env", 3);
   REQUIRE(client_open(&c));
   CHECK_EQ(pp_pool_send_reset(c.pool, NULL, 5, NULL, NULL, NULL, &c.error), PP_OK);
-  for (int32_t round = 0; round < 400; round++) {
+  // until the slow one has been stepped often, each time after many rows of others
+  while (seen[3] < 20) {
     int32_t env_ids[2];
     if (!CHECK_EQ(client_recv(&c), 2)) break;
     memcpy(env_ids, column(&c, "env_id"), sizeof(env_ids));
@@ -143,12 +145,13 @@ TEST(a_slow_environment_finds_memory_given_after_it_was_sent) {
     }
     if (!CHECK_EQ(pp_pool_send(c.pool, env_ids, 2, zeros, PP_INT64, &c.error), PP_OK)) break;
   }
+  CHECK(seen[0] + seen[1] + seen[2] + seen[4] > 10 * seen[3]);
   client_close(&c);
 }
 
 /* ------------------------------------------------------------------------- cheap, unordered -- */
 
-/* as good as random, the same each time */
+/* pseudorandom, the same each time */
 static void shuffle(int32_t *env_ids, int32_t count, int64_t round) {
   for (int32_t i = count - 1; i > 0; i--) {
     int32_t other = (int32_t)some_action(i, round, i + 1), kept = env_ids[i];
@@ -157,9 +160,9 @@ static void shuffle(int32_t *env_ids, int32_t count, int64_t round) {
   }
 }
 
-/* In whatever order environments are named, cheap ones are stepped in runs, and by one thread all
- * of them equally often: what several of them do follows from when each has a core. A thread that
- * is kept from its core may take steps for expensive, so not every batch is looked at alone. */
+/* Cheap environments are stepped in runs, whatever the order in which they are named. One thread
+ * steps all of them equally often; with several threads that depends on when each has a core. A
+ * thread that loses its core may measure steps as expensive, so not every batch must have runs. */
 TEST(cheap_unordered_environments_are_stepped_in_runs) {
   enum { MANY = 256, BATCH = 128, ROUNDS = 400 };
   for (int32_t threads = 1; threads <= 3; threads++) {
@@ -195,8 +198,7 @@ TEST(cheap_unordered_environments_are_stepped_in_runs) {
 
 /* ------------------------------------------------------------------------------- misuse -- */
 
-/* what must not be taken leaves the pool as it was: the results go on as if nothing had been asked
- */
+/* a refused call leaves the pool as it was: later results are those of a pool that never had it */
 TEST(refused_calls_change_nothing) {
   client c = make_client("CartPole-v1", 4), other = make_client("CartPole-v1", 4);
   int64_t good[5] = {0, 1, 0, 1, 0}, bad[4] = {0, 1, 2, 1};
@@ -222,7 +224,7 @@ TEST(refused_calls_change_nothing) {
     CHECK_EQ(pp_pool_send(c.pool, NULL, 4, good, PP_FLOAT64, &e), PP_ERR_TYPE);
     CHECK(strstr(e.text, "actions of dtype 5 can't be converted to its own, 3: send that dtype"));
     CHECK_EQ(pp_pool_send(c.pool, NULL, 4, good, PP_BOOL, &e), PP_ERR_TYPE);
-    // the third seed is too long: the first two must not stay either
+    // the third seed is too long: the first two must not be set either
     CHECK_EQ(pp_pool_send_reset(c.pool, NULL, 4, words, sizes, NULL, &e), PP_ERR_ARGUMENT);
     CHECK_EQ(pp_pool_offer(c.pool, c.fresh, &e), PP_ERR_STATE);
     CHECK_EQ(pp_pool_recv(c.pool, c.fresh, -1, &e), PP_ERR_STATE);
@@ -276,7 +278,7 @@ TEST(unordered_step_that_gives_no_batch_sends_nothing) {
   client_close(&c);
 }
 
-/* an exception may keep the caller from learning what a receive returned */
+/* an exception may prevent the caller from seeing what a receive returned */
 TEST(a_result_whose_return_was_lost_can_be_asked_for) {
   client c = make_client("test/Fault-v0", 3);
   int64_t zeros[3] = {0};
@@ -368,8 +370,8 @@ TEST(a_time_limit_met_by_a_termination_reports_both) {
   client_close(&c);
 }
 
-/* without a limit an episode goes on for ever, though its steps are counted in 32 bits */
-TEST(no_limit_truncates_after_no_number_of_steps) {
+/* without a limit an episode goes on for ever, although its steps are counted in 32 bits */
+TEST(without_a_limit_no_episode_is_truncated) {
   static const char *const both[] = {"CartPole-v1", "test/Fault-v0"};
   for (int32_t e = 0; e < 2; e++) {
     client c = make_client(both[e], 8);
@@ -406,7 +408,7 @@ TEST(the_largest_limit_truncates) {
   client_close(&c);
 }
 
-/* flags as C has them: anything but 0; the action says whether an episode ends */
+/* sets flags to values other than 0 and 1; the action says whether an episode ends */
 static int step_with_odd_flags(pp_env *env, const void *action, pp_result *result) {
   (void)env;
   result->reward[0] = 1;
@@ -435,7 +437,7 @@ TEST(any_flag_but_zero_is_true) {
   for (int32_t i = 0; i < 64; i++) actions[i] = i % 2;
   REQUIRE(client_open(&c));
   CHECK_EQ(client_reset(&c), 64);
-  // what ends in an even step is reset in the next one. At first one by one, then in runs
+  // what ends in an even step is reset in the next one. At first steps are single, then in runs
   for (int32_t t = 0; t < 200; t++) {
     CHECK_EQ(client_step(&c, NULL, 64, actions), 64);
     for (int32_t i = 0; i < 64; i++) {
@@ -467,7 +469,7 @@ static void *receive_until_closed(void *arg) {
 }
 
 TEST(close_ends_a_receive_of_another_thread) {
-  // waiting for a send, for a slow environment, and with a timeout of nothing at all
+  // waiting for a send, for a slow environment, and with a timeout of 0
   for (int32_t way = 0; way < 3; way++) {
     client c = make_client("test/Fault-v0", 3);
     int64_t zeros[3] = {0};
@@ -546,7 +548,7 @@ TEST(every_close_returns_after_the_threads_have_ended) {
   client_close(&c);
 }
 
-TEST(close_leaves_what_is_queued_and_in_flight) {
+TEST(close_abandons_what_is_queued_and_in_flight) {
   for (int32_t batch_size = 1; batch_size <= 64; batch_size *= 4) {
     client c = make_client("test/Fault-v0", 64);
     c.options.num_threads = 4;
@@ -607,7 +609,7 @@ TEST(one_thread_sends_and_another_receives) {
       const int64_t *counts = rows ? column(&c, "count") : NULL;
       pthread_mutex_lock(&r.lock);
       for (int32_t i = 0; i < rows; i++) {
-        // every environment counts its own steps: none lost, none twice, none in another's row
+        // each environment counts its own steps: none is lost, repeated or in another's row
         CHECK_EQ(counts[i], seen[env_ids[i]]++);
         r.ids[r.waiting++] = env_ids[i];
       }
@@ -624,7 +626,7 @@ TEST(one_thread_sends_and_another_receives) {
 
 /* ---------------------------------------------------------------------------------- wakes -- */
 
-/* Per pool step at most one wake per worker and one for the caller, however many environments. */
+/* The number of futex calls depends on pool steps, not on environments. */
 TEST(futex_calls_are_few) {
   for (int32_t ordered = 0; ordered < 2; ordered++) {
     client c = make_client("test/Fault-v0", 64);
@@ -647,8 +649,8 @@ TEST(futex_calls_are_few) {
     }
     pp_pool_stats(c.pool, &after);
     CHECK_EQ(after.batches - before.batches, ROUNDS);
-    // a push is one wake call for all workers of the lane, and so is a chunk that a thread without
-    // a core left to others after so long
+    // one wake call for all workers of the lane after a push, and one after each chunk that took so
+    // long, for want of a core, that the thread left the rest to others
     cuts = c.options.num_threads * ((pp_os_now() - start) / PP_GRAIN_LATE);
     CHECK(after.worker_wakes - before.worker_wakes <= ROUNDS + cuts);
     CHECK(after.caller_wakes - before.caller_wakes <= 2 * ROUNDS);
@@ -658,7 +660,7 @@ TEST(futex_calls_are_few) {
   }
 }
 
-TEST(threads_are_counted_as_they_are) {
+TEST(stats_count_the_threads_that_exist) {
   const char *root = make_machine(8);
   client c = make_client("CartPole-v1", 3);
   pp_stats stats;
@@ -695,7 +697,7 @@ TEST(pinned_workers_stay_on_the_node_of_their_lane) {
   }
 }
 
-TEST(any_affinity_offset_is_a_core) {
+TEST(any_affinity_offset_is_accepted) {
   client c = make_client("CartPole-v1", 4);
   c.options.num_threads = 4;
   c.options.thread_affinity_offset = INT32_MAX;
@@ -726,7 +728,7 @@ TEST(a_forked_child_has_no_pool_but_can_make_one) {
     bad += strstr(c.error.text, "parent") == NULL;
     pp_pool_close(c.pool);
     pp_pool_destroy(c.pool);
-    // threads are fresh in the child: it can't wait for those of its parent
+    // the child's pool starts threads of its own; those of its parent do not exist there
 #if !defined(__SANITIZE_THREAD__) /* which has no threads after a fork */
     own.options.num_threads = 3;
 #endif

@@ -1,5 +1,5 @@
-/* Pools whose lanes are worker processes: every row comes, once, from the right turn of the right
- * environment; orders, replies and requests of all sizes. */
+/* Pools whose lanes are worker processes: every row comes once, from the right turn of the right
+ * environment; payloads, replies and requests have any size. */
 #define _GNU_SOURCE
 
 #include "pool/pool.h"
@@ -15,7 +15,7 @@ enum { ROUNDS = 2000, MESSAGE_ROUNDS = 4 };
 
 /* --------------------------------------------------------------------------------- steps -- */
 
-/* sends all, then what came, round after round; the first rows are those of resets */
+/* resets all environments, then sends those that were received, round after round */
 static void play(test_pool *w, int32_t rounds) {
   int32_t ids[MAX_ENVS], count = w->c.options.num_envs,
                          is_ordered = w->c.options.batch_size == count;
@@ -32,11 +32,11 @@ static void play(test_pool *w, int32_t rounds) {
                      round % 31 == 30);
     }
   }
-  // unordered, some stay in flight
+  // in an unordered pool some stay in flight
   if (is_ordered) test_pool_recv(w, ids);
 }
 
-static void run_crew(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
+static void run_processes(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
   test_pool w = test_pool_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
   w.chunk = chunk;
   w.fails = num_envs % 2;
@@ -46,19 +46,19 @@ static void run_crew(int32_t num_envs, int32_t batch_size, int32_t num_lanes, in
 }
 
 TEST(ordered_rows_come_from_their_turns) {
-  run_crew(2, 2, 1, MAX_ENVS);
-  run_crew(5, 5, 2, 1);
-  run_crew(8, 8, 3, 2);
-  run_crew(13, 13, 4, MAX_ENVS);
+  run_processes(2, 2, 1, MAX_ENVS);
+  run_processes(5, 5, 2, 1);
+  run_processes(8, 8, 3, 2);
+  run_processes(13, 13, 4, MAX_ENVS);
 }
 
 TEST(unordered_rows_come_from_their_turns) {
-  run_crew(2, 1, 1, 1);
-  run_crew(3, 1, 3, 1);
-  run_crew(5, 2, 2, 1);
-  run_crew(7, 3, 3, 2);
-  run_crew(8, 7, 4, MAX_ENVS);
-  run_crew(MAX_ENVS, 5, 4, 3);
+  run_processes(2, 1, 1, 1);
+  run_processes(3, 1, 3, 1);
+  run_processes(5, 2, 2, 1);
+  run_processes(7, 3, 3, 2);
+  run_processes(8, 7, 4, MAX_ENVS);
+  run_processes(MAX_ENVS, 5, 4, 3);
 }
 
 /* ------------------------------------------------------------------------------ messages -- */
@@ -66,7 +66,7 @@ TEST(unordered_rows_come_from_their_turns) {
 static const int64_t sizes[] = {1, 255, 256, 257, 64 << 10, 5 << 20, 100, 0, 3 << 20};
 enum { NUM_SIZES = sizeof(sizes) / sizeof(*sizes) };
 
-/* workers reply an order with its own bytes */
+/* workers reply to a payload with its own bytes */
 TEST(payloads_and_replies_have_any_size) {
   test_pool w = test_pool_open(3, 3, 2, PP_NEXT_STEP);
   uint8_t *bytes = malloc(5 << 20);
@@ -97,7 +97,7 @@ static int64_t used(const test_pool *w) {
   return w->c.pool->processes->arena->used;
 }
 
-/* Orders are for one turn: the next one of the same environment has none, and no memory is kept. */
+/* A payload is for one turn: the next turn of the environment has none, and its memory is freed. */
 TEST(payloads_are_for_one_turn) {
   test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   uint8_t *bytes = calloc(1, 3 << 20);
@@ -105,7 +105,7 @@ TEST(payloads_are_for_one_turn) {
   int64_t before = 0;
   test_pool_start_all(&w);
   for (int32_t round = 0; round < 12; round++) {
-    // every other turn has them, or none: check_reply knows
+    // some turns have them, the others have none: check_reply knows
     for (int32_t i = 0; i < 4 && round % 3 == 1; i++) test_pool_payload(&w, i, MAX_REPLY - i);
     test_pool_send(&w, NULL, 4, round % 4 == 0);
     CHECK_EQ(test_pool_recv(&w, ids), 4);
@@ -124,7 +124,7 @@ TEST(payloads_are_for_one_turn) {
   test_pool_close(&w);
 }
 
-/* what was left for a send that is refused is gone, and only that */
+/* a refused send drops the payloads that were set for it, and no others */
 TEST(refused_sends_leave_no_payloads_behind) {
   test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   const int32_t out[3] = {0, 1, 4}, twice[3] = {0, 1, 0}, many[5] = {0, 1, 0, 1, 0}, one[1] = {2};
@@ -151,7 +151,7 @@ TEST(refused_sends_leave_no_payloads_behind) {
     CHECK(status < 0);
     CHECK_EQ(used(&w), before);
   }
-  // the order of a turn in flight is not the refused one's
+  // the payload of a turn in flight is not that of the refused send
   CHECK_EQ(pp_pool_set_payload(pool, 2, "third", 5, NULL), PP_OK);
   CHECK_EQ(pp_pool_set_payload(pool, 0, "first", 5, NULL), PP_OK);
   kill(w.pids[1], SIGSTOP);
@@ -170,7 +170,7 @@ TEST(refused_sends_leave_no_payloads_behind) {
   test_pool_close(&w);
 }
 
-/* waits for an answer, however many slices of time that takes */
+/* waits for an answer, however many time slices that takes */
 static int32_t answer_of(test_pool *w, int32_t lane, const void **bytes, int64_t *size) {
   int32_t status;
   do status = pp_pool_answer(w->c.pool, lane, SECOND, bytes, size, &w->c.error);
@@ -178,7 +178,6 @@ static int32_t answer_of(test_pool *w, int32_t lane, const void **bytes, int64_t
   return status;
 }
 
-/* workers answer a request with its own bytes */
 TEST(actions_of_mixed_dtypes_are_refused) {
   pp_config config = {.num_players = 1, .num_fields = 1};
   pp_pool_options options = {.num_envs = 1,
@@ -202,6 +201,7 @@ TEST(actions_of_mixed_dtypes_are_refused) {
   pp_pool_destroy(pool);
 }
 
+/* workers answer a request with its own bytes */
 TEST(requests_and_answers_have_any_size) {
   test_pool w = test_pool_open(4, 4, 2, PP_NEXT_STEP);
   uint8_t *bytes = malloc(5 << 20);
@@ -224,14 +224,14 @@ TEST(requests_and_answers_have_any_size) {
   test_pool_close(&w);
 }
 
-TEST(a_worker_is_asked_one_thing_at_a_time) {
+TEST(a_worker_has_one_request_at_a_time) {
   test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   const void *answered;
   int64_t size;
   CHECK_EQ(pp_pool_request(w.c.pool, 0, "one", 3, &w.c.error), PP_OK);
   CHECK_EQ(pp_pool_request(w.c.pool, 0, "two", 3, &w.c.error), PP_ERR_STATE);
   CHECK_EQ(pp_pool_answer(w.c.pool, 0, 1000, &answered, &size, &w.c.error), 0);
-  // no limit is as good as a slice
+  // without a timeout the call returns after a time slice
   CHECK_EQ(pp_pool_answer(w.c.pool, 0, -1, &answered, &size, &w.c.error), 0);
   test_pool_start_all(&w);
   CHECK_EQ(answer_of(&w, 0, &answered, &size), 1);
@@ -239,7 +239,7 @@ TEST(a_worker_is_asked_one_thing_at_a_time) {
   test_pool_close(&w);
 }
 
-/* Numbers of requests start anew after so many, and what was asked is not kept. */
+/* The numbers of requests wrap around, and the memory of an answered request is freed. */
 TEST(a_request_is_forgotten_once_it_is_answered) {
   test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   pp_mailbox *mailbox = &w.c.pool->processes->board.mailboxes[0];
@@ -260,7 +260,7 @@ TEST(a_request_is_forgotten_once_it_is_answered) {
   test_pool_close(&w);
 }
 
-/* rooms of the replies are used again, those of empty bytes too */
+/* the room of replies is used again, also that of empty ones */
 TEST(the_reply_heap_of_a_worker_does_not_grow_for_ever) {
   pp_worker *worker;
   test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
@@ -285,8 +285,8 @@ TEST(the_reply_heap_of_a_worker_does_not_grow_for_ever) {
 
 /* -------------------------------------------------------------------- threads as workers -- */
 
-/* A worker on the pool's own mapping: what one with its own mapping does is out of
- * ThreadSanitizer's sight. */
+/* A worker that uses the pool's own mapping, because ThreadSanitizer does not see races between two
+ * mappings. */
 static pp_worker *open_here(const test_pool *w, int32_t lane) {
   const pp_processes *processes = w->c.pool->processes;
   pp_worker *worker = calloc(1, sizeof(*worker));
@@ -305,7 +305,7 @@ static pp_worker *open_here(const test_pool *w, int32_t lane) {
 }
 
 typedef struct helper {
-  const test_pool *workers;
+  const test_pool *pool;
   int32_t lane;
   int64_t number;
   pp_worker *worker;
@@ -314,7 +314,7 @@ typedef struct helper {
 
 static void *help(void *arg) {
   helper *self = arg;
-  work(self->workers, self->worker, self->number);
+  work(self->pool, self->worker, self->number);
   return NULL;
 }
 
@@ -325,7 +325,7 @@ static void run_threads(int32_t num_envs, int32_t batch_size, int32_t num_lanes,
   for (int32_t i = 0; i < num_lanes; i++) {
     test_pool_expect(&w, i);
     helpers[i] =
-        (helper){.workers = &w, .lane = i, .number = w.started[i], .worker = open_here(&w, i)};
+        (helper){.pool = &w, .lane = i, .number = w.started[i], .worker = open_here(&w, i)};
     pp_os_thread_start(&helpers[i].thread, help, &helpers[i], "helper");
   }
   play(&w, ROUNDS);
@@ -339,7 +339,7 @@ static void run_threads(int32_t num_envs, int32_t batch_size, int32_t num_lanes,
   test_pool_close(&w);
 }
 
-TEST(threads_in_the_place_of_workers_share_memory_rightly) {
+TEST(threads_in_place_of_workers_share_memory_without_races) {
   run_threads(5, 5, 2, 1);
   run_threads(12, 12, 4, 2);
   run_threads(7, 3, 3, 1);
@@ -348,7 +348,7 @@ TEST(threads_in_the_place_of_workers_share_memory_rightly) {
 
 /* -------------------------------------------------------------------------- wrong counts -- */
 
-/* sends, and writes over the count of a lane once it is what it must be */
+/* sends a reset, waits until lane 1 has counted its rows, and overwrites that count */
 static int32_t miscount(test_pool *w, int32_t count) {
   pp_board *board = &w->c.pool->processes->board;
   _Atomic int32_t *done = &board->rows_done[2 * (w->c.pool->ring.received % 2) + 1];
@@ -358,7 +358,7 @@ static int32_t miscount(test_pool *w, int32_t count) {
   return client_recv(&w->c);
 }
 
-/* Workers that sleep are woken and asked; nothing of that gets in the way of those that work. */
+/* The parent wakes the sleeping workers with a probe, and the wrong count shows. */
 TEST(a_wrong_count_is_found_while_workers_sleep) {
   for (int32_t count = 0; count < 2; count++) {
     int32_t ids[MAX_ENVS];
@@ -385,7 +385,7 @@ TEST(a_worker_that_was_stopped_is_waited_for) {
 
 /* -------------------------------------------------------------------- children of workers -- */
 
-/* in a child of a worker: every call is refused, and nothing that it writes gets to others */
+/* in a child of a worker: every call is refused, and the pool sees nothing that it writes */
 static int be_a_stray(pp_worker *worker) {
   int64_t size;
   pp_turns *turns = pp_worker_turns(worker);
@@ -405,7 +405,7 @@ static int be_a_stray(pp_worker *worker) {
 
 static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
   test_pool w = test_pool_open(4, batch_size, 1, PP_NEXT_STEP);
-  hand h = {.workers = &w, .number = 1};
+  test_worker h = {.pool = &w, .number = 1};
   int32_t ids[MAX_ENVS];
   int64_t actions[4] = {7, 7, 7, 7}, size;
   int how = -1;
@@ -424,7 +424,7 @@ static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
       pid_t child = fork();
       if (child == 0) _exit(be_a_stray(h.worker));
       CHECK_EQ(waitpid(child, &how, 0), child);
-      // it may read at most, where its memory could not be made its own
+      // if its memory could not be made private, the first write kills it
       CHECK(how == 0 || (is_closed && WIFSIGNALED(how)));
     }
     take_turn(&h, turn);
@@ -505,9 +505,9 @@ TEST(a_pool_takes_no_more_address_space_than_it_may) {
 
 /* ------------------------------------------------------------------------------- the end -- */
 
-/* what another thread calls while the pool is closed */
+/* a thread that calls the pool until it is closed */
 typedef struct visitor {
-  test_pool *workers;
+  test_pool *pool;
   int32_t last;
   pthread_t thread;
 } visitor;
@@ -515,8 +515,8 @@ typedef struct visitor {
 static void *receive_on(void *arg) {
   visitor *self = arg;
   int32_t ids[MAX_ENVS];
-  while ((self->last = client_recv(&self->workers->c)) > 0) {
-    test_pool *w = self->workers;
+  while ((self->last = client_recv(&self->pool->c)) > 0) {
+    test_pool *w = self->pool;
     w->rows += self->last;
     memcpy(ids, column(&w->c, "env_id"), sizeof(*ids) * (size_t)self->last);
     int64_t actions[MAX_ENVS] = {0};
@@ -530,9 +530,9 @@ static void *ask_on(void *arg) {
   const void *bytes;
   int64_t size;
   do {
-    self->last = pp_pool_request(self->workers->c.pool, 0, "x", 1, NULL);
+    self->last = pp_pool_request(self->pool->c.pool, 0, "x", 1, NULL);
     while (self->last == 0) {
-      self->last = pp_pool_answer(self->workers->c.pool, 0, SECOND, &bytes, &size, NULL);
+      self->last = pp_pool_answer(self->pool->c.pool, 0, SECOND, &bytes, &size, NULL);
     }
   } while (self->last > 0);
   return NULL;
@@ -541,7 +541,7 @@ static void *ask_on(void *arg) {
 TEST(a_pool_is_closed_while_threads_receive_and_ask) {
   for (int32_t round = 0; round < 20; round++) {
     test_pool w = test_pool_open(6, round % 2 ? 6 : 4, 2, PP_NEXT_STEP);
-    visitor receiver = {.workers = &w}, asker = {.workers = &w};
+    visitor receiver = {.pool = &w}, asker = {.pool = &w};
     test_pool_start_all(&w);
     test_pool_send(&w, NULL, 6, 1);
     pp_os_thread_start(&receiver.thread, receive_on, &receiver, "receiver");
@@ -558,7 +558,7 @@ TEST(a_pool_is_closed_while_threads_receive_and_ask) {
   }
 }
 
-/* in a child of the parent: every call is refused, and nothing that the parent has is harmed */
+/* in a child of the parent: every call is refused, and the parent's pool is not harmed */
 static int be_a_child(test_pool *w) {
   int64_t actions[4] = {0}, size;
   const void *bytes;

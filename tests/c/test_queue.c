@@ -1,5 +1,5 @@
-/* Action queue: every entry is taken exactly once, whoever takes it, however often it goes round.
- */
+/* Action queue: every entry is taken exactly once, whichever thread takes it, and however often the
+ * queue wraps around. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 enum { FIRST = 40, NUM_ENVS = 100, MANY = PP_GRAIN_ROWS };
 
-/* a grain that knows what a step costs, in nanoseconds; 0: it does not */
+/* sets the cost of a step in nanoseconds, 0: unknown */
 static void set_cost(pp_grain *grain, uint32_t nanoseconds) {
   atomic_store(&grain->cost, 16 * nanoseconds);
 }
@@ -35,7 +35,7 @@ TEST(one_shard_gives_in_the_order_of_pushing_and_wraps_around) {
   int64_t pushed = 0, taken = 0;
   REQUIRE(pp_queue_init(&queue, FIRST, NUM_ENVS, 1) == PP_OK);
   CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 0);
-  // counts that have no common divisor with the room, so that chunks come to lie across its end
+  // varying counts, so that chunks lie across the end of the ring buffer
   for (int32_t round = 0; round < 500; round++) {
     int32_t count = 1 + round * 7 % NUM_ENVS;
     for (int32_t i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ TEST(a_thread_takes_from_its_own_shard_then_from_the_next) {
     int32_t last = FIRST + NUM_ENVS * home / SHARDS - 1;
     for (int32_t i = 0; i < NUM_ENVS; i++) in[i] = PP_ENTRY(0, FIRST + i, 1);
     pp_queue_push_locked(&queue, in, NUM_ENVS, 1);
-    // an unknown cost: one at a time. Ids rise from the home shard's first, and go round once
+    // the cost is unknown: one at a time. Ids rise from the home shard's first and wrap around once
     for (int32_t i = 0; i < NUM_ENVS; i++) {
       if (last == FIRST + NUM_ENVS - 1) last = FIRST - 1;
       CHECK_EQ(pp_queue_take(&queue, home, &grain, MANY, out), 1);
@@ -79,7 +79,7 @@ TEST(a_thread_takes_from_its_own_shard_then_from_the_next) {
   pp_queue_fini(&queue);
 }
 
-TEST(any_number_of_environments_and_shards_has_room_for_all) {
+TEST(a_queue_of_any_size_has_room_for_all_environments) {
   pp_grain grain = {0};
   pp_entry out[MANY];
   set_cost(&grain, 1);
@@ -115,11 +115,11 @@ TEST(a_chunk_counts_environments_not_entries) {
   set_cost(&grain, PP_GRAIN_MOST / 40);
   pp_queue_push_locked(&queue, in, 8, 16);
   CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 2);
-  // however dear, one entry is taken whole
+  // one entry is taken whole, however expensive its steps are
   set_cost(&grain, 100 * PP_GRAIN_MOST);
   CHECK_EQ(pp_queue_take(&queue, 0, &grain, MANY, out), 1);
   CHECK_EQ(PP_ENTRY_ENV(out[0]), 32);
-  // who needs fewer is given fewer, in whole entries
+  // a thread that asks for fewer environments gets fewer, in whole entries
   set_cost(&grain, PP_GRAIN_MOST / 40);
   CHECK_EQ(pp_queue_take(&queue, 0, &grain, 31, out), 1);
   CHECK_EQ(pp_queue_take(&queue, 0, &grain, 1, out), 1);
@@ -154,7 +154,7 @@ static void *take_all(void *arg) {
     if (!count) sched_yield();
     for (int32_t i = 0; i < count; i++) {
       int32_t at = PP_ENTRY_ENV(out[i]) - FIRST;
-      // what the producer wrote before the push is seen, and nobody else touches it
+      // this thread sees what the producer wrote before the push, and no other thread touches it
       CHECK_EQ(all->payload[at], PP_ENTRY_PLACE(out[i]));
       all->payload[at] = -1;
       atomic_fetch_add(&all->times[at], 1);
@@ -164,8 +164,8 @@ static void *take_all(void *arg) {
   return NULL;
 }
 
-/* A producer and four consumers; in the second half of the rounds all entries are of one shard, so
- * that three of four can only steal. */
+/* A producer and four consumers. In the second half of the rounds all entries are in one shard, so
+ * that three of the four consumers can only steal. */
 TEST(every_entry_is_taken_exactly_once_by_four_threads) {
   crowd *all = calloc(1, sizeof(*all));
   pthread_t threads[THREADS];
@@ -201,10 +201,10 @@ TEST(every_entry_is_taken_exactly_once_by_four_threads) {
   free(all);
 }
 
-/* Threads that take from one shard and hardly do anything else: nearly always one of them is
- * between its look at head and its swap, and a swap that took no notice of what others took
- * meanwhile would give entries twice or never. A bout outlasts a time slice, so that one core is
- * enough for it. */
+/* Threads that take from one shard and do hardly anything else: nearly always one of them is
+ * between its load of head and its compare-and-swap. A swap that overlooked what others took
+ * meanwhile would give entries twice or never. A bout lasts longer than a time slice, so that one
+ * core is enough for the test. */
 enum { FIGHTERS = 4, BOUTS = 60, CROWDED = 1 << 18 };
 
 typedef struct fight {
@@ -215,7 +215,7 @@ typedef struct fight {
 
 typedef struct fighter {
   fight *all;
-  int32_t times[CROWDED]; /* by environment; its own, so that counting is quick */
+  int32_t times[CROWDED]; /* by environment; each thread has its own, so that counting is fast */
 } fighter;
 
 static void *fight_for_all(void *arg) {

@@ -1,20 +1,20 @@
-/* Snapshots: what was saved goes on as it would have, wherever it is restored, and bytes that are
- * none change nothing. */
+/* Snapshots: a saved environment goes on as it would have, in whatever pool it is restored, and
+ * bytes that are no snapshot change nothing. */
 #define _GNU_SOURCE
 #include "pool_tests.h"
 
-/* its statics, to make up bytes that only a check of each number can refuse; the linker then leaves
- * the engine's own copy out */
+/* for its static functions: the tests forge snapshots that only the check of each number can
+ * refuse. The linker then leaves the engine's own copy out */
 #include "pool/snapshot.c"
 
 enum { NUM_ENVS = 6, MAX_BYTES = 4096, STEPS = 200 };
 
 /* the snapshots of all environments of a pool */
-typedef struct album {
+typedef struct snapshots {
   char bytes[NUM_ENVS][MAX_BYTES];
-  const void *pages[NUM_ENVS];
+  const void *starts[NUM_ENVS];
   int64_t sizes[NUM_ENVS];
-} album;
+} snapshots;
 
 static const int32_t everyone[NUM_ENVS] = {0, 1, 2, 3, 4, 5};
 
@@ -22,7 +22,7 @@ static client open_pool(const char *id, int32_t autoreset, int32_t threads, uint
   client c = make_client(id, NUM_ENVS);
   c.options.num_threads = threads;
   c.options.autoreset = autoreset;
-  // so short that many an episode ends, and what follows hangs on the generator
+  // so short that many episodes end, and what follows depends on the random generator
   c.options.max_episode_steps = 12;
   c.options.extras = PP_WITH_STEP_TYPE | PP_WITH_DISCOUNT | PP_WITH_PLAYERS | PP_WITH_STATISTICS;
   client_open(&c);
@@ -30,7 +30,7 @@ static client open_pool(const char *id, int32_t autoreset, int32_t threads, uint
   return c;
 }
 
-/* steps of all environments; a game tells apart what is played */
+/* steps all environments; each game has other actions */
 static void play(client *c, int64_t steps, int64_t game) {
   const pp_config *config = pp_pool_config(c->pool);
   for (int64_t t = 0; t < steps; t++) {
@@ -42,7 +42,7 @@ static void play(client *c, int64_t steps, int64_t game) {
   }
 }
 
-/* both pools return the same from here on */
+/* checks that both pools return the same for this many steps */
 static void check_twins(client *one, client *other, int64_t steps) {
   for (int64_t t = 0; t < steps; t++) {
     int32_t same = 0;
@@ -53,9 +53,8 @@ static void check_twins(client *one, client *other, int64_t steps) {
   }
 }
 
-/* everything of one environment into room of its own, twice: the second finds what the first left
- */
-static int64_t take_page(client *c, int32_t env_id, char *bytes) {
+/* Saves one environment, twice: the second snapshot is the same as the first. Returns its size. */
+static int64_t take_snapshot(client *c, int32_t env_id, char *bytes) {
   char again[MAX_BYTES];
   int64_t size = pp_pool_get_state(c->pool, env_id, NULL, 0, &c->error);
   if (!CHECK(size > 0 && size <= MAX_BYTES)) return 0;
@@ -65,15 +64,15 @@ static int64_t take_page(client *c, int32_t env_id, char *bytes) {
   return size;
 }
 
-static void take_album(client *c, album *all) {
+static void take_snapshots(client *c, snapshots *all) {
   for (int32_t i = 0; i < NUM_ENVS; i++) {
-    all->sizes[i] = take_page(c, i, all->bytes[i]);
-    all->pages[i] = all->bytes[i];
+    all->sizes[i] = take_snapshot(c, i, all->bytes[i]);
+    all->starts[i] = all->bytes[i];
   }
 }
 
-static int restore(client *c, const album *all) {
-  return pp_pool_set_state(c->pool, everyone, NUM_ENVS, all->pages, all->sizes, &c->error);
+static int restore(client *c, const snapshots *all) {
+  return pp_pool_set_state(c->pool, everyone, NUM_ENVS, all->starts, all->sizes, &c->error);
 }
 
 static int restore_one(client *c, int32_t env_id, const void *bytes, int64_t size) {
@@ -88,25 +87,26 @@ TEST(a_restored_environment_goes_on_as_the_saved_one) {
                                     "test/Template-v0"};
   for (size_t e = 0; e < sizeof(ids) / sizeof(*ids); e++) {
     for (int32_t mode = PP_NEXT_STEP; mode <= PP_SAME_STEP; mode++) {
-      // never reset, at the beginning of an episode, within, and where some have ended
+      // steps before the snapshot: never reset (-1), at the start of an episode, in the middle, and
+      // when some have ended
       static const int32_t moments[] = {-1, 0, 1, 5, 11, 12, 13, 25};
       for (size_t m = 0; m < sizeof(moments) / sizeof(*moments); m++) {
         client saved = open_pool(ids[e], mode, 1, 7), other = open_pool(ids[e], mode, 3, 1000);
-        static album taken, back;
+        static snapshots taken, back;
         if (moments[m] >= 0) CHECK_EQ(client_reset(&saved), NUM_ENVS);
         play(&saved, moments[m], 1);
         CHECK_EQ(client_reset(&other), NUM_ENVS);
         play(&other, 33, 2);
-        take_album(&saved, &taken);
+        take_snapshots(&saved, &taken);
         CHECK_EQ(restore(&other, &taken), PP_OK);
-        take_album(&other, &back);
+        take_snapshots(&other, &back);
         for (int32_t i = 0; i < NUM_ENVS; i++) {
           CHECK_EQ(back.sizes[i], taken.sizes[i]);
           CHECK(memcmp(back.bytes[i], taken.bytes[i], (size_t)taken.sizes[i]) == 0);
           CHECK_EQ(pp_pool_needs_reset(other.pool, i), pp_pool_needs_reset(saved.pool, i));
         }
         check_twins(&saved, &other, STEPS);
-        // and once more from the same bytes
+        // and a second time from the same bytes
         CHECK_EQ(restore(&saved, &taken), PP_OK);
         CHECK_EQ(restore(&other, &taken), PP_OK);
         check_twins(&saved, &other, 20);
@@ -120,20 +120,20 @@ TEST(a_restored_environment_goes_on_as_the_saved_one) {
 TEST(some_are_restored_and_others_left_alone) {
   client c = open_pool("test/Duel-v0", PP_NEXT_STEP, 1, 7);
   client twin = open_pool("test/Duel-v0", PP_NEXT_STEP, 1, 7);
-  static album before, after, seen;
+  static snapshots before, after, seen;
   const int32_t chosen[] = {4, 1};
   CHECK_EQ(client_reset(&c), NUM_ENVS);
   CHECK_EQ(client_reset(&twin), NUM_ENVS);
-  take_album(&c, &before);
+  take_snapshots(&c, &before);
   play(&c, 5, 1);
   play(&twin, 5, 1);
-  take_album(&c, &after);
-  // each takes the other's
-  const void *pages[] = {before.bytes[1], before.bytes[4]};
+  take_snapshots(&c, &after);
+  // each of the two gets the other's
+  const void *starts[] = {before.bytes[1], before.bytes[4]};
   const int64_t sizes[] = {before.sizes[1], before.sizes[4]};
-  CHECK_EQ(pp_pool_set_state(c.pool, chosen, 2, pages, sizes, &c.error), PP_OK);
+  CHECK_EQ(pp_pool_set_state(c.pool, chosen, 2, starts, sizes, &c.error), PP_OK);
   CHECK_EQ(pp_pool_set_state(c.pool, chosen, 0, NULL, NULL, &c.error), PP_OK);
-  take_album(&c, &seen);
+  take_snapshots(&c, &seen);
   for (int32_t i = 0; i < NUM_ENVS; i++) {
     const char *expected = i == 4 ? before.bytes[1] : i == 1 ? before.bytes[4] : after.bytes[i];
     CHECK(memcmp(seen.bytes[i], expected, (size_t)seen.sizes[i]) == 0);
@@ -147,14 +147,14 @@ TEST(some_are_restored_and_others_left_alone) {
   client_close(&twin);
 }
 
-TEST(a_diary_has_the_size_of_its_entries) {
+TEST(a_snapshot_grows_with_what_save_writes) {
   client c = open_pool("test/Heap-v0", PP_NEXT_STEP, 1, 7);
   static char empty[MAX_BYTES], full[MAX_BYTES];
   CHECK_EQ(client_reset(&c), NUM_ENVS);
-  int64_t least = take_page(&c, 0, empty), size = least;
+  int64_t least = take_snapshot(&c, 0, empty), size = least;
   for (int32_t t = 1; t <= 8; t++) {
     play(&c, 1, t);
-    size = take_page(&c, 0, full);
+    size = take_snapshot(&c, 0, full);
     CHECK_EQ(size, least + 8 * t);
   }
   // longer to shorter and back
@@ -184,17 +184,17 @@ TEST(room_of_another_size_is_refused_and_left_alone) {
   client_close(&c);
 }
 
-/* what is refused changes no environment: the twin was never asked */
+/* a pool whose calls are refused, and a twin that never gets them: both must stay the same */
 typedef struct pair {
   client c, twin;
-  album taken;
+  snapshots taken;
 } pair;
 
 static int pair_open(pair *p, const char *id) {
   p->c = open_pool(id, PP_NEXT_STEP, 1, 7);
   p->twin = open_pool(id, PP_NEXT_STEP, 1, 7);
   int is_reset = client_reset(&p->c) == NUM_ENVS && client_reset(&p->twin) == NUM_ENVS;
-  take_album(&p->c, &p->taken);
+  take_snapshots(&p->c, &p->taken);
   play(&p->c, 5, 1);
   play(&p->twin, 5, 1);
   return CHECK(is_reset);
@@ -206,7 +206,7 @@ static void pair_close(pair *p) {
   client_close(&p->twin);
 }
 
-TEST(environments_that_are_none_are_refused) {
+TEST(unknown_environments_are_refused) {
   static pair p;
   const int32_t outside[] = {-1, NUM_ENVS, INT32_MIN, INT32_MAX};
   char room[MAX_BYTES];
@@ -217,7 +217,7 @@ TEST(environments_that_are_none_are_refused) {
     CHECK_EQ(pp_pool_get_state(p.c.pool, ids[1], room, p.taken.sizes[0], &p.c.error),
              PP_ERR_ARGUMENT);
     CHECK(strstr(p.c.error.text, "choose 0 to 5") != NULL);
-    CHECK_EQ(pp_pool_set_state(p.c.pool, ids, 2, p.taken.pages, p.taken.sizes, &p.c.error),
+    CHECK_EQ(pp_pool_set_state(p.c.pool, ids, 2, p.taken.starts, p.taken.sizes, &p.c.error),
              PP_ERR_ARGUMENT);
     CHECK(strstr(p.c.error.text, "choose 0 to 5") != NULL);
   }
@@ -235,7 +235,7 @@ TEST(snapshots_of_other_environments_are_refused) {
     if (way == 1) set_number(&foreign, "sutton_barto_reward", 1);
     REQUIRE(client_open(&foreign));
     CHECK_EQ(client_reset(&foreign), NUM_ENVS);
-    int64_t size = take_page(&foreign, 3, bytes);
+    int64_t size = take_snapshot(&foreign, 3, bytes);
     CHECK_EQ(restore_one(&foreign, 0, bytes, size), PP_OK);
     CHECK_EQ(restore_one(&p.c, 3, bytes, size), PP_ERR_ARGUMENT);
     CHECK(strstr(p.c.error.text, "environment 3: the snapshot is of another") != NULL);
@@ -251,8 +251,8 @@ TEST(damaged_snapshots_are_refused) {
     static pair p;
     static char bytes[MAX_BYTES + 1];
     REQUIRE(pair_open(&p, ids[e]));
-    // one with a state that load would take
-    int64_t size = take_page(&p.c, 4, bytes);
+    // a snapshot that load would accept
+    int64_t size = take_snapshot(&p.c, 4, bytes);
     for (int64_t i = 0; i < size; i++) {
       for (int32_t bit = 0; bit < 8; bit++) {
         bytes[i] = (char)(bytes[i] ^ 1 << bit);
@@ -270,7 +270,7 @@ TEST(damaged_snapshots_are_refused) {
   }
 }
 
-/* whoever makes up a snapshot, with a sum that is right, gets no further than its numbers allow */
+/* a forged snapshot with the right checksum is refused for a number that no environment can have */
 TEST(numbers_that_no_environment_has_are_refused) {
   static pair p;
   static char bytes[MAX_BYTES];
@@ -298,7 +298,7 @@ TEST(numbers_that_no_environment_has_are_refused) {
   pair_close(&p);
 }
 
-TEST(of_several_all_are_restored_or_none) {
+TEST(several_environments_are_all_restored_or_none) {
   static pair p;
   REQUIRE(pair_open(&p, "test/Heap-v0"));
   for (int32_t bad = 0; bad < NUM_ENVS; bad++) {
@@ -320,10 +320,10 @@ TEST(an_environment_in_flight_is_refused) {
   REQUIRE(pair_open(&p, "test/Heap-v0"));
   CHECK_EQ(pp_pool_send(p.c.pool, two, 2, zeros, PP_INT64, &p.c.error), PP_OK);
   for (int32_t i = 0; i < NUM_ENVS; i++) {
-    int is_flying = i == 1 || i == 5;
+    int is_in_flight = i == 1 || i == 5;
     int64_t seen = pp_pool_get_state(p.c.pool, i, NULL, 0, &p.c.error);
-    CHECK(is_flying ? seen == PP_ERR_STATE : seen > 0);
-    if (!is_flying) continue;
+    CHECK(is_in_flight ? seen == PP_ERR_STATE : seen > 0);
+    if (!is_in_flight) continue;
     CHECK(strstr(p.c.error.text, "in flight") != NULL);
     seen = pp_pool_get_state(p.c.pool, i, room, p.taken.sizes[i], &p.c.error);
     CHECK_EQ(seen, PP_ERR_STATE);
@@ -351,7 +351,7 @@ TEST(a_closed_pool_neither_saves_nor_restores) {
 
 /* ---------------------------------------------------------------------------------- failing -- */
 
-/* an environment that counts its steps, and whose callbacks fail when told to */
+/* an environment that counts its steps, and whose callbacks fail as `failing` says */
 static enum { NOTHING, SIZE, SAVE, LOAD } failing;
 static int32_t failing_env;
 
@@ -384,7 +384,7 @@ static int64_t fussy_save(pp_env *env, void *bytes) {
   return sizeof(int64_t);
 }
 
-/* it fails when half of its work is done */
+/* fails when half of its work is done */
 static int fussy_load(pp_env *env, const void *bytes, int64_t size) {
   if (size != sizeof(int64_t)) return fail(env, "size");
   *(int64_t *)env->state = -1;
@@ -422,7 +422,7 @@ static int fussy_open(client *c) {
   return client_open(c) && CHECK_EQ(client_reset(c), NUM_ENVS);
 }
 
-TEST(a_failing_save_is_told_and_changes_nothing) {
+TEST(a_failing_save_is_reported_and_changes_nothing) {
   client c;
   char room[MAX_BYTES];
   REQUIRE(fussy_open(&c));
@@ -442,10 +442,10 @@ TEST(a_failing_save_is_told_and_changes_nothing) {
 
 TEST(a_failing_load_begins_a_new_episode_and_the_pool_goes_on) {
   client c;
-  static album taken;
+  static snapshots taken;
   REQUIRE(fussy_open(&c));
   play(&c, 4, 1);
-  take_album(&c, &taken);
+  take_snapshots(&c, &taken);
   play(&c, 5, 2);
   failing = LOAD;
   CHECK_EQ(restore(&c, &taken), PP_ERR_ENV);
@@ -454,7 +454,7 @@ TEST(a_failing_load_begins_a_new_episode_and_the_pool_goes_on) {
     int64_t seen;
     void *const fields[] = {&seen};
     int status = pp_pool_observe(c.pool, i, fields, &c.error);
-    // those before it are restored, those after it as they were
+    // those before it are restored, those after it are as they were
     CHECK_EQ(status, i == 3 ? PP_ERR_STATE : PP_OK);
     if (i != 3) CHECK_EQ(seen, i < 3 ? 4 : 9);
     CHECK_EQ(pp_pool_needs_reset(c.pool, i), i == 3);
@@ -467,7 +467,7 @@ TEST(a_failing_load_begins_a_new_episode_and_the_pool_goes_on) {
     CHECK_EQ(counts[i], expected);
     CHECK_EQ(elapsed[i], expected);
   }
-  // and can be restored another time
+  // and it can be restored later
   failing = NOTHING;
   CHECK_EQ(restore(&c, &taken), PP_OK);
   play(&c, 1, 4);

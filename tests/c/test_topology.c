@@ -26,7 +26,7 @@ __attribute__((destructor)) static void end_machine(void) {
   root[0] = '\0';
 }
 
-/* begins an empty machine under a fresh folder; the one before goes */
+/* begins an empty machine in a new folder, and removes the one before */
 static int begin_machine(void) {
   const char *temp = getenv("TMPDIR");
   end_machine();
@@ -149,7 +149,7 @@ TEST(nodes_without_usable_cpus_are_left_out) {
   CHECK_TEXT(read_machine(), "4; 1: 4 5 6 7");
 }
 
-TEST(numbers_may_have_holes) {
+TEST(ids_of_nodes_and_cpus_may_have_gaps) {
   REQUIRE(begin_machine());
   put_affinity("0-1023");
   put_nodes("0,8,250-252");
@@ -213,7 +213,7 @@ TEST(largest_machine_fits) {
   CHECK_EQ(topology.num_cpus, PP_MAX_CPUS);
   CHECK_EQ(topology.num_nodes, PP_MAX_NODES);
   CHECK_EQ(topology.nodes[63].num_cpus, 10);
-  // 36 nodes of ten cpus and 24 cpus without a node are the first one's as well
+  // the first node also gets the ten cpus of each of 36 nodes too many, and 24 cpus of no node
   CHECK_EQ(topology.nodes[0].num_cpus, 10 + 384);
 }
 
@@ -279,7 +279,7 @@ TEST(v2_container_sees_its_group_as_the_root) {
   put("proc/self/cgroup", "0::/");
   put("sys/fs/cgroup/cpu.max", "400000 100000");
   CHECK_EQ(pp_usable_cores(root), 4);
-  // a group outside of the namespace: its path must not lead out of the mount
+  // a group outside the namespace: its path must not lead out of the mount
   put("proc/self/cgroup", "0::/../other");
   put("sys/fs/other/cpu.max", "100000 100000");
   CHECK_EQ(pp_usable_cores(root), 4);
@@ -320,7 +320,7 @@ TEST(v1_other_controllers_do_not_count) {
   CHECK_EQ(pp_usable_cores(root), 8);
 }
 
-TEST(broken_quota_is_none) {
+TEST(broken_quota_is_ignored) {
   static const char *const broken[] = {"", "0 100000", "100000 0", "-5 100000", "100000", "x y"};
   REQUIRE(begin_small_machine(8));
   put("proc/self/cgroup", "0::/job");
@@ -354,7 +354,7 @@ TEST(memory_is_no_more_than_the_groups) {
   CHECK_EQ(pp_usable_memory(root), 1024000);
   put("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "7000");
   CHECK_EQ(pp_usable_memory(root), 7000);
-  // the cpu controller has no say in it, nor memory in the cores
+  // the limit of memory does not change the cores
   CHECK_EQ(pp_usable_cores(root), 2);
 }
 
@@ -363,7 +363,7 @@ TEST(memory_of_the_real_machine) {
   CHECK_EQ(pp_usable_memory(NULL), pp_usable_memory("/"));
 }
 
-/* -------------------------------------------------------------------------------- the deal -- */
+/* ----------------------------------------------------------------- dealing threads to nodes -- */
 
 /* a topology whose nodes 0, 10, 20, ... have these many cpus */
 static void build(pp_topology *topology, const int32_t *num_cpus, int32_t num_nodes) {
@@ -379,7 +379,7 @@ static void build(pp_topology *topology, const int32_t *num_cpus, int32_t num_no
   topology->cores = topology->num_cpus;
 }
 
-/* the deal as text: "node: threads, node: threads" */
+/* the threads of each node as text: "node: threads, node: threads" */
 static const char *deal(const int32_t *num_cpus, int32_t num_nodes, int32_t num_threads) {
   static char text[1024];
   pp_topology topology;
@@ -407,7 +407,7 @@ TEST(deal_in_proportion_to_cpus) {
   CHECK_TEXT(DEAL(12, 2, 3, 1), "0: 4, 10: 6, 20: 2");
 }
 
-TEST(remainders_go_to_the_most_cut) {
+TEST(remainders_go_to_the_nodes_that_rounding_cut_most) {
   CHECK_TEXT(DEAL(7, 8, 8), "0: 4, 10: 3");
   CHECK_TEXT(DEAL(5, 4, 6), "0: 2, 10: 3");
   CHECK_TEXT(DEAL(4, 3, 3, 4), "0: 1, 10: 1, 20: 2");
@@ -505,7 +505,7 @@ TEST(deal_loses_no_thread) {
     build(&topology, num_cpus, 5);
     int32_t count = pp_topology_assign(&topology, threads, shares), sum = 0;
     for (int32_t i = 0; i < count; ++i) {
-      // nobody is more than one thread away from its exact part
+      // no share is a whole thread away from its exact part
       double part = (double)threads * shares[i].num_cpus / topology.num_cpus;
       CHECK(shares[i].num_threads >= 1);
       CHECK(shares[i].num_threads > part - 1 && shares[i].num_threads < part + 1);

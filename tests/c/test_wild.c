@@ -1,6 +1,5 @@
-/* Wild workers: whatever is written over the memory that a pool shares, its parent goes on. A
- * worker in this very process works in the place of a worker, and the test writes over what it
- * left. */
+/* Wild workers: whatever they write over the memory that a pool shares, the parent goes on. This
+ * process opens the workers itself, and the test overwrites what they left. */
 #define _GNU_SOURCE
 
 #include <errno.h>
@@ -16,10 +15,10 @@ enum { FUZZ_ROUNDS = 40 };
 enum { FUZZ_ROUNDS = 400 };
 #endif
 
-/* a workers whose workers are this process's own */
+/* a pool whose workers are in this process */
 typedef struct wild {
   test_pool w;
-  hand hands[MAX_LANES];
+  test_worker workers[MAX_LANES];
   pp_board *board; /* as the parent has it */
 } wild;
 
@@ -28,9 +27,9 @@ static void open_wild(wild *x, int32_t num_envs, int32_t batch_size, int32_t num
   x->board = &x->w.c.pool->processes->board;
   for (int32_t i = 0; i < num_lanes; i++) {
     const pp_pool *pool = x->w.c.pool;
-    hand *h = &x->hands[i];
+    test_worker *h = &x->workers[i];
     test_pool_expect(&x->w, i);
-    *h = (hand){.workers = &x->w, .number = x->w.started[i]};
+    *h = (test_worker){.pool = &x->w, .number = x->w.started[i]};
     for (int32_t e = 0; e < MAX_ENVS; e++) h->is_ended[e] = 1;
     CHECK_EQ(pp_worker_open(pp_pool_memory_fd(pool), pp_pool_reserve(pool),
                             pp_pool_reply_fd(pool, i), i, &h->worker, NULL),
@@ -39,37 +38,37 @@ static void open_wild(wild *x, int32_t num_envs, int32_t batch_size, int32_t num
 }
 
 static void close_wild(wild *x) {
-  for (int32_t i = 0; i < x->w.num_lanes; i++) pp_worker_close(x->hands[i].worker);
+  for (int32_t i = 0; i < x->w.num_lanes; i++) pp_worker_close(x->workers[i].worker);
   pp_pool_close(x->w.c.pool);
   client_close(&x->w.c);
 }
 
-/* all workers take what waits for them, and hand it over */
+/* all workers take and deliver their turns */
 static void work_all(wild *x) {
   for (int32_t i = 0; i < x->w.num_lanes; i++) {
-    pp_worker *worker = x->hands[i].worker;
+    pp_worker *worker = x->workers[i].worker;
     int32_t count = pp_worker_take(worker, 0);
-    for (int32_t turn = 0; turn < count; turn++) take_turn(&x->hands[i], turn);
+    for (int32_t turn = 0; turn < count; turn++) take_turn(&x->workers[i], turn);
     if (count > 0) pp_worker_deliver(worker, 0, count);
   }
 }
 
-/* a round of all environments up to where the parent receives */
+/* a step of all environments, up to the parent's receive */
 static void send_and_work(wild *x) {
   test_pool_send(&x->w, NULL, x->w.c.options.num_envs, 0);
   work_all(x);
 }
 
-/* what a worker does that wakes and finds nothing to do */
+/* lets a worker wake and find nothing to do */
 static void be_idle(wild *x, int32_t lane) {
-  CHECK_EQ(pp_worker_take(x->hands[lane].worker, 0), 0);
+  CHECK_EQ(pp_worker_take(x->workers[lane].worker, 0), 0);
 }
 
 static int has_text(const char *text, const char *part) {
   return text && strstr(text, part) != NULL;
 }
 
-/* Receives a batch in which one environment fails for something that the parent found. */
+/* Receives a batch in which one environment fails for a reason that the parent found. */
 static void check_fails(wild *x, int32_t env_id, const char *why) {
   int32_t rows, count;
   int64_t size = 1;
@@ -94,8 +93,9 @@ static void check_fails(wild *x, int32_t env_id, const char *why) {
 
 /* ------------------------------------------------------------------------------- messages -- */
 
-/* what no worker can have left in a replies of so many bytes */
-static int list_lies(int64_t bytes, pp_message *lies) {
+/* Lists messages that no worker can have left in a reply file of this size. Returns their number.
+ */
+static int list_bad_messages(int64_t bytes, pp_message *bad) {
   const pp_message all[] = {{0, bytes + 1},
                             {bytes, 1},
                             {bytes - 10, 11},
@@ -109,26 +109,26 @@ static int list_lies(int64_t bytes, pp_message *lies) {
                             {0, -2},
                             {0, (int64_t)PP_REPLY_HEAP_RESERVE + 1},
                             {PP_REPLY_HEAP_RESERVE, 1}};
-  memcpy(lies, all, sizeof(all));
+  memcpy(bad, all, sizeof(all));
   return sizeof(all) / sizeof(*all);
 }
 
-TEST(replies_that_nobody_can_have_left_fail_their_environment) {
+TEST(impossible_replies_fail_their_environment) {
   wild x;
-  pp_message lies[32];
+  pp_message bad[32];
   open_wild(&x, 4, 4, 2);
   test_pool_payload(&x.w, 3, 1000);
   send_and_work(&x);
   CHECK_EQ(client_try(&x.w.c, 0), 4);
   int64_t bytes = pp_os_shared_size(pp_pool_reply_fd(x.w.c.pool, 1)), size;
   CHECK(bytes >= 1000);
-  int count = list_lies(bytes, lies);
+  int count = list_bad_messages(bytes, bad);
   for (int i = 0; i < count; i++) {
     send_and_work(&x);
-    x.board->envs[3].reply = lies[i];
+    x.board->envs[3].reply = bad[i];
     check_fails(&x, 3, "its reply lies outside");
   }
-  // what is just within can be read
+  // a reply just inside the file can be read
   send_and_work(&x);
   x.board->envs[3].reply = (pp_message){bytes - 10, 10};
   CHECK_EQ(client_try(&x.w.c, 0), 4);
@@ -137,7 +137,7 @@ TEST(replies_that_nobody_can_have_left_fail_their_environment) {
   close_wild(&x);
 }
 
-/* What was looked at is what is told later, whatever is written in its place meanwhile. */
+/* The parent returns what it read at the receive, even if the board was overwritten since. */
 TEST(replies_can_t_be_changed_after_they_were_received) {
   wild x;
   int64_t size, again;
@@ -151,9 +151,9 @@ TEST(replies_can_t_be_changed_after_they_were_received) {
   close_wild(&x);
 }
 
-TEST(answers_that_nobody_can_have_left_are_an_error) {
+TEST(impossible_answers_are_an_error) {
   wild x;
-  pp_message lies[32];
+  pp_message bad[32];
   const void *bytes = NULL;
   int64_t size = 0;
   open_wild(&x, 2, 2, 1);
@@ -161,25 +161,25 @@ TEST(answers_that_nobody_can_have_left_are_an_error) {
   int count = 1;
   for (int i = 0; i < count; i++) {
     CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
-    answer(&x.hands[0]);
-    if (i == 0) count = list_lies(pp_os_shared_size(pp_pool_reply_fd(pool, 0)), lies);
-    x.board->mailboxes[0].reply = lies[i];
+    answer(&x.workers[0]);
+    if (i == 0) count = list_bad_messages(pp_os_shared_size(pp_pool_reply_fd(pool, 0)), bad);
+    x.board->mailboxes[0].reply = bad[i];
     CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, &x.w.c.error), PP_ERR_STATE);
-    CHECK(has_text(x.w.c.error.text, lies[i].size == -1 ? "died" : "outside its "));
+    CHECK(has_text(x.w.c.error.text, bad[i].size == -1 ? "died" : "outside its "));
   }
-  // where nothing lies does not matter
+  // the offset of an empty answer does not matter
   x.board->mailboxes[0].reply = (pp_message){INT64_MAX, 0};
   CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 1);
   CHECK_EQ(size, 0);
   CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
-  answer(&x.hands[0]);
+  answer(&x.workers[0]);
   CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, &x.w.c.error), 1);
   CHECK(size == 3 && memcmp(bytes, "abc", 3) == 0);
   close_wild(&x);
 }
 
-/* A file that could become shorter would take the parent along when it reads what was there. */
-TEST(nobody_makes_shared_files_shorter) {
+/* If a file could become shorter, the parent would die reading what was there. */
+TEST(shared_files_can_t_be_made_shorter) {
   wild x;
   open_wild(&x, 2, 2, 1);
   const int32_t files[2] = {pp_pool_memory_fd(x.w.c.pool), pp_pool_reply_fd(x.w.c.pool, 0)};
@@ -238,9 +238,9 @@ TEST(rows_that_were_counted_too_early_fail_their_environment) {
   close_wild(&x);
 }
 
-/* Rows without an owner are somebody's all the same: as many environments come back as were sent.
- */
-TEST(rows_of_nobody_are_taken_for_those_that_have_none) {
+/* Rows without an owner are given to environments that have no row, so that as many environments
+ * come back as were sent. */
+TEST(rows_without_an_owner_go_to_environments_without_a_row) {
   const uint64_t words[] = {0, UINT64_MAX, 7, UINT64_C(77) << 32 | 3, UINT64_C(1) << 63};
   for (int i = 0; i < 5; i++) {
     for (int32_t all = 0; all < 2; all++) {
@@ -271,7 +271,7 @@ TEST(rows_of_nobody_are_taken_for_those_that_have_none) {
   }
 }
 
-/* A pool that is stopped says so from then on, whatever it is asked. */
+/* Every call to a pool that was stopped returns PP_ERR_BROKEN. */
 static void check_broken(wild *x) {
   const void *bytes;
   int64_t actions[MAX_ENVS] = {0}, size;
@@ -286,7 +286,7 @@ static void check_broken(wild *x) {
   CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), PP_ERR_BROKEN);
 }
 
-TEST(counts_that_can_t_be_stop_the_pool) {
+TEST(impossible_counts_stop_the_pool) {
   const int32_t counts[] = {-1, 3, INT32_MAX, INT32_MIN};
   for (int i = 0; i < 4; i++) {
     wild x;
@@ -300,13 +300,13 @@ TEST(counts_that_can_t_be_stop_the_pool) {
   }
 }
 
-/* Counts that could be are found out when all workers say that they are done. */
+/* A wrong but plausible count is found when all workers say that they are idle. */
 static void count_wrongly(int32_t num_envs, int32_t batch_size, int32_t lanes, int32_t count) {
   wild x;
   open_wild(&x, num_envs, batch_size, lanes);
   send_and_work(&x);
   atomic_store(&x.board->rows_done[0], count);
-  // it asks, and goes on waiting for who works still
+  // the parent sends a probe, and waits on while a worker has not answered it
   for (int i = 0; i < 5; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
   for (int32_t lane = 0; lane < lanes; lane++) {
     CHECK_EQ(client_try(&x.w.c, 0), 0);
@@ -318,7 +318,7 @@ static void count_wrongly(int32_t num_envs, int32_t batch_size, int32_t lanes, i
   close_wild(&x);
 }
 
-TEST(wrong_counts_that_could_be_stop_the_pool) {
+TEST(plausible_wrong_counts_stop_the_pool) {
   for (int32_t count = 0; count < 4; count++) count_wrongly(4, 4, 1, count);
   for (int32_t count = 0; count < 2; count++) count_wrongly(4, 4, 2, count);
   for (int32_t count = 0; count < 3; count++) count_wrongly(6, 3, 1, count);
@@ -326,21 +326,21 @@ TEST(wrong_counts_that_could_be_stop_the_pool) {
   count_wrongly(3, 3, 3, 0);
 }
 
-/* What was sent after a question is not in its answer. */
-TEST(an_answer_says_nothing_of_what_was_sent_after_it) {
+/* The answer to a probe does not cover what was sent after the probe. */
+TEST(an_idle_worker_is_not_idle_for_what_is_sent_later) {
   const int32_t first = 0, second = 1;
   int64_t action = 1;
   wild x;
   open_wild(&x, 2, 2, 1);
   pp_pool *pool = x.w.c.pool;
   CHECK_EQ(pp_pool_send(pool, &first, 1, &action, PP_UINT8, NULL), PP_OK);
-  CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 1);
+  CHECK_EQ(pp_worker_take(x.workers[0].worker, 0), 1);
   CHECK_EQ(client_try(&x.w.c, 0), 0);
-  take_turn(&x.hands[0], 0);
-  pp_worker_deliver(x.hands[0].worker, 0, 1);
+  take_turn(&x.workers[0], 0);
+  pp_worker_deliver(x.workers[0].worker, 0, 1);
   be_idle(&x, 0);
   CHECK_EQ(client_try(&x.w.c, 0), 1);
-  // idle still, as it has not looked
+  // the board still shows the worker as idle, because it has not looked since
   CHECK_EQ(pp_pool_send(pool, &second, 1, &action, PP_UINT8, NULL), PP_OK);
   for (int i = 0; i < 3; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
   work_all(&x);
@@ -348,14 +348,14 @@ TEST(an_answer_says_nothing_of_what_was_sent_after_it) {
   close_wild(&x);
 }
 
-/* Nor is one alarmed by who is slow, dead, or about to be followed by another. */
-TEST(a_wait_goes_on_while_somebody_works) {
+/* A slow worker, a dead one, or one that is about to be replaced does not stop the pool. */
+TEST(a_wait_goes_on_while_any_worker_works) {
   for (int32_t batch_size = 2; batch_size <= 4; batch_size += 2) {
     int32_t affected[4];
     wild x;
     open_wild(&x, 4, batch_size, 2);
     test_pool_send(&x.w, NULL, 4, 1);
-    CHECK_EQ(pp_worker_take(x.hands[1].worker, 0), 2);
+    CHECK_EQ(pp_worker_take(x.workers[1].worker, 0), 2);
     for (int i = 0; i < 5; i++) CHECK_EQ(client_try(&x.w.c, 0), 0);
     // resets wait for the next worker
     CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 0, PP_DEATH_REPEAT, affected, NULL), 0);
@@ -370,7 +370,7 @@ TEST(a_wait_goes_on_while_somebody_works) {
   }
 }
 
-/* Turns that a worker never sees are never done. */
+/* A turn that its worker never sees is never done. */
 TEST(turns_that_are_lost_stop_the_pool) {
   wild x;
   open_wild(&x, 4, 4, 2);
@@ -385,9 +385,9 @@ TEST(turns_that_are_lost_stop_the_pool) {
   close_wild(&x);
 }
 
-/* A worker that waits for a row which nobody will ready says so, asleep to all else. */
+/* A worker that waits in a claim for a row that never becomes free still answers probes. */
 static void *claim_on(void *arg) {
-  hand *h = arg;
+  test_worker *h = arg;
   pp_worker_claim_row(h->worker, 0);
   return NULL;
 }
@@ -398,21 +398,21 @@ TEST(rows_that_are_never_ready_stop_the_pool) {
   int32_t status = 0;
   open_wild(&x, 4, 2, 1);
   test_pool_send(&x.w, NULL, 4, 0);
-  CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 4);
+  CHECK_EQ(pp_worker_take(x.workers[0].worker, 0), 4);
   for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], UINT64_C(0xfffffff0) << 32);
-  pp_os_thread_start(&thread, claim_on, &x.hands[0], "claimer");
+  pp_os_thread_start(&thread, claim_on, &x.workers[0], "claimer");
   for (int i = 0; i < 10000 && !status; i++) {
     status = client_try(&x.w.c, 0);
     usleep(1000);
   }
   CHECK_EQ(status, PP_ERR_BROKEN);
-  // it claims what is readied after all
+  // then rows become free, and it claims one
   for (int32_t i = 0; i < 4; i++) atomic_store(&x.board->rows[i], (uint64_t)(i / 2) << 32);
   pthread_join(thread, NULL);
   close_wild(&x);
 }
 
-TEST(questions_that_nobody_answers_stop_the_pool) {
+TEST(unanswered_requests_stop_the_pool) {
   const void *bytes;
   int64_t size;
   wild x;
@@ -420,12 +420,12 @@ TEST(questions_that_nobody_answers_stop_the_pool) {
   pp_pool *pool = x.w.c.pool;
   CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
   for (int i = 0; i < 3; i++) CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 0);
-  // called, so not idle
+  // it has a request, so it is not idle
   be_idle(&x, 0);
   CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 0);
-  answer(&x.hands[0]);
+  answer(&x.workers[0]);
   CHECK_EQ(pp_pool_answer(pool, 0, 0, &bytes, &size, NULL), 1);
-  // as if it had been asked nothing
+  // as if there were no request
   CHECK_EQ(pp_pool_request(pool, 0, "abc", 3, NULL), PP_OK);
   atomic_fetch_sub(&x.board->mailboxes[0].request, 1);
   be_idle(&x, 0);
@@ -451,8 +451,8 @@ TEST(a_worker_death_without_free_rows_breaks_the_pool) {
   close_wild(&x);
 }
 
-/* A dead worker's note of its row may be anything, or another's row. */
-TEST(notes_of_rows_are_not_believed) {
+/* A dead worker may have noted any number as its place, also the place of another row. */
+TEST(row_notes_of_a_dead_worker_are_not_trusted) {
   const int32_t notes[] = {-1, 0, 1, 4, INT32_MAX, INT32_MIN};
   for (int i = 0; i < 6; i++) {
     for (int32_t batch_size = 2; batch_size <= 4; batch_size += 2) {
@@ -472,7 +472,7 @@ TEST(notes_of_rows_are_not_believed) {
         for (int32_t row = 0; row < batch_size; row++) {
           int64_t turn = ((int64_t *)column(&x.w.c, "obs"))[4 * row + 1];
           CHECK_EQ(seen[ids[row]]++, 0);
-          // the one that was settled repeats what it kept, as it came that far
+          // the row of environment 3 repeats its saved row: the worker had come that far
           CHECK_EQ(turn, 1);
           CHECK_EQ(((uint8_t *)column(&x.w.c, "truncated"))[row], ids[row] == 3);
         }
@@ -482,7 +482,7 @@ TEST(notes_of_rows_are_not_believed) {
   }
 }
 
-/* What a reset was asked with is the parent's own until another worker has it. */
+/* The parent keeps the payload of a reset for the next worker. */
 TEST(payloads_of_resets_are_not_lost_with_a_worker) {
   int32_t affected[2];
   int64_t size;
@@ -490,23 +490,23 @@ TEST(payloads_of_resets_are_not_lost_with_a_worker) {
   open_wild(&x, 2, 2, 1);
   test_pool_payload(&x.w, 1, 50);
   test_pool_send(&x.w, NULL, 2, 1);
-  CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 2);
+  CHECK_EQ(pp_worker_take(x.workers[0].worker, 0), 2);
   x.board->envs[1].payload = (pp_message){INT64_C(1) << 40, 7};
   x.board->envs[1].command = 99;
   x.board->envs[1].place = 77;
   CHECK_EQ(pp_pool_worker_died(x.w.c.pool, 0, PP_DEATH_REPEAT, affected, NULL), 0);
-  CHECK_EQ(pp_worker_take(x.hands[0].worker, 0), 2);
-  const pp_turns *turns = pp_worker_turns(x.hands[0].worker);
+  CHECK_EQ(pp_worker_take(x.workers[0].worker, 0), 2);
+  const pp_turns *turns = pp_worker_turns(x.workers[0].worker);
   CHECK_EQ(turns->env_ids[1], 1);
   CHECK_EQ(turns->command[1], PP_COMMAND_RESET);
   CHECK_EQ(turns->rows[1], 1);
-  const void *payload = pp_worker_payload(x.hands[0].worker, 1, &size);
+  const void *payload = pp_worker_payload(x.workers[0].worker, 1, &size);
   CHECK(size == 50 && is_filled(payload, size, 1 + 50));
   close_wild(&x);
 }
 
-/* What each side has copies of is not looked at again. */
-TEST(the_head_of_the_board_may_be_lost) {
+/* Each side has copies of what the head says, and does not read it again. */
+TEST(the_head_of_the_board_may_be_overwritten) {
   wild x;
   int32_t affected[2];
   open_wild(&x, 4, 4, 2);
@@ -535,7 +535,7 @@ static uint32_t some_word(uint64_t *state) {
   return draw(state) % 3 ? words[draw(state) % 10] : (uint32_t)draw(state);
 }
 
-/* writes over the board, and over the rows that are being filled */
+/* overwrites parts of the board, and ids in the blocks that are being filled */
 static void spoil(wild *x, uint64_t *state) {
   const pp_pool *pool = x->w.c.pool;
   int64_t words = pp_board_size(&x->board->shape, &pool->layout) / 4;
@@ -545,14 +545,14 @@ static void spoil(wild *x, uint64_t *state) {
   for (int32_t slot = 0; slot < pool->ring.capacity; slot++) {
     if (draw(state) % 2) ids_of(x, slot)[0] = (int32_t)some_word(state);
   }
-  // env records and words of rows are few among all that
+  // records of environments are a small part of the board, so some are overwritten on purpose
   for (int i = 0; i < 8; i++) {
     pp_board_env *env = &x->board->envs[draw(state) % (uint64_t)x->board->shape.num_envs];
     ((uint32_t *)env)[draw(state) % (sizeof(*env) / 4)] = some_word(state);
   }
 }
 
-/* all that a parent may do with such a pool; it reads every reply to its end */
+/* makes random calls to such a pool, and reads every reply to its end */
 static void use(wild *x, uint64_t *state) {
   pp_pool *pool = x->w.c.pool;
   int32_t n = x->w.c.options.num_envs, affected[MAX_ENVS], ids[MAX_ENVS];
@@ -588,7 +588,7 @@ static void use(wild *x, uint64_t *state) {
   }
 }
 
-TEST(whatever_is_written_over_the_board_the_parent_lives) {
+TEST(the_parent_survives_anything_written_over_the_board) {
   const int32_t sizes[][2] = {{4, 4}, {6, 3}, {5, 1}};
   uint64_t state = 20;
   for (int32_t round = 0; round < FUZZ_ROUNDS; round++) {

@@ -1,8 +1,8 @@
-/* The death of worker processes, at every step of what they do and at any moment: the batch gets
- * the rows that it must have, and another worker goes on. */
+/* The death of worker processes, at each step of their work and at random moments: the batch still
+ * gets all of its rows, and another worker goes on. */
 #define _GNU_SOURCE
 
-/* kills the process at this point if it was sent there to die */
+/* kills the process if it is to die at this point */
 static void die_at(const char *point);
 #define PP_TEST_DIE(point) die_at(#point)
 
@@ -19,10 +19,10 @@ enum { KILLS = 15 };
 enum { KILLS = 100 };
 #endif
 
-/* a way to die, and how many of four environments are not done by then */
+/* a way to die, and how many of the lane's four environments are not done by then */
 typedef struct death {
   const char *point;
-  int32_t passes; /* of the point, before */
+  int32_t passes; /* how often the worker passes the point before it dies there */
   int32_t is_ordered;
   int32_t chunk;    /* turns delivered at once */
   int32_t affected; /* SOME: it depends on actions */
@@ -44,7 +44,7 @@ static const death deaths[] = {
 };
 enum { NUM_DEATHS = sizeof(deaths) / sizeof(*deaths) };
 
-/* what the next child dies of */
+/* how the next child dies */
 static const death *chosen;
 static const char *fatal_point;
 static int32_t passes_left;
@@ -59,7 +59,7 @@ static void be_doomed(void) {
   passes_left = chosen->passes;
 }
 
-/* 1: a lane's worker has died; may_wait: it will, and soon */
+/* returns whether a lane's worker has died; may_wait: waits until it has */
 static int is_dead(const test_pool *w, int32_t lane, int32_t may_wait) {
   siginfo_t info = {0};
   waitid(P_PID, (id_t)w->pids[lane], &info, WEXITED | WNOWAIT | (may_wait ? 0 : WNOHANG));
@@ -75,7 +75,7 @@ static void drain(test_pool *w) {
   }
 }
 
-/* rounds of some environments, null: of all */
+/* rounds of steps of some environments; ids null: of all */
 static void play(test_pool *w, const int32_t *ids, int32_t count, int32_t rounds) {
   for (int32_t i = 0; i < rounds; i++) {
     test_pool_send(w, ids, count, 0);
@@ -115,7 +115,7 @@ static void die(const death *way, int32_t how) {
   chosen = way;
   test_pool_start_all(&w);
   play(&w, NULL, 8, 3);
-  // one that dies with nothing to do
+  // this one dies with nothing to do
   kill(w.pids[0], SIGKILL);
   CHECK_EQ(test_pool_after_death(&w, 0, how == PP_DEATH_FAIL ? PP_DEATH_REPEAT : how), 0);
   test_pool_start(&w, 0, be_doomed);
@@ -160,7 +160,7 @@ TEST(another_worker_restarts_environments_wherever_the_first_dies) {
 
 /* ----------------------------------------------------------------------------- resets -- */
 
-/* A reset waits for the next worker with its order; or the dead one has done it. */
+/* A reset that the dead worker had not done waits for the next worker, with its payload. */
 static void die_at_resets(const death *way, int32_t how) {
   test_pool w = test_pool_open(8, way->is_ordered ? 8 : 4, 2, PP_NEXT_STEP);
   w.chunk = way->chunk;
@@ -194,7 +194,8 @@ TEST(resets_wait_for_the_next_worker_wherever_the_first_dies) {
   }
 }
 
-/* Two die one after the other, with resets and steps in flight; then a third comes, or nobody. */
+/* Two workers die one after the other, with resets and steps in flight. Then there is a third, or,
+ * if is_given_up, none. */
 static void die_twice(const death *way, int32_t how, int32_t is_given_up) {
   const int32_t resets[2] = {0, 2}, steps[2] = {3, 1};
   static const death at_once = {"taken", 0, 0, 4, 4, 0};
@@ -261,9 +262,9 @@ TEST(a_stopped_worker_is_killed_and_replaced) {
 
 /* --------------------------------------------------------------------------------- hints -- */
 
-/* A block of one row is received and readied anew before anybody claims again: nobody but the dead
- * one could have raised the hint. */
-TEST(a_hint_left_behind_stops_nobody) {
+/* A block of one row is received and its slot prepared again before the next claim: only the dead
+ * worker could have raised the hint. */
+TEST(a_stale_hint_stops_no_worker) {
   static const death way = {"claimed", 0, 0, 1, 1, 0};
   const int32_t own[1] = {0};
   int32_t ids[MAX_ENVS];
@@ -288,7 +289,7 @@ static uint32_t draw(uint32_t *state, uint32_t n) {
   return (*state >> 8) % n;
 }
 
-/* kills a worker after a moment, and puts another one in its place */
+/* kills a random worker after a random time, and starts another in its place */
 static void kill_some(test_pool *w, uint32_t *state) {
   int32_t lane = (int32_t)draw(state, (uint32_t)w->num_lanes);
   int32_t how = draw(state, 2) ? PP_DEATH_REPEAT : PP_DEATH_REQUEUE;
@@ -344,7 +345,7 @@ static void die_answering(const char *point, int32_t status) {
   test_pool_start(&w, 0, be_doomed);
   CHECK_EQ(pp_pool_request(w.c.pool, 0, command, sizeof(command), &w.c.error), PP_OK);
   CHECK_EQ(test_pool_after_death(&w, 0, PP_DEATH_REPEAT), 0);
-  // what it has answered stays while another one works
+  // its answer stays while another worker works
   test_pool_start(&w, 0, NULL);
   play(&w, NULL, 4, 20);
   CHECK_EQ(answer_of(&w, 0, &bytes, &size), status);
@@ -355,13 +356,13 @@ static void die_answering(const char *point, int32_t status) {
   test_pool_close(&w);
 }
 
-TEST(an_answer_comes_or_the_death_is_told) {
+TEST(an_answer_arrives_or_the_death_is_reported) {
   die_answering("copied", PP_ERR_STATE);
   die_answering("replied", PP_ERR_STATE);
   die_answering("answered", 1);
 }
 
-TEST(a_request_to_a_dead_worker_is_for_the_next) {
+TEST(a_request_to_a_dead_worker_goes_to_the_next) {
   test_pool w = test_pool_open(2, 2, 1, PP_NEXT_STEP);
   const void *bytes;
   int64_t size;
@@ -391,8 +392,8 @@ TEST(worker_death_checks_its_arguments) {
   test_pool_close(&w);
 }
 
-/* The row of a truncated episode shows where it ended. */
-TEST(repeated_rows_show_what_was_final) {
+/* The final columns of a truncated episode show its last state. */
+TEST(final_columns_of_a_repeated_row_repeat_the_row) {
   test_pool w = test_pool_open(2, 2, 1, PP_SAME_STEP);
   int32_t ids[MAX_ENVS];
   test_pool_start_all(&w);

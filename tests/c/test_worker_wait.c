@@ -1,5 +1,5 @@
-/* Worker wait: who may spin, and how a wait ends. Workers are threads or nobody here: what others
- * do is what stands on the board. */
+/* Worker wait: which worker may spin, and how a wait ends. There are no worker processes here: this
+ * thread waits in the place of one, and the board says what the others do. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,19 +12,19 @@ enum { LANES = 3 };
 
 static const int64_t SECOND = 1000000000;
 
-/* what should end and does not is killed */
+/* kills a test that hangs */
 __attribute__((constructor)) static void limit_time(void) {
   alarm(60);
 }
 
-/* this thread stays on one core from here on: returns its number */
+/* Binds this thread to the core that it is on. Returns the number of the core. */
 static int32_t stay(void) {
   int32_t here = pp_os_current_cpu();
   CHECK_EQ(pp_os_thread_bind(&here, 1), PP_OK);
   return here;
 }
 
-/* three lanes of one environment each, this many cores, nobody awake */
+/* three lanes of one environment each, this many cores, no worker awake */
 static pp_board make_board(int32_t cores) {
   pp_board_shape shape = {.num_envs = LANES,
                           .num_lanes = LANES,
@@ -56,8 +56,8 @@ static void take(pp_board *board, int32_t lane) {
   CHECK_EQ(pp_board_take(board, lane, &entry, 1), 1);
 }
 
-/* whether a worker may spin while so many are awake, and the caller has sent from this core or not
- */
+/* Returns whether a worker may spin while this many are awake. is_callers: the caller has sent from
+ * this core. */
 static int spins(int32_t cores, int32_t awake, int32_t is_callers, int32_t long_waits) {
   pp_board board = make_board(cores);
   pp_wait_history history = {.long_waits = long_waits};
@@ -69,17 +69,17 @@ static int spins(int32_t cores, int32_t awake, int32_t is_callers, int32_t long_
   return is_allowed;
 }
 
-TEST(spinning_takes_no_core_from_anybody) {
+TEST(a_spinning_worker_takes_no_core_from_others) {
   for (int32_t long_waits = 0; long_waits <= MAX_LONG_WAITS; long_waits++) {
     for (int32_t is_callers = 0; is_callers < 2; is_callers++) {
-      // one is left, whatever the system does with the caller
+      // a core is left, wherever the system puts the caller
       CHECK(spins(3, 1, is_callers, long_waits));
       CHECK(spins(4, 2, is_callers, long_waits));
       // more are awake than there are cores
       CHECK(!spins(1, 2, is_callers, long_waits));
       CHECK(!spins(2, 3, is_callers, long_waits));
     }
-    // the caller has a core if this one is not where it goes on, or if another makes room for it
+    // the caller has a core if it does not continue on this one, or if another worker gives one up
     for (int32_t awake = 1; awake < 3; awake++) {
       CHECK_EQ(spins(2, awake, 0, long_waits), long_waits < MAX_LONG_WAITS);
       CHECK(!spins(2, awake, 1, long_waits));
@@ -89,7 +89,7 @@ TEST(spinning_takes_no_core_from_anybody) {
   }
 }
 
-TEST(a_worker_others_have_turns_that_has_not_begun) {
+TEST(turns_of_other_workers_are_seen_until_they_are_taken) {
   pp_board board = make_board(2);
   CHECK(!others_have_turns(&board, 0));
   push(&board, 0);
@@ -119,13 +119,13 @@ TEST(a_wait_ends_when_there_is_a_reason_or_time_is_up) {
   board.mailboxes[0].is_closing = 1;
   pp_worker_wait(&history, &board, 0, 100 * SECOND);
   CHECK(pp_mailbox_is_closing(&board.mailboxes[0]) && !pp_mailbox_has_turns(&board.mailboxes[0]));
-  // nothing of this was a wait for a send
+  // none of these was a wait for a send
   CHECK_EQ(history.long_waits, 0);
   CHECK_EQ(pp_mailbox_has_any(&board.mailboxes[1]), 0);
   free(board.base);
 }
 
-/* sends to a lane once its worker sleeps, as if at that time */
+/* sends to lane 0 once its worker sleeps; sent_at replaces the time of the send, unless it is 0 */
 typedef struct sender {
   pp_board *board;
   int64_t sent_at;
@@ -142,7 +142,7 @@ static void *send_to_sleeper(void *arg) {
   return NULL;
 }
 
-/* a wait on one core, where nobody spins, until a send of that time, 0: now */
+/* waits on one core, where no worker spins, until a send at this time, 0: now */
 static void wait_for_send(pp_board *board, pp_wait_history *history, int64_t sent_at) {
   sender self = {board, sent_at};
   pthread_t thread;
@@ -162,7 +162,7 @@ TEST(waits_longer_than_a_spin_are_counted_up_to_two) {
   }
   wait_for_send(&board, &history, 1);
   CHECK_EQ(history.long_waits, 0);
-  // whatever stands there
+  // any time may be on the board
   wait_for_send(&board, &history, INT64_MIN);
   wait_for_send(&board, &history, INT64_MAX);
   wait_for_send(&board, &history, 0);
@@ -170,7 +170,7 @@ TEST(waits_longer_than_a_spin_are_counted_up_to_two) {
   free(board.base);
 }
 
-/* somebody who waits where the caller does */
+/* a thread that sleeps at the caller's gate */
 static void *sleep_as_caller(void *arg) {
   pp_gate *gate = arg;
   uint32_t epoch = pp_gate_enter(gate);
@@ -179,7 +179,8 @@ static void *sleep_as_caller(void *arg) {
   return NULL;
 }
 
-/* whether a worker that goes to sleep wakes the caller, of two that are awake on two cores */
+/* Returns whether a worker wakes the caller when it goes to sleep, while two workers are awake on
+ * two cores. is_callers: it is on the caller's core. */
 static int wakes_caller(int32_t is_callers) {
   pp_board board = make_board(2);
   int64_t wakes;
@@ -196,7 +197,7 @@ static int wakes_caller(int32_t is_callers) {
   return wakes > 0;
 }
 
-TEST(who_gives_up_the_callers_core_wakes_it) {
+TEST(a_worker_that_gives_up_the_callers_core_wakes_the_caller) {
   CHECK(wakes_caller(1));
   CHECK(!wakes_caller(0));
 }

@@ -1,4 +1,4 @@
-/* What any pp_os_wait and pp_os_wake must do; test_os.c holds futexes to it, test_os_table.c the
+/* Tests of pp_os_wait and pp_os_wake. test_os.c runs them with futexes, test_os_table.c with the
  * table that other systems use. Define _GNU_SOURCE before any include. */
 #ifndef PP_TESTS_WAIT_TESTS_H
 #define PP_TESTS_WAIT_TESTS_H
@@ -19,7 +19,7 @@ TEST(wait_returns_when_the_word_differs) {
   CHECK_EQ(pp_os_wait(&word, 8, INT64_MAX), PP_OK);
 }
 
-TEST(wait_times_out_not_too_early) {
+TEST(wait_never_times_out_early) {
   _Atomic uint32_t word = 7;
   const int64_t timeout = 3000000;
   int64_t before = pp_os_now();
@@ -36,7 +36,7 @@ TEST(wake_without_sleepers_is_forgotten) {
   CHECK_EQ(pp_os_wait(&word, 0, 1000), PP_AGAIN);
 }
 
-/* wakes without ever changing the word, until told that it was noticed */
+/* wakes again and again without changing the word, until is_done is set */
 struct waker {
   _Atomic uint32_t word;
   _Atomic int is_done;
@@ -51,7 +51,7 @@ static void *wake_again_and_again(void *arg) {
   return NULL;
 }
 
-TEST(wait_without_a_limit_ends_by_a_wake_alone) {
+TEST(wait_without_a_timeout_ends_by_a_wake_alone) {
   struct waker waker = {.word = 0};
   pthread_t thread;
   REQUIRE(pp_os_thread_start(&thread, wake_again_and_again, &waker, "waker") == PP_OK);
@@ -62,8 +62,8 @@ TEST(wait_without_a_limit_ends_by_a_wake_alone) {
   pthread_join(thread, NULL);
 }
 
-/* two threads that take turns: even numbers are the test's, odd ones the partner's. data is plain,
- * so that ThreadSanitizer sees whether a turn also hands over memory */
+/* Two threads that take turns: even numbers are the test's, odd ones the partner's. data is not
+ * atomic, so that ThreadSanitizer sees whether a turn also hands memory over. */
 struct turns {
   _Atomic uint32_t turn;
   int data;
@@ -82,7 +82,7 @@ static void *take_odd_turns(void *arg) {
   return NULL;
 }
 
-TEST(wait_and_wake_hand_over) {
+TEST(wait_and_wake_hand_memory_over) {
   struct turns turns = {0};
   pthread_t partner;
   REQUIRE(pp_os_thread_start(&partner, take_odd_turns, &turns, "partner") == PP_OK);
@@ -98,27 +98,28 @@ struct sleepers {
   _Atomic uint32_t awake;
 };
 
-struct bed {
+struct sleeper_task {
   struct sleepers *all;
   int word;
 };
 
-static void *sleep_in_bed(void *arg) {
-  struct bed *bed = arg;
-  _Atomic uint32_t *word = &bed->all->words[bed->word];
+static void *sleep_on_word(void *arg) {
+  struct sleeper_task *self = arg;
+  _Atomic uint32_t *word = &self->all->words[self->word];
   while (atomic_load(word) == 0) pp_os_wait(word, 0, -1);
-  atomic_fetch_add(&bed->all->awake, 1);
+  atomic_fetch_add(&self->all->awake, 1);
   return NULL;
 }
 
-/* puts one thread on each of num_words words in turn, sets and wakes each word once */
+/* lets NUM_SLEEPERS threads sleep, spread over num_words words; then sets and wakes each word once
+ */
 static void wake_words(int num_words) {
   struct sleepers all = {0};
-  struct bed beds[NUM_SLEEPERS];
+  struct sleeper_task tasks[NUM_SLEEPERS];
   pthread_t threads[NUM_SLEEPERS];
   for (int i = 0; i < NUM_SLEEPERS; ++i) {
-    beds[i] = (struct bed){&all, i % num_words};
-    REQUIRE(pp_os_thread_start(&threads[i], sleep_in_bed, &beds[i], "sleeper") == PP_OK);
+    tasks[i] = (struct sleeper_task){&all, i % num_words};
+    REQUIRE(pp_os_thread_start(&threads[i], sleep_on_word, &tasks[i], "sleeper") == PP_OK);
   }
   for (int i = 0; i < num_words; ++i) {
     atomic_store(&all.words[i], 1);
@@ -132,7 +133,7 @@ TEST(wake_reaches_all_that_it_counts) {
   for (int round = 0; round < 20; ++round) wake_words(1);
 }
 
-TEST(wake_does_not_mix_words_up) {
+TEST(wake_wakes_only_its_own_word) {
   for (int round = 0; round < 20; ++round) wake_words(NUM_SLEEPERS);
 }
 

@@ -8,7 +8,7 @@
 
 #include "pp_env.h"
 
-enum { FAIL_ON, FAIL_AT_STEP, FAIL_ENV, SPIN, SLEEP_MS, NUM_OPTIONS };
+enum { FAIL_ON, FAIL_AT_STEP, FAIL_ENV, SPIN, SLEEP_MS, SLOW_ENV, NUM_OPTIONS };
 
 /* Calls since init, including failed ones, so that the call after a failure succeeds. */
 typedef struct fault {
@@ -51,6 +51,12 @@ static const pp_option options[NUM_OPTIONS] = {
                   .low = 0,
                   .high = 1e9,
                   .doc = "milliseconds that every step sleeps"},
+    [SLOW_ENV] = {.name = "slow_env",
+                  .type = PP_OPT_INT,
+                  .number = -1,
+                  .low = -1,
+                  .high = 1e9,
+                  .doc = "the environment to which spin and sleep_ms apply; -1: all"},
 };
 
 static int configure(pp_config *config) {
@@ -96,7 +102,8 @@ static void linger(fault *it, int64_t spin, int64_t milliseconds) {
 static int step(pp_env *env, const void *action, pp_result *result) {
   fault *it = env->state;
   it->steps++;
-  linger(it, env->options[SPIN].i, env->options[SLEEP_MS].i);
+  int64_t slow = env->options[SLOW_ENV].i;
+  if (slow < 0 || slow == env->id) linger(it, env->options[SPIN].i, env->options[SLEEP_MS].i);
   result->reward[0] = (double)*(const int64_t *)action;
   return maybe_fail(env, "step", it->steps);
 }
