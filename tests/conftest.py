@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -95,3 +96,29 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
             )
     (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     return sdist, wheel
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder of its own: MuJoCo writes its warnings into MUJOCO_LOG.TXT there."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def quiet_gymnasium() -> Iterator[None]:
+    """Ignores warnings about old ids (v0, v4) and states outside the space; tests need both."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="gymnasium")
+        warnings.filterwarnings("ignore", message=".*(out of date|precision|not within).*")
+        yield
+
+
+@pytest.fixture
+def cartpoles() -> Iterator[Any]:
+    """Three CartPoles as a Stable-Baselines3 VecEnv."""
+    from parallel_pool.compat.sb3 import PoolVecEnv
+
+    env = PoolVecEnv("CartPole-v1", 3)
+    yield env
+    env.close()

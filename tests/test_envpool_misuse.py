@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import gc
 import os
@@ -27,6 +26,7 @@ from parallel_pool import (
     make_gymnasium,
 )
 from tests.envpool_cases import equal, run, sample
+from tests.receiving import receiving
 
 MISUSE: list[tuple[str, Callable[[Any], Any], type[Exception], str]] = [
     ("CartPole-v1", lambda p: p.step(np.zeros(2, int)), ValueError, r"shape \(2,\): 3 env"),
@@ -214,26 +214,9 @@ def test_ctrl_c_ends_a_wait_and_loses_nothing() -> None:
 
 def test_two_threads_may_not_receive_at_once() -> None:
     with make_gym("CartPole-v1", num_envs=2) as pool:
-        received = []
-
-        def receive() -> None:
-            while not received:
-                # the other thread may have the turn
-                with contextlib.suppress(StateError):
-                    received.append(pool.recv(timeout=600))
-
-        thread = threading.Thread(target=receive)
-        thread.start()
-        while True:
-            try:
-                pool.recv(timeout=0)
-            except PoolTimeoutError:
-                continue
-            except StateError as error:
-                assert "another thread is receiving" in str(error)
-                break
-        pool.async_reset()
-        thread.join()
+        with receiving(pool) as received:
+            pool.async_reset()
+        assert received
         assert received[0][0].shape == (2, 4)
 
 

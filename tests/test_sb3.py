@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,28 +43,7 @@ from tests.sb3_cases import (
     pair,
 )
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's MuJoCo environments write MUJOCO_LOG.TXT to the working directory."""
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """Ignores warnings about old ids (v0, v4) and states outside the space; tests need both."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="gymnasium")
-        warnings.filterwarnings("ignore", message=".*(out of date|precision|not within).*")
-        yield
-
-
-@pytest.fixture
-def cartpoles() -> Iterator[PoolVecEnv]:
-    env = PoolVecEnv("CartPole-v1", 3)
-    yield env
-    env.close()
-
+pytestmark = pytest.mark.usefixtures("own_folder", "quiet_gymnasium")
 
 # ---------------------------------------------------------------------------------------- parity --
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import select
 import signal
 import subprocess
 import sys
-import threading
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -17,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.errors import ForkedError, PoolTimeoutError, StateError
+from parallel_pool.errors import ForkedError
 from parallel_pool.pool import Pool
+from tests.receiving import receiving
 from tests.same import assert_same
 
 # seconds after which a child counts as hanging
@@ -128,28 +127,9 @@ def test_a_fork_during_steps_blocks_no_call_of_the_child() -> None:
 
 def test_a_fork_does_not_affect_a_thread_that_receives() -> None:
     with Pool("CartPole-v1", 2, num_threads=2, seed=0) as pool:
-        received: list[Any] = []
-
-        def receive() -> None:
-            while not received:
-                # the main thread may be receiving
-                with contextlib.suppress(StateError):
-                    received.append(pool.recv(timeout=600))
-
-        thread = threading.Thread(target=receive)
-        thread.start()
-        # when this is refused, the other thread is receiving
-        waiting = False
-        while not waiting:
-            try:
-                pool.recv(timeout=0)
-            except PoolTimeoutError:
-                pass
-            except StateError:
-                waiting = True
-        in_child(lambda: assert_not_its_own(pool))
-        pool.send_reset()
-        thread.join(TEST_TIMEOUT)
+        with receiving(pool) as received:
+            in_child(lambda: assert_not_its_own(pool))
+            pool.send_reset()
         with Pool("CartPole-v1", 2, seed=0) as untouched:
             assert_same(received, [untouched.reset()], "received")
 

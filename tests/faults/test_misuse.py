@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import pickle
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +26,7 @@ from tests.faults.misuse import (
     sends,
     twins,
 )
+from tests.receiving import receiving
 from tests.same import assert_same
 
 # -------------------------------------------------------------------------- environments' ids --
@@ -142,27 +141,8 @@ def test_recv_with_a_timeout_waits_for_what_another_thread_sends(batch_size: int
         Pool("CartPole-v1", NUM_ENVS, batch_size=batch_size, num_threads=2, seed=7) as pool,
         Pool("CartPole-v1", NUM_ENVS, seed=7) as untouched,
     ):
-        received: list[Any] = []
-
-        def receive() -> None:
-            while not received:
-                # the main thread may be receiving
-                with contextlib.suppress(StateError):
-                    received.append(pool.recv(timeout=600))
-
-        thread = threading.Thread(target=receive)
-        thread.start()
-        # when this is refused, the other thread is receiving
-        waiting = False
-        while not waiting:
-            try:
-                pool.recv(timeout=0)
-            except PoolTimeoutError:
-                pass
-            except StateError:
-                waiting = True
-        pool.send_reset(np.arange(batch_size))
-        thread.join(600)
+        with receiving(pool) as received:
+            pool.send_reset(np.arange(batch_size))
         expected = untouched.reset(np.arange(batch_size))
         order = np.argsort(received[0][[c.name for c in pool.columns].index("env_id")])
         assert_same(tuple(array[order] for array in received[0]), tuple(expected), "received")

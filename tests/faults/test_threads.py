@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
+from parallel_pool.errors import ClosedError, StateError
 from parallel_pool.pool import Pool
+from tests.receiving import wait_until_receiving
 from tests.same import assert_same
 
 # seconds after which a thread counts as hanging
@@ -117,18 +118,6 @@ def test_rows_come_in_the_order_of_another_threads_sends() -> None:
             may_send.release()
         thread.finish()
         untouched.close()
-
-
-def wait_until_receiving(pool: Pool) -> None:
-    """Waits until another thread is in recv. Nothing may be in flight."""
-    while True:
-        try:
-            pool.recv(timeout=0)
-        except PoolTimeoutError:
-            continue
-        except StateError as error:
-            assert "another thread is receiving from this pool: let one thread" in str(error)
-            return
 
 
 def receive_once(pool: Pool, received: list[Any]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -20,6 +19,8 @@ from tests.sampling import sampled, thinned
 
 Array = np.ndarray[Any, Any]
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 IDS = [
     found.id
     for found in registry.builtin().values()
@@ -33,12 +34,6 @@ NUM_ENVS = 4
 FLOATS = ("f2", "f4", "f8", ">f4", ">f8")
 SIGNED = ("i1", "i2", "i4", "i8", ">i4")
 UNSIGNED = ("u1", "u2", "u4")
-
-
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's MuJoCo environments write MUJOCO_LOG.TXT to the working directory."""
-    monkeypatch.chdir(tmp_path)
 
 
 def rows(array: Array, dtypes: str) -> list[Array]:

@@ -20,6 +20,8 @@ from tests.pairs import pair
 from tests.same import assert_same
 from tests.sampling import MUJOCO_TASKS, sampled
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS if task.reference.startswith("gymnasium")]
 # EnvPool's other ids of v4 tasks; Gymnasium refuses all of them with MuJoCo 3 and newer
@@ -65,13 +67,6 @@ OWN_OTHERS: Mapping[str, Mapping[str, Any]] = {
 }
 # options of pictures, which these tests do not cover
 VIEW = {"default_camera_config", "kwargs", "self"}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder of its own: Gymnasium's environments write a MUJOCO_LOG.TXT."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def options_of(env: str) -> dict[str, inspect.Parameter]:
@@ -186,7 +181,7 @@ def test_all_options_at_once_are_the_same(env: str) -> None:
 @pytest.mark.parametrize(
     "env", sampled([env for env in IDS if "xml_file" in options_of(env)], MUJOCO_TASKS)
 )
-def test_a_users_own_model_is_the_same(env: str, folder: Path) -> None:
+def test_a_users_own_model_is_the_same(env: str, own_folder: Path) -> None:
     """With another gravity and, if Gymnasium computes the size of observations, one more body."""
     default = registry.find(env).options["xml_file"].default
     text = (family.assets() / str(default)).read_text()
@@ -194,7 +189,7 @@ def test_a_users_own_model_is_the_same(env: str, folder: Path) -> None:
     if env.endswith("v5"):
         body = '<body pos="5 5 0.3"><geom type="sphere" size="0.2"/></body>'
         text = text.replace("</worldbody>", f"{body}</worldbody>")
-    path = folder / "mine.xml"
+    path = own_folder / "mine.xml"
     path.write_text(text)
     with pair(env, 2, max_episode_steps=40, xml_file=str(path)) as (theirs, ours):
         run(theirs, ours, 100)
@@ -206,10 +201,10 @@ def parts_of(env: str, **options: Any) -> list[str]:
     return [line for line in link.splitlines() if line.startswith("part") and "_size" in line]
 
 
-def test_a_state_with_parts_of_another_kind_is_copied_by_mujoco(folder: Path) -> None:
+def test_a_state_with_parts_of_another_kind_is_copied_by_mujoco(own_folder: Path) -> None:
     assert parts_of("Hopper-v5") == ["part0_size=1", *(f"part{i}_size=6" for i in (1, 2, 3))]
     text = (family.assets() / "hopper.xml").read_text()
-    path = folder / "more.xml"
+    path = own_folder / "more.xml"
     path.write_text(text.replace("</mujoco>", '<size nuserdata="3"/></mujoco>'))
     assert parts_of("Hopper-v5", xml_file=str(path)) == []
     with pair("Hopper-v5", 2, max_episode_steps=40, xml_file=str(path)) as (theirs, ours):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,10 @@ from parallel_pool import registry
 from tests.same import assert_same
 from tests.sampling import MUJOCO_TASKS, sampled
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 TASKS = [found for found in registry.builtin().values() if found.family == "mujoco"]
 IDS = [task.id for task in TASKS]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A working folder of its own: MuJoCo writes its warnings into a MUJOCO_LOG.TXT."""
-    monkeypatch.chdir(tmp_path)
 
 
 def played(env: str, steps: int = 30, **options: Any) -> list[Any]:

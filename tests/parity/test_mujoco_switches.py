@@ -14,15 +14,10 @@ from parallel_pool.pool import Pool
 from tests.parity.mujoco_switches import ASSETS, known, play, sha256
 from tests.sampling import MUJOCO_TASKS, sampled
 
+pytestmark = pytest.mark.usefixtures("own_folder")
+
 IDS = [task.id for task in registry.builtin().values() if task.family == "mujoco"]
 MODELS = {path.name: path for path in ASSETS.glob("*.xml") if sha256(path) in family.SWITCHES}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder of its own: MuJoCo writes a MUJOCO_LOG.TXT when it loads models."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def flags_of(options: dict[str, object]) -> int:
@@ -81,10 +76,10 @@ def test_each_default_model_is_switched(env: str) -> None:
 
 
 def test_other_files_and_other_versions_keep_their_options(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     definition = registry.find("Ant-v5")
-    copy = folder / "ant.xml"
+    copy = own_folder / "ant.xml"
     copy.write_bytes((ASSETS / "ant.xml").read_bytes())
     # the same bytes in another folder are the same model
     assert flags_of(family.complete(definition, {"xml_file": str(copy)})) != 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -15,6 +14,8 @@ from parallel_pool import registry
 from parallel_pool.compat import ale_ids
 from tests.same import assert_same
 from tests.sampling import sampled
+
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 # enough steps for episodes to end in classic control, and for robots to fall
 STEPS = 60
@@ -43,12 +44,6 @@ CHANGES = {
     *("data", "model", "mujoco_renderer", "goal", "contact_cost", "contact_forces"),
     *("is_healthy", "healthy_reward", "terminated", "ale"),
 }
-
-
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gymnasium's MuJoCo environments write MUJOCO_LOG.TXT to the working directory."""
-    monkeypatch.chdir(tmp_path)
 
 
 def public(env: Any) -> list[str]:

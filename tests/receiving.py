@@ -1,0 +1,48 @@
+"""A thread that receives from a pool, for tests of what other threads may do meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from parallel_pool.errors import PoolTimeoutError, StateError
+from tests.timeouts import TEST_TIMEOUT
+
+
+def wait_until_receiving(pool: Any) -> None:
+    """Waits until another thread is in recv. Nothing may be in flight."""
+    while True:
+        try:
+            pool.recv(timeout=0)
+        except PoolTimeoutError:
+            continue
+        except StateError as error:
+            assert "another thread is receiving from this pool: let one thread" in str(error)
+            return
+
+
+@contextlib.contextmanager
+def receiving(pool: Any) -> Iterator[list[Any]]:
+    """Another thread is in recv during the block; afterwards the list has the batch it received.
+
+    The block must send as much as makes a batch.
+    """
+    received: list[Any] = []
+
+    def receive() -> None:
+        while not received:
+            # the main thread may be receiving
+            with contextlib.suppress(StateError):
+                received.append(pool.recv(timeout=600))
+
+    thread = threading.Thread(target=receive)
+    thread.start()
+    wait_until_receiving(pool)
+    yield received
+    thread.join(TEST_TIMEOUT)
+    if thread.is_alive():
+        pytest.fail("the other thread has received nothing")
