@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from parallel_pool.workers.connection import Connection, wait
 from parallel_pool.workers.launch import METHODS
 from parallel_pool.workers.watch import Watcher
 from tests import workers_targets
+from tests.forked import in_child
 from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 from tests.worker_processes import TARGETS, Ends, Start, descriptors, methods, pickling_methods
 
@@ -340,32 +340,22 @@ def test_a_forked_child_can_start_workers(start: Start) -> None:
     workers = start("forkserver", "echo", 1, 2)
     watcher = Watcher()
     watcher.watch(workers[0], lambda worker: None)
-    pid, read, write = forkserver.current().pid, *os.pipe()
-    forked = os.fork()
-    if not forked:
-        report = b"nothing"
-        try:
-            assert all(worker.pidfd == worker.connection.fileno() == -1 for worker in workers)
-            workers[0].close()
-            assert "eventpoll" not in str(descriptors())
-            assert forkserver.current().pid != pid
-            (own,) = launch.start(None, f"{TARGETS}:echo", ["own"], name="own")
-            ended = threading.Event()
-            watcher.watch(own, lambda worker: ended.set())
-            assert own.connection.recv(TEST_TIMEOUT)[0][2] == "own"
-            own.connection.close()
-            assert ended.wait(TEST_TIMEOUT) and own.exitcode == 0
-            own.close()
-            report = b"fine"
-        except BaseException:
-            report = traceback.format_exc().encode()
-        finally:
-            os.write(write, report)
-            os._exit(0)
-    os.close(write)
-    with os.fdopen(read, "rb") as file:
-        assert file.read().decode() == "fine"
-    os.waitpid(forked, 0)
+    pid = forkserver.current().pid
+
+    def child() -> None:
+        assert all(worker.pidfd == worker.connection.fileno() == -1 for worker in workers)
+        workers[0].close()
+        assert "eventpoll" not in str(descriptors())
+        assert forkserver.current().pid != pid
+        (own,) = launch.start(None, f"{TARGETS}:echo", ["own"], name="own")
+        ended = threading.Event()
+        watcher.watch(own, lambda worker: ended.set())
+        assert own.connection.recv(TEST_TIMEOUT)[0][2] == "own"
+        own.connection.close()
+        assert ended.wait(TEST_TIMEOUT) and own.exitcode == 0
+        own.close()
+
+    in_child(child)
     assert [worker.connection.recv(TEST_TIMEOUT)[0][2] for worker in workers] == [1, 2]
     watcher.close()
 

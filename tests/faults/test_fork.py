@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import gc
-import os
-import select
-import signal
 import subprocess
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -17,37 +13,10 @@ import pytest
 
 from parallel_pool.errors import ForkedError
 from parallel_pool.pool import Pool
+from tests.forked import in_child
 from tests.receiving import receiving
 from tests.same import assert_same
-
-# seconds after which a child counts as hanging
-TEST_TIMEOUT = 120
-
-
-def in_child(function: Callable[[], Any]) -> None:
-    """Runs a function in a forked child; fails with its exception, or when it hangs."""
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        # if an exception reached pytest, the child would go on with other tests
-        report = b"nothing"
-        try:
-            function()
-            report = b"fine"
-        except BaseException:
-            report = traceback.format_exc().encode()
-        finally:
-            os.write(write, report)
-            os._exit(0)
-    os.close(write)
-    try:
-        if not select.select([read], [], [], TEST_TIMEOUT)[0]:
-            os.kill(child, signal.SIGKILL)
-        report = os.read(read, 1 << 16)
-    finally:
-        os.close(read)
-        _, status = os.waitpid(child, 0)
-    assert (report.decode(), status) == ("fine", 0)
+from tests.timeouts import TEST_TIMEOUT
 
 
 def assert_not_its_own(pool: Pool) -> None:

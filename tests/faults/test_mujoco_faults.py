@@ -21,7 +21,7 @@ from parallel_pool import registry
 from parallel_pool.envs import mujoco as family
 from parallel_pool.errors import EnvError, MissingDependencyError
 from parallel_pool.pool import Pool
-from tests.faults.test_fork import in_child
+from tests.forked import in_child
 from tests.same import assert_same
 from tests.sampling import MUJOCO_TASKS, sampled
 

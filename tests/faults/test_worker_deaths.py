@@ -43,6 +43,7 @@ from tests.faults.failing_envs import (
 )
 from tests.faults.test_interrupt import Interrupter
 from tests.faults.test_threads import Thread
+from tests.forked import in_child
 from tests.timeouts import TEST_TIMEOUT, has_ended, wait_for
 from tests.worker_processes import methods
 from tests.workers_targets import crash
@@ -419,27 +420,6 @@ def test_the_garbage_collector_may_delete_a_pool_at_any_point() -> None:
 
 
 # -------------------------------------------------------------------------------------- forks --
-
-
-def in_child(work: Callable[[], Any]) -> None:
-    """Runs a function in a forked child, which must end soon with exit code 0."""
-    pid = os.fork()
-    if not pid:
-        code = 1
-        try:
-            signal.setitimer(signal.ITIMER_REAL, TEST_TIMEOUT / 2, 0.5)
-            work()
-            code = 0
-        except BaseException:
-            sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
-        finally:
-            os._exit(code)
-    try:
-        wait_for(lambda: has_ended(pid))
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        status = os.waitpid(pid, 0)[1]
-    assert os.waitstatus_to_exitcode(status) == 0
 
 
 @pytest.mark.parametrize("on_error", ["raise", "restart"])

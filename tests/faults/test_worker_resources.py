@@ -24,7 +24,7 @@ from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.errors import ForkedError, PoolError, StateError, WorkerError
 from parallel_pool.workers import forkserver
 from parallel_pool.workers.process_pool import ProcessPool
-from tests.faults.test_fork import in_child
+from tests.forked import in_child
 from tests.programs import Program
 from tests.timeouts import TEST_TIMEOUT, limited, wait_for
 from tests.worker_processes import children, descriptors, kinds, methods
