@@ -234,7 +234,7 @@ DEFECTS = (
         ("self._finals = of(True)", "self._finals = of(False)"),
     ),
     python(
-        "Stable-Baselines3 is told that no episode was cut off",
+        "no info says that an episode was cut off",
         ("infos[TRUNCATED] = is_truncated", "infos[TRUNCATED] = False"),
     ),
     python(

@@ -97,7 +97,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
-def told(kind: str, dtype: np.dtype[Any], is_python: bool) -> int:
+def code_for(kind: str, dtype: np.dtype[Any], is_python: bool) -> int:
     """The dtype code that callbacks of this kind get for an action of this dtype."""
     if kind == "all":
         return actions.ACTION_CODES[dtype] | (lib.PP_PYTHON if is_python else 0)
@@ -118,7 +118,7 @@ def test_callbacks_get_the_dtypes_that_they_support(library: Path, kind: str) ->
         for form in itertools.chain(forms, reversed(forms)):
             seen, dtypes, *_ = pool.step(form)
             is_python = isinstance(form, list) and isinstance(form[0], list)
-            expected = told(kind.removesuffix("_slow"), np.asarray(form).dtype, is_python)
+            expected = code_for(kind.removesuffix("_slow"), np.asarray(form).dtype, is_python)
             assert dtypes.tolist() == [expected] * 3
             wanted = np.asarray(form, np.float64)
             if expected == lib.PP_FLOAT32:
@@ -133,7 +133,7 @@ def test_each_environment_has_its_own_dtype(library: Path, kind: str) -> None:
     rows = [np.array([1, 0], name) for name in names]
     with Pool(definition, 8) as pool, Pool(definition, 8, batch_size=4) as part:
         pool.reset()
-        wanted = [told(kind.removesuffix("_slow"), row.dtype, False) for row in rows]
+        wanted = [code_for(kind.removesuffix("_slow"), row.dtype, False) for row in rows]
         for order in (list(range(8)), list(range(7, -1, -1))):
             _, dtypes, *_ = pool.step([rows[i] for i in order])
             assert dtypes.tolist() == [wanted[i] for i in order]

@@ -174,7 +174,7 @@ def test_c_file_opens_with_its_purpose(path: Path) -> None:
 def test_c_file_neither_prints_nor_ends_the_process(path: Path) -> None:
     code = without_comments(path.read_text())
     if name_of(path) == "csrc/os/process.c":
-        # a worker ends with its creator: the one place for it, called by workers alone
+        # ends a worker process together with its parent: only workers call it
         assert code.count("_exit(") == 1
         code = code.replace("_exit(", "")
     found = re.findall(r"\b(?:v?f?printf|puts|perror|exit|_exit|abort|assert)\s*\(", code)
@@ -254,16 +254,16 @@ def test_only_native_imports_the_c_module() -> None:
 
 
 @for_each(PYTHON_FILES)
-def test_core_never_imports_a_face(path: Path) -> None:
+def test_core_never_imports_an_api(path: Path) -> None:
     """compat stands on the core, never under it."""
     inside = path.relative_to(PACKAGE).parts
-    # the package's own page and its command line hand faces out; they are no part of the core
+    # the package's list of names and its command line import APIs; they are no part of the core
     # and so do the modules that are there because EnvPool has them
     pages = ("__init__.py", "__main__.py", "registration.py", "python", "demo", "compat")
     if inside[0] in pages:
         return
-    faces = [name for name in imports(path) if reaches(name, "parallel_pool.compat")]
-    assert not faces, f"{name_of(path)} imports {', '.join(faces)}"
+    apis = [name for name in imports(path) if reaches(name, "parallel_pool.compat")]
+    assert not apis, f"{name_of(path)} imports {', '.join(apis)}"
 
 
 @for_each(PYTHON_FILES)

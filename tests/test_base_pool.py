@@ -23,7 +23,7 @@ class OwnKind(BasePool):
     """A pool that makes its `pp_pool` itself and raises its own exception."""
 
     _name = "mine"
-    _holds = "toys"
+    _holds = "test environments"
 
     def __init__(self, num_envs: int, batch_size: int, **options: object) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ def test_nothing_but_a_handle_and_a_reader_is_needed() -> None:
         with pytest.raises(StateError, match="environment 1 is already in flight"):
             pool.send([0], [1])
         assert pool.recv()[place].tolist() == [1]
-        with pytest.raises(TypeError, match="holds toys and cannot be pickled"):
+        with pytest.raises(TypeError, match="holds test environments and cannot be pickled"):
             pickle.dumps(pool)
     assert pool.closed
     with pytest.raises(ClosedError):

@@ -403,7 +403,7 @@ MEMBERS = {
         **dict.fromkeys(("num_players", "max_episode_steps"), WILD),
         **dict.fromkeys(("tolerance", "reward_threshold"), REAL),
         "state_size": st.sampled_from([0, 1, 4096, 2**38, 2**38 + 1, 2**62, 2**64 - 1]),
-        # no more than there are: nobody can see how long a table is
+        # no more than there are: the length of a table can not be seen
         **dict.fromkeys(("num_fields", "num_options"), st.integers(-2, 2)),
     },
 }

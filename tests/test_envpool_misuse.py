@@ -115,7 +115,7 @@ def test_failed_environment() -> None:
     ) as pool:
         pool.reset()
         pool.step(np.ones(3, int))
-        with pytest.raises(EnvError, match="environment 1 failed: told to fail") as caught:
+        with pytest.raises(EnvError, match="environment 1 failed: made to fail") as caught:
             pool.step(np.ones(3, int))
         assert caught.value.env_ids == (1,)
         _, reward, *_, info = caught.value.batch

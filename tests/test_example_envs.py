@@ -175,13 +175,13 @@ def test_heap_snapshots() -> None:
 
 @pytest.mark.parametrize("where", ["step", "observe"])
 def test_fault_once(where: str) -> None:
-    """The environment told to fail fails at the step it was told, and only then."""
+    """Only the chosen environment fails, and only at the chosen step."""
     options = {"fail_on": where, "fail_at_step": 3, "fail_env": 1}
     with Pool("test/Fault-v0", 3, options=options) as pool:
         pool.reset()
         for count in (1, 2):
             assert named(pool, pool.step([0, 0, 0]))["count"].tolist() == [count] * 3
-        with pytest.raises(EnvError, match=f"told to fail in {where} 3") as caught:
+        with pytest.raises(EnvError, match=f"made to fail in {where} 3") as caught:
             pool.step([0, 0, 0])
         assert list(caught.value.env_ids) == [1]
         for _ in range(4):
@@ -190,13 +190,13 @@ def test_fault_once(where: str) -> None:
 
 def test_fault_reset() -> None:
     with Pool("test/Fault-v0", 2, options={"fail_on": "reset", "fail_env": 0}) as pool:
-        with pytest.raises(EnvError, match="told to fail in reset 1"):
+        with pytest.raises(EnvError, match="made to fail in reset 1"):
             pool.reset()
         assert named(pool, pool.reset())["count"].tolist() == [0, 0]
 
 
 def test_fault_init() -> None:
-    with pytest.raises(PoolError, match=r"environment 0 .*told to fail in init"):
+    with pytest.raises(PoolError, match=r"environment 0 .*made to fail in init"):
         Pool("test/Fault-v0", 2, options={"fail_on": "init"})
 
 

@@ -268,7 +268,7 @@ def test_failure_of_one_environment(mode: AutoresetMode) -> None:
     )
     env.reset(seed=1)
     env.step([0, 1, 0])
-    with pytest.raises(EnvError, match="environment 1 failed: told to fail") as caught:
+    with pytest.raises(EnvError, match="environment 1 failed: made to fail") as caught:
         env.step([0, 1, 0])
     assert caught.value.env_ids == (1,)
     if mode is AutoresetMode.DISABLED:

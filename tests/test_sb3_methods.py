@@ -308,7 +308,7 @@ def test_a_failing_environment_is_named_and_begins_a_new_episode() -> None:
             env.step([1, 1, 1])
         env.reset_infos[:] = [None] * 3
         with pytest.raises(
-            EnvError, match="environment 1 failed: told to fail in step 3"
+            EnvError, match="environment 1 failed: made to fail in step 3"
         ) as caught:
             env.step([1, 1, 1])
         assert caught.value.env_ids == (1,)
@@ -332,7 +332,7 @@ def test_after_a_failing_reset_the_next_step_is_a_reset() -> None:
     with made("test/Fault-v0", 2, **options) as env:
         env.reset()
         assert env.step([1, 1])[1].tolist() == [1, 1]
-        with pytest.raises(EnvError, match="told to fail in reset 2") as caught:
+        with pytest.raises(EnvError, match="made to fail in reset 2") as caught:
             env.reset()
         assert caught.value.batch.tolist() == [[0], [1]]
         assert env.step([1, 1])[1].tolist() == [0, 1]

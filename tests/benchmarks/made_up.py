@@ -119,7 +119,7 @@ def outcome(name: str = "made-up", rate: float = 1000.0) -> Outcome:
         cpu_ratios={"ours": Spread(8, 7, 9)},
         samples=[rate / 4],
     )
-    bars = [Bar("vs them", 5, 4.0), Bar("vs nobody", 2, None)]
+    bars = [Bar("vs them", 5, 4.0), Bar("vs no one", 2, None)]
     return Outcome(name, f"Title of {name}", "env steps/s", 4, 7, [ours, theirs], bars, ["a note"])
 
 

@@ -34,7 +34,7 @@ def test_reached_takes_the_worst_of_ours_against_the_best_of_theirs() -> None:
         Row("others", "", "only", Spread(1, 1, 1), ratios={"a": Spread(1, 1, 1)}),
     ]
     assert reached(rows, "them") == 3
-    assert reached(rows, "nobody") is None
+    assert reached(rows, "no one") is None
 
 
 def test_outcomes_survive_json() -> None:

@@ -345,7 +345,7 @@ TEST(an_environment_that_cannot_be_made_is_named) {
   set_number(&c, "fail_env", 4);
   CHECK_EQ(pp_pool_create(c.def, c.values, &c.options, &c.pool, &c.error), PP_ERR_ENV);
   CHECK(c.pool == NULL);
-  CHECK(strstr(c.error.text, "environment 4 can't be made: told to fail in init") != NULL);
+  CHECK(strstr(c.error.text, "environment 4 can't be made: made to fail in init") != NULL);
   CHECK_EQ(c.error.env_id, 4);
 }
 

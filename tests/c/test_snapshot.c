@@ -356,7 +356,7 @@ static enum { NOTHING, SIZE, SAVE, LOAD } failing;
 static int32_t failing_env;
 
 static int fail(pp_env *env, const char *where) {
-  snprintf(env->error->text, sizeof(env->error->text), "told to fail in %s", where);
+  snprintf(env->error->text, sizeof(env->error->text), "made to fail in %s", where);
   return PP_ERR_ENV;
 }
 
@@ -430,7 +430,7 @@ TEST(a_failing_save_is_reported_and_changes_nothing) {
   int64_t size = pp_pool_get_state(c.pool, 3, NULL, 0, &c.error);
   for (failing = SIZE; failing <= SAVE; failing++) {
     CHECK_EQ(pp_pool_get_state(c.pool, 3, room, size, &c.error), PP_ERR_ENV);
-    CHECK(strstr(c.error.text, "environment 3 can't be saved: told to fail in save") != NULL);
+    CHECK(strstr(c.error.text, "environment 3 can't be saved: made to fail in save") != NULL);
     CHECK_EQ(pp_pool_get_state(c.pool, 2, room, size, &c.error), size);
   }
   failing = NOTHING;
@@ -449,7 +449,7 @@ TEST(a_failing_load_begins_a_new_episode_and_the_pool_goes_on) {
   play(&c, 5, 2);
   failing = LOAD;
   CHECK_EQ(restore(&c, &taken), PP_ERR_ENV);
-  CHECK(strstr(c.error.text, "environment 3 can't be restored: told to fail in load") != NULL);
+  CHECK(strstr(c.error.text, "environment 3 can't be restored: made to fail in load") != NULL);
   for (int32_t i = 0; i < NUM_ENVS; i++) {
     int64_t seen;
     void *const fields[] = {&seen};

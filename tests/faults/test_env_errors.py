@@ -115,7 +115,7 @@ class Watched:
         names = [column.name for column in self.pool.columns if not column.is_final]
         self.columns = [names.index(name) for name in COLUMNS]
         failed_envs = r"^test/Fault-v0: environment (\d+)( \(and (\d+) more\))? failed: "
-        self.pattern = f"{failed_envs}told to fail in {fail_on} {at}$"
+        self.pattern = f"{failed_envs}made to fail in {fail_on} {at}$"
         self.expected: dict[int, tuple[float, ...] | None] = {}
         self.kept: list[tuple[tuple[Any, ...], list[Any]]] = []
         self.broken: list[tuple[Any, ...]] = []
@@ -296,7 +296,7 @@ def virtual_memory() -> int:
 def test_an_environment_that_cannot_be_made_is_named(fail_env: int) -> None:
     options = {"fail_on": "init", "fail_env": fail_env}
     name = max(fail_env, 0)
-    message = f"^test/Fault-v0: environment {name} can't be made: told to fail in init 1$"
+    message = f"^test/Fault-v0: environment {name} can't be made: made to fail in init 1$"
     with pytest.raises(PoolError, match=message):
         Pool("test/Fault-v0", 4, num_threads=2, options=options)
     if fail_env > 0:

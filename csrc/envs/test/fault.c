@@ -76,7 +76,7 @@ static int maybe_fail(pp_env *env, const char *where, int64_t count) {
   int64_t which = chosen[FAIL_ENV].i;
   if (strcmp(chosen[FAIL_ON].s, where) != 0 || (which >= 0 && which != env->id)) return PP_OK;
   if (count != chosen[FAIL_AT_STEP].i) return PP_OK;
-  snprintf(env->error->text, sizeof(env->error->text), "told to fail in %s %lld", where,
+  snprintf(env->error->text, sizeof(env->error->text), "made to fail in %s %lld", where,
            (long long)count);
   return PP_ERR_ENV;
 }
