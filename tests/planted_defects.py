@@ -350,7 +350,19 @@ def first_failure(tree: Path, marks: str, paths: Sequence[str] = ("tests",)) -> 
     """Runs tests until one fails; returns its name, or None if all pass."""
     done = run(
         tree,
-        *(sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider"),
+        *(
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-n",
+            "3",
+            "--dist",
+            "worksteal",
+            "-p",
+            "no:cacheprovider",
+        ),
         *("-m", marks, *paths),
     )
     if done.returncode == 0:
