@@ -173,6 +173,7 @@ def model() -> Any:
     return stable_baselines3.PPO("MlpPolicy", "CartPole-v1", n_steps=8, batch_size=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrap", [lambda pool: pool, Statistics], ids=["bare", "wrapped"])
 @pytest.mark.parametrize("env_type", ["gym", "gymnasium"])
 def test_stable_baselines_refuses_a_pool(env_type: str, wrap: Any, model: Any) -> None:

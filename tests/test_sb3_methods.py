@@ -197,7 +197,12 @@ def test_specs_of_vector_environments_are_refused() -> None:
         ("gymnasium.envs.toy_text:Taxi-v4", {}, "Taxi-v4 has no native"),
         (gymnasium.spec("CliffWalking-v1"), {}, "no native"),
         (CLIPPED, {}, "ClipReward"),
-        (replace(gymnasium.spec("CartPole-v1"), entry_point=Custom), {}, "does not replace"),
+        pytest.param(
+            replace(gymnasium.spec("CartPole-v1"), entry_point=Custom),
+            {},
+            "does not replace",
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["option", "limit", "module", "spec", "wrapper", "entry_point"],
 )

@@ -197,7 +197,7 @@ def test_results_are_in_their_spaces(env: str, mode: str) -> None:
 
 
 @pytest.mark.parametrize("batch", ["all", "some"])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", sampled(MODES, {"same_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_every_byte_is_defined(env: str, mode: str, batch: str) -> None:
     """A block that is used again shows nothing of what it held, not even what the user wrote."""
@@ -315,7 +315,7 @@ def test_the_default_time_limit_is_that_of_the_definition(env: str) -> None:
 # -------------------------------------------------------------------------------- snapshots --
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", sampled(MODES, {"next_step"}))
 @pytest.mark.parametrize("env", CASES)
 def test_a_snapshot_restores_an_environment_exactly(env: str, mode: str) -> None:
     """Whatever was played since, and into any environment of this pool or of another."""

@@ -130,7 +130,7 @@ def test_a_worker_killed_while_idle_is_replaced(autoreset: str) -> None:
         check_started(pool, seeds, 3)
 
 
-@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+@pytest.mark.parametrize("autoreset", thinned(["next_step", "same_step"], 2))
 def test_a_worker_killed_in_an_autoreset_is_replaced(autoreset: str, tmp_path: Path) -> None:
     """A restart ended the last episode; the reset of the next one is part of a step."""
     release = tmp_path / "release"
@@ -151,7 +151,7 @@ def test_a_worker_killed_in_an_autoreset_is_replaced(autoreset: str, tmp_path: P
         check_started(pool, seeds, steps + 1)
 
 
-@pytest.mark.parametrize("autoreset", MODES)
+@pytest.mark.parametrize("autoreset", thinned(MODES, 3))
 @pytest.mark.parametrize("seed", thinned([None, 5], 2))
 def test_a_worker_killed_in_an_explicit_reset_is_replaced(
     autoreset: str, seed: int | None, tmp_path: Path

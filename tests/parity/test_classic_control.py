@@ -17,6 +17,7 @@ import pytest
 from parallel_pool import registry
 from parallel_pool.errors import EnvError
 from parallel_pool.pool import Pool
+from tests.sampling import thinned
 
 Array = npt.NDArray[Any]
 
@@ -186,7 +187,7 @@ def assert_same_episodes(
             assert_same(f"{name} at step {step}", ours[name], expected)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", thinned(CASES, 2), ids=str)
 def test_same_bits(case: Case) -> None:
     with pair(case.id, case.num_envs, case.options) as (reference, pool):
         reset = dict(case.reset) if case.reset is not None else None
