@@ -363,6 +363,8 @@ def first_failure(tree: Path, marks: str, paths: Sequence[str] = ("tests",)) -> 
             "-p",
             "no:cacheprovider",
         ),
+        # which finds every one, because its anchor is gone
+        "--ignore=tests/test_planted_defects.py",
         *("-m", marks, *paths),
     )
     if done.returncode == 0:
@@ -426,13 +428,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.planted_defects", description=__doc__)
     parser.add_argument("--commit", default="HEAD")
     parser.add_argument("--only", nargs="*", default=[], help="parts of names")
+    parser.add_argument("--skip", nargs="*", default=[], help="parts of names")
+    parser.add_argument("--sound", action="store_true", help="the quick tests are known to pass")
     parser.add_argument("--check", action="store_true", help="only look for the anchors")
     parser.add_argument("--out", type=Path, help="write the table there")
     options = parser.parse_args(arguments)
     chosen = [
         defect
         for defect in DEFECTS
-        if not options.only or any(part in defect.name for part in options.only)
+        if (not options.only or any(part in defect.name for part in options.only))
+        and not any(part in defect.name for part in options.skip)
     ]
     findings = []
     with worktree(options.commit) as tree:
@@ -440,7 +445,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             find(tree, defect)
         if options.check:
             return 0
-        check_sound(tree)
+        if not options.sound:
+            check_sound(tree)
         for defect in chosen:
             finding = examine(tree, defect)
             findings.append((defect, finding))
