@@ -70,9 +70,8 @@ DEFECTS = (
         ("memcpy(head.seed, fleet->seeds[env_id], sizeof(head.seed));", ""),
     ),
     c(
-        "an id set loses the last id of a full word",
-        ("__builtin_ctzll(~rest) : BITS;", "__builtin_ctzll(~rest) : BITS - 1;"),
-        ("__builtin_ctzll(~shifted) : BITS;", "__builtin_ctzll(~shifted) : BITS - 1;"),
+        "an id set loses the last id of a word",
+        ("bits = at + length < BITS ?", "bits = at + length < BITS - 1 ?"),
     ),
     c(
         "the caller may receive while another thread does",
