@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -40,10 +40,19 @@ def in_own_process(
     def register(make: Callable[[Task], Player]) -> Contender:
         MAKERS[name] = make
         return contender(name, family, package=package, folder=folder, **facts)(
-            lambda task: PlayerProxy(name, task, folder)
+            lambda task: PlayerProxy(name, command(name, task), environment(folder))
         )
 
     return register
+
+
+def command(name: str, task: Task) -> list[str]:
+    """Returns the command that plays a task here, by one of the MAKERS."""
+    from benchmarks import python_envs
+
+    # measured here, while nothing else runs; the process inherits the result
+    python_envs.turns_per_us()
+    return [sys.executable, "-m", "benchmarks.player_process", name, json.dumps(asdict(task))]
 
 
 def environment(folder: str) -> dict[str, str]:
@@ -54,23 +63,26 @@ def environment(folder: str) -> dict[str, str]:
 
 
 class PlayerProxy:
-    """Plays in another process."""
+    """Plays in another process.
 
-    def __init__(self, name: str, task: Task, folder: str = "") -> None:
-        from benchmarks import python_envs
+    Args:
+        name: for messages.
+        command: the process; it sends {"children": [its worker processes]} and then, for each
+            number of batches that it reads, {"steps": the steps done}.
+        environment: its environment variables.
+    """
 
-        # measured here, while nothing else runs; the process inherits the result
-        python_envs.turns_per_us()
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._name = name
         # some rivals write files into the current folder
         self._directory = tempfile.TemporaryDirectory()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.player_process", name, json.dumps(asdict(task))],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=self._directory.name,
-            env=environment(folder),
+            env=environment,
             # Ctrl-C reaches only this process; close() ends the other
             start_new_session=True,
         )

@@ -53,7 +53,7 @@ void pp_row_blank(const pp_layout *layout, void *memory, int32_t row, int32_t en
 }
 
 void pp_row_put_run(const pp_layout *layout, void *memory, int32_t row, int32_t env_id,
-                    int32_t count, const int32_t *restrict elapsed, uint32_t limit,
+                    int32_t count, int32_t *restrict elapsed, uint32_t limit,
                     const double *rewards) {
   uint8_t *restrict terminated = pp_layout_at(layout, memory, layout->terminated, row);
   uint8_t *restrict truncated = pp_layout_at(layout, memory, layout->truncated, row);
@@ -62,13 +62,13 @@ void pp_row_put_run(const pp_layout *layout, void *memory, int32_t row, int32_t 
 
   // plain loops, which the compiler turns into vector instructions
   for (int32_t i = 0; i < count; i++) {
-    steps[i] = elapsed[i];
+    steps[i] = elapsed[i] = pp_row_next_elapsed(elapsed[i]);
     ids[i] = env_id + i;
   }
   // a callback may set a flag to any value but 0, and other code relies on 1
   for (int32_t i = 0; i < count; i++) terminated[i] = terminated[i] != 0;
   for (int32_t i = 0; i < count; i++) {
-    truncated[i] = (truncated[i] != 0) | ((uint32_t)elapsed[i] >= limit);
+    truncated[i] = (truncated[i] != 0) | ((uint32_t)steps[i] >= limit);
   }
   put_rewards(layout, memory, row, count, rewards);
 }

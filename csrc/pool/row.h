@@ -26,11 +26,11 @@ void pp_row_blank(const pp_layout *layout, void *memory, int32_t row, int32_t en
 void pp_row_put_extras(const pp_layout *layout, void *memory, int32_t row, const pp_row *values,
                        int32_t step_type, float discount, const double *returns);
 
-/* Writes the rows of a run after step_many, which has written the flags into their columns. Flags
- * become 0 or 1, and an episode of at least limit steps is truncated. elapsed: steps of each
- * environment's episode, this one included; rewards: count x num_players. */
+/* Counts a step in elapsed, the steps of each environment's episode, and writes the rows of a run
+ * after step_many, which has written the flags into their columns. Flags become 0 or 1, and an
+ * episode of at least limit steps is truncated. rewards: count x num_players. */
 void pp_row_put_run(const pp_layout *layout, void *memory, int32_t row, int32_t env_id,
-                    int32_t count, const int32_t *elapsed, uint32_t limit, const double *rewards);
+                    int32_t count, int32_t *elapsed, uint32_t limit, const double *rewards);
 
 /* Returns the elapsed_step after one more step, which saturates at INT32_MAX. */
 static inline int32_t pp_row_next_elapsed(int32_t elapsed) {

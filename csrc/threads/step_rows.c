@@ -82,11 +82,10 @@ static void put_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int3
                     int32_t env_id, int32_t count, const double *rewards) {
   const uint8_t *restrict terminated = pp_layout_at(layout, memory, layout->terminated, row);
   const uint8_t *restrict truncated = pp_layout_at(layout, memory, layout->truncated, row);
-  int32_t *restrict elapsed = fleet->elapsed + env_id;
   uint8_t *restrict phase = fleet->phase + env_id;
 
-  for (int32_t i = 0; i < count; i++) elapsed[i] = pp_row_next_elapsed(elapsed[i]);
-  pp_row_put_run(layout, memory, row, env_id, count, elapsed, pp_autoreset_limit(fleet), rewards);
+  pp_row_put_run(layout, memory, row, env_id, count, fleet->elapsed + env_id,
+                 pp_autoreset_limit(fleet), rewards);
   for (int32_t i = 0; i < count; i++) phase[i] = terminated[i] | truncated[i];
   if (fleet->keeps_returns) {
     double *restrict returns = fleet->returns + (size_t)env_id * (size_t)layout->num_players;

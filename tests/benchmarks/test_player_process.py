@@ -16,7 +16,9 @@ from tests.benchmarks.made_up import TASK, state_of
 
 def test_a_process_that_cannot_play_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError, match="the process of no-such-player ended"):
-        player_proxy.PlayerProxy("no-such-player", TASK)
+        player_proxy.PlayerProxy(
+            name := "no-such-player", player_proxy.command(name, TASK), player_proxy.environment("")
+        )
     assert "KeyError: 'no-such-player'" in capfd.readouterr().err
 
 
