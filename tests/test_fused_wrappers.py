@@ -30,7 +30,7 @@ from parallel_pool.compat.gymnasium import PoolVectorEnv
 from parallel_pool.errors import EnvError
 from tests.fusion_cases import MODES, clip
 from tests.same import assert_same
-from tests.sampling import thinned
+from tests.sampling import sampled, thinned
 
 # --------------------------------------------------------------------------------------- results --
 
@@ -131,7 +131,7 @@ def assert_equal_attributes(ours: Any, theirs: Any, chain: Sequence[Any]) -> Non
 
 @pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", CHAINS)
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("env_id", sampled(IDS, {"CartPole-v1", "Pendulum-v1"}))
 def test_fused_chain_is_that_of_sync(
     env_id: str, name: str, mode: AutoresetMode, clock: list[float]
 ) -> None:
