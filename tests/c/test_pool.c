@@ -500,6 +500,26 @@ TEST(close_ends_a_receive_of_another_thread) {
   }
 }
 
+TEST(only_one_thread_receives) {
+  client c = make_client("test/Fault-v0", 2);
+  pthread_t thread;
+  helper h = {.c = &c, .timeout = INT64_MAX};
+  int32_t status = 0;
+  REQUIRE(client_open(&c));
+  REQUIRE(pthread_create(&thread, NULL, receive_until_closed, &h) == 0);
+  // the other thread's receive returns every 50 ms and is called again
+  for (int32_t t = 0; t < 10000 && status == 0; t++) {
+    usleep(100);
+    status = pp_pool_recv(c.pool, c.fresh, 0, &c.error);
+  }
+  CHECK_EQ(status, PP_ERR_STATE);
+  CHECK(strstr(c.error.text, "another thread is receiving"));
+  pp_pool_close(c.pool);
+  pthread_join(thread, NULL);
+  CHECK_EQ(h.seen, PP_ERR_CLOSED);
+  client_close(&c);
+}
+
 typedef struct closer {
   pp_pool *pool;
   _Atomic int32_t *is_stepping; /* 1: a step has begun that has not ended */
