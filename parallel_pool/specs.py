@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -165,6 +165,8 @@ class Field:
         n: of a Discrete space.
         nvec: of a MultiDiscrete space.
         follows: how an info's dtype depends on the action's (`pp_follow`); 0: it does not.
+        player_sizes: of a per-player field whose space differs between players: each player's n
+            (Discrete), or its number of elements (one axis); None if all players are equal.
     """
 
     name: str
@@ -180,9 +182,10 @@ class Field:
     n: int
     nvec: npt.NDArray[np.int64] | None
     follows: int = 0
+    player_sizes: tuple[int, ...] | None = None
 
     @staticmethod
-    def read(raw: CData) -> Field:
+    def read(raw: CData, num_players: int = 1) -> Field:
         """Reads a `pp_field`."""
         shape = tuple(raw.shape[axis] for axis in range(raw.ndim))
         size = math.prod(shape)
@@ -213,6 +216,29 @@ class Field:
             if raw.nvec
             else None,
             follows=raw.follows,
+            player_sizes=tuple(ffi.unpack(raw.player_sizes, num_players))
+            if raw.player_sizes
+            else None,
+        )
+
+    def of_player(self, player: int) -> Field:
+        """Returns the field of one player, in that player's own size."""
+        if self.player_sizes is None:
+            return self
+        size = self.player_sizes[player]
+        if self.space_kind == "discrete":
+            return replace(self, n=size, player_sizes=None)
+
+        def part(values: Any) -> Any:
+            return values[:size] if isinstance(values, np.ndarray) else values
+
+        return replace(
+            self,
+            shape=(size,),
+            low=part(self.low),
+            high=part(self.high),
+            nvec=part(self.nvec),
+            player_sizes=None,
         )
 
     def space(self) -> gymnasium.Space[Any]:
@@ -352,6 +378,7 @@ class Spec:
     Attributes:
         options: the values of all options.
         num_players: players of one environment.
+        player_names: of each player.
         fields: observations, then infos.
         action: the action's field.
     """
@@ -361,10 +388,16 @@ class Spec:
         self.values = values
         self.options = values.checked
         self.num_players: int = config.num_players
-        self.fields = tuple(Field.read(config.fields[i]) for i in range(config.num_fields))
+        self.player_names: tuple[str, ...] = tuple(
+            text(config.player_names[i]) if config.player_names else f"player_{i}"
+            for i in range(self.num_players)
+        )
+        self.fields = tuple(
+            Field.read(config.fields[i], self.num_players) for i in range(config.num_fields)
+        )
         self.observations = tuple(field for field in self.fields if not field.is_info)
         self.infos = tuple(field for field in self.fields if field.is_info)
-        self.action = Field.read(config.action)
+        self.action = Field.read(config.action, self.num_players)
 
     def observation_space(self) -> gymnasium.Space[Any]:
         """Returns one environment's observation space; a Dict if there are several observations."""

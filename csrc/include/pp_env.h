@@ -16,7 +16,7 @@
 /* ------------------------------------------------------------------------------- constants -- */
 
 enum {
-  PP_ENV_ABI = 2,
+  PP_ENV_ABI = 3,
   PP_MAX_NDIM = 4,    /* axes of one observation, action or info, without rows and players */
   PP_MAX_FIELDS = 32, /* observations and infos of one environment */
   PP_ERROR_TEXT = 256
@@ -96,6 +96,10 @@ typedef struct pp_field {
   int64_t n;           /* Discrete: 0 .. n-1 */
   const int64_t *nvec; /* MultiDiscrete: one n for each element */
   int32_t follows;     /* infos of PP_FLOAT64: pp_follow; 0: the dtype is always float64 */
+  /* per_player: the size of each player's own space, at most the field's: n of a Discrete, the
+   * number of elements of a field of one axis. What is beyond is 0 in a row, and ignored in an
+   * action. null: the spaces of all players are equal. */
+  const int64_t *player_sizes;
 } pp_field;
 
 /* the value of one option; the option's type says which member holds it */
@@ -192,6 +196,7 @@ typedef struct pp_config {
   void *shared;
   size_t state_size;
   int32_t num_players;
+  const char *const *player_names; /* num_players names; null: "player_0", "player_1", ... */
   int32_t num_fields;
   pp_field fields[PP_MAX_FIELDS];
   pp_field action;
@@ -218,7 +223,8 @@ typedef struct pp_env_def {
   int32_t num_reset_options;
 
   size_t state_size;
-  int32_t num_players; /* 0 means 1 */
+  int32_t num_players;             /* 0 means 1 */
+  const char *const *player_names; /* num_players names; null: "player_0", "player_1", ... */
   int32_t num_fields;
   const pp_field *fields; /* observations first, then infos */
   pp_field action;

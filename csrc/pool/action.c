@@ -98,6 +98,14 @@ static bool is_discrete(const pp_field *action) {
   return action->space == PP_DISCRETE || action->space == PP_MULTI_DISCRETE;
 }
 
+/* Returns the n of each element of a row of actions, and the number of elements in a row, or null
+ * if n is the same for all elements: a Discrete whose n no player changes. */
+static const int64_t *ns_of_row(const pp_fleet *fleet, int64_t *width) {
+  const pp_field *action = &fleet->config.action;
+  *width = action->space == PP_DISCRETE ? fleet->num_players : pp_field_elements(action, 1);
+  return action->space == PP_DISCRETE ? action->player_sizes : action->nvec;
+}
+
 static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
   const pp_field *action = &fleet->config.action;
   // a pool with worker processes has no dtypes of single actions
@@ -113,21 +121,19 @@ static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
 
 /* fills in the error about the bad element at this index of a stored action */
 static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *error) {
-  const pp_field *action = &fleet->config.action;
   const char *stored = pp_fleet_action(fleet, env_id);
-  if (action->space == PP_BOX) {
+  int64_t width;
+  const int64_t *ns = ns_of_row(fleet, &width);
+  if (fleet->config.action.space == PP_BOX) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "the action of environment %d is not finite (element %lld): send finite "
                         "numbers",
                         env_id, (long long)at);
   }
-  return pp_error_set(
-      error, PP_ERR_ARGUMENT,
-      "action %lld of environment %d is outside its space: choose 0 to %lld",
-      (long long)((const int64_t *)stored)[at], env_id,
-      (long long)(action->space == PP_DISCRETE ? action->n
-                                               : action->nvec[at % pp_field_elements(action, 1)]) -
-          1);
+  return pp_error_set(error, PP_ERR_ARGUMENT,
+                      "action %lld of environment %d is outside its space: choose 0 to %lld",
+                      (long long)((const int64_t *)stored)[at], env_id,
+                      (long long)(ns ? ns[at % width] : fleet->config.action.n) - 1);
 }
 
 /* ---------------------------------------------------------------------------------- dtypes -- */
@@ -162,19 +168,16 @@ static void set_dtypes(pp_fleet *fleet, const int32_t *env_ids, int32_t count, i
 static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int32_t dtype,
                      int64_t envs) {
   const pp_field *action = &fleet->config.action;
-  int64_t elements = fleet->action_elements, rows, bad;
+  int64_t elements = fleet->action_elements, rows, width, bad;
   void *to = pp_fleet_action(fleet, first);
 
-  if (action->space == PP_DISCRETE) {
-    return store_discrete(to, from, elements * envs, action->n, dtype);
-  }
-  if (action->space == PP_MULTI_DISCRETE) {
-    int64_t width = pp_field_elements(action, 1);
+  if (is_discrete(action)) {
+    const int64_t *ns = ns_of_row(fleet, &width);
+    if (!ns) return store_discrete(to, from, elements * envs, action->n, dtype);
     rows = elements * envs / (width ? width : 1);
     for (int64_t i = 0; i < rows; i++) {
       bad = store_multi((int64_t *)to + i * width,
-                        (const char *)from + i * width * pp_dtype_size(dtype), width, action->nvec,
-                        dtype);
+                        (const char *)from + i * width * pp_dtype_size(dtype), width, ns, dtype);
       if (bad >= 0) return i * width + bad;
     }
     return -1;
@@ -191,12 +194,13 @@ static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int
  * first bad element, or -1. */
 static int64_t store_one(const pp_fleet *fleet, int32_t env_id, const double *from) {
   const pp_field *action = &fleet->config.action;
-  int64_t width = pp_field_elements(action, 1);
+  int64_t width;
+  const int64_t *ns = ns_of_row(fleet, &width);
   int64_t *to = pp_fleet_action(fleet, env_id);
 
   if (!is_discrete(action)) return store(fleet, env_id, from, PP_FLOAT64, 1);
   for (int64_t i = 0; i < fleet->action_elements; i++) {
-    int64_t n = action->space == PP_DISCRETE ? action->n : action->nvec[i % width];
+    int64_t n = ns ? ns[i % width] : action->n;
     // a number of 2^53 or more is outside every space, and so is INT64_MAX
     to[i] = from[i] > -0x1p53 && from[i] < 0x1p53 ? (int64_t)from[i] : INT64_MAX;
     if ((uint64_t)to[i] >= (uint64_t)n) return i;

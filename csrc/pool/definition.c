@@ -260,6 +260,22 @@ static int check_space(const subject *s, const pp_field *field) {
   return PP_OK;
 }
 
+/* checks the sizes of the players' own spaces */
+static int check_player_sizes(const subject *s, const pp_field *field, int32_t num_players) {
+  bool is_discrete = field->space == PP_DISCRETE;
+  int64_t least = is_discrete ? 1 : 0, most = is_discrete ? field->n : field->shape[0];
+  if (!field->player_sizes) return PP_OK;
+  if (!field->per_player || !(is_discrete || field->ndim == 1)) {
+    return refuse(s, "it has player_sizes: set per_player, and make it a Discrete or of one axis");
+  }
+  for (int32_t i = 0; i < num_players; i++) {
+    if (field->player_sizes[i] >= least && field->player_sizes[i] <= most) continue;
+    return refuse(s, "player_sizes[%d]=%lld: choose %lld to %lld", i,
+                  (long long)field->player_sizes[i], (long long)least, (long long)most);
+  }
+  return PP_OK;
+}
+
 static int check_field(const subject *s, const pp_field *field, int32_t num_players) {
   int status = check_name(s, "its name", field->name);
   if (status < 0) return status;
@@ -270,7 +286,8 @@ static int check_field(const subject *s, const pp_field *field, int32_t num_play
     return refuse(s, "when=%d: choose a pp_when, for an info", field->when);
   }
   status = check_axes(s, field, num_players);
-  return status < 0 ? status : check_space(s, field);
+  if (status >= 0) status = check_space(s, field);
+  return status < 0 ? status : check_player_sizes(s, field, num_players);
 }
 
 /* checks a field's name against the others, and its position */
@@ -315,6 +332,20 @@ static int check_action(const char *who, const pp_config *config, pp_error *erro
   return check_field(&s, &action, config->num_players);
 }
 
+static int check_player_names(const char *who, const pp_config *config, pp_error *error) {
+  const char *const *names = config->player_names;
+  for (int32_t i = 0; names && i < config->num_players; i++) {
+    subject s = {who, "player_names", i, names[i], error};
+    int status = check_name(&s, "it", names[i]);
+    if (status < 0) return status;
+    for (int32_t j = 0; j < i; j++) {
+      if (strcmp(names[i], names[j])) continue;
+      return refuse(&s, "player_names[%d] is the same: choose another", j);
+    }
+  }
+  return PP_OK;
+}
+
 /* checks the counts and sizes of a definition, or of the configuration after configure */
 static int check_sizes(const char *who, const pp_config *config, int32_t least_fields,
                        pp_error *error) {
@@ -334,6 +365,7 @@ static int check_sizes(const char *who, const pp_config *config, int32_t least_f
 
 int pp_definition_check_config(const char *who, const pp_config *config, pp_error *error) {
   int status = check_sizes(who, config, 1, error);
+  if (status >= 0) status = check_player_names(who, config, error);
   if (status >= 0) status = check_fields(who, config, error);
   return status < 0 ? status : check_action(who, config, error);
 }
@@ -344,6 +376,7 @@ void pp_definition_read(const pp_env_def *def, pp_config *config) {
   memset(config, 0, sizeof(*config));
   config->state_size = def->state_size;
   config->num_players = def->num_players ? def->num_players : 1;
+  config->player_names = def->player_names;
   config->num_fields = def->num_fields;
   config->action = def->action;
   config->variant = def->variant;

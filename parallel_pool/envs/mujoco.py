@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parallel_pool.envs.numpy_loops import fuses_dot
 from parallel_pool.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -435,42 +436,3 @@ def _time_offset(data: Any) -> int:
     while ctypes.c_double.from_address(data._address + offset).value != data.time:
         offset += 8
     return offset
-
-
-@cache
-def fuses_dot() -> bool:
-    """Returns whether NumPy's dot of two or three numbers uses fused multiply-add.
-
-    Gymnasium computes distances with dot, and NumPy's BLAS chooses its code by the processor.
-
-    Raises:
-        RuntimeError: dot computes something else than both.
-    """
-    rng = np.random.default_rng(0)
-    vectors = [rng.standard_normal(2 + i % 2) for i in range(200)]
-    dots = [float(vector.dot(vector)) for vector in vectors]
-
-    def plain(vector: Any) -> float:
-        total = 0.0
-        for value in vector.tolist():
-            total += value * value
-        return total
-
-    if dots == [plain(vector) for vector in vectors]:
-        return False
-    if dots == [_fused(vector.tolist()) for vector in vectors]:
-        return True
-    raise RuntimeError(
-        "NumPy's dot of 2 and 3 numbers is neither a plain nor a fused sum of products, so"
-        " Gymnasium's distances can't be reproduced: install NumPy from its wheels"
-    )
-
-
-def _fused(values: list[float]) -> float:
-    """Returns the sum of squares, with each product added unrounded."""
-    from fractions import Fraction
-
-    total = 0.0
-    for value in values:
-        total = float(Fraction(value) * Fraction(value) + Fraction(total))
-    return total

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "base/pairwise_sum.h"
 #include "humanoid_base.h"
 
 /* ------------------------------------------------------------------------ options and infos -- */
@@ -66,7 +67,7 @@ enum { MASS };
 
 static int prepare_v4(pp_config *config, mujoco_shared *shared) {
   const pp_value *options = config->options;
-  shared->parameters[MASS] = mujoco_sum(shared->body_mass, shared->nbody);
+  shared->parameters[MASS] = pp_pairwise_sum(shared->body_mass, shared->nbody);
   shared->needs_constraint_forces =
       options[HUMANOID_INCLUDE_CFRC_EXT].i != 0 || options[CONTACT_COST_WEIGHT].f != 0;
   return humanoid_prepare_v4(config, shared);
@@ -74,7 +75,7 @@ static int prepare_v4(pp_config *config, mujoco_shared *shared) {
 
 /* In v5 contact forces cost even if they are not observed. */
 static int prepare_v5(pp_config *config, mujoco_shared *shared) {
-  shared->parameters[MASS] = mujoco_sum(shared->body_mass, shared->nbody);
+  shared->parameters[MASS] = pp_pairwise_sum(shared->body_mass, shared->nbody);
   shared->needs_constraint_forces = true;
   return humanoid_prepare_v5(config, shared);
 }

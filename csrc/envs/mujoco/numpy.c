@@ -1,34 +1,10 @@
-/* NumPy's sums, squares and norms as Gymnasium's tasks use them, with the same bits (NumPy 1.26 to
+/* NumPy's sums of squares and norms as Gymnasium's tasks use them, with the same bits (NumPy 1.26 to
  * 2.4). */
 #include <math.h>
 
 #include "base/half.h"
+#include "base/pairwise_sum.h"
 #include "task.h"
-
-/* NumPy's pairwise summation. Fewer than 8 numbers are added one after the other. Up to 128 are
- * added in eight lanes, the lanes are added in pairs, and the numbers that remain follow. More are
- * split in two at a multiple of eight. Each sum starts at 0, so none is -0. */
-#define PAIRWISE_SUM(name, type)                                     \
-  type name(const type *values, int32_t count) {                     \
-    if (count > 128) {                                               \
-      int32_t half = count / 2 / 8 * 8;                              \
-      return name(values, half) + name(values + half, count - half); \
-    }                                                                \
-    type sum = 0;                                                    \
-    int32_t i = 0;                                                   \
-    if (count >= 8) {                                                \
-      type lane[8];                                                  \
-      for (; i < 8; i++) lane[i] = values[i];                        \
-      for (; i < count / 8 * 8; i++) lane[i % 8] += values[i];       \
-      sum += ((lane[0] + lane[1]) + (lane[2] + lane[3])) +           \
-             ((lane[4] + lane[5]) + (lane[6] + lane[7]));            \
-    }                                                                \
-    for (; i < count; i++) sum += values[i];                         \
-    return sum;                                                      \
-  }
-
-PAIRWISE_SUM(mujoco_sum, double)
-PAIRWISE_SUM(mujoco_sum_float, float)
 
 /* The sum in float32 of float32 numbers, or of float16 numbers, whose squares are float16. */
 static float square_sum_float(const double *values, int32_t count, bool is_half) {
@@ -40,7 +16,7 @@ static float square_sum_float(const double *values, int32_t count, bool is_half)
   }
   for (int32_t i = 0; i < count; i++) squares[i] = (float)values[i] * (float)values[i];
   for (int32_t i = 0; is_half && i < count; i++) squares[i] = (float)pp_half(squares[i]);
-  return mujoco_sum_float(squares, count);
+  return pp_pairwise_sum_float(squares, count);
 }
 
 /* The square of one integer, which wraps in its own dtype (a bool's is int8), as the bits of an
@@ -86,7 +62,7 @@ double mujoco_clipped_square_sum(const double *values, int32_t count, double low
     double value = mujoco_clip(values[i], low, high);
     squares[i] = value * value;
   }
-  return mujoco_sum(squares, count);
+  return pp_pairwise_sum(squares, count);
 }
 
 bool mujoco_is_finite(const mujoco_transition *transition) {

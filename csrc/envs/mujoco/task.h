@@ -227,10 +227,6 @@ double mujoco_integer_control_info(const mujoco_transition *transition);
 
 /* ----------------------------------------------------------------------------------- numpy -- */
 
-/* np.sum of float64 or float32 */
-double mujoco_sum(const double *values, int32_t count);
-float mujoco_sum_float(const float *values, int32_t count);
-
 /* np.sum(np.square(values)) of numbers of this dtype (pp_dtype or pp_action_dtype) */
 double mujoco_square_sum(const double *values, int32_t count, int32_t dtype);
 

@@ -1,0 +1,85 @@
+/* NumPy's own inner loops of functions whose results differ from the C library's.
+ *
+ * NumPy picks the code of exp, arctan2 and others by the processor (with AVX-512, exp differs from
+ * libm in 4.6 % of all values). To get the bits of the user's NumPy, the package finds the loops in
+ * its ufunc objects and passes their addresses as the internal option "_numpy": the bytes of a
+ * pp_numpy_loops. The loops are plain C functions, which need no lock of the interpreter.
+ */
+#ifndef PP_BASE_NUMPY_LOOPS_H
+#define PP_BASE_NUMPY_LOOPS_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "pp_env.h"
+
+/* PyUFuncGenericFunction: arguments, number of values, byte strides, data of the ufunc */
+typedef void (*pp_numpy_loop)(char **arguments, const intptr_t *count, const intptr_t *strides,
+                              void *data);
+
+typedef struct pp_numpy_function {
+  pp_numpy_loop loop; /* null: the C library's function */
+  void *data;
+} pp_numpy_function;
+
+/* parallel_pool/envs/numpy_loops.py packs it in this order */
+typedef struct pp_numpy_loops {
+  pp_numpy_function exp;
+  pp_numpy_function cos;
+  pp_numpy_function sin;
+  pp_numpy_function arctan2;
+  int64_t fuses_dot; /* 1: dot of a few numbers uses fused multiply-add */
+} pp_numpy_loops;
+
+/* Reads the value of the option; an empty one stands for the C library. Returns whether the bytes
+ * have the right size. */
+static inline bool pp_numpy_read(pp_numpy_loops *loops, const pp_value *value) {
+  memset(loops, 0, sizeof(*loops));
+  if (!value->size) return true;
+  if (value->size != (int64_t)sizeof(*loops)) return false;
+  memcpy(loops, value->s, sizeof(*loops));
+  return true;
+}
+
+static inline double pp_numpy_call(const pp_numpy_function *function, double x) {
+  const intptr_t count = 1, strides[2] = {sizeof(x), sizeof(x)};
+  double result;
+  char *arguments[2] = {(char *)&x, (char *)&result};
+  function->loop(arguments, &count, strides, function->data);
+  return result;
+}
+
+static inline double pp_numpy_exp(const pp_numpy_loops *numpy, double x) {
+  return numpy->exp.loop ? pp_numpy_call(&numpy->exp, x) : exp(x);
+}
+
+static inline double pp_numpy_cos(const pp_numpy_loops *numpy, double x) {
+  return numpy->cos.loop ? pp_numpy_call(&numpy->cos, x) : cos(x);
+}
+
+static inline double pp_numpy_sin(const pp_numpy_loops *numpy, double x) {
+  return numpy->sin.loop ? pp_numpy_call(&numpy->sin, x) : sin(x);
+}
+
+static inline double pp_numpy_arctan2(const pp_numpy_loops *numpy, double y, double x) {
+  const intptr_t count = 1, strides[3] = {sizeof(x), sizeof(x), sizeof(x)};
+  double result;
+  char *arguments[3] = {(char *)&y, (char *)&x, (char *)&result};
+  if (!numpy->arctan2.loop) return atan2(y, x);
+  numpy->arctan2.loop(arguments, &count, strides, numpy->arctan2.data);
+  return result;
+}
+
+/* Returns numpy.linalg.norm of two numbers, which adds products in BLAS. */
+static inline double pp_numpy_norm(const pp_numpy_loops *numpy, double x, double y) {
+  return sqrt(numpy->fuses_dot ? fma(y, y, x * x) : x * x + y * y);
+}
+
+/* Returns numpy.logaddexp(0, x), which calls the C library. */
+static inline double pp_numpy_logaddexp_0(double x) {
+  if (x == 0) return 0.693147180559945309417232121458176568;
+  return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
+}
+
+#endif
