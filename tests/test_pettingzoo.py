@@ -394,7 +394,7 @@ class Surprise(Relay):
         (
             [Relay, partial(Relay, order=("bird", "walker", 7, "late"))],
             RuntimeError,
-            r"environment 1 has possible_agents=\['bird'",
+            "same possible_agents, in the same order.*Environment 1 has Dict",
         ),
     ],
 )

@@ -53,7 +53,10 @@ static int32_t add_field(pp_layout *layout, const pp_field *field, int32_t index
 
   column->field = index;
   column->is_final = is_final;
-  if (field->per_player) column->shape[column->ndim++] = layout->num_players;
+  // a single player has no axis, as in the rewards
+  if (field->per_player && layout->num_players > 1) {
+    column->shape[column->ndim++] = layout->num_players;
+  }
   for (int32_t axis = 0; axis < field->ndim; axis++) {
     column->shape[column->ndim++] = field->shape[axis];
   }

@@ -156,9 +156,9 @@ def flat(data: Any) -> list[float]:
 @pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 4), ids=str)
 def test_play_is_identical(name: str, options: dict[str, Any], is_continuous: bool) -> None:
     rng = np.random.default_rng(len(name))
-    shared = {"continuous_actions": is_continuous, "benchmark_data": True, "max_cycles": 30}
+    shared = {"continuous_actions": is_continuous, "benchmark_data": True, "max_cycles": 14}
     with closing(Pair(name, {**options, **shared})) as pair:
-        for seed in (11, None, 12, 2**40):
+        for seed in (11, None, 2**40):
             pair.where = f"reset with {seed}"
             pair.reset(seed)
             has_ended, step = False, 0
@@ -166,7 +166,7 @@ def test_play_is_identical(name: str, options: dict[str, Any], is_continuous: bo
                 step += 1
                 pair.where = f"seed {seed}, step {step}"
                 has_ended = pair.step(rng)
-            assert step <= 30
+            assert step <= 14
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -189,7 +189,9 @@ def test_success_ends_an_episode() -> None:
         options = {"N": 1, "terminate_on_success": True, "continuous_actions": True}
         with closing(Pair(name, {**options, "max_cycles": 50})) as pair:
             pair.reset(5)
-            for step in range(1, 51):
+            steps = 0
+            while steps < 50:
+                steps += 1
                 # velocity, position, then the landmark's position relative to the agent
                 observation = pair.ours.observe().obs.reshape(-1)
                 # an agent coasts by 0.4 of its velocity, and by 0.2 after a push of 1
@@ -201,7 +203,7 @@ def test_success_ends_an_episode() -> None:
                 assert bool(batch.truncated[0]) == truncations["agent_0"]
                 if batch.terminated[0]:
                     break
-            assert batch.terminated[0] and 3 < step < 50
+            assert batch.terminated[0] and 3 < steps < 50
 
 
 @pytest.mark.parametrize("name", ["simple_spread_v3", "simple_tag_v3"])

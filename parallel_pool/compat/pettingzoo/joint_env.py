@@ -11,8 +11,11 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.vector.utils import batch_space, create_empty_array, iterate
 
+from parallel_pool.compat.pettingzoo import groups
+
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
+    from parallel_pool.compat.pettingzoo.groups import AgentGroup
 
 # rows of an observation's "marks"
 LIVE, TERMINATED, TRUNCATED = range(3)
@@ -21,10 +24,14 @@ LIVE, TERMINATED, TRUNCATED = range(3)
 class JointEnv(gymnasium.Env[Any, Any]):
     """All agents of a PettingZoo `ParallelEnv` as one Gymnasium environment.
 
-    An action is a dict by agent; actions of agents that are not live are ignored. An observation is
-    a dict of
+    Observations and actions have a part for each group of agents (see `groups.grouped`): the key is
+    the group's number, as a string, and the value is an array, or a tree of arrays, with a first
+    axis of agents. A group without arrays has one agent, and the value is that agent's own.
 
-    - "observation": by agent; zeros for agents that the environment returned none for;
+    An action is a dict of such parts; actions of agents that are not live are ignored. An
+    observation is a dict of
+
+    - "observation": the parts; zeros for agents that the environment returned none for;
     - "reward": float64 (k,), one for each of `possible_agents`; 0 for agents without one;
     - "marks": int8 (3, k): which agents are live and so act in the next step; which were
       terminated; which were truncated.
@@ -35,6 +42,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
         env: the parallel environment. A pool calls methods and reads attributes by
             `get_wrapper_attr` and the like, which access this one.
         possible_agents: a list of all agents.
+        groups: of the agents.
     """
 
     def __init__(self, make: Callable[[], Any], carries: bool = False) -> None:
@@ -56,19 +64,18 @@ class JointEnv(gymnasium.Env[Any, Any]):
         self._carried: tuple[Array, Array] | None = None
         self._indices = {agent: i for i, agent in enumerate(self.possible_agents)}
         k = len(self._indices)
-        # a list of pairs keeps its order; spaces.Dict sorts the keys of a dict
         seen = {agent: env.observation_space(agent) for agent in self.possible_agents}
+        acts = {agent: env.action_space(agent) for agent in self.possible_agents}
+        self.groups = groups.grouped(self.possible_agents, seen, acts)
+        # a list of pairs keeps its order; spaces.Dict sorts the keys of a dict
         self.observation_space = spaces.Dict(
             [
-                ("observation", spaces.Dict(list(seen.items()))),
+                ("observation", _of_groups(self.groups, "observation_space")),
                 ("reward", spaces.Box(-np.inf, np.inf, (k,), np.float64)),
                 ("marks", spaces.MultiBinary((3, k))),
             ]
         )
-        self.action_space = spaces.Dict(
-            [(agent, env.action_space(agent)) for agent in self.possible_agents]
-        )
-        self._zeros = {agent: empty(space) for agent, space in seen.items()}
+        self.action_space = _of_groups(self.groups, "action_space")
         # live agents in the environment's order; None before the first reset
         self._live: list[Any] | None = None
 
@@ -83,7 +90,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
         self._mark_live(marks)
         return self._observation(observations, reward, marks), _without_empty(infos)
 
-    def step(self, action: Mapping[Any, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: Mapping[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Steps all live agents. The reward is the sum of theirs.
 
         Raises:
@@ -91,8 +98,9 @@ class JointEnv(gymnasium.Env[Any, Any]):
         """
         if self._live is None:
             raise ResetNeeded("a step before the first reset: call reset() first")
+        by_agent = self._by_agent(action)
         observations, rewards, terminations, truncations, infos = self.env.step(
-            {agent: action[agent] for agent in self._live}
+            {agent: by_agent[agent] for agent in self._live}
         )
         reward, marks = self._blank()
         for i, agent in enumerate(self.possible_agents):
@@ -135,6 +143,18 @@ class JointEnv(gymnasium.Env[Any, Any]):
         setattr(self.env, name, value)
         return True
 
+    def _by_agent(self, action: Mapping[str, Any]) -> dict[Any, Any]:
+        """Returns the actions of all agents, each as a batch of its space yields it."""
+        found: dict[Any, Any] = {}
+        for number, group in enumerate(self.groups):
+            part = action[str(number)]
+            if group.has_arrays:
+                batched = self.action_space[str(number)]
+                found.update(zip(group.agents, iterate(batched, part), strict=True))
+            else:
+                found[group.agents[0]] = part
+        return found
+
     def _blank(self) -> tuple[Array, Array]:
         """Returns rewards (k,) and marks (3, k) of zeros."""
         k = len(self.possible_agents)
@@ -154,8 +174,8 @@ class JointEnv(gymnasium.Env[Any, Any]):
     def _observation(
         self, observations: Mapping[Any, Any], reward: Array, marks: Array
     ) -> dict[str, Any]:
-        by_agent = {agent: observations.get(agent, zero) for agent, zero in self._zeros.items()}
-        return {"observation": by_agent, "reward": reward, "marks": marks}
+        parts = {str(i): _part(group, observations) for i, group in enumerate(self.groups)}
+        return {"observation": parts, "reward": reward, "marks": marks}
 
 
 def empty(space: spaces.Space[Any]) -> Any:
@@ -165,6 +185,33 @@ def empty(space: spaces.Space[Any]) -> Any:
         return np.zeros(space.shape, space.dtype)
     batch = create_empty_array(space, 1)
     return None if batch is None else next(iter(iterate(batch_space(space, 1), batch)))
+
+
+def _part(group: AgentGroup, observations: Mapping[Any, Any]) -> Any:
+    """Returns what the agents of a group see."""
+    if not group.has_arrays:
+        agent = group.agents[0]
+        return observations[agent] if agent in observations else empty(group.observation_space)
+    found = groups.zeros(group.observation_space, (len(group.agents),))
+    for at, agent in enumerate(group.agents):
+        if agent not in observations:
+            continue
+        try:
+            groups.put(found, at, observations[agent])
+        except (TypeError, ValueError, LookupError) as error:
+            raise type(error)(f"the observation of agent {agent!r}: {error}") from error
+    return found
+
+
+def _of_groups(all_groups: tuple[AgentGroup, ...], which: str) -> spaces.Dict:
+    """Returns the space of the parts: of each group, the batched space of its agents."""
+    parts = []
+    for number, group in enumerate(all_groups):
+        space = getattr(group, which)
+        if group.has_arrays:
+            space = batch_space(space, len(group.agents))
+        parts.append((str(number), space))
+    return spaces.Dict(parts)
 
 
 def _agents(env: Any) -> list[Any]:

@@ -1,18 +1,19 @@
-"""PoolParallelEnv: many PettingZoo parallel environments, stepped in worker processes."""
+"""PoolParallelEnv: many PettingZoo parallel environments at once, native or in worker processes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import concatenate, create_empty_array
+from gymnasium.vector.utils import create_empty_array
 
 from parallel_pool.actions import check_sequence
-from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.compat.pettingzoo.joint_env import LIVE, TERMINATED, TRUNCATED, JointEnv, empty
+from parallel_pool.compat.pettingzoo import groups
+from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
+from parallel_pool.compat.pettingzoo.native_agents import NativeAgents
+from parallel_pool.compat.pettingzoo.process_agents import ProcessAgents
 from parallel_pool.compat.vector_options import VectorOptions
 
 if TYPE_CHECKING:
@@ -28,11 +29,17 @@ if TYPE_CHECKING:
 
 
 class PoolParallelEnv:
-    """n PettingZoo parallel environments, with PettingZoo's dicts and an axis of n in each array.
+    """n PettingZoo parallel environments, with an axis of n in each array.
 
-    `reset` and `step` have the form of `pettingzoo.ParallelEnv`'s, but each value is an array of
-    all environments' values, with the same bits as from n environments stepped in a loop. All
-    environments have the same agents, with the same spaces.
+    The environments are native (from an id, such as "mpe/simple_spread_v3"), or Python objects in
+    worker processes (from functions). Results have the same bits as from n environments stepped in
+    a loop. All environments have the same agents, with the same spaces.
+
+    There are two forms of each call:
+
+    - `reset` and `step` have the form of `pettingzoo.ParallelEnv`'s: dicts by agent.
+    - `reset_arrays` and `step_arrays` stack the agents of equal spaces, for policies that they
+      share. k below is the number of possible agents; `groups` says which are stacked.
 
     Every array has all agents at all times: for an agent that an environment returned nothing for,
     the observation is zeros, the reward 0, and it is neither terminated nor truncated. `live` says
@@ -44,93 +51,97 @@ class PoolParallelEnv:
     Attributes:
         num_envs: environments, n.
         possible_agents: a list of all agents.
+        groups: agents with equal observation spaces and equal action spaces, in the order of their
+            first agents.
         autoreset_mode: how episodes start again.
         metadata, render_mode: of the first environment.
-        vector_env: the `ProcessVectorEnv` of `JointEnv`s underneath.
+        vector_env: the vector environment underneath: a `PoolVectorEnv`, or a `ProcessVectorEnv` of
+            `JointEnv`s.
     """
 
     def __init__(
         self,
-        env_fns: Sequence[Callable[[], Any]],
+        env: str | Sequence[Callable[[], Any]] | None = None,
+        num_envs: int | None = None,
         *,
-        num_workers: int | None = None,
+        env_fns: Sequence[Callable[[], Any]] | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        num_threads: int = 0,
+        thread_affinity_offset: int = -1,
+        num_workers: int | None = None,
         context: str | None = None,
         timeout: float | None = None,
         start_timeout: float | None = None,
         on_error: str = "raise",
+        **options: Any,
     ) -> None:
-        """Starts the worker processes and makes the environments in them.
+        """Makes the environments.
 
         Args:
-            env_fns: functions that return one `ParallelEnv` each; cloudpickle sends them to
-                workers.
-            num_workers: processes; None for the cores this process may use.
+            env: the id of a native environment, or functions that return one `ParallelEnv` each;
+                cloudpickle sends them to worker processes.
+            num_envs: native environments; None for 1. Functions are as many as they are.
+            env_fns: the functions by name, instead of env.
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its actions and
                 resets; SAME_STEP: the step that ends an episode returns the first observations of
                 the next, and infos hold "final_obs" and "final_info"; DISABLED: the caller resets,
                 with options={"reset_mask": ...}.
-            context: how processes start: "forkserver", "spawn" or "fork"; None for "forkserver".
-            timeout: seconds that one environment's step or reset may take; then its worker is
-                killed. None for no limit.
-            start_timeout: seconds in which a worker must make its environments, at the start and
-                at a restart; None for no limit without `timeout`, and a minute or more with it.
-            on_error: "raise", or "restart": environments whose worker died, or that raised, are
-                made again with fresh seeds; all their live agents are truncated, with reward 0, and
-                infos have "worker_restarted" and "restart_seed".
+            num_threads: native: threads that step, the caller's included; 0 for the cores this
+                process may use.
+            thread_affinity_offset: native: 0 or more pins threads to cores from this one on.
+            num_workers: functions: processes; None for the cores this process may use.
+            context: functions: how processes start: "forkserver", "spawn" or "fork"; None for
+                "forkserver".
+            timeout: functions: seconds that one environment's step or reset may take; then its
+                worker is killed. None for no limit.
+            start_timeout: functions: seconds in which a worker must make its environments, at the
+                start and at a restart; None for no limit without `timeout`, and a minute or more
+                with it.
+            on_error: functions: "raise", or "restart": environments whose worker died, or that
+                raised, are made again with fresh seeds; all their live agents are truncated, with
+                reward 0, and infos have "worker_restarted" and "restart_seed".
+            options: native: the environment's constructor options, and render_mode.
 
         Raises:
             TypeError, ValueError: an argument is wrong, or a function returned no parallel
                 environment.
+            gymnasium.error.UnregisteredEnv: there is no such id.
             RuntimeError: the environments' agents or spaces differ.
             parallel_pool.errors.WorkerError: a worker died, or can't be started.
             Exception: raised by an environment's function.
         """
         self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
-        carries = self.autoreset_mode is AutoresetMode.SAME_STEP
-        if isinstance(env_fns, str):
-            raise TypeError(
-                f"env_fns={env_fns!r} is a str: give a list of functions that make PettingZoo"
-                " parallel environments, such as lambda: pettingzoo.make('parallel', id)"
-            )
-        if isinstance(env_fns, Iterable):
-            env_fns = [partial(JointEnv, fn, carries) if callable(fn) else fn for fn in env_fns]
-        self.vector_env = ProcessVectorEnv(
-            # raises for anything that is not a sequence of functions
-            env_fns,
-            context=context,
-            autoreset_mode=self.autoreset_mode,
-            num_workers=num_workers,
-            timeout=timeout,
-            start_timeout=start_timeout,
-            on_error=on_error,
-        )
+        env = _either(env, env_fns)
+        workers = {
+            "num_workers": num_workers,
+            "context": context,
+            "timeout": timeout,
+            "start_timeout": start_timeout,
+            "on_error": on_error,
+        }
+        threads = {"num_threads": num_threads, "thread_affinity_offset": thread_affinity_offset}
+        self._agents: NativeAgents | ProcessAgents
+        if isinstance(env, str):
+            _refuse_given(workers, "functions", {"on_error": "raise"})
+            count = 1 if num_envs is None else num_envs
+            self._agents = NativeAgents(env, count, self.autoreset_mode, **threads, **options)
+        else:
+            defaults = {"num_threads": 0, "thread_affinity_offset": -1}
+            given = {**threads, "num_envs": num_envs, **options}
+            _refuse_given(given, "the id of a native environment", defaults)
+            self._agents = ProcessAgents(env, self.autoreset_mode, **workers)
+        self.vector_env = self._agents.vector_env
         self.num_envs = self.vector_env.num_envs
         self.metadata, self.render_mode = self.vector_env.metadata, self.vector_env.render_mode
-        single: Any = self.vector_env.single_observation_space
-        self._observation_spaces: dict[Any, Space[Any]] = single["observation"].spaces
-        act: Any = self.vector_env.single_action_space
-        self._action_spaces: dict[Any, Space[Any]] = act.spaces
-        try:
-            self.possible_agents = self._read_agents()
-        except BaseException:
-            self.close()
-            raise
-        # bool (agents, environments)
-        self._live: Array = np.zeros((self.max_num_agents, self.num_envs), np.bool_)
+        self.possible_agents = self._agents.possible_agents
+        self.groups: tuple[AgentGroup, ...] = self._agents.groups
+        self._observation_spaces: dict[Any, Space[Any]] = {}
+        self._action_spaces: dict[Any, Space[Any]] = {}
+        for group in self.groups:
+            self._observation_spaces.update(dict.fromkeys(group.agents, group.observation_space))
+            self._action_spaces.update(dict.fromkeys(group.agents, group.action_space))
 
-    def _read_agents(self) -> list[Any]:
-        """Returns the agents; their order, which is that of arrays, must be equal everywhere."""
-        lists = [list(agents) for agents in self.get_attr("possible_agents")]
-        for i, agents in enumerate(lists):
-            if agents != lists[0]:
-                raise RuntimeError(
-                    f"environment {i} has possible_agents={agents}, and environment 0 {lists[0]}:"
-                    " those of all environments must be equal"
-                )
-        return lists[0]
-
-    # ------------------------------------------------------------------------------ stepping --
+    # ------------------------------------------------------------------------- dicts by agent --
 
     def reset(
         self, seed: seeds.Seed = None, options: dict[str, Any] | None = None
@@ -151,9 +162,8 @@ class PoolParallelEnv:
             parallel_pool.errors.WorkerError: a worker process died.
             Exception: raised by an environment.
         """
-        observations, infos = self.vector_env.reset(seed=seed, options=options)
-        self._read_marks(observations, infos)
-        return observations["observation"], self._infos(infos)
+        arrays = self._agents.reset(seed, options)
+        return self._unstacked(arrays.observations), arrays.infos
 
     def step(self, actions: Mapping[Any, Any]) -> Step:
         """Steps every environment, or resets it according to the autoreset mode.
@@ -178,30 +188,89 @@ class PoolParallelEnv:
             parallel_pool.errors.WorkerError: a worker process died.
             Exception: raised by an environment.
         """
-        joint, _, _, _, infos = self.vector_env.step(self._complete(actions))
-        marks, rewards = self._read_marks(joint, infos)
+        found = self._complete(actions)
+        blocks = [self._stacked(group, found) for group in self.groups]
+        arrays = self._agents.step(blocks)
         return (
-            joint["observation"],
-            self._by_agent(rewards),
-            self._by_agent(marks[TERMINATED]),
-            self._by_agent(marks[TRUNCATED]),
-            self._infos(infos),
+            self._unstacked(arrays.observations),
+            self._by_agent(arrays.rewards),
+            self._by_agent(arrays.terminations),
+            self._by_agent(arrays.truncations),
+            arrays.infos,
         )
 
-    def _read_marks(self, joint: Any, infos: dict[Any, Any]) -> tuple[Array, Array]:
-        """Updates the live agents; returns marks, bool (3, k, n), and rewards, float64 (k, n)."""
-        marks: Array = np.ascontiguousarray(joint["marks"].transpose(1, 2, 0)).view(np.bool_)
-        rewards: Array = joint["reward"].T.copy()
-        if "worker_restarted" in infos:
-            # rows of restarted environments repeat old ones: their episodes are truncated
-            restarted = infos["_worker_restarted"]
-            rewards[:, restarted] = 0
-            marks[TERMINATED][:, restarted] = False
-            marks[TRUNCATED][:, restarted] = self._live[:, restarted]
-            if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-                marks[LIVE][:, restarted] = False
-        self._live = marks[LIVE]
-        return marks, rewards
+    # ---------------------------------------------------------------------------- stacked arrays --
+
+    def reset_arrays(
+        self, seed: seeds.Seed = None, options: dict[str, Any] | None = None
+    ) -> AgentArrays:
+        """Starts new episodes, as `reset` does.
+
+        Returns:
+            Observations, live agents and infos as `step_arrays` returns them; rewards of 0.
+
+        Raises:
+            TypeError: observations or actions of an agent are not arrays.
+            Exception: what `reset` raises.
+        """
+        self._check_arrays()
+        return self._agents.reset(seed, options)
+
+    def step_arrays(self, actions: Any) -> AgentArrays:
+        """Steps every environment, as `step` does.
+
+        Args:
+            actions: for each group an array (n, agents of the group, ...), or a tree of such
+                arrays; with a single group, its array alone is enough. Actions of agents that are
+                not live are ignored.
+
+        Raises:
+            TypeError, ValueError: actions are wrong; nothing was stepped.
+            Exception: what `step` raises.
+        """
+        self._check_arrays()
+        return self._agents.step(self._blocks(actions))
+
+    def _check_arrays(self) -> None:
+        for group in self.groups:
+            if not group.has_arrays:
+                raise TypeError(
+                    f"agent {group.agents[0]!r} has spaces without arrays"
+                    f" ({group.observation_space}, {group.action_space}): use reset() and step()"
+                )
+
+    def _blocks(self, actions: Any) -> Sequence[Any]:
+        """Returns the actions of each group; raises if there are too few or too many."""
+        if len(self.groups) == 1 and not isinstance(actions, (list, tuple)):
+            actions = (actions,)
+        if not isinstance(actions, (list, tuple)) or len(actions) != len(self.groups):
+            raise ValueError(
+                f"actions are {_described(actions)}: give a sequence of {len(self.groups)} arrays,"
+                " one for each of `groups`"
+            )
+        for number, (group, block) in enumerate(zip(self.groups, actions, strict=True)):
+            _check_block(f"actions[{number}]", group, block, self.num_envs)
+        return actions
+
+    # ------------------------------------------------------------------------------ converting --
+
+    def _unstacked(self, blocks: Sequence[Any]) -> dict[Any, Any]:
+        """Returns the agents' own parts of blocks, in the order of `possible_agents`."""
+        found: dict[Any, Any] = {}
+        for group, block in zip(self.groups, blocks, strict=True):
+            found.update(groups.by_agent(group, block))
+        return {agent: found[agent] for agent in self.possible_agents}
+
+    def _stacked(self, group: AgentGroup, found: Mapping[Any, Any]) -> Any:
+        """Returns the actions of a group's agents as one block."""
+        if not group.has_arrays:
+            return found[group.agents[0]]
+        return groups.stack(group.action_space, [found[agent] for agent in group.agents])
+
+    def _by_agent(self, table: Array) -> ByAgent:
+        """Returns the columns of an array (n, k) by agent."""
+        columns = np.ascontiguousarray(table.T)
+        return dict(zip(self.possible_agents, columns, strict=True))
 
     def _complete(self, actions: Mapping[Any, Any]) -> dict[Any, Any]:
         """Returns actions of all agents in order; those left out must be live in no environment."""
@@ -216,7 +285,7 @@ class PoolParallelEnv:
                 f"there is no agent {unknown[0]!r}: choose one of {self.possible_agents}"
             )
         found: dict[Any, Any] = {}
-        for agent, is_live in zip(self.possible_agents, self._live, strict=True):
+        for agent, is_live in zip(self.possible_agents, self._agents.live.T, strict=True):
             if agent in actions:
                 found[agent] = self._check_count(agent, actions[agent])
             elif is_live.any():
@@ -243,40 +312,12 @@ class PoolParallelEnv:
             )
         return actions
 
-    def _by_agent(self, table: Array) -> ByAgent:
-        return dict(zip(self.possible_agents, table, strict=True))
-
-    def _infos(self, infos: dict[Any, Any]) -> dict[Any, Any]:
-        """Returns a vector environment's infos by agent."""
-        masks = {f"_{agent}" for agent in self.possible_agents}
-        found: dict[Any, Any] = {agent: infos.get(agent, {}) for agent in self.possible_agents}
-        others = {key: infos[key] for key in infos if key not in found and key not in masks}
-        if "final_obs" in others:
-            finals, is_final = others["final_obs"], others["_final_obs"]
-            others["final_obs"] = self._final_observations(finals, is_final)
-        if "final_info" in others:
-            others["final_info"] = self._infos(others["final_info"])
-        return found | others
-
-    def _final_observations(self, finals: Array, is_final: Array) -> dict[Any, Any]:
-        """Returns the last observations of ended episodes by agent: arrays (n, ...)."""
-        found: dict[Any, Any] = {}
-        for agent, space in self._observation_spaces.items():
-            zeros = empty(space)
-            rows = [
-                final["observation"][agent] if has_ended else zeros
-                for final, has_ended in zip(finals, is_final, strict=True)
-            ]
-            out: Any = create_empty_array(space, self.num_envs)
-            found[agent] = concatenate(space, rows, out)
-        return found
-
     # ---------------------------------------------------------------------------- attributes --
 
     @property
     def live(self) -> ByAgent:
         """By agent, bool (n,): the environments in which it is live and acts in the next step."""
-        return self._by_agent(self._live.copy())
+        return self._by_agent(self._agents.live)
 
     @property
     def agents(self) -> list[Any]:
@@ -308,7 +349,7 @@ class PoolParallelEnv:
 
     def state(self) -> Array:
         """Returns the environments' states, an array (n, *shape of one)."""
-        return np.stack(self.call("state"))
+        return self._agents.state()
 
     def render(self) -> tuple[Any, ...]:
         """Returns the results of every environment's `render`."""
@@ -334,7 +375,7 @@ class PoolParallelEnv:
         return self.vector_env.closed
 
     def close(self) -> None:
-        """Ends the worker processes, each after the environment it is stepping."""
+        """Ends the threads, or the worker processes, each after the environment it is stepping."""
         self.vector_env.close()
 
     def __enter__(self) -> Self:
@@ -345,3 +386,32 @@ class PoolParallelEnv:
 
     def __repr__(self) -> str:
         return f"PoolParallelEnv(num_envs={self.num_envs}, agents={self.possible_agents})"
+
+
+def _either(env: Any, env_fns: Any) -> Any:
+    """Returns the argument that was given of two that mean the same."""
+    if env is None and env_fns is None:
+        raise TypeError("env is missing: give an id, or functions that make environments")
+    if env is not None and env_fns is not None:
+        raise TypeError("env and env_fns are both given: give one of them")
+    return env_fns if env is None else env
+
+
+def _refuse_given(arguments: Mapping[str, Any], whose: str, defaults: Mapping[str, Any]) -> None:
+    """Raises TypeError for an argument that is not for this kind of environments."""
+    for name, value in arguments.items():
+        if value != defaults.get(name):
+            raise TypeError(f"{name}={value!r} is for {whose}: leave it out")
+
+
+def _described(actions: Any) -> str:
+    count = f" of {len(actions)}" if isinstance(actions, (list, tuple)) else ""
+    return f"a {type(actions).__name__}{count}"
+
+
+def _check_block(name: str, group: AgentGroup, block: Any, num_envs: int) -> None:
+    """Raises ValueError if an array has another shape than (n, agents of the group, ...)."""
+    space = group.action_space
+    expected = (num_envs, len(group.agents), *(space.shape or ()))
+    if space.shape is not None and np.shape(block) != expected:
+        raise ValueError(f"{name} has shape {np.shape(block)}: give {expected}")

@@ -1,0 +1,155 @@
+"""Groups of agents whose spaces are equal, and the arrays that hold what they see and do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+
+if TYPE_CHECKING:
+    from gymnasium.spaces import Space
+
+    from parallel_pool.buffers import Array
+
+ARRAYS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
+
+
+@dataclass(frozen=True)
+class AgentGroup:
+    """Agents with equal observation spaces and equal action spaces.
+
+    Attributes:
+        agents: their names, in the order of `possible_agents`.
+        indices: where they are in `possible_agents`.
+        observation_space, action_space: of one agent.
+        has_arrays: whether both spaces are arrays, or trees of arrays. The arrays of such agents
+            are stacked; an agent without is in a group of its own.
+    """
+
+    agents: tuple[Any, ...]
+    indices: tuple[int, ...]
+    observation_space: Space[Any]
+    action_space: Space[Any]
+    has_arrays: bool
+
+    @property
+    def columns(self) -> slice | list[int]:
+        """The agents' columns in arrays (n, k) of all agents: a slice if there is no gap."""
+        first, last = self.indices[0], self.indices[-1]
+        if last - first == len(self.indices) - 1:
+            return slice(first, last + 1)
+        return list(self.indices)
+
+
+class AgentArrays(NamedTuple):
+    """What n environments returned, as arrays; k is the number of possible agents.
+
+    Attributes:
+        observations: for each group of agents an array (n, agents of the group, ...), or a tree of
+            such arrays.
+        rewards: float64 (n, k).
+        terminations, truncations: bool (n, k).
+        live: bool (n, k): which agents act in the next step.
+        infos: by agent, as `PoolParallelEnv.step` returns them.
+    """
+
+    observations: tuple[Any, ...]
+    rewards: Array
+    terminations: Array
+    truncations: Array
+    live: Array
+    infos: dict[Any, Any]
+
+
+def has_arrays(space: Space[Any]) -> bool:
+    """Returns whether the values of a space are arrays, or trees of arrays."""
+    if isinstance(space, spaces.Dict):
+        return all(has_arrays(part) for part in space.spaces.values())
+    if isinstance(space, spaces.Tuple):
+        return all(has_arrays(part) for part in space.spaces)
+    return type(space) in ARRAYS
+
+
+def grouped(
+    agents: Sequence[Any],
+    observation_spaces: Mapping[Any, Space[Any]],
+    action_spaces: Mapping[Any, Space[Any]],
+) -> tuple[AgentGroup, ...]:
+    """Returns the groups of agents, in the order of their first agents."""
+    found: list[tuple[Any, Any, bool, list[int]]] = []
+    for i, agent in enumerate(agents):
+        pair = observation_spaces[agent], action_spaces[agent]
+        stackable = has_arrays(pair[0]) and has_arrays(pair[1])
+        for *other, is_open, members in found:
+            if stackable and is_open and pair == tuple(other):
+                members.append(i)
+                break
+        else:
+            found.append((*pair, stackable, [i]))
+    return tuple(
+        AgentGroup(tuple(agents[i] for i in members), tuple(members), seen, acts, stackable)
+        for seen, acts, stackable, members in found
+    )
+
+
+# ------------------------------------------------------------------------------- trees of arrays --
+
+
+def zeros(space: Space[Any], rows: Sequence[int]) -> Any:
+    """Returns zeros (*rows, *shape) for a space of arrays, or a tree of such."""
+    if isinstance(space, spaces.Dict):
+        return {key: zeros(part, rows) for key, part in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(zeros(part, rows) for part in space.spaces)
+    assert space.shape is not None
+    return np.zeros((*rows, *space.shape), space.dtype)
+
+
+def put(tree: Any, at: int, value: Any) -> None:
+    """Writes a value of a space into a tree of arrays, at an index of the first axis.
+
+    Raises:
+        ValueError: an array has another shape.
+        TypeError: an array has a dtype of another kind.
+    """
+    if isinstance(tree, dict):
+        for key, part in tree.items():
+            put(part, at, value[key])
+    elif isinstance(tree, tuple):
+        for part, own in zip(tree, value, strict=True):
+            put(part, at, own)
+    else:
+        if np.shape(value) != tree.shape[1:]:
+            raise ValueError(f"shape {np.shape(value)}: its space has {tree.shape[1:]}")
+        np.copyto(tree[at, ...], value, casting="same_kind")
+
+
+def take(tree: Any, index: Any) -> Any:
+    """Returns a part of every array of a tree."""
+    if isinstance(tree, dict):
+        return {key: take(part, index) for key, part in tree.items()}
+    if isinstance(tree, tuple):
+        return tuple(take(part, index) for part in tree)
+    return tree[index]
+
+
+def stack(space: Space[Any], values: Sequence[Any]) -> Any:
+    """Stacks arrays (n, ...) of several agents into one (n, agents, ...), or trees of such."""
+    if isinstance(space, spaces.Dict):
+        parts = space.spaces.items()
+        return {key: stack(part, [value[key] for value in values]) for key, part in parts}
+    if isinstance(space, spaces.Tuple):
+        return tuple(
+            stack(part, [value[i] for value in values]) for i, part in enumerate(space.spaces)
+        )
+    return np.stack([np.asarray(value) for value in values], axis=1)
+
+
+def by_agent(group: AgentGroup, block: Any) -> dict[Any, Any]:
+    """Returns the arrays (n, ...) of a group's agents: views of their block."""
+    if not group.has_arrays:
+        return {group.agents[0]: block}
+    return {agent: take(block, (slice(None), i)) for i, agent in enumerate(group.agents)}
