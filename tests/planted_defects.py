@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {"C": (".c", ".h", ".inl"), "Python": (".py",)}
 FOLDERS = {"C": "csrc", "Python": "parallel_pool"}
-LIKELY = {"C": ("tests/test_c.py", "tests/contract"), "Python": ()}
+ENGINE = ("test_c.py", "contract")
 QUICK = "not package and not slow"
 SLOW = "not package and slow"
 
@@ -43,19 +43,22 @@ class Defect:
         language: "C" or "Python".
         edits: pairs of anchor and replacement, of which the first whose anchor is found counts:
             names differ between trees.
+        near: files of tests that are likely to find it, as patterns below tests/; they run first,
+            and save time only.
     """
 
     name: str
     language: str
     edits: tuple[tuple[str, str], ...]
+    near: tuple[str, ...]
 
 
-def c(name: str, *edits: tuple[str, str]) -> Defect:
-    return Defect(name, "C", edits)
+def c(name: str, *edits: tuple[str, str], near: Sequence[str] = ENGINE) -> Defect:
+    return Defect(name, "C", edits, tuple(near))
 
 
-def python(name: str, *edits: tuple[str, str]) -> Defect:
-    return Defect(name, "Python", edits)
+def python(name: str, *edits: tuple[str, str], near: Sequence[str]) -> Defect:
+    return Defect(name, "Python", edits, tuple(near))
 
 
 DEFECTS = (
@@ -146,6 +149,7 @@ DEFECTS = (
     c(
         "CartPole's pole is a little heavier",
         ("(4.0 / 3.0 - POLE_MASS *", "(4.0 / 3.0 - 1.0000000000000002 * POLE_MASS *"),
+        near=["parity/test_vector_env.py", "parity/test_classic_control.py"],
     ),
     c(
         "CartPole ends an episode at the limit itself",
@@ -154,11 +158,13 @@ DEFECTS = (
     c(
         "a cost of contacts takes forces that are not clipped",
         ("double value = mujoco_clip(values[i], low, high);", "double value = values[i];"),
+        near=["parity/test_mujoco.py"],
     ),
     c(
         "HalfCheetah's reward forgets the control cost",
         ("moment->reward = forward - control;", "moment->reward = forward - 0 * control;"),
         ("transition->reward = forward - control;", "transition->reward = forward - 0 * control;"),
+        near=["parity/test_mujoco.py"],
     ),
     c(
         "EnvPool's no-ops after a reset are one too many",
@@ -166,6 +172,7 @@ DEFECTS = (
             "&self->noop_random, shared->noop_max) + 1 - shared->fires;",
             "&self->noop_random, shared->noop_max) + 1;",
         ),
+        near=["parity/test_atari_envpool.py"],
     ),
     c(
         "a lost life ends no episode",
@@ -177,10 +184,12 @@ DEFECTS = (
             "bool lost_life = 0 < self->lives && self->lives < lives_before;",
             "bool lost_life = 0 < self->lives && self->lives < lives_before - 1;",
         ),
+        near=["parity/test_atari_envpool.py"],
     ),
     c(
         "the timer of an Atari console counts in steps of 2 for 8",
         ("{0, 3, 6, 10};", "{0, 1, 6, 10};"),
+        near=["parity/test_atari_microroms.py", "parity/test_atari_proofs.py"],
     ),
     c(
         "a paddle's capacitor is charged a cycle early",
@@ -188,6 +197,7 @@ DEFECTS = (
             "return cycle > m->ready[paddle] ? 0x80 : 0;",
             "return cycle >= m->ready[paddle] ? 0x80 : 0;",
         ),
+        near=["parity/test_atari_microroms.py", "parity/test_atari_rules.py"],
     ),
     c(
         "a resized row keeps the sum of the row before",
@@ -195,6 +205,7 @@ DEFECTS = (
             "memset(sum, 0, sizeof sum);\n    for (int t = 0; t < job->output[o].terms; t++,",
             "for (int t = 0; t < job->output[o].terms; t++,",
         ),
+        near=["parity/test_atari_screen.py"],
     ),
     # ---- Python
     python(
@@ -207,19 +218,23 @@ DEFECTS = (
             "if getrefcount(block.owner) != block.unheld:",
             "if getrefcount(block.owner) > block.unheld + 1:",
         ),
+        near=["test_pool.py", "test_base_pool.py"],
     ),
     python(
         "a batch that an exception kept back is forgotten",
         ("int(lib.pp_pool_last_result(self._handle, self._ring.fresh))", "0"),
         ("int(lib.pp_pool_taken(self._handle, self._ring.fresh))", "0"),
+        near=["faults/test_interrupt.py", "test_async.py"],
     ),
     python(
         "environment i gets the seed of all",
         ("return [first + i for i in range(count)]", "return [first for i in range(count)]"),
+        near=["test_pool.py", "test_gymnasium_api.py"],
     ),
     python(
         "a long seed loses its last bits",
         ("-(-seed.bit_length() // 32))", "seed.bit_length() // 32)"),
+        near=["test_random.py", "test_pool.py"],
     ),
     python(
         "infos of resets and of steps share one mask",
@@ -227,14 +242,17 @@ DEFECTS = (
             "mask = ~is_reset if on_step else is_reset.copy()",
             "mask = ~is_reset if on_reset else is_reset.copy()",
         ),
+        near=["parity/test_vector_env.py"],
     ),
     python(
         "final infos are those of the next episode",
         ("self._finals = of(True)", "self._finals = of(False)"),
+        near=["parity/test_vector_env.py"],
     ),
     python(
         "no info says that an episode was cut off",
         ("infos[TRUNCATED] = is_truncated", "infos[TRUNCATED] = False"),
+        near=["test_sb3*.py"],
     ),
     python(
         "one restart more than allowed",
@@ -246,32 +264,39 @@ DEFECTS = (
             "if not self._restarts or self._attempts[lane] > MAX_RESTARTS:",
             "if not self._restarts or self._attempts[lane] > MAX_RESTARTS + 1:",
         ),
+        near=["faults/test_worker_restarts.py"],
     ),
     python(
         "an environment that raises may try once more",
         ("return tries > TRIES", "return tries > TRIES + 1"),
         ("return failures > MAX_RESTARTS", "return failures > MAX_RESTARTS + 1"),
+        near=["faults/test_worker*restarts.py"],
     ),
     python(
         "a part of a deadline outlasts the whole",
         ("return self if left is not None and left < seconds else", "return"),
         ("return self if remaining is not None and remaining < seconds else", "return"),
+        near=["test_workers_launch.py", "faults/test_worker_timeouts.py"],
     ),
     python(
         "a reset mask may name no environment",
         ("if not mask.any():", "if mask is None:"),
+        near=["test_gymnasium_*.py", "faults/test_misuse.py"],
     ),
     python(
         "an action column may be transposed",
         ("array = np.ascontiguousarray(array, dtype)", "array = np.asarray(array, dtype)"),
+        near=["parity/test_actions.py", "test_action_dtypes.py"],
     ),
     python(
         "values of any number are written into a column",
         ('np.can_cast(number, dtype, "same_kind")', 'np.can_cast(number, dtype, "unsafe")'),
+        near=["test_worker_spaces.py", "faults/test_worker_rows.py"],
     ),
     python(
         "a fused ClipReward does not clip from below",
         ("a_min=min_reward, a_max=max_reward", "a_min=None, a_max=max_reward"),
+        near=["test_fus*.py"],
     ),
     python(
         "an empty list of live agents is the list of all",
@@ -279,6 +304,7 @@ DEFECTS = (
             "self._live = list(self.env.agents)",
             "self._live = list(self.env.agents) or self.possible_agents",
         ),
+        near=["test_pettingzoo.py"],
     ),
 )
 
@@ -387,8 +413,9 @@ def examine(tree: Path, defect: Defect) -> Finding:
         if not build(tree):
             return Finding("the build", "", 0)
         start = time.monotonic()
-        likely = [name for name in LIKELY[defect.language] if (tree / name).exists()]
-        test = first_failure(tree, QUICK, likely) or first_failure(tree, QUICK)
+        near = sorted(str(path) for each in defect.near for path in (tree / "tests").glob(each))
+        test = first_failure(tree, QUICK, near) if near else None
+        test = test or first_failure(tree, QUICK)
         if test is not None:
             return Finding("quick tests", test, time.monotonic() - start)
         test = first_failure(tree, SLOW)

@@ -383,6 +383,27 @@ class Surprise(Relay):
         return result
 
 
+class Deserted(Relay):
+    """Has no agents in its first episode."""
+
+    def reset(self, seed: Any = None, options: Any = None) -> tuple[Any, Any]:
+        result = super().reset(seed, options)
+        if seed is None:
+            return result
+        self.agents = []
+        return {}, {}
+
+
+def test_an_episode_without_agents_is_over() -> None:
+    with pool([Deserted] * 2) as envs:
+        observations, _ = envs.reset(seed=1)
+        assert not envs.agents and not observations["walker"].any()
+        # the next step resets, without a seed
+        observations, rewards, *_ = envs.step(sample(envs, np.random.default_rng(0)))
+        assert envs.live["walker"].all() and observations["walker"].all()
+        assert not rewards["walker"].any()
+
+
 @pytest.mark.parametrize(
     ("env_fns", "error", "match"),
     [

@@ -339,6 +339,30 @@ TEST(failing_environments_are_named_and_others_stay_whole) {
   }
 }
 
+/* always fails, and says why only after action 1 */
+static int step_that_fails(pp_env *env, const void *action, pp_result *result) {
+  (void)result;
+  if (*(const int64_t *)action == 1) strcpy(env->error->text, "a reason");
+  return PP_ERR_ENV;
+}
+
+TEST(a_failure_without_a_reason_does_not_show_that_of_an_earlier_one) {
+  client c = make_client("test/Fault-v0", 1);
+  pp_env_def failing = *c.def;
+  int64_t one = 1, zero = 0;
+  failing.step = step_that_fails;
+  c.def = &failing;
+  REQUIRE(client_open(&c));
+  CHECK_EQ(client_reset(&c), 1);
+  CHECK_EQ(client_step(&c, NULL, 1, &one), PP_ERR_ENV);
+  CHECK(strstr(c.error.text, "a reason") != NULL);
+  CHECK_EQ(client_reset(&c), 1);
+  CHECK_EQ(pp_pool_env_error(c.pool, 0)->text[0], 0);
+  CHECK_EQ(client_step(&c, NULL, 1, &zero), PP_ERR_ENV);
+  CHECK(strstr(c.error.text, "no reason given") != NULL);
+  client_close(&c);
+}
+
 TEST(an_environment_that_cannot_be_made_is_named) {
   client c = make_client("test/Fault-v0", 6);
   set_text(&c, "fail_on", "init");

@@ -91,13 +91,17 @@ class JointEnv(gymnasium.Env[Any, Any]):
         return self._observation(observations, reward, marks), _without_empty(infos)
 
     def step(self, action: Mapping[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Steps all live agents. The reward is the sum of theirs.
+        """Steps all live agents, or resets if there are none. The reward is the sum of theirs.
 
         Raises:
             ResetNeeded: the environment was never reset.
         """
         if self._live is None:
             raise ResetNeeded("a step before the first reset: call reset() first")
+        if not self._live:
+            # a reset that left no agents: the episode is over before its first step
+            observation, info = self.reset()
+            return observation, 0.0, False, False, info
         by_agent = self._by_agent(action)
         observations, rewards, terminations, truncations, infos = self.env.step(
             {agent: by_agent[agent] for agent in self._live}
