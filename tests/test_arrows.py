@@ -1,4 +1,4 @@
-"""Holds the arrows of docs/internals/overview.md: who may include, import and export what."""
+"""Dependencies: each file includes and imports only what docs/internals/overview.md allows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 HEAVY = {
     "gymnasium": ("compat/", "envs/", "registry.py", "specs.py", "demo", "workers/"),
     "torch": ("compat/sb3/vec_env.py",),
-    # its helpers are imported by workers, too, who would wait for torch
+    # workers import its helpers too, and should not wait for torch
     "stable_baselines3": ("compat/sb3/vec_env.py",),
     "pettingzoo": ("compat/pettingzoo/parallel_env.py",),
     "dm_env": ("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
@@ -77,8 +77,8 @@ def includes(path: Path) -> list[Path]:
     return found
 
 
-# Folders of csrc, and those that each of them stands on besides itself.
-ROOMS = {
+# Folders of csrc, and what each of them may use besides itself.
+MAY_USE = {
     "include": (),
     "base": ("include/pp_env.h",),
     "os": ("base", "include"),
@@ -98,28 +98,28 @@ ROOMS = {
 }
 
 
-def room_of(path: Path) -> str:
+def folder_of(path: Path) -> str:
     """The innermost folder of csrc that has a rule, a family of environments included."""
     folders = [folder.as_posix() for folder in path.relative_to(CSRC).parents]
-    known = [folder for folder in folders if folder in ROOMS]
-    assert known, f"{name_of(path)} is in no room of docs/internals/overview.md"
+    known = [folder for folder in folders if folder in MAY_USE]
+    assert known, f"{name_of(path)} is in no folder of docs/internals/overview.md"
     return known[0]
 
 
 def may_include(path: Path) -> tuple[Path, ...]:
     """Files and folders that a C file may take its includes from."""
-    room = room_of(path)
-    own = [CSRC / room]
-    if room == "envs":
+    folder = folder_of(path)
+    own = [CSRC / folder]
+    if folder == "envs":
         family = path.relative_to(CSRC / "envs").parts[0]
         own = [CSRC / "envs" / family] if (CSRC / "envs" / family).is_dir() else []
     if path == CSRC / "pool" / "create.c":
         # the one place that knows both kinds of lanes
         own += [CSRC / "threads" / "threads.h", CSRC / "processes" / "processes.h"]
-    return (*own, *(CSRC / place for place in ROOMS[room]))
+    return (*own, *(CSRC / place for place in MAY_USE[folder]))
 
 
-def circles(arrows: Mapping[Path, Iterable[Path]]) -> list[list[str]]:
+def cycles(arrows: Mapping[Path, Iterable[Path]]) -> list[list[str]]:
     """Groups of files each of which leads to every other one of its group."""
     reached = {start: reach(start, arrows) for start in arrows}
     groups = {
@@ -131,7 +131,7 @@ def circles(arrows: Mapping[Path, Iterable[Path]]) -> list[list[str]]:
 
 
 def reach(start: Path, arrows: Mapping[Path, Iterable[Path]]) -> set[Path]:
-    """Files that a file leads to, over any number of arrows; itself only over a circle."""
+    """Files that a file leads to, over any number of arrows; itself only over a cycle."""
     found: set[Path] = set()
     waiting = [*arrows[start]]
     while waiting:
@@ -142,13 +142,13 @@ def reach(start: Path, arrows: Mapping[Path, Iterable[Path]]) -> set[Path]:
     return found
 
 
-def test_no_circle_of_includes() -> None:
-    assert circles({path: includes(path) for path in C_FILES}) == []
+def test_no_cycle_of_includes() -> None:
+    assert cycles({path: includes(path) for path in C_FILES}) == []
 
 
-def test_rules_speak_of_places_that_exist() -> None:
-    for room, places in ROOMS.items():
-        for place in (room, *places):
+def test_rules_name_places_that_exist() -> None:
+    for folder, places in MAY_USE.items():
+        for place in (folder, *places):
             assert (CSRC / place).exists(), f"{place} is not there"
     for homes in HEAVY.values():
         for home in homes:
@@ -158,7 +158,7 @@ def test_rules_speak_of_places_that_exist() -> None:
 
 
 @for_each(C_FILES)
-def test_c_file_includes_only_what_its_room_may(path: Path) -> None:
+def test_c_file_includes_only_what_its_folder_may(path: Path) -> None:
     for included in includes(path):
         assert any(included.is_relative_to(place) for place in may_include(path)), (
             f"{name_of(path)} must not include {name_of(included)}"
@@ -255,10 +255,10 @@ def test_only_native_imports_the_c_module() -> None:
 
 @for_each(PYTHON_FILES)
 def test_core_never_imports_an_api(path: Path) -> None:
-    """compat stands on the core, never under it."""
+    """The core does not use compat."""
     inside = path.relative_to(PACKAGE).parts
-    # the package's list of names and its command line import APIs; they are no part of the core
-    # and so do the modules that are there because EnvPool has them
+    # not part of the core: the package's list of names, its command line, and the modules that are
+    # there because EnvPool has them
     pages = ("__init__.py", "__main__.py", "registration.py", "python", "demo", "compat")
     if inside[0] in pages:
         return
@@ -275,8 +275,8 @@ def test_nothing_imports_the_command_line(path: Path) -> None:
     assert not used, f"{name_of(path)} imports {', '.join(used)}"
 
 
-def test_turns_know_no_kind_of_pool() -> None:
-    """Pools of threads and of processes stand on base_pool, which knows C, batches and errors."""
+def test_base_pool_uses_neither_kind_of_pool() -> None:
+    """Pools of threads and of processes use base_pool, which knows C, batches and errors."""
     known = {"_native", "arguments", "buffers", "errors", "named_batch"}
     prefix = "parallel_pool."
     names = [name for name in imports(PACKAGE / "base_pool.py") if name.startswith(prefix)]
@@ -291,7 +291,7 @@ def loads(path: Path, *, in_functions: bool = True) -> set[Path]:
         for file in (place.with_suffix(".py"), place / "__init__.py"):
             if file.exists():
                 found.add(file)
-    # `from package import module` names the package, too, which is loaded anyhow
+    # `from package import module` also names the package, which is loaded in any case
     return {file for file in found if not is_package_of_another(file, found)}
 
 
@@ -301,10 +301,10 @@ def is_package_of_another(file: Path, others: Set[Path]) -> bool:
     )
 
 
-def test_no_circle_of_imports() -> None:
+def test_no_cycle_of_imports() -> None:
     """Not even through imports inside functions."""
     files = [*PYTHON_FILES, *sorted((ROOT / "benchmarks").glob("*.py"))]
-    assert circles({path: loads(path) - {path} for path in files}) == []
+    assert cycles({path: loads(path) - {path} for path in files}) == []
 
 
 @pytest.mark.slow
@@ -323,7 +323,7 @@ def test_api_packages_load_no_other(package: str) -> None:
 
 @pytest.mark.parametrize("package", APIS)
 def test_api_packages_import_nothing_when_loaded(package: str) -> None:
-    """A worker process that loads one helper must not load what the API needs, torch for one."""
+    """A worker process that loads one helper must not load what the API needs, such as torch."""
     path = PACKAGE / "compat" / package / "__init__.py"
     assert loads(path, in_functions=False) == {PACKAGE / "_lazy.py"}
 

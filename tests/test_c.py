@@ -33,7 +33,7 @@ SANITIZERS = {
     "TSAN_OPTIONS": "halt_on_error=1",
 }
 
-# One defect for each tool, and the words that tell its report.
+# One defect for each tool, and words of the report that it must cause.
 PLANTED = {
     "failed check": ("plain", "TEST(t) { CHECK_EQ(1 + 1, 3); }", "1 + 1 is 2, not 3"),
     "no check": ("plain", "TEST(t) { (void)atomic_load(&check_failed); }", "CHECKED NOTHING"),
