@@ -415,6 +415,9 @@ class Spec:
         """Returns a field's space; for a per-player field of several players, a batch of it."""
         if self.num_players == 1 or not field.per_player:
             return field.space()
+        from gymnasium import spaces
         from gymnasium.vector.utils import batch_space
 
+        if field.space_kind == "discrete" and field.player_sizes is not None:
+            return spaces.MultiDiscrete(field.player_sizes)
         return batch_space(field.space(), self.num_players)

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 
 from parallel_pool import PoolParallelEnv
 from parallel_pool.compat.pettingzoo.groups import AgentArrays
+from parallel_pool.errors import StateError
 from tests.parallel_loop import Loop, sample
 from tests.same import assert_same
 from tests.sampling import thinned
@@ -196,3 +197,86 @@ def test_an_action_is_checked_against_the_space_of_its_agent() -> None:
             envs.step(actions)
         actions["speaker_0"][1] = 2
         envs.step(actions)
+
+
+# ---------------------------------------------------------------------------------- asynchronous --
+
+
+@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
+@pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 3), ids=str)
+def test_an_asynchronous_pool_differs_in_order_only(
+    name: str, options: dict[str, Any], mode: AutoresetMode
+) -> None:
+    """Each environment's rows are those of a synchronous pool."""
+    options = {**options, "max_cycles": 4, "autoreset_mode": mode, "benchmark_data": True}
+    rounds = 15
+    with PoolParallelEnv(f"mpe/{name}", NUM_ENVS, **options) as envs:
+        rng = np.random.default_rng(1)
+        actions = [stacked(envs, sample(envs, rng)) for _ in range(rounds)]
+        expected = [envs.reset_arrays(seed=6), *(envs.step_arrays(each) for each in actions)]
+    with PoolParallelEnv(f"mpe/{name}", NUM_ENVS, batch_size=2, num_threads=2, **options) as envs:
+        assert envs.is_async and (envs.num_envs, envs.batch_size) == (NUM_ENVS, 2)
+        envs.async_reset(seed=6)
+        steps = np.zeros(NUM_ENVS, int)
+        while steps.min() < rounds:
+            arrays = envs.recv()
+            assert len(arrays.env_ids) == 2
+            for row, env_id in enumerate(arrays.env_ids.tolist()):
+                if steps[env_id] <= rounds:
+                    check_row(envs, arrays, row, expected[steps[env_id]], env_id)
+            np.testing.assert_array_equal(
+                np.stack(list(envs.live.values()), axis=1)[arrays.env_ids], arrays.live
+            )
+            chosen = [actions[min(step, rounds - 1)] for step in steps[arrays.env_ids]]
+            blocks = [
+                np.stack([each[g][i] for each, i in zip(chosen, arrays.env_ids, strict=True)])
+                for g in range(len(envs.groups))
+            ]
+            envs.send(blocks, arrays.env_ids)
+            steps[arrays.env_ids] += 1
+
+
+def check_row(
+    envs: PoolParallelEnv, ours: AgentArrays, row: int, theirs: AgentArrays, i: int
+) -> None:
+    """One row of an asynchronous result is that of environment i in a synchronous one."""
+    for block, expected in zip(ours.observations, theirs.observations, strict=True):
+        np.testing.assert_array_equal(block[row], expected[i])
+    for array, expected in zip(ours[1:5], theirs[1:5], strict=True):
+        np.testing.assert_array_equal(array[row], expected[i])
+    for agent in envs.possible_agents:
+        ours_has = ours.infos[agent].get("_benchmark_data", np.zeros(len(ours.env_ids), bool))[row]
+        theirs_has = theirs.infos[agent].get("_benchmark_data", np.zeros(NUM_ENVS, bool))[i]
+        assert ours_has == theirs_has
+        if ours_has:
+            data, expected = (
+                each.infos[agent]["benchmark_data"][at] for each, at in ((ours, row), (theirs, i))
+            )
+            np.testing.assert_array_equal(data, expected)
+        if "final_obs" in ours.infos and ours.infos["_final_obs"][row]:
+            np.testing.assert_array_equal(
+                ours.infos["final_obs"][agent][row], theirs.infos["final_obs"][agent][i]
+            )
+
+
+def test_calls_of_the_other_kind_of_pool_are_refused() -> None:
+    with PoolParallelEnv("mpe/simple_v3", 4, batch_size=2) as envs:
+        for call in (
+            envs.reset,
+            envs.reset_arrays,
+            lambda: envs.step({"agent_0": [0] * 4}),
+            lambda: envs.step_arrays(np.zeros((4, 1), int)),
+            lambda: envs.get_attr("N"),
+        ):
+            with pytest.raises(StateError, match=r"of an asynchronous pool \(batch_size=2 < num_e"):
+                call()
+        with pytest.raises(StateError, match="0 environments are in flight, a batch needs 2"):
+            envs.recv()
+        with pytest.raises(ValueError, match=r"actions\[0\] has shape \(2, 2\): give \(2, 1\)"):
+            envs.send(np.zeros((2, 2), int), [0, 1])
+    assert envs.closed
+    with PoolParallelEnv("mpe/simple_v3", 4) as envs:
+        assert not envs.is_async
+        for call in (envs.async_reset, envs.recv, lambda: envs.send([0], [0])):
+            with pytest.raises(StateError, match="of a synchronous pool: use reset"):
+                call()

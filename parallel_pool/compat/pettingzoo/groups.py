@@ -54,6 +54,8 @@ class AgentArrays(NamedTuple):
         terminations, truncations: bool (n, k).
         live: bool (n, k): which agents act in the next step.
         infos: by agent, as `PoolParallelEnv.step` returns them.
+        env_ids: int32 (n,): the environments of the rows; 0 to n - 1 unless the pool is
+            asynchronous.
     """
 
     observations: tuple[Any, ...]
@@ -62,6 +64,7 @@ class AgentArrays(NamedTuple):
     truncations: Array
     live: Array
     infos: dict[Any, Any]
+    env_ids: Array
 
 
 def has_arrays(space: Space[Any]) -> bool:

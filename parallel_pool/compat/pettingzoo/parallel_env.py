@@ -10,11 +10,14 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import create_empty_array
 
 from parallel_pool.actions import check_sequence
+from parallel_pool.arguments import check_sizes
 from parallel_pool.compat.pettingzoo import groups
+from parallel_pool.compat.pettingzoo.async_agents import AsyncNativeAgents, AsyncProcessAgents
 from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
 from parallel_pool.compat.pettingzoo.native_agents import NativeAgents
 from parallel_pool.compat.pettingzoo.process_agents import ProcessAgents
 from parallel_pool.compat.vector_options import VectorOptions
+from parallel_pool.errors import StateError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,6 +44,9 @@ class PoolParallelEnv:
     - `reset_arrays` and `step_arrays` stack the agents of equal spaces, for policies that they
       share. k below is the number of possible agents; `groups` says which are stacked.
 
+    With batch_size < num_envs the pool is asynchronous: `recv` returns the environments that
+    finished first, and `send` gives them their next actions.
+
     Every array has all agents at all times: for an agent that an environment returned nothing for,
     the observation is zeros, the reward 0, and it is neither terminated nor truncated. `live` says
     which agents act next. An episode is over when no agent is live.
@@ -50,13 +56,16 @@ class PoolParallelEnv:
 
     Attributes:
         num_envs: environments, n.
+        batch_size: environments of one result; n unless the pool is asynchronous.
+        is_async: whether batch_size < num_envs.
         possible_agents: a list of all agents.
         groups: agents with equal observation spaces and equal action spaces, in the order of their
             first agents.
         autoreset_mode: how episodes start again.
         metadata, render_mode: of the first environment.
         vector_env: the vector environment underneath: a `PoolVectorEnv`, or a `ProcessVectorEnv` of
-            `JointEnv`s.
+            `JointEnv`s; None if the pool is asynchronous.
+        pool: the pool underneath.
     """
 
     def __init__(
@@ -65,6 +74,7 @@ class PoolParallelEnv:
         num_envs: int | None = None,
         *,
         env_fns: Sequence[Callable[[], Any]] | None = None,
+        batch_size: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         num_threads: int = 0,
         thread_affinity_offset: int = -1,
@@ -82,6 +92,7 @@ class PoolParallelEnv:
                 cloudpickle sends them to worker processes.
             num_envs: native environments; None for 1. Functions are as many as they are.
             env_fns: the functions by name, instead of env.
+            batch_size: environments of one result, for `send` and `recv`; None for all.
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its actions and
                 resets; SAME_STEP: the step that ends an episode returns the first observations of
                 the next, and infos hold "final_obs" and "final_info"; DISABLED: the caller resets,
@@ -120,19 +131,30 @@ class PoolParallelEnv:
             "on_error": on_error,
         }
         threads = {"num_threads": num_threads, "thread_affinity_offset": thread_affinity_offset}
-        self._agents: NativeAgents | ProcessAgents
+        self._agents: NativeAgents | ProcessAgents | AsyncNativeAgents | AsyncProcessAgents
         if isinstance(env, str):
             _refuse_given(workers, "functions", {"on_error": "raise"})
-            count = 1 if num_envs is None else num_envs
-            self._agents = NativeAgents(env, count, self.autoreset_mode, **threads, **options)
+            count, rows = check_sizes(1 if num_envs is None else num_envs, batch_size)
+            arguments = {**threads, **options}
+            if rows < count:
+                self._agents = AsyncNativeAgents(env, count, rows, self.autoreset_mode, **arguments)
+            else:
+                self._agents = NativeAgents(env, count, self.autoreset_mode, **arguments)
         else:
             defaults = {"num_threads": 0, "thread_affinity_offset": -1}
             given = {**threads, "num_envs": num_envs, **options}
             _refuse_given(given, "the id of a native environment", defaults)
-            self._agents = ProcessAgents(env, self.autoreset_mode, **workers)
-        self.vector_env = self._agents.vector_env
-        self.num_envs = self.vector_env.num_envs
-        self.metadata, self.render_mode = self.vector_env.metadata, self.vector_env.render_mode
+            if batch_size is None or batch_size == _length(env):
+                self._agents = ProcessAgents(env, self.autoreset_mode, **workers)
+            else:
+                self._agents = AsyncProcessAgents(env, batch_size, self.autoreset_mode, **workers)
+        self.vector_env = getattr(self._agents, "vector_env", None)
+        self.pool = self._agents.pool if self.vector_env is None else self.vector_env.pool
+        self.num_envs, self.batch_size = self.pool.num_envs, self.pool.batch_size
+        self.is_async: bool = self.batch_size < self.num_envs
+        source = self.pool if self.vector_env is None else self.vector_env
+        self.metadata = getattr(source, "metadata", {})
+        self.render_mode = getattr(source, "render_mode", None)
         self.possible_agents = self._agents.possible_agents
         self.groups: tuple[AgentGroup, ...] = self._agents.groups
         self._observation_spaces: dict[Any, Space[Any]] = {}
@@ -162,7 +184,7 @@ class PoolParallelEnv:
             parallel_pool.errors.WorkerError: a worker process died.
             Exception: raised by an environment.
         """
-        arrays = self._agents.reset(seed, options)
+        arrays = self._synchronous("reset").reset(seed, options)
         return self._unstacked(arrays.observations), arrays.infos
 
     def step(self, actions: Mapping[Any, Any]) -> Step:
@@ -188,9 +210,9 @@ class PoolParallelEnv:
             parallel_pool.errors.WorkerError: a worker process died.
             Exception: raised by an environment.
         """
+        agents = self._synchronous("step")
         found = self._complete(actions)
-        blocks = [self._stacked(group, found) for group in self.groups]
-        arrays = self._agents.step(blocks)
+        arrays = agents.step([self._stacked(group, found) for group in self.groups])
         return (
             self._unstacked(arrays.observations),
             self._by_agent(arrays.rewards),
@@ -214,7 +236,7 @@ class PoolParallelEnv:
             Exception: what `reset` raises.
         """
         self._check_arrays()
-        return self._agents.reset(seed, options)
+        return self._synchronous("reset_arrays").reset(seed, options)
 
     def step_arrays(self, actions: Any) -> AgentArrays:
         """Steps every environment, as `step` does.
@@ -229,7 +251,70 @@ class PoolParallelEnv:
             Exception: what `step` raises.
         """
         self._check_arrays()
-        return self._agents.step(self._blocks(actions))
+        return self._synchronous("step_arrays").step(self._blocks(actions, self.num_envs))
+
+    def _synchronous(self, what: str) -> NativeAgents | ProcessAgents:
+        if isinstance(self._agents, NativeAgents | ProcessAgents):
+            return self._agents
+        raise StateError(
+            f"{what}() of an asynchronous pool (batch_size={self.batch_size} <"
+            f" num_envs={self.num_envs}): use async_reset(), recv() and send(), or leave batch_size"
+            " out"
+        )
+
+    # ------------------------------------------------------------------------------ asynchronous --
+
+    def async_reset(self, seed: seeds.Seed = None, options: dict[str, Any] | None = None) -> None:
+        """Queues resets of all environments; `recv` returns their first observations.
+
+        Args:
+            seed, options: as in `reset`, without "reset_mask".
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            parallel_pool.errors.StateError: environments are in flight, or the pool is synchronous.
+        """
+        self._check_arrays()
+        self._asynchronous("async_reset").send_reset(seed, options)
+
+    def recv(self, timeout: float | None = None) -> AgentArrays:
+        """Returns the first `batch_size` environments to finish.
+
+        Args:
+            timeout: seconds.
+
+        Returns:
+            Arrays as of `step_arrays`, with batch_size rows; `env_ids` says whose they are. After a
+            reset rewards are 0.
+
+        Raises:
+            parallel_pool.errors.StateError: too few environments are in flight.
+            parallel_pool.errors.PoolTimeoutError: nothing arrived in time.
+            Exception: raised by an environment.
+        """
+        return self._asynchronous("recv").recv(timeout)
+
+    def send(self, actions: Any, env_ids: Any) -> None:
+        """Queues the next actions of some environments.
+
+        Args:
+            actions: for each group an array (count, agents of the group, ...), as in `step_arrays`.
+            env_ids: integers (count,), such as `env_ids` of a result.
+
+        Raises:
+            TypeError, ValueError: actions or env_ids are wrong; nothing was queued.
+            parallel_pool.errors.StateError: an environment is in flight already.
+        """
+        agents = self._asynchronous("send")
+        agents.send(self._blocks(actions, np.size(env_ids)), env_ids)
+
+    def _asynchronous(self, what: str) -> AsyncNativeAgents | AsyncProcessAgents:
+        if isinstance(self._agents, AsyncNativeAgents | AsyncProcessAgents):
+            return self._agents
+        raise StateError(
+            f"{what}() of a synchronous pool: use reset() and step(), or make it with"
+            f" batch_size < num_envs={self.num_envs}"
+        )
 
     def _check_arrays(self) -> None:
         for group in self.groups:
@@ -239,7 +324,7 @@ class PoolParallelEnv:
                     f" ({group.observation_space}, {group.action_space}): use reset() and step()"
                 )
 
-    def _blocks(self, actions: Any) -> Sequence[Any]:
+    def _blocks(self, actions: Any, rows: int) -> Sequence[Any]:
         """Returns the actions of each group; raises if there are too few or too many."""
         if len(self.groups) == 1 and not isinstance(actions, (list, tuple)):
             actions = (actions,)
@@ -249,7 +334,7 @@ class PoolParallelEnv:
                 " one for each of `groups`"
             )
         for number, (group, block) in enumerate(zip(self.groups, actions, strict=True)):
-            _check_block(f"actions[{number}]", group, block, self.num_envs)
+            _check_block(f"actions[{number}]", group, block, rows)
         return actions
 
     # ------------------------------------------------------------------------------ converting --
@@ -353,30 +438,31 @@ class PoolParallelEnv:
 
     def render(self) -> tuple[Any, ...]:
         """Returns the results of every environment's `render`."""
-        return self.call("render")
+        rendered: tuple[Any, ...] = self._synchronous("render").vector_env.render()
+        return rendered
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Calls a method of every environment, or gets an attribute; returns n results."""
-        return self.vector_env.call(name, *args, **kwargs)
+        return self._synchronous("call").vector_env.call(name, *args, **kwargs)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Returns an attribute of every environment: n values."""
-        return self.vector_env.get_attr(name)
+        return self._synchronous("get_attr").vector_env.get_attr(name)
 
     def set_attr(self, name: str, values: Any) -> None:
         """Sets an attribute of every environment: a list of n values, or one value for all."""
-        self.vector_env.set_attr(name, values)
+        self._synchronous("set_attr").vector_env.set_attr(name, values)
 
     # ------------------------------------------------------------------------------- closing --
 
     @property
     def closed(self) -> bool:
         """Whether `close` was called."""
-        return self.vector_env.closed
+        return self.pool.closed
 
     def close(self) -> None:
         """Ends the threads, or the worker processes, each after the environment it is stepping."""
-        self.vector_env.close()
+        (self.pool if self.vector_env is None else self.vector_env).close()
 
     def __enter__(self) -> Self:
         return self
@@ -404,14 +490,18 @@ def _refuse_given(arguments: Mapping[str, Any], whose: str, defaults: Mapping[st
             raise TypeError(f"{name}={value!r} is for {whose}: leave it out")
 
 
+def _length(env: Any) -> int | None:
+    return len(env) if isinstance(env, Sequence) else None
+
+
 def _described(actions: Any) -> str:
     count = f" of {len(actions)}" if isinstance(actions, (list, tuple)) else ""
     return f"a {type(actions).__name__}{count}"
 
 
-def _check_block(name: str, group: AgentGroup, block: Any, num_envs: int) -> None:
+def _check_block(name: str, group: AgentGroup, block: Any, rows: int) -> None:
     """Raises ValueError if an array has another shape than (n, agents of the group, ...)."""
     space = group.action_space
-    expected = (num_envs, len(group.agents), *(space.shape or ()))
+    expected = (rows, len(group.agents), *(space.shape or ()))
     if space.shape is not None and np.shape(block) != expected:
         raise ValueError(f"{name} has shape {np.shape(block)}: give {expected}")

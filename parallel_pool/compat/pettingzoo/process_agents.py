@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import concatenate, create_empty_array
 
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
-from parallel_pool.compat.pettingzoo import groups
-from parallel_pool.compat.pettingzoo.groups import AgentArrays
-from parallel_pool.compat.pettingzoo.joint_env import LIVE, TERMINATED, TRUNCATED, JointEnv, empty
+from parallel_pool.compat.pettingzoo.joint_columns import JointColumns
+from parallel_pool.compat.pettingzoo.joint_env import JointEnv
 
 if TYPE_CHECKING:
     from parallel_pool import seeds
     from parallel_pool.buffers import Array
-    from parallel_pool.compat.pettingzoo.groups import AgentGroup
+    from parallel_pool.compat.pettingzoo.groups import AgentArrays, AgentGroup
+    from parallel_pool.workers.process_pool import ProcessPool
 
 
 class ProcessAgents:
@@ -32,118 +31,87 @@ class ProcessAgents:
     """
 
     def __init__(
-        self,
-        env_fns: Sequence[Callable[[], Any]],
-        mode: AutoresetMode,
-        **arguments: Any,
+        self, env_fns: Sequence[Callable[[], Any]], mode: AutoresetMode, **arguments: Any
     ) -> None:
         """Starts the workers; for arguments and exceptions see `PoolParallelEnv`."""
         self._mode = mode
-        carries = mode is AutoresetMode.SAME_STEP
-        if isinstance(env_fns, Iterable):
-            env_fns = [partial(JointEnv, fn, carries) if callable(fn) else fn for fn in env_fns]
         try:
-            # raises for anything that is not a sequence of functions
-            self.vector_env = ProcessVectorEnv(env_fns, autoreset_mode=mode, **arguments)
+            self.vector_env = ProcessVectorEnv(
+                joint_functions(env_fns, mode), autoreset_mode=mode, **arguments
+            )
         except RuntimeError as error:
             if type(error) is not RuntimeError:
                 raise
-            raise RuntimeError(
-                "the environments differ: give all the same possible_agents, in the same order,"
-                f" with the same spaces (shown by groups of agents): {error}"
-            ) from error
+            raise RuntimeError(f"{DIFFER} (shown by groups of agents): {error}") from error
         try:
-            self.possible_agents = self._read_agents()
-            (self.groups, *_) = self.vector_env.pool.apply(_groups_of, env_ids=[0])
+            self._columns = columns_of(self.vector_env.pool)
         except BaseException:
             self.vector_env.close()
             raise
+        self.possible_agents, self.groups = self._columns.possible_agents, self._columns.groups
+        self._env_ids = np.arange(self.vector_env.num_envs, dtype=np.int32)
         shape = self.vector_env.num_envs, len(self.possible_agents)
         self.live: Array = np.zeros(shape, np.bool_)
-
-    def _read_agents(self) -> list[Any]:
-        """Returns the agents; their order, which is that of arrays, must be equal everywhere."""
-        lists = [list(agents) for agents in self.vector_env.get_attr("possible_agents")]
-        for i, agents in enumerate(lists):
-            if agents != lists[0]:
-                raise RuntimeError(
-                    f"environment {i} has possible_agents={agents}, and environment 0 {lists[0]}:"
-                    " those of all environments must be equal"
-                )
-        return lists[0]
 
     def reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> AgentArrays:
         """Starts new episodes; rewards are 0, and no agent is terminated or truncated."""
         joint, infos = self.vector_env.reset(seed=seed, options=options)
-        nothing = self.live.shape
-        return self._read(joint, infos)._replace(
-            rewards=np.zeros(nothing),
-            terminations=np.zeros(nothing, np.bool_),
-            truncations=np.zeros(nothing, np.bool_),
+        shape = self.live.shape
+        return self._arrays(joint, infos)._replace(
+            rewards=np.zeros(shape),
+            terminations=np.zeros(shape, np.bool_),
+            truncations=np.zeros(shape, np.bool_),
         )
 
     def step(self, blocks: Sequence[Any]) -> AgentArrays:
         """Steps with the actions of each group."""
-        actions = {str(number): block for number, block in enumerate(blocks)}
-        joint, _, _, _, infos = self.vector_env.step(actions)
-        return self._read(joint, infos)
+        joint, _, _, _, infos = self.vector_env.step(numbered(blocks))
+        return self._arrays(joint, infos)
 
-    def _read(self, joint: Any, infos: dict[Any, Any]) -> AgentArrays:
-        marks: Array = joint["marks"].astype(np.bool_)
-        rewards: Array = joint["reward"].copy()
-        live, terminations, truncations = (marks[:, row] for row in (LIVE, TERMINATED, TRUNCATED))
-        if "worker_restarted" in infos:
-            # rows of restarted environments repeat old ones: their episodes are truncated
-            restarted = infos["_worker_restarted"]
-            rewards[restarted] = 0
-            terminations[restarted] = False
-            truncations[restarted] = self.live[restarted]
-            if self._mode is not AutoresetMode.SAME_STEP:
-                live[restarted] = False
-        self.live = live.copy()
-        blocks = self._blocks(joint["observation"])
-        return AgentArrays(blocks, rewards, terminations, truncations, live, self._infos(infos))
-
-    def _blocks(self, parts: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(parts[str(number)] for number in range(len(self.groups)))
-
-    def _infos(self, infos: dict[Any, Any]) -> dict[Any, Any]:
-        """Returns a vector environment's infos by agent."""
-        masks = {f"_{agent}" for agent in self.possible_agents}
-        found: dict[Any, Any] = {agent: infos.get(agent, {}) for agent in self.possible_agents}
-        others = {key: infos[key] for key in infos if key not in found and key not in masks}
-        if "final_obs" in others:
-            finals, is_final = others["final_obs"], others["_final_obs"]
-            others["final_obs"] = self._final_observations(finals, is_final)
-        if "final_info" in others:
-            others["final_info"] = self._infos(others["final_info"])
-        return found | others
-
-    def _final_observations(self, finals: Array, is_final: Array) -> dict[Any, Any]:
-        """Returns the last observations of ended episodes by agent: arrays (n, ...)."""
-        n = len(finals)
-        found: dict[Any, Any] = {}
-        for number, group in enumerate(self.groups):
-            ends = {
-                i: final["observation"][str(number)]
-                for i, final in enumerate(finals)
-                if is_final[i]
-            }
-            if group.has_arrays:
-                block = groups.zeros(group.observation_space, (n, len(group.agents)))
-                for i, end in ends.items():
-                    groups.put(block, i, end)
-                found.update(groups.by_agent(group, block))
-            else:
-                nothing = empty(group.observation_space)
-                rows = [ends.get(i, nothing) for i in range(n)]
-                out: Any = create_empty_array(group.observation_space, n)
-                found[group.agents[0]] = concatenate(group.observation_space, rows, out)
-        return {agent: found[agent] for agent in self.possible_agents}
+    def _arrays(self, joint: Any, infos: dict[Any, Any]) -> AgentArrays:
+        restarts = self._mode is AutoresetMode.SAME_STEP
+        env_ids = self._env_ids.copy()
+        arrays = self._columns.arrays(joint, infos, env_ids, self.live, restarts=restarts)
+        self.live = arrays.live.copy()
+        return arrays
 
     def state(self) -> Array:
         """Returns the environments' own states."""
         return np.stack(self.vector_env.call("state"))
+
+
+DIFFER = (
+    "the environments differ: give all the same possible_agents, in the same order, with the same"
+    " spaces"
+)
+
+
+def joint_functions(env_fns: Any, mode: AutoresetMode) -> Any:
+    """Returns functions that make `JointEnv`s; what is not iterable is left for the pool."""
+    if not isinstance(env_fns, Iterable):
+        return env_fns
+    carries = mode is AutoresetMode.SAME_STEP
+    return [partial(JointEnv, fn, carries) if callable(fn) else fn for fn in env_fns]
+
+
+def columns_of(pool: ProcessPool) -> JointColumns:
+    """Returns the columns of a pool of `JointEnv`s, all of which must have the same agents.
+
+    Raises:
+        RuntimeError: they have not.
+    """
+    lists = [list(agents) for agents in pool.call("possible_agents")]
+    for i, agents in enumerate(lists):
+        if agents != lists[0]:
+            raise RuntimeError(
+                f"{DIFFER}: environment {i} has possible_agents={agents}, environment 0 {lists[0]}"
+            )
+    return JointColumns(lists[0], pool.apply(_groups_of, env_ids=[0])[0])
+
+
+def numbered(blocks: Sequence[Any]) -> dict[str, Any]:
+    """Returns the actions of each group under the keys of a `JointEnv`."""
+    return {str(number): block for number, block in enumerate(blocks)}
 
 
 def _groups_of(env: JointEnv) -> tuple[AgentGroup, ...]:

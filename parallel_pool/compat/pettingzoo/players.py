@@ -1,0 +1,151 @@
+"""PlayerColumns: the arrays of native environments with several players, by group of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool.compat.pettingzoo import groups
+
+if TYPE_CHECKING:
+    from parallel_pool.buffers import Array
+    from parallel_pool.compat.pettingzoo.groups import AgentGroup
+    from parallel_pool.specs import Field, Spec
+
+
+class PlayerColumns:
+    """Converts between a pool's arrays, which have an axis of players, and those of groups.
+
+    Attributes:
+        possible_agents: a list of all agents: the players' names.
+        groups: of the agents.
+        keys: the names of the observations.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.possible_agents: list[Any] = list(spec.player_names)
+        self.keys = [field.name for field in spec.observations]
+        self._fields = {field.name: field for field in (*spec.observations, *spec.infos)}
+        self._action = spec.action
+        players = range(spec.num_players)
+        names = self.possible_agents
+        seen = [_space(spec.observations, player) for player in players]
+        acts = [spec.action.of_player(player).space() for player in players]
+        self.groups = groups.grouped(
+            names, dict(zip(names, seen, strict=True)), dict(zip(names, acts, strict=True))
+        )
+
+    def joined(self, blocks: Sequence[Any]) -> Array:
+        """Returns the actions of all players as one array; what a player does not need is 0."""
+        n, k = len(blocks[0]), len(self.possible_agents)
+        field = self._action
+        dtype = np.result_type(*(np.asarray(block).dtype for block in blocks))
+        if len(blocks) == 1 and self.groups[0].action_space.shape == field.shape:
+            joined = np.asarray(blocks[0])
+        else:
+            joined = np.zeros((n, k, *field.shape), dtype)
+            for group, block in zip(self.groups, blocks, strict=True):
+                ends = tuple(slice(size) for size in group.action_space.shape or ())
+                joined[(slice(None), group.columns, *ends)] = block
+        return joined if k > 1 and field.per_player else joined[:, 0]
+
+    def blocks(self, observations: Any) -> tuple[Any, ...]:
+        return tuple(self._block(group, observations) for group in self.groups)
+
+    def _block(self, group: AgentGroup, observations: Any) -> Any:
+        """Returns what the agents of a group see."""
+        if len(self.keys) == 1:
+            return self._of_group(group, self._fields[self.keys[0]], observations)
+        return {
+            key: self._of_group(group, self._fields[key], observations[key]) for key in self.keys
+        }
+
+    def _of_group(self, group: AgentGroup, field: Field, values: Array) -> Array:
+        """Returns the part (n, agents, ...) of a column that a group has, in its own size."""
+        if not field.per_player:
+            # what all players see is the same
+            shape = (len(values), len(group.agents), *values.shape[1:])
+            return np.broadcast_to(values[:, np.newaxis], shape).copy()
+        if len(self.possible_agents) == 1:
+            values = values[:, np.newaxis]
+        own = field.of_player(group.indices[0])
+        ends = tuple(slice(size) for size in own.shape)
+        return values[(slice(None), group.columns, *ends)]
+
+    def infos(self, infos: dict[str, Any]) -> dict[Any, Any]:
+        """Returns a vector environment's infos by agent; those of all players stay as they are."""
+        found: dict[Any, Any] = {agent: {} for agent in self.possible_agents}
+        for key, values in infos.items():
+            field = self._fields.get(key)
+            if field is not None and field.is_info and field.per_player:
+                for player, agent in enumerate(self.possible_agents):
+                    own = values if len(self.possible_agents) == 1 else values[:, player]
+                    if field.player_sizes is not None:
+                        own = own[:, : field.player_sizes[player]]
+                    found[agent][key] = own.copy()
+                    found[agent][f"_{key}"] = infos[f"_{key}"].copy()
+            elif not (key.startswith("_") and self._is_mask(key[1:])):
+                found[key] = values
+        if "final_obs" in found:
+            found["final_obs"] = self._finals(found["final_obs"], found["_final_obs"])
+        if "final_info" in found:
+            found["final_info"] = self.infos(found["final_info"])
+        return found
+
+    def _is_mask(self, key: str) -> bool:
+        field = self._fields.get(key)
+        return field is not None and field.is_info and field.per_player
+
+    def _finals(self, finals: Array, is_final: Array) -> dict[Any, Any]:
+        """Returns the last observations of ended episodes by agent: arrays (n, ...)."""
+        found: dict[Any, Any] = {}
+        shown = [final for final, ended in zip(finals, is_final, strict=True) if ended]
+        for group in self.groups:
+            block = groups.zeros(group.observation_space, (len(finals), len(group.agents)))
+            rows = self._block(group, _stacked(shown))
+            _put_rows(block, is_final, rows)
+            found.update(groups.by_agent(group, block))
+        return {agent: found[agent] for agent in self.possible_agents}
+
+    def state(self, seen: Any) -> Array:
+        """Returns all that the agents see, one after another (n, ...), as mpe2 does.
+
+        Args:
+            seen: what `Pool.observe` returns.
+        """
+        parts = []
+        for player in range(len(self.possible_agents)):
+            for key in self.keys:
+                field, values = self._fields[key], getattr(seen, key)
+                if field.per_player and len(self.possible_agents) > 1:
+                    values = values[:, player]
+                ends = tuple(slice(size) for size in field.of_player(player).shape)
+                parts.append(values[(slice(None), *ends)].reshape(len(values), -1))
+        return np.concatenate(parts, axis=1)
+
+
+def _space(fields: Sequence[Field], player: int) -> Any:
+    """Returns the space of what a player sees."""
+    if len(fields) == 1:
+        return fields[0].of_player(player).space()
+    from gymnasium import spaces
+
+    return spaces.Dict([(field.name, field.of_player(player).space()) for field in fields])
+
+
+def _stacked(values: Sequence[Any]) -> Any:
+    """Returns an array of the observations of several environments, or a dict of such."""
+    if isinstance(values[0], dict):
+        return {key: np.stack([value[key] for value in values]) for key in values[0]}
+    return np.stack(values)
+
+
+def _put_rows(block: Any, mask: Array, rows: Any) -> None:
+    """Writes rows into the environments of a mask."""
+    if isinstance(block, dict):
+        for key, part in block.items():
+            _put_rows(part, mask, rows[key])
+    else:
+        block[mask] = rows
