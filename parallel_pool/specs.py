@@ -419,5 +419,5 @@ class Spec:
         from gymnasium.vector.utils import batch_space
 
         if field.space_kind == "discrete" and field.player_sizes is not None:
-            return spaces.MultiDiscrete(field.player_sizes)
+            return spaces.MultiDiscrete(list(field.player_sizes))
         return batch_space(field.space(), self.num_players)

@@ -21,6 +21,7 @@ from pettingzoo.test import parallel_api_test
 from parallel_pool.compat.pettingzoo import PoolParallelEnv
 from parallel_pool.compat.pettingzoo.joint_env import JointEnv
 from parallel_pool.errors import StateError, WorkerError
+from tests.agent_arrays import check_order_only
 from tests.parallel_loop import Loop, sample
 from tests.same import assert_same
 from tests.sampling import thinned
@@ -540,9 +541,53 @@ def test_a_dead_worker_without_restart_is_an_error() -> None:
             envs.step(sample(envs, np.random.default_rng(0)))
 
 
+@pytest.mark.parametrize("mode", thinned(MODES[:2], 2), ids=lambda mode: mode.name)
+@pytest.mark.parametrize("name", ENVS)
+def test_an_asynchronous_pool_differs_in_order_only(name: str, mode: AutoresetMode) -> None:
+    with (
+        pool([ENVS[name]] * 5, autoreset_mode=mode) as synchronous,
+        pool([ENVS[name]] * 5, autoreset_mode=mode, batch_size=2) as asynchronous,
+    ):
+        check_order_only(synchronous, asynchronous, rounds=15)
+
+
+def test_stacked_arrays_need_arrays() -> None:
+    with pool([Chatter] * 2) as envs:
+        envs.reset(seed=1)
+        with pytest.raises(TypeError, match=r"agent .a. has spaces without arrays \(Text"):
+            envs.reset_arrays()
+        # dicts show them as before
+        observations, *_ = envs.step({"a": [0, 1], "b": [1, 1]})
+        assert observations["a"] == ("0", "1") and observations["b"].tolist() == [1, 1]
+    with pytest.raises(TypeError, match="no arrays, or too many: leave batch_size out"):
+        pool([Chatter] * 2, batch_size=1).__enter__()
+
+
+class Chatter(ParallelEnv[Any, Any, Any]):
+    """One of its agents sees text."""
+
+    def __init__(self) -> None:
+        self.metadata, self.possible_agents = {"name": "chatter_v0"}, ["a", "b"]
+
+    def observation_space(self, agent: Any) -> spaces.Space[Any]:
+        return spaces.Text(3) if agent == "a" else spaces.Discrete(4)
+
+    def action_space(self, agent: Any) -> spaces.Space[Any]:
+        return spaces.Discrete(2)
+
+    def reset(self, seed: Any = None, options: Any = None) -> tuple[Any, Any]:
+        self.agents = ["a", "b"]
+        return {"a": "start", "b": 0}, {"a": {}, "b": {}}
+
+    def step(self, actions: dict[Any, Any]) -> tuple[Any, Any, Any, Any, Any]:
+        none = {"a": False, "b": False}
+        shown = {"a": str(actions["a"]), "b": int(actions["b"])}
+        return shown, {"a": 0.0, "b": 0.0}, none, none, {"a": {}, "b": {}}
+
+
 def test_names_of_unknown_agents_and_strings_as_env_fns_are_refused() -> None:
-    with pytest.raises(TypeError, match="env_fns='knights' is a str: give a list of functions"):
-        PoolParallelEnv("knights")  # type: ignore[arg-type]
+    with pytest.raises(gymnasium.error.NameNotFound, match="`knights` doesn't exist"):
+        PoolParallelEnv("knights")
     with PoolParallelEnv([Relay] * 2, num_workers=1) as envs:
         for ask in (envs.observation_space, envs.action_space):
             for agent in ("unknown", ["a"]):

@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from parallel_pool import PoolParallelEnv
 from parallel_pool.compat.pettingzoo.groups import AgentArrays
 from parallel_pool.errors import StateError
+from tests.agent_arrays import check_order_only, stacked
 from tests.parallel_loop import Loop, sample
 from tests.same import assert_same
 from tests.sampling import thinned
@@ -33,11 +34,6 @@ WORLDS: list[tuple[str, dict[str, Any]]] = [
 def loop_of(name: str, mode: AutoresetMode, options: dict[str, Any]) -> Loop:
     make = importlib.import_module(f"mpe2.{name}").parallel_env
     return Loop([partial(make, **options)] * NUM_ENVS, mode)
-
-
-def stacked(envs: PoolParallelEnv, by_agent: dict[Any, Any]) -> list[Any]:
-    """Returns an array (n, agents, ...) for each group."""
-    return [np.stack([by_agent[a] for a in group.agents], axis=1) for group in envs.groups]
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
@@ -93,7 +89,8 @@ def test_stacked_arrays_are_those_of_the_dicts(
 
 def check_arrays(envs: PoolParallelEnv, arrays: AgentArrays, observations: Any, infos: Any) -> None:
     assert len(arrays.observations) == len(envs.groups)
-    for block, expected in zip(arrays.observations, stacked(envs, observations), strict=True):
+    for group, block in zip(envs.groups, arrays.observations, strict=True):
+        expected = np.stack([observations[agent] for agent in group.agents], axis=1)
         assert_same(block, expected, "observations")
     assert_same(arrays.infos, infos, "infos")
 
@@ -207,56 +204,15 @@ def test_an_action_is_checked_against_the_space_of_its_agent() -> None:
 def test_an_asynchronous_pool_differs_in_order_only(
     name: str, options: dict[str, Any], mode: AutoresetMode
 ) -> None:
-    """Each environment's rows are those of a synchronous pool."""
     options = {**options, "max_cycles": 4, "autoreset_mode": mode, "benchmark_data": True}
-    rounds = 15
-    with PoolParallelEnv(f"mpe/{name}", NUM_ENVS, **options) as envs:
-        rng = np.random.default_rng(1)
-        actions = [stacked(envs, sample(envs, rng)) for _ in range(rounds)]
-        expected = [envs.reset_arrays(seed=6), *(envs.step_arrays(each) for each in actions)]
-    with PoolParallelEnv(f"mpe/{name}", NUM_ENVS, batch_size=2, num_threads=2, **options) as envs:
-        assert envs.is_async and (envs.num_envs, envs.batch_size) == (NUM_ENVS, 2)
-        envs.async_reset(seed=6)
-        steps = np.zeros(NUM_ENVS, int)
-        while steps.min() < rounds:
-            arrays = envs.recv()
-            assert len(arrays.env_ids) == 2
-            for row, env_id in enumerate(arrays.env_ids.tolist()):
-                if steps[env_id] <= rounds:
-                    check_row(envs, arrays, row, expected[steps[env_id]], env_id)
-            np.testing.assert_array_equal(
-                np.stack(list(envs.live.values()), axis=1)[arrays.env_ids], arrays.live
-            )
-            chosen = [actions[min(step, rounds - 1)] for step in steps[arrays.env_ids]]
-            blocks = [
-                np.stack([each[g][i] for each, i in zip(chosen, arrays.env_ids, strict=True)])
-                for g in range(len(envs.groups))
-            ]
-            envs.send(blocks, arrays.env_ids)
-            steps[arrays.env_ids] += 1
-
-
-def check_row(
-    envs: PoolParallelEnv, ours: AgentArrays, row: int, theirs: AgentArrays, i: int
-) -> None:
-    """One row of an asynchronous result is that of environment i in a synchronous one."""
-    for block, expected in zip(ours.observations, theirs.observations, strict=True):
-        np.testing.assert_array_equal(block[row], expected[i])
-    for array, expected in zip(ours[1:5], theirs[1:5], strict=True):
-        np.testing.assert_array_equal(array[row], expected[i])
-    for agent in envs.possible_agents:
-        ours_has = ours.infos[agent].get("_benchmark_data", np.zeros(len(ours.env_ids), bool))[row]
-        theirs_has = theirs.infos[agent].get("_benchmark_data", np.zeros(NUM_ENVS, bool))[i]
-        assert ours_has == theirs_has
-        if ours_has:
-            data, expected = (
-                each.infos[agent]["benchmark_data"][at] for each, at in ((ours, row), (theirs, i))
-            )
-            np.testing.assert_array_equal(data, expected)
-        if "final_obs" in ours.infos and ours.infos["_final_obs"][row]:
-            np.testing.assert_array_equal(
-                ours.infos["final_obs"][agent][row], theirs.infos["final_obs"][agent][i]
-            )
+    with (
+        PoolParallelEnv(f"mpe/{name}", NUM_ENVS, **options) as synchronous,
+        PoolParallelEnv(
+            f"mpe/{name}", NUM_ENVS, batch_size=2, num_threads=2, **options
+        ) as asynchronous,
+    ):
+        assert asynchronous.is_async and asynchronous.batch_size == 2
+        check_order_only(synchronous, asynchronous, rounds=15)
 
 
 def test_calls_of_the_other_kind_of_pool_are_refused() -> None:

@@ -75,7 +75,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
                 ("marks", spaces.MultiBinary((3, k))),
             ]
         )
-        self.action_space = _of_groups(self.groups, "action_space")
+        self.action_space = self._action_parts = _of_groups(self.groups, "action_space")
         # live agents in the environment's order; None before the first reset
         self._live: list[Any] | None = None
 
@@ -153,7 +153,7 @@ class JointEnv(gymnasium.Env[Any, Any]):
         for number, group in enumerate(self.groups):
             part = action[str(number)]
             if group.has_arrays:
-                batched = self.action_space[str(number)]
+                batched = self._action_parts[str(number)]
                 found.update(zip(group.agents, iterate(batched, part), strict=True))
             else:
                 found[group.agents[0]] = part

@@ -22,6 +22,7 @@ class NativeAgents:
 
     Attributes:
         vector_env: the `PoolVectorEnv` underneath, whose arrays have an axis of players.
+        pool: its `Pool`.
         possible_agents: a list of all agents.
         groups: of the agents.
         live: bool (n, k): which agents act in the next step.
@@ -33,7 +34,8 @@ class NativeAgents:
         self.vector_env = PoolVectorEnv(
             env_id, num_envs, backend="native", autoreset_mode=mode, **arguments
         )
-        self._columns = PlayerColumns(self.vector_env.pool.spec)
+        self.pool = self.vector_env.pool
+        self._columns = PlayerColumns(self.pool.spec)
         self.possible_agents, self.groups = self._columns.possible_agents, self._columns.groups
         self._env_ids = np.arange(self.vector_env.num_envs, dtype=np.int32)
         shape = self.vector_env.num_envs, len(self.possible_agents)
@@ -56,8 +58,10 @@ class NativeAgents:
         live = np.ones(shape, np.bool_)
         if self._mode is not AutoresetMode.SAME_STEP:
             live &= ~(terminated | truncated)[:, np.newaxis]
-        ends = (np.repeat(flags[:, np.newaxis], shape[1], 1) for flags in (terminated, truncated))
-        return self._arrays(observations, rewards.reshape(shape), *ends, live, infos)
+        terminations = np.repeat(terminated[:, np.newaxis], shape[1], 1)
+        truncations = np.repeat(truncated[:, np.newaxis], shape[1], 1)
+        rewards = rewards.reshape(shape)
+        return self._arrays(observations, rewards, terminations, truncations, live, infos)
 
     def _arrays(
         self,

@@ -123,7 +123,7 @@ class PoolParallelEnv:
         """
         self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
         env = _either(env, env_fns)
-        workers = {
+        workers: dict[str, Any] = {
             "num_workers": num_workers,
             "context": context,
             "timeout": timeout,
@@ -149,7 +149,7 @@ class PoolParallelEnv:
             else:
                 self._agents = AsyncProcessAgents(env, batch_size, self.autoreset_mode, **workers)
         self.vector_env = getattr(self._agents, "vector_env", None)
-        self.pool = self._agents.pool if self.vector_env is None else self.vector_env.pool
+        self.pool = self._agents.pool
         self.num_envs, self.batch_size = self.pool.num_envs, self.pool.batch_size
         self.is_async: bool = self.batch_size < self.num_envs
         source = self.pool if self.vector_env is None else self.vector_env
@@ -480,6 +480,11 @@ def _either(env: Any, env_fns: Any) -> Any:
         raise TypeError("env is missing: give an id, or functions that make environments")
     if env is not None and env_fns is not None:
         raise TypeError("env and env_fns are both given: give one of them")
+    if isinstance(env_fns, str):
+        raise TypeError(
+            f"env_fns={env_fns!r} is a str: give a list of functions that make PettingZoo parallel"
+            " environments, or give an id as env"
+        )
     return env_fns if env is None else env
 
 

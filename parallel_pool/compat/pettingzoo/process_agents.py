@@ -25,6 +25,7 @@ class ProcessAgents:
 
     Attributes:
         vector_env: the `ProcessVectorEnv` underneath.
+        pool: its `ProcessPool`.
         possible_agents: a list of all agents.
         groups: of the agents.
         live: bool (n, k): which agents act in the next step.
@@ -43,8 +44,9 @@ class ProcessAgents:
             if type(error) is not RuntimeError:
                 raise
             raise RuntimeError(f"{DIFFER} (shown by groups of agents): {error}") from error
+        self.pool = self.vector_env.pool
         try:
-            self._columns = columns_of(self.vector_env.pool)
+            self._columns = columns_of(self.pool)
         except BaseException:
             self.vector_env.close()
             raise
