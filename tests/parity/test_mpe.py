@@ -156,9 +156,9 @@ def flat(data: Any) -> list[float]:
 @pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 4), ids=str)
 def test_play_is_identical(name: str, options: dict[str, Any], is_continuous: bool) -> None:
     rng = np.random.default_rng(len(name))
-    shared = {"continuous_actions": is_continuous, "benchmark_data": True, "max_cycles": 14}
+    shared = {"continuous_actions": is_continuous, "benchmark_data": True, "max_cycles": 10}
     with closing(Pair(name, {**options, **shared})) as pair:
-        for seed in (11, None, 2**40):
+        for seed in (2**40, None):
             pair.where = f"reset with {seed}"
             pair.reset(seed)
             has_ended, step = False, 0
@@ -166,7 +166,7 @@ def test_play_is_identical(name: str, options: dict[str, Any], is_continuous: bo
                 step += 1
                 pair.where = f"seed {seed}, step {step}"
                 has_ended = pair.step(rng)
-            assert step <= 14
+            assert step <= 10
 
 
 @pytest.mark.filterwarnings("ignore")
