@@ -27,9 +27,9 @@ def wait_until_receiving(pool: Any) -> None:
 
 @contextlib.contextmanager
 def receiving(pool: Any) -> Iterator[list[Any]]:
-    """Another thread is in recv during the block; afterwards the list has the batch it received.
+    """Runs recv in another thread during the block; the list gets the batch it receives.
 
-    The block must send as much as makes a batch.
+    The block must send to enough environments for one batch.
     """
     received: list[Any] = []
 
