@@ -1,7 +1,7 @@
 """Compares two checkouts of this repository: `python -m benchmarks.checkouts BEFORE [SCENE ...]`.
 
 Each of our players of a scene plays in both checkouts, in a process of its own under the
-checkout's own interpreter (`.venv/bin/python`). The two take turns, as players of `benchmarks.race`
+checkout's own interpreter: `.venv/bin/python`, for this checkout the one that runs the program. The two take turns, as players of `benchmarks.race`
 do. Each round has new processes, since a process's speed depends on where its memory lies and on
 the seed of its hashes. The table shows steps per second of both, how many times faster this
 checkout is than the other one, and how many times less CPU time a step takes: medians of the
@@ -86,6 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each player (9)")
     options = parser.parse_args(arguments)
     before: Path = options.before.resolve()
+    if options.rounds < 1:
+        parser.error(f"--rounds {options.rounds}: give 1 or more")
     if not (before / ".venv/bin/python").exists():
         parser.error(f"{before} has no .venv/bin/python: run make there")
     unknown = [name for name in options.scenes if name not in RACES]

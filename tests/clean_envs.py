@@ -60,7 +60,7 @@ def closure(metadata: Message, extras: Iterable[str]) -> dict[str, Distribution]
 
 
 def parts(found: Distribution) -> set[tuple[str, ...]]:
-    """Returns the files of a distribution, as parts of their paths; without scripts."""
+    """Returns the files of a distribution, as parts of paths, without scripts and bytecode."""
     paths = (path.parts for path in found.files or ())
     return {path for path in paths if path[0] not in ("..", "__pycache__")}
 
@@ -83,7 +83,7 @@ def link(found: Distribution, site: Path) -> None:
 
 
 def bare(folder: Path, wheel: Path) -> tuple[Path, Path]:
-    """Makes an environment with a wheel alone; returns its Python and its site-packages."""
+    """Makes an environment with only a wheel; returns its Python and its site-packages."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps"]
@@ -101,7 +101,7 @@ def clean(folder: Path, wheel: Path, metadata: Message, extras: Iterable[str]) -
 
 
 def run(python: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Runs another Python without this one's PYTHON variables."""
+    """Runs another Python without the PYTHON* variables of this process."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return subprocess.run(
         [python, *arguments], cwd=cwd, env=env, capture_output=True, text=True, check=False

@@ -32,7 +32,7 @@ def frozen_garbage_collector() -> None:
 
 
 @pytest.fixture(autouse=True)
-def own_signals() -> Iterator[None]:
+def unchanged_signal_mask() -> Iterator[None]:
     """Fails a test that leaves a signal blocked."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     yield
@@ -100,7 +100,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder of its own: MuJoCo writes its warnings into MUJOCO_LOG.TXT there."""
+    """Gives the test a working folder of its own, where MuJoCo writes MUJOCO_LOG.TXT."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

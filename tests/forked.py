@@ -1,4 +1,4 @@
-"""Runs a function in a forked child, for tests of what a child may do."""
+"""Runs a function in a forked child, for tests of what works there."""
 
 from __future__ import annotations
 

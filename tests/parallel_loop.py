@@ -37,7 +37,7 @@ class Loop:
         self.infos.num_envs = len(self.envs)
 
     def batch(self, single: Sequence[Any]) -> dict[Any, Any]:
-        """Returns an array by agent of what each environment returned."""
+        """Returns, by agent, the batch of the observations that each environment returned."""
         found = {}
         for agent, space in self.spaces.items():
             nothing = self.nothing.get(agent)
@@ -53,6 +53,7 @@ class Loop:
         }
 
     def merge(self, single: Sequence[Any]) -> dict[Any, Any]:
+        """Merges infos as vector environments do, but drops the masks that belong to agents."""
         merged: dict[Any, Any] = {}
         for i, infos in enumerate(single):
             if infos is not None:
@@ -103,7 +104,7 @@ class Loop:
 
 
 def sample(envs: Any, rng: np.random.Generator) -> dict[Any, Any]:
-    """Returns actions of all agents, as arrays."""
+    """Returns random actions of all agents: by agent, an array with a row per environment."""
     actions = {}
     for agent in envs.possible_agents:
         space = envs.action_space(agent)

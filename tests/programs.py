@@ -37,8 +37,8 @@ class Program:
     """A program that is running.
 
     Attributes:
-        process: of the program itself, the leader of a process group.
-        folder: where its processes report what they have reached: see `PRELUDE`.
+        process: the program's own process, which leads a session and a process group.
+        folder: where its processes report the points that they reach: see `PRELUDE`.
     """
 
     def __init__(self, command: Sequence[str], folder: Path, **options: Any) -> None:
@@ -65,14 +65,17 @@ class Program:
         )
 
     def meet(self, name: str) -> None:
-        """Waits until one of its processes has reached a place, see `PRELUDE`."""
+        """Waits until one of its processes has reached a point: see `PRELUDE`."""
         wait_for(
             lambda: (self.folder / "meeting" / name).exists() or self.process.poll() is not None
         )
         assert (self.folder / "meeting" / name).exists(), self.end()
 
     def end(self, text: str = "") -> Done:
-        """Waits for the end of all its processes; fails if one does not end or leaves files."""
+        """Writes a text to stdin and waits for the end of all its processes.
+
+        Fails if a process does not end or leaves temporary files.
+        """
         try:
             # returns once no process has stdout or stderr open
             out, err = self.process.communicate(text, timeout=TEST_TIMEOUT)
@@ -83,7 +86,7 @@ class Program:
         return Done(self.process.returncode, out, err)
 
     def processes(self) -> list[int]:
-        """Returns the ids of its processes, zombies included whose parent lives."""
+        """Returns the ids of its processes, without zombies: these have no environment to read."""
         found = []
         for name in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -102,9 +105,9 @@ class Program:
                 stream.close()
 
 
-# Scripts start with this. Environments report the places that they reach, and other code may wait
-# for them: "make" + name in the constructor, "step" + name at the third step, where they do what
-# they were made for.
+# Scripts start with this. Environments report the points that they reach, and other code may wait
+# for these: "make" + name in the constructor, "step" + name at the third step. At the first point
+# an environment does what its argument `making` says, at the second what `how` says: see WAYS.
 PRELUDE = """
 import ctypes, os, pathlib, signal, sys, threading, time
 import gymnasium
@@ -155,7 +158,7 @@ def others():
 
 
 def interrupt_at(*names):
-    # Ctrl-C for this process alone, as soon as these places are reached
+    # Ctrl-C for this process alone, as soon as these points are reached
     def work():
         meet(*names)
         os.kill(os.getpid(), signal.SIGINT)
@@ -164,7 +167,7 @@ def interrupt_at(*names):
 
 
 def interrupted(function, *names):
-    # it must raise KeyboardInterrupt once these places are reached
+    # the function must raise KeyboardInterrupt once these points are reached
     try:
         interrupt_at(*names)
         function()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from parallel_pool.errors import PoolTimeoutError, StateError
+from parallel_pool.errors import ClosedError, PoolTimeoutError, StateError
 from tests.timeouts import TEST_TIMEOUT
 
 
@@ -27,17 +27,21 @@ def wait_until_receiving(pool: Any) -> None:
 
 @contextlib.contextmanager
 def receiving(pool: Any) -> Iterator[list[Any]]:
-    """Another thread is in recv during the block; afterwards the list has the batch it received.
+    """Runs recv in another thread during the block; the list gets the batch it receives.
 
-    The block must send as much as makes a batch.
+    The block must send to enough environments for one batch.
     """
     received: list[Any] = []
 
     def receive() -> None:
         while not received:
-            # the main thread may be receiving
-            with contextlib.suppress(StateError):
+            try:
                 received.append(pool.recv(timeout=600))
+            except ClosedError:
+                return
+            except StateError:
+                # the main thread may be receiving
+                continue
 
     thread = threading.Thread(target=receive)
     thread.start()

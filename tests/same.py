@@ -25,7 +25,7 @@ def assert_same(actual: Any, expected: Any, where: str) -> None:
             assert_same(actual.tolist(), expected.tolist(), where)
         elif actual.tobytes() != expected.tobytes():
             np.testing.assert_array_equal(actual, expected, where)
-            raise AssertionError(f"{where}: signs of zero differ: {actual} {expected}")
+            raise AssertionError(f"{where}: signs of zero or NaN differ: {actual} {expected}")
     else:
         assert actual == expected, where
 

@@ -19,12 +19,12 @@ from tests.envpool_cases import equal
 def test_async_loop_steps_every_environment() -> None:
     with make_gym("CartPole-v1", num_envs=6, batch_size=2, num_threads=2, seed=0) as pool:
         pool.async_reset()
-        seen = np.zeros(6, int)
+        seen, rng = np.zeros(6, int), np.random.default_rng(0)
         for _ in range(120):
             obs, reward, term, trunc, info = pool.recv()
             assert obs.shape == (2, 4) and reward.shape == term.shape == trunc.shape == (2,)
             seen[info["env_id"]] += 1
-            pool.send(np.random.default_rng(0).integers(2, size=2), info["env_id"])
+            pool.send(rng.integers(2, size=2), info["env_id"])
         assert seen.min() > 0
 
 
@@ -110,14 +110,14 @@ def test_async_reset_of_too_few_is_refused_and_changes_nothing() -> None:
         pool.async_reset()
         with pytest.raises(StateError, match="environment 0 is already in flight"):
             pool.reset()
-        # with a timeout: another thread may send to other environments
+        # with a timeout it waits, because another thread may send to other environments
         pool.recv(), pool.recv()
         with pytest.raises(PoolTimeoutError, match="2 environments are in flight"):
             pool.reset([1, 2], timeout=0.01)
         assert pool.reset([5]).shape == (3, 4)
 
 
-def test_async_refuses_meaningless_calls() -> None:
+def test_async_refuses_calls_at_the_wrong_moment() -> None:
     with make_gym("CartPole-v1", num_envs=4, batch_size=2) as pool:
         with pytest.raises(StateError, match="0 environments are in flight, a batch needs 2"):
             pool.recv()

@@ -46,7 +46,7 @@ def test_list_all_envs_leaves_out_tests_and_is_sorted() -> None:
     assert not any(env_id.startswith("test/") for env_id in ids)
 
 
-def test_names_need_no_heavy_imports() -> None:
+def test_functions_import_only_what_they_need() -> None:
     script = """
 import sys, parallel_pool as envpool
 heavy = {"gymnasium", "dm_env", "torch", "ale_py", "envpool"}
@@ -135,24 +135,24 @@ def test_make_refuses(arguments: dict[str, Any], error: type[Exception], message
 
 
 @pytest.mark.parametrize("function", [make_gym, make_gymnasium, parallel_pool.make_dm, make_spec])
-def test_unknown_task(function: Callable[..., Any]) -> None:
+def test_unknown_id_suggests_another(function: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match="no environment 'CartPole-v9': did you mean CartPole-v"):
         function("CartPole-v9")
 
 
 @pytest.mark.parametrize("function", [make_gym, make_gymnasium, parallel_pool.make_dm, make_spec])
 @pytest.mark.parametrize("task_id", [3, None, [], {}, b"CartPole-v1"])
-def test_ids_are_strings(function: Callable[..., Any], task_id: Any) -> None:
+def test_ids_that_are_no_strings_are_refused(function: Callable[..., Any], task_id: Any) -> None:
     with pytest.raises(TypeError, match=r"task_id=.* is a \w+: give a string"):
         function(task_id)
     with pytest.raises(TypeError, match=r"task_id=.* is a \w+: give a string"):
         parallel_pool.register(task_id, path="nowhere.so", symbol="nothing")
 
 
-@pytest.mark.parametrize("option", ["stack_num", "noop_max", "img_height", "img_width"])
-def test_atari_options_outside_their_range(option: str) -> None:
-    with pytest.raises(ValueError, match=f"{option}=0: choose 1 to"):
-        make_gym("Pong-v5", **{option: 0})
+def test_atari_options_outside_their_range() -> None:
+    for option in ("stack_num", "noop_max", "img_height", "img_width"):
+        with pytest.raises(ValueError, match=f"{option}=0: choose 1 to"):
+            make_gym("Pong-v5", **{option: 0})
     with pytest.raises(ValueError, match="repeat_action_probability=7"):
         make_gym("Pong-v5", repeat_action_probability=7)
 
@@ -285,7 +285,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SYMBOL = "pp_env_test_template_v0"
 
 
-def test_register(library: Path) -> None:
+def test_registered_ids_can_be_made_with_their_options(library: Path) -> None:
     script = f"""
 import numpy as np, parallel_pool as envpool
 path, symbol = {str(library)!r}, {SYMBOL!r}
@@ -322,7 +322,7 @@ assert "Corridor-v1" not in envpool.list_all_envs()
     assert "no option lenth" in lines[2] and "length=-1" in lines[3]
 
 
-def test_register_refuses_what_is_not_there(
+def test_register_refuses_missing_files_and_symbols(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ValueError, match=r"none\.so"):

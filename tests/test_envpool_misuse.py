@@ -109,7 +109,7 @@ def test_send_without_recv_is_refused() -> None:
         assert pool.recv()[4]["elapsed_step"].tolist() == [1, 1]
 
 
-def test_failed_environment() -> None:
+def test_failure_of_a_step_carries_the_batch() -> None:
     with make_gymnasium(
         "test/Fault-v0", num_envs=3, fail_on="step", fail_at_step=2, fail_env=1
     ) as pool:
@@ -122,11 +122,11 @@ def test_failed_environment() -> None:
         assert reward.tolist() == [1.0, 0.0, 1.0]
         assert info["env_id"].tolist() == [0, 1, 2]
         assert info["count"].tolist() == [2, 0, 2]
-        # it begins a new episode, the others continue
+        # the failed environment begins a new episode, the others continue
         assert pool.step(np.ones(3, int))[4]["elapsed_step"].tolist() == [3, 0, 3]
 
 
-def test_a_failed_reset_has_the_results_of_a_reset() -> None:
+def test_failure_of_a_reset_carries_the_results_of_a_reset() -> None:
     fault = {"num_envs": 2, "fail_on": "reset", "fail_at_step": 1, "fail_env": 0}
     with make_gym("test/Fault-v0", **fault) as pool:
         with pytest.raises(EnvError, match="environment 0 failed") as caught:
@@ -140,7 +140,7 @@ def test_a_failed_reset_has_the_results_of_a_reset() -> None:
         assert obs.shape == (2, 1) and info["env_id"].tolist() == [0, 1]
 
 
-def test_close() -> None:
+def test_closed_pool_refuses_calls_and_keeps_arrays() -> None:
     pool = make_gym("CartPole-v1", num_envs=2)
     obs = pool.reset()
     kept = obs.copy()
@@ -166,7 +166,7 @@ def test_dropped_pool_ends_its_threads() -> None:
     gc.collect()
     before = count()
     pool = make_gym("CartPole-v1", num_envs=8, num_threads=4, batch_size=4)
-    assert count() == before + 3  # the caller is the fourth
+    assert count() == before + 3  # the caller is the fourth thread
     gc.disable()  # they must end without the garbage collector
     try:
         del pool
@@ -177,14 +177,14 @@ def test_dropped_pool_ends_its_threads() -> None:
         time.sleep(0.001)
 
 
-def test_pools_and_pickle() -> None:
+def test_pools_can_not_be_pickled_or_copied() -> None:
     with make_gym("CartPole-v1") as pool:
         for function in (pickle.dumps, copy.deepcopy, copy.copy):
             with pytest.raises(TypeError, match="cannot be pickled or copied"):
                 function(pool)
 
 
-def test_fork() -> None:
+def test_forked_child_can_not_step() -> None:
     with make_gym("CartPole-v1", num_envs=4, num_threads=2, seed=0) as pool:
         pool.reset()
         child = os.fork()
@@ -220,7 +220,7 @@ def test_two_threads_may_not_receive_at_once() -> None:
         assert received[0][0].shape == (2, 4)
 
 
-def test_missing_rom() -> None:
+def test_missing_ale_py_names_the_extra() -> None:
     script = """
 import sys
 sys.modules["ale_py"] = None
@@ -233,7 +233,7 @@ except parallel_pool.MissingDependencyError as error:
     assert "pip install 'parallel_pool[atari]'" in run(script)
 
 
-def test_snapshots() -> None:
+def test_snapshots_bring_back_states() -> None:
     with make_gym("CartPole-v1", num_envs=2, seed=0) as pool:
         pool.reset()
         states = pool.get_state()
@@ -244,7 +244,7 @@ def test_snapshots() -> None:
         pool.set_state([state], np.array([0]))
 
 
-def test_render() -> None:
+def test_render_of_chosen_environments() -> None:
     with make_gym("Pong-v5", num_envs=3, render_mode="rgb_array", render_env_id=2) as pool:
         pool.reset()
         assert pool.render_mode == "rgb_array"
@@ -254,7 +254,7 @@ def test_render() -> None:
         assert every.shape == (3, 210, 160, 3) and equal(every[2:], picture)
 
 
-def test_render_by_the_gymnasium_environment() -> None:
+def test_render_equals_gymnasiums() -> None:
     with make_gym("CartPole-v1", num_envs=2, seed=3) as pool:
         pool.reset()
         reference = gymnasium.make("CartPole-v1", render_mode="rgb_array")

@@ -21,7 +21,7 @@ NUM_ENVS = 4
 
 
 class Statistics(gymnasium.Wrapper):
-    """The wrapper of CleanRL's and LeanRL's programs, here for five results."""
+    """The wrapper of CleanRL's and LeanRL's programs, for a step that returns five values."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env)
@@ -76,7 +76,7 @@ def test_a_wrapper_shows_the_spec() -> None:
         assert wrapped.unwrapped.spec.additional_wrappers == ()
 
 
-# a stand-in for OpenAI's gym before 0.26, if that package is not installed
+# a stand-in for OpenAI's gym before 0.26, which need not be installed
 OLD_GYM = """
 import sys, types
 import numpy as np
@@ -109,7 +109,7 @@ sys.modules["gym"] = gym
 
 
 def test_a_program_for_old_gym() -> None:
-    """CleanRL's published programs unpack four results and expect gym's spaces."""
+    """CleanRL's published programs unpack four values from a step and expect gym's spaces."""
     script = f"""{OLD_GYM}
 import gym
 import parallel_pool as envpool
@@ -191,6 +191,7 @@ def test_stable_baselines_refuses_a_pool(env_type: str, wrap: Any, model: Any) -
             use()
     # a single environment is accepted as before
     DummyVecEnv([lambda: gymnasium.make("CartPole-v1")]).reset()
+    # no refused call has used the pool: its first step is still a reset
     assert pool.step(np.zeros(NUM_ENVS, int))[4]["elapsed_step"].tolist() == [0] * NUM_ENVS
     pool.close()
 
@@ -217,7 +218,7 @@ except TypeError as error:
         assert "would treat it as one environment" in done.stdout, done.stderr
 
 
-def test_installing_the_refusal_twice_is_installing_it_once() -> None:
+def test_installing_the_refusal_again_changes_nothing() -> None:
     before = DummyVecEnv.__init__
     dummy_vec_env.install(object)
     assert DummyVecEnv.__init__ is before

@@ -51,8 +51,8 @@ class Walk:
         self.reward = 1.0 if self.terminated else -0.01
 
     def observation(self) -> list[np.float32]:
-        done = np.float32(self.position) / np.float32(self.length - 1)
-        return [done, np.float32(1) - done]
+        walked = np.float32(self.position) / np.float32(self.length - 1)
+        return [walked, np.float32(1) - walked]
 
 
 def assert_walks(pool: Pool, batch: tuple[Any, ...], walks: list[Walk]) -> None:
@@ -91,7 +91,7 @@ def run_template(definition: Any) -> None:
         assert red == [walk.position for walk in walks]
 
 
-def test_template() -> None:
+def test_template_in_the_tree() -> None:
     run_template("test/Template-v0")
 
 
@@ -153,7 +153,7 @@ def test_duel() -> None:
 
 
 def test_heap_snapshots() -> None:
-    """Snapshots of different lengths bring back the diary, in the same environment and another."""
+    """Snapshots of any length bring back the diary, in the same environment or another."""
     with Pool("test/Heap-v0", 3, seed=2) as pool:
         pool.reset()
         sizes = []
@@ -200,12 +200,12 @@ def test_fault_init() -> None:
         Pool("test/Fault-v0", 2, options={"fail_on": "init"})
 
 
-def test_fault_unknown_place() -> None:
+def test_fault_unknown_callback() -> None:
     with pytest.raises(ValueError, match="fail_on='nowhere'"):
         Pool("test/Fault-v0", 2, options={"fail_on": "nowhere"})
 
 
-def test_fault_takes_its_time() -> None:
+def test_fault_delays_change_no_results() -> None:
     """Spinning and sleeping change nothing but the time."""
     with Pool("test/Fault-v0", 2, options={"spin": 1000, "sleep_ms": 1}) as pool:
         pool.reset()

@@ -40,8 +40,8 @@ envs.reset(seed=0)
 envs.close()
 """
 
-# The first program of each extra. Packages beyond the extra are imported only after what the
-# extra alone makes possible.
+# The first program of each extra. Before the first call that needs the extra, a program imports no
+# package of the extra: without the extra, that call must be what fails.
 PROGRAMS = {
     "atari": """
 import numpy as np, parallel_pool
@@ -139,7 +139,7 @@ MakePython = Callable[[str], Path]
 def python_with(
     packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> MakePython:
-    """Makes a virtual environment per extra, "" for none; returns their Pythons."""
+    """Makes a virtual environment with an extra ("" for none), once; returns its Python."""
 
     @cache
     def make(extra: str) -> Path:
@@ -151,8 +151,8 @@ def python_with(
 
 
 def test_every_extra_has_a_program(packages: tuple[Path, Path]) -> None:
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = set(listed["optional-dependencies"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = set(project["optional-dependencies"])
     assert extras == {*PROGRAMS, "all"}
     # "all" is all of them, and nothing else
     assert set(clean_envs.closure(metadata_of(packages[1]), ["all"])) == set(
@@ -167,8 +167,8 @@ def test_users_get_none_of_the_developers_tools(packages: tuple[Path, Path]) -> 
     assert not brought & tools
 
 
-def test_torch_is_the_users(packages: tuple[Path, Path]) -> None:
-    """A pin would replace a CUDA build."""
+def test_torch_is_no_direct_requirement(packages: tuple[Path, Path]) -> None:
+    """A pin would replace the user's CUDA build."""
     assert not any("torch" in line for line in metadata_of(packages[1]).get_all("Requires-Dist"))
 
 
@@ -185,7 +185,7 @@ def test_first_program_of_an_extra_alone(
     assert done.returncode == 0, done.stderr
 
 
-# programs import pettingzoo themselves
+# without its extra, pettingzoo's program fails at its own import of pettingzoo
 @pytest.mark.parametrize("extra", [extra for extra in PROGRAMS if extra != "pettingzoo"])
 def test_first_program_says_which_extra_is_missing(
     extra: str, python_with: MakePython, tmp_path: Path
@@ -199,7 +199,10 @@ def test_first_program_says_which_extra_is_missing(
 
 
 def test_undeclared_packages_are_missing(python_with: MakePython, tmp_path: Path) -> None:
-    """A control: this is how the first program of mujoco failed before packaging was declared."""
+    """A control of `clean_envs`: a package can be imported only if it is declared.
+
+    The first program of mujoco failed like this before packaging was declared.
+    """
     for extra, module, is_there in [
         ("mujoco", "packaging", True),
         ("mujoco", "pytest", False),
@@ -211,7 +214,9 @@ def test_undeclared_packages_are_missing(python_with: MakePython, tmp_path: Path
         assert is_there or f"ModuleNotFoundError: No module named '{module}'" in done.stderr
 
 
-def test_version_is_one(packages: tuple[Path, Path], python_with: MakePython) -> None:
+def test_metadata_has_version_and_links(
+    packages: tuple[Path, Path], python_with: MakePython
+) -> None:
     metadata = metadata_of(packages[1])
     done = clean_envs.run(
         python_with(""), "-c", "import parallel_pool as p; print(p.__version__)", cwd=ROOT.parent

@@ -105,7 +105,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def assert_equal_results(actual: Any, expected: Any, where: str) -> None:
-    """Also compares the order of an episode's infos."""
+    """Compares results, and the order of the keys of an episode's infos."""
     assert_same(actual, expected, where)
     for ours, theirs in zip(find_episodes(actual[-1]), find_episodes(expected[-1]), strict=True):
         assert list(ours) == list(theirs), where
@@ -132,10 +132,10 @@ def assert_equal_attributes(ours: Any, theirs: Any, chain: Sequence[Any]) -> Non
 @pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize("env_id", sampled(IDS, {"CartPole-v1", "Pendulum-v1"}))
-def test_fused_chain_is_that_of_sync(
+def test_fused_chain_returns_what_sync_does(
     env_id: str, name: str, mode: AutoresetMode, clock: list[float]
 ) -> None:
-    """Across ends of episodes and partial resets with seeds, at any step."""
+    """Through ends of episodes, and through partial resets with seeds at random steps."""
     chain, kwargs = CHAINS[name]
     rng = np.random.default_rng(4)
     ended_ever = 0
@@ -302,8 +302,8 @@ def test_interrupted_reset_of_some(clock: list[float]) -> None:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
 def test_failure_of_one_environment(mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others' returns continue; that of the failed one starts from 0."""
-    # no environment of Gymnasium's: its wrappers would be refused
+    """The returns of the others continue; that of the failed environment starts from 0."""
+    # test/Fault-v0 has no reference in Gymnasium: without this, its wrappers would be refused
     monkeypatch.setattr(env_specs, "reference_of", lambda *_: gymnasium.spec("CartPole-v1"))
     env = PoolVectorEnv(
         "test/Fault-v0",
@@ -318,7 +318,7 @@ def test_failure_of_one_environment(mode: AutoresetMode, monkeypatch: pytest.Mon
     env.step([0, 1, 0])
     with pytest.raises(EnvError) as caught:
         env.step([0, 1, 0])
-    # the exception's batch is clipped too, and a row without a step has no reward
+    # the exception's batch is clipped too, except for the failed row, whose reward is 0
     assert caught.value.batch[env._reward].tolist() == [2, 0, 2]
     assert env.get_attr("episode_returns") == (4, 0, 4)
     if mode is AutoresetMode.DISABLED:
@@ -331,7 +331,7 @@ def test_failure_of_one_environment(mode: AutoresetMode, monkeypatch: pytest.Mon
 
 
 def test_failure_of_a_reset(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Environments reset in the same call start from 0."""
+    """Statistics of all environments that the call reset start from 0."""
     env = parallel_pool.make_vec("Pendulum-v1", 2, wrappers=[record], max_episode_steps=3)
     env.reset(seed=1)
     env.step(np.ones((2, 1)))
@@ -350,7 +350,7 @@ def test_failure_of_a_reset(monkeypatch: pytest.MonkeyPatch) -> None:
     env.close()
 
 
-def test_statistics_with_the_name_of_an_info() -> None:
+def test_statistics_with_the_name_of_an_info_are_refused() -> None:
     wrapper = partial(RecordEpisodeStatistics, stats_key="x_position")
     with pytest.raises(ValueError, match=r"stats_key='x_position'.*Ant-v5 has an info"):
         parallel_pool.make_vec("Ant-v5", 2, wrappers=[wrapper])

@@ -31,7 +31,7 @@ from tests.fusion_cases import SPEC, MyPartial, MyTimeLimit, spec_with, twice
 def test_chain_is_recognised() -> None:
     spec = spec_with(
         TimeLimit.wrapper_spec(max_episode_steps=9),
-        WrapperSpec("its name is no matter", "gymnasium.wrappers:ClipReward", {"max_reward": 1}),
+        WrapperSpec("any name", "gymnasium.wrappers:ClipReward", {"max_reward": 1}),
         PassiveEnvChecker.wrapper_spec(),
     )
     outer = [
@@ -137,21 +137,21 @@ def test_what_is_not_exactly_known_is_refused(name: str) -> None:
         (TransformReward.wrapper_spec(func=twice), "could do anything"),
     ],
 )
-def test_wrapper_specs_are_refused(added: WrapperSpec, reason: str) -> None:
+def test_unknown_wrapper_specs_are_refused(added: WrapperSpec, reason: str) -> None:
     refusal = recognise(None, spec_with(added))
     assert isinstance(refusal, Refusal)
     with pytest.raises(ValueError, match=reason):
         raise ValueError(refusal.reason)
 
 
-def test_statistics_of_one_name_are_refused() -> None:
+def test_statistics_with_the_same_key_are_refused() -> None:
     refusal = recognise([RecordEpisodeStatistics] * 2, SPEC)
     assert isinstance(refusal, Refusal)
     assert "the same stats_key" in refusal.reason
 
 
-def test_wrapper_that_another_gymnasium_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrapper with an additional argument is not recognised."""
+def test_wrapper_with_other_parameters_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of Gymnasium may have such a wrapper."""
 
     def init(self: Any, env: Any, max_episode_steps: int, grace: int = 0) -> None: ...
 
@@ -226,7 +226,7 @@ def test_atari_wrappers_that_c_can_not_replace(wrappers: Any, reason: str) -> No
 
 
 @pytest.mark.parametrize("wrappers", [TimeLimit, 3, (each for each in [TimeLimit])])
-def test_wrappers_that_are_no_sequence(wrappers: Any) -> None:
+def test_wrappers_that_are_no_sequence_are_refused(wrappers: Any) -> None:
     with pytest.raises(TypeError, match="give a sequence"):
         parallel_pool.make_vec("CartPole-v1", 2, wrappers=wrappers)
 

@@ -33,7 +33,7 @@ def cartpoles() -> Iterator[PoolVectorEnv]:
 class Twin(gymnasium.Env[Any, Any]):
     """One native environment as a Gymnasium environment, so that SyncVectorEnv can batch it.
 
-    Without rewards of several players, which SyncVectorEnv can't hold.
+    Its reward is always 0: SyncVectorEnv can't hold rewards of several players.
     """
 
     def __init__(self, env_id: str, **options: Any) -> None:
@@ -62,9 +62,9 @@ class Twin(gymnasium.Env[Any, Any]):
 @pytest.mark.parametrize(
     ("env_id", "options"),
     [
-        ("test/Template-v0", {"length": 4}),  # an info with every row
-        ("test/Heap-v0", {}),  # one with steps only
-        ("test/Duel-v0", {}),  # both, a Dict observation, two players
+        ("test/Template-v0", {"length": 4}),  # an info in every row
+        ("test/Heap-v0", {}),  # an info in rows of steps only
+        ("test/Duel-v0", {}),  # both kinds, a Dict observation, two players
     ],
 )
 def test_infos_are_those_of_sync(env_id: str, options: Any, mode: AutoresetMode) -> None:
@@ -107,7 +107,7 @@ def test_results_are_the_callers_own() -> None:
     assert "last" not in second, "rows of a reset carry no info that only steps have"
     assert second["final_info"]["_last"].all()
     kept = [row.copy() for row in second["final_obs"]]
-    assert second["final_obs"][0].base is None, "to keep one is not to keep its whole batch"
+    assert second["final_obs"][0].base is None, "a final observation keeps its batch alive"
     for _ in range(6):
         env.step([1, 1, 1])
     assert all((row == copy).all() for row, copy in zip(second["final_obs"], kept, strict=True))
@@ -123,7 +123,7 @@ def test_rewards_of_several_players() -> None:
     env.close()
 
 
-# ------------------------------------------------------------------------------- looking at rest --
+# --------------------------------------------------------------------------------- Pool.observe --
 
 
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "test/Duel-v0", "Breakout-v5"])
@@ -200,11 +200,11 @@ def test_attributes_of_a_vector_env(cartpoles: PoolVectorEnv) -> None:
     assert cartpoles.metadata is not PoolVectorEnv("CartPole-v1").metadata
     cartpoles.metadata["render_modes"].clear()
     reference = gymnasium.make("CartPole-v1")
-    assert reference.metadata["render_modes"], "our copy is not Gymnasium's own"
+    assert reference.metadata["render_modes"], "metadata must be a copy of Gymnasium's"
     reference.close()
 
 
-def test_render_without_a_mode(cartpoles: PoolVectorEnv) -> None:
+def test_render_without_a_mode_warns(cartpoles: PoolVectorEnv) -> None:
     cartpoles.reset(seed=1)
     with pytest.warns(UserWarning, match="render_mode"):
         assert cartpoles.render() == (None,) * 3
@@ -239,7 +239,7 @@ def test_pictures_without_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_window() -> None:
+def test_window_shows_steps() -> None:
     """Runs in its own process: SDL chooses its driver once."""
     printed = run_python(
         """

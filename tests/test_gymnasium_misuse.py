@@ -52,20 +52,20 @@ def test_mask_that_is_wrong(cartpoles: PoolVectorEnv, mask: Any, kind: type[Exce
     cartpoles.reset(seed=1)
     theirs = gymnasium.make_vec("CartPole-v1", 3, vectorization_mode="sync")
     theirs.reset(seed=1)
-    said = []
+    messages = []
     for env in (theirs, cartpoles):
         with pytest.raises(kind, match="reset_mask") as refused:
             env.reset(options={"reset_mask": mask})
-        said.append(str(refused.value))
-    # followed by the cure
-    assert said[1].startswith(said[0])
-    # and nothing has changed
+        messages.append(str(refused.value))
+    # ours adds the cure
+    assert messages[1].startswith(messages[0])
+    # nothing has changed
     actions = np.array([0, 1, 0])
     assert_same(cartpoles.step(actions), theirs.step(actions), "step")
     theirs.close()
 
 
-def test_masks_of_masked_arrays_are_not_overlooked(cartpoles: PoolVectorEnv) -> None:
+def test_mask_that_is_a_masked_array(cartpoles: PoolVectorEnv) -> None:
     cartpoles.reset()
     options = {"reset_mask": np.ma.masked_array([True, False, True], [True, False, False])}
     with pytest.raises(TypeError, match=r"got a masked array .*filled"):
@@ -79,7 +79,7 @@ def test_reset_options_that_are_no_dict(cartpoles: PoolVectorEnv, options: Any) 
         cartpoles.reset(options=options)
 
 
-def test_functions_have_gymnasiums_name() -> None:
+def test_functions_by_gymnasiums_keyword() -> None:
     env = PoolVectorEnv(env_fns=[lambda: gymnasium.make("CartPole-v1")] * 2, num_workers=1)
     assert (env.backend, env.num_envs) == ("process", 2)
     env.close()
@@ -133,7 +133,7 @@ def test_wrong_actions(cartpoles: PoolVectorEnv, actions: Any, kind: Any) -> Non
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-def test_box_actions_that_are_no_numbers(wrong: float) -> None:
+def test_box_actions_that_are_not_finite(wrong: float) -> None:
     env = PoolVectorEnv("Pendulum-v1", 2)
     env.reset(seed=1)
     with pytest.raises(ValueError, match="action"):
@@ -224,7 +224,7 @@ def test_step_after_the_end_of_an_episode_without_autoreset() -> None:
     theirs.close()
 
 
-def test_closed() -> None:
+def test_closed_environment_refuses_calls_and_keeps_arrays() -> None:
     env = PoolVectorEnv("CartPole-v1", 2)
     observations, _ = env.reset(seed=1)
     kept = observations.copy()
@@ -238,7 +238,7 @@ def test_closed() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES, ids=name_of)
-def test_dropped_without_close(mode: AutoresetMode) -> None:
+def test_environment_dropped_without_close(mode: AutoresetMode) -> None:
     """The threads end at once, without the garbage collector."""
     env = PoolVectorEnv("CartPole-v1", 2, autoreset_mode=mode)
     env.reset(seed=1)
@@ -276,7 +276,7 @@ def test_failure_of_one_environment(mode: AutoresetMode) -> None:
             env.step([0, 1, 1])
         env.reset(options={"reset_mask": np.array([False, True, False])})
     _, rewards, _, _, infos = env.step([1, 1, 1])
-    # elsewhere the step after a failure is a reset
+    # in the other modes the step after a failure is a reset
     assert rewards.tolist() == [1, 1 if mode is AutoresetMode.DISABLED else 0, 1]
     assert infos["_count"].all()
     env.close()
@@ -293,7 +293,7 @@ def test_failure_in_an_environment_whose_infos_come_with_steps(
     error = EnvError("made up", (1,), batch)
 
     def fail(*_: Any) -> Any:
-        # the environment begins a new episode at its next step
+        # after this exception, the environment's next row is taken for that of a reset
         raise error
 
     with monkeypatch.context() as patch:
@@ -307,7 +307,7 @@ def test_failure_in_an_environment_whose_infos_come_with_steps(
 
 
 def test_failure_in_a_step_that_a_reset_drops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next row of the environment that failed is a reset's, as if its step were not dropped."""
+    """The next row of the failed environment is a reset's, although its step was dropped."""
     env = PoolVectorEnv("test/Heap-v0", 2)
     env.reset(seed=1)
     env.pool.send([0, 1])

@@ -66,13 +66,13 @@ def test_spec_from_json_of_a_registered_id() -> None:
     again = gymnasium.make_vec(EnvSpec.from_json(env.spec.to_json()))
     assert again.spec == env.spec
     assert again.get_attr("sutton_barto_reward") == (True, True)
-    # the pool's own options are among the others: Gymnasium refuses vector_kwargs here
+    # options of the pool are plain arguments, since Gymnasium refuses vector_kwargs for these ids
     env = gymnasium.make_vec(
         "parallel_pool/CartPole-v1", 2, num_threads=1, autoreset_mode=AutoresetMode.DISABLED
     )
     assert env.pool.num_threads == 1
     assert env.metadata["autoreset_mode"] is AutoresetMode.DISABLED
-    # and with the mode by name
+    # our mode may also be named
     env = gymnasium.make_vec("parallel_pool/CartPole-v1", 2, vectorization_mode="parallel_pool")
     assert isinstance(env, PoolVectorEnv)
 
@@ -98,7 +98,7 @@ def test_spec_of_other_code_is_not_replaced() -> None:
         PoolVectorEnv(spec, 2, backend="native")
 
 
-def test_wrappers_of_python_are_not_native() -> None:
+def test_native_backend_refuses_wrappers_that_it_can_not_fuse() -> None:
     add_time = wrappers.TimeAwareObservation
     native = {"backend": "native"}
     with pytest.raises(ValueError, match=r"TimeAwareObservation"):
@@ -124,7 +124,7 @@ def test_unknown_ids() -> None:
         PoolVectorEnv("Blackjack-v1", 2, backend="native")
 
 
-def test_id_without_a_version() -> None:
+def test_ids_without_a_version_or_with_an_old_one() -> None:
     with pytest.warns(UserWarning, match="latest"):
         env = gymnasium.make_vec("CartPole", 2, vectorization_mode="parallel_pool")
     assert env.spec.id == "CartPole-v1"
@@ -246,6 +246,7 @@ def test_every_native_id_is_registered() -> None:
         assert spec.max_episode_steps == definition.max_episode_steps
         assert spec.reward_threshold == definition.reward_threshold
         assert spec.entry_point is None
+    # Python's tools look up dunder names on modules; these are not ids
     with pytest.raises(AttributeError):
         from parallel_pool.compat import entry_points
 
