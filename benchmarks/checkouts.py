@@ -1,11 +1,11 @@
 """Compares two checkouts of this repository: `python -m benchmarks.checkouts BEFORE [SCENE ...]`.
 
 Each of our players of a scene plays in both checkouts, in a process of its own under the
-checkout's own interpreter: `.venv/bin/python`, for this checkout the one that runs the program. The two take turns, as players of `benchmarks.race`
-do. Each round has new processes, since a process's speed depends on where its memory lies and on
-the seed of its hashes. The table shows steps per second of both, how many times faster this
-checkout is than the other one, and how many times less CPU time a step takes: medians of the
-rounds, quartiles in brackets.
+checkout's own interpreter (`.venv/bin/python`; this checkout's is the one that runs the program).
+The two take turns, as players of `benchmarks.race` do. Each round has new processes, since a
+process's speed depends on where its memory lies and on the seed of its hashes. The table shows
+steps per second of both, how many times faster this checkout is than the other one, and how many
+times less CPU time a step takes: medians of the rounds, quartiles in brackets.
 """
 
 from __future__ import annotations
