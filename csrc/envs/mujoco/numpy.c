@@ -1,5 +1,5 @@
-/* NumPy's sums of squares and norms as Gymnasium's tasks use them, with the same bits (NumPy 1.26 to
- * 2.4). */
+/* NumPy's sums of squares and norms as Gymnasium's tasks use them, with the same bits (NumPy 1.26
+ * to 2.4). */
 #include <math.h>
 
 #include "base/half.h"
