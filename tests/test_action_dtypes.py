@@ -15,8 +15,9 @@ from parallel_pool import actions
 from parallel_pool._native import lib
 from parallel_pool.pool import Pool
 
-# An environment that shows its action and the action's dtype, in step and in step_many. There is a
-# definition for every set of dtypes in the tests.
+# An environment whose observation is its action, and whose info is the code of the action's dtype.
+# There is one definition for each value of action_dtypes in the tests, with step_many and ("slow")
+# without it; and one of an older ABI.
 SOURCE = """
 #include "pp_env.h"
 
@@ -27,7 +28,7 @@ static const pp_field fields[] = {
     {.name = "dtype", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64},
 };
 
-static void look(echo *it, const void *action, int32_t dtype) {
+static void store(echo *it, const void *action, int32_t dtype) {
   for (int i = 0; i < 2; i++) {
     it->seen[i] = dtype == PP_FLOAT32 ? ((const float *)action)[i] : ((const double *)action)[i];
   }
@@ -41,7 +42,7 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 
 static int step(pp_env *env, const void *action, pp_result *result) {
   (void)result;
-  look(env->state, action, *env->action_dtype);
+  store(env->state, action, *env->action_dtype);
   return PP_OK;
 }
 
@@ -58,7 +59,7 @@ static int step_many(void *shared, const pp_run *run) {
   (void)shared;
   for (int32_t i = 0; i < run->count; i++) {
     echo *it = (echo *)(void *)(run->states + (size_t)i * run->state_stride);
-    look(it, (const char *)run->actions + 2 * size * i, run->action_dtype);
+    store(it, (const char *)run->actions + 2 * size * i, run->action_dtype);
     run->reward[i] = 0;
     ((double *)run->fields[0])[2 * i] = it->seen[0];
     ((double *)run->fields[0])[2 * i + 1] = it->seen[1];
@@ -86,7 +87,8 @@ KINDS = ["none", "none_slow", "double", "double_slow", "all", "all_slow"]
 VALUES = np.array([[0.1, 1], [0.7, 0], [-0.3, 1]])
 
 
-# one for the session: its ids are taken from then on, and workers that steal tests come back here
+# For the whole session: loaded ids stay registered, so a second copy of the library is refused. A
+# pytest worker may run tests of this file, then of others, then of this file again.
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("echo")
@@ -98,7 +100,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def code_for(kind: str, dtype: np.dtype[Any], is_python: bool) -> int:
-    """The dtype code that callbacks of this kind get for an action of this dtype."""
+    """Returns the dtype code that callbacks of this kind get for an action of this dtype."""
     if kind == "all":
         return actions.ACTION_CODES[dtype] | (lib.PP_PYTHON if is_python else 0)
     is_wide = dtype not in (np.float32, np.float16)
@@ -107,20 +109,20 @@ def code_for(kind: str, dtype: np.dtype[Any], is_python: bool) -> int:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_callbacks_get_the_dtypes_that_they_support(library: Path, kind: str) -> None:
-    forms: list[Any] = [VALUES.astype(dtype) for dtype in actions.ACTION_CODES if dtype.kind == "f"]
-    forms += [VALUES.round().astype(dtype) for dtype in actions.ACTION_CODES if dtype.kind in "ib"]
-    forms += [abs(VALUES).round().astype(d) for d in actions.ACTION_CODES if d.kind == "u"]
-    forms += [VALUES.tolist(), VALUES.round().astype(int).tolist(), list(VALUES)]
+    given: list[Any] = [VALUES.astype(dtype) for dtype in actions.ACTION_CODES if dtype.kind == "f"]
+    given += [VALUES.round().astype(dtype) for dtype in actions.ACTION_CODES if dtype.kind in "ib"]
+    given += [abs(VALUES).round().astype(d) for d in actions.ACTION_CODES if d.kind == "u"]
+    given += [VALUES.tolist(), VALUES.round().astype(int).tolist(), list(VALUES)]
     definition = parallel_pool.load(library, f"echo_{kind}")
     with Pool(definition, 3) as pool:
         pool.reset()
-        # every pair in succession, so that no state is left from the one before
-        for form in itertools.chain(forms, reversed(forms)):
-            seen, dtypes, *_ = pool.step(form)
-            is_python = isinstance(form, list) and isinstance(form[0], list)
-            expected = code_for(kind.removesuffix("_slow"), np.asarray(form).dtype, is_python)
+        # there and back: the dtype of one step must not affect a later step
+        for action in itertools.chain(given, reversed(given)):
+            seen, dtypes, *_ = pool.step(action)
+            is_python = isinstance(action, list) and isinstance(action[0], list)
+            expected = code_for(kind.removesuffix("_slow"), np.asarray(action).dtype, is_python)
             assert dtypes.tolist() == [expected] * 3
-            wanted = np.asarray(form, np.float64)
+            wanted = np.asarray(action, np.float64)
             if expected == lib.PP_FLOAT32:
                 wanted = wanted.astype(np.float32).astype(np.float64)
             assert seen.tolist() == wanted.tolist()

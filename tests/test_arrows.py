@@ -1,4 +1,4 @@
-"""Dependencies: each file includes and imports only what docs/internals/overview.md allows."""
+"""Checks the dependency rules of docs/internals/overview.md: includes, imports, exports."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ PACKAGE = ROOT / "parallel_pool"
 C_FILES = sorted(path for path in CSRC.rglob("*") if path.suffix in (".c", ".h", ".inl"))
 PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 
-# Where a heavy module may be imported, at the top of a file or inside a function.
+# Where a heavy module may be imported, at the top of a file or inside a function: files whose
+# paths begin so.
 HEAVY = {
     "gymnasium": ("compat/", "envs/", "registry.py", "specs.py", "demo", "workers/"),
     "torch": ("compat/sb3/vec_env.py",),
-    # workers import its helpers too, and should not wait for torch
+    # worker processes import other files of compat/sb3, and must not wait for torch
     "stable_baselines3": ("compat/sb3/vec_env.py",),
     "pettingzoo": ("compat/pettingzoo/parallel_env.py",),
     "dm_env": ("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
     "mujoco": ("envs/mujoco",),
-    # ale_ids has it register its ids, for programs that use them
+    # compat/ale_ids.py imports it so that it registers its ids
     "ale_py": ("envs/atari", "demo", "prove_atari/", "compat/ale_ids.py"),
     "cv2": ("demo",),
     "matplotlib": ("demo",),
@@ -35,7 +36,7 @@ HEAVY = {
     "ray": (),
 }
 
-# The packages of compat, one for each API, and those that a package may use besides its own.
+# The packages of compat, one for each API, and the other APIs that each may use.
 APIS = {
     "ale": set(),
     "envpool": set(),
@@ -50,7 +51,10 @@ def name_of(path: Path) -> str:
 
 
 def for_each(paths: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
-    """Makes one test of a check of each file. A thousand tests would take pytest ten seconds."""
+    """Returns a decorator that turns a check of one file into one test of all files.
+
+    A test for each file would make a thousand tests, for which pytest needs ten seconds.
+    """
 
     def make(check: Callable[[Path], None]) -> Callable[[], None]:
         def test() -> None:
@@ -67,18 +71,18 @@ def for_each(paths: Iterable[Path]) -> Callable[[Callable[[Path], None]], Callab
 
 
 def includes(path: Path) -> list[Path]:
-    """The project's own files that a C file includes, found as the compiler finds them."""
+    """Returns the project's files that a C file includes, found as the compiler finds them."""
     found = []
     for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE):
-        places = [path.parent / name, CSRC / "include" / name, CSRC / name]
-        existing = [place.resolve() for place in places if place.exists()]
-        assert existing, f"{name_of(path)} includes {name}, which is nowhere"
+        candidates = [path.parent / name, CSRC / "include" / name, CSRC / name]
+        existing = [file.resolve() for file in candidates if file.exists()]
+        assert existing, f"{name_of(path)} includes {name}, which does not exist"
         found.append(existing[0])
     return found
 
 
-# Folders of csrc, and what each of them may use besides itself.
-MAY_USE = {
+# Folders of csrc, and the files and folders that each may include besides its own files.
+FOLDERS = {
     "include": (),
     "base": ("include/pp_env.h",),
     "os": ("base", "include"),
@@ -99,60 +103,60 @@ MAY_USE = {
 
 
 def folder_of(path: Path) -> str:
-    """The innermost folder of csrc that has a rule, a family of environments included."""
-    folders = [folder.as_posix() for folder in path.relative_to(CSRC).parents]
-    known = [folder for folder in folders if folder in MAY_USE]
+    """Returns the innermost folder of csrc that holds the file and has a rule."""
+    parents = [folder.as_posix() for folder in path.relative_to(CSRC).parents]
+    known = [folder for folder in parents if folder in FOLDERS]
     assert known, f"{name_of(path)} is in no folder of docs/internals/overview.md"
     return known[0]
 
 
 def may_include(path: Path) -> tuple[Path, ...]:
-    """Files and folders that a C file may take its includes from."""
+    """Returns the files and folders that a C file may include from."""
     folder = folder_of(path)
     own = [CSRC / folder]
     if folder == "envs":
         family = path.relative_to(CSRC / "envs").parts[0]
         own = [CSRC / "envs" / family] if (CSRC / "envs" / family).is_dir() else []
     if path == CSRC / "pool" / "create.c":
-        # the one place that knows both kinds of lanes
+        # the only file that knows both kinds of lanes
         own += [CSRC / "threads" / "threads.h", CSRC / "processes" / "processes.h"]
-    return (*own, *(CSRC / place for place in MAY_USE[folder]))
+    return (*own, *(CSRC / allowed for allowed in FOLDERS[folder]))
 
 
-def cycles(arrows: Mapping[Path, Iterable[Path]]) -> list[list[str]]:
-    """Groups of files each of which leads to every other one of its group."""
-    reached = {start: reach(start, arrows) for start in arrows}
+def cycles(edges: Mapping[Path, Iterable[Path]]) -> list[list[str]]:
+    """Returns the groups of files in which each file depends on all others, directly or not."""
+    reached = {start: reachable(start, edges) for start in edges}
     groups = {
         frozenset(other for other in reached[start] if start in reached.get(other, ()))
-        for start in arrows
+        for start in edges
         if start in reached[start]
     }
     return sorted(sorted(name_of(path) for path in group) for group in groups)
 
 
-def reach(start: Path, arrows: Mapping[Path, Iterable[Path]]) -> set[Path]:
-    """Files that a file leads to, over any number of arrows; itself only over a cycle."""
+def reachable(start: Path, edges: Mapping[Path, Iterable[Path]]) -> set[Path]:
+    """Returns the files that a file depends on, directly or not; itself only if in a cycle."""
     found: set[Path] = set()
-    waiting = [*arrows[start]]
+    waiting = [*edges[start]]
     while waiting:
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            waiting += arrows.get(path, ())
+            waiting += edges.get(path, ())
     return found
 
 
-def test_no_cycle_of_includes() -> None:
+def test_includes_have_no_cycle() -> None:
     assert cycles({path: includes(path) for path in C_FILES}) == []
 
 
-def test_rules_name_places_that_exist() -> None:
-    for folder, places in MAY_USE.items():
-        for place in (folder, *places):
-            assert (CSRC / place).exists(), f"{place} is not there"
-    for homes in HEAVY.values():
-        for home in homes:
-            assert list(PACKAGE.glob(f"{home}*")), f"{home} is not there"
+def test_rules_name_paths_that_exist() -> None:
+    for folder, others in FOLDERS.items():
+        for each in (folder, *others):
+            assert (CSRC / each).exists(), f"{each} does not exist"
+    for importers in HEAVY.values():
+        for each in importers:
+            assert list(PACKAGE.glob(f"{each}*")), f"{each} does not exist"
     for package in APIS:
         assert (PACKAGE / "compat" / package / "__init__.py").exists()
 
@@ -160,13 +164,13 @@ def test_rules_name_places_that_exist() -> None:
 @for_each(C_FILES)
 def test_c_file_includes_only_what_its_folder_may(path: Path) -> None:
     for included in includes(path):
-        assert any(included.is_relative_to(place) for place in may_include(path)), (
+        assert any(included.is_relative_to(allowed) for allowed in may_include(path)), (
             f"{name_of(path)} must not include {name_of(included)}"
         )
 
 
 @for_each(C_FILES)
-def test_c_file_opens_with_its_purpose(path: Path) -> None:
+def test_c_file_opens_with_a_comment(path: Path) -> None:
     assert re.match(r"/\*|//", path.read_text()), f"{name_of(path)} opens without a comment"
 
 
@@ -174,7 +178,7 @@ def test_c_file_opens_with_its_purpose(path: Path) -> None:
 def test_c_file_neither_prints_nor_ends_the_process(path: Path) -> None:
     code = without_comments(path.read_text())
     if name_of(path) == "csrc/os/process.c":
-        # ends a worker process together with its parent: only workers call it
+        # ends a worker process when its parent ends: only workers call it
         assert code.count("_exit(") == 1
         code = code.replace("_exit(", "")
     found = re.findall(r"\b(?:v?f?printf|puts|perror|exit|_exit|abort|assert)\s*\(", code)
@@ -182,7 +186,7 @@ def test_c_file_neither_prints_nor_ends_the_process(path: Path) -> None:
 
 
 @for_each([path for path in C_FILES if path.suffix == ".h"])
-def test_header_is_included_once(path: Path) -> None:
+def test_header_has_an_include_guard(path: Path) -> None:
     """The guard is the first thing after the opening comment, and the #endif the last."""
     code = without_comments(path.read_text()).strip()
     guard = re.match(r"#ifndef (PP_\w+_H_?)\n#define \1\n", code)
@@ -190,7 +194,7 @@ def test_header_is_included_once(path: Path) -> None:
 
 
 def without_comments(source: str) -> str:
-    """C without comments and without the text of its strings."""
+    """Returns C code without comments and without the text of its strings."""
     pattern = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"'
     return re.sub(pattern, lambda m: '""' if m[0][0] == '"' else " ", source, flags=re.DOTALL)
 
@@ -210,9 +214,11 @@ def test_module_exports_only_its_init_function() -> None:
 
 
 def imports(path: Path, *, in_functions: bool = True) -> Iterator[str]:
-    """Full names of what a Python file imports when it runs, at any depth of the file.
+    """Yields the full names of what a Python file imports; imports for type checkers do not count.
 
-    Without in_functions: what it imports when it is loaded.
+    Args:
+        path: the file.
+        in_functions: whether imports inside functions count; the others happen when it is loaded.
     """
     package = path.relative_to(ROOT).parent.parts
     waiting: list[ast.AST] = [ast.parse(path.read_text())]
@@ -232,7 +238,7 @@ def imports(path: Path, *, in_functions: bool = True) -> Iterator[str]:
             yield module
             yield from (f"{module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            # a name that is made at run time can't be seen here
+            # only literal names: one that is computed at run time is not known here
             yield from (arg.value for arg in node.args[:1] if is_text(arg))
 
 
@@ -240,7 +246,7 @@ def is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def reaches(name: str, module: str) -> bool:
+def is_within(name: str, module: str) -> bool:
     return name == module or name.startswith(f"{module}.")
 
 
@@ -248,21 +254,20 @@ def test_only_native_imports_the_c_module() -> None:
     users = {
         name_of(path)
         for path in PYTHON_FILES
-        if any(reaches(name, "parallel_pool._core") for name in imports(path))
+        if any(is_within(name, "parallel_pool._core") for name in imports(path))
     }
     assert users == {"parallel_pool/_native.py"}
 
 
 @for_each(PYTHON_FILES)
 def test_core_never_imports_an_api(path: Path) -> None:
-    """The core does not use compat."""
+    """The APIs use the core; nothing outside `users` uses the APIs."""
     inside = path.relative_to(PACKAGE).parts
-    # not part of the core: the package's list of names, its command line, and the modules that are
-    # there because EnvPool has them
-    pages = ("__init__.py", "__main__.py", "registration.py", "python", "demo", "compat")
-    if inside[0] in pages:
+    # the package's public names, its command line, and modules that exist because EnvPool has them
+    users = ("__init__.py", "__main__.py", "registration.py", "python", "demo", "compat")
+    if inside[0] in users:
         return
-    apis = [name for name in imports(path) if reaches(name, "parallel_pool.compat")]
+    apis = [name for name in imports(path) if is_within(name, "parallel_pool.compat")]
     assert not apis, f"{name_of(path)} imports {', '.join(apis)}"
 
 
@@ -271,27 +276,27 @@ def test_nothing_imports_the_command_line(path: Path) -> None:
     commands = [f"parallel_pool.{name}" for name in ("__main__", "demo", "prove_atari")]
     if path.relative_to(PACKAGE).parts[0] in ("__main__.py", "demo", "prove_atari"):
         return
-    used = [name for name in imports(path) if any(reaches(name, each) for each in commands)]
+    used = [name for name in imports(path) if any(is_within(name, each) for each in commands)]
     assert not used, f"{name_of(path)} imports {', '.join(used)}"
 
 
-def test_base_pool_uses_neither_kind_of_pool() -> None:
-    """Pools of threads and of processes use base_pool, which knows C, batches and errors."""
+def test_base_pool_knows_no_kind_of_pool() -> None:
+    """Pools of threads and of processes use base_pool, which imports neither."""
     known = {"_native", "arguments", "buffers", "errors", "named_batch"}
     prefix = "parallel_pool."
     names = [name for name in imports(PACKAGE / "base_pool.py") if name.startswith(prefix)]
     assert {name.split(".")[1] for name in names} == known
 
 
-def loads(path: Path, *, in_functions: bool = True) -> set[Path]:
-    """Files of the package that a file imports; not the packages that those lie in."""
+def imported_files(path: Path, *, in_functions: bool = True) -> set[Path]:
+    """Returns the project's files that a file imports, without `__init__.py` of their packages."""
     found = set()
     for name in imports(path, in_functions=in_functions):
-        place = ROOT.joinpath(*name.split("."))
-        for file in (place.with_suffix(".py"), place / "__init__.py"):
+        stem = ROOT.joinpath(*name.split("."))
+        for file in (stem.with_suffix(".py"), stem / "__init__.py"):
             if file.exists():
                 found.add(file)
-    # `from package import module` also names the package, which is loaded in any case
+    # `from package import module` also names the package, which Python loads in any case
     return {file for file in found if not is_package_of_another(file, found)}
 
 
@@ -301,42 +306,43 @@ def is_package_of_another(file: Path, others: Set[Path]) -> bool:
     )
 
 
-def test_no_cycle_of_imports() -> None:
+def test_imports_have_no_cycle() -> None:
     """Not even through imports inside functions."""
     files = [*PYTHON_FILES, *sorted((ROOT / "benchmarks").glob("*.py"))]
-    assert cycles({path: loads(path) - {path} for path in files}) == []
+    assert cycles({path: imported_files(path) - {path} for path in files}) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", APIS)
-def test_api_packages_load_no_other(package: str) -> None:
-    """Neither by themselves at any time, nor through the helpers that are loaded with them."""
+def test_api_packages_import_only_the_apis_that_they_may(package: str) -> None:
+    """Counts all imports of the package, and what shared modules of compat import when loaded."""
     compat = PACKAGE / "compat"
     files = sorted((compat / package).glob("*.py"))
-    found = set().union(*(loads(path) for path in files))
+    found = set().union(*(imported_files(path) for path in files))
     for path in list(found):
         if path.parent == compat:
-            found |= reach(path, {each: loads(each, in_functions=False) for each in PYTHON_FILES})
+            edges = {each: imported_files(each, in_functions=False) for each in PYTHON_FILES}
+            found |= reachable(path, edges)
     used = {path.parent.name for path in found if path.parent.parent == compat}
     assert used - {package} <= APIS[package]
 
 
 @pytest.mark.parametrize("package", APIS)
 def test_api_packages_import_nothing_when_loaded(package: str) -> None:
-    """A worker process that loads one helper must not load what the API needs, such as torch."""
+    """A worker process that needs one helper must not load what the API needs, such as torch."""
     path = PACKAGE / "compat" / package / "__init__.py"
-    assert loads(path, in_functions=False) == {PACKAGE / "_lazy.py"}
+    assert imported_files(path, in_functions=False) == {PACKAGE / "_lazy.py"}
 
 
 @for_each(PYTHON_FILES)
-def test_heavy_modules_stay_where_they_belong(path: Path) -> None:
+def test_heavy_modules_are_imported_only_where_allowed(path: Path) -> None:
     inside = path.relative_to(PACKAGE).as_posix()
     for name in imports(path):
-        homes = HEAVY.get(name.partition(".")[0])
-        assert homes is None or inside.startswith(homes), f"{inside} must not import {name}"
+        importers = HEAVY.get(name.partition(".")[0])
+        assert importers is None or inside.startswith(importers), f"{inside} must not import {name}"
 
 
-def test_import_is_light() -> None:
+def test_import_of_the_package_loads_no_heavy_module() -> None:
     script = "import sys, parallel_pool; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -15,7 +15,7 @@ IDS = ["Acrobot-v1", "CartPole-v1", "Pendulum-v1", "test/Duel-v0"]
 
 
 def rows_of(pool: Pool, arrays: tuple[np.ndarray, ...], row: int) -> tuple[bytes, ...]:
-    """One row as bytes. Final columns hold something only where an episode has just ended."""
+    """Returns one row as bytes, without final columns unless its episode has just ended."""
     named = dict(zip([column.name for column in pool.columns], arrays, strict=False))
     ended = named["terminated"][row] or named["truncated"][row]
     return tuple(
@@ -28,7 +28,7 @@ def rows_of(pool: Pool, arrays: tuple[np.ndarray, ...], row: int) -> tuple[bytes
 def trajectories(
     env: str, autoreset: str, *, batch_size: int, num_threads: int, rounds: int
 ) -> list[list[tuple[bytes, ...]]]:
-    """The rows of each environment in order; NUM_ENVS * rounds in all."""
+    """Returns the rows of each environment in order: all full batches of NUM_ENVS * rounds rows."""
     pool = Pool(
         env,
         NUM_ENVS,
@@ -38,7 +38,7 @@ def trajectories(
         max_episode_steps=17,
         seed=5,
     )
-    # an action depends only on the number of its environment's rows
+    # an action depends only on how many rows its environment has returned so far
     space = pool.spec.action_space()
     space.seed(1)
     actions = np.stack([space.sample() for _ in range(101)])
@@ -58,13 +58,13 @@ def trajectories(
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 @pytest.mark.parametrize("env", IDS)
-def test_order_is_all_that_differs(env: str, autoreset: str) -> None:
+def test_only_the_order_of_rows_differs(env: str, autoreset: str) -> None:
     expected = trajectories(env, autoreset, batch_size=NUM_ENVS, num_threads=1, rounds=2 * ROUNDS)
     for batch_size, num_threads in ((1, 2), (5, 4), (12, 3), (NUM_ENVS, 4)):
         found = trajectories(
             env, autoreset, batch_size=batch_size, num_threads=num_threads, rounds=ROUNDS
         )
-        # some environments may be ahead of others, yet at least one has ROUNDS rows
+        # some environments may be ahead of others; on average each has almost ROUNDS rows
         assert max(map(len, found)) >= ROUNDS - 1
         for env_id, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
             length = min(len(ours), len(theirs))

@@ -21,14 +21,14 @@ from tests.fusion_cases import clip
 from tests.same import assert_same
 
 
-def test_vector_options_beside_others() -> None:
-    """Vector options may be given in either place; our specs hold them together."""
+def test_vector_options_as_arguments_or_in_vector_kwargs() -> None:
+    """Vector options may be arguments or in vector_kwargs; the spec holds both in one dict."""
     beside = parallel_pool.make_vec("Pendulum-v1", 2, num_threads=1, backend="native", g=3.0)
     within = parallel_pool.make_vec(
         "Pendulum-v1", 2, vector_kwargs={"num_threads": 1, "backend": "native"}, g=3.0
     )
     assert beside.spec == within.spec
-    # Gymnasium's make_vec passes them among the environments' options
+    # Gymnasium's make_vec passes vector options along with those of the environments
     by_gymnasium = gymnasium.make_vec("parallel_pool/Pendulum-v1", 2, num_threads=1, g=3.0)
     for spec in (beside.spec, by_gymnasium.spec):
         again = PoolVectorEnv(spec)
@@ -38,7 +38,7 @@ def test_vector_options_beside_others() -> None:
         parallel_pool.make_vec("Pendulum-v1", vector_kwargs={"num_threads": 1}, num_threads=2)
 
 
-class Workers(gymnasium.vector.SyncVectorEnv):  # type: ignore[type-arg]
+class StandIn(gymnasium.vector.SyncVectorEnv):  # type: ignore[type-arg]
     """A stand-in for worker processes, which other files test."""
 
     def __init__(
@@ -54,8 +54,9 @@ class Workers(gymnasium.vector.SyncVectorEnv):  # type: ignore[type-arg]
 
 
 @pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "process_class", lambda: Workers)
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replaces the class of vector environments in worker processes by the stand-in."""
+    monkeypatch.setattr(backends, "process_class", lambda: StandIn)
 
 
 def test_native_is_chosen_if_possible() -> None:
@@ -66,7 +67,7 @@ def test_native_is_chosen_if_possible() -> None:
     assert choice.reason == "CartPole-v1 is native, and does ClipReward itself"
     with pytest.raises(gymnasium.error.NameNotFound):
         backends.choose("CartPool-v1", None, {"backend": "process"})
-    # a family's other option names are native, and a wrong value is no reason for processes
+    # native: another name that the family has for an option, and an option with a wrong value
     for options in ({"healthy_z_range": (0.1, 2)}, {"healthy_z_range": 3}, {"width": 9}):
         assert backends.choose("Ant-v5", options=options).backend == "native"
 
@@ -91,22 +92,22 @@ def test_processes_are_chosen_otherwise(env: Any, wrappers: Any, reason: str) ->
         backends.choose(env, wrappers, {"backend": "thread"})
 
 
-def test_option_that_only_python_knows(monkeypatch: pytest.MonkeyPatch, workers: None) -> None:
+def test_option_that_only_python_knows(monkeypatch: pytest.MonkeyPatch, stand_in: None) -> None:
     options = parallel_pool.registry.find("CartPole-v1").options
     monkeypatch.delitem(options, "sutton_barto_reward")
-    with parallel_pool_env("CartPole-v1", 2, sutton_barto_reward=True) as env:
+    with closed_at_the_end("CartPole-v1", 2, sutton_barto_reward=True) as env:
         assert env.backend == "process"
         assert env.backend_reason == "the native CartPole-v1 has no option sutton_barto_reward"
         assert env.get_attr("_sutton_barto_reward") == (True, True)
     with pytest.raises(TypeError, match="CartPole-v1 has no option sutton_barto_reward"):
         PoolVectorEnv("CartPole-v1", 2, backend="native", sutton_barto_reward=True)
-    # an option unknown to both is an error of the native environment
+    # the native environment refuses an option that neither backend has
     with pytest.raises(TypeError, match="CartPole-v1 has no option heigh"):
         PoolVectorEnv("CartPole-v1", 2, heigh=1)
 
 
 @contextmanager
-def parallel_pool_env(*args: Any, **kwargs: Any) -> Iterator[Any]:
+def closed_at_the_end(*args: Any, **kwargs: Any) -> Iterator[Any]:
     env = PoolVectorEnv(*args, **kwargs)
     try:
         yield env
@@ -114,11 +115,11 @@ def parallel_pool_env(*args: Any, **kwargs: Any) -> Iterator[Any]:
         env.close()
 
 
-def test_functions_are_given_to_processes(workers: None) -> None:
+def test_environments_of_functions_run_in_processes(stand_in: None) -> None:
     env_fns = [lambda: gymnasium.make("CartPole-v1")] * 3
     mode = AutoresetMode.SAME_STEP
-    with parallel_pool_env(env_fns, num_workers=2, autoreset_mode=mode, num_threads=0) as env:
-        assert type(env) is Workers
+    with closed_at_the_end(env_fns, num_workers=2, autoreset_mode=mode, num_threads=0) as env:
+        assert type(env) is StandIn
         assert isinstance(env, PoolVectorEnv)
         assert (env.num_envs, env.num_workers, env.autoreset_mode) == (3, 2, mode)
         assert (env.backend, env.spec) == ("process", None)
@@ -134,7 +135,7 @@ def test_functions_are_given_to_processes(workers: None) -> None:
         PoolVectorEnv([3])  # type: ignore[list-item]
 
 
-def test_ids_are_given_to_processes(workers: None) -> None:
+def test_environments_of_an_id_run_in_processes(stand_in: None) -> None:
     def wrap(env: Any) -> Any:
         return TimeAwareObservation(env)
 
@@ -172,8 +173,8 @@ def test_ids_are_given_to_processes(workers: None) -> None:
     reference.close()
 
 
-def test_constructor_that_takes_nothing(workers: None) -> None:
-    """make_vec's own arguments are not passed to it."""
+def test_constructor_without_parameters(stand_in: None) -> None:
+    """It does not get render_mode and max_episode_steps, which are None here."""
 
     def make() -> Any:
         return gymnasium.make("CartPole-v1").unwrapped
@@ -185,15 +186,15 @@ def test_constructor_that_takes_nothing(workers: None) -> None:
     env.close()
 
 
-def test_processes_on_request(workers: None) -> None:
+def test_processes_on_request(stand_in: None) -> None:
     for make in (PoolVectorEnv, parallel_pool.make_vec):
         env = make("CartPole-v1", 2, backend="process")
         assert isinstance(env, PoolVectorEnv)
-        assert type(env) is Workers
+        assert type(env) is StandIn
         assert env.backend_reason == "backend='process' was asked for"
         assert env.spec.kwargs["vector_kwargs"] == {"backend": "process"}
         for again in (gymnasium.make_vec(env.spec), PoolVectorEnv(env.spec)):
-            assert type(again) is Workers
+            assert type(again) is StandIn
             assert again.spec == env.spec
             again.close()
         env.close()
@@ -204,7 +205,7 @@ def test_processes_on_request(workers: None) -> None:
         PoolVectorEnv("CartPole-v1", 2, backend="process", num_threads=2)
 
 
-def test_derived_classes_are_native(workers: None) -> None:
+def test_derived_classes_are_native(stand_in: None) -> None:
     class Mine(PoolVectorEnv):
         def __init__(self, a: str, b: int, c: int) -> None:
             super().__init__(a, b + c)

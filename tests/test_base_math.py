@@ -1,4 +1,4 @@
-"""csrc/base's sines and squares have the bits of the libraries whose results they stand for."""
+"""csrc/base's sines, cosines and squares have the bits of the C library's and NumPy's."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def assert_same_bits(actual: npt.NDArray[Any], expected: npt.NDArray[Any]) -> No
     assert actual.dtype == expected.dtype
     integer = np.uint64 if actual.dtype == np.float64 else np.uint32
     different = np.flatnonzero(actual.view(integer) != expected.view(integer))
-    assert different.size == 0, f"{different.size} differ, the first at {different[:3]}"
+    assert different.size == 0, f"{different.size} differ, first at indices {different[:3]}"
 
 
 @pytest.mark.parametrize("limit", RANGES)
 def test_sincos_is_sin_and_cos(native: tuple[Any, Any], limit: float) -> None:
-    """NumPy's float64 sine (and so Gymnasium's) and Python's are the C library's."""
+    """NumPy (and so Gymnasium) and Python call the C library for float64."""
     x = sample(limit, 50_000)
     sine, cosine = call(native, "sincos_many", x, 2)
     assert_same_bits(sine, np.sin(x))
@@ -88,7 +88,7 @@ def test_sincos_is_sin_and_cos(native: tuple[Any, Any], limit: float) -> None:
 
 @pytest.mark.parametrize("limit", [1e-9, 1e-4, 0.03, 0.1, 0.21, 0.25, 0.5, 100.0])
 def test_sincos_of_many_angles(native: tuple[Any, Any], limit: float) -> None:
-    """What is settled without the library is what the library would have said."""
+    """Most small angles are computed without the C library; their bits are the library's, too."""
     x = sample(limit, 300_001)
     sine, cosine = call(native, "sincos_tiles", x, 2)
     assert_same_bits(sine, np.sin(x))
@@ -102,9 +102,9 @@ def test_sincos_of_special_angles(native: tuple[Any, Any]) -> None:
     with np.errstate(invalid="ignore"):
         expected = np.sin(x), np.cos(x)
     for name in ("sincos_many", "sincos_tiles"):
-        for actual, right in zip(call(native, name, x, 2), expected, strict=True):
-            numbers = ~np.isnan(right)
-            assert_same_bits(actual[numbers], right[numbers])
+        for actual, wanted in zip(call(native, name, x, 2), expected, strict=True):
+            numbers = ~np.isnan(wanted)
+            assert_same_bits(actual[numbers], wanted[numbers])
             assert np.isnan(actual[~numbers]).all()
 
 

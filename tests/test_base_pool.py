@@ -1,4 +1,4 @@
-"""What a class derived from BasePool must define; BasePool does the rest."""
+"""What a class derived from BasePool must define, and what BasePool then does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from parallel_pool.errors import ClosedError, StateError
 
 
 class Broken(Exception):
-    """The exception of this kind of pool for failed environments."""
+    """What OwnKind raises for failed environments."""
 
 
 class OwnKind(BasePool):
@@ -44,19 +44,19 @@ class OwnKind(BasePool):
         raise Broken(env_ids, self._result(rows))
 
 
-def test_nothing_but_a_handle_and_a_reader_is_needed() -> None:
+def test_a_handle_and_an_action_reader_are_enough() -> None:
     with OwnKind(3, 3) as pool:
         assert repr(pool) == "OwnKind('mine', num_envs=3)"
         assert (pool.num_envs, pool.batch_size, pool.is_async, pool.closed) == (3, 3, False, False)
-        place = [column.name for column in pool.columns].index("env_id")
+        env_id_at = [column.name for column in pool.columns].index("env_id")
         # the first step of an environment is a reset
-        assert pool.step([0, 0, 0])[place].tolist() == [0, 1, 2]
-        assert pool.step([0, 0], [2, 0], timeout=100)[place].tolist() == [2, 0]
+        assert pool.step([0, 0, 0])[env_id_at].tolist() == [0, 1, 2]
+        assert pool.step([0, 0], [2, 0], timeout=100)[env_id_at].tolist() == [2, 0]
         pool.send([0], [1])
         assert pool.in_flight == 1
         with pytest.raises(StateError, match="environment 1 is already in flight"):
             pool.send([0], [1])
-        assert pool.recv()[place].tolist() == [1]
+        assert pool.recv()[env_id_at].tolist() == [1]
         with pytest.raises(TypeError, match="holds test environments and cannot be pickled"):
             pickle.dumps(pool)
     assert pool.closed
@@ -64,8 +64,8 @@ def test_nothing_but_a_handle_and_a_reader_is_needed() -> None:
         pool.step([0, 0, 0])
 
 
-def test_env_ids_are_integers_in_range() -> None:
-    """Calls whose ids Python checks refuse the same ids as `step`."""
+def test_id_list_refuses_ids_out_of_range() -> None:
+    """Where Python checks ids, it refuses those that C refuses in `step`."""
     with OwnKind(3, 3) as pool:
         assert pool._id_list(None) == [0, 1, 2]
         for named in ([2, 0], np.array([2, 0], np.int32), np.array([2, 9, 0], np.int32)[::2]):
@@ -79,24 +79,24 @@ def test_env_ids_are_integers_in_range() -> None:
 def test_an_asynchronous_pool_returns_the_first_to_finish() -> None:
     with OwnKind(4, 2) as pool:
         assert pool.is_async
-        place = [column.name for column in pool.columns].index("env_id")
+        env_id_at = [column.name for column in pool.columns].index("env_id")
         pool.send([0, 0, 0, 0])
-        first, second = pool.recv()[place], pool.recv()[place]
+        first, second = pool.recv()[env_id_at], pool.recv()[env_id_at]
         assert sorted(np.concatenate([first, second])) == [0, 1, 2, 3]
 
 
-def test_it_raises_its_own_exception_for_failures() -> None:
+def test_a_derived_class_raises_its_own_exception_for_failures() -> None:
     with OwnKind(3, 3, fail_on="step", fail_at_step=1, fail_env=1) as pool:
-        place = [column.name for column in pool.columns].index("env_id")
+        env_id_at = [column.name for column in pool.columns].index("env_id")
         pool.step([0, 0, 0])
         with pytest.raises(Broken) as raised:
             pool.step([0, 0, 0])
         env_ids, batch = raised.value.args
         assert env_ids == [1]
-        assert batch[place].tolist() == [0, 1, 2]
-        # the turn has ended: nothing is pending
+        assert batch[env_id_at].tolist() == [0, 1, 2]
+        # the step has ended: nothing is pending
         assert pool.in_flight == 0
-        assert pool.step([0, 0, 0])[place].tolist() == [0, 1, 2]
+        assert pool.step([0, 0, 0])[env_id_at].tolist() == [0, 1, 2]
 
 
 def test_a_pool_without_a_handle_can_be_closed() -> None:

@@ -1,4 +1,4 @@
-"""The build: its errors, what it compiles again, and its packages in other environments."""
+"""The build: its errors, what it recompiles, and the sdist and wheel that it makes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def build_on(fake: str, **env: str) -> subprocess.CompletedProcess[str]:
         ),
     ],
 )
-def test_unsupported_system_gets_one_sentence(fake: str, sentence: str) -> None:
+def test_unsupported_system_is_refused_in_one_sentence(fake: str, sentence: str) -> None:
     done = build_on(fake)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"error: {sentence}"
@@ -105,19 +105,19 @@ def test_table_lists_each_definition_once(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_object_is_stale_when_any_of_its_sources_changed(tmp_path: Path) -> None:
     source, header = tmp_path / "a b.c", tmp_path / "a.h"
-    made, listed = tmp_path / "a.o", tmp_path / "a.d"
-    assert build_ffi.is_stale(made, listed)
-    for path in (source, header, made):
+    compiled, dependencies = tmp_path / "a.o", tmp_path / "a.d"
+    assert build_ffi.is_stale(compiled, dependencies)
+    for path in (source, header, compiled):
         path.touch()
-    listed.write_text(f"a.o: {str(source).replace(' ', chr(92) + ' ')} \\\n {header}\n")
+    dependencies.write_text(f"a.o: {str(source).replace(' ', chr(92) + ' ')} \\\n {header}\n")
     past, present = time.time() - 100, time.time()
     os.utime(source, (past, past))
     os.utime(header, (past, past))
-    assert not build_ffi.is_stale(made, listed)
+    assert not build_ffi.is_stale(compiled, dependencies)
     os.utime(header, (present + 100, present + 100))
-    assert build_ffi.is_stale(made, listed)
+    assert build_ffi.is_stale(compiled, dependencies)
     header.unlink()
-    assert build_ffi.is_stale(made, listed)
+    assert build_ffi.is_stale(compiled, dependencies)
 
 
 # ----------------------------------------------------------------------------------- packages --
@@ -139,7 +139,7 @@ def test_sdist_contains_all_of_csrc(packages: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.package
-def test_wheel_is_for_every_python(packages: tuple[Path, Path]) -> None:
+def test_wheel_is_for_every_python_and_has_only_the_package(packages: tuple[Path, Path]) -> None:
     wheel = packages[1]
     assert "-cp311-abi3-" in wheel.name
     with zipfile.ZipFile(wheel) as archive:
@@ -163,12 +163,12 @@ def test_wheel_shows_the_readme(packages: tuple[Path, Path]) -> None:
 STEP = """
 import numpy, parallel_pool
 from parallel_pool.pool import Pool
-with_pool = Pool("CartPole-v1", 3, seed=1)
-first = with_pool.reset()
-rows = with_pool.step(numpy.ones(3, numpy.int64))
+pool = Pool("CartPole-v1", 3, seed=1)
+first = pool.reset()
+rows = pool.step(numpy.ones(3, numpy.int64))
 assert rows[0].shape == (3, 4), rows[0].shape
 assert (rows[0] != first[0]).any()
-with_pool.close()
+pool.close()
 print(parallel_pool.__file__)
 print(parallel_pool.get_include())
 """
@@ -176,7 +176,7 @@ print(parallel_pool.get_include())
 
 @pytest.fixture(scope="module")
 def installed(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns the Python of an environment that has the wheel, and otherwise our packages."""
+    """Returns the Python of an environment with the wheel and, for the rest, our packages."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"

@@ -1,4 +1,4 @@
-"""Compiles and runs every tests/c/test_*.c: plain, under ThreadSanitizer, under Address- and UBSan.
+"""Compiles and runs each tests/c/test_*.c: plain, under ThreadSanitizer, under Address- and UBSan.
 
 A new test_*.c needs no registration: it is linked against all of csrc by tests/c/Makefile.
 """
@@ -26,14 +26,14 @@ FLAVOURS = [
 ]
 NAMES = sorted(path.stem for path in C_TESTS.glob("test_*.c"))
 
-# The first report ends the program, and says more than a crash would.
+# Options of the sanitizers. The first report ends the program, and says more than a later crash.
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1",
 }
 
-# One defect for each tool, and words of the report that it must cause.
+# Defects that the tools must find: for each the flavour, the test, and words of the report.
 PLANTED = {
     "failed check": ("plain", "TEST(t) { CHECK_EQ(1 + 1, 3); }", "1 + 1 is 2, not 3"),
     "no check": ("plain", "TEST(t) { (void)atomic_load(&check_failed); }", "CHECKED NOTHING"),
@@ -88,11 +88,12 @@ PLANTED = {
 
 
 def make(flavour: str, target: str) -> str:
-    """Brings a target of tests/c/Makefile up to date and returns what make said."""
+    """Brings a target of tests/c/Makefile up to date and returns the output of make."""
     folder = ROOT / "build" / "c-tests" / flavour
     folder.mkdir(parents=True, exist_ok=True)
-    # pytest's alarm is for tests that hang; the first build of all environments may take minutes on
-    # a busy machine. It is set anew for each test, and run() has a limit of its own
+    # Turns off pytest's faulthandler_timeout, which is for tests that hang. On a busy machine the
+    # first build of all environments may take minutes. pytest sets it again for each test, and
+    # run() has a timeout of its own.
     faulthandler.cancel_dump_traceback_later()
     with open(folder / "lock", "w") as lock:
         # several pytest workers may want the same objects
@@ -106,9 +107,9 @@ def make(flavour: str, target: str) -> str:
 
 @functools.cache
 def unrandomized() -> list[str]:
-    """The command that runs another without address randomization, or nothing where it is denied.
+    """Returns a command that runs another without address randomization; empty if it is denied.
 
-    ThreadSanitizer wants its shadow at fixed addresses, and before gcc 14 it gives up when the
+    ThreadSanitizer needs its shadow memory at fixed addresses. Before gcc 14 it gives up when the
     kernel randomizes 32 bits (vm.mmap_rnd_bits), as some distributions do.
     """
     command = ["setarch", "-R"]
@@ -119,7 +120,7 @@ def unrandomized() -> list[str]:
 
 
 def run(program: Path, flavour: str) -> subprocess.CompletedProcess[str]:
-    """Runs a compiled test with the sanitizers' reports turned on."""
+    """Runs a compiled test with the options of the sanitizers."""
     return subprocess.run(
         [*(unrandomized() if flavour == "tsan" else []), str(program)],
         capture_output=True,
@@ -153,8 +154,8 @@ def test_planted_defect_is_caught(defect: str, tmp_path: Path) -> None:
     flavour, source, report = PLANTED[defect]
     (tmp_path / "planted.c").write_text('#include "check.h"\n' + source)
     compile_command = shlex.split(make(flavour, "flags"))
-    words = [*compile_command, f"-I{C_TESTS}", "planted.c", "-o", "planted"]
-    subprocess.run(words, cwd=tmp_path, check=True)
+    command = [*compile_command, f"-I{C_TESTS}", "planted.c", "-o", "planted"]
+    subprocess.run(command, cwd=tmp_path, check=True)
     done = run(tmp_path / "planted", flavour)
     assert done.returncode != 0
     assert report in done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The command line: its messages, the files it writes, and its end by Ctrl-C."""
+"""The command line: its messages, the files that it writes, and how Ctrl-C ends it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_bench_names_a_missing_package() -> None:
     assert line == f"parallel_pool bench needs rich, which is not installed: {cure}"
 
 
-def test_bench_without_a_checkout(
+def test_bench_without_a_checkout_names_make_bench(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(cli.parallel_pool, "__file__", str(tmp_path / "site/parallel_pool/x.py"))
@@ -126,7 +126,7 @@ def test_commands_import_nothing_heavy_before_they_run() -> None:
     ("given", "picture"),
     [("new", "new/demo.png"), ("there", "there/demo.png"), ("a/b.PNG", "a/b.PNG")],
 )
-def test_where_the_picture_of_the_demo_goes(
+def test_out_is_a_folder_or_the_file_of_the_picture(
     given: str, picture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -149,7 +149,7 @@ def test_a_folder_that_cannot_be_made_is_named(
 
 
 @pytest.mark.slow
-def test_an_animation_is_always_the_same_and_moves(tmp_path: Path) -> None:
+def test_an_animation_is_deterministic_and_moves(tmp_path: Path) -> None:
     games = ("Pong", "Breakout", "Seaquest")
     for name in ("a.gif", "b.gif"):
         still = animate(tmp_path / name, games=games, seconds=0.4)
@@ -160,12 +160,12 @@ def test_an_animation_is_always_the_same_and_moves(tmp_path: Path) -> None:
         shown = [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
     # no colour of the console is lost
     assert np.array_equal(shown[3], still)
-    places = [(slice(0, 105), slice(0, 80)), (slice(0, 105), slice(82, 162)), (slice(107, 212),)]
-    for place in places:
-        assert any((shown[0][place] != later[place]).any() for later in shown[1:])
+    tiles = [(slice(0, 105), slice(0, 80)), (slice(0, 105), slice(82, 162)), (slice(107, 212),)]
+    for tile in tiles:
+        assert any((shown[0][tile] != later[tile]).any() for later in shown[1:])
 
 
-def test_more_colours_than_a_gif_has() -> None:
+def test_more_colours_than_a_gif_can_have() -> None:
     """A colour that is left out is replaced by the nearest one that is kept."""
     many = np.random.default_rng(0).integers(256, size=(40, 40, 3), dtype=np.uint8)
     (numbers,), colours = _with_palette([many])
@@ -181,7 +181,7 @@ def test_demo_shows_tables_and_draws_a_picture_and_an_animation(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     lines = done.stdout.splitlines()
-    # without a terminal there are lines of progress, from the first second
+    # without a terminal, progress is shown as lines, the first one before the slow imports
     assert lines[0] == "loading Gymnasium, ale_py and matplotlib"
     assert re.fullmatch(r"1 of \d+: 64 x CartPole-v1: parallel_pool, sync", lines[1])
     assert lines[-2:] == [f"picture: {folder / 'demo.png'}", f"animation: {folder / 'mosaic.gif'}"]
@@ -197,7 +197,7 @@ def test_demo_shows_tables_and_draws_a_picture_and_an_animation(tmp_path: Path) 
     assert (folder / "mosaic.gif").stat().st_size < 4e6
 
 
-def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_names_and_omits_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speeds, "find_spec", lambda name: None)
     assert speeds.missing() == [
         "MuJoCo (pip install 'parallel_pool[mujoco]')",
@@ -209,7 +209,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.slow
-def test_all_runners_step_the_same_number_of_environments() -> None:
+def test_gymnasiums_runners_step_all_environments_of_their_task() -> None:
     for runner in speeds.runners():
         if runner.name.endswith("async") and runner.name.startswith("Gymnasium"):
             assert runner.runs_on == f"{runner.task.num_envs} processes"

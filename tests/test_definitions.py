@@ -1,4 +1,4 @@
-"""Definitions in C that can't work are refused by name of their member, before anything is made."""
+"""A wrong definition in C is refused before a pool is made; the error names the wrong member."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from parallel_pool.pool import Pool
 from parallel_pool.specs import Definition
 
 CData = Any
-# names in the table of options, or of fields
+# the definition that a test changes, if it names no other
 BASE = "test/Duel-v0"
 
 
 class Maker:
-    """A copy of a built-in definition with members of one's own.
+    """A copy of a built-in definition whose members a test may change.
 
     Attributes:
         raw: the `pp_env_def`.
@@ -38,14 +38,14 @@ class Maker:
         self.raw.options = self.options
 
     def table(self, kind: str, entries: CData, count: int) -> CData:
-        """A copy of a table that can be written to."""
+        """Returns a copy of a table that can be written to."""
         copy = self.keep(ffi.new(f"{kind}[]", max(count, 1)))
         for i in range(count):
             copy[i] = entries[i]
         return copy
 
     def keep(self, data: CData) -> CData:
-        """What C points to lives as long as this."""
+        """Keeps data that C points to alive as long as this object; returns the data."""
         self._keep.append(data)
         return data
 
@@ -63,7 +63,7 @@ class Maker:
         return option
 
     def configure(self, change: Callable[[CData], Any]) -> None:
-        """Gives it a configure callback that does this."""
+        """Gives the definition a configure callback that makes this change."""
 
         def callback(config: CData) -> int:
             change(config)
@@ -72,7 +72,7 @@ class Maker:
         self.raw.configure = self.keep(ffi.callback("int(pp_config *)", callback))
 
 
-def status_of(maker: Maker) -> tuple[int, str]:
+def checked(maker: Maker) -> tuple[int, str]:
     error = new_error()
     return lib.pp_env_check(maker.raw, error), text(error.text)
 
@@ -86,7 +86,7 @@ def configured(maker: Maker) -> tuple[int, str]:
 
 
 def created(maker: Maker) -> tuple[int, str]:
-    """What a caller in C meets."""
+    """Makes a pool without the two calls above, as a caller in C may."""
     error, out = new_error(), ffi.new("pp_pool **")
     options = ffi.new("pp_pool_options *", {"num_envs": 4, "batch_size": 4, "num_threads": 1})
     options.thread_affinity_offset = options.max_episode_steps = -1
@@ -98,7 +98,7 @@ def created(maker: Maker) -> tuple[int, str]:
 
 
 def assert_works(maker: Maker) -> None:
-    assert status_of(maker) == (0, "")
+    assert checked(maker) == (0, "")
     with Pool(Definition(maker.raw), 2, num_threads=1, seed=0) as pool:
         pool.reset()
         pool.step(np.zeros((2, *pool._reader.shape), pool.spec.action.dtype))
@@ -169,7 +169,8 @@ DEFINITION: list[tuple[Callable[[Maker], None], str]] = [
     (set_raw(id=NULL), "the definition: id is null: give one"),
     (set_raw(id=b""), "the definition: id is empty: give one"),
     (set_raw(id=LATIN), "the definition: id is not UTF-8: write it in UTF-8"),
-    # cut in the middle, longer than needed, half of a UTF-16 pair, beyond Unicode, a lone tail
+    # a truncated character, an overlong form, a surrogate, a number beyond Unicode, a lone
+    # continuation byte, a byte that UTF-8 never has
     *(
         (set_raw(id=wrong), "the definition: id is not UTF-8: write it in UTF-8")
         for wrong in (b"a\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80", b"\xff")
@@ -194,7 +195,7 @@ DEFINITION: list[tuple[Callable[[Maker], None], str]] = [
     (set_raw(num_fields=33), "num_fields=33: choose 1 to 32"),
     (set_raw(num_fields=2**31 - 1), "num_fields=2147483647: choose 1 to 32"),
     (set_raw(fields=NULL), "fields is null and num_fields=4: give the table"),
-    # these overlapped in silence: rounded up to a stride they become 0
+    # rounded up to a stride, the first two become 0: the states of environments would overlap
     (set_raw(state_size=2**64 - 1), "state_size=18446744073709551615: choose at most"),
     (set_raw(state_size=2**64 - 40), "state_size=18446744073709551576: choose at most"),
     (set_raw(state_size=2**62), "state_size=4611686018427387904: choose at most"),
@@ -313,20 +314,20 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
 
 
 @pytest.mark.parametrize(("change", "message"), DEFINITION + OPTIONS + FIELDS)
-def test_refused(change: Callable[[Maker], None], message: str) -> None:
-    """By the check at registration, by configure, and by callers in C who do neither."""
+def test_wrong_member_is_refused(change: Callable[[Maker], None], message: str) -> None:
+    """pp_env_check, pp_config_init and pp_pool_create each refuse it."""
     maker = Maker()
     change(maker)
-    for way in (status_of, configured, created):
-        status, said = way(maker)
+    for way in (checked, configured, created):
+        status, refusal = way(maker)
         assert status == lib.PP_ERR_ARGUMENT
         with pytest.raises(ValueError, match=message):
-            raise ValueError(said)
+            raise ValueError(refusal)
 
 
 @pytest.mark.parametrize(("change", "message"), FIELDS)
-def test_refused_once_configured(change: Callable[[Maker], None], message: str) -> None:
-    """What configure writes is checked like the definition itself."""
+def test_wrong_configured_member_is_refused(change: Callable[[Maker], None], message: str) -> None:
+    """What configure writes is checked like what the definition holds."""
     wrong = Maker()
     change(wrong)
     maker = Maker()
@@ -337,12 +338,12 @@ def test_refused_once_configured(change: Callable[[Maker], None], message: str) 
         config.action = wrong.raw.action
 
     maker.configure(configure)
-    assert status_of(maker) == (0, "")
+    assert checked(maker) == (0, "")
     for way in (configured, created):
-        status, said = way(maker)
+        status, refusal = way(maker)
         assert status == lib.PP_ERR_ARGUMENT
         with pytest.raises(ValueError, match=message):
-            raise ValueError(said)
+            raise ValueError(refusal)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_refused_once_configured(change: Callable[[Maker], None], message: str) 
         ("state_size", 2**64 - 40, "state_size=18446744073709551576: choose at most"),
     ],
 )
-def test_sizes_that_configure_spoils(member: str, value: int, message: str) -> None:
+def test_wrong_configured_size_is_refused(member: str, value: int, message: str) -> None:
     maker = Maker()
     maker.configure(lambda config: setattr(config, member, value))
     with pytest.raises(ValueError, match=message):
@@ -366,11 +367,11 @@ def test_sizes_that_configure_spoils(member: str, value: int, message: str) -> N
 def test_the_default_of_a_required_option_is_not_checked() -> None:
     maker = Maker()
     set_option(type=lib.PP_OPT_INT, number=math.nan, required=1)(maker)
-    assert status_of(maker) == (0, "")
+    assert checked(maker) == (0, "")
     assert Definition(maker.raw).options["depth"].default is None
 
 
-def test_every_built_in_definition_is_sound() -> None:
+def test_every_built_in_definition_passes_the_check() -> None:
     error = new_error()
     for definition in registry.builtin().values():
         assert lib.pp_env_check(definition.raw, error) == 0, text(error.text)
@@ -382,7 +383,7 @@ def test_every_built_in_definition_is_sound() -> None:
         set_raw(family=NULL, variant=NULL, reference=NULL),
         set_raw(id="Dôme-猫🎲".encode()),
         set_raw(state_size=0x1000),
-        # EnvPool's Atari games have infos of these names
+        # EnvPool's Atari has infos with these two names
         set_field(3, name=b"reward"),
         set_field(3, name=b"terminated"),
         set_field(3, ndim=1, shape=[0]),
@@ -391,7 +392,7 @@ def test_every_built_in_definition_is_sound() -> None:
         set_option(name=b"_hidden", type=lib.PP_OPT_STRING),
     ],
 )
-def test_accepted(change: Callable[[Maker], None]) -> None:
+def test_unusual_members_are_accepted(change: Callable[[Maker], None]) -> None:
     maker = Maker()
     change(maker)
     assert_works(maker)
@@ -421,7 +422,7 @@ MEMBERS = {
         **dict.fromkeys(("num_players", "max_episode_steps"), WILD),
         **dict.fromkeys(("tolerance", "reward_threshold"), REAL),
         "state_size": st.sampled_from([0, 1, 4096, 2**38, 2**38 + 1, 2**62, 2**64 - 1]),
-        # no more than there are: the length of a table can not be seen
+        # at most 2, as in the tables of test/Template-v0: C cannot see how long a table is
         **dict.fromkeys(("num_fields", "num_options"), st.integers(-2, 2)),
     },
 }
@@ -434,7 +435,7 @@ CHANGES = st.sampled_from(
 @settings(max_examples=200, deadline=None, database=None, derandomize=True)
 @given(st.lists(CHANGES, max_size=6))
 def test_any_members_are_accepted_or_refused(changes: list[tuple[tuple[str, str], Any]]) -> None:
-    """Definitions with good pointers never crash the check; accepted ones can be configured."""
+    """The check never crashes if pointers are valid. It accepts no observation above 4 GiB."""
     maker = Maker("test/Template-v0")
     maker.raw.configure = NULL
     maker.raw.check_reset = NULL
@@ -443,8 +444,8 @@ def test_any_members_are_accepted_or_refused(changes: list[tuple[tuple[str, str]
         if value is None or isinstance(value, bytes):
             value = NULL if value is None else maker.chars(value)
         setattr(target, member, value)
-    status, said = status_of(maker)
-    assert (status, said) == (0, "") or (status == lib.PP_ERR_ARGUMENT and len(said) > 20)
+    status, refusal = checked(maker)
+    assert (status, refusal) == (0, "") or (status == lib.PP_ERR_ARGUMENT and len(refusal) > 20)
     if status == 0:
         definition = Definition(maker.raw)
         if any(option.default is None for option in definition.options.values()):

@@ -34,7 +34,7 @@ except parallel_pool.MissingDependencyError as error:
         ("pygame", "CartPole-v1", "{'render_mode': 'rgb_array'}", "render"),
     ],
 )
-def test_cure_is_named(module: str, id: str, options: str, extra: str) -> None:
+def test_error_names_package_and_extra(module: str, id: str, options: str, extra: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", MAKE, module, id, options],
         capture_output=True,
@@ -47,7 +47,7 @@ def test_cure_is_named(module: str, id: str, options: str, extra: str) -> None:
 
 
 def test_worker_names_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worker processes make environments by EnvFn."""
+    """Worker processes make Gymnasium environments with EnvFn."""
 
     def make(*_: object, **__: object) -> None:
         raise ModuleNotFoundError("No module named 'imageio'")
@@ -60,7 +60,7 @@ def test_worker_names_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "error", [ModuleNotFoundError("No module named 'x'"), DependencyNotInstalled("x is missing")]
 )
-def test_gymnasiums_own_environments_are_explained(error: Exception) -> None:
+def test_errors_of_gymnasiums_own_environments_name_the_extra(error: Exception) -> None:
     words = r"AntEnv needs .*x.*: pip install 'parallel_pool\[mujoco\]'"
     with (
         pytest.raises(MissingDependencyError, match=words) as caught,
@@ -79,7 +79,7 @@ def test_errors_of_other_environments_are_unchanged(entry_point: object) -> None
         raise ModuleNotFoundError("theirs")
 
 
-def test_installed_packages_are_loaded() -> None:
+def test_load_creator_returns_the_class() -> None:
     entry_point = gymnasium.spec("CartPole-v1").entry_point
     assert isinstance(entry_point, str)
     assert dependencies.load_creator(entry_point).__name__ == "CartPoleEnv"

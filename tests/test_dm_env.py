@@ -1,4 +1,4 @@
-"""The dm_env API: batched time steps, and their specs."""
+"""The dm_env API: batches of time steps, and their specs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IDS = ["Acrobot-v1", "Breakout-v5", "CartPole-v1", "MountainCarContinuous-v0", "
 
 
 def actions_for(pool: Any, rows: int, step: int) -> np.ndarray:
-    """Actions that differ between rows and steps."""
+    """Returns actions that differ between rows and steps."""
     spec = pool.action_spec()
     if isinstance(spec, specs.DiscreteArray):
         return (np.arange(rows) + step) % spec.num_values
@@ -35,7 +35,7 @@ def actions_for(pool: Any, rows: int, step: int) -> np.ndarray:
 
 
 def validate(spec: Any, value: Any, row: int) -> None:
-    """One row of an observation fits the spec of one environment."""
+    """Fails unless one row of an observation fits the spec of one environment."""
     if isinstance(spec, tuple):
         assert spec._fields == value._fields
         for part, values in zip(spec, value, strict=True):
@@ -82,7 +82,7 @@ def test_same_numbers_as_the_gymnasium_api(env_id: str) -> None:
             before = term | trunc
 
 
-def test_state_is_envpools() -> None:
+def test_observation_has_the_fields_of_envpools_state() -> None:
     with make_dm("Pong-v5", num_envs=2) as pool:
         state = pool.reset().observation
         assert type(state).__name__ == "State"
@@ -235,7 +235,7 @@ def test_failed_environment() -> None:
         ({"act": np.zeros(2, int)}, TypeError),
     ],
 )
-def test_misuse(action: Any, error: type[Exception]) -> None:
+def test_wrong_actions_are_refused(action: Any, error: type[Exception]) -> None:
     with make_dm("CartPole-v1", num_envs=2) as pool:
         pool.reset()
         with pytest.raises(error):
@@ -251,7 +251,7 @@ def test_close() -> None:
         pool.reset()
 
 
-def test_without_dm_env() -> None:
+def test_without_dm_env_installed() -> None:
     script = """
 import sys
 sys.modules["dm_env"] = None

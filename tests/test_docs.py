@@ -1,4 +1,4 @@
-"""The Python code in README.md and docs/ runs as written."""
+"""The Python code in README.md and docs/ runs as written; counts of Atari games are right."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_blocks_are_found() -> None:
 
 
 def test_every_block_names_its_language() -> None:
-    """A block without a language, or with an unusual one, would not run."""
+    """test_python_blocks_run runs only blocks that are marked as python."""
     for page in PAGES:
         fences = re.findall(r"^```(.*)$", page.read_text(), re.MULTILINE)
         assert len(fences) % 2 == 0, f"{page.name}: a block is not closed"
@@ -46,12 +46,12 @@ def test_every_block_names_its_language() -> None:
 
 
 def test_counts_of_atari_games_match_the_table() -> None:
-    """A command writes the table; the pages are written by hand."""
+    """`python -m parallel_pool prove-atari --write` writes the table; people write the pages."""
     proofs = atari_proofs.committed()
     exact = sum(proof.difference is None for proof in proofs.values())
     frames = sum(proof.frames for proof in proofs.values()) / 1e6
     readme = (ROOT / "README.md").read_text()
-    assert exact == len(proofs), "README says all"
+    assert exact == len(proofs), "README.md says that all games are exact"
     assert f"All {exact} games of ale-py run on our own Atari 2600 core" in readme
     page = (ROOT / "docs" / "environments" / "atari.md").read_text()
     found = re.search(r"ale-py's (\d+) games (\d+) are proven, over ([\d.]+) million frames", page)

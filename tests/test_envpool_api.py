@@ -1,4 +1,4 @@
-"""The EnvPool-style API: what pools return, and what they take."""
+"""The EnvPool-style API: what its pools return, and which arguments they take."""
 
 from __future__ import annotations
 
@@ -270,8 +270,8 @@ def test_seeds() -> None:
         (np.array([5, 6, -1]), 2),
     ],
 )
-def test_the_seed_of_ales_clock_is_refused(seed: Any, env_id: int) -> None:
-    """ALE would take its seed from the clock: Atari tasks refuse it before they make anything."""
+def test_seed_that_makes_ale_use_the_clock_is_refused(seed: Any, env_id: int) -> None:
+    """With -1 ALE takes its seed from the clock. Atari tasks refuse -1 before they make a pool."""
     message = rf"environment {env_id} would get seed -1 \(4294967295\).*: choose another"
     each = {"env_seed": seed} if np.ndim(seed) else {"seed": seed}
     for function in (make_gym, make_gymnasium, parallel_pool.make_dm, make_spec):
@@ -288,7 +288,7 @@ def test_the_seed_of_ales_clock_is_refused(seed: Any, env_id: int) -> None:
     make_gym("CartPole-v1", num_envs=3, seed=seed).reset()
 
 
-def test_seeds_next_to_that_of_ales_clock() -> None:
+def test_seeds_next_to_the_refused_one() -> None:
     for seed in (-4, 2**32, 2**32 - 4, [2**32, -2, None]):
         with make_gym("Pong-v5", num_envs=3, seed=seed) as pool:
             pool.reset()
@@ -358,7 +358,7 @@ def test_dict_actions() -> None:
         ({"action": np.zeros(2, int), "env_id": np.arange(2)}, np.arange(2), "given twice"),
     ],
 )
-def test_dict_actions_refused(action: Any, env_id: Any, message: str) -> None:
+def test_wrong_dict_actions_are_refused(action: Any, env_id: Any, message: str) -> None:
     with make_gym("CartPole-v1", num_envs=2) as pool:
         pool.reset()
         with pytest.raises(TypeError, match=message):
@@ -382,7 +382,7 @@ def wrapped(env: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_gymnasiums_vector_wrappers_do_the_same_as_around_its_own_environments() -> None:
+def test_gymnasiums_vector_wrappers_work_as_around_its_own_environments() -> None:
     reference = wrapped(gymnasium.make_vec("CartPole-v1", num_envs=3, vectorization_mode="sync"))
     pool = wrapped(make_gymnasium("CartPole-v1", num_envs=3))
     ours, theirs = pool.reset(seed=4), reference.reset(seed=4)
@@ -432,10 +432,10 @@ def test_actions_of_players() -> None:
         assert equal(pool.reset(), other.reset())
         moves = np.array([1, 0, 0, 2, 2, 2])
         assert equal(pool.step(moves.reshape(3, 2)), other.step(moves))
-        # in any order, with their owners
+        # rows in any order, each with its owner: the environment of its player
         order = np.array([4, 1, 2, 3, 0, 5])
         owners = np.array([0, 0, 1, 1, 2, 2])[order]
-        # rows 0 and 4 are of different environments, so players keep their order in each
+        # the rows of one owner are its players' actions, in the order of the rows
         by_owner = {"action": moves[order], "players.env_id": owners}
         expected = np.concatenate([moves[order][owners == i] for i in range(3)])
         assert equal(pool.step(by_owner), other.step(expected))
@@ -470,7 +470,7 @@ def test_owners_of_players_are_integers() -> None:
         ({"action": np.zeros(2, int), "players.env_id": [7, 7]}, "env_id 7"),
     ],
 )
-def test_actions_of_players_refused(action: Any, message: str) -> None:
+def test_wrong_actions_of_players_are_refused(action: Any, message: str) -> None:
     with make_gym("test/Duel-v0", num_envs=3, seed=0) as pool:
         pool.reset()
         with pytest.raises(ValueError, match=message):

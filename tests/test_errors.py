@@ -1,4 +1,4 @@
-"""Exceptions can be pickled with all their attributes."""
+"""Exceptions can be copied and pickled with all their attributes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import parallel_pool
 from parallel_pool import errors
 from parallel_pool.pool import Pool
 
-EVERYTHING = [each for each in vars(errors).values() if isinstance(each, type)]
-CLASSES = [each for each in EVERYTHING if issubclass(each, errors.PoolError)]
+ALL_CLASSES = [each for each in vars(errors).values() if isinstance(each, type)]
+CLASSES = [each for each in ALL_CLASSES if issubclass(each, errors.PoolError)]
 
 WAYS: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy,
@@ -55,7 +55,7 @@ def test_a_copy_is_equal(kind: type[Exception], way: str) -> None:
     assert_same(vars(again), vars(error), "attributes")
 
 
-def test_every_error_is_tested() -> None:
+def test_exception_classes_are_found() -> None:
     assert errors.EnvError in CLASSES and len(CLASSES) >= 7
 
 
