@@ -153,7 +153,7 @@ def flat(data: Any) -> list[float]:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("is_continuous", [False, True], ids=["discrete", "continuous"])
-@pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 4), ids=str)
+@pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 10), ids=str)
 def test_play_is_identical(name: str, options: dict[str, Any], is_continuous: bool) -> None:
     rng = np.random.default_rng(len(name))
     shared = {"continuous_actions": is_continuous, "benchmark_data": True, "max_cycles": 10}
@@ -171,7 +171,7 @@ def test_play_is_identical(name: str, options: dict[str, Any], is_continuous: bo
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("is_continuous", [False, True], ids=["discrete", "continuous"])
-@pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 2), ids=str)
+@pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 10), ids=str)
 def test_spaces_and_names_are_identical(
     name: str, options: dict[str, Any], is_continuous: bool
 ) -> None:

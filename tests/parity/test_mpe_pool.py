@@ -36,7 +36,7 @@ def loop_of(name: str, mode: AutoresetMode, options: dict[str, Any]) -> Loop:
     return Loop([partial(make, **options)] * NUM_ENVS, mode)
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("mode", thinned(MODES, 3), ids=lambda mode: mode.name)
 @pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 3), ids=str)
 def test_results_are_those_of_a_plain_loop(
     name: str, options: dict[str, Any], mode: AutoresetMode
@@ -62,7 +62,7 @@ def test_results_are_those_of_a_plain_loop(
         assert bool(ends) == (mode is not AutoresetMode.SAME_STEP)
 
 
-@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
+@pytest.mark.parametrize("mode", thinned(MODES[:2], 2), ids=lambda mode: mode.name)
 @pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 3), ids=str)
 def test_stacked_arrays_are_those_of_the_dicts(
     name: str, options: dict[str, Any], mode: AutoresetMode
@@ -199,7 +199,7 @@ def test_an_action_is_checked_against_the_space_of_its_agent() -> None:
 # ---------------------------------------------------------------------------------- asynchronous --
 
 
-@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
+@pytest.mark.parametrize("mode", thinned(MODES[:2], 2), ids=lambda mode: mode.name)
 @pytest.mark.parametrize(("name", "options"), thinned(WORLDS, 3), ids=str)
 def test_an_asynchronous_pool_differs_in_order_only(
     name: str, options: dict[str, Any], mode: AutoresetMode
