@@ -56,11 +56,8 @@ static void reset(const mpe_world *world, pp_rng *rng) {
   int32_t agents = shared->num_agents, collectors = collectors_of(shared);
   // mpe2 keeps a copy of the generator for what happens in steps
   world->state->rng = *rng;
-  for (int32_t i = 0; i < agents; i++) {
-    world->position[i] = mpe_draw(rng, 1);
-    world->velocity[i] = (mpe_point){0, 0};
-    world->own[i] = i < collectors ? NOTHING : i - collectors;
-  }
+  mpe_scatter_agents(world, rng, 1);
+  for (int32_t i = 0; i < agents; i++) world->own[i] = i < collectors ? NOTHING : i - collectors;
   for (int32_t i = agents; i < agents + shared->num_landmarks; i++) {
     world->own[i] = (int32_t)pp_rng_integers(rng, 0, kinds_of(shared));
     world->position[i] = mpe_draw(rng, BOUND);
@@ -189,25 +186,18 @@ static float *put_kind(const mpe_world *world, int32_t kind, float *out) {
 }
 
 /* Lists entities by their distance from an agent, the nearest first; treasures that are not there
- * come last. Equal ones keep their order. */
+ * come last. */
 static void sort(const mpe_world *world, int32_t agent, int32_t first, int32_t end,
                  int32_t *sorted) {
   double keys[MPE_MAX_AGENTS + MPE_MAX_LANDMARKS];
   int32_t count = 0;
   for (int32_t i = first; i < end; i++) {
-    int32_t at = count;
-    double key = world->own[i] == NOTHING && i >= world->shared->num_agents
-                     ? 1e6
-                     : mpe_distance(world->position[i], world->position[agent]);
+    bool is_there = world->own[i] != NOTHING || i < world->shared->num_agents;
     if (i == agent) continue;
-    for (; at > 0 && key < keys[at - 1]; at--) {
-      keys[at] = keys[at - 1];
-      sorted[at] = sorted[at - 1];
-    }
-    keys[at] = key;
-    sorted[at] = i;
-    count++;
+    keys[count] = is_there ? mpe_distance(world->position[i], world->position[agent]) : 1e6;
+    sorted[count++] = i;
   }
+  mpe_sort(sorted, keys, count);
 }
 
 static float *put_other(const mpe_world *world, mpe_point from, int32_t other, float *out) {

@@ -121,11 +121,17 @@ float *mpe_put_plain(const mpe_world *world, int32_t agent, float *out) {
   return mpe_put_landmarks(world, agent, out);
 }
 
-int mpe_make_matching(mpe_shared *shared, int64_t agents, int64_t landmarks, double agent_size,
-                      bool ends_on_success, pp_error *error) {
-  int status = mpe_populate(shared, agents, landmarks, error);
+const pp_option mpe_matching_options[MPE_MATCHING_NUM_OPTIONS] = {
+    MPE_COMMON_OPTIONS,
+    [MPE_MATCHING_N] = MPE_COUNT("N", 4, 1, "agents"),
+    [MPE_MATCHING_SUCCESS] = MPE_SUCCESS,
+};
+
+int mpe_make_matching(mpe_shared *shared, const pp_value *options, int64_t landmarks,
+                      double agent_size, pp_error *error) {
+  int status = mpe_populate(shared, options[MPE_MATCHING_N].i, landmarks, error);
   if (status < 0) return status;
-  shared->ends_on_success = ends_on_success;
+  shared->ends_on_success = options[MPE_MATCHING_SUCCESS].i != 0;
   shared->keeps_targets = true;
   for (int32_t i = 0; i < shared->num_agents; i++) {
     mpe_name(shared, i, "agent", i);

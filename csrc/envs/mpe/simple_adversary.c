@@ -24,21 +24,12 @@ static int make(mpe_shared *shared, const pp_value *options, pp_error *error) {
   return PP_OK;
 }
 
-static void reset(const mpe_world *world, pp_rng *rng) {
-  world->state->goals[0] = (int32_t)pp_rng_integers(rng, 0, world->shared->num_landmarks);
-  mpe_scatter(world, rng, 1, 1);
-}
-
-static mpe_point goal_of(const mpe_world *world) {
-  return *mpe_landmark(world, world->state->goals[0]);
-}
-
 /* ----------------------------------------------------------------------------- the rewards -- */
 
 static void reward(const mpe_world *world, double *reward) {
   int32_t agents = world->shared->num_agents;
-  double adversary = mpe_distance(world->position[0], goal_of(world));
-  double shared = -mpe_nearest_agent(world, 1, agents, goal_of(world)) + adversary;
+  double adversary = mpe_distance(world->position[0], mpe_goal(world, 0));
+  double shared = -mpe_nearest_agent(world, 1, agents, mpe_goal(world, 0)) + adversary;
   reward[0] = -adversary;
   for (int32_t i = 1; i < agents; i++) reward[i] = shared;
 }
@@ -46,7 +37,7 @@ static void reward(const mpe_world *world, double *reward) {
 /* the square of an adversary's distance to the goal; an agent's to each landmark and to the goal */
 static void benchmark(const mpe_world *world, int32_t agent, double *out) {
   int32_t landmarks = world->shared->num_landmarks;
-  double to_goal = mpe_square_distance(world->position[agent], goal_of(world));
+  double to_goal = mpe_square_distance(world->position[agent], mpe_goal(world, 0));
   for (int32_t i = 0; i < landmarks; i++) {
     out[i] = agent ? mpe_square_distance(world->position[agent], *mpe_landmark(world, i)) : 0;
   }
@@ -58,15 +49,18 @@ static void benchmark(const mpe_world *world, int32_t agent, double *out) {
 
 static float *observe(const mpe_world *world, int32_t agent, float *out) {
   int32_t others[MPE_MAX_AGENTS], count = mpe_list_others(world, agent, others);
-  if (agent) out = mpe_put(out, mpe_minus(goal_of(world), world->position[agent]));
+  if (agent) out = mpe_put(out, mpe_minus(mpe_goal(world, 0), world->position[agent]));
   out = mpe_put_landmarks(world, agent, out);
   return mpe_put_others(world, agent, others, count, mpe_other_slots(world->shared), out);
 }
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-static const mpe_scenario scenario = {
-    .make = make, .reset = reset, .reward = reward, .observe = observe, .benchmark = benchmark};
+static const mpe_scenario scenario = {.make = make,
+                                      .reset = mpe_scatter_with_goal,
+                                      .reward = reward,
+                                      .observe = observe,
+                                      .benchmark = benchmark};
 
 static int configure(pp_config *config) {
   return mpe_configure(config, &scenario);

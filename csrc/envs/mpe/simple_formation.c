@@ -1,12 +1,10 @@
 /* mpe/simple_formation_v1: agents form a circle around a landmark. */
 #include "matching.h"
 
-enum { N = MPE_NUM_COMMON, SUCCESS, NUM_OPTIONS };
-
 static const double RADIUS = 0.5, PI = 3.141592653589793;
 
 static int make(mpe_shared *shared, const pp_value *options, pp_error *error) {
-  return mpe_make_matching(shared, options[N].i, 1, 0.05, options[SUCCESS].i != 0, error);
+  return mpe_make_matching(shared, options, 1, 0.05, error);
 }
 
 static void reset(const mpe_world *world, pp_rng *rng) {
@@ -53,11 +51,5 @@ static int configure(pp_config *config) {
   return mpe_configure(config, &scenario);
 }
 
-static const pp_option options[NUM_OPTIONS] = {
-    MPE_COMMON_OPTIONS,
-    [N] = MPE_COUNT("N", 4, 1, "agents"),
-    [SUCCESS] = MPE_SUCCESS,
-};
-
-const pp_env_def pp_env_mpe_simple_formation_v1 = {
-    MPE_DEFINITION("simple_formation_v1", options, NUM_OPTIONS, configure)};
+const pp_env_def pp_env_mpe_simple_formation_v1 = {MPE_DEFINITION(
+    "simple_formation_v1", mpe_matching_options, MPE_MATCHING_NUM_OPTIONS, configure)};

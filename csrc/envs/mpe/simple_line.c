@@ -1,12 +1,10 @@
 /* mpe/simple_line_v1: agents form a line between two landmarks. */
 #include "matching.h"
 
-enum { N = MPE_NUM_COMMON, SUCCESS, NUM_OPTIONS };
-
 static const double LENGTH = 1.25, PI = 3.141592653589793;
 
 static int make(mpe_shared *shared, const pp_value *options, pp_error *error) {
-  return mpe_make_matching(shared, options[N].i, 2, 0.03, options[SUCCESS].i != 0, error);
+  return mpe_make_matching(shared, options, 2, 0.03, error);
 }
 
 static mpe_point direction_of(const mpe_world *world, double angle) {
@@ -23,10 +21,7 @@ static void reset(const mpe_world *world, pp_rng *rng) {
   const mpe_shared *shared = world->shared;
   mpe_point *ends = mpe_landmark(world, 0), direction;
   double angle, between = shared->num_agents > 1 ? LENGTH / (shared->num_agents - 1) : 0;
-  for (int32_t i = 0; i < shared->num_agents; i++) {
-    world->position[i] = mpe_draw(rng, 1);
-    world->velocity[i] = (mpe_point){0, 0};
-  }
+  mpe_scatter_agents(world, rng, 1);
   ends[0] = mpe_draw(rng, 0.25);
   angle = pp_rng_uniform(rng, 0, 2 * PI);
   for (;; angle += 5 * (PI / 180)) {
@@ -54,11 +49,5 @@ static int configure(pp_config *config) {
   return mpe_configure(config, &scenario);
 }
 
-static const pp_option options[NUM_OPTIONS] = {
-    MPE_COMMON_OPTIONS,
-    [N] = MPE_COUNT("N", 4, 1, "agents"),
-    [SUCCESS] = MPE_SUCCESS,
-};
-
 const pp_env_def pp_env_mpe_simple_line_v1 = {
-    MPE_DEFINITION("simple_line_v1", options, NUM_OPTIONS, configure)};
+    MPE_DEFINITION("simple_line_v1", mpe_matching_options, MPE_MATCHING_NUM_OPTIONS, configure)};

@@ -19,18 +19,9 @@ static int make(mpe_shared *shared, const pp_value *options, pp_error *error) {
   return status;
 }
 
-static void reset(const mpe_world *world, pp_rng *rng) {
-  world->state->goals[0] = (int32_t)pp_rng_integers(rng, 0, NUM_LANDMARKS);
-  mpe_scatter(world, rng, 1, 1);
-}
-
-static mpe_point goal_of(const mpe_world *world) {
-  return *mpe_landmark(world, world->state->goals[0]);
-}
-
 static void reward(const mpe_world *world, double *reward) {
-  double agent = mpe_distance(world->position[AGENT], goal_of(world));
-  reward[ADVERSARY] = agent - mpe_distance(goal_of(world), world->position[ADVERSARY]);
+  double agent = mpe_distance(world->position[AGENT], mpe_goal(world, 0));
+  reward[ADVERSARY] = agent - mpe_distance(mpe_goal(world, 0), world->position[ADVERSARY]);
   reward[AGENT] = -agent;
 }
 
@@ -55,7 +46,7 @@ static float *observe(const mpe_world *world, int32_t agent, float *out) {
   mpe_point from = world->position[agent];
   out = mpe_put(out, world->velocity[agent]);
   if (agent == AGENT) {
-    out = put_colors(world, from, mpe_put(out, mpe_minus(goal_of(world), from)));
+    out = put_colors(world, from, mpe_put(out, mpe_minus(mpe_goal(world, 0), from)));
   } else {
     out = mpe_put_landmarks(world, agent, out);
   }
@@ -63,7 +54,7 @@ static float *observe(const mpe_world *world, int32_t agent, float *out) {
 }
 
 static const mpe_scenario scenario = {
-    .make = make, .reset = reset, .reward = reward, .observe = observe};
+    .make = make, .reset = mpe_scatter_with_goal, .reward = reward, .observe = observe};
 
 static int configure(pp_config *config) {
   return mpe_configure(config, &scenario);

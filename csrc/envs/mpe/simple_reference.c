@@ -36,8 +36,7 @@ static void reset(const mpe_world *world, pp_rng *rng) {
 static void reward(const mpe_world *world, double *reward) {
   double ratio = world->shared->local_ratio, all = 0;
   for (int32_t i = 0; i < NUM_AGENTS; i++) {
-    mpe_point goal = *mpe_landmark(world, world->state->goals[i]);
-    reward[i] = -mpe_distance(world->position[1 - i], goal);
+    reward[i] = -mpe_distance(world->position[1 - i], mpe_goal(world, i));
     all += reward[i];
   }
   all /= NUM_AGENTS;

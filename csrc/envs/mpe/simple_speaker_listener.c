@@ -22,14 +22,8 @@ static int make(mpe_shared *shared, const pp_value *options, pp_error *error) {
   return status;
 }
 
-static void reset(const mpe_world *world, pp_rng *rng) {
-  world->state->goals[0] = (int32_t)pp_rng_integers(rng, 0, NUM_LANDMARKS);
-  mpe_scatter(world, rng, 1, 1);
-}
-
 static double reward_of_both(const mpe_world *world) {
-  return -mpe_square_distance(world->position[LISTENER],
-                              *mpe_landmark(world, world->state->goals[0]));
+  return -mpe_square_distance(world->position[LISTENER], mpe_goal(world, 0));
 }
 
 static void reward(const mpe_world *world, double *reward) {
@@ -47,8 +41,11 @@ static float *observe(const mpe_world *world, int32_t agent, float *out) {
   return mpe_put_message(world, SPEAKER, out);
 }
 
-static const mpe_scenario scenario = {
-    .make = make, .reset = reset, .reward = reward, .observe = observe, .benchmark = benchmark};
+static const mpe_scenario scenario = {.make = make,
+                                      .reset = mpe_scatter_with_goal,
+                                      .reward = reward,
+                                      .observe = observe,
+                                      .benchmark = benchmark};
 
 static int configure(pp_config *config) {
   return mpe_configure(config, &scenario);

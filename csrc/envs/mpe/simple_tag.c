@@ -102,16 +102,6 @@ static bool is_over(const mpe_world *world) {
   return true;
 }
 
-/* the agents that an adversary touches */
-static void benchmark(const mpe_world *world, int32_t agent, double *out) {
-  const mpe_shared *shared = world->shared;
-  int32_t count = 0;
-  for (int32_t i = shared->num_adversaries; i < shared->num_agents; i++) {
-    count += shared->entities[agent].is_adversary && mpe_is_collision(world, i, agent);
-  }
-  out[0] = count;
-}
-
 /* ------------------------------------------------------------------------------- observing -- */
 
 static float *observe(const mpe_world *world, int32_t agent, float *out) {
@@ -140,7 +130,7 @@ static const mpe_scenario scenario = {.make = make,
                                       .reward = reward,
                                       .is_over = is_over,
                                       .observe = observe,
-                                      .benchmark = benchmark};
+                                      .benchmark = mpe_count_caught};
 
 static int configure(pp_config *config) {
   return mpe_configure(config, &scenario);

@@ -116,16 +116,6 @@ static void reward(const mpe_world *world, double *reward) {
   }
 }
 
-/* the agents that an adversary touches */
-static void benchmark(const mpe_world *world, int32_t agent, double *out) {
-  const mpe_shared *shared = world->shared;
-  int32_t count = 0;
-  for (int32_t i = shared->num_adversaries; i < shared->num_agents; i++) {
-    count += shared->entities[agent].is_adversary && mpe_is_collision(world, i, agent);
-  }
-  out[0] = count;
-}
-
 /* ------------------------------------------------------------------------------- observing -- */
 
 /* Returns the forests that an agent is in, a bit for each. */
@@ -174,8 +164,11 @@ static float *observe(const mpe_world *world, int32_t agent, float *out) {
 
 /* ------------------------------------------------------------------------------ definition -- */
 
-static const mpe_scenario scenario = {
-    .make = make, .reset = reset, .reward = reward, .observe = observe, .benchmark = benchmark};
+static const mpe_scenario scenario = {.make = make,
+                                      .reset = reset,
+                                      .reward = reward,
+                                      .observe = observe,
+                                      .benchmark = mpe_count_caught};
 
 static int configure(pp_config *config) {
   return mpe_configure(config, &scenario);

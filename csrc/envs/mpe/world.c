@@ -81,6 +81,8 @@ static void describe(pp_config *config, mpe_shared *shared) {
     shared->name_of[i] = shared->names[i];
     shared->action_sizes[i] = action_size(shared, &shared->entities[i]);
   }
+  shared->observation_width = largest(shared->observation_sizes, agents);
+  shared->action_width = largest(shared->action_sizes, agents);
   config->shared = shared;
   config->num_players = agents;
   config->player_names = shared->name_of;
@@ -89,12 +91,12 @@ static void describe(pp_config *config, mpe_shared *shared) {
                                  .dtype = PP_FLOAT32,
                                  .per_player = 1,
                                  .ndim = 1,
-                                 .shape = {largest(shared->observation_sizes, agents)},
+                                 .shape = {shared->observation_width},
                                  .low = -INFINITY,
                                  .high = INFINITY,
                                  .player_sizes = shared->observation_sizes};
   config->num_fields = 1;
-  if (shared->has_benchmark && shared->benchmark_size) {
+  if (shared->benchmark_size) {
     config->fields[config->num_fields++] = (pp_field){.name = "benchmark_data",
                                                       .is_info = 1,
                                                       .when = PP_ON_STEP,
@@ -108,7 +110,7 @@ static void describe(pp_config *config, mpe_shared *shared) {
                                 .dtype = PP_FLOAT32,
                                 .per_player = 1,
                                 .ndim = 1,
-                                .shape = {largest(shared->action_sizes, agents)},
+                                .shape = {shared->action_width},
                                 .low = 0,
                                 .high = 1};
   } else {
@@ -116,7 +118,7 @@ static void describe(pp_config *config, mpe_shared *shared) {
                                 .dtype = PP_INT64,
                                 .space = PP_DISCRETE,
                                 .per_player = 1,
-                                .n = largest(shared->action_sizes, agents)};
+                                .n = shared->action_width};
   }
   config->action.player_sizes = shared->action_sizes;
 }
@@ -129,8 +131,8 @@ int mpe_configure(pp_config *config, const mpe_scenario *scenario) {
   shared->scenario = scenario;
   shared->max_cycles = (int32_t)options[MPE_MAX_CYCLES].i;
   shared->is_continuous = options[MPE_CONTINUOUS].i != 0;
-  shared->has_benchmark = options[MPE_BENCHMARK].i != 0;
   status = scenario->make(shared, options, config->error);
+  if (!options[MPE_BENCHMARK].i) shared->benchmark_size = 0;
   if (status >= 0 && !pp_numpy_read(&shared->numpy, &options[MPE_NUMPY])) {
     snprintf(config->error->text, sizeof(config->error->text),
              "_numpy has %lld bytes: leave it to parallel_pool",
@@ -220,7 +222,7 @@ static mpe_point act_discretely(const mpe_world *world, int32_t agent, int64_t a
 
 static void act(const mpe_world *world, const void *actions, int32_t dtype, mpe_point *forces) {
   const mpe_shared *shared = world->shared;
-  int64_t width = largest(shared->action_sizes, shared->num_agents);
+  int64_t width = shared->action_width;
   size_t row_bytes = (size_t)width * (dtype == PP_FLOAT32 ? sizeof(float) : sizeof(double));
   for (int32_t i = 0; i < shared->num_agents; i++) {
     forces[i] =
@@ -305,17 +307,35 @@ double mpe_nearest_agent(const mpe_world *world, int32_t first, int32_t end, mpe
   return least;
 }
 
-void mpe_scatter(const mpe_world *world, pp_rng *rng, double agents, double landmarks) {
-  const mpe_shared *shared = world->shared;
-  for (int32_t i = 0; i < shared->num_agents; i++) {
-    world->position[i] = mpe_draw(rng, agents);
+void mpe_scatter_agents(const mpe_world *world, pp_rng *rng, double bound) {
+  for (int32_t i = 0; i < world->shared->num_agents; i++) {
+    world->position[i] = mpe_draw(rng, bound);
     world->velocity[i] = (mpe_point){0, 0};
   }
+}
+
+void mpe_scatter(const mpe_world *world, pp_rng *rng, double agents, double landmarks) {
+  const mpe_shared *shared = world->shared;
+  mpe_scatter_agents(world, rng, agents);
   for (int32_t i = 0; i < shared->num_landmarks; i++) {
     *mpe_landmark(world, i) = mpe_draw(rng, landmarks);
   }
   if (!shared->keeps_messages) return;
   for (int32_t i = 0; i < shared->num_agents * shared->num_channels; i++) world->message[i] = 0;
+}
+
+void mpe_scatter_with_goal(const mpe_world *world, pp_rng *rng) {
+  world->state->goals[0] = (int32_t)pp_rng_integers(rng, 0, world->shared->num_landmarks);
+  mpe_scatter(world, rng, 1, 1);
+}
+
+void mpe_count_caught(const mpe_world *world, int32_t agent, double *out) {
+  const mpe_shared *shared = world->shared;
+  int32_t count = 0;
+  for (int32_t i = shared->num_adversaries; i < shared->num_agents; i++) {
+    count += shared->entities[agent].is_adversary && mpe_is_collision(world, i, agent);
+  }
+  out[0] = count;
 }
 
 double mpe_out_of_bounds(const mpe_world *world, double coordinate) {
@@ -334,22 +354,29 @@ float *mpe_put_message(const mpe_world *world, int32_t agent, float *out) {
   return out;
 }
 
-/* Sorts entities by their distance from an agent, the nearest first; equal ones keep their order.
- * numpy.argsort sorts few numbers by insertion, too. */
+void mpe_sort(int32_t *entities, double *keys, int32_t count) {
+  for (int32_t i = 1; i < count; i++) {
+    int32_t entity = entities[i], at = i;
+    double key = keys[i];
+    for (; at > 0 && key < keys[at - 1]; at--) {
+      keys[at] = keys[at - 1];
+      entities[at] = entities[at - 1];
+    }
+    keys[at] = key;
+    entities[at] = entity;
+  }
+}
+
+/* Sorts entities by their distance from an agent. numpy.argsort sorts few numbers by insertion,
+ * too. */
 static void sort_by_distance(const mpe_world *world, int32_t agent, int32_t *entities,
                              int32_t count) {
   double distances[MPE_MAX_AGENTS + MPE_MAX_LANDMARKS];
   for (int32_t i = 0; i < count; i++) {
-    int32_t entity = entities[i], at = i;
-    mpe_point d = mpe_minus(world->position[entity], world->position[agent]);
-    double distance = pp_numpy_norm(&world->shared->numpy, d.x, d.y);
-    for (; at > 0 && distance < distances[at - 1]; at--) {
-      distances[at] = distances[at - 1];
-      entities[at] = entities[at - 1];
-    }
-    distances[at] = distance;
-    entities[at] = entity;
+    mpe_point d = mpe_minus(world->position[entities[i]], world->position[agent]);
+    distances[i] = pp_numpy_norm(&world->shared->numpy, d.x, d.y);
   }
+  mpe_sort(entities, distances, count);
 }
 
 static float *put_zeros(float *out, int32_t count) {
@@ -435,14 +462,14 @@ int mpe_step(pp_env *env, const void *action, pp_result *result) {
 int mpe_observe(pp_env *env, void *const *fields, int32_t is_reset) {
   const mpe_shared *shared = env->shared;
   mpe_world world = world_of(shared, env->state);
-  int64_t width = largest(shared->observation_sizes, shared->num_agents);
+  int64_t width = shared->observation_width;
   (void)is_reset;
   for (int32_t i = 0; fields[0] && i < shared->num_agents; i++) {
     float *row = (float *)fields[0] + width * i;
     float *end = shared->scenario->observe(&world, i, row);
     put_zeros(end, (int32_t)(row + width - end));
   }
-  if (!shared->has_benchmark || !shared->benchmark_size || !fields[1]) return PP_OK;
+  if (!shared->benchmark_size || !fields[1]) return PP_OK;
   for (int32_t i = 0; i < shared->num_agents; i++) {
     shared->scenario->benchmark(&world, i, (double *)fields[1] + shared->benchmark_size * i);
   }

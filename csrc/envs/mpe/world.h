@@ -15,13 +15,7 @@
 #include "base/random.h"
 #include "pp_env.h"
 
-enum {
-  MPE_MAX_AGENTS = 64,
-  MPE_MAX_LANDMARKS = 64,
-  MPE_MAX_BENCHMARK = MPE_MAX_LANDMARKS + 1,
-  MPE_NAME = 24,
-  MPE_CHANNELS = 10 /* most numbers of one message */
-};
+enum { MPE_MAX_AGENTS = 64, MPE_MAX_LANDMARKS = 64, MPE_NAME = 24 };
 
 typedef struct mpe_point {
   double x, y;
@@ -95,9 +89,10 @@ struct mpe_shared {
   bool is_continuous;
   bool has_curriculum;
   bool ends_on_success;
-  bool has_benchmark;
-  int32_t benchmark_size;
-  bool keeps_messages; /* the state holds messages */
+  int32_t benchmark_size;    /* numbers of each agent's benchmark data; 0: not asked for */
+  int64_t observation_width; /* the largest of observation_sizes */
+  int64_t action_width;      /* the same for actions */
+  bool keeps_messages;       /* the state holds messages */
   bool keeps_own;
   bool keeps_targets;
   mpe_entity entities[MPE_MAX_AGENTS + MPE_MAX_LANDMARKS];
@@ -216,8 +211,26 @@ static inline mpe_point mpe_draw(pp_rng *rng, double bound) {
   return (mpe_point){x, pp_rng_uniform(rng, -bound, bound)};
 }
 
+/* Draws the positions of agents, which stand still. */
+void mpe_scatter_agents(const mpe_world *world, pp_rng *rng, double bound);
+
 /* Draws the positions of agents and landmarks; agents stand still and are silent. */
 void mpe_scatter(const mpe_world *world, pp_rng *rng, double agents, double landmarks);
+
+/* Draws a landmark as the goal, and then all positions. */
+void mpe_scatter_with_goal(const mpe_world *world, pp_rng *rng);
+
+/* Returns where the landmark state->goals[number] is. */
+static inline mpe_point mpe_goal(const mpe_world *world, int32_t number) {
+  return *mpe_landmark(world, world->state->goals[number]);
+}
+
+/* Sorts entities by their keys, the least first; equal ones keep their order. Sorts the keys too.
+ */
+void mpe_sort(int32_t *entities, double *keys, int32_t count);
+
+/* Writes how many agents an adversary touches; 0 for other agents. */
+void mpe_count_caught(const mpe_world *world, int32_t agent, double *out);
 
 /* Returns the penalty of one coordinate's distance from the centre. */
 double mpe_out_of_bounds(const mpe_world *world, double coordinate);
