@@ -160,6 +160,8 @@ class SingleDMEnv(dm_env.Environment):  # type: ignore[misc]
         if self._begins or self._is_interrupted:
             return self.reset()
         array = np.asarray(action)
+        if array.dtype == object:
+            raise TypeError(f"the action is {described(action)}: give one of {self._action_spec}")
         if array.shape != self._action_spec.shape:
             raise ValueError(
                 f"the action is {described(action)}: give one of shape {self._action_spec.shape},"
