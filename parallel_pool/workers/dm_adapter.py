@@ -179,7 +179,7 @@ def _unpacked(result: Any, what: str) -> tuple[Any, Any, Any, Any]:
 def _number(value: Any, what: str) -> float:
     if type(value) is float:
         return value
-    try:
-        return float(np.asarray(value).item())
-    except (TypeError, ValueError):
-        raise TypeError(f"step returned {described(value)} as {what}: give one number") from None
+    array = np.asarray(value)
+    if array.size != 1 or array.dtype.kind not in dm_spaces.KINDS:
+        raise TypeError(f"step returned {described(value)} as {what}: give one number")
+    return float(array.item())

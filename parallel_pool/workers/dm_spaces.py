@@ -44,7 +44,7 @@ def space(spec: Any, path: str) -> Space:
             " such"
         )
     if isinstance(spec, specs.DiscreteArray):
-        return spaces.Discrete(spec.num_values, dtype=spec.dtype)
+        return _discrete(spec)
     low, high = _bounds(spec, path)
     return spaces.Box(
         np.broadcast_to(low, spec.shape), np.broadcast_to(high, spec.shape), dtype=spec.dtype
@@ -54,12 +54,13 @@ def space(spec: Any, path: str) -> Space:
 def observation_converter(spec: Any, path: str) -> Convert:
     """Returns a function that makes an element of the spec's space of an observation.
 
-    Arrays stay the environment's own; scalars become NumPy's. The function raises ValueError if
-    the observation lacks a part of the spec; an array's dtype and shape are for the pool to check.
+    Arrays of the right dtype stay the environment's own. The function raises ValueError if the
+    observation lacks a part of the spec; whether an array has the right shape, and a dtype that
+    casts to that of the spec, is for the pool to check.
     """
     parts = _parts(spec, path)
     if parts is None:
-        return _as_array
+        return _array_observation(spec)
     is_named_tuple = hasattr(spec, "_fields")
     converters = [(key, observation_converter(part, at)) for key, part, at in parts]
 
@@ -141,11 +142,25 @@ def _bounds(spec: specs.Array, path: str) -> tuple[Any, Any]:
     return np.array(limits[0], spec.dtype), np.array(limits[1], spec.dtype)
 
 
-def _as_array(value: Any) -> Any:
-    if type(value) is np.ndarray and value.ndim:
-        return value
-    # a scalar of NumPy for a number
-    return np.asarray(value)[()]
+def _discrete(spec: specs.DiscreteArray) -> Space:
+    try:
+        return spaces.Discrete(spec.num_values, dtype=spec.dtype)
+    except TypeError:
+        # Gymnasium before 1.2 has int64 only
+        return spaces.Discrete(spec.num_values)
+
+
+def _array_observation(spec: specs.Array) -> Convert:
+    dtype, is_discrete = spec.dtype, isinstance(spec, specs.DiscreteArray)
+
+    def convert(value: Any) -> Any:
+        array = np.asarray(value)
+        if array.dtype != dtype and np.can_cast(array.dtype, dtype, "same_kind"):
+            array = array.astype(dtype)
+        # as samples of the spaces are: a Box has arrays, even without an axis
+        return array[()] if is_discrete else array
+
+    return convert
 
 
 def _array_action(spec: specs.Array, path: str) -> Convert:
@@ -158,13 +173,13 @@ def _array_action(spec: specs.Array, path: str) -> Convert:
                 f"the action is {described(action)}, of shape {array.shape}: {path} needs {shape}"
             )
         if array.dtype == dtype:
-            return array[()]
+            return array if shape else array[()]
         are_integers = array.dtype.kind in "iu" and dtype.kind in "iu"
         if not are_integers and not np.can_cast(array.dtype, dtype, "same_kind"):
             raise TypeError(f"the action is {described(action)}: {path} needs {dtype}")
         cast = array.astype(dtype)
         if are_integers and (cast != array).any():
             raise ValueError(f"the action is {described(action)}, too large for {path}: {dtype}")
-        return cast[()]
+        return cast if shape else cast[()]
 
     return convert
