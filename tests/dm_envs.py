@@ -10,7 +10,7 @@ import dm_env
 import numpy as np
 from dm_env import specs
 
-Pair = namedtuple("Pair", ["left", "right"])  # noqa: PYI024
+Pair = namedtuple("Pair", ["left", "right"])
 
 
 class Walk(dm_env.Environment):  # type: ignore[misc]
