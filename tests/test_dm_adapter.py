@@ -64,9 +64,10 @@ def test_spaces_of_trees() -> None:
     assert list(space) == ["walk", "clock", "parts", "pair"]
     assert isinstance(space["parts"], spaces.Tuple) and isinstance(space["parts"][1], spaces.Tuple)
     assert list(space["pair"]) == ["left", "right"]
-    assert space["pair"]["right"]["deep"] == DMEnvAdapter(
-        Fixed(observation_spec=specs.Array((3,), np.int64))
-    ).observation_space
+    assert (
+        space["pair"]["right"]["deep"]
+        == DMEnvAdapter(Fixed(observation_spec=specs.Array((3,), np.int64))).observation_space
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_wrong_time_steps(step: Any, error: type[Exception], words: str) -> None
 def test_wrong_resets() -> None:
     with pytest.raises(ValueError, match="return one of type FIRST"):
         DMEnvAdapter(Fixed(reset=dm_env.transition(1, ONES))).reset()
-    with pytest.raises(TypeError, match="return a dm_env.TimeStep"):
+    with pytest.raises(TypeError, match=r"return a dm_env\.TimeStep"):
         DMEnvAdapter(Fixed(reset=ONES)).reset()
     # a pool of ours that is given by mistake
     with make_dm("CartPole-v1") as pool, pytest.raises(TypeError, match="of one environment"):
@@ -247,7 +248,9 @@ def test_generators_get_states_of_their_own() -> None:
     assert seed_generators(holder, 4) == 3
     first = holder.python.random(), holder.legacy.uniform(), holder.new.uniform()
     assert first[0] == random.Random(4).random()
-    assert len({*first, np.random.RandomState(4).uniform(), np.random.default_rng(4).uniform()}) == 5
+    # as made with the seed
+    others = np.random.RandomState(4).uniform(), np.random.default_rng(4).uniform()
+    assert len({*first, *others}) == 5
     assert seed_generators(holder, 4) == 3
     assert first == (holder.python.random(), holder.legacy.uniform(), holder.new.uniform())
 
@@ -393,12 +396,12 @@ def test_failures_and_restarts(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_wrong_environments_in_workers() -> None:
-    with pytest.raises(TypeError, match="observation_spec.* is StringArray"):
+    with pytest.raises(TypeError, match=r"observation_spec.* is StringArray"):
         PoolVectorEnv([Vector, partial(Fixed, observation_spec=specs.StringArray(()))])
     wrong = partial(Fixed, None)
     with closing(PoolVectorEnv([wrong], num_workers=1)) as envs:
         envs.reset()
-        with pytest.raises(TypeError, match="return a dm_env.TimeStep"):
+        with pytest.raises(TypeError, match=r"return a dm_env\.TimeStep"):
             envs.step([0])
     with closing(PoolVectorEnv([Walk] * 2, num_workers=1)) as envs:
         envs.reset()

@@ -31,5 +31,5 @@ def test_wrong_functions_are_refused() -> None:
     env = Vector()
     with pytest.raises(ValueError, match="return the same environment"):
         PoolVecEnv([lambda: env] * 2, num_workers=1)
-    with pytest.raises(TypeError, match="observation_spec.* is StringArray"):
+    with pytest.raises(TypeError, match=r"observation_spec.* is StringArray"):
         PoolVecEnv([partial(Fixed, observation_spec=specs.StringArray(()))])
