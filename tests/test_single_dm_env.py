@@ -27,6 +27,8 @@ TASKS: dict[str, dict[str, Any]] = {
     "Breakout-v5": {"max_episode_steps": 9},
     "Hopper-v5": {"max_episode_steps": 9},
     "test/Duel-v0": {"max_episode_steps": 9},
+    # players with different spaces
+    "mpe/simple_speaker_listener_v4": {"max_episode_steps": 9},
 }
 
 
