@@ -168,7 +168,7 @@ def _unpacked(result: Any, what: str) -> tuple[Any, Any, Any, Any]:
         kind, reward, discount, observation = result
     except (TypeError, ValueError):
         raise TypeError(f"{what} returned {described(result)}: return a dm_env.TimeStep") from None
-    if np.ndim(kind):
+    if type(kind) is not StepType and np.ndim(kind):
         raise TypeError(
             f"{what} returned {described(kind)} as step_type: return the time step of one"
             " environment"

@@ -70,7 +70,7 @@ def get_spaces(env: Any) -> tuple[Any, Any]:
         except AttributeError as error:
             raise TypeError(
                 f"its function returned {described(env)}, which has no {name}: return a"
-                " gymnasium.Env"
+                " gymnasium.Env or a dm_env.Environment"
             ) from error
     return env.observation_space, env.action_space
 
