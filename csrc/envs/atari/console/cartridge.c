@@ -154,13 +154,12 @@ static int decode(const pp_cartridge *like, pp_cartridge **out) {
   return 0;
 }
 
-int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out) {
+int pp_cartridge_create_for(const uint8_t *rom, size_t size, const pp_game *row,
+                            pp_cartridge **out) {
   *out = NULL;
   bool has_ram;
   int mapper = pp_mapper_detect(rom, size, &has_ram);
   if (mapper < 0) return PP_ERR_ATARI_SIZE;
-  const pp_game *row = pp_game_find(game);
-  if (row == NULL) return PP_ERR_ATARI_GAME;
   pp_cartridge *c = calloc(1, sizeof *c);
   if (c == NULL) return PP_ERR_ATARI_MEMORY;
 
@@ -181,6 +180,13 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
   int status = decode(c, out);
   free(c);
   return status;
+}
+
+int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out) {
+  *out = NULL;
+  const pp_game *row = pp_game_find(game);
+  if (row == NULL) return PP_ERR_ATARI_GAME;
+  return pp_cartridge_create_for(rom, size, row, out);
 }
 
 void pp_cartridge_drop_rules(pp_cartridge *c) {

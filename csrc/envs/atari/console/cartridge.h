@@ -68,6 +68,10 @@ static inline const pp_instruction *pp_cartridge_program(const pp_cartridge *c, 
 // with pp_cartridge_destroy; the status is negative on error.
 int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out);
 
+// The same for a game's row, which must outlive the cartridge.
+int pp_cartridge_create_for(const uint8_t *rom, size_t size, const struct pp_game *game,
+                            pp_cartridge **out);
+
 // Uses the build "base", "v3" (AVX2) or "v4" (AVX-512) instead of the best one, for tests. The
 // status is negative if this processor cannot run it. Only before a console uses the cartridge.
 int pp_cartridge_use_build(pp_cartridge *cartridge, const char *build);

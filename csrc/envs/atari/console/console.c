@@ -1,13 +1,12 @@
-// console.c: power-up, resets, modes, the player's controls, and which frames get pixels.
+// console.c: power-up, resets, modes, sticky actions, and which frames get pixels.
 #include "console.h"
 
-#include <limits.h>
 #include <string.h>
+
+#include "controls.h"
 
 enum {
   SYSTEM_SEED = 4753849,
-  PADDLE_STEP = 23000,
-  PADDLE_MIN = 27450,
   RESET_SWITCH = 1,
   SELECT_SWITCH = 2,
   RIGHT_ACTION = 3,
@@ -16,33 +15,9 @@ enum {
   LONGEST_CHOICE = 30000,  // frames; with sticky = 1 the stick never moves, and no mode is reached
 };
 
-// the parts of each of ALE's eighteen actions
-enum { UP = 1, DOWN = 2, LEFT = 4, RIGHT = 8, FIRE = 16 };
-static const uint8_t action_parts[18] = {
-    0,
-    FIRE,
-    UP,
-    RIGHT,
-    LEFT,
-    DOWN,
-    UP | RIGHT,
-    UP | LEFT,
-    DOWN | RIGHT,
-    DOWN | LEFT,
-    UP | FIRE,
-    RIGHT | FIRE,
-    LEFT | FIRE,
-    DOWN | FIRE,
-    UP | RIGHT | FIRE,
-    UP | LEFT | FIRE,
-    DOWN | RIGHT | FIRE,
-    DOWN | LEFT | FIRE,
-};
-
 // ---------------------------------------------------------------------------- frames
 
-// runs a frame; without pixels if they are not wanted and no later screen needs them
-static void run_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
+void pp_console_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
   const int full = cart->lines * PP_LINE_PIXELS;
   if (c->machine.partial) {
     // the frame continues in the screen in which it began
@@ -67,45 +42,12 @@ static void run_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
   c->brief = covered < full;
 }
 
-// ---------------------------------------------------------------------------- controls
+// ---------------------------------------------------------------------------- frames and rules
 
-// sets a paddle's resistance, and its capacitor's time to charge in cycles, rounded as in ALE
-static void set_paddle(pp_machine *m, int paddle, int resistance) {
-  m->paddle[paddle] = (uint32_t)resistance;
-  m->charge[paddle] = (uint32_t)(1.6 * resistance * 0.01e-6 * 1.19e6);
-}
-
-// The conversion to int of x86, on which ale-py's is measured: C leaves large values undefined.
-static int to_int(float value) {
-  return value >= -0x1p31f && value < 0x1p31f ? (int)value : INT_MIN;
-}
-
-// The sum wraps, as ale-py's does.
-static void move_paddle(pp_machine *m, const pp_cartridge *cart, int paddle, uint32_t change) {
-  int to = (int)(m->paddle[paddle] + change);
-  if (to < PADDLE_MIN) to = PADDLE_MIN;
-  if (to > cart->hardware->paddle_max) to = cart->hardware->paddle_max;
-  set_paddle(m, paddle, to);
-}
-
-// Sets the controllers' pins by an action. A paddle turns by `strength` times its usual step.
+// Sets the controllers' pins by the action of the only player.
 static void set_controls(pp_console *c, const pp_cartridge *cart, int action, float strength) {
-  pp_machine *m = &c->machine;
-  unsigned parts = action_parts[action];
-  m->port_a = 0xff;
-  m->trigger[0] = m->trigger[1] = 0x80;
-  bool swapped = cart->hardware->swapped;
-  if (cart->hardware->paddles) {
-    int paddle = swapped ? 1 : 0;
-    uint32_t step = (uint32_t)to_int(PADDLE_STEP * strength);
-    if (parts & RIGHT) move_paddle(m, cart, paddle, 0 - step);
-    if (parts & LEFT) move_paddle(m, cart, paddle, step);
-    if (parts & FIRE) m->port_a &= (uint8_t)(paddle ? ~0x40u : ~0x80u);
-    return;
-  }
-  // the parts have the order of a port's pins; the left port is the upper four bits
-  m->port_a &= (uint8_t)~((parts & 15) << (swapped ? 0 : 4));
-  if (parts & FIRE) m->trigger[swapped] = 0;
+  pp_controls_release(&c->machine);
+  pp_controls_apply(&c->machine, cart->hardware, 0, action, strength);
 }
 
 // applies the game's rule to the memory after a frame
@@ -127,7 +69,7 @@ void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsign
   for (int i = 0; i < frames; ++i) {
     set_controls(c, cart, action, 1);
     c->machine.port_b = (uint8_t)(c->switches & ~pressed);
-    run_frame(c, cart, false);
+    pp_console_frame(c, cart, false);
     update_score(c, cart);
   }
   c->machine.port_b = c->switches;
@@ -159,10 +101,7 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
   m->vsync_end = UINT32_MAX;
   m->tia.no_comb = cart->hardware->no_comb;
   m->tia.stale = (1u << PP_OBJECTS) - 1;
-  // a joystick has no capacitor that could be charged
-  for (int i = 0; i < 4; ++i) m->charge[i] = PP_NEVER;
-  int middle = (cart->hardware->paddle_max - PADDLE_MIN) / 2 + PADDLE_MIN;
-  for (int i = 0; i < cart->hardware->paddles; ++i) set_paddle(m, i, i < 2 ? middle : 0);
+  pp_controls_power(m, cart->hardware);
   c->held_action = 0;
   c->held_strength = 1;
   c->switches = (uint8_t)(0x3f | (c->difficulty & 1) << 6 | (c->difficulty & 2) << 6);
@@ -190,7 +129,7 @@ static void press_select(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
   int longer = game->select_is_random ? (int)(pp_mt19937_next(&c->action_random) % 256) : 0;
   pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames + longer);
-  wait_for_mode(c, cart, 1);
+  wait_for_mode(c, cart, game->select_gap ? game->select_gap : 1);
   if (!game->select_is_random) return;
   (void)pp_mt19937_next(&c->action_random);
   (void)pp_mt19937_next(&c->action_random);
@@ -222,6 +161,10 @@ static void push_until(pp_console *c, const pp_cartridge *cart, int action, cons
 static void select_in_menu(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
   press_select(c, cart);
+  unsigned second = game->menu_second_player;
+  if (second) {
+    push_until(c, cart, RIGHT_ACTION, memory_at(c, 0), second, c->mode >> 4 & 1 ? second : 0);
+  }
   for (int i = 0; i < PP_MENU_SWITCHES; ++i) {
     unsigned bit = game->menu_bits[i];
     push_until(c, cart, DOWN_ACTION, memory_at(c, game->mode_byte), 0xff, PP_MENU_FIRST + i);
@@ -256,7 +199,7 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
   }
   press_reset(c, cart, game->reset_frames);
   if (game->cube_byte && c->mode >= 100) select_cube(c, cart);
-  if (game->menu_bits) {
+  if (game->menu_bits && !game->menu_second_player) {
     play_for_mode(c, cart, UP_FIRE_ACTION);
     play_for_mode(c, cart, 0);
   }
@@ -281,11 +224,9 @@ size_t pp_console_size(void) {
   return sizeof(pp_console);
 }
 
-void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_seed, float sticky) {
+void pp_console_switch_on(pp_console *c, const pp_cartridge *cart, uint32_t system_seed) {
   memset(c, 0, sizeof *c);
-  pp_mt19937_seed(&c->system_random, SYSTEM_SEED);
-  pp_mt19937_seed(&c->action_random, random_seed);
-  c->sticky = sticky;
+  pp_mt19937_seed(&c->system_random, system_seed);
   c->mode = cart->game->modes[0];
 
   // RAM holds random values at first. Then ALE runs the program for sixty frames, none longer than
@@ -296,6 +237,12 @@ void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_se
   c->machine.last_line = PP_LAST_LINE_NTSC;
   pp_console_idle(c, cart, 0, 0, 60);
   pp_console_power(c, cart);
+}
+
+void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_seed, float sticky) {
+  pp_console_switch_on(c, cart, SYSTEM_SEED);
+  pp_mt19937_seed(&c->action_random, random_seed);
+  c->sticky = sticky;
   pp_console_reset_game(c, cart);
 }
 
@@ -331,7 +278,7 @@ int pp_console_act_by(pp_console *c, const pp_cartridge *cart, int action, float
   if (c->score.over) return 0;
   set_controls(c, cart, c->held_action, c->held_strength);
   c->machine.port_b = c->switches;
-  run_frame(c, cart, draw);
+  pp_console_frame(c, cart, draw);
   update_score(c, cart);
   return c->score.reward;
 }

@@ -49,6 +49,10 @@ size_t pp_console_size(void);
 void pp_console_load(pp_console *console, const pp_cartridge *cartridge, uint32_t random_seed,
                      float sticky);
 
+// The same without the reset: system_seed determines RAM and timer at power-up, the mode is the
+// game's first, and no action sticks.
+void pp_console_switch_on(pp_console *console, const pp_cartridge *cartridge, uint32_t system_seed);
+
 // Chooses the mode or difficulty with which the next pp_console_reset_game starts. The status is
 // negative if the game does not have it.
 int pp_console_set_mode(pp_console *console, const pp_cartridge *cartridge, int mode);
@@ -56,6 +60,10 @@ int pp_console_set_difficulty(pp_console *console, const pp_cartridge *cartridge
 
 // Starts a new game.
 void pp_console_reset_game(pp_console *console, const pp_cartridge *cartridge);
+
+// Runs one frame with the controllers and switches as they are. draw: the caller may read this
+// frame's screen; without it pixels are drawn only if a later screen needs them.
+void pp_console_frame(pp_console *console, const pp_cartridge *cartridge, bool draw);
 
 // Parts of pp_console_reset_game, for tests: switches the power off and on; runs frames with an
 // action and with switches pressed (1: RESET, 2: SELECT).

@@ -44,6 +44,7 @@ int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
     t->drawn = 0;
     t->moved = -PP_LINE_CLOCKS;
     t->changed = 1;
+    m->used = 0;
   }
   time_paddles(m, goes_on ? 0 : m->cycle);
   // most frames end long before ALE's limit of instructions; others run again and count them

@@ -13,7 +13,7 @@ enum {
   PP_LINE_CLOCKS = 228,
   PP_BLANK_CLOCKS = 68,
   PP_LINE_PIXELS = 160,
-  PP_LINES_MAX = 250,
+  PP_LINES_MAX = 256,
   PP_SCREEN_BYTES = PP_LINES_MAX * PP_LINE_PIXELS,
 };
 
@@ -68,6 +68,9 @@ typedef struct pp_machine {
 
   // cycles are counted from the start of the line in which the frame started
   uint32_t cycle, timer_set, timer_reset, dump_start, vsync_end;
+  // Cycle of this frame at which the program last used the television chip. Writes are known only
+  // where instructions are counted.
+  uint32_t used;
   uint8_t timer, timer_shift, timer_read;
 
   // what the program last wrote to each TIA register, to drop writes that change nothing

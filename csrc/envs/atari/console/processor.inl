@@ -95,6 +95,12 @@ fetch_outside:
       BUS_READ((pc + i) & 0xffff, pc >> 8);
       bytes[i] = (uint8_t)value;
     }
+    if (cart->counts && (bytes[0] & 0xf4) == 0x84) {
+      // STA, STX or STY; even a write that changes nothing uses the chip
+      bool is_long = bytes[0] & 8;
+      unsigned to = bytes[1] | (is_long ? bytes[2] << 8 : 0);
+      if (!(to & 0x1080)) m->used = cycle + 3 + is_long;
+    }
     const pp_code_image nowhere = {.rom = NULL, .home = (uint16_t)pc};
     pp_decoded d = pp_instruction_decode(bytes, (uint16_t)pc, &nowhere);
     out.code[0] = (pp_instruction){cart->handler[d.handler], d.operand, d.mask, d.low};
@@ -120,8 +126,8 @@ finish:
   m->a = (uint8_t)a;
   m->x = (uint8_t)x;
   m->y = (uint8_t)y;
-  // of a frame that has not ended, ALE shows only what precedes the program's last write
-  cart->draw(&m->tia, p, log_start, log, m->partial ? 0 : cycle);
+  // of a frame that has not ended, ALE shows only what precedes the program's last use of the chip
+  cart->draw(&m->tia, p, log_start, log, m->partial ? m->used : cycle);
   *machine = here;
   return NULL;
 }

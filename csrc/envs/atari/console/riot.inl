@@ -68,8 +68,9 @@ static uint8_t paddle_read(const pp_machine *m, unsigned paddle, uint32_t cycle)
 }
 
 // a TIA register other than the collisions, or a collision register once all writes are drawn
-static inline uint8_t tia_read(const pp_machine *m, unsigned reg, uint32_t cycle, uint8_t bus) {
+static inline uint8_t tia_read(pp_machine *m, unsigned reg, uint32_t cycle, uint8_t bus) {
   reg &= 15;
+  m->used = cycle;
   uint8_t high = 0;
   if (reg < 8) {
     high = (uint8_t)((m->tia.collision >> 2 * reg & 3) << 6);

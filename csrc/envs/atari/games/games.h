@@ -20,9 +20,10 @@ typedef struct pp_hardware {
   bool pal;            // the television standard; otherwise NTSC
   bool no_comb;        // HMOVE does not blank the first eight pixels of its line
   bool swapped;        // the controller is in the other port, or is the port's other paddle
-  uint8_t lines;       // height of the screen
+  uint16_t lines;      // height of the screen
   uint8_t first_line;  // line of the frame that is the screen's first
   uint8_t paddles;     // number of paddles, two to a port; 0: joysticks
+  bool all_centered;   // at power-up all paddles are in the middle; otherwise only the first two
   int32_t paddle_max;  // resistance in ohms of a paddle turned all the way
 } pp_hardware;
 
@@ -53,6 +54,7 @@ typedef struct pp_game {
   const uint8_t *mode_values;  // these bits in each mode; null: the mode's number
   int mode_wait;               // frames before the byte is first read
   int select_frames, reset_frames;
+  int select_gap;  // frames to wait after each SELECT; 0: one
   // Each press of SELECT is up to 255 frames longer, by a number from the generator of sticky
   // actions, from which a second frame of waiting draws two more.
   bool select_is_random;
@@ -64,6 +66,9 @@ typedef struct pp_game {
   // bits of byte 0 in RAM. The stick goes down until mode_byte holds the switch's row, and right
   // until its bit is the mode's; after RESET a shot is played. null: no menu.
   const uint8_t *menu_bits;
+  // If several can play: the bit of the menu's first switch, which stands where the menu opens and
+  // is bit 4 of the mode. Then no shot is played. 0: there is no such switch.
+  uint8_t menu_second_player;
 
   // played after the last RESET, up to the entry of 0 frames; null: none
   const pp_start_action *start_actions;
