@@ -82,12 +82,22 @@ class Renderer:
             MissingDependencyError: mpe2 is not installed.
         """
         with self._lock:
-            if self._world is None or not self._has_pygame():
+            if self._world is None:
                 self._make()
             self._pool.expose(env_id, self._view.ctypes.data)
-            take_on(self._world, self._view)
-            picture: Array | None = self._world.render()
-            return picture
+            try:
+                return self._draw()
+            except importlib.import_module("pygame").error:
+                # Environments of mpe2 and Gymnasium end all of pygame when they are closed, and
+                # with it our font and window.
+                self._make()
+                self._pool.expose(env_id, self._view.ctypes.data)
+                return self._draw()
+
+    def _draw(self) -> Array | None:
+        take_on(self._world, self._view)
+        picture: Array | None = self._world.render()
+        return picture
 
     def _make(self) -> None:
         """Makes mpe2's world, and room for the state of one of ours."""
@@ -110,15 +120,6 @@ class Renderer:
         numbers = len(world.agents) * world.dim_c if speak else 0
         self._view = np.zeros(HEADER + PER_ENTITY * len(world.entities) + numbers)
         self._view[0] = len(self._view)
-
-    def _has_pygame(self) -> bool:
-        """Returns whether the world's font and window still exist.
-
-        Environments of mpe2 and Gymnasium end all of pygame when they are closed.
-        """
-        pygame = importlib.import_module("pygame")
-        fonts = importlib.import_module("pygame.freetype")
-        return bool(fonts.get_init() and (not self._world.renderOn or pygame.display.get_init()))
 
     def close(self) -> None:
         """Closes the window. The next picture opens a new one."""
