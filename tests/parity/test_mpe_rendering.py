@@ -14,7 +14,6 @@ import pytest
 from parallel_pool import MissingDependencyError, Pool, PoolParallelEnv, PoolVectorEnv, StateError
 from parallel_pool.compat import pettingzoo
 from parallel_pool.envs.mpe_renderer import Renderer
-from parallel_pool.errors import EnvError
 from tests.parity.test_mpe_single import WORLDS, draw
 from tests.sampling import thinned
 
@@ -34,9 +33,7 @@ def no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def theirs_of(name: str, **options: Any) -> Any:
-    return importlib.import_module(f"mpe2.{name}").parallel_env(
-        render_mode="rgb_array", **options
-    )
+    return importlib.import_module(f"mpe2.{name}").parallel_env(render_mode="rgb_array", **options)
 
 
 # ------------------------------------------------------------------------------------ pixels --
@@ -102,8 +99,8 @@ def test_pictures_of_collectors_with_treasures_are_identical() -> None:
     options = {"num_collectors": 16, "num_treasures": 30}
     ours = pettingzoo.parallel_env("mpe/collect_treasure_v1", render_mode="rgb_array", **options)
     theirs = theirs_of("collect_treasure_v1", **options)
-    ours.reset(seed=5)
-    theirs.reset(seed=5)
+    ours.reset(seed=8)
+    theirs.reset(seed=8)
     holding, fewest = set(), 30
     for _ in range(4):
         for each in (ours, theirs):
@@ -218,7 +215,7 @@ def test_room_of_a_wrong_size_is_refused() -> None:
         pool.expose(0, view.ctypes.data)
     pool.reset(seed=1)
     view[0] = 20
-    with pytest.raises((ValueError, EnvError), match="room for 20 numbers, and the world has 10"):
+    with pytest.raises(ValueError, match="room for 20 numbers, and the world has 10"):
         pool.expose(0, view.ctypes.data)
     assert not view[1:].any()
     pool.close()

@@ -86,14 +86,14 @@ def draw(env: Any, agent: str, rng: np.random.Generator) -> Any:
 
 
 def compare(ours: Any, theirs: Any, where: str) -> None:
-    """Fails unless two dicts, or tuples of such, are the same to the order of their keys."""
+    """Fails unless two dicts, or tuples of dicts, are the same down to the order of their keys."""
     assert_same(ours, theirs, where)
-    for one, other in zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]:
-        if isinstance(one, dict):
-            assert list(one) == list(other), where
+    parts = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
+    for one, other in parts:
+        assert list(one) == list(other), where
 
 
-# ------------------------------------------------------------------------------ PettingZoo's tests --
+# ------------------------------------------------------------------------ PettingZoo's tests --
 
 
 # mpe2's own worlds pass all of these tests
@@ -191,7 +191,8 @@ def test_attributes_are_identical(name: str, is_continuous: bool) -> None:
     for kind in ("env", "parallel_env"):
         ours, theirs = pair(name, kind, **options)
         assert ours.metadata == theirs.metadata and list(ours.metadata) == list(theirs.metadata)
-        assert (str(ours), str(ours.unwrapped)) == (str(theirs), str(theirs.unwrapped)) == (name,) * 2
+        assert str(ours) == str(theirs) == name
+        assert str(ours.unwrapped) == str(theirs.unwrapped)
         assert ours.render_mode is None
         assert ours.possible_agents == theirs.possible_agents
         assert ours.max_num_agents == theirs.max_num_agents

@@ -175,7 +175,8 @@ enum { MPE_NUMPY, MPE_MAX_CYCLES, MPE_CONTINUOUS, MPE_BENCHMARK, MPE_NUM_COMMON 
   .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "mpe/" title, .family = "mpe",             \
   .reference = "mpe2 1.1.1 " title, .reward_threshold = NAN, .options = table,                    \
   .num_options = count, .action_dtypes = 1 << PP_FLOAT64 | 1 << PP_FLOAT16, .configure = make_it, \
-  .release = mpe_release, .reset = mpe_reset, .step = mpe_step, .observe = mpe_observe, .expose = mpe_expose
+  .release = mpe_release, .reset = mpe_reset, .step = mpe_step, .observe = mpe_observe,           \
+  .expose = mpe_expose
 
 /* Makes what all environments share; the pool's fields and sizes follow from it. */
 int mpe_configure(pp_config *config, const mpe_scenario *scenario);

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.error import UnregisteredEnv
 
 from parallel_pool import registry
+from parallel_pool.compat import dependencies
+from parallel_pool.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
@@ -31,7 +33,8 @@ def parallel_env(env_id: str, **options: Any) -> ParallelEnv[Any, Any, Any]:
     Raises:
         TypeError, ValueError: an argument is wrong, or the agents act in turn.
         gymnasium.error.UnregisteredEnv: there is no such id.
-        MissingDependencyError: a render_mode is given, and what draws is not installed.
+        MissingDependencyError: PettingZoo is not installed; or a render_mode is given, and what
+            draws is not installed.
     """
     module = _module_of(env_id)
     if not hasattr(module, "parallel_env"):
@@ -62,4 +65,10 @@ def _module_of(env_id: str) -> Any:
     if module is None:
         known = [each.id for each in registry.definitions().values() if each.family in GAMES]
         raise ValueError(f"{env_id} is not a game of PettingZoo: choose one of {', '.join(known)}")
-    return importlib.import_module(module)
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            f"{env_id} with PettingZoo's API needs PettingZoo, which can't be imported ({error}):"
+            f" {dependencies.install('pettingzoo')}"
+        ) from error
