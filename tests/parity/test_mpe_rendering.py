@@ -157,6 +157,17 @@ def test_human_mode_shows_every_step_in_a_window(monkeypatch: pytest.MonkeyPatch
     drawn.close()
 
 
+def test_a_pool_in_human_mode_shows_its_environments(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks: list[int] = []
+    monkeypatch.setattr("pygame.time.Clock", lambda: SimpleNamespace(tick=ticks.append))
+    with PoolParallelEnv("mpe/simple_v3", 3, render_mode="human") as envs:
+        envs.reset(seed=0)
+        envs.step({"agent_0": np.ones(3, int)})
+        assert ticks == [10] * 6
+        assert pygame.display.get_surface().get_size() == (700, 700)
+    assert not pygame.display.get_init()
+
+
 def test_pictures_outlive_the_end_of_pygame() -> None:
     """mpe2 ends all of pygame when one of its worlds is closed."""
     game = pettingzoo.parallel_env("mpe/simple_reference_v3", render_mode="rgb_array")

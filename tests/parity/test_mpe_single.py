@@ -82,7 +82,7 @@ def draw(env: Any, agent: str, rng: np.random.Generator) -> Any:
         # noise of 0.0 turns it into 0.0
         return np.full(space.shape, -0.0, np.float32)
     values = rng.uniform(*rng.choice([(0, 1), (-0.2, 1.2)]), space.shape)
-    return values.astype(rng.choice(["f2", "f4", "f8", "i4"]))
+    return values.astype(rng.choice(["f2", "f4", "f8", "i2", "i4"]))
 
 
 def compare(ours: Any, theirs: Any, where: str) -> None:

@@ -228,9 +228,9 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
             for along, against in AXES:
                 force = float(values[along] - values[against])
                 row[along if force > 0 else against] = abs(force)
-        said = values[start:] + 0.0
-        row[start : len(values)] = said
-        self._dtypes[index] = said.dtype
+        row[start : len(values)] = values[start:]
+        # mpe2 adds noise of 0.0
+        self._dtypes[index] = np.result_type(values.dtype, 0.0)
 
     # ------------------------------------------------------------------------------- observing --
 
