@@ -30,7 +30,10 @@ HEAVY = {
     # mpe2 draws with pygame
     "mpe2": ("envs/mpe",),
     "pygame": ("envs/mpe",),
-    "dm_env": ("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
+    "dm_env": (
+        *("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
+        *("workers/dm_adapter.py", "workers/dm_spaces.py"),
+    ),
     "mujoco": ("envs/mujoco",),
     # compat/ale_ids.py imports it so that it registers its ids
     "ale_py": ("envs/atari", "demo", "prove_atari/", "compat/ale_ids.py"),
