@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     from parallel_pool.compat.gymnasium.make import make_vec
     from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv
-    from parallel_pool.compat.pettingzoo.parallel_env import PoolParallelEnv
+    from parallel_pool.compat.pettingzoo.pool_parallel_env import PoolParallelEnv
     from parallel_pool.compat.sb3.vec_env import PoolVecEnv as PoolVecEnv
     from parallel_pool.pictures import mosaic
     from parallel_pool.python.protocol import DMEnvPool as DMEnvPool
@@ -88,7 +88,7 @@ __all__ = [
 __getattr__, _ = lazy(
     __name__,
     {
-        "PoolParallelEnv": f"{__name__}.compat.pettingzoo.parallel_env",
+        "PoolParallelEnv": f"{__name__}.compat.pettingzoo.pool_parallel_env",
         "PoolVecEnv": f"{__name__}.compat.sb3.vec_env",
         "PoolVectorEnv": f"{__name__}.compat.gymnasium.vector_env",
         "ProcessPool": f"{__name__}.workers.process_pool",

@@ -352,13 +352,15 @@ class Pool(BasePool):
             env_id: the environment.
             address: for MuJoCo, of an mjData made from the pool's model,
                 `pool.spec.options["_link"].model`, such as `mujoco.MjData(model)._address`. It then
-                holds what Gymnasium's would hold after the same steps. The address can't be
-                checked: a wrong one crashes the process.
+                holds what Gymnasium's would hold after the same steps. For particle worlds, of
+                doubles, in the order of `csrc/envs/mpe/world.h`; the first is their number. The
+                address can't be checked: a wrong one crashes the process.
 
         Raises:
             StateError: the environment is in flight or was never reset, or its family does not
                 support this.
             PoolError: MuJoCo reported an error.
+            ValueError: the number of doubles is wrong.
         """
         checked = self._one_id(env_id)
         target = ffi.cast("void *", check_count("address", address, 0, 2**63 - 1))

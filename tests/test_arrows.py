@@ -25,7 +25,11 @@ HEAVY = {
     "torch": ("compat/sb3/vec_env.py",),
     # worker processes import other files of compat/sb3, and must not wait for torch
     "stable_baselines3": ("compat/sb3/vec_env.py",),
-    "pettingzoo": ("compat/pettingzoo/parallel_env.py",),
+    # worker processes import other files of compat/pettingzoo, and must not wait for it
+    "pettingzoo": ("compat/pettingzoo/parallel_game.py", "compat/pettingzoo/particle_game.py"),
+    # mpe2 draws with pygame
+    "mpe2": ("envs/mpe",),
+    "pygame": ("envs/mpe",),
     "dm_env": (
         *("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
         *("workers/dm_adapter.py", "workers/dm_spaces.py"),

@@ -37,7 +37,7 @@ FORMER = {
         *("ClosedVectorEnvError", "NoPendingCallError", "NotResetError", "PendingCallError"),
         *("ProcessVectorEnv", "VectorTimeoutError"),
     ),
-    "compat.pettingzoo": ("PoolParallelEnv",),
+    "compat.pettingzoo": ("PoolParallelEnv", "env", "parallel_env"),
     "compat.sb3": ("PoolVecEnv",),
     "envs.mujoco_painter": ("Painter",),
     "workers.process_pool": ("ProcessPool",),
@@ -53,7 +53,7 @@ PACKAGES = {
     "compat.gymnasium": {
         *("NotResetError", "PendingCallError", "PoolVectorEnv", "ProcessVectorEnv", "make_vec"),
     },
-    "compat.pettingzoo": {"PoolParallelEnv"},
+    "compat.pettingzoo": {"PoolParallelEnv", "env", "parallel_env"},
     "compat.sb3": {"PoolVecEnv"},
     "python.protocol": {"ArraySpec", "DMEnvPool", "EnvPool", "EnvSpec", "GymnasiumEnvPool"},
 }

@@ -160,10 +160,11 @@ static double difference(double a, double b, int32_t dtype) {
   return dtype == PP_FLOAT16 ? pp_half(narrow) : narrow;
 }
 
-/* Returns an element of a Box action. mpe2 clips actions that are outside the space. */
+/* Returns an element of a Box action. mpe2 clips actions that are outside the space; adding noise
+ * of 0.0 to messages, it turns -0.0 into 0.0. */
 static double element(const void *row, int32_t at, bool is_float) {
   double value = is_float ? ((const float *)row)[at] : ((const double *)row)[at];
-  return value < 0 ? 0 : value > 1 ? 1 : value;
+  return value > 0 ? value > 1 ? 1 : value : 0;
 }
 
 /* Returns the factor of the curriculum. */
@@ -426,6 +427,15 @@ float *mpe_put_others(const mpe_world *world, int32_t agent, const int32_t *othe
 
 /* ------------------------------------------------------------------------------- callbacks -- */
 
+static double range_of(const mpe_world *world) {
+  int32_t count = world->shared->num_agents + world->shared->num_landmarks;
+  double most = 0;
+  for (int32_t i = 0; i < count; i++) {
+    most = fmax(most, fmax(fabs(world->position[i].x), fabs(world->position[i].y)));
+  }
+  return most;
+}
+
 int mpe_reset(pp_env *env, const pp_reset *how, pp_result *result) {
   const mpe_shared *shared = env->shared;
   mpe_world world = world_of(shared, env->state);
@@ -436,6 +446,7 @@ int mpe_reset(pp_env *env, const pp_reset *how, pp_result *result) {
     world.state->stage = (int32_t)how->options[0].i;
   }
   shared->scenario->reset(&world, env->rng);
+  world.state->range = range_of(&world);
   return PP_OK;
 }
 
@@ -473,5 +484,29 @@ int mpe_observe(pp_env *env, void *const *fields, int32_t is_reset) {
   for (int32_t i = 0; i < shared->num_agents; i++) {
     shared->scenario->benchmark(&world, i, (double *)fields[1] + shared->benchmark_size * i);
   }
+  return PP_OK;
+}
+
+int mpe_expose(pp_env *env, void *target) {
+  const mpe_shared *shared = env->shared;
+  mpe_world world = world_of(shared, env->state);
+  int32_t entities = shared->num_agents + shared->num_landmarks;
+  int32_t messages = shared->keeps_messages ? shared->num_agents * shared->num_channels : 0;
+  int32_t size = MPE_VIEW_ENTITIES + MPE_VIEW_ENTITY * entities + messages;
+  double *view = target, *out = view + MPE_VIEW_ENTITIES;
+  if (view[MPE_VIEW_SIZE] != size) {
+    snprintf(env->error->text, sizeof(env->error->text),
+             "there is room for %g numbers, and the world has %d: give room for so many",
+             view[MPE_VIEW_SIZE], size);
+    return PP_ERR_ARGUMENT;
+  }
+  view[MPE_VIEW_RANGE] = world.state->range;
+  for (int32_t i = 0; i < 2; i++) view[MPE_VIEW_GOALS + i] = world.state->goals[i];
+  for (int32_t i = 0; i < entities; i++) {
+    *out++ = world.position[i].x;
+    *out++ = world.position[i].y;
+    *out++ = shared->keeps_own ? world.own[i] : 0;
+  }
+  for (int32_t i = 0; i < messages; i++) *out++ = world.message[i];
   return PP_OK;
 }

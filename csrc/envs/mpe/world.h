@@ -41,6 +41,7 @@ typedef struct mpe_state {
   int32_t goals[2]; /* landmarks; each world says which */
   bool is_done;     /* the agents are where they should be */
   double gain;      /* reward of the last step that all agents share */
+  double range;     /* largest coordinate at the start of the episode, by absolute value */
   pp_rng rng;       /* a second generator, for worlds that draw in steps */
 } mpe_state;
 
@@ -100,6 +101,17 @@ struct mpe_shared {
   const char *name_of[MPE_MAX_AGENTS];
   int64_t observation_sizes[MPE_MAX_AGENTS];
   int64_t action_sizes[MPE_MAX_AGENTS];
+};
+
+/* What expose writes for drawings: doubles, one after another. Then follow, for each entity,
+ * MPE_VIEW_ENTITY numbers: x, y, and its integer of world->own (0 if the world has none), and the
+ * messages of all agents if the world keeps messages. */
+enum {
+  MPE_VIEW_SIZE, /* the caller sets it to the number of doubles that it has room for */
+  MPE_VIEW_RANGE,
+  MPE_VIEW_GOALS, /* two */
+  MPE_VIEW_ENTITIES = MPE_VIEW_GOALS + 2,
+  MPE_VIEW_ENTITY = 3
 };
 
 /* ---------------------------------------------------------------------------- setting up -- */
@@ -163,7 +175,8 @@ enum { MPE_NUMPY, MPE_MAX_CYCLES, MPE_CONTINUOUS, MPE_BENCHMARK, MPE_NUM_COMMON 
   .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "mpe/" title, .family = "mpe",             \
   .reference = "mpe2 1.1.1 " title, .reward_threshold = NAN, .options = table,                    \
   .num_options = count, .action_dtypes = 1 << PP_FLOAT64 | 1 << PP_FLOAT16, .configure = make_it, \
-  .release = mpe_release, .reset = mpe_reset, .step = mpe_step, .observe = mpe_observe
+  .release = mpe_release, .reset = mpe_reset, .step = mpe_step, .observe = mpe_observe,           \
+  .expose = mpe_expose
 
 /* Makes what all environments share; the pool's fields and sizes follow from it. */
 int mpe_configure(pp_config *config, const mpe_scenario *scenario);
@@ -171,6 +184,7 @@ void mpe_release(void *shared);
 int mpe_reset(pp_env *env, const pp_reset *how, pp_result *result);
 int mpe_step(pp_env *env, const void *action, pp_result *result);
 int mpe_observe(pp_env *env, void *const *fields, int32_t is_reset);
+int mpe_expose(pp_env *env, void *target);
 
 /* Sets the number of agents and landmarks, with mpe2's default properties. Returns PP_ERR_ARGUMENT
  * if there are too many. */
