@@ -27,7 +27,10 @@ COMPLETERS = {
 
 # Families whose pictures are drawn in Python: the module with `Renderer(pool, mode, **options)`,
 # `OPTIONS` (those options and their defaults), `MODES` and `render_fps(pool)`.
-RENDERER_MODULES = {"mujoco": "parallel_pool.envs.mujoco_renderer"}
+RENDERER_MODULES = {
+    "classic": "parallel_pool.envs.classic_renderer",
+    "mujoco": "parallel_pool.envs.mujoco_renderer",
+}
 
 # ids of ale-py that are older than ALE/<Game>-v5; ale-py still has some of them
 OLD_GAME = re.compile(
