@@ -25,7 +25,7 @@ HEAVY = {
     "torch": ("compat/sb3/vec_env.py",),
     # worker processes import other files of compat/sb3, and must not wait for torch
     "stable_baselines3": ("compat/sb3/vec_env.py",),
-    "pettingzoo": ("compat/pettingzoo/parallel_env.py",),
+    "pettingzoo": ("compat/pettingzoo/", "envs/classic_renderer.py"),
     "dm_env": ("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
     "mujoco": ("envs/mujoco",),
     # compat/ale_ids.py imports it so that it registers its ids

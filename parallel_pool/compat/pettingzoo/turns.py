@@ -1,0 +1,112 @@
+"""TurnEnv: one native game, in which the players take turns, as a PettingZoo AEC environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pettingzoo.utils import wrappers
+from pettingzoo.utils.env_logger import EnvLogger
+
+from parallel_pool import registry
+from parallel_pool.compat.pettingzoo.aec_game import AECGame
+from parallel_pool.compat.pettingzoo.rounds import RoundEnv
+
+# the family of games that are AEC environments in PettingZoo; its ids begin so
+FAMILY = "classic"
+# of these, the games whose players act at the same time
+ROUNDS = ("classic/rps_v2",)
+MASK = "action_mask"
+
+
+def has_turns(env_id: str) -> bool:
+    """Returns whether `turn_env` makes environments of this id.
+
+    Raises:
+        ValueError: there is no such id.
+    """
+    return registry.find(env_id).family == FAMILY
+
+
+def check_parallel(env_id: str) -> None:
+    """Refuses games whose players can't act at the same time.
+
+    Raises:
+        TypeError: it is such a game.
+        ValueError: there is no such id.
+    """
+    if has_turns(env_id) and env_id not in ROUNDS:
+        raise TypeError(
+            f"{env_id} is a game in turns, which has no parallel form: use env({env_id!r}) for one"
+            f" game, or PoolParallelEnv({env_id!r}, num_envs), whose `live` says who moves"
+        )
+
+
+def turn_env(env_id: str, **options: Any) -> Any:
+    """Makes one native game as PettingZoo's `env()` of the same game does.
+
+    Agents, spaces, observations, masks, rewards, ends, infos and pictures equal PettingZoo's at
+    every step, an agent's last steps with the action None included. An illegal move ends the game.
+
+    Args:
+        env_id: an id for which `has_turns` is true, such as "classic/connect_four_v3".
+        options: the game's constructor options, and render_mode: "human", "rgb_array" or None.
+
+    Returns:
+        A `pettingzoo.AECEnv`: a `TurnEnv`, or a `RoundEnv` for rock, paper, scissors, in
+        PettingZoo's wrappers that check actions and the order of calls.
+
+    Raises:
+        TypeError: an option is unknown or has the wrong type, or the agents act all at once.
+        ValueError: there is no such id, or an option is out of range.
+    """
+    if not has_turns(env_id):
+        raise TypeError(
+            f"the agents of {env_id} do not take turns: use parallel_env({env_id!r}) and"
+            " pettingzoo.utils.conversions.parallel_to_aec"
+        )
+    kind = RoundEnv if env_id in ROUNDS else TurnEnv
+    checked = wrappers.AssertOutOfBoundsWrapper(kind(env_id, **options))
+    return wrappers.OrderEnforcingWrapper(checked)
+
+
+class TurnEnv(AECGame):
+    """One native game in turns, whose observations contain "action_mask"."""
+
+    def observe(self, agent: Any) -> dict[str, Any]:
+        """Returns what an agent sees; the mask is 0 unless it is selected."""
+        player = self._player(agent)
+        seen = {key: getattr(self._batch, key)[0, player].copy() for key in self._keys}
+        # after the end each agent has the mask when it is selected, to leave
+        mask = self._legal if agent == self.agent_selection else np.zeros_like(self._legal)
+        return {**seen, MASK: mask.copy()}
+
+    @property
+    def _legal(self) -> Any:
+        """The mask of the player who has one."""
+        return getattr(self._batch, MASK)[0].max(axis=0)
+
+    def step(self, action: Any) -> None:
+        """Makes the selected agent's move; None for an agent whose game is over.
+
+        Raises:
+            TypeError, ValueError: the action is wrong; nothing was changed.
+        """
+        if self._is_dead():
+            self._was_dead_step(action)
+            return
+        mover = self._player(self.agent_selection)
+        actions = [0] * len(self.possible_agents)
+        actions[mover] = action
+        legal = self._legal
+        batch = self._move(actions)
+        if not legal[action]:
+            EnvLogger.warn_on_illegal_move()
+            self._select(self.agent_selection)
+            # the first agent leaves first, whoever made the move
+            self._deads_step_first()
+            return
+        live = np.flatnonzero(batch.live[0])
+        following = int(live[0]) if len(live) else (mover + 1) % len(self.possible_agents)
+        self._select(self.possible_agents[following])
+        self._show()
