@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 from gymnasium import spaces
 from gymnasium.utils import EzPickle
-from pettingzoo import AECEnv
+from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
 from parallel_pool.compat import renderer
 from parallel_pool.pool import Pool
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from parallel_pool.named_batch import NamedBatch
 
 
-class AECGame(AECEnv[Any, Any, Any], EzPickle):
+class AECGame(AECEnv, EzPickle):  # type: ignore[misc]
     """One native game; a derived class says in which order its agents act.
 
     Attributes:
@@ -80,7 +80,7 @@ class AECGame(AECEnv[Any, Any, Any], EzPickle):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {} for agent in self.agents}
+        self.infos: dict[Any, dict[str, Any]] = {agent: {} for agent in self.agents}
 
     def observation_space(self, agent: Any) -> Space[Any]:
         """Returns an agent's observation space, the same object at each call."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pettingzoo.utils import wrappers
-from pettingzoo.utils.env_logger import EnvLogger
+from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
+from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped]
 
 from parallel_pool import registry
 from parallel_pool.compat.pettingzoo.aec_game import AECGame
