@@ -87,7 +87,13 @@ typedef struct pp_error {
   char text[PP_ERROR_TEXT];
 } pp_error;
 
-/* one observation, action or info of one environment (of one player, if per_player) */
+/* one observation, action or info of one environment (of one player, if per_player)
+ *
+ * Two infos have a meaning for the APIs with several players, if they are PP_BOOL, per_player and
+ * PP_ALWAYS, without axes:
+ *   "live": the player acts in the next step. Without it all players act until the episode ends.
+ *   "terminated": the player's own episode ended in this step. Without it the episodes of all
+ *   players end when the environment terminates. */
 typedef struct pp_field {
   const char *name; /* "obs" for a single observation, otherwise its key; no engine column's name */
   int32_t is_info;  /* 0: part of the observation (or the action); 1: info */

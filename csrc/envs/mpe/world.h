@@ -127,7 +127,7 @@ enum { MPE_NUMPY, MPE_MAX_CYCLES, MPE_CONTINUOUS, MPE_BENCHMARK, MPE_NUM_COMMON 
    .type = PP_OPT_INT,              \
    .number = 0,                     \
    .low = 0,                        \
-   .high = INT32_MAX,               \
+   .high = 1 << 16,                 \
    .doc = "how many of the nearest " what " an agent sees; 0: all"}
 
 #define MPE_SUCCESS                \

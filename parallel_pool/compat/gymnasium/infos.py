@@ -31,6 +31,28 @@ def spread(rows: Array, mask: Array) -> Array:
     return values
 
 
+def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
+    """Returns the infos that SAME_STEP adds for episodes that have ended.
+
+    Args:
+        observations: the last ones, an array (n, ...) or a dict of such arrays.
+        ended: bool (n,).
+        final_info: the infos of the steps that ended episodes.
+    """
+    finals: Array = np.full(len(ended), None, object)
+    for row in np.flatnonzero(ended).tolist():
+        if isinstance(observations, dict):
+            finals[row] = {key: values[row].copy() for key, values in observations.items()}
+        else:
+            finals[row] = observations[row].copy()
+    return {
+        "final_obs": finals,
+        "_final_obs": ended.copy(),
+        "final_info": final_info,
+        "_final_info": ended.copy(),
+    }
+
+
 class VectorInfos:
     """Reads the infos of a pool's batches.
 

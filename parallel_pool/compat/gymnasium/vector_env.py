@@ -19,7 +19,7 @@ from parallel_pool.buffers import engine_indices
 from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
 from parallel_pool.compat.gymnasium import backends, reset_mask
 from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
-from parallel_pool.compat.gymnasium.infos import VectorInfos
+from parallel_pool.compat.gymnasium.infos import VectorInfos, of_last_steps
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_options import DEFAULTS, VectorOptions
 from parallel_pool.errors import EnvError, StateError
@@ -440,19 +440,13 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     def _final(self, batch: Batch, ended: Array, dtypes: DTypes) -> dict[str, Any]:
         """Returns the infos that SAME_STEP adds for episodes that have ended."""
-        final_obs = np.full(self.num_envs, None, object)
-        for env_id in np.flatnonzero(ended).tolist():
-            parts = {name: batch[i][env_id].copy() for name, i in self._final_columns.items()}
-            if self._keys is None:
-                (final_obs[env_id],) = parts.values()
-            else:
-                final_obs[env_id] = {key: parts[key] for key in self._keys}
-        return {
-            "final_obs": final_obs,
-            "_final_obs": ended.copy(),
-            "final_info": self._infos.of_ends(batch, ended, dtypes),
-            "_final_info": ended.copy(),
-        }
+        columns = self._final_columns
+        if self._keys is None:
+            (only,) = columns.values()
+            observations: Any = batch[only]
+        else:
+            observations = {key: batch[columns[key]] for key in self._keys}
+        return of_last_steps(observations, ended, self._infos.of_ends(batch, ended, dtypes))
 
     def _drop_results(self) -> None:
         """Receives and drops the results of an interrupted step (by Ctrl-C, for example)."""

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from parallel_pool.base_pool import show_batch
 from parallel_pool.buffers import engine_indices
-from parallel_pool.compat.gymnasium.infos import VectorInfos
-from parallel_pool.compat.pettingzoo.groups import AgentArrays
+from parallel_pool.compat.gymnasium.infos import VectorInfos, of_last_steps
 from parallel_pool.compat.pettingzoo.players import PlayerColumns
 from parallel_pool.compat.pettingzoo.process_agents import columns_of, joint_functions, numbered
+from parallel_pool.compat.row_reader import RowReader
 from parallel_pool.pool import Pool
-from parallel_pool.workers.messages import FINAL_INFO, FINAL_OBSERVATION, INFO
 from parallel_pool.workers.process_pool import ProcessPool
-from parallel_pool.workers.spaces import Reader
 
 if TYPE_CHECKING:
     from parallel_pool import seeds
     from parallel_pool.buffers import Array
+    from parallel_pool.compat.pettingzoo.groups import AgentArrays
 
 
 class AsyncNativeAgents:
@@ -38,7 +38,7 @@ class AsyncNativeAgents:
     ) -> None:
         """Makes the environments; for arguments and exceptions see `PoolParallelEnv`."""
         threads = {name: arguments.pop(name) for name in ("num_threads", "thread_affinity_offset")}
-        self._mode = mode
+        self._restarts = mode is AutoresetMode.SAME_STEP
         self.pool = Pool(
             env_id,
             num_envs,
@@ -61,7 +61,7 @@ class AsyncNativeAgents:
 
     def send(self, blocks: Sequence[Any], env_ids: Any) -> None:
         """Queues the actions of these environments."""
-        self.pool.send(self._columns.joined(blocks), env_ids)
+        self.pool.send(self._columns.joined(blocks, self.live[env_ids]), env_ids)
 
     def recv(self, timeout: float | None) -> AgentArrays:
         """Returns the next batch."""
@@ -70,25 +70,23 @@ class AsyncNativeAgents:
             batch[self._engine[name]]
             for name in ("env_id", "reward", "terminated", "truncated", "elapsed_step")
         )
-        shape = len(env_ids), len(self.possible_agents)
         ended = terminated | truncated
-        is_same_step = self._mode is AutoresetMode.SAME_STEP
-        infos = self._infos.of_step(batch, (elapsed == 0) | (ended & is_same_step))
-        if is_same_step and ended.any():
-            infos |= self._final(batch, ended)
-        live = np.ones(shape, np.bool_)
-        if not is_same_step:
-            live &= ~ended[:, np.newaxis]
-        self.live[env_ids] = live
-        return AgentArrays(
-            self._columns.blocks(self._observations(batch, 0)),
-            rewards.reshape(shape),
-            np.repeat(terminated[:, np.newaxis], shape[1], 1),
-            np.repeat(truncated[:, np.newaxis], shape[1], 1),
-            live,
-            self._columns.infos(infos),
+        infos = self._infos.of_step(batch, (elapsed == 0) | (ended & self._restarts))
+        if self._restarts and ended.any():
+            last = self._observations(batch, self._finals[0])
+            infos |= of_last_steps(last, ended, self._infos.of_ends(batch, ended))
+        arrays = self._columns.arrays(
+            self._observations(batch, 0),
+            rewards,
+            terminated,
+            truncated,
+            infos,
             env_ids,
+            self.live[env_ids],
+            restarts=self._restarts,
         )
+        self.live[env_ids] = arrays.live
+        return arrays
 
     def _observations(self, batch: Any, first: int) -> Any:
         """Returns the observations in the columns from `first` on: an array, or a dict of them."""
@@ -96,23 +94,6 @@ class AsyncNativeAgents:
         if len(keys) == 1:
             return batch[first]
         return {key: batch[first + i] for i, key in enumerate(keys)}
-
-    def _final(self, batch: Any, ended: Array) -> dict[str, Any]:
-        """Returns the infos about the last steps of episodes that have ended."""
-        finals: Array = np.full(len(ended), None, object)
-        shown = self._observations(batch, self._finals[0])
-        for row in np.flatnonzero(ended):
-            if isinstance(shown, dict):
-                finals[row] = {key: values[row] for key, values in shown.items()}
-            else:
-                finals[row] = shown[row]
-        infos = self._infos.of_ends(batch, ended)
-        return {
-            "final_obs": finals,
-            "_final_obs": ended.copy(),
-            "final_info": infos,
-            "_final_info": ended.copy(),
-        }
 
     def state(self) -> Array:
         """Returns all that the agents see, one after another (n, ...), as mpe2 does."""
@@ -154,14 +135,11 @@ class AsyncProcessAgents:
                     "observations of these environments are no arrays, or too many: leave"
                     " batch_size out"
                 )
-            self._reader = Reader(self.pool.single_observation_space)
+            self._rows = RowReader(self.pool, self.pool.single_observation_space)
         except BaseException:
             self.pool.close()
             raise
         self.possible_agents, self.groups = self._columns.possible_agents, self._columns.groups
-        self._engine = engine_indices(self.pool.columns)
-        finals = [i for i, column in enumerate(self.pool.columns) if column.is_final]
-        self._finals = slice(finals[0], finals[0] + len(self._reader.leaves)) if finals else None
         # merges infos as vector environments do
         self._merger: VectorEnv[Any, Any, Any] = VectorEnv()
         self._merger.num_envs = self.pool.batch_size
@@ -178,32 +156,16 @@ class AsyncProcessAgents:
     def recv(self, timeout: float | None) -> AgentArrays:
         """Returns the next batch."""
         batch = self.pool.recv(timeout=timeout)
-        env_ids = batch[self._engine["env_id"]]
-        joint = self._reader.batch(batch[: len(self._reader.leaves)])
-        infos: dict[str, Any] = {}
+        env_ids = batch.env_id
+        shown = show_batch(self._rows.show, batch)
         rows = {env_id: row for row, env_id in enumerate(env_ids.tolist())}
-        for env_id, reply in self.pool.replies().items():
-            row = rows[env_id]
-            if FINAL_INFO in reply:
-                final = {
-                    "final_obs": self._final(reply, batch, row),
-                    "final_info": reply[FINAL_INFO],
-                }
-                infos = self._merger._add_info(infos, final, row)
-            if INFO in reply:
-                infos = self._merger._add_info(infos, reply[INFO], row)
+        replies = {rows[env_id]: reply for env_id, reply in self.pool.replies().items()}
+        infos = self._rows.infos(self._merger._add_info, replies, shown)
         arrays = self._columns.arrays(
-            joint, infos, env_ids, self.live[env_ids], restarts=self._restarts
+            shown[0], infos, env_ids, self.live[env_ids], restarts=self._restarts
         )
         self.live[env_ids] = arrays.live
         return arrays
-
-    def _final(self, reply: Any, batch: Any, row: int) -> Any:
-        """Returns the last observation of an episode that has ended."""
-        if FINAL_OBSERVATION in reply:
-            return reply[FINAL_OBSERVATION]
-        assert self._finals is not None
-        return self._reader.row(batch[self._finals], row)
 
     def state(self) -> Array:
         """Returns the environments' own states."""

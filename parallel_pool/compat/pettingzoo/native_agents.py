@@ -9,16 +9,16 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from parallel_pool.compat.gymnasium.vector_env import PoolVectorEnv
-from parallel_pool.compat.pettingzoo.groups import AgentArrays
 from parallel_pool.compat.pettingzoo.players import PlayerColumns
 
 if TYPE_CHECKING:
     from parallel_pool import seeds
     from parallel_pool.buffers import Array
+    from parallel_pool.compat.pettingzoo.groups import AgentArrays
 
 
 class NativeAgents:
-    """The players of n native environments; all of them live until the episode ends.
+    """The players of n native environments.
 
     Attributes:
         vector_env: the `PoolVectorEnv` underneath, whose arrays have an axis of players.
@@ -30,7 +30,7 @@ class NativeAgents:
 
     def __init__(self, env_id: str, num_envs: int, mode: AutoresetMode, **arguments: Any) -> None:
         """Makes the environments; for arguments and exceptions see `PoolParallelEnv`."""
-        self._mode = mode
+        self._restarts = mode is AutoresetMode.SAME_STEP
         self.vector_env = PoolVectorEnv(
             env_id, num_envs, backend="native", autoreset_mode=mode, **arguments
         )
@@ -43,45 +43,23 @@ class NativeAgents:
 
     def reset(self, seed: seeds.Seed, options: dict[str, Any] | None) -> AgentArrays:
         """Starts new episodes; rewards are 0, and no agent is terminated or truncated."""
+        # before the reset, which takes it out
         mask = None if options is None else options.get("reset_mask")
         observations, infos = self.vector_env.reset(seed=seed, options=options)
-        live = np.ones_like(self.live) if mask is None else self.live | mask[:, np.newaxis]
-        none = np.zeros(live.shape, np.bool_)
-        return self._arrays(observations, np.zeros(live.shape), none, none.copy(), live, infos)
+        return self._remember(
+            self._columns.first_arrays(observations, infos, self._env_ids.copy(), self.live, mask)
+        )
 
     def step(self, blocks: Sequence[Any]) -> AgentArrays:
         """Steps with the actions of each group."""
-        observations, rewards, terminated, truncated, infos = self.vector_env.step(
-            self._columns.joined(blocks)
+        results = self.vector_env.step(self._columns.joined(blocks, self.live))
+        return self._remember(
+            self._columns.arrays(*results, self._env_ids.copy(), self.live, restarts=self._restarts)
         )
-        shape = self.live.shape
-        live = np.ones(shape, np.bool_)
-        if self._mode is not AutoresetMode.SAME_STEP:
-            live &= ~(terminated | truncated)[:, np.newaxis]
-        terminations = np.repeat(terminated[:, np.newaxis], shape[1], 1)
-        truncations = np.repeat(truncated[:, np.newaxis], shape[1], 1)
-        rewards = rewards.reshape(shape)
-        return self._arrays(observations, rewards, terminations, truncations, live, infos)
 
-    def _arrays(
-        self,
-        observations: Any,
-        rewards: Array,
-        terminations: Array,
-        truncations: Array,
-        live: Array,
-        infos: dict[str, Any],
-    ) -> AgentArrays:
-        self.live = live.copy()
-        return AgentArrays(
-            self._columns.blocks(observations),
-            rewards,
-            terminations,
-            truncations,
-            live,
-            self._columns.infos(infos),
-            self._env_ids.copy(),
-        )
+    def _remember(self, arrays: AgentArrays) -> AgentArrays:
+        self.live = arrays.live.copy()
+        return arrays
 
     def state(self) -> Array:
         """Returns all that the agents see, one after another (n, ...), as mpe2 does."""

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool.compat.pettingzoo import groups
+from parallel_pool.compat.pettingzoo.groups import AgentArrays
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
     from parallel_pool.compat.pettingzoo.groups import AgentGroup
     from parallel_pool.specs import Field, Spec
+
+
+# per-player infos by which a game says who acts, and whose episode ends (pp_env.h)
+LIVE, TERMINATED = "live", "terminated"
 
 
 class PlayerColumns:
@@ -29,6 +34,16 @@ class PlayerColumns:
         self.keys = [field.name for field in spec.observations]
         self._fields = {field.name: field for field in (*spec.observations, *spec.infos)}
         self._action = spec.action
+        marks = {
+            field.name
+            for field in spec.infos
+            if field.per_player
+            and field.on_step
+            and field.on_reset
+            and field.dtype == np.bool_
+            and not field.shape
+        }
+        self._has_live, self._has_terminated = LIVE in marks, TERMINATED in marks
         players = range(spec.num_players)
         names = self.possible_agents
         seen = [_space(spec.observations, player) for player in players]
@@ -37,19 +52,105 @@ class PlayerColumns:
             names, dict(zip(names, seen, strict=True)), dict(zip(names, acts, strict=True))
         )
 
-    def joined(self, blocks: Sequence[Any]) -> Array:
-        """Returns the actions of all players as one array; what a player does not need is 0."""
+    def joined(self, blocks: Sequence[Any], live: Array) -> Array:
+        """Returns the actions of all players as one array.
+
+        What a player does not need is 0, and so are the actions of players that do not act, as the
+        pool checks them all.
+
+        Args:
+            blocks: the actions of each group (n, agents, ...).
+            live: bool (n, k): which players act.
+        """
         n, k = len(blocks[0]), len(self.possible_agents)
         field = self._action
-        dtype = np.result_type(*(np.asarray(block).dtype for block in blocks))
         if len(blocks) == 1 and self.groups[0].action_space.shape == field.shape:
             joined = np.asarray(blocks[0])
         else:
+            dtype = np.result_type(*(np.asarray(block).dtype for block in blocks))
             joined = np.zeros((n, k, *field.shape), dtype)
             for group, block in zip(self.groups, blocks, strict=True):
                 ends = tuple(slice(size) for size in group.action_space.shape or ())
                 joined[(slice(None), group.columns, *ends)] = block
+        if self._has_live and not live.all():
+            joined = joined.copy()
+            joined[~live] = 0
         return joined if k > 1 and field.per_player else joined[:, 0]
+
+    def first_arrays(
+        self, observations: Any, infos: dict[str, Any], env_ids: Array, live: Array, mask: Any
+    ) -> AgentArrays:
+        """Returns the arrays of a reset: rewards are 0, and no agent is terminated or truncated.
+
+        Args:
+            observations, infos: of a vector environment.
+            env_ids: of the rows, int32 (n,).
+            live: bool (n, k): which agents acted before.
+            mask: bool (n,): the environments that were reset; None: all.
+        """
+        first = self._live(infos, live.shape)
+        if mask is not None:
+            first = np.where(mask[:, np.newaxis], first, live)
+        none = np.zeros(live.shape, np.bool_)
+        return AgentArrays(
+            self.blocks(observations),
+            np.zeros(live.shape),
+            none,
+            none.copy(),
+            first,
+            self.infos(infos),
+            env_ids,
+        )
+
+    def arrays(
+        self,
+        observations: Any,
+        rewards: Array,
+        terminated: Array,
+        truncated: Array,
+        infos: dict[str, Any],
+        env_ids: Array,
+        live: Array,
+        *,
+        restarts: bool,
+    ) -> AgentArrays:
+        """Returns the arrays of a step.
+
+        Args:
+            observations, rewards, terminated, truncated, infos: of a vector environment.
+            env_ids: of the rows, int32 (n,).
+            live: bool (n, k): which agents acted in this step.
+            restarts: whether the step that ends an episode begins the next one (SAME_STEP).
+        """
+        ended = terminated | truncated
+        terminations = np.repeat(terminated[:, np.newaxis], live.shape[1], 1)
+        truncations = np.repeat(truncated[:, np.newaxis], live.shape[1], 1)
+        if self._has_terminated:
+            terminations = infos[TERMINATED].reshape(live.shape).copy()
+            if restarts and ended.any():
+                last = infos["final_info"][TERMINATED].reshape(live.shape)
+                terminations[ended] = last[ended]
+            # the episodes of the other players are over already
+            truncations &= live
+        acting = self._live(infos, live.shape)
+        if not restarts:
+            acting &= ~ended[:, np.newaxis]
+        return AgentArrays(
+            self.blocks(observations),
+            rewards.reshape(live.shape),
+            terminations,
+            truncations,
+            acting,
+            self.infos(infos),
+            env_ids,
+        )
+
+    def _live(self, infos: dict[str, Any], shape: tuple[int, ...]) -> Array:
+        """Returns which agents act next, bool (n, k), unless their episode is over."""
+        if not self._has_live:
+            return np.ones(shape, np.bool_)
+        live: Array = infos[LIVE].reshape(shape).copy()
+        return live
 
     def blocks(self, observations: Any) -> tuple[Any, ...]:
         return tuple(self._block(group, observations) for group in self.groups)
@@ -79,6 +180,8 @@ class PlayerColumns:
         found: dict[Any, Any] = {agent: {} for agent in self.possible_agents}
         for key, values in infos.items():
             field = self._fields.get(key)
+            if self._is_mark(key) or (key.startswith("_") and self._is_mark(key[1:])):
+                continue
             if field is not None and field.is_info and field.per_player:
                 for player, agent in enumerate(self.possible_agents):
                     own = values if len(self.possible_agents) == 1 else values[:, player]
@@ -93,6 +196,9 @@ class PlayerColumns:
         if "final_info" in found:
             found["final_info"] = self.infos(found["final_info"])
         return found
+
+    def _is_mark(self, key: str) -> bool:
+        return (self._has_live and key == LIVE) or (self._has_terminated and key == TERMINATED)
 
     def _is_mask(self, key: str) -> bool:
         field = self._fields.get(key)
