@@ -42,23 +42,19 @@ class _Reference(NamedTuple):
 
     Attributes:
         module: where its `raw_env` is.
-        size: the name of the option for the size of pictures.
         fps: pictures per second in its metadata.
         put: gives it the state of a native game, as C's struct begins.
     """
 
     module: str
-    size: str
     fps: int
     put: Callable[[Any, bytes], None]
 
 
 REFERENCES = {
-    "classic/tictactoe_v3": _Reference("tictactoe.tictactoe", "screen_height", 1, _put_squares),
-    "classic/connect_four_v3": _Reference(
-        "connect_four.connect_four", "screen_scaling", 2, _put_board
-    ),
-    "classic/rps_v2": _Reference("rps.rps", "screen_height", 2, _put_hands),
+    "classic/tictactoe_v3": _Reference("tictactoe.tictactoe", 1, _put_squares),
+    "classic/connect_four_v3": _Reference("connect_four.connect_four", 2, _put_board),
+    "classic/rps_v2": _Reference("rps.rps", 2, _put_hands),
 }
 
 
@@ -81,7 +77,6 @@ class Renderer:
         self._pool = pool
         self._reference = REFERENCES[pool.definition.id]
         self._is_window = mode == "human"
-        size = {self._reference.size: pool.spec.options[self._reference.size]}
         try:
             module = importlib.import_module(f"pettingzoo.classic.{self._reference.module}")
             self._fonts: Any = importlib.import_module("pygame.font")
@@ -90,7 +85,7 @@ class Renderer:
                 f"pictures of {pool.definition.id} need PettingZoo and pygame ({error}):"
                 " pip install 'parallel_pool[pettingzoo,render]'"
             ) from error
-        self._game: Any = module.raw_env(render_mode=mode, **size)
+        self._game: Any = module.raw_env(render_mode=mode, **pool.spec.options)
         self._game.reset()
         # all games of the pool are drawn by one environment
         self._lock = threading.Lock()

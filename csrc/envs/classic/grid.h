@@ -31,7 +31,8 @@ typedef struct grid_rules {
   bool (*wins)(const uint8_t *cells, int32_t last);
 } grid_rules;
 
-/* what a player sees of `height` x `width` cells: its own pieces and the other's, and legal moves */
+/* what a player sees of `height` x `width` cells: its own pieces and the other's, and legal moves
+ */
 #define GRID_FIELDS(height, width, moves)  \
   {.name = "observation",                  \
    .dtype = PP_INT8,                       \
@@ -50,15 +51,15 @@ typedef struct grid_rules {
 enum { GRID_NUM_FIELDS = 3 };
 
 /* the members that are equal for all definitions of this kind */
-#define GRID_DEFINITION(title, moves)                                                     \
-  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "classic/" title,                  \
-  .family = "classic", .reference = "pettingzoo 1.27.0 " title, .reward_threshold = NAN,  \
-  .state_size = sizeof(grid_state), .num_players = GRID_PLAYERS,                          \
-  .num_fields = GRID_NUM_FIELDS, .action = {.name = "action",                             \
-                                            .dtype = PP_INT64,                            \
-                                            .space = PP_DISCRETE,                         \
-                                            .per_player = 1,                              \
-                                            .n = moves},                                  \
+#define GRID_DEFINITION(title, moves)                                                           \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .id = "classic/" title, .family = "classic",   \
+  .reference = "pettingzoo 1.27.0 " title, .reward_threshold = NAN,                             \
+  .state_size = sizeof(grid_state), .num_players = GRID_PLAYERS, .num_fields = GRID_NUM_FIELDS, \
+  .action = {.name = "action",                                                                  \
+             .dtype = PP_INT64,                                                                 \
+             .space = PP_DISCRETE,                                                              \
+             .per_player = 1,                                                                   \
+             .n = moves},                                                                       \
   .reset = grid_reset
 
 int grid_reset(pp_env *env, const pp_reset *how, pp_result *result);
