@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -17,7 +18,8 @@ from pettingzoo.test import api_test, max_cycles_test, seed_test
 from pettingzoo.utils.conversions import aec_to_parallel
 from pettingzoo.utils.env_logger import EnvLogger
 
-from parallel_pool import PoolParallelEnv, registry
+import parallel_pool
+from parallel_pool import MissingDependencyError, PoolParallelEnv, registry
 from parallel_pool.compat.pettingzoo.turns import check_parallel, has_turns, turn_env
 from parallel_pool.pool import Pool
 from tests.agent_arrays import check_order_only
@@ -375,10 +377,11 @@ def test_actions_outside_the_space_are_refused_before_anything_changes() -> None
     with Pool("classic/tictactoe_v3", 3, num_threads=1) as pool:
         pool.reset()
         before = pool.get_state()
-        for wrong in ([[0, 0], [0, 0], [9, 0]], [[0, 0], [-1, 0], [0, 0]]):
+        for wrong in (9, -1):
             for dtype in (np.int64, np.int8):
-                with pytest.raises(ValueError, match="outside its space: choose 0 to 8"):
-                    pool.step(np.array(wrong, dtype))
+                actions = np.array([[0, 0], [0, 0], [wrong, 0]], dtype)
+                with pytest.raises(ValueError, match=f"action {wrong} of environment 2 is outside"):
+                    pool.step(actions)
         assert pool.get_state() == before
         batch = pool.step(np.array([[0, 0], [1, 1], [2, 2]], np.int8))
         assert np.argwhere(batch.observation[:, 0, ..., 0]).tolist() == [
@@ -492,6 +495,14 @@ def test_without_a_render_mode_nothing_is_drawn() -> None:
             assert env.render() is None
 
 
+def test_pictures_need_pygame(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygame.font", None)
+    with Pool("classic/rps_v2") as pool:
+        pool.reset()
+        with pytest.raises(MissingDependencyError, match=r"'parallel_pool\[pettingzoo,render"):
+            pool.render()
+
+
 # --------------------------------------------------------------------------------------- errors --
 
 
@@ -513,6 +524,11 @@ def test_wrong_arguments_are_named(
 ) -> None:
     with pytest.raises(error, match=message):
         turn_env(env_id, **options)
+
+
+def test_games_have_no_cameras() -> None:
+    with pytest.raises(TypeError, match="tictactoe_v3 has no option render_width: it has"):
+        parallel_pool.make_gymnasium("classic/tictactoe_v3", render_width=100)
 
 
 def test_games_in_turns_have_no_parallel_form() -> None:

@@ -1,4 +1,6 @@
-/* classic/connect_four_v3: four in a line on a grid of seven columns, in which pieces fall. */
+/* classic/connect_four_v3: four in a line on a grid of seven columns, in which pieces fall. Equals
+ * PettingZoo 1.27.0.
+ */
 #include "grid.h"
 
 enum { HEIGHT = 6, WIDTH = 7, LENGTH = 4 };

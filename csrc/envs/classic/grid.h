@@ -1,7 +1,8 @@
 /* Games in turns on a grid of cells: two players place pieces until one has won or no cell is free.
  *
- * Every game of this kind equals PettingZoo's `env()` of it, which ends a game at an illegal move.
- * A game's file says where a piece goes and what wins; grid.c does the rest.
+ * Every game of this kind equals the `env()` of PettingZoo 1.27.0, which ends a game at an illegal
+ * move. A step is the move of one player; `live` says whose, and the other's action does not count.
+ * A game's file says where a piece lands and what wins; grid.c does the rest.
  */
 #ifndef PP_ENVS_CLASSIC_GRID_H
 #define PP_ENVS_CLASSIC_GRID_H

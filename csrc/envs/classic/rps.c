@@ -1,6 +1,6 @@
 /* classic/rps_v2: rock, paper, scissors, with any odd number of hands.
  *
- * Equals PettingZoo 1.27.0 as a parallel environment: both players choose in the same step.
+ * Equals the `parallel_env()` of PettingZoo 1.27.0: both players choose in the same step.
  */
 #include <math.h>
 #include <stdio.h>

@@ -199,7 +199,7 @@ def _take_drawing(given: dict[str, Any], known: Mapping[str, Any]) -> dict[str, 
     """Removes the drawing options from the options; returns them by Gymnasium's names."""
     drawing = {name: given.pop(name) for name in known if name in given}
     for name, ours in DRAWING.items():
-        if name not in given:
+        if name not in given or ours not in known:
             continue
         if ours in drawing:
             raise TypeError(f"{name} and {ours} are the same: give one of them")

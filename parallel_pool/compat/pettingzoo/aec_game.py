@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
 from gymnasium.utils import EzPickle
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
@@ -135,9 +138,15 @@ class AECGame(AECEnv, EzPickle):  # type: ignore[misc]
             raise ValueError(f"there is no agent {agent!r}: choose one of {self.possible_agents}")
         return self.possible_agents.index(agent)
 
-    def _move(self, actions: list[Any]) -> NamedBatch:
-        """Steps the game with the actions of all players and takes over rewards and ends."""
-        self._batch = batch = self.pool.step([actions])
+    def _move(self, actions: Mapping[Any, Any]) -> NamedBatch:
+        """Steps the game with the actions of some agents and takes over rewards and ends."""
+        row = np.zeros((1, len(self.possible_agents)), np.int64)
+        for agent, action in actions.items():
+            try:
+                row[0, self._player(agent)] = operator.index(action)
+            except TypeError:
+                raise TypeError(f"action={action!r}: give an integer") from None
+        self._batch = batch = self.pool.step(row)
         self.rewards = dict(zip(self.agents, batch.reward[0].tolist(), strict=True))
         self.terminations = dict.fromkeys(self.agents, bool(batch.terminated[0]))
         self.truncations = dict.fromkeys(self.agents, bool(batch.truncated[0]))

@@ -43,7 +43,7 @@ class RoundEnv(AECGame):
         self._chosen[self.agent_selection] = action
         is_last = at == len(self.possible_agents) - 1
         if is_last:
-            self._move(list(self._chosen.values()))
+            self._move(self._chosen)
         self._select(self.possible_agents[0 if is_last else at + 1])
         self._show()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
@@ -11,6 +11,9 @@ from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped
 from parallel_pool import registry
 from parallel_pool.compat.pettingzoo.aec_game import AECGame
 from parallel_pool.compat.pettingzoo.rounds import RoundEnv
+
+if TYPE_CHECKING:
+    from parallel_pool.buffers import Array
 
 # the family of games that are AEC environments in PettingZoo; its ids begin so
 FAMILY = "classic"
@@ -73,18 +76,24 @@ def turn_env(env_id: str, **options: Any) -> Any:
 class TurnEnv(AECGame):
     """One native game in turns, whose observations contain "action_mask"."""
 
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Starts a game; see `AECGame.reset`."""
+        super().reset(seed=seed, options=options)
+        self._take_mask()
+
+    def _take_mask(self) -> None:
+        """Keeps the mask of the one player who has a mask."""
+        mask = getattr(self._batch, MASK)[0]
+        self._legal: Array = np.bitwise_or.reduce(mask, axis=0)
+        self._none: Array = np.zeros_like(self._legal)
+
     def observe(self, agent: Any) -> dict[str, Any]:
         """Returns what an agent sees; the mask is 0 unless it is selected."""
         player = self._player(agent)
         seen = {key: getattr(self._batch, key)[0, player].copy() for key in self._keys}
         # after the end each agent has the mask when it is selected, to leave
-        mask = self._legal if agent == self.agent_selection else np.zeros_like(self._legal)
-        return {**seen, MASK: mask.copy()}
-
-    @property
-    def _legal(self) -> Any:
-        """The mask of the player who has one."""
-        return getattr(self._batch, MASK)[0].max(axis=0)
+        seen[MASK] = (self._legal if agent == self.agent_selection else self._none).copy()
+        return seen
 
     def step(self, action: Any) -> None:
         """Makes the selected agent's move; None for an agent whose game is over.
@@ -95,18 +104,16 @@ class TurnEnv(AECGame):
         if self._is_dead():
             self._was_dead_step(action)
             return
-        mover = self._player(self.agent_selection)
-        actions = [0] * len(self.possible_agents)
-        actions[mover] = action
-        legal = self._legal
-        batch = self._move(actions)
+        mover, legal = self.agent_selection, self._legal
+        batch = self._move({mover: action})
+        self._take_mask()
         if not legal[action]:
             EnvLogger.warn_on_illegal_move()
-            self._select(self.agent_selection)
+            self._select(mover)
             # the first agent leaves first, whoever made the move
             self._deads_step_first()
             return
-        live = np.flatnonzero(batch.live[0])
-        following = int(live[0]) if len(live) else (mover + 1) % len(self.possible_agents)
-        self._select(self.possible_agents[following])
+        live = batch.live[0].tolist()
+        following = live.index(True) if True in live else self._player(mover) + 1
+        self._select(self.possible_agents[following % len(live)])
         self._show()
