@@ -26,7 +26,10 @@ HEAVY = {
     # worker processes import other files of compat/sb3, and must not wait for torch
     "stable_baselines3": ("compat/sb3/vec_env.py",),
     "pettingzoo": ("compat/pettingzoo/", "envs/classic_renderer.py"),
-    "dm_env": ("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
+    "dm_env": (
+        *("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
+        *("workers/dm_adapter.py", "workers/dm_spaces.py"),
+    ),
     "mujoco": ("envs/mujoco",),
     # compat/ale_ids.py imports it so that it registers its ids
     "ale_py": ("envs/atari", "demo", "prove_atari/", "compat/ale_ids.py"),

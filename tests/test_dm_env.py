@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import dm_env
@@ -22,6 +23,8 @@ from parallel_pool import (
     make_dm,
     make_gymnasium,
 )
+from tests.dm_loop import DMLoop, Expected
+from tests.same import assert_same
 
 IDS = ["Acrobot-v1", "Breakout-v5", "CartPole-v1", "MountainCarContinuous-v0", "Pendulum-v1"]
 
@@ -184,6 +187,79 @@ def test_asynchronous() -> None:
         with pytest.raises(TypeError, match="needs env_id"):
             pool.step(np.zeros(2, int))
         assert pool.step(np.zeros(2, int), ids).reward.shape == (2,)
+
+
+class Loops:
+    """A `DMLoop` for each environment of a pool, compared with rows of its results."""
+
+    def __init__(self, id: str, limit: int, num_envs: int) -> None:
+        self.each = [DMLoop(id, 7 + i, limit) for i in range(num_envs)]
+        self.rows = np.zeros(3, int)
+
+    def compare(self, result: Any, expected: Sequence[Expected]) -> None:
+        """Compares a result with the steps of its environments, in the order of its rows."""
+        for name in ("step_type", "reward", "discount"):
+            wanted = np.array([getattr(one, name) for one in expected])
+            # a pool has no None: first rows have reward 0 and discount 1
+            wanted = np.where(wanted == None, float(name == "discount"), wanted)  # noqa: E711
+            found = getattr(result, name)
+            assert_same(found, wanted.astype(found.dtype), name)
+        observations = np.array([one.observation for one in expected])
+        assert_same(result.observation.obs, observations, "obs")
+        self.rows += np.bincount(result.step_type, minlength=3)
+
+    def check_ends(self, *, has_terminated: bool) -> None:
+        """Fails unless episodes ended in every way, and in one step in both ways."""
+        ends: dict[tuple[bool, bool], int] = {}
+        for loop in self.each:
+            for key, count in loop.ends.items():
+                ends[key] = ends.get(key, 0) + count
+        assert ends.get((False, True), 0) > 20 and self.rows.min() > 20
+        if has_terminated:
+            assert ends.get((True, False), 0) > 20 and ends.get((True, True), 0) > 2
+
+
+def random_actions(pool: Any, rng: np.random.Generator, rows: int) -> Any:
+    spec = pool.action_spec()
+    if isinstance(spec, specs.DiscreteArray):
+        return rng.integers(spec.num_values, size=rows)
+    return rng.uniform(-2, 2, (rows, 1)).astype(np.float32)
+
+
+@pytest.mark.parametrize(("id", "limit"), [("CartPole-v1", 18), ("Pendulum-v1", 9)])
+def test_equals_dm_loops_over_gymnasium(id: str, limit: int) -> None:
+    loops = Loops(id, limit, 4)
+    rng = np.random.default_rng(0)
+    with make_dm(id, num_envs=4, seed=7, max_episode_steps=limit) as pool:
+        loops.compare(pool.reset(), [loop.reset() for loop in loops.each])
+        for step in range(700):
+            if step % 97 == 96:
+                chosen = rng.permutation(4)[:2]
+                loops.compare(pool.reset(chosen), [loops.each[i].reset() for i in chosen])
+            actions = random_actions(pool, rng, 4)
+            pairs = zip(loops.each, actions, strict=True)
+            loops.compare(pool.step(actions), [loop.step(action) for loop, action in pairs])
+    loops.check_ends(has_terminated=id == "CartPole-v1")
+
+
+@pytest.mark.parametrize(("id", "limit"), [("CartPole-v1", 18), ("Pendulum-v1", 9)])
+def test_asynchronous_equals_dm_loops_over_gymnasium(id: str, limit: int) -> None:
+    loops = Loops(id, limit, 6)
+    rng = np.random.default_rng(0)
+    config: dict[str, Any] = {"batch_size": 2, "num_threads": 2, "max_episode_steps": limit}
+    with make_dm(id, num_envs=6, seed=7, **config) as pool:
+        pool.async_reset()
+        # what each environment's result in flight must be
+        expected = [loop.reset() for loop in loops.each]
+        for _ in range(1500):
+            result = pool.recv()
+            ids = result.observation.env_id
+            loops.compare(result, [expected[i] for i in ids])
+            actions = random_actions(pool, rng, 2)
+            pool.send(actions, ids)
+            for i, action in zip(ids, actions, strict=True):
+                expected[i] = loops.each[i].step(action)
+    loops.check_ends(has_terminated=id == "CartPole-v1")
 
 
 def test_players() -> None:

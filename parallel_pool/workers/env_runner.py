@@ -18,6 +18,7 @@ from parallel_pool.actions import described
 from parallel_pool.errors import StateError
 from parallel_pool.workers import env_requests, info_columns, messages, stray_forks
 from parallel_pool.workers.lane_memory import LaneMemory, claim
+from parallel_pool.workers.make_env import make_env
 from parallel_pool.workers.messages import (
     FAILURE,
     FINAL_INFO,
@@ -393,7 +394,7 @@ class EnvRunner(LaneMemory):
         self._phases[i] = BROKEN
         with contextlib.suppress(BaseException):
             self._envs[i].close()
-        self._envs[i] = env = self._env_fns[i]()
+        self._envs[i] = env = make_env(self._env_fns[i])
         self._steps[i] = env.step
         self._seeds[i] = seeds.entropy(messages.SEED_BITS)
         if arguments is None:

@@ -11,6 +11,7 @@ from parallel_pool.actions import described
 from parallel_pool.workers import address_space, gymnasium_registry, stray_forks
 from parallel_pool.workers.connection import PickledOrNone
 from parallel_pool.workers.env_runner import EnvRunner
+from parallel_pool.workers.make_env import make_env
 from parallel_pool.workers.messages import Description, Failure, Task
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def serve(connection: Connection, task: Task) -> None:
     try:
         try:
             for make in env_fns:
-                envs.append(make())
+                envs.append(make_env(make))
                 stray_forks.exit_if_forked(pid, "its constructor")
             for env in envs:
                 # one at a time, so that an error names the environment whose spaces can't be sent
@@ -69,7 +70,7 @@ def get_spaces(env: Any) -> tuple[Any, Any]:
         except AttributeError as error:
             raise TypeError(
                 f"its function returned {described(env)}, which has no {name}: return a"
-                " gymnasium.Env"
+                " gymnasium.Env or a dm_env.Environment"
             ) from error
     return env.observation_space, env.action_space
 

@@ -64,3 +64,18 @@ def array_spec(field: Field) -> specs.Array:
         return specs.DiscreteArray(field.n, field.dtype, name)
     low, high = bounds(field)
     return specs.BoundedArray(field.shape, field.dtype, low, high, name)
+
+
+def environment_spec(field: Field, num_players: int) -> specs.Array:
+    """Returns the spec of one environment's value; a per-player one has a first axis of players.
+
+    A player that has fewer elements than others (`Field.player_sizes`) has zeros after its own.
+    """
+    if num_players == 1 or not field.per_player:
+        return array_spec(field)
+    low, high = bounds(field)
+    if field.space_kind == "discrete" and field.player_sizes is not None:
+        high = np.array(field.player_sizes) - 1
+    shape = (num_players, *field.shape)
+    name = re.sub(r"\W", "_", field.name)
+    return specs.BoundedArray(shape, field.dtype, low, high, name)

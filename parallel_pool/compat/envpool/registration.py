@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from parallel_pool.compat.envpool.dm_env import DMEnvPool
     from parallel_pool.compat.envpool.gymnasium_pool import GymnasiumEnvPool
+    from parallel_pool.compat.envpool.single_dm_env import SingleDMEnv
 
 # options of `make` that are not part of a task's config
 RENDER = ("render_mode", "render_env_id")
@@ -21,6 +22,10 @@ RENDER = ("render_mode", "render_env_id")
 DRAWING = {"render_width": "width", "render_height": "height", "render_camera_id": "camera_id"}
 
 
+@overload
+def make(
+    task_id: str, env_type: Literal["dm"], *, batched: Literal[False], **config: Any
+) -> SingleDMEnv: ...
 @overload
 def make(task_id: str, env_type: Literal["dm"], **config: Any) -> DMEnvPool: ...
 @overload
@@ -62,7 +67,7 @@ def make(task_id: str, env_type: str, **config: Any) -> DMEnvPool | GymnasiumEnv
             and the task's own options, see `make_spec(task_id).config`.
 
     Returns:
-        A `GymnasiumEnvPool`, or for "dm" a `DMEnvPool`.
+        A `GymnasiumEnvPool`; for "dm" a `DMEnvPool`, or with `batched=False` a `SingleDMEnv`.
 
     Raises:
         ValueError: task_id or env_type is unknown, or a value is outside its range.
@@ -121,19 +126,30 @@ def make_gymnasium(task_id: str, **config: Any) -> GymnasiumEnvPool:
     return GymnasiumEnvPool(spec, **render)
 
 
-def make_dm(task_id: str, **config: Any) -> DMEnvPool:
-    """Makes environments that return batched `dm_env.TimeStep`s.
+@overload
+def make_dm(task_id: str, *, batched: Literal[True] = True, **config: Any) -> DMEnvPool: ...
+@overload
+def make_dm(task_id: str, *, batched: Literal[False], **config: Any) -> SingleDMEnv: ...
+@overload
+def make_dm(task_id: str, *, batched: bool, **config: Any) -> DMEnvPool | SingleDMEnv: ...
+def make_dm(task_id: str, *, batched: bool = True, **config: Any) -> DMEnvPool | SingleDMEnv:
+    """Makes environments that return batched `dm_env.TimeStep`s, or a single environment.
 
     Args:
         task_id, config: as for `make`.
+        batched: False, with num_envs=1, for one environment exactly as dm_env defines it: its
+            time steps have no axis of environments.
 
     Raises:
         ValueError, TypeError, MissingDependencyError: as `make` does.
     """
     from parallel_pool.compat.envpool.dm_env import DMEnvPool
+    from parallel_pool.compat.envpool.single_dm_env import SingleDMEnv
 
+    if not isinstance(batched, bool):
+        raise TypeError(f"batched={batched!r} is a {type(batched).__name__}: give True or False")
     spec, render = _split(task_id, config)
-    return DMEnvPool(spec, **render)
+    return (DMEnvPool if batched else SingleDMEnv)(spec, **render)
 
 
 def make_spec(task_id: str, **config: Any) -> EnvSpec:

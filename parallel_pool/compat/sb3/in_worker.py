@@ -12,15 +12,20 @@ from typing import Any
 
 import gymnasium
 
+from parallel_pool.workers.make_env import make_env
+
 
 @dataclass(frozen=True)
 class CheckedEnvFn:
-    """Calls a user's function; raises ValueError if the result is not a `gymnasium.Env`."""
+    """Calls a user's function; raises ValueError if the result is not a `gymnasium.Env`.
+
+    A `dm_env.Environment` becomes one.
+    """
 
     function: Callable[[], Any]
 
     def __call__(self) -> Any:
-        env = self.function()
+        env = make_env(self.function)
         if not isinstance(env, gymnasium.Env):
             raise ValueError(
                 f"the function {self.function!r} returned {env!r}, which is a"
@@ -32,7 +37,9 @@ class CheckedEnvFn:
 
 def identity(env: Any) -> tuple[int, int]:
     """Returns a value that is equal for two environments only if they are the same object."""
-    return os.getpid(), id(env.unwrapped)
+    base = env.unwrapped
+    # two adapters may hold the same dm_env environment
+    return os.getpid(), id(getattr(base, "dm_env", base))
 
 
 @dataclass(frozen=True)
