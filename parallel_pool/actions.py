@@ -27,7 +27,6 @@ CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 # all dtypes of actions that have a code in C
 ACTION_CODES: dict[DType, int] = CODES | {
-    np.dtype(np.int8): lib.PP_INT8,
     np.dtype(np.int16): lib.PP_INT16,
     np.dtype(np.uint16): lib.PP_UINT16,
     np.dtype(np.uint32): lib.PP_UINT32,

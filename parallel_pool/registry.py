@@ -29,6 +29,7 @@ COMPLETERS = {
 # `OPTIONS` (those options and their defaults), `MODES` and `render_fps(pool)`.
 RENDERER_MODULES = {
     "mpe": "parallel_pool.envs.mpe_renderer",
+    "classic": "parallel_pool.envs.classic_renderer",
     "mujoco": "parallel_pool.envs.mujoco_renderer",
 }
 

@@ -27,6 +27,7 @@ DTYPES: dict[int, np.dtype[Any]] = {
     lib.PP_INT64: np.dtype(np.int64),
     lib.PP_FLOAT32: np.dtype(np.float32),
     lib.PP_FLOAT64: np.dtype(np.float64),
+    lib.PP_INT8: np.dtype(np.int8),
 }
 
 KINDS = {

@@ -26,10 +26,17 @@ HEAVY = {
     # worker processes import other files of compat/sb3, and must not wait for torch
     "stable_baselines3": ("compat/sb3/vec_env.py",),
     # worker processes import other files of compat/pettingzoo, and must not wait for it
-    "pettingzoo": ("compat/pettingzoo/parallel_game.py", "compat/pettingzoo/particle_game.py"),
+    "pettingzoo": (
+        "compat/pettingzoo/aec_game.py",
+        "compat/pettingzoo/parallel_game.py",
+        "compat/pettingzoo/particle_game.py",
+        "compat/pettingzoo/rounds.py",
+        "compat/pettingzoo/turns.py",
+        "envs/classic_renderer.py",
+    ),
     # mpe2 draws with pygame
     "mpe2": ("envs/mpe",),
-    "pygame": ("envs/mpe",),
+    "pygame": ("envs/mpe", "envs/classic_renderer.py"),
     "dm_env": (
         *("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
         *("workers/dm_adapter.py", "workers/dm_spaces.py"),

@@ -267,6 +267,7 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
     (set_field(lows=[0.0, math.nan]), "low=nan, high=1000: choose numbers"),
     (set_field(dtype=lib.PP_UINT8), "high=1000: choose bounds that its dtype can hold, 0 to 255"),
     (set_field(dtype=lib.PP_UINT8, low=-1.0, high=5.0), "low=-1, high=5: choose bounds that its"),
+    (set_field(dtype=lib.PP_INT8), "high=1000: choose bounds that its dtype can hold, -128 to 127"),
     (set_field(dtype=lib.PP_INT64, high=math.inf), "low=0, high=inf: choose bounds that its dtype"),
     (set_field(1, n=0), r"fields\[1\] \(stake\): n=0: choose 1 or more"),
     (set_field(1, n=-(2**63)), "n=-9223372036854775808: choose 1 or more"),

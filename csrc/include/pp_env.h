@@ -38,12 +38,20 @@ enum pp_status {
   PP_ERR_BROKEN = -10   /* the pool can't go on: close it and make a new one */
 };
 
-enum pp_dtype { PP_BOOL, PP_UINT8, PP_INT32, PP_INT64, PP_FLOAT32, PP_FLOAT64, PP_NUM_DTYPES };
+enum pp_dtype {
+  PP_BOOL,
+  PP_UINT8,
+  PP_INT32,
+  PP_INT64,
+  PP_FLOAT32,
+  PP_FLOAT64,
+  PP_INT8,
+  PP_NUM_DTYPES
+};
 
 /* further dtypes of a caller's actions; fields do not have them */
 enum pp_action_dtype {
-  PP_INT8 = PP_NUM_DTYPES,
-  PP_INT16,
+  PP_INT16 = PP_NUM_DTYPES,
   PP_UINT16,
   PP_UINT32,
   PP_UINT64,

@@ -29,6 +29,7 @@
   }
 
 DEFINE_DISCRETE(discrete_uint8, uint8_t)
+DEFINE_DISCRETE(discrete_int8, int8_t)
 DEFINE_DISCRETE(discrete_int32, int32_t)
 DEFINE_DISCRETE(discrete_int64, int64_t)
 
@@ -36,6 +37,7 @@ static int64_t store_discrete(int64_t *to, const void *from, int64_t count, int6
                               int32_t dtype) {
   switch (dtype) {
     case PP_UINT8: return discrete_uint8(to, from, count, n);
+    case PP_INT8: return discrete_int8(to, from, count, n);
     case PP_INT32: return discrete_int32(to, from, count, n);
     default: return discrete_int64(to, from, count, n);
   }
@@ -91,7 +93,7 @@ static bool is_float(int32_t dtype) {
 }
 
 static bool is_integer(int32_t dtype) {
-  return dtype == PP_UINT8 || dtype == PP_INT32 || dtype == PP_INT64;
+  return dtype == PP_UINT8 || dtype == PP_INT8 || dtype == PP_INT32 || dtype == PP_INT64;
 }
 
 static bool is_discrete(const pp_field *action) {

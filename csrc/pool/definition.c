@@ -180,7 +180,8 @@ static void dtype_range(int32_t dtype, double *low, double *high) {
                                                   {INT32_MIN, INT32_MAX},
                                                   {-0x1p63, 0x1p63 - 1024},
                                                   {-INFINITY, INFINITY},
-                                                  {-INFINITY, INFINITY}};
+                                                  {-INFINITY, INFINITY},
+                                                  {INT8_MIN, INT8_MAX}};
   *low = ranges[dtype][0];
   *high = ranges[dtype][1];
 }

@@ -9,7 +9,7 @@
 enum { PAGE = 4096 };
 
 int64_t pp_dtype_size(int32_t dtype) {
-  static const int64_t sizes[PP_NUM_DTYPES] = {1, 1, 4, 8, 4, 8};
+  static const int64_t sizes[PP_NUM_DTYPES] = {1, 1, 4, 8, 4, 8, 1};
   return dtype >= 0 && dtype < PP_NUM_DTYPES ? sizes[dtype] : 0;
 }
 

@@ -14,9 +14,10 @@ from parallel_pool.errors import MissingDependencyError
 if TYPE_CHECKING:
     from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
-# Where the games of each family are: modules with `env(env_id, **options)` and, if their agents act
-# at the same time, `parallel_env(env_id, **options)`.
+# Where the games of each family are: modules with `env(env_id, **options)` and
+# `parallel_env(env_id, **options)`, which refuses games in turns.
 GAMES = {
+    "classic": "parallel_pool.compat.pettingzoo.turns",
     "mpe": "parallel_pool.compat.pettingzoo.particle_game",
 }
 
@@ -36,10 +37,7 @@ def parallel_env(env_id: str, **options: Any) -> ParallelEnv[Any, Any, Any]:
         MissingDependencyError: PettingZoo is not installed; or a render_mode is given, and what
             draws is not installed.
     """
-    module = _module_of(env_id)
-    if not hasattr(module, "parallel_env"):
-        raise ValueError(f"the agents of {env_id} act in turn: call env({env_id!r})")
-    made: ParallelEnv[Any, Any, Any] = module.parallel_env(env_id, **options)
+    made: ParallelEnv[Any, Any, Any] = _module_of(env_id).parallel_env(env_id, **options)
     return made
 
 
