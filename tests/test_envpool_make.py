@@ -334,3 +334,10 @@ def test_register_refuses_missing_files_and_symbols(
     with pytest.raises(ValueError, match="pp_env_nothing"):
         parallel_pool.register("New-v0", path=library, symbol="pp_env_nothing")
     assert "New-v0" not in parallel_pool.list_all_envs()
+
+
+@pytest.mark.parametrize("env_id", ["mpe/simple_tag_v3", "mpe/simple_adversary_v3"])
+def test_default_options_of_a_spec_can_be_given(env_id: str) -> None:
+    # EnvPool's API passes every option of the spec's config
+    with make_gymnasium(env_id, num_envs=2) as pool:
+        assert pool.reset()[0].shape[0] == 2 * pool.spec.num_players

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from parallel_pool.buffers import Array
     from parallel_pool.specs import Definition
 
-# options that are None for "all" in mpe2, and 0 in C
+# options that are None for "all" in mpe2, and -1 in C
 NEIGHBORS = ("num_agent_neighbors", "num_landmark_neighbors")
 
 
@@ -26,7 +26,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     }
     for name in NEIGHBORS:
         if given.get(name) == 0 and name in definition.options:
-            raise ValueError(f"{name}=0: choose 1 or more, or None for all")
+            raise ValueError(f"{name}=0: choose 1 or more, or None or -1 for all")
     return {"_numpy": numpy_loops.packed(), **given}
 
 

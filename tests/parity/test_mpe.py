@@ -241,7 +241,7 @@ def test_the_loops_are_numpys() -> None:
     [
         ("simple_spread_v3", {"N": 0}, "N=0: choose 1 to 64"),
         ("simple_spread_v3", {"num_agent_neighbors": 0}, "num_agent_neighbors=0: choose 1 or more"),
-        ("simple_tag_v3", {"num_landmark_neighbors": 2**31 - 1}, "choose 0 to 65536"),
+        ("simple_tag_v3", {"num_landmark_neighbors": 2**31 - 1}, "choose -1 to 65536"),
         ("simple_spread_v3", {"local_ratio": 1.5}, "local_ratio=1.5: choose 0 to 1"),
         ("simple_tag_v3", {"num_good": 60, "num_adversaries": 60}, "120 agents and 2 landmarks"),
         ("simple_tag_v3", {"num_good": 0, "num_adversaries": 0}, "0 agents and 2 landmarks"),

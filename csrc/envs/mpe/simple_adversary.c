@@ -9,8 +9,8 @@ static int make(mpe_shared *shared, const pp_value *options, pp_error *error) {
   int status = mpe_populate(shared, options[N].i + 1, options[N].i, error);
   if (status < 0) return status;
   shared->num_adversaries = 1;
-  shared->seen_agents = (int32_t)options[SEEN_AGENTS].i;
-  shared->seen_landmarks = (int32_t)options[SEEN_LANDMARKS].i;
+  shared->seen_agents = mpe_neighbors(&options[SEEN_AGENTS]);
+  shared->seen_landmarks = mpe_neighbors(&options[SEEN_LANDMARKS]);
   shared->num_channels = 2;
   shared->benchmark_size = shared->num_landmarks + 1;
   for (int32_t i = 0; i < shared->num_agents; i++) {

@@ -30,8 +30,8 @@ static int make(mpe_shared *shared, const pp_value *options, pp_error *error) {
   shared->num_adversaries = (int32_t)adversaries;
   shared->has_curriculum = options[CURRICULUM].i != 0;
   shared->ends_on_success = options[SUCCESS].i != 0;
-  shared->seen_agents = (int32_t)options[SEEN_AGENTS].i;
-  shared->seen_landmarks = (int32_t)options[SEEN_LANDMARKS].i;
+  shared->seen_agents = mpe_neighbors(&options[SEEN_AGENTS]);
+  shared->seen_landmarks = mpe_neighbors(&options[SEEN_LANDMARKS]);
   shared->num_channels = 2;
   shared->benchmark_size = 1;
   for (int32_t i = 0; i < shared->num_agents; i++) {

@@ -137,10 +137,15 @@ enum { MPE_NUMPY, MPE_MAX_CYCLES, MPE_CONTINUOUS, MPE_BENCHMARK, MPE_NUM_COMMON 
 #define MPE_NEIGHBORS(option, what) \
   {.name = option,                  \
    .type = PP_OPT_INT,              \
-   .number = 0,                     \
-   .low = 0,                        \
+   .number = -1,                    \
+   .low = -1,                       \
    .high = 1 << 16,                 \
-   .doc = "how many of the nearest " what " an agent sees; 0: all"}
+   .doc = "how many of the nearest " what " an agent sees, 1 or more; -1: all"}
+
+// Returns the value of such an option; 0: all.
+static inline int32_t mpe_neighbors(const pp_value *value) {
+  return value->i > 0 ? (int32_t)value->i : 0;
+}
 
 #define MPE_SUCCESS                \
   {.name = "terminate_on_success", \
