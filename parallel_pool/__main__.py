@@ -44,7 +44,17 @@ def parser() -> argparse.ArgumentParser:
     prove = commands.add_parser(
         "prove-atari", help="plays Atari games on our console and on ale_py's, frame by frame"
     )
-    prove.add_argument("games", nargs="*", metavar="GAME", help="ale_py's names (all games)")
+    prove.add_argument(
+        "games",
+        nargs="*",
+        metavar="GAME",
+        help="ale_py's names, such as space_invaders, or PettingZoo's, such as pong_v3 (all games)",
+    )
+    prove.add_argument(
+        "--players",
+        action="store_true",
+        help="all games means PettingZoo's, of several players, which need 'pettingzoo[atari]'",
+    )
     prove.add_argument(
         "--frames",
         type=count,
@@ -115,14 +125,14 @@ def prove_atari(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         return missing(error.name or str(error), "prove-atari", "demo")
     from parallel_pool._native import ffi, lib
-    from parallel_pool.envs.atari_proofs import PATH
 
     return run_proof(
         options.games,
         options.frames,
         jobs=options.jobs or lib.pp_usable_cores(ffi.NULL),
         only=options.session,
-        table=PATH if options.write else None,
+        several=options.players,
+        writes=options.write,
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 COMPLETERS = {
     "ale": "parallel_pool.envs.ale",
     "atari": "parallel_pool.envs.atari",
+    "atari_players": "parallel_pool.envs.atari_players",
     "mpe": "parallel_pool.envs.mpe",
     "mujoco": "parallel_pool.envs.mujoco",
 }

@@ -1,6 +1,7 @@
-"""The table of Atari ROMs on which our console was compared with ale_py.
+"""The tables of Atari games on which our console was compared with ale_py's.
 
-`python -m parallel_pool prove-atari --write` writes it; it is never edited by hand.
+`python -m parallel_pool prove-atari --write` writes them, the second with --players; they are never
+edited by hand.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from functools import cache
 from pathlib import Path
 
 PATH = Path(__file__).with_name("atari_proofs.json")
+# PettingZoo's games of several players
+PLAYERS = Path(__file__).with_name("atari_players_proofs.json")
 
 _proving: ContextVar[bool] = ContextVar("proving", default=False)
 
@@ -27,11 +30,11 @@ class Proof:
     """The result of the proof of one ROM.
 
     Attributes:
-        rom: ale_py's name of the game.
+        rom: ale_py's name of the game, or PettingZoo's, such as pong_v3.
         md5: of the ROM, in hexadecimal.
         frames: number of frames compared, up to the first difference.
         modes, difficulties: those that were played.
-        ale_py: the version of ale_py.
+        ale_py: the version of ale_py; or multi_agent_ale_py and its version.
         difference: the first difference, in words; None if there was none.
     """
 
@@ -53,7 +56,7 @@ def reason(rom: str, program: bytes) -> str | None:
     """
     if _proving.get():
         return None
-    proof = committed().get(rom)
+    proof = (committed() | committed(PLAYERS)).get(rom)
     if proof is None:
         return f"{rom} was never compared with ale_py: python -m parallel_pool prove-atari {rom}"
     digest = md5(program)
@@ -81,9 +84,9 @@ def md5(program: bytes) -> str:
 
 
 @cache
-def committed() -> Mapping[str, Proof]:
-    """Returns the package's table, by ROM."""
-    return read(PATH)
+def committed(path: Path = PATH) -> dict[str, Proof]:
+    """Returns one of the package's tables, by game."""
+    return read(path)
 
 
 def read(path: Path) -> dict[str, Proof]:

@@ -1,4 +1,7 @@
-"""The command prove-atari: plays Atari games on our console and on ale_py's, and compares them."""
+"""The command prove-atari: plays Atari games on our console and on ale_py's, and compares them.
+
+Games of several players, PettingZoo's, are compared with multi_agent_ale_py's console.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from parallel_pool.envs import atari
+from parallel_pool.envs import atari_proofs
 from parallel_pool.envs.atari_proofs import merge
 from parallel_pool.errors import MissingDependencyError
-from parallel_pool.prove_atari import game
+from parallel_pool.prove_atari import game, players
 from parallel_pool.prove_atari.game import Verdict
 from parallel_pool.prove_atari.match import Outcome
 from parallel_pool.prove_atari.processes import Processes
@@ -36,16 +39,17 @@ WRONG_ARGUMENTS = 2
 
 
 def run(
-    given: Sequence[str], frames: int, *, jobs: int, only: int | None, table: Path | None
+    given: Sequence[str], frames: int, *, jobs: int, only: int | None, several: bool, writes: bool
 ) -> int:
     """Proves games and prints the results, with the command that repeats a difference.
 
     Args:
-        given: ale_py's names of games; empty: all.
+        given: ale_py's names of games, or PettingZoo's; empty: all.
         frames: of each game in its default setting; each mode is also played for a twentieth of it.
         jobs: number of processes.
         only: the number of the one session to play; None: all.
-        table: file to which each proof is written as soon as it is complete; None: none.
+        several: whether all games means those of several players.
+        writes: whether each proof is written to its table as soon as it is complete.
 
     Returns:
         The exit status: 1 if a game differs, was not played to the end or has no ROM; 2 if an
@@ -54,11 +58,11 @@ def run(
     console = Console()
     verdicts: list[Verdict] = []
     try:
-        roms = choose(given)
+        roms = choose(given, several)
         for rom in roms:
-            atari.read_rom(rom)
-        if table is not None:
-            check_writable(table)
+            game.program(rom)
+            if writes:
+                check_writable(table_of(rom))
         with (
             Processes(jobs) as processes,
             closing(prove(processes, roms, frames, only, console)) as found,
@@ -67,8 +71,8 @@ def run(
                 verdicts.append(verdict)
                 if verdict.first:
                     print_difference(console, verdict, frames)
-                if table is not None:
-                    merge([verdict.proof], table)
+                if writes:
+                    merge([verdict.proof], table_of(verdict.proof.rom))
     except (UnknownName, UnusableTable) as error:
         print(error, file=sys.stderr)
         return WRONG_ARGUMENTS
@@ -104,15 +108,20 @@ def check_writable(table: Path) -> None:
         raise UnusableTable(f"--write: {table} can't be written: {error}") from error
 
 
-def choose(given: Sequence[str]) -> list[str]:
-    """Returns the ROMs of these names; all if no name is given."""
-    known = list(ids())
+def table_of(name: str) -> Path:
+    """Returns the file with the proof of a game."""
+    return atari_proofs.PLAYERS if name in players.ids() else atari_proofs.PATH
+
+
+def choose(given: Sequence[str], several: bool) -> list[str]:
+    """Returns the games of these names; all of one kind if no name is given."""
+    known = [*ids(), *players.ids()]
     for rom in given:
         if rom not in known:
             near = difflib.get_close_matches(rom, known, n=3, cutoff=0.5)
             hint = f": did you mean {' or '.join(near)}?" if near else ": see ale_py's ROMs"
             raise UnknownName(f"ale_py has no game {rom!r}{hint}")
-    return list(dict.fromkeys(given)) or known
+    return list(dict.fromkeys(given)) or list(players.ids() if several else ids())
 
 
 def prove(

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from ale_py import __version__ as ale_version
 
-from parallel_pool.envs import atari
+from parallel_pool import registry
+from parallel_pool.envs import atari, atari_players
 from parallel_pool.envs.atari_proofs import Proof, md5
+from parallel_pool.prove_atari import players
 from parallel_pool.prove_atari.match import Differs, Match, Outcome
 from parallel_pool.prove_atari.schedule import Session, schedule
 from parallel_pool.prove_atari.sides import Ours, Theirs, oracle
@@ -30,7 +32,9 @@ class Verdict:
 
 
 def sessions(rom: str, frames: int) -> list[Session]:
-    """Returns a game's sessions, in all modes and difficulties that ale_py offers."""
+    """Returns a game's sessions, in all modes and difficulties that ale_py or PettingZoo offers."""
+    if rom in players.ids():
+        return schedule(rom, list(players.settings(rom)), [0], frames)
     ale = oracle(rom)
     return schedule(rom, ale.getAvailableModes(), ale.getAvailableDifficulties(), frames)
 
@@ -40,8 +44,9 @@ def play(session: Session) -> Outcome:
     match = None
     found: str | None = None
     try:
-        with closing(Ours(session)) as ours:
-            match = Match(session, ours, Theirs(session))
+        several = session.rom in players.ids()
+        with closing(players.Ours(session) if several else Ours(session)) as ours:
+            match = Match(session, ours, (players.Theirs if several else Theirs)(session))
             match.play()
     except Differs as error:
         found = str(error)
@@ -61,14 +66,22 @@ def verdict(outcomes: Sequence[Outcome]) -> Verdict:
     rom = played[0].rom
     proof = Proof(
         rom,
-        md5(atari.read_rom(rom)),
+        md5(program(rom)),
         sum(outcome.frames for outcome in counted),
         tuple(sorted({each.mode for each in played if each.mode is not None})),
         tuple(sorted({each.difficulty for each in played if each.difficulty is not None})),
-        ale_version,
+        atari_players.EMULATOR if rom in players.ids() else ale_version,
         f"{first.session}, frame {first.frames}: {first.difference}" if first else None,
     )
     return Verdict(proof, sum(outcome.games for outcome in counted), first)
+
+
+def program(name: str) -> bytes:
+    """Returns the ROM of a game; MissingDependencyError if ale_py does not have it."""
+    known = players.ids()
+    if name in known:
+        name = atari_players.rom_of(registry.find(known[name]).variant)
+    return atari.read_rom(name)
 
 
 def again(outcome: Outcome, frames: int) -> str:

@@ -25,15 +25,15 @@ class Frame(NamedTuple):
     """What is compared after a step or a reset.
 
     Attributes:
-        reward: of the step; 0 after a reset.
+        reward: of the step; 0 after a reset. With several players, one for each; so are lives.
         over: whether the game is over. Always False after a reset: demon_attack's mode 3 begins
             with a game that is over, which only the next step reports.
         ram: uint8 (128,).
         screen: uint8 (height, width, 3), RGB.
     """
 
-    reward: float
-    lives: int
+    reward: float | tuple[float, ...]
+    lives: int | tuple[int, ...]
     over: bool
     ram: Bytes
     screen: Bytes
@@ -122,22 +122,13 @@ def oracle(rom: str, seed: int = 1, sticky: float = 0.0) -> ALEInterface:
     return ale
 
 
-class Ours:
+class PoolSide:
     """Two environments of a pool, one of which plays."""
 
-    def __init__(self, session: Session) -> None:
-        options: dict[str, Any] = {
-            "obs_type": "rgb",
-            "ram_info": True,
-            "frameskip": session.style.frame_skip,
-            "repeat_action_probability": session.style.sticky,
-            "full_action_space": session.style.full_actions,
-        }
-        if session.mode is not None:
-            options |= {"mode": session.mode, "difficulty": session.difficulty}
+    def __init__(self, env_id: str, session: Session, options: Mapping[str, Any]) -> None:
         with atari_proofs.proving():
             self.pool = Pool(
-                ids()[session.rom],
+                env_id,
                 ENVS,
                 num_threads=1,
                 autoreset="disabled",
@@ -152,18 +143,12 @@ class Ours:
         self.saved = b""
         self.has_past = False
 
-    @property
-    def num_actions(self) -> int:
-        return int(self.pool.spec.action.n)
+    def play(self, action: int) -> Any:
+        """Returns what the pool takes for an action of the session's action set."""
+        return action
 
-    def reset(self) -> Frame:
-        return self.frame(self.pool.reset([self.playing]))
-
-    def step(self, action: int) -> Frame:
-        return self.frame(self.pool.step(np.array([action]), [self.playing]))
-
-    def frame(self, batch: tuple[Any, ...]) -> Frame:
-        found = {name: array[0] for name, array in zip(self.names, batch, strict=True)}
+    def frame(self, found: Mapping[str, Any]) -> Frame:
+        """Returns the frame of one row's columns."""
         return Frame(
             float(found["reward"]),
             int(found["lives"]),
@@ -171,6 +156,19 @@ class Ours:
             found["ram"],
             found["obs"],
         )
+
+    @property
+    def num_actions(self) -> int:
+        return int(self.pool.spec.action.n)
+
+    def reset(self) -> Frame:
+        return self._frame(self.pool.reset([self.playing]))
+
+    def step(self, action: int) -> Frame:
+        return self._frame(self.pool.step(np.array([self.play(action)]), [self.playing]))
+
+    def _frame(self, batch: tuple[Any, ...]) -> Frame:
+        return self.frame({name: array[0] for name, array in zip(self.names, batch, strict=True)})
 
     def save(self) -> None:
         (self.saved,) = self.pool.get_state([self.playing])
@@ -186,3 +184,19 @@ class Ours:
 
     def close(self) -> None:
         self.pool.close()
+
+
+class Ours(PoolSide):
+    """Two environments of a pool, one of which plays."""
+
+    def __init__(self, session: Session) -> None:
+        options: dict[str, Any] = {
+            "obs_type": "rgb",
+            "ram_info": True,
+            "frameskip": session.style.frame_skip,
+            "repeat_action_probability": session.style.sticky,
+            "full_action_space": session.style.full_actions,
+        }
+        if session.mode is not None:
+            options |= {"mode": session.mode, "difficulty": session.difficulty}
+        super().__init__(ids()[session.rom], session, options)

@@ -45,10 +45,12 @@ static int check_difficulty(pp_config *config, const pp_game *game, int64_t diff
 // ---------------------------------------------------------------------------- the game
 
 static int make_cartridge(pp_setup *setup, pp_config *config, const char *game,
-                          const pp_value *rom) {
-  const uint8_t *bytes = (const uint8_t *)rom->s;
-  size_t size = (size_t)rom->size;
-  int status = pp_cartridge_create(bytes, size, game, &setup->cartridge);
+                          const pp_setup_options *options) {
+  const uint8_t *bytes = (const uint8_t *)options->rom->s;
+  size_t size = (size_t)options->rom->size;
+  int players = options->players;
+  int status = players ? pp_cartridge_create_match(bytes, size, game, players, &setup->cartridge)
+                       : pp_cartridge_create(bytes, size, game, &setup->cartridge);
   if (status == PP_ERR_ATARI_MEMORY) return PP_ERR_MEMORY;
   if (status >= 0) return PP_OK;
   char *text = config->error->text;
@@ -80,7 +82,7 @@ static const uint8_t (*palette_of(const pp_setup *setup))[3] {
 
 int pp_setup_init(pp_setup *setup, pp_config *config, const char *game,
                   const pp_setup_options *options) {
-  int status = make_cartridge(setup, config, game, options->rom);
+  int status = make_cartridge(setup, config, game, options);
   if (status < 0) return status;
   const pp_game *facts = setup->cartridge->game;
   status = check_mode(config, facts, options->mode);
@@ -108,7 +110,11 @@ bool pp_setup_has_action(const pp_setup *setup, int action) {
 
 void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed) {
   const pp_cartridge *cartridge = setup->cartridge;
-  pp_console_load(console, cartridge, random_seed, setup->sticky);
+  if (cartridge->match) {
+    pp_console_load_match(console, cartridge, random_seed);
+  } else {
+    pp_console_load(console, cartridge, random_seed, setup->sticky);
+  }
   // pp_setup_init has checked both
   if (setup->mode >= 0) (void)pp_console_set_mode(console, cartridge, setup->mode);
   if (setup->difficulty < 0) return;

@@ -28,10 +28,11 @@ typedef struct pp_setup_options {
   int64_t mode, difficulty;
   double sticky;
   int64_t full_action_space;  // nonzero: all actions that ALE allows; 0: those that the game uses
+  int players;                // 2 or 4: on the ALE of multi_agent_ale_py; 0: one player
 } pp_setup_options;
 
-// Fills in a zeroed setup for a game, by ale-py's name of it. On error the status is negative,
-// config->error says why, and pp_setup_fini may be called.
+// Fills in a zeroed setup for a game, by ale-py's name of it or its ROM. On error the status is
+// negative, config->error says why, and pp_setup_fini may be called.
 int pp_setup_init(pp_setup *setup, pp_config *config, const char *game,
                   const pp_setup_options *options);
 void pp_setup_fini(pp_setup *setup);
@@ -40,7 +41,7 @@ void pp_setup_fini(pp_setup *setup);
 bool pp_setup_has_action(const pp_setup *setup, int action);
 
 // Switches a console on, as ALE does with loadROM after setInt("random_seed", ...), and chooses
-// mode and difficulty.
+// mode and difficulty. With several players nothing sticks.
 void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed);
 
 // Makes a screen with this cartridge's colours and the best code for this machine. palette and isa

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../games/games.h"
+#include "../games/multi_player/games.h"
 #include "machine.h"
 
 // Makes a load of INTIM a wait (RTW) if it is followed by a branch back to it while not zero.
@@ -154,8 +155,7 @@ static int decode(const pp_cartridge *like, pp_cartridge **out) {
   return 0;
 }
 
-int pp_cartridge_create_for(const uint8_t *rom, size_t size, const pp_game *row,
-                            pp_cartridge **out) {
+static int create(const uint8_t *rom, size_t size, const pp_game *row, pp_cartridge **out) {
   *out = NULL;
   bool has_ram;
   int mapper = pp_mapper_detect(rom, size, &has_ram);
@@ -186,7 +186,21 @@ int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_ca
   *out = NULL;
   const pp_game *row = pp_game_find(game);
   if (row == NULL) return PP_ERR_ATARI_GAME;
-  return pp_cartridge_create_for(rom, size, row, out);
+  int status = create(rom, size, row, out);
+  if (status >= 0) (*out)->players = (*out)->counting->players = 1;
+  return status;
+}
+
+int pp_cartridge_create_match(const uint8_t *rom, size_t size, const char *name, int players,
+                              pp_cartridge **out) {
+  *out = NULL;
+  const pp_players_rom *row = pp_players_rom_find(name);
+  if (row == NULL) return PP_ERR_ATARI_GAME;
+  int status = create(rom, size, &row->game, out);
+  if (status < 0) return status;
+  (*out)->match = (*out)->counting->match = row;
+  (*out)->players = (*out)->counting->players = players;
+  return status;
 }
 
 void pp_cartridge_drop_rules(pp_cartridge *c) {

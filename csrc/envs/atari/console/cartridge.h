@@ -12,6 +12,7 @@ struct pp_game;
 struct pp_hardware;
 struct pp_machine;
 struct pp_picture;
+struct pp_players_rom;
 struct pp_tia;
 
 enum { PP_ROM_BYTES = 16384, PP_BANK_BYTES = 4096 };
@@ -39,6 +40,8 @@ typedef struct pp_cartridge {
   const void *const *handler;          // the processor's, by number
   const struct pp_hardware *hardware;  // from the game's row, whether its rules are used or not
   const struct pp_game *game;
+  const struct pp_players_rom *match;  // what several players need; null: one player
+  int players;
   int lines;       // height of the screen
   int first_line;  // line of the frame that is the screen's first
   int last_line;   // PP_LAST_LINE_NTSC or PP_LAST_LINE_PAL
@@ -68,9 +71,9 @@ static inline const pp_instruction *pp_cartridge_program(const pp_cartridge *c, 
 // with pp_cartridge_destroy; the status is negative on error.
 int pp_cartridge_create(const uint8_t *rom, size_t size, const char *game, pp_cartridge **out);
 
-// The same for a game's row, which must outlive the cartridge.
-int pp_cartridge_create_for(const uint8_t *rom, size_t size, const struct pp_game *game,
-                            pp_cartridge **out);
+// The same for several players (2 or 4), by ale-py's name of the ROM.
+int pp_cartridge_create_match(const uint8_t *rom, size_t size, const char *name, int players,
+                              pp_cartridge **out);
 
 // Uses the build "base", "v3" (AVX2) or "v4" (AVX-512) instead of the best one, for tests. The
 // status is negative if this processor cannot run it. Only before a console uses the cartridge.

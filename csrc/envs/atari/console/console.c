@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../games/multi_player/games.h"
 #include "controls.h"
 
 enum {
@@ -50,8 +51,14 @@ static void set_controls(pp_console *c, const pp_cartridge *cart, int action, fl
   pp_controls_apply(&c->machine, cart->hardware, 0, action, strength);
 }
 
-// applies the game's rule to the memory after a frame
-static void update_score(pp_console *c, const pp_cartridge *cart) {
+// Applies the game's rule to the memory after a frame. With several players, ALE leaves out the
+// frames in which SELECT is pressed.
+static void update_score(pp_console *c, const pp_cartridge *cart, unsigned pressed) {
+  if (cart->match) {
+    if (pressed & SELECT_SWITCH) return;
+    cart->match->rule->step(&c->scores, c->machine.ram, c->mode, cart->players);
+    return;
+  }
   const pp_rule *rule = cart->game->rule;
   if (rule == NULL) return;
   if (!cart->has_ram) {
@@ -70,7 +77,7 @@ void pp_console_idle(pp_console *c, const pp_cartridge *cart, int action, unsign
     set_controls(c, cart, action, 1);
     c->machine.port_b = (uint8_t)(c->switches & ~pressed);
     pp_console_frame(c, cart, false);
-    update_score(c, cart);
+    update_score(c, cart, pressed);
   }
   c->machine.port_b = c->switches;
 }
@@ -108,6 +115,12 @@ void pp_console_power(pp_console *c, const pp_cartridge *cart) {
 }
 
 static void start_score(pp_console *c, const pp_cartridge *cart) {
+  if (cart->match) {
+    const pp_players_rule *rule = cart->match->rule;
+    memset(&c->scores, 0, sizeof c->scores);
+    if (rule->reset) rule->reset(&c->scores, c->mode, cart->players);
+    return;
+  }
   const pp_rule *rule = cart->game->rule;
   memset(&c->score, 0, sizeof c->score);
   if (rule && rule->reset) rule->reset(&c->score);
@@ -205,6 +218,33 @@ static void select_mode(pp_console *c, const pp_cartridge *cart) {
   }
 }
 
+// Runs a frame with an action of each player.
+static void play_match(pp_console *c, const pp_cartridge *cart, const uint8_t *actions, bool draw) {
+  pp_controls_release(&c->machine);
+  for (int i = 0; i < cart->players; ++i) {
+    pp_controls_apply(&c->machine, cart->hardware, i, actions[i], 1);
+  }
+  c->machine.port_b = c->switches;
+  pp_console_frame(c, cart, draw);
+  update_score(c, cart, 0);
+}
+
+// One player after the other plays the start actions, each followed by a frame without an action.
+// ALE does this for two players, however many there are.
+static void start_match(pp_console *c, const pp_cartridge *cart) {
+  static const pp_start_action none = {0};
+  const pp_start_action *listed = cart->match->start_actions;
+  for (int player = 0; player < 2; ++player) {
+    uint8_t actions[PP_MAX_PLAYERS] = {0};
+    for (const pp_start_action *a = listed ? listed : &none; a->frames; ++a) {
+      actions[player] = (uint8_t)a->action;
+      for (int i = 0; i < a->frames; ++i) play_match(c, cart, actions, false);
+    }
+    actions[player] = 0;
+    play_match(c, cart, actions, false);
+  }
+}
+
 void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
   pp_console_power(c, cart);
   pp_console_idle(c, cart, 0, 0, 60);
@@ -218,13 +258,15 @@ void pp_console_reset_game(pp_console *c, const pp_cartridge *cart) {
     unsigned pressed = o->action == PP_START_RESET ? RESET_SWITCH : 0;
     pp_console_idle(c, cart, pressed ? 0 : o->action, pressed, o->frames);
   }
+  if (cart->match) start_match(c, cart);
 }
 
 size_t pp_console_size(void) {
   return sizeof(pp_console);
 }
 
-void pp_console_switch_on(pp_console *c, const pp_cartridge *cart, uint32_t system_seed) {
+// Does what ALE does before the reset of loadROM.
+static void switch_on(pp_console *c, const pp_cartridge *cart, uint32_t system_seed) {
   memset(c, 0, sizeof *c);
   pp_mt19937_seed(&c->system_random, system_seed);
   c->mode = cart->game->modes[0];
@@ -240,9 +282,16 @@ void pp_console_switch_on(pp_console *c, const pp_cartridge *cart, uint32_t syst
 }
 
 void pp_console_load(pp_console *c, const pp_cartridge *cart, uint32_t random_seed, float sticky) {
-  pp_console_switch_on(c, cart, SYSTEM_SEED);
+  switch_on(c, cart, SYSTEM_SEED);
   pp_mt19937_seed(&c->action_random, random_seed);
   c->sticky = sticky;
+  pp_console_reset_game(c, cart);
+}
+
+void pp_console_load_match(pp_console *c, const pp_cartridge *cart, uint32_t random_seed) {
+  switch_on(c, cart, random_seed);
+  // this ALE seeds its generator again after it has made the console
+  pp_mt19937_seed(&c->system_random, random_seed);
   pp_console_reset_game(c, cart);
 }
 
@@ -279,12 +328,23 @@ int pp_console_act_by(pp_console *c, const pp_cartridge *cart, int action, float
   set_controls(c, cart, c->held_action, c->held_strength);
   c->machine.port_b = c->switches;
   pp_console_frame(c, cart, draw);
-  update_score(c, cart);
+  update_score(c, cart, 0);
   return c->score.reward;
 }
 
 int pp_console_act(pp_console *c, const pp_cartridge *cart, int action, bool draw) {
   return pp_console_act_by(c, cart, action, 1, draw);
+}
+
+void pp_console_act_match(pp_console *c, const pp_cartridge *cart, const uint8_t *actions,
+                          bool draw) {
+  // ALE draws a number for each player, even if no action can stick
+  for (int i = 0; i < cart->players; ++i) (void)pp_mt19937_next(&c->system_random);
+  if (c->scores.over) {
+    memset(c->scores.reward, 0, sizeof c->scores.reward);
+    return;
+  }
+  play_match(c, cart, actions, draw);
 }
 
 bool pp_console_game_over(const pp_console *c) {

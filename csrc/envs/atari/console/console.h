@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "../games/games.h"
+#include "../games/multi_player/rule.h"
 #include "base/mt19937.h"
 #include "cartridge.h"
 #include "machine.h"
@@ -35,7 +36,8 @@ typedef struct pp_console {
   float held_strength;
   float sticky;  // probability that a frame repeats the previous action
   pp_score score;
-  pp_mt19937 system_random;  // RAM and timer at power-up
+  pp_scores scores;          // if several play; otherwise unused
+  pp_mt19937 system_random;  // RAM and timer at power-up; and every act, if several play
   pp_mt19937 action_random;  // sticky actions
   uint8_t screen[2][PP_SCREEN_BYTES];
 } pp_console;
@@ -49,9 +51,10 @@ size_t pp_console_size(void);
 void pp_console_load(pp_console *console, const pp_cartridge *cartridge, uint32_t random_seed,
                      float sticky);
 
-// The same without the reset: system_seed determines RAM and timer at power-up, the mode is the
-// game's first, and no action sticks.
-void pp_console_switch_on(pp_console *console, const pp_cartridge *cartridge, uint32_t system_seed);
+// The same for several players, as multi_agent_ale_py 0.1.12 does it: the seed determines RAM and
+// timer at power-up, too, and no action sticks.
+void pp_console_load_match(pp_console *console, const pp_cartridge *cartridge,
+                           uint32_t random_seed);
 
 // Chooses the mode or difficulty with which the next pp_console_reset_game starts. The status is
 // negative if the game does not have it.
@@ -78,6 +81,11 @@ int pp_console_act(pp_console *console, const pp_cartridge *cartridge, int actio
 // The same, but paddles turn by `strength` times their usual step.
 int pp_console_act_by(pp_console *console, const pp_cartridge *cartridge, int action,
                       float strength, bool draw);
+
+// Runs one frame with an action of each player. Rewards, lives and the end are in console->scores.
+// After the end nothing runs, and rewards are 0.
+void pp_console_act_match(pp_console *console, const pp_cartridge *cartridge,
+                          const uint8_t *actions, bool draw);
 
 // Does what pp_console_act does before it runs a frame: draws whether the action sticks, and holds
 // the action of the next frame.

@@ -1,0 +1,247 @@
+// players.c: steps and observations of Atari games with several players.
+//
+// Without preprocessing each environment returns the bits of PettingZoo's ParallelAtariEnv with the
+// same options, seed and actions. With it, in this order: sticky actions of each player (drawn from
+// the environment's generator in every frame, the players in their order), several frames in a
+// step, the maximum of the last two screens, a resized picture, a stack of pictures, and a plane
+// for each player.
+#include "players.h"
+
+#include <string.h>
+
+#include "base/random.h"
+#include "picture/frame_stack.h"
+#include "players_options.h"
+
+const pp_field pp_players_fields[PP_PLAYERS_NUM_FIELDS] = {
+    // configure fills in the shape
+    [PP_PLAYERS_OBS] = {.name = "obs", .dtype = PP_UINT8, .per_player = 1, .low = 0, .high = 255},
+    [PP_PLAYERS_LIVE] =
+        {.name = "live", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
+    [PP_PLAYERS_TERMINATED] =
+        {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
+    [PP_PLAYERS_RAM_FIELD] = PP_RAM_FIELD,
+    [PP_PLAYERS_LIVES] =
+        {.name = "lives", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64, .per_player = 1},
+};
+
+// ----------------------------------------------------------------------------- pictures
+
+// whether observations are made from a ring of pictures
+static bool has_ring(const pp_players_options *shared) {
+  return shared->pools || shared->is_resized || shared->stack > 1 || shared->has_indicator;
+}
+
+// Of a match's pictures: the screen before the last one, if screens are pooled, then the ring.
+static uint8_t *before_of(pp_match *match) {
+  return match->pictures;
+}
+
+static pp_stack ring_of(const pp_players_options *shared, pp_match *match) {
+  return (pp_stack){match->pictures + (shared->pools ? PP_SCREEN_BYTES : 0), &match->oldest,
+                    shared->stack, shared->screen->frame_bytes};
+}
+
+static size_t picture_bytes(const pp_players_options *shared) {
+  if (!has_ring(shared)) return 0;
+  size_t ring = shared->screen->frame_bytes * (size_t)shared->stack;
+  return ring + (shared->pools ? PP_SCREEN_BYTES : 0);
+}
+
+// Keeps the screen of the last frame, before another one is run.
+static void keep_screen(const pp_players_options *shared, pp_match *match) {
+  const uint8_t *screen = pp_console_draw(&match->console, shared->setup.cartridge);
+  size_t bytes = (size_t)shared->setup.cartridge->lines * PP_LINE_PIXELS;
+  memcpy(before_of(match), screen, bytes);
+}
+
+// Adds the last screen to the ring. is_first: there is no screen before it in this episode.
+static void add_picture(const pp_players_options *shared, pp_match *match, bool is_first) {
+  const uint8_t *last = pp_console_draw(&match->console, shared->setup.cartridge);
+  const uint8_t *before = shared->pools && !is_first ? before_of(match) : NULL;
+  pp_stack ring = ring_of(shared, match);
+  if (is_first) memset(ring.frames, 0, ring.frame_bytes * (size_t)ring.count);
+  pp_screen_frame(shared->screen, last, before, pp_stack_push(ring));
+}
+
+// Writes the planes of the stack, side by side for each pixel, and zeros for the indicator.
+static void write_stack(const pp_players_options *shared, pp_match *match, uint8_t *row) {
+  pp_stack ring = ring_of(shared, match);
+  const int planes = shared->screen->planes;
+  const size_t pixels = ring.frame_bytes / (size_t)planes;
+  const size_t width = (size_t)pp_players_planes(shared);
+  if (shared->has_indicator) memset(row, 0, pixels * width);
+  for (int32_t i = 0; i < ring.count; ++i) {
+    const uint8_t *frame =
+        ring.frames + ring.frame_bytes * (size_t)((*ring.oldest + i) % ring.count);
+    for (int plane = 0; plane < planes; ++plane, frame += pixels, ++row) {
+      for (size_t pixel = 0; pixel < pixels; ++pixel) row[pixel * width] = frame[pixel];
+    }
+  }
+}
+
+static void write_picture(const pp_players_options *shared, pp_match *match, uint8_t *row) {
+  const pp_console *console = &match->console;
+  if (shared->view == PP_PLAYERS_RAM) {
+    memcpy(row, pp_console_ram(console), PP_RAM_BYTES);
+  } else if (has_ring(shared)) {
+    write_stack(shared, match, row);
+  } else {
+    const uint8_t *screen = pp_console_draw(&match->console, shared->setup.cartridge);
+    if (shared->view == PP_PLAYERS_RGB) {
+      pp_setup_color(&shared->setup, screen, row);
+    } else {
+      pp_screen_frame(shared->screen, screen, NULL, row);
+    }
+  }
+}
+
+static size_t row_bytes(const pp_players_options *shared) {
+  if (shared->view == PP_PLAYERS_RAM) return PP_RAM_BYTES;
+  const size_t pixels = shared->screen->frame_bytes / (size_t)shared->screen->planes;
+  return pixels * (size_t)pp_players_planes(shared);
+}
+
+// Sets the plane that says whose observation it is.
+static void mark_player(const pp_players_options *shared, int player, uint8_t *row) {
+  const size_t width = (size_t)pp_players_planes(shared);
+  const size_t bytes = row_bytes(shared);
+  row += shared->stack * shared->screen->planes;
+  for (size_t at = 0; at < bytes; at += width) {
+    for (int i = 0; i < shared->players; ++i) row[at + (size_t)i] = i == player ? 255 : 0;
+  }
+}
+
+// Writes what each player sees; a player that was out before the last step sees zeros.
+static void write_observations(const pp_players_options *shared, pp_match *match, uint8_t *rows) {
+  const size_t bytes = row_bytes(shared);
+  const uint8_t *written = NULL;
+  for (int i = 0; i < shared->players; ++i, rows += bytes) {
+    if (match->is_out[i] && !match->has_ended[i]) {
+      memset(rows, 0, bytes);
+      continue;
+    }
+    if (written) {
+      memcpy(rows, written, bytes);
+    } else {
+      write_picture(shared, match, rows);
+    }
+    written = rows;
+    if (shared->has_indicator) mark_player(shared, i, rows);
+  }
+}
+
+// ------------------------------------------------------------------------- reset and step
+
+int pp_players_seed(pp_env *env, const pp_seed *seed) {
+  const pp_players_options *shared = env->shared;
+  pp_match *match = env->state;
+  // PettingZoo passes the seed on as 32 bits
+  pp_setup_load(&shared->setup, &match->console, seed->words[0]);
+  match->has_power = true;
+  return PP_OK;
+}
+
+int pp_players_reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  const pp_players_options *shared = env->shared;
+  pp_match *match = env->state;
+  if (!match->has_power) pp_setup_load(&shared->setup, &match->console, 0);
+  match->has_power = true;
+  pp_console_reset_game(&match->console, shared->setup.cartridge);
+  match->frames = 0;
+  match->has_held = false;
+  memset(match->is_out, 0, sizeof match->is_out);
+  memset(match->has_ended, 0, sizeof match->has_ended);
+  if (has_ring(shared)) add_picture(shared, match, true);
+  return PP_OK;
+}
+
+// Replaces actions by those of the frame before, at random.
+static void stick(pp_env *env, uint8_t *actions) {
+  const pp_players_options *shared = env->shared;
+  pp_match *match = env->state;
+  for (int i = 0; i < shared->players && shared->sticky > 0; ++i) {
+    if (match->is_out[i]) continue;
+    if (match->has_held && pp_rng_double(env->rng) < shared->sticky) actions[i] = match->held[i];
+  }
+  memcpy(match->held, actions, sizeof match->held);
+  match->has_held = true;
+}
+
+// Takes over what a frame did to the players. Returns whether the episode goes on.
+static bool take_scores(const pp_players_options *shared, pp_match *match, double *reward) {
+  const pp_scores *scores = &match->console.scores;
+  bool goes_on = false;
+  for (int i = 0; i < shared->players; ++i) {
+    if (match->is_out[i]) continue;
+    reward[i] += scores->reward[i];
+    match->is_out[i] = match->has_ended[i] = scores->over || scores->lives[i] < 0;
+    goes_on |= !match->is_out[i];
+  }
+  return goes_on;
+}
+
+int pp_players_step(pp_env *env, const void *action, pp_result *result) {
+  const pp_players_options *shared = env->shared;
+  pp_match *match = env->state;
+  const pp_cartridge *cartridge = shared->setup.cartridge;
+  const int64_t *chosen = action;
+  memset(match->has_ended, 0, sizeof match->has_ended);
+  for (int32_t left = shared->frame_skip; left > 0; --left) {
+    uint8_t actions[PP_MAX_PLAYERS] = {0};
+    for (int i = 0; i < shared->players; ++i) {
+      // whoever is out does nothing, as in PettingZoo
+      actions[i] = shared->setup.actions[match->is_out[i] ? 0 : chosen[i]];
+    }
+    stick(env, actions);
+    if (shared->pools) keep_screen(shared, match);
+    bool draw = shared->view != PP_PLAYERS_RAM && (left == 1 || shared->pools);
+    pp_console_act_match(&match->console, cartridge, actions, draw);
+    ++match->frames;
+    result->terminated = !take_scores(shared, match, result->reward);
+    result->truncated = match->frames >= shared->max_cycles;
+    if (result->terminated || result->truncated) break;
+  }
+  if (has_ring(shared)) add_picture(shared, match, false);
+  return PP_OK;
+}
+
+int pp_players_observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  const pp_players_options *shared = env->shared;
+  pp_match *match = env->state;
+  if (rows[PP_PLAYERS_OBS]) write_observations(shared, match, rows[PP_PLAYERS_OBS]);
+  uint8_t *live = rows[PP_PLAYERS_LIVE], *terminated = rows[PP_PLAYERS_TERMINATED];
+  for (int i = 0; i < shared->players; ++i) {
+    if (live) live[i] = !match->is_out[i];
+    if (terminated) terminated[i] = match->has_ended[i];
+  }
+  if (!shared->has_ram_info) return PP_OK;
+  int64_t *lives = rows[PP_PLAYERS_LIVES];
+  for (int i = 0; lives && i < shared->players; ++i) lives[i] = match->console.scores.lives[i];
+  uint8_t *ram = rows[PP_PLAYERS_RAM_FIELD];
+  if (ram) memcpy(ram, pp_console_ram(&match->console), PP_RAM_BYTES);
+  return PP_OK;
+}
+
+int pp_players_render(pp_env *env, pp_image *image) {
+  const pp_players_options *shared = env->shared;
+  pp_match *match = env->state;
+  return pp_setup_render(&shared->setup, &match->console, image);
+}
+
+// --------------------------------------------------------------------------- configuration
+
+void pp_players_release(void *shared) {
+  pp_players_options_destroy(shared);
+}
+
+int pp_players_configure(pp_config *config) {
+  pp_players_options *options;
+  int status = pp_players_options_create(config, &options);
+  if (status < 0) return status;
+  config->state_size = sizeof(pp_match) + picture_bytes(options);
+  config->shared = options;
+  return PP_OK;
+}

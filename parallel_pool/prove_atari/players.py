@@ -1,0 +1,164 @@
+"""The two sides of a proof with several players: our console, and multi_agent_ale_py's.
+
+Both sides play one action for all players together: with n actions for each, the digits of the
+action's number to the base n, the first player's lowest.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ale_py import roms
+
+from parallel_pool import registry
+from parallel_pool.errors import MissingDependencyError
+from parallel_pool.prove_atari.schedule import Session
+from parallel_pool.prove_atari.sides import Frame, PoolSide
+
+FAMILY = "atari_players"
+
+# The values of the options that choose a mode, the default first. Pong's versions depend on the
+# number of players.
+VERSIONS = ("classic", "two_paddles", "soccer", "foozpong", "hockey", "handball", "volleyball")
+SWITCHES = (False, True)
+OPTIONS: Mapping[str, Mapping[str, Sequence[Any]]] = {
+    "basketball_pong": {"num_players": (2, 4)},
+    "combat_plane": {"game_version": ("bi-plane", "jet"), "guided_missile": (True, False)},
+    "combat_tank": {
+        "has_maze": (True, False),
+        "is_invisible": SWITCHES,
+        "billiard_hit": (True, False),
+    },
+    "foozpong": {"num_players": (4, 2)},
+    "maze_craze": {
+        "game_version": ("robbers", "race", "capture"),
+        "visibilty_level": range(4),
+    },
+    "pong": {"num_players": (2, 4), "game_version": (*VERSIONS, "basketball", "quadrapong")},
+    "space_invaders": {
+        "alternating_control": SWITCHES,
+        "moving_shields": (True, False),
+        "zigzaging_bombs": SWITCHES,
+        "fast_bomb": SWITCHES,
+        "invisible_invaders": SWITCHES,
+    },
+    "volleyball_pong": {"num_players": (4, 2)},
+}
+
+
+@cache
+def ids() -> Mapping[str, str]:
+    """Returns the ids of our games of several players, by PettingZoo's names: "pong_v3"."""
+    known = registry.builtin().values()
+    return {each.id.rpartition("/")[2]: each.id for each in known if each.family == FAMILY}
+
+
+def reference(name: str, **options: Any) -> Any:
+    """Returns PettingZoo's `ParallelAtariEnv` of a game."""
+    try:
+        module = importlib.import_module(f"pettingzoo.atari.{name}")
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            f"the proof of {name} needs PettingZoo's Atari games ({error}):"
+            " pip install 'pettingzoo[atari]'"
+        ) from error
+    folder = Path(str(roms.get_rom_path("pong"))).parent
+    return module.raw_env(auto_rom_install_path=str(folder), **options).env
+
+
+@cache
+def settings(name: str) -> Mapping[int, Mapping[str, Any]]:
+    """Returns the options that choose each mode of a game, by ALE's mode; the default first."""
+    values = OPTIONS.get(name.rpartition("_v")[0], {})
+    found: dict[int, Mapping[str, Any]] = {}
+    for chosen in itertools.product(*values.values()):
+        options = dict(zip(values, chosen, strict=True))
+        if options == {"num_players": 2, "game_version": "quadrapong"}:
+            continue
+        found.setdefault(reference(name, **options).mode, options)
+    return found
+
+
+class Theirs:
+    """PettingZoo's game, with a ROM just loaded."""
+
+    def __init__(self, session: Session) -> None:
+        self.frame_skip, self.seed = session.style.frame_skip, session.number
+        options = {} if session.mode is None else settings(session.rom)[session.mode]
+        full = session.style.full_actions
+        self.env = reference(session.rom, full_action_space=full, **options)
+        self.is_fresh = True
+
+    @property
+    def num_actions(self) -> int:
+        return int(len(self.env.action_mapping) ** self.env.num_players)
+
+    def reset(self) -> Frame:
+        self.env.reset(seed=self.seed if self.is_fresh else None)
+        self.is_fresh = False
+        return self.frame([0.0] * self.env.num_players)
+
+    def step(self, action: int) -> Frame:
+        agents = self.env.possible_agents
+        chosen = digits(action, len(self.env.action_mapping), len(agents)).tolist()
+        actions = dict(zip(agents, chosen, strict=True))
+        sums = dict.fromkeys(agents, 0.0)
+        for _ in range(self.frame_skip):
+            live = {agent: actions[agent] for agent in self.env.agents}
+            for agent, reward in self.env.step(live)[1].items():
+                sums[agent] += float(reward)
+            if not self.env.agents:
+                break
+        return self.frame(list(sums.values()))
+
+    def frame(self, rewards: Sequence[float]) -> Frame:
+        ale = self.env.ale
+        lives = tuple(int(each) for each in ale.allLives())
+        return Frame(tuple(rewards), lives, not self.env.agents, ale.getRAM(), ale.getScreenRGB())
+
+
+class Ours(PoolSide):
+    """Two environments of a pool, one of which plays."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(
+            ids()[session.rom],
+            session,
+            {
+                **({} if session.mode is None else settings(session.rom)[session.mode]),
+                "ram_info": True,
+                "frame_skip": session.style.frame_skip,
+                "full_action_space": session.style.full_actions,
+            },
+        )
+
+    @property
+    def num_actions(self) -> int:
+        spec = self.pool.spec
+        return int(spec.action.n**spec.num_players)
+
+    def play(self, action: int) -> Any:
+        spec = self.pool.spec
+        return digits(action, spec.action.n, spec.num_players)
+
+    def frame(self, found: Mapping[str, Any]) -> Frame:
+        # those who were out before see nothing
+        seen = found["obs"]
+        return Frame(
+            tuple(found["reward"].tolist()),
+            tuple(found["lives"].tolist()),
+            bool(found["terminated"]),
+            found["ram"],
+            max(seen, key=lambda screen: bool(screen.any())),
+        )
+
+
+def digits(number: int, base: int, count: int) -> Any:
+    """Returns the digits of a number, the lowest first; int64 (count,)."""
+    return np.array([number // base**i % base for i in range(count)])
