@@ -142,7 +142,7 @@ static void press_select(pp_console *c, const pp_cartridge *cart) {
   const pp_game *game = cart->game;
   int longer = game->select_is_random ? (int)(pp_mt19937_next(&c->action_random) % 256) : 0;
   pp_console_idle(c, cart, 0, SELECT_SWITCH, game->select_frames + longer);
-  wait_for_mode(c, cart, game->select_gap ? game->select_gap : 1);
+  wait_for_mode(c, cart, 1);
   if (!game->select_is_random) return;
   (void)pp_mt19937_next(&c->action_random);
   (void)pp_mt19937_next(&c->action_random);

@@ -54,7 +54,6 @@ typedef struct pp_game {
   const uint8_t *mode_values;  // these bits in each mode; null: the mode's number
   int mode_wait;               // frames before the byte is first read
   int select_frames, reset_frames;
-  int select_gap;  // frames to wait after each SELECT; 0: one
   // Each press of SELECT is up to 255 frames longer, by a number from the generator of sticky
   // actions, from which a second frame of waiting draws two more.
   bool select_is_random;

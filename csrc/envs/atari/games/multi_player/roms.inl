@@ -22,7 +22,7 @@ ROM(double_dunk, START({10, 1}), .hardware = {.lines = 210, .first_line = 34}, .
 ROM(entombed, START({1, 1}, {0, 5}), .hardware = {.lines = 210, .first_line = 34}, .actions = 0x3ffff,
     .difficulties = 0x5, .modes = (const uint16_t[]){1, 2, 3}, .mode_count = 3,
     .mode_values = (const uint8_t[]){1, 0, 0}, .mode_byte = 116, .mode_mask = 0xff,
-    .select_frames = 8, .select_gap = 8, .reset_frames = 4)
+    .select_frames = 1, .reset_frames = 4)
 ROM(flag_capture, START({0, 10}), .hardware = {.lines = 210, .first_line = 34}, .actions = 0x003ff,
     .difficulties = 0x1, .modes = (const uint16_t[]){8, 1}, .mode_count = 2, .mode_byte = 86,
     .mode_mask = 0xff, .select_frames = 10, .reset_frames = 4)
