@@ -118,6 +118,10 @@ class RowLoop:
         self.count = num_envs * len(self.agents)
         self.batched_actions = gymnasium.vector.utils.batch_space(action_space, self.count)
         self.shown: list[Any] = [None] * num_envs
+        # of each row, as the environments returned them; infos of resets stay until the next one
+        self.step_infos: list[Any] = [{}] * self.count
+        self.restarted = [False] * num_envs
+        self.reset_infos: list[Any] = [{}] * self.count
         # merges infos as vector environments do
         self.merger = gymnasium.vector.VectorEnv()
         self.merger.num_envs = self.count
@@ -144,6 +148,11 @@ class RowLoop:
                 merged = self.merger._add_info(merged, self.own_info(infos, agent), row)
         return self.batch(rows), merged
 
+    def note(self, noted: list[Any], env: int, infos: Any) -> None:
+        k = len(self.agents)
+        for i, agent in enumerate(self.agents):
+            noted[env * k + i] = self.own_info(infos, agent)
+
     def live(self) -> Any:
         return np.array([agent in env.agents for env in self.envs for agent in self.agents])
 
@@ -156,6 +165,7 @@ class RowLoop:
             if mask is None or mask[i]:
                 options = None if low is None else {"low": low}
                 self.shown[i], infos[i] = env.reset(seed=seed + i, options=options)
+                self.note(self.reset_infos, i, infos[i])
         observations, merged = self.rows_of(list(zip(self.shown, infos, strict=True)), {})
         return observations, self.finish(merged)
 
@@ -167,6 +177,7 @@ class RowLoop:
         terminations, truncations = np.zeros((2, self.count), np.bool_)
         merged: dict[str, Any] = {}
         results: list[tuple[Any, Any]] = []
+        self.restarted = [False] * len(self.envs)
         for e, env in enumerate(self.envs):
             if not env.agents:
                 assert self.mode is AutoresetMode.NEXT_STEP
@@ -176,6 +187,7 @@ class RowLoop:
             own = {agent: each[e * k + i] for i, agent in enumerate(self.agents)}
             own |= {agent: values[e] for agent, values in chosen.items()}
             observations, *row, infos = env.step({agent: own[agent] for agent in env.agents})
+            self.note(self.step_infos, e, infos)
             for i, agent in enumerate(self.agents):
                 at = e * k + i
                 rewards[at] = row[0].get(agent, 0)
@@ -189,6 +201,8 @@ class RowLoop:
                     merged = self.merger._add_info(merged, final, at)
             if self.mode is AutoresetMode.SAME_STEP and not env.agents:
                 observations, infos = env.reset()
+                self.note(self.reset_infos, e, infos)
+                self.restarted[e] = True
             self.shown[e] = observations
             results.append((observations, infos))
         merged = self.with_infos(results, merged, terminations | truncations)
