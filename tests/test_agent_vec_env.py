@@ -169,7 +169,7 @@ def test_native_environments_have_their_options() -> None:
         assert envs.get_attr("N") == [2] * 4 and not envs.has_attr("x")
         assert envs.backend == "native" and envs.agents == ["agent_0", "agent_1"]
         assert envs.env_is_wrapped(Monitor, [1]) == [False]
-        with pytest.raises(AttributeError, match="fixed when they are made: give N=... to Agent"):
+        with pytest.raises(AttributeError, match="fixed when they are made: give N="):
             envs.set_attr("N", 3)
 
 

@@ -200,7 +200,7 @@ def test_agents_of_functions_may_have_other_spaces() -> None:
     with PoolParallelEnv([Relay], num_workers=1, context="fork") as pool:
         with pytest.raises(ValueError, match="spaces differ"):
             pool.as_vector_env()
-        envs = pool.as_vector_env(["walker"], lambda seen: {agent: 0 for agent in seen})
+        envs = pool.as_vector_env(["walker"], lambda seen: dict.fromkeys(seen, 0))
         with pytest.raises(NotResetError):
             envs.step([0])
     with pytest.raises(TypeError, match="envs='x' is a str: give a PoolParallelEnv"):

@@ -122,9 +122,7 @@ class AgentRows:
         found = {agent: groups.take(own, (slice(None), i)) for i, agent in enumerate(self.agents)}
         found |= self._actions_of_others()
         return [
-            own
-            if group is self._own and self._in_group is None
-            else self._stacked(group, found)
+            own if group is self._own and self._in_group is None else self._stacked(group, found)
             for group in self._groups
         ]
 

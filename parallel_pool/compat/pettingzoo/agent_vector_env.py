@@ -90,7 +90,7 @@ class AgentVectorEnv(VectorEnv[Any, Any, Any]):
         self.restarted: Array = np.zeros(rows.num_envs, np.bool_)
         self._live: Array = np.zeros(self.num_envs, np.bool_)
 
-    def reset(  # type: ignore[override]
+    def reset(
         self, *, seed: seeds.Seed = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Starts new episodes.
@@ -123,10 +123,10 @@ class AgentVectorEnv(VectorEnv[Any, Any, Any]):
     def _named_envs(self, mask: Array) -> Array:
         """Returns the environments that a mask of rows names, bool (n,)."""
         k = len(self.agents)
-        named: Array = mask.reshape(-1, k).any(axis=1)
-        left_out = self._rows.spread(named) & ~mask & self._live
-        if left_out.any():
-            row = int(np.argmax(left_out))
+        named: Array = np.logical_or.reduce(mask.reshape(-1, k), axis=1)
+        left_out = np.flatnonzero(self._rows.spread(named) & ~mask & self._live)
+        if left_out.size:
+            row = int(left_out[0])
             raise ValueError(
                 f"options['reset_mask'] names rows of environment {row // k}, but not row {row}"
                 f" (agent {self.agents[row % k]!r}), which is live: its agents are reset together."
@@ -236,7 +236,7 @@ class AgentVectorEnv(VectorEnv[Any, Any, Any]):
             values = list(values[::k])
         self.envs.set_attr(name, values)
 
-    def render(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def render(self) -> tuple[Any, ...]:
         """Returns a picture for each row, that of its environment, which is drawn once."""
         return self._of_rows(self.envs.render())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,30 +38,36 @@ def of_agents(parts: Sequence[Mapping[Any, Any]], num_envs: int) -> Infos:
     found: Infos = {}
     for key in dict.fromkeys(key for part in parts for key in _keys(part)):
         values = [part.get(key) for part in parts]
-        if all(value is None or isinstance(value, dict) for value in values):
-            found[key] = of_agents([value or {} for value in values], num_envs)
-        else:
-            found[key] = _column(values, num_envs)
         mask: Array = np.zeros((num_envs, len(parts)), np.bool_)
         for i, part in enumerate(parts):
             if key in part:
                 mask[:, i] = part[f"_{key}"]
+        if all(value is None or isinstance(value, dict) for value in values):
+            found[key] = of_agents([value or {} for value in values], num_envs)
+        else:
+            found[key] = _column(values, mask.T)
         found[f"_{key}"] = mask.reshape(-1)
     return found
 
 
-def _column(values: Sequence[Any], num_envs: int) -> Array:
-    """Returns one array (n * k, ...) of those of k agents, which are None for agents without."""
+def _column(values: Sequence[Any], masks: Array) -> Array:
+    """Returns one array (n * k, ...) of those of k agents, which are None for agents without.
+
+    Args:
+        values: arrays (n, ...), or infos in Gymnasium's vector form.
+        masks: bool (k, n): the environments that each agent has a value of.
+    """
+    num_envs = masks.shape[1]
     given = [value for value in values if value is not None]
     if any(isinstance(value, dict) for value in given) or len({v.shape[1:] for v in given}) > 1:
         # agents whose infos have different forms
         mixed: Array = np.full((num_envs, len(values)), None, object)
-        for i, value in enumerate(values):
-            for env in range(num_envs) if value is not None else ():
+        for i, (value, mask) in enumerate(zip(values, masks, strict=True)):
+            for env in np.flatnonzero(mask).tolist():
                 mixed[env, i] = _row(value, env)
         return mixed.reshape(-1)
     shape, dtype = given[0].shape[1:], np.result_type(*(value.dtype for value in given))
-    table: Array = np.full((num_envs, len(values), *shape), None if dtype == object else 0, dtype)
+    table: Array = np.full((num_envs, len(values), *shape), _nothing(dtype), dtype)
     for i, value in enumerate(values):
         if value is not None:
             table[:, i] = value
@@ -74,40 +81,49 @@ def moved(infos: Infos, final: Infos, rows: Array) -> tuple[Infos, Infos]:
         infos, final: the sets.
         rows: bool (rows,).
     """
-    kept, target = {}, dict(final)
+    kept: Infos = {}
+    target: Infos = dict(final)
     for key in _keys(infos):
         value, mask = infos[key], infos[f"_{key}"]
-        going = mask & rows
-        if isinstance(value, dict):
-            rest, own = moved(value, target.get(key, {}), rows)
-        else:
-            rest = value.copy()
-            rest[going] = None if value.dtype == object else 0
-            own = _merged(value, target.get(key), going)
-        if (mask & ~rows).any():
-            kept[key], kept[f"_{key}"] = rest, mask & ~rows
+        going, staying = mask & rows, mask & ~rows
+        if staying.any():
+            kept[key], kept[f"_{key}"] = _without(value, rows), staying
         if going.any():
-            target[key] = own
-            target[f"_{key}"] = going | target.get(f"_{key}", np.zeros_like(going))
+            had: Array = target.get(f"_{key}", np.zeros_like(going))
+            target[key] = _merged(value, going, target.get(key), had)
+            target[f"_{key}"] = going | had
     return kept, target
 
 
-def _merged(value: Array, other: Any, rows: Array) -> Array:
-    """Returns an array with some rows of `value`, and else those of `other` (None: zeros)."""
+def _without(value: Any, rows: Array) -> Any:
+    """Returns an info without that of some rows."""
+    if isinstance(value, dict):
+        return moved(value, {}, rows)[0]
+    rest = value.copy()
+    rest[rows] = _nothing(value.dtype)
+    return rest
+
+
+def _merged(value: Any, rows: Array, other: Any, others: Array) -> Any:
+    """Returns one info of the rows of two, `rows` and `others`; `other` may be None."""
+    if isinstance(value, dict) and isinstance(other, (dict, NoneType)):
+        return moved(value, other or {}, rows)[1]
     if other is None:
-        other = np.full_like(value, None if value.dtype == object else 0)
-    if isinstance(other, dict) or other.shape[1:] != value.shape[1:]:
-        return _objects(value, other, rows)
+        other = np.full_like(value, _nothing(value.dtype))
+    if isinstance(value, dict) or isinstance(other, dict) or other.shape != value.shape:
+        # agents whose infos have different forms
+        mixed: Array = np.full(len(rows), None, object)
+        for row in np.flatnonzero(rows | others).tolist():
+            mixed[row] = _row(value if rows[row] else other, row)
+        return mixed
     found: Array = other.astype(np.result_type(other.dtype, value.dtype))
     found[rows] = value[rows]
     return found
 
 
-def _objects(value: Any, other: Any, rows: Array) -> Array:
-    found: Array = np.full(len(rows), None, object)
-    for row, is_own in enumerate(rows.tolist()):
-        found[row] = _row(value if is_own else other, row)
-    return found
+def _nothing(dtype: np.dtype[Any]) -> Any:
+    """Returns what an array holds where there is no info."""
+    return None if dtype.kind == "O" else np.zeros((), dtype)[()]
 
 
 def rows_of(infos: Mapping[Any, Any], count: int) -> list[dict[Any, Any]]:

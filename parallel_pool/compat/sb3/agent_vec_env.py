@@ -81,9 +81,7 @@ class AgentVecEnv(PoolVecEnv):
                 raise TypeError(
                     "autoreset_mode: Stable-Baselines3 knows only SAME_STEP: leave it out"
                 )
-            envs = PoolParallelEnv(
-                env, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options
-            )
+            envs = PoolParallelEnv(env, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
         try:
             self._backend = Agents(envs, agents, others)
             self._adopt()

@@ -49,7 +49,7 @@ class Agents:
                 " PoolParallelEnv(..., autoreset_mode=AutoresetMode.SAME_STEP)"
             )
         self.vector_env = AgentVectorEnv(envs, agents, others)
-        self.pool = envs.pool
+        self.pool: Any = envs.pool
         self.num_envs = self.vector_env.num_envs
         self.agents = len(self.vector_env.agents)
         self.observation_space = self.vector_env.single_observation_space
@@ -81,9 +81,7 @@ class Agents:
 
     def send(self, actions: Any) -> None:
         if self._actions is not None:
-            raise StateError(
-                "a step is in flight: call step_wait() for its results, or reset()"
-            )
+            raise StateError("a step is in flight: call step_wait() for its results, or reset()")
         self._actions = copy.deepcopy(actions)
 
     def receive(self) -> Step:
