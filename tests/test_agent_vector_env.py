@@ -277,6 +277,8 @@ def test_rows_that_are_over_need_not_be_named() -> None:
             over = ~np.repeat(infos["live"].reshape(4, 3).any(1), 3)
             mask = (terminated | truncated) & over
         assert not mask[over].all()
+        with pytest.raises(StateError, match="reset"):
+            envs.step(np.ones(12, int))
         _, infos = envs.reset(options={"reset_mask": mask})
         assert infos["live"][over].all()
 
@@ -326,6 +328,21 @@ def test_statistics_of_episodes_are_those_of_a_loop(mode: AutoresetMode) -> None
                 sums[row] = 0
                 found += 1
         assert found == 12 * 3
+
+
+@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
+def test_returns_of_agents_that_end_early_are_right(mode: AutoresetMode) -> None:
+    with herd(mode) as inner:
+        envs = RecordEpisodeStatistics(inner)
+        envs.reset(seed=0)
+        sums, found = np.zeros(12), 0
+        for _ in range(25):
+            _, rewards, terminated, truncated, infos = envs.step(envs.action_space.sample())
+            sums += rewards
+            for row in np.flatnonzero(terminated | truncated):
+                assert infos["episode"]["r"][row] == sums[row] > 0
+                sums[row], found = 0, found + 1
+        assert found > 40
 
 
 def test_statistics_survive_a_masked_reset() -> None:

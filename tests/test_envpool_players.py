@@ -236,6 +236,17 @@ def test_a_board_game_is_played_as_in_pettingzoo() -> None:
     assert len(results) == 3
 
 
+def test_players_that_never_acted_have_a_last_row() -> None:
+    with make_gymnasium(TURNS, num_envs=1, max_episode_steps=2) as pool:
+        for _ in range(3):
+            pool.step(np.zeros((0, 2)))
+            pool.step(np.full((1, 2), 0.25))
+            _, reward, _, truncated, info = pool.step(np.full((1, 2), 0.5))
+            assert truncated.all() and info["players"]["id"].tolist() == [0, 1, 2]
+            # player 0 got its reward in the first step, after which it had no row
+            assert reward.tolist() == [0.25, 0.5, 0.5]
+
+
 # -------------------------------------------------------------------------------- resets, snapshots
 
 

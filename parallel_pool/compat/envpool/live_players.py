@@ -19,7 +19,7 @@ class Plan(NamedTuple):
     """Which rows the result of some environments has; `LivePlayers.commit` takes it over.
 
     Attributes:
-        env_ids: the environments, (count,).
+        env_ids: an index of the environments.
         shown: bool (count, k): which players have a row.
         live: bool (count, k): which players act in the next step.
         ended: bool (count, k): whose own episode is over.
@@ -28,7 +28,7 @@ class Plan(NamedTuple):
         rewards: float32 (rows,): the sum since each player's last row.
     """
 
-    env_ids: Array
+    env_ids: Any
     shown: Array
     live: Array
     ended: Array
@@ -62,6 +62,7 @@ class LivePlayers:
         self._live: Array = np.zeros(shape, np.bool_)
         self._ended: Array = np.zeros(shape, np.bool_)
         self._owed: Array = np.zeros(shape)
+        self._all: Array = np.arange(num_envs)
 
     # --------------------------------------------------------------------------------- results --
 
@@ -83,18 +84,24 @@ class LivePlayers:
             live, terminated: the infos, bool (count, k); terminated may be missing.
             rewards: float32 (count, k).
         """
+        index = self._index(env_ids)
         is_first = (elapsed == 0)[:, np.newaxis]
         over = done[:, np.newaxis]
         live = live & ~over
         # a player may come back
-        ended = self._ended[env_ids] & ~is_first & ~live
-        owed = np.where(is_first, 0, self._owed[env_ids]) + rewards
-        ends = np.broadcast_to(over, live.shape) if terminated is None else terminated | over
+        ended = self._ended[index] & ~(is_first | live)
+        owed = np.where(is_first, 0, self._owed[index]) + rewards
+        ends = over if terminated is None else terminated | over
         shown = live | (ends & ~ended)
         rows = np.flatnonzero(shown)
         earned = owed.reshape(-1)[rows].astype(rewards.dtype)
         owed[shown] = 0
-        return Plan(env_ids, shown, live, ended | (ends & ~live), owed, rows, earned)
+        return Plan(index, shown, live, (ended | ends) & ~live, owed, rows, earned)
+
+    def _index(self, env_ids: Array) -> Any:
+        """Returns an index of environments; a slice, which is quicker, for all in order."""
+        is_all = len(env_ids) == len(self._all) and bool((env_ids == self._all).all())
+        return slice(None) if is_all else env_ids
 
     def commit(self, plan: Plan) -> None:
         """Takes over the rows of a result, which the next actions are for."""
@@ -146,16 +153,18 @@ class LivePlayers:
             raise TypeError("players.id is given without players.env_id: give both")
         else:
             slots = self._in_order(len(rows), ids)
-        acts = self._live[ids].reshape(-1)[slots]
+        acts = self._live[self._index(ids)].reshape(-1)[slots]
+        if not acts.all():
+            slots, rows = slots[acts], rows[acts]
         arranged = np.zeros((len(ids) * self._k, *shape), rows.dtype)
-        arranged[slots[acts]] = rows[acts]
+        arranged[slots] = rows
         # None stays None, which the core takes for all
         return arranged.reshape(len(ids), self._k, *shape), env_ids
 
     def _checked_ids(self, env_ids: Any) -> Array:
         count = len(self._live)
         if env_ids is None:
-            return np.arange(count)
+            return self._all
         ids = np.atleast_1d(np.asarray(env_ids))
         if ids.dtype.kind not in "iu":
             raise TypeError(f"env_ids have dtype {ids.dtype}: give integers")
@@ -168,7 +177,8 @@ class LivePlayers:
 
     def _in_order(self, count: int, ids: Array) -> Array:
         """Returns the place of each row, env * k + player, if rows are in order."""
-        live, shown = self._live[ids], self._shown[ids]
+        index = self._index(ids)
+        live, shown = self._live[index], self._shown[index]
         for mask in (live, shown):
             slots = np.flatnonzero(mask)
             if len(slots) == count:
