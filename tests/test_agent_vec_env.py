@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from gymnasium.vector import AutoresetMode
 from pettingzoo.utils import BaseParallelWrapper
 from stable_baselines3 import PPO
@@ -124,12 +125,23 @@ def test_statistics_of_episodes_are_those_of_a_loop() -> None:
     assert found == 36
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Torch's threads would wait for each other on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_an_algorithm_trains() -> None:
     with made(SPREAD, 4, max_cycles=10, seed=1) as envs:
-        agent = PPO("MlpPolicy", VecNormalize(VecMonitor(envs)), n_steps=16, batch_size=64, seed=1)
+        monitored = VecNormalize(VecMonitor(envs))
+        agent = PPO("MlpPolicy", monitored, n_steps=16, batch_size=96, n_epochs=2, device="cpu")
         before = [each.detach().clone() for each in agent.policy.parameters()]
-        agent.learn(400)
-        assert agent.num_timesteps >= 400 and len(agent.ep_info_buffer or ()) >= 12
+        agent.learn(200)
+        assert agent.num_timesteps >= 200 and len(agent.ep_info_buffer or ()) >= 12
         assert any((a != b).any() for a, b in zip(before, agent.policy.parameters(), strict=True))
 
 
