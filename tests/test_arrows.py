@@ -56,7 +56,7 @@ APIS = {
     "envpool": set(),
     "gymnasium": set(),
     "pettingzoo": {"gymnasium"},
-    "sb3": {"gymnasium"},
+    "sb3": {"gymnasium", "pettingzoo"},
 }
 
 

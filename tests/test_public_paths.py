@@ -54,7 +54,7 @@ PACKAGES = {
         *("NotResetError", "PendingCallError", "PoolVectorEnv", "ProcessVectorEnv", "make_vec"),
     },
     "compat.pettingzoo": {"PoolParallelEnv", "env", "parallel_env"},
-    "compat.sb3": {"PoolVecEnv"},
+    "compat.sb3": {"AgentVecEnv", "PoolVecEnv"},
     "python.protocol": {"ArraySpec", "DMEnvPool", "EnvPool", "EnvSpec", "GymnasiumEnvPool"},
 }
 

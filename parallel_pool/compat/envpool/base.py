@@ -60,10 +60,12 @@ class EnvPool:
             raise ValueError(f"render_mode={render_mode!r}: choose None or 'rgb_array'")
         check_count("render_env_id", render_env_id, 0, spec.config.num_envs - 1)
         self._pool = spec.make_pool(step_type=has_steps, discount=has_steps)
-        self._rows = Rows(self._pool)
+        # dm_env's results have one row for each player
+        self._rows = Rows(self._pool, hides_players=not has_steps)
         # the common case: actions go to the core unchanged
         self._is_plain = not self._pool.is_async and spec.num_players == 1
         self._has_players = spec.num_players > 1
+        self._acts_by_player = self._has_players and self._pool.spec.action.per_player
         self.spec = spec
         self.config: dict[str, Any] = spec.config._asdict()
         self.all_env_ids = np.arange(self._pool.num_envs, dtype=np.int32)
@@ -82,8 +84,9 @@ class EnvPool:
 
         Args:
             action: shape (count, *action shape), any integer dtype for Discrete actions; or a dict
-                with "action", "env_id" and "players.env_id". With several players, one row per
-                player.
+                with "action", "env_id", "players.env_id" and "players.id". With several players,
+                one row per player; if not all of them act, one for each that does, or for each
+                row of the last result.
             env_id: shape (count,), integers; None for all environments.
 
         Raises:
@@ -115,22 +118,27 @@ class EnvPool:
 
     def _arrange(self, action: Any, env_id: Any) -> tuple[Any, Any]:
         """Returns actions and their environments as the core takes them."""
-        action, env_id, owners = actions.unpack(action, env_id)
-        if self.spec.num_players > 1 and self._pool.spec.action.per_player:
-            return actions.by_environment(
-                action, env_id, owners, self._pool.num_envs, self.spec.num_players
+        action, env_id, owners, players = actions.unpack(action, env_id)
+        if not self._acts_by_player:
+            return action, env_id
+        if self._rows.live_players is not None:
+            return self._rows.live_players.arrange(
+                action, env_id, owners, players, is_async=self.is_async
             )
-        return action, env_id
+        return actions.by_environment(
+            action, env_id, owners, players, self._pool.num_envs, self.spec.num_players
+        )
 
     def _arrange_step(self, action: Any, env_id: Any) -> tuple[Any, Any]:
-        action, env_id = self._arrange(action, env_id)
-        if env_id is None and self.is_async:
-            raise TypeError(
-                f"step() of an asynchronous pool (batch_size={self._pool.batch_size},"
-                f" num_envs={self._pool.num_envs}) needs env_id: give info['env_id'] of the"
-                " results that the actions were chosen for"
-            )
-        return action, env_id
+        if self.is_async:
+            _, ids, owners, _ = actions.unpack(action, env_id)
+            if ids is None and (owners is None or not self._acts_by_player):
+                raise TypeError(
+                    f"step() of an asynchronous pool (batch_size={self._pool.batch_size},"
+                    f" num_envs={self._pool.num_envs}) needs env_id: give info['env_id'] of the"
+                    " results that the actions were chosen for"
+                )
+        return self._arrange(action, env_id)
 
     # ----------------------------------------------------------------------------- resetting --
 
@@ -257,15 +265,30 @@ class EnvPool:
 
     def get_state(self, env_id: Any = None) -> list[bytes]:
         """Returns a snapshot of each environment of env_id (None: all); see `Pool.get_state`."""
-        return self._pool.get_state(env_id)
+        states = self._pool.get_state(env_id)
+        players = self._rows.live_players
+        return states if players is None else players.sealed(states, self._named(env_id))
 
     def set_state(self, states: list[bytes], env_id: Any = None) -> None:
         """Restores snapshots into the environments of env_id (None: all); see `Pool.set_state`."""
-        self._pool.set_state(states, env_id)
+        players = self._rows.live_players
+        if players is None:
+            self._pool.set_state(states, env_id)
+            return
+        own, records = players.opened(states)
+        self._pool.set_state(own, env_id)
+        players.restore(records, self._named(env_id))
 
     def clone(self, env_id: int, env_ids: Any) -> None:
         """Copies the state of env_id into the environments of env_ids; see `Pool.clone`."""
         self._pool.clone(env_id, env_ids)
+        if self._rows.live_players is not None:
+            self._rows.live_players.copy(env_id, self._named(env_ids))
+
+    def _named(self, env_id: Any) -> list[int]:
+        """Returns the environments of an env_id that the core has accepted."""
+        ids: list[int] = (self.all_env_ids if env_id is None else np.atleast_1d(env_id)).tolist()
+        return ids
 
     def close(self, **kwargs: Any) -> None:
         """Ends the threads; later calls raise `ClosedError`, arrays stay valid.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,18 @@ def field_name(field: Field, num_players: int) -> str:
     """Returns a field's name; a per-player info gets the prefix "players."."""
     is_players = field.is_info and field.per_player and num_players > 1
     return f"players.{field.name}" if is_players else field.name
+
+
+def mark(fields: Sequence[Field], name: str) -> int:
+    """Returns the index of an info by which players say that they act, or that their episode ended.
+
+    These infos are "live" and "terminated" (pp_env.h); -1 if there is no such one.
+    """
+    for i, field in enumerate(fields):
+        is_bool = field.dtype == np.bool_ and not field.shape
+        if field.name == name and field.is_info and field.per_player and is_bool:
+            return i if field.on_step and field.on_reset else -1
+    return -1
 
 
 def bounds(field: Field) -> tuple[Any, Any]:

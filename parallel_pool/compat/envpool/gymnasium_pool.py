@@ -27,10 +27,12 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
     subclasses of `gymnasium.Wrapper` accept it.
 
     Each row of an array is one environment; with several players, each row of rewards and
-    per-player fields is one player, and `info["players"]["env_id"]` is its environment. Spaces are
-    those of one environment. Episodes restart automatically: the step after the last of an episode
-    ignores its action and returns the first observation of the next, with reward 0. A first step
-    without a reset is a reset.
+    per-player fields is one player, and `info["players"]["env_id"]` is its environment. If the
+    environments say who acts (the info `live`), there are rows of players that act in the next step
+    and last rows of players whose episode ends, and `info["players"]["id"]` is the player of each;
+    its reward is the sum since its last row. Spaces are those of one environment. Episodes restart
+    automatically: the step after the last of an episode ignores its action and returns the first
+    observation of the next, with reward 0. A first step without a reset is a reset.
 
     Attributes:
         num_envs, observation_space, action_space, single_observation_space, single_action_space,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parallel_pool.buffers import engine_indices
-from parallel_pool.compat.envpool.fields import field_name
+from parallel_pool.compat.envpool.fields import field_name, mark
+from parallel_pool.compat.envpool.live_players import LivePlayers
 from parallel_pool.pool import show_all
 
 if TYPE_CHECKING:
@@ -21,24 +24,29 @@ class Rows:
 
     Each row is an environment. With several players per environment, rewards and per-player fields
     have a row per player: those of the first environment, then those of the second, ...; and
-    `info["players"]["env_id"]` is the environment of each row.
+    `info["players"]["env_id"]` is the environment of each row. With `live_players`, not all players
+    have a row, and `info["players"]["id"]` is the player of each.
 
     Attributes:
         reward, terminated, truncated, step_type, discount: column indices, -1 for columns that the
             pool lacks.
         names: column indices by name; per-player infos have the prefix "players.".
         show: as `results`, but takes a batch's views; for `Pool.step_shown`.
+        live_players: which players have rows; None: all of them, always.
     """
 
     __slots__ = (
         "_elapsed_step",
         "_env_id",
         "_infos",
+        "_live",
         "_nested_infos",
         "_observations",
         "_per_player",
         "_players",
+        "_terminated",
         "discount",
+        "live_players",
         "names",
         "reward",
         "show",
@@ -47,7 +55,17 @@ class Rows:
         "truncated",
     )
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, *, hides_players: bool = True) -> None:
+        """Reads the columns.
+
+        Args:
+            pool: its arrays.
+            hides_players: whether players without a turn have no row, if the environments say who
+                acts (the info `live`).
+
+        Raises:
+            ValueError: an info of players has the name of one of these rows.
+        """
         spec = pool.spec
         engine = engine_indices(pool.columns)
         self.reward = engine["reward"]
@@ -81,6 +99,16 @@ class Rows:
                 else column.name in ("reward", "players.env_id")
             )
         ]
+        # the infos live and terminated; observations and infos are the first columns
+        self._live, self._terminated = mark(spec.fields, "live"), mark(spec.fields, "terminated")
+        self.live_players: LivePlayers | None = None
+        if hides_players and spec.num_players > 1 and self._live >= 0:
+            if "players.id" in names:
+                raise ValueError(
+                    f"{pool.definition.id} has an info 'id' of players, which is the name of the"
+                    " players' numbers in its rows: rename it"
+                )
+            self.live_players = LivePlayers(pool.num_envs, spec.num_players, spec.action)
         self.show = self._show_any
         if spec.num_players == 1 and not self._observations and not self._nested_infos:
             plain = [column.name for column in pool.columns] == PLAIN
@@ -92,9 +120,12 @@ class Rows:
         Observations are an array, or a dict if there are several. Infos are in EnvPool's order:
         env_id, players, the environment's own, elapsed_step.
         """
+        if self.live_players is not None:
+            return self._live_results(batch, self.live_players)
+        return self._results(self.flatten(batch) if self._per_player else batch)
+
+    def _results(self, batch: Batch) -> Step:
         # all in one function: with a single CartPole the time of each call is measurable
-        if self._per_player:
-            batch = self.flatten(batch)
         info: dict[str, Any] = {
             "env_id": batch[self._env_id],
             "players": {"env_id": batch[self._players]},
@@ -111,6 +142,30 @@ class Rows:
             batch[self.truncated],
             info,
         )
+
+    def _live_results(self, batch: Batch, players: LivePlayers) -> Step:
+        """`results` for environments whose players do not all have rows."""
+        done = batch[self.terminated] | batch[self.truncated]
+        plan = players.plan(
+            batch[self._env_id],
+            batch[self._elapsed_step],
+            done,
+            batch[self._live],
+            None if self._terminated < 0 else batch[self._terminated],
+            batch[self.reward],
+        )
+        count = plan.live.shape[1]
+        arrays = list(self.flatten(batch))
+        # nobody acts in the step that resets an environment
+        arrays[self._live] = plan.live.reshape(-1)
+        for i in self._per_player:
+            arrays[i] = arrays[i][plan.rows]
+        arrays[self.reward] = plan.rewards
+        step = self._results(tuple(arrays))
+        step[4]["players"]["id"] = (plan.rows % count).astype(np.int32)
+        # at last: a result that an interrupt keeps from the caller is shown again
+        players.commit(plan)
+        return step
 
     def _show_any(self, views: Views) -> Step:
         return self.results(show_all(views))

@@ -12,7 +12,7 @@ import numpy as np
 from parallel_pool import registry, seeds
 from parallel_pool.arguments import check_count, check_sizes
 from parallel_pool.compat.envpool import tasks
-from parallel_pool.compat.envpool.fields import bounds, field_name, nest
+from parallel_pool.compat.envpool.fields import bounds, field_name, mark, nest
 from parallel_pool.compat.envpool.named_tuples import named_tuple
 from parallel_pool.pool import Pool
 
@@ -283,6 +283,7 @@ class EnvSpec:
         return {
             "info:env_id": _int32([]),
             "info:players.env_id": _int32([-1]),
+            **{f"info:{name}": spec for name, spec in self._player_numbers().items()},
             "elapsed_step": _int32([]),
             "done": ArraySpec(np.dtype(np.bool_), [], False, True, True),
             "reward": ArraySpec(np.dtype(np.float32), [-1], -math.inf, math.inf),
@@ -301,8 +302,15 @@ class EnvSpec:
         return {
             "env_id": _int32([]),
             "players.env_id": _int32([-1]),
+            **self._player_numbers(),
             "action": _array_spec(self._action, True),
         }
+
+    def _player_numbers(self) -> dict[str, ArraySpec]:
+        """Returns the array that says whose each row is, if not all players have one."""
+        if self.num_players == 1 or mark(self._core.fields, "live") < 0:
+            return {}
+        return {"players.id": ArraySpec(INT32, [-1], 0, self.num_players - 1)}
 
     def __reduce__(self) -> tuple[Any, ...]:
         # C's form of the options is not pickled: unpickling checks them again

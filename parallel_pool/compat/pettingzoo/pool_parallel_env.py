@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from parallel_pool import seeds
     from parallel_pool.buffers import Array
+    from parallel_pool.compat.pettingzoo.agent_rows import Policy
+    from parallel_pool.compat.pettingzoo.agent_vector_env import AgentVectorEnv
 
     ByAgent = dict[Any, Array]
     Step = tuple[dict[Any, Any], ByAgent, ByAgent, ByAgent, dict[Any, Any]]
@@ -261,6 +263,23 @@ class PoolParallelEnv:
             f" num_envs={self.num_envs}): use async_reset(), recv() and send(), or leave batch_size"
             " out"
         )
+
+    def as_vector_env(
+        self, agents: Sequence[Any] | None = None, others: Policy | None = None
+    ) -> AgentVectorEnv:
+        """Returns a Gymnasium vector environment with a row for each agent of each environment.
+
+        Args:
+            agents: the agents that have rows; None for all. Their spaces must be equal.
+            others: chooses the actions of all other agents; see `AgentVectorEnv`.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or the agents' spaces differ.
+            parallel_pool.errors.StateError: the pool is asynchronous.
+        """
+        from parallel_pool.compat.pettingzoo.agent_vector_env import AgentVectorEnv
+
+        return AgentVectorEnv(self, agents, others)
 
     # ------------------------------------------------------------------------------ asynchronous --
 

@@ -97,3 +97,31 @@ class IsWrapped:
                     return True
             env = env.env
         return False
+
+
+@dataclass(frozen=True)
+class SetWrapperAttribute:
+    """Sets an attribute of the parallel environment in a `JointEnv`."""
+
+    name: str
+    value: Any
+
+    def __call__(self, env: Any) -> None:
+        env.set_wrapper_attr(self.name, self.value)
+
+
+@dataclass(frozen=True)
+class IsParallelWrapped:
+    """Returns whether the parallel environment in a `JointEnv` has a wrapper, as `IsWrapped`."""
+
+    module: str
+    name: str
+
+    def __call__(self, env: Any) -> bool:
+        inner = env.env
+        while hasattr(inner, "env"):
+            for kind in type(inner).__mro__:
+                if (kind.__module__, kind.__qualname__) == (self.module, self.name):
+                    return True
+            inner = inner.env
+        return False
