@@ -28,6 +28,7 @@ HEAVY = {
     # worker processes import other files of compat/pettingzoo, and must not wait for it
     "pettingzoo": (
         "compat/pettingzoo/aec_game.py",
+        "compat/pettingzoo/atari_game.py",
         "compat/pettingzoo/parallel_game.py",
         "compat/pettingzoo/particle_game.py",
         "compat/pettingzoo/rounds.py",
@@ -36,7 +37,7 @@ HEAVY = {
     ),
     # mpe2 draws with pygame
     "mpe2": ("envs/mpe",),
-    "pygame": ("envs/mpe", "envs/classic_renderer.py"),
+    "pygame": ("envs/mpe", "envs/classic_renderer.py", "compat/pettingzoo/atari_game.py"),
     "dm_env": (
         *("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
         *("workers/dm_adapter.py", "workers/dm_spaces.py"),

@@ -1,4 +1,4 @@
-"""Native games whose players do not all act until the end: `live` and `terminated`."""
+"""Native games whose players do not all act until the end: `live` and `ended`."""
 
 from __future__ import annotations
 

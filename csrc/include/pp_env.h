@@ -92,7 +92,7 @@ typedef struct pp_error {
  * Two infos have a meaning for the APIs with several players, if they are PP_BOOL, per_player and
  * PP_ALWAYS, without axes:
  *   "live": the player acts in the next step. Without it all players act until the episode ends.
- *   "terminated": the player's own episode ended in this step. Without it the episodes of all
+ *   "ended": the player's own episode ended in this step. Without it the episodes of all
  *   players end when the environment terminates. */
 typedef struct pp_field {
   const char *name; /* "obs" for a single observation, otherwise its key; no engine column's name */

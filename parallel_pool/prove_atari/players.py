@@ -68,8 +68,12 @@ def reference(name: str, **options: Any) -> Any:
             f"the proof of {name} needs PettingZoo's Atari games ({error}):"
             " pip install 'pettingzoo[atari]'"
         ) from error
-    folder = Path(str(roms.get_rom_path("pong"))).parent
-    return module.raw_env(auto_rom_install_path=str(folder), **options).env
+    return module.raw_env(auto_rom_install_path=str(rom_folder()), **options).env
+
+
+def rom_folder() -> Path:
+    """Returns the folder with ale_py's ROMs."""
+    return Path(str(roms.get_rom_path("pong"))).parent
 
 
 @cache
@@ -81,7 +85,7 @@ def settings(name: str) -> Mapping[int, Mapping[str, Any]]:
         options = dict(zip(values, chosen, strict=True))
         if options == {"num_players": 2, "game_version": "quadrapong"}:
             continue
-        found.setdefault(reference(name, **options).mode, options)
+        found.setdefault(int(reference(name, **options).mode), options)
     return found
 
 

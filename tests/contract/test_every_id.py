@@ -18,7 +18,7 @@ from parallel_pool.pool import Pool
 from tests.sampling import sampled
 
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics
-EXPENSIVE = ("ale", "atari", "mujoco")
+EXPENSIVE = ("ale", "atari", "atari_players", "mujoco")
 # all Atari games of one API share the code that is tested here: these stand for all
 VARIANTS = {"pong", "breakout", "adventure"}
 # the older ids of a MuJoCo task are the newest with other options: those of two tasks stand for all
@@ -54,7 +54,12 @@ ENDING = {"CartPole-v0", "CartPole-v1", "test/Duel-v0", "test/Heap-v0", "test/Te
 # it counts its calls over all episodes
 COUNTING = {"test/Fault-v0"}
 # nothing in them is random
-CONSTANT = COUNTING | {"classic/tictactoe_v3", "classic/connect_four_v3", "classic/rps_v2"}
+CONSTANT = COUNTING | {
+    "atari/pong_v3",
+    "classic/tictactoe_v3",
+    "classic/connect_four_v3",
+    "classic/rps_v2",
+}
 
 Row = tuple[bytes, ...]
 

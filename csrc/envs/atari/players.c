@@ -18,8 +18,8 @@ const pp_field pp_players_fields[PP_PLAYERS_NUM_FIELDS] = {
     [PP_PLAYERS_OBS] = {.name = "obs", .dtype = PP_UINT8, .per_player = 1, .low = 0, .high = 255},
     [PP_PLAYERS_LIVE] =
         {.name = "live", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
-    [PP_PLAYERS_TERMINATED] =
-        {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
+    [PP_PLAYERS_ENDED] =
+        {.name = "ended", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
     [PP_PLAYERS_RAM_FIELD] = PP_RAM_FIELD,
     [PP_PLAYERS_LIVES] =
         {.name = "lives", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_INT64, .per_player = 1},
@@ -212,7 +212,7 @@ int pp_players_observe(pp_env *env, void *const *rows, int32_t is_reset) {
   const pp_players_options *shared = env->shared;
   pp_match *match = env->state;
   if (rows[PP_PLAYERS_OBS]) write_observations(shared, match, rows[PP_PLAYERS_OBS]);
-  uint8_t *live = rows[PP_PLAYERS_LIVE], *terminated = rows[PP_PLAYERS_TERMINATED];
+  uint8_t *live = rows[PP_PLAYERS_LIVE], *terminated = rows[PP_PLAYERS_ENDED];
   for (int i = 0; i < shared->players; ++i) {
     if (live) live[i] = !match->is_out[i];
     if (terminated) terminated[i] = match->has_ended[i];

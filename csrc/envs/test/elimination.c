@@ -1,4 +1,4 @@
-/* test/Elimination-v0: players drop out one after another, to test `live` and `terminated`.
+/* test/Elimination-v0: players drop out one after another, to test `live` and `ended`.
  *
  * Player i begins with 3 + i points, or one more; an action takes as many points away. A player
  * without points is out, for a reward of -1. The last player left gets 1, and the game is over.
@@ -10,7 +10,7 @@
 #include "pp_env.h"
 
 enum { NUM_PLAYERS = 3, FIRST_POINTS = 3 };
-enum { OBS, LIVE, TERMINATED, NUM_FIELDS };
+enum { OBS, LIVE, ENDED, NUM_FIELDS };
 
 typedef struct elimination {
   int64_t points[NUM_PLAYERS]; /* 0: the player is out */
@@ -27,8 +27,7 @@ static const pp_field fields[NUM_FIELDS] = {
              .low = 0,
              .high = FIRST_POINTS + NUM_PLAYERS},
     [LIVE] = {.name = "live", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
-    [TERMINATED] =
-        {.name = "terminated", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
+    [ENDED] = {.name = "ended", .is_info = 1, .when = PP_ALWAYS, .dtype = PP_BOOL, .per_player = 1},
 };
 
 static int players_left(const elimination *game) {
@@ -72,7 +71,7 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
   const elimination *game = env->state;
   int64_t *obs = rows[OBS];
-  uint8_t *live = rows[LIVE], *terminated = rows[TERMINATED];
+  uint8_t *live = rows[LIVE], *terminated = rows[ENDED];
   for (int i = 0; i < NUM_PLAYERS; i++) {
     bool shows = game->points[i] > 0 || game->has_ended[i];
     if (obs) {

@@ -33,7 +33,7 @@ def field_name(field: Field, num_players: int) -> str:
 def mark(fields: Sequence[Field], name: str) -> int:
     """Returns the index of an info by which players say that they act, or that their episode ended.
 
-    These infos are "live" and "terminated" (pp_env.h); -1 if there is no such one.
+    These infos are "live" and "ended" (pp_env.h); -1 if there is no such one.
     """
     for i, field in enumerate(fields):
         is_bool = field.dtype == np.bool_ and not field.shape

@@ -37,6 +37,7 @@ class Rows:
 
     __slots__ = (
         "_elapsed_step",
+        "_ended",
         "_env_id",
         "_infos",
         "_live",
@@ -44,7 +45,6 @@ class Rows:
         "_observations",
         "_per_player",
         "_players",
-        "_terminated",
         "discount",
         "live_players",
         "names",
@@ -99,8 +99,8 @@ class Rows:
                 else column.name in ("reward", "players.env_id")
             )
         ]
-        # the infos live and terminated; observations and infos are the first columns
-        self._live, self._terminated = mark(spec.fields, "live"), mark(spec.fields, "terminated")
+        # the infos live and ended; observations and infos are the first columns
+        self._live, self._ended = mark(spec.fields, "live"), mark(spec.fields, "ended")
         self.live_players: LivePlayers | None = None
         if hides_players and spec.num_players > 1 and self._live >= 0:
             if "players.id" in names:
@@ -151,7 +151,7 @@ class Rows:
             batch[self._elapsed_step],
             done,
             batch[self._live],
-            None if self._terminated < 0 else batch[self._terminated],
+            None if self._ended < 0 else batch[self._ended],
             batch[self.reward],
         )
         count = plan.live.shape[1]

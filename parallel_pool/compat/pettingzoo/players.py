@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # per-player infos by which a game says who acts, and whose episode ends (pp_env.h)
-LIVE, TERMINATED = "live", "terminated"
+LIVE, ENDED = "live", "ended"
 
 
 class PlayerColumns:
@@ -43,7 +43,7 @@ class PlayerColumns:
             and field.dtype == np.bool_
             and not field.shape
         }
-        self._has_live, self._has_terminated = LIVE in marks, TERMINATED in marks
+        self._has_live, self._has_ended = LIVE in marks, ENDED in marks
         players = range(spec.num_players)
         names = self.possible_agents
         seen = [_space(spec.observations, player) for player in players]
@@ -125,10 +125,10 @@ class PlayerColumns:
         ended = terminated | truncated
         terminations = np.repeat(terminated[:, np.newaxis], live.shape[1], 1)
         truncations = np.repeat(truncated[:, np.newaxis], live.shape[1], 1)
-        if self._has_terminated:
-            terminations = infos[TERMINATED].reshape(live.shape).copy()
+        if self._has_ended:
+            terminations = infos[ENDED].reshape(live.shape).copy()
             if restarts and ended.any():
-                last = infos["final_info"][TERMINATED].reshape(live.shape)
+                last = infos["final_info"][ENDED].reshape(live.shape)
                 terminations[ended] = last[ended]
             # the episodes of the other players are over already
             truncations &= live
@@ -198,7 +198,7 @@ class PlayerColumns:
         return found
 
     def _is_mark(self, key: str) -> bool:
-        return (self._has_live and key == LIVE) or (self._has_terminated and key == TERMINATED)
+        return (self._has_live and key == LIVE) or (self._has_ended and key == ENDED)
 
     def _is_mask(self, key: str) -> bool:
         field = self._fields.get(key)

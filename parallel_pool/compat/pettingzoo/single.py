@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Where the games of each family are: modules with `env(env_id, **options)` and
 # `parallel_env(env_id, **options)`, which refuses games in turns.
 GAMES = {
+    "atari_players": "parallel_pool.compat.pettingzoo.atari_game",
     "classic": "parallel_pool.compat.pettingzoo.turns",
     "mpe": "parallel_pool.compat.pettingzoo.particle_game",
 }
