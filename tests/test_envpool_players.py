@@ -66,8 +66,8 @@ class Ledger:
         self.owed[who] += float(batch.reward[row, player])
         live = bool(batch.live[row, player]) and not done
         ends = done
-        if "terminated" in self.names:
-            ends = bool(self.own(batch, "terminated")[row, player]) or done
+        if "ended" in self.names:
+            ends = bool(self.own(batch, "ended")[row, player]) or done
         is_last = ends and who not in self.over
         if live or is_last:
             for name in self.per_player:

@@ -289,7 +289,7 @@ def test_a_difference_fails_and_its_command_repeats_it(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("pnog",), "ale_py has no game 'pnog': did you mean pong?"),
+        (("pnog",), "ale_py has no game 'pnog': did you mean pong or pong_v3?"),
         (("pong", "--frames", "0"), "'0': give 1 or more"),
         (("pong", "--jobs", "many"), "'many': give 1 or more"),
         (("--session", "2"), "--session 2: name the one game"),
@@ -461,7 +461,10 @@ def test_a_rom_without_an_exact_proof_has_a_reason(monkeypatch: pytest.MonkeyPat
         Proof("alien", digest, 20_000, (0,), (0,), "0.12.1"),
         Proof("pong", digest, 3, (0,), (0,), "0.12.1", "frame 3: all"),
     ]
-    monkeypatch.setattr(atari_proofs, "committed", lambda: {each.rom: each for each in rows})
+    tables = {atari_proofs.PATH: {each.rom: each for each in rows}}
+    monkeypatch.setattr(
+        atari_proofs, "committed", lambda path=atari_proofs.PATH: tables.get(path, {})
+    )
     reason = atari_proofs.reason
     assert reason("alien", program) is None
     assert reason("alien", program[1:]).startswith("this ROM of alien (md5 ")

@@ -26,7 +26,7 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     }
     for name in NEIGHBORS:
         if given.get(name) == 0 and name in definition.options:
-            raise ValueError(f"{name}=0: choose 1 or more, or None or -1 for all")
+            raise ValueError(f"{name}=0: choose 1 or more, or None for all")
     return {"_numpy": numpy_loops.packed(), **given}
 
 

@@ -103,7 +103,7 @@ class Renderer:
         """Makes mpe2's world, and room for the state of one of ours."""
         module = load(self._pool.definition.id)
         options = {
-            name: None if name in NEIGHBORS and value == 0 else value
+            name: None if name in NEIGHBORS and value == -1 else value
             for name, value in self._pool.spec.options.items()
             if not name.startswith("_")
         }

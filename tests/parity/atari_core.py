@@ -28,7 +28,7 @@ FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread",
 BUILDS = ("base", "v3", "v4")
 
 # the folders of the core: the console, and the games with their rules
-FOLDERS = ("console", "games", "games/rules")
+FOLDERS = ("console", "games", "games/rules", "games/multi_player", "games/multi_player/rules")
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
 
