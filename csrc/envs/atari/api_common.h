@@ -1,4 +1,4 @@
-// api_common.h: what the environments of the three Atari APIs share: the game that a pool plays,
+// api_common.h: what the environments of the four Atari APIs share: the game that a pool plays,
 // pictures of its screen, and parts of the definitions.
 #ifndef PP_ENVS_ATARI_API_COMMON_H_
 #define PP_ENVS_ATARI_API_COMMON_H_
