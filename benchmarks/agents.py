@@ -116,7 +116,7 @@ class SuperSuit:
 
 
 class Crowd(ParallelEnv[str, Any, Any]):
-    """64 agents of one space, whose steps cost little."""
+    """64 agents of one space; a step costs a few microseconds for each, as in small games."""
 
     def __init__(self) -> None:
         self.metadata = {"name": "crowd_v0"}
@@ -124,7 +124,7 @@ class Crowd(ParallelEnv[str, Any, Any]):
         self.agents = []
         self.seen = spaces.Box(-1, 1, (16,), np.float32)
         self.acts = spaces.Discrete(5)
-        self.row = np.zeros(16, np.float32)
+        self.moves = np.linspace(-1, 1, 5 * 16, dtype=np.float32).reshape(5, 16)
 
     def observation_space(self, agent: str) -> Any:
         return self.seen
@@ -134,13 +134,15 @@ class Crowd(ParallelEnv[str, Any, Any]):
 
     def reset(self, seed: Any = None, options: Any = None) -> Any:
         self.agents, self.steps = self.possible_agents[:], 0
-        return dict.fromkeys(self.agents, self.row), {agent: {} for agent in self.agents}
+        self.at = {agent: np.zeros(16, np.float32) for agent in self.agents}
+        return dict(self.at), {agent: {} for agent in self.agents}
 
     def step(self, actions: Mapping[str, Any]) -> Any:
         self.steps += 1
         ends = self.steps == 100
         agents = self.agents
-        seen = {agent: self.row + actions[agent] for agent in agents}
+        seen = {agent: np.clip(self.at[agent] + self.moves[actions[agent]], -1, 1) for agent in agents}
+        self.at.update(seen)
         rewards = {agent: float(actions[agent]) for agent in agents}
         if ends:
             self.agents = []

@@ -107,16 +107,19 @@ class JointEnv(gymnasium.Env[Any, Any]):
             {agent: by_agent[agent] for agent in self._live}
         )
         reward, marks = self._blank()
-        for i, agent in enumerate(self.possible_agents):
-            reward[i] = rewards.get(agent, 0)
-            marks[TERMINATED, i] = bool(terminations.get(agent))
-            marks[TRUNCATED, i] = bool(truncations.get(agent))
-        # some environments keep terminated or truncated agents in their list of agents
-        self._live = [
-            agent
-            for agent in self.env.agents
-            if not (terminations.get(agent) or truncations.get(agent))
-        ]
+        # with many agents, one assignment to an array costs much less than one for each element
+        agents = self.possible_agents
+        reward[:] = [rewards.get(agent, 0) for agent in agents]
+        self._live = list(self.env.agents)
+        if any(terminations.values()) or any(truncations.values()):
+            marks[TERMINATED] = [bool(terminations.get(agent)) for agent in agents]
+            marks[TRUNCATED] = [bool(truncations.get(agent)) for agent in agents]
+            # some environments keep terminated or truncated agents in their list of agents
+            self._live = [
+                agent
+                for agent in self._live
+                if not (terminations.get(agent) or truncations.get(agent))
+            ]
         self._mark_live(marks)
         is_over = not self._live
         is_terminated = is_over and bool(marks[TERMINATED].any())
@@ -165,15 +168,18 @@ class JointEnv(gymnasium.Env[Any, Any]):
         return np.zeros(k), np.zeros((3, k), np.int8)
 
     def _mark_live(self, marks: Array) -> None:
+        marks[LIVE] = 1
+        if self._live == self.possible_agents:
+            return
+        live = [self._indices.get(agent, -1) for agent in self._live or ()]
+        if -1 in live:
+            agent = (self._live or ())[live.index(-1)]
+            raise ValueError(
+                f"agent {agent!r} is none of possible_agents={self.possible_agents}: its"
+                " environment must list every agent that it can have"
+            )
         marks[LIVE] = 0
-        for agent in self._live or ():
-            i = self._indices.get(agent)
-            if i is None:
-                raise ValueError(
-                    f"agent {agent!r} is none of possible_agents={self.possible_agents}: its"
-                    " environment must list every agent that it can have"
-                )
-            marks[LIVE, i] = 1
+        marks[LIVE, live] = 1
 
     def _observation(
         self, observations: Mapping[Any, Any], reward: Array, marks: Array
@@ -196,7 +202,19 @@ def _part(group: AgentGroup, observations: Mapping[Any, Any]) -> Any:
     if not group.has_arrays:
         agent = group.agents[0]
         return observations[agent] if agent in observations else empty(group.observation_space)
-    found = groups.zeros(group.observation_space, (len(group.agents),))
+    space = group.observation_space
+    if isinstance(space, spaces.Box):
+        # all agents live, and their arrays are alike: then one copy does
+        rows = [observations.get(agent) for agent in group.agents]
+        first = rows[0]
+        if isinstance(first, np.ndarray) and np.can_cast(first.dtype, space.dtype, "same_kind"):
+            shape, dtype = space.shape, first.dtype
+            if all(
+                type(row) is np.ndarray and row.dtype == dtype and row.shape == shape
+                for row in rows
+            ):
+                return np.array(rows, space.dtype)
+    found = groups.zeros(space, (len(group.agents),))
     for at, agent in enumerate(group.agents):
         if agent not in observations:
             continue
