@@ -141,7 +141,8 @@ class Crowd(ParallelEnv[str, Any, Any]):
         self.steps += 1
         ends = self.steps == 100
         agents = self.agents
-        seen = {agent: np.clip(self.at[agent] + self.moves[actions[agent]], -1, 1) for agent in agents}
+        moved = {agent: self.at[agent] + self.moves[actions[agent]] for agent in agents}
+        seen = {agent: np.clip(at, -1, 1) for agent, at in moved.items()}
         self.at.update(seen)
         rewards = {agent: float(actions[agent]) for agent in agents}
         if ends:
