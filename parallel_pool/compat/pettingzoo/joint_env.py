@@ -102,10 +102,11 @@ class JointEnv(gymnasium.Env[Any, Any]):
             # a reset that left no agents: the episode is over before its first step
             observation, info = self.reset()
             return observation, 0.0, False, False, info
-        by_agent = self._by_agent(action)
-        observations, rewards, terminations, truncations, infos = self.env.step(
-            {agent: by_agent[agent] for agent in self._live}
-        )
+        actions = self._by_agent(action)
+        # of one group, all actions are in the agents' order already
+        if len(self.groups) > 1 or self._live != self.possible_agents:
+            actions = {agent: actions[agent] for agent in self._live}
+        observations, rewards, terminations, truncations, infos = self.env.step(actions)
         reward, marks = self._blank()
         # with many agents, one assignment to an array costs much less than one for each element
         agents = self.possible_agents
@@ -204,16 +205,13 @@ def _part(group: AgentGroup, observations: Mapping[Any, Any]) -> Any:
         return observations[agent] if agent in observations else empty(group.observation_space)
     space = group.observation_space
     if isinstance(space, spaces.Box):
-        # all agents live, and their arrays are alike: then one copy does
+        # If all agents live, and return arrays as their space says, one copy does. A smaller dtype
+        # among them keeps its values.
         rows = [observations.get(agent) for agent in group.agents]
-        first = rows[0]
-        if isinstance(first, np.ndarray) and np.can_cast(first.dtype, space.dtype, "same_kind"):
-            shape, dtype = space.shape, first.dtype
-            if all(
-                type(row) is np.ndarray and row.dtype == dtype and row.shape == shape
-                for row in rows
-            ):
-                return np.array(rows, space.dtype)
+        if set(map(type, rows)) == {np.ndarray} and len({row.shape for row in rows}) == 1:
+            stacked = np.array(rows)
+            if stacked.dtype == space.dtype and stacked.shape[1:] == space.shape:
+                return stacked
     found = groups.zeros(space, (len(group.agents),))
     for at, agent in enumerate(group.agents):
         if agent not in observations:
