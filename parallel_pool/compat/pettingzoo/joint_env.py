@@ -207,7 +207,7 @@ def _part(group: AgentGroup, observations: Mapping[Any, Any]) -> Any:
     if isinstance(space, spaces.Box):
         # If all agents live, and return arrays as their space says, one copy does. A smaller dtype
         # among them keeps its values.
-        rows = [observations.get(agent) for agent in group.agents]
+        rows: list[Any] = [observations.get(agent) for agent in group.agents]
         if set(map(type, rows)) == {np.ndarray} and len({row.shape for row in rows}) == 1:
             stacked = np.array(rows)
             if stacked.dtype == space.dtype and stacked.shape[1:] == space.shape:
