@@ -304,6 +304,10 @@ DEFECTS = (
             "self._live = list(self.env.agents)",
             "self._live = list(self.env.agents) or self.possible_agents",
         ),
+        (
+            "self._live = list(self.env.agents)\n        reward, marks",
+            "self._live = list(self.env.agents) or self.possible_agents\n        reward, marks",
+        ),
         near=["test_pettingzoo.py"],
     ),
 )
