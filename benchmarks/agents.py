@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,7 @@ from parallel_pool._command import until_interrupted
 OURS = "PoolParallelEnv.step_arrays"
 DICTS = "PoolParallelEnv.step"
 LOOP = "a Python loop"
+LOOPS = "a Python loop on each core"
 SUPERSUIT = "SuperSuit, 2 workers"
 WORLDS = 256
 HEADER = (
@@ -90,6 +92,38 @@ class Loop:
 
     def close(self) -> None:
         self.env.close()
+
+
+class LoopOnEachCore:
+    """A loop in each of two processes: what two cores can do at best."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipes, self.processes = [], []
+        for _ in range(2):
+            here, there = context.Pipe()
+            process = context.Process(target=serve_loop, args=(make, there), daemon=True)
+            process.start()
+            self.pipes.append(here)
+            self.processes.append(process)
+        self.children = [process.pid for process in self.processes]
+
+    def play(self, batches: int) -> int:
+        for pipe in self.pipes:
+            pipe.send(batches)
+        return sum(pipe.recv() for pipe in self.pipes)
+
+    def close(self) -> None:
+        for pipe, process in zip(self.pipes, self.processes, strict=True):
+            pipe.send(None)
+            process.join()
+
+
+def serve_loop(make: Callable[[], Any], pipe: Any) -> None:
+    """Plays a game in a loop, as many steps as are asked for."""
+    loop = Loop(make)
+    while (batches := pipe.recv()) is not None:
+        pipe.send(loop.play(batches))
 
 
 class SuperSuit:
@@ -177,6 +211,7 @@ def crowd() -> Mapping[str, Callable[[], Player]]:
     return {
         OURS: partial(Stacked, [Crowd] * 32, num_workers=2),
         LOOP: partial(Loop, Crowd),
+        LOOPS: partial(LoopOnEachCore, Crowd),
     }
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -144,22 +144,21 @@ def network(num_inputs: int, num_outputs: int, *, last_scale: float) -> nn.Seque
 
 
 class Rollout:
-    """Experience of rollout_steps steps of n environments; arrays (rollout_steps, n, ...)."""
+    """Experience of rollout_steps steps of n rows; arrays (rollout_steps, n, ...)."""
 
-    def __init__(self, steps: int, envs: VectorEnv[Any, Any, Any]) -> None:
-        num_envs = envs.num_envs
-        space, actions = envs.single_observation_space, envs.single_action_space
-        assert space.shape is not None and actions.shape is not None
-        kind = torch.uint8 if space.dtype == np.uint8 else torch.float32
-        self.observations = torch.zeros(steps, num_envs, *space.shape, dtype=kind)
+    def __init__(self, steps: int, first: Tensor, actions: Space[Any]) -> None:
+        """Takes memory for rows like `first`, observations (n, ...)."""
+        assert actions.shape is not None
+        num_rows = len(first)
+        self.observations = torch.zeros(steps, *first.shape, dtype=first.dtype)
         kind = torch.float32 if isinstance(actions, Box) else torch.int64
-        self.actions = torch.zeros(steps, num_envs, *actions.shape, dtype=kind)
-        self.log_probs = torch.zeros(steps, num_envs)
-        self.values = torch.zeros(steps, num_envs)
-        self.rewards = torch.zeros(steps, num_envs)
-        self.terminated = torch.zeros(steps, num_envs)
-        self.ended = torch.zeros(steps, num_envs)
-        self.is_real = torch.zeros(steps, num_envs, dtype=torch.bool)
+        self.actions = torch.zeros(steps, num_rows, *actions.shape, dtype=kind)
+        self.log_probs = torch.zeros(steps, num_rows)
+        self.values = torch.zeros(steps, num_rows)
+        self.rewards = torch.zeros(steps, num_rows)
+        self.terminated = torch.zeros(steps, num_rows)
+        self.ended = torch.zeros(steps, num_rows)
+        self.is_real = torch.zeros(steps, num_rows, dtype=torch.bool)
 
     def advantages(self, last_values: Tensor, settings: Settings) -> Tensor:
         """Returns generalised advantages, given the values of what follows the last step.
@@ -184,11 +183,29 @@ def tensor(observations: np.ndarray[Any, Any]) -> Tensor:
     return same if same.dtype == torch.uint8 else same.float()
 
 
-class Player:
+class Player(Protocol):
+    """What `learn` trains on.
+
+    Attributes:
+        observations: of all rows, (n, ...).
+        actions: the space of one row's actions.
+        steps: of all rows together.
+    """
+
+    observations: Tensor
+    actions: Space[Any]
+    steps: int
+
+    def fill(self, rollout: Rollout, training: Training) -> Tensor:
+        """Plays one rollout; returns the values (n,) of what follows."""
+        ...
+
+
+class VectorPlayer:
     """Plays one rollout after another without a reset in between, and adds up returns."""
 
     def __init__(self, envs: VectorEnv[Any, Any, Any], seed: int) -> None:
-        self.envs = envs
+        self.envs, self.actions = envs, envs.single_action_space
         self.observations = tensor(envs.reset(seed=seed)[0])
         self.ended = np.zeros(envs.num_envs, bool)
         self.running_returns = np.zeros(envs.num_envs)
@@ -259,14 +276,19 @@ def train(
         report: called after each rollout with the environment steps so far; if it returns True,
             training ends.
     """
+    return learn(VectorPlayer(envs, settings.seed), settings, report)
+
+
+def learn(
+    player: Player, settings: Settings, report: Callable[[Training, int], object]
+) -> Training:
+    """Trains a new agent on what a player plays."""
     torch.manual_seed(settings.seed)
-    space = envs.single_observation_space
-    assert space.shape is not None
-    training = Training(Agent(space.shape, envs.single_action_space))
+    first = player.observations
+    training = Training(Agent(tuple(first.shape[1:]), player.actions))
     optimizer = torch.optim.Adam(training.agent.parameters(), settings.learning_rate, eps=1e-5)
-    rollout = Rollout(settings.rollout_steps, envs)
-    player = Player(envs, settings.seed)
-    iterations = settings.total_steps // (settings.rollout_steps * envs.num_envs)
+    rollout = Rollout(settings.rollout_steps, first, player.actions)
+    iterations = settings.total_steps // (settings.rollout_steps * len(first))
     for iteration in range(iterations):
         for group in optimizer.param_groups:
             group["lr"] = settings.learning_rate * (1 - iteration / iterations)

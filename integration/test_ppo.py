@@ -72,8 +72,9 @@ def test_resets_are_left_out_of_the_experience(api: str) -> None:
     envs = APIS[api]()
     torch.manual_seed(0)
     training = ppo.Training(ppo.Agent((4,), Discrete(2)))
-    rollout = ppo.Rollout(100, envs)
-    ppo.Player(envs, seed=3).fill(rollout, training)
+    player = ppo.VectorPlayer(envs, seed=3)
+    rollout = ppo.Rollout(100, player.observations, Discrete(2))
+    player.fill(rollout, training)
     envs.close()
     after_end = rollout.ended[:-1].bool()
     assert after_end.sum() >= NUM_ENVS
