@@ -162,12 +162,12 @@ def format() -> None:
 
 def quick() -> None:
     """The tests that take a few seconds at most."""
-    pytest("quick", *WORKERS, "-m", "not package and not slow", "tests")
+    pytest("quick", *WORKERS, "-m", "not package and not cluster and not slow", "tests")
 
 
 def tests() -> None:
     """All tests of Python and, through tests/test_c.py, of C with its sanitizers."""
-    pytest("tests", *WORKERS, "-m", "not package", "tests")
+    pytest("tests", *WORKERS, "-m", "not package and not cluster", "tests")
 
 
 def mujoco() -> None:
@@ -184,6 +184,11 @@ def package() -> None:
     """The tests of sdist and wheel, and of their installation into an empty environment."""
     # by file: what a file's tests install is installed once
     pytest("package", "-n", "2", "--dist", "loadfile", "-m", "package", "tests")
+
+
+def cluster() -> None:
+    """The tests on a Ray cluster of several nodes, which they share."""
+    pytest("cluster", "-m", "cluster", "tests/cluster")
 
 
 def integration() -> None:
@@ -221,10 +226,12 @@ def thread() -> None:
 
 STAGES: dict[str, Callable[[], None]] = {
     stage.__name__: stage
-    for stage in (lint, quick, tests, mujoco, package, integration, address, thread, format)
+    for stage in (
+        *(lint, quick, tests, cluster, mujoco, package, integration, address, thread, format),
+    )
 }
 GROUPS = {
-    "all": ["lint", "tests", "mujoco", "package", "integration", "address", "thread"],
+    "all": ["lint", "tests", "cluster", "mujoco", "package", "integration", "address", "thread"],
     "check": ["lint", "quick"],
 }
 
@@ -253,7 +260,8 @@ def under_sanitizer(sanitizers: str, paths: list[str], **env: str) -> None:
     for options in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
         env[options] = f"{env.get(options, '')}:log_path={tree / 'report'}"
     try:
-        pytest(name, *WORKER_PER_CORE, "-m", "not package and not slow", *paths, cwd=tree, **env)
+        marks = "not package and not cluster and not slow"
+        pytest(name, *WORKER_PER_CORE, "-m", marks, *paths, cwd=tree, **env)
     finally:
         reports = sorted(tree.glob("report.*"))
         for report in reports:

@@ -30,8 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = {"C": (".c", ".h", ".inl"), "Python": (".py",)}
 FOLDERS = {"C": "csrc", "Python": "parallel_pool"}
 ENGINE = ("test_c.py", "contract")
-QUICK = "not package and not slow"
-SLOW = "not package and slow"
+QUICK = "not package and not cluster and not slow"
+SLOW = "not package and (cluster or slow)"
 
 
 @dataclass(frozen=True)

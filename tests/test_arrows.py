@@ -21,7 +21,7 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 # Where a heavy module may be imported, at the top of a file or inside a function: files whose
 # paths begin so.
 HEAVY = {
-    "gymnasium": ("compat/", "envs/", "registry.py", "specs.py", "demo", "workers/"),
+    "gymnasium": ("cluster/", "compat/", "envs/", "registry.py", "specs.py", "demo", "workers/"),
     "torch": ("compat/sb3/vec_env.py",),
     # worker processes import other files of compat/sb3, and must not wait for torch
     "stable_baselines3": ("compat/sb3/vec_env.py",),
@@ -48,7 +48,7 @@ HEAVY = {
     "cv2": ("demo",),
     "matplotlib": ("demo",),
     "rich": ("demo", "prove_atari/"),
-    "ray": (),
+    "ray": ("cluster/",),
 }
 
 # The packages of compat, one for each API, and the other APIs that each may use.
@@ -278,8 +278,9 @@ def test_only_native_imports_the_c_module() -> None:
 def test_core_never_imports_an_api(path: Path) -> None:
     """The APIs use the core; nothing outside `users` uses the APIs."""
     inside = path.relative_to(PACKAGE).parts
-    # the package's public names, its command line, and modules that exist because EnvPool has them
-    users = ("__init__.py", "__main__.py", "registration.py", "python", "demo", "compat")
+    # the package's public names, its command line, modules that exist because EnvPool has them, and
+    # the cluster, whose actors hold vector environments
+    users = ("__init__.py", "__main__.py", "registration.py", "python", "demo", "compat", "cluster")
     if inside[0] in users:
         return
     apis = [name for name in imports(path) if is_within(name, "parallel_pool.compat")]

@@ -118,6 +118,16 @@ envs.reset(seed=0)
 assert len(envs.render()) == 2
 envs.close()
 """,
+    "cluster": """
+import os
+os.environ["RAY_AUTH_MODE"] = "disabled"
+os.environ["RAY_ADDRESS"] = "local"
+import parallel_pool
+envs = parallel_pool.make_vec("CartPole-v1", 4, backend="cluster", num_workers=1)
+envs.reset(seed=0)
+assert envs.step([0] * 4)[0].shape == (4, 4)
+envs.close()
+""",
     "demo": """
 from parallel_pool.__main__ import main
 raise SystemExit(main(["demo", "--seconds", "1", "--out", "demo.png"]))

@@ -350,9 +350,13 @@ int32_t pp_pool_worker_died(pp_pool *pool, int32_t lane, int32_t how, int32_t *a
 
 /* ----------------------------------------------------------------------------------- system -- */
 
-/* Returns the number of cores that this process may use: affinity, cpuset and cgroup quota. root: a
- * folder to read /proc and /sys under; null: "/". */
+/* Returns the number of cores that this process may use: affinity, cpuset, cgroup quota and
+ * pp_limit_cores. root: a folder to read /proc and /sys under; null: "/". */
 int32_t pp_usable_cores(const char *root);
+
+/* Limits the cores of pools that this process makes from now on: their threads spin only while the
+ * awake ones are no more than these. 0 for no limit. */
+void pp_limit_cores(int32_t cores);
 
 /* Returns the bytes of memory that this process may use: the smaller of the machine's memory with
  * swap and the cgroup's limit; INT64_MAX if unknown. root as above. */

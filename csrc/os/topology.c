@@ -5,6 +5,7 @@
 #include "topology.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,14 @@ static void add_node(pp_topology *topology, int32_t id, const int32_t *owner) {
 
 /* -------------------------------------------------------------------------------- topology -- */
 
+/* Most cores that a topology tells; 0 for no limit. Relaxed: the number stands for itself, no other
+ * memory is published with it. */
+static _Atomic int32_t core_limit;
+
+void pp_topology_limit(int32_t cores) {
+  atomic_store_explicit(&core_limit, cores, memory_order_relaxed);
+}
+
 void pp_topology_read(pp_topology *topology, const char *root) {
   set cpus = {{0}}, in_use = {{0}};
   int32_t owner[PP_MAX_CPUS];
@@ -145,6 +154,8 @@ void pp_topology_read(pp_topology *topology, const char *root) {
   }
   int64_t quota = pp_cgroup_cores(root);
   topology->cores = quota < topology->num_cpus ? (int32_t)quota : topology->num_cpus;
+  int32_t limit = atomic_load_explicit(&core_limit, memory_order_relaxed);
+  if (limit > 0 && limit < topology->cores) topology->cores = limit;
 }
 
 /* gives one more thread to the node that lost most when its part was rounded down */

@@ -17,7 +17,7 @@ typedef struct pp_node {
 } pp_node;
 
 typedef struct pp_topology {
-  int32_t cores; /* threads that can run at once: num_cpus, or fewer under a cgroup quota */
+  int32_t cores; /* threads that may run at once: num_cpus, or fewer under a quota or limit */
   int32_t num_cpus;
   int32_t num_nodes;           /* at least one */
   pp_node nodes[PP_MAX_NODES]; /* by ascending id */
@@ -36,6 +36,9 @@ typedef struct pp_share {
  * root, whose affinity is in proc/self/status. Always succeeds: what can't be read counts as one
  * node, one cpu (on the real machine: all that are online) and no quota. */
 void pp_topology_read(pp_topology *topology, const char *root);
+
+/* Limits the cores of topologies that are read from now on, in this process; 0 for no limit. */
+void pp_topology_limit(int32_t cores);
 
 /* Distributes num_threads (>= 0) over the nodes in proportion to their cpus; nodes without a thread
  * get no share. Returns the number of shares written, at most PP_MAX_NODES. */

@@ -101,3 +101,7 @@ int32_t pp_usable_cores(const char *root) {
   pp_topology_read(&topology, root);
   return topology.cores;
 }
+
+void pp_limit_cores(int32_t cores) {
+  pp_topology_limit(cores);
+}

@@ -1,4 +1,4 @@
-"""Chooses the backend of a vector environment: native code or worker processes."""
+"""Chooses the backend of a vector environment: native code, worker processes or a cluster."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 NATIVE = "native"
 PROCESS = "process"
+CLUSTER = "cluster"
 AUTO = "auto"
 
 # options of gymnasium.make itself, as opposed to those of an environment's constructor
 OF_MAKE = {"max_episode_steps", "render_mode", "disable_env_checker"}
+
+ASKED_FOR_CLUSTER = "backend='cluster' was asked for"
 
 # least memory of an environment from gymnasium.make: "FrozenLake-v1" takes 20 KB
 PYTHON_ENV_BYTES = 16 * 1024
@@ -39,7 +42,7 @@ class Choice:
     """A backend, and the environments to make with it.
 
     Attributes:
-        backend: "native" or "process".
+        backend: "native", "process" or "cluster".
         reason: why it was chosen; a sentence.
         env_fns: functions that make the environments; empty if there is a spec.
         spec: of the environments, without what make_vec put there; None if there are functions.
@@ -73,8 +76,8 @@ def choose(
     Args:
         env: an id, an EnvSpec, or functions that make environments.
         wrappers: functions that wrap one environment, as make_vec takes them.
-        vector_kwargs: options of the vector environment, among them "backend": "auto", "native" or
-            "process". As in make_vec, those of a spec replace them.
+        vector_kwargs: options of the vector environment, among them "backend": "auto", "native",
+            "process" or "cluster". As in make_vec, those of a spec replace them.
         options: all other options that are given.
 
     Raises:
@@ -93,6 +96,8 @@ def choose(
     given = dict(vector_kwargs or {})
     if not isinstance(env, (str, EnvSpec)) and isinstance(env, Iterable):
         env_fns = _check_functions(env, wrappers)
+        if _requested(given) == CLUSTER:
+            return Choice(CLUSTER, ASKED_FOR_CLUSTER, env_fns)
         reason = "the environments are made by functions"
         return _check_allowed(_requested(given), Choice(PROCESS, reason, env_fns))
     spec = env_specs.find(env)
@@ -103,6 +108,8 @@ def choose(
     of = functools.partial(Choice, spec=spec, **stored._asdict())
     if requested == PROCESS:
         return of(backend=PROCESS, reason="backend='process' was asked for")
+    if requested == CLUSTER:
+        return of(backend=CLUSTER, reason=ASKED_FOR_CLUSTER)
     everything = {**spec.kwargs, **(options or {}), **given}
     found = _find_native(spec, wrappers, everything, requested)
     if isinstance(found, Refusal):
@@ -122,8 +129,8 @@ def choose(
 
 def _requested(vector_kwargs: Mapping[str, Any]) -> str:
     requested = vector_kwargs.get("backend", AUTO)
-    if requested not in (AUTO, NATIVE, PROCESS):
-        raise ValueError(f"backend={requested!r}: choose 'auto', 'native' or 'process'")
+    if requested not in (AUTO, NATIVE, PROCESS, CLUSTER):
+        raise ValueError(f"backend={requested!r}: choose 'auto', 'native', 'process' or 'cluster'")
     return str(requested)
 
 
@@ -288,6 +295,47 @@ def _check_num_envs(
             f"num_envs={num_envs}, but there are {len(env_fns)} functions: leave num_envs out"
         )
     return env_fns
+
+
+# --------------------------------------------------------------------------------- cluster --
+
+
+def make_cluster(
+    choice: Choice, num_envs: int | None, wrappers: Any, given: Mapping[str, Any]
+) -> Any:
+    """Makes the environments of a choice on the machines of a cluster.
+
+    Args:
+        choice: whose backend is "cluster".
+        num_envs, wrappers, given: as for `make_processes`.
+
+    Returns:
+        The `ClusterVectorEnv`, with its `spec` if there is one.
+
+    Raises:
+        TypeError, ValueError: an argument is wrong.
+        MissingDependencyError: Ray is not installed.
+    """
+    # imported only when needed, as Ray is
+    from parallel_pool.cluster.vector_env import ClusterVectorEnv
+
+    of_spec = {} if choice.spec is None else choice.spec.kwargs
+    everything = {**of_spec, **given, **(choice.vector_kwargs or {})}
+    everything.pop("backend", None)
+    wrappers = wrappers if choice.wrappers is None else choice.wrappers
+    if choice.spec is None:
+        made = ClusterVectorEnv(choice.env_fns, num_envs, wrappers=wrappers, **everything)
+    else:
+        spec = copy.deepcopy(choice.spec)
+        spec.kwargs = {}
+        count = choice.num_envs or num_envs
+        made = ClusterVectorEnv(spec, count, wrappers=wrappers, **everything)
+        of_vector = _parameter_names(ClusterVectorEnv) | DEFAULTS.keys()
+        options = {name: value for name, value in everything.items() if name not in of_vector}
+        shown = {name: value for name, value in everything.items() if name in of_vector}
+        shown["backend"] = CLUSTER
+        made.spec = env_specs.describe(choice.spec, made.num_envs, options, shown, wrappers)
+    return made
 
 
 def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvFn:

@@ -27,7 +27,7 @@ def make_vec(
         id: an id, native or Gymnasium's, or an EnvSpec.
         num_envs: environments.
         vector_kwargs: options of the vector environment, such as autoreset_mode, num_threads and
-            backend; they may also be given among kwargs.
+            backend ("cluster" for a Ray cluster); they may also be given among kwargs.
         wrappers: functions that wrap one environment, the innermost first. `PoolVectorEnv` lists
             those that native environments replace.
         kwargs: options of the environments, render_mode and max_episode_steps; see PoolVectorEnv.

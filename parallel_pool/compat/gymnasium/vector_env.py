@@ -51,8 +51,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
     environments: you may keep them and write to them.
 
     Environments of this class are native. If none exist for the given arguments, the call
-    `PoolVectorEnv(...)` returns a `ProcessVectorEnv`, whose environments run in worker processes;
-    `isinstance` counts it as an instance of this class.
+    `PoolVectorEnv(...)` returns a `ProcessVectorEnv`, whose environments run in worker processes,
+    and with backend="cluster" a `ClusterVectorEnv`; `isinstance` counts both as instances of this
+    class.
 
     Attributes:
         backend: "native" or "process".
@@ -90,10 +91,12 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         if cls is not PoolVectorEnv or env is None:
             return self
         choice = _choose(env, wrappers, given)
-        if choice.backend == backends.PROCESS:
+        if choice.backend != backends.NATIVE:
             if rest:
                 raise TypeError(f"{rest[0]!r} by position: give all but env and num_envs by name")
-            made = backends.make_processes(choice, num_envs, wrappers, given)
+            is_process = choice.backend == backends.PROCESS
+            make = backends.make_processes if is_process else backends.make_cluster
+            made = make(choice, num_envs, wrappers, given)
             PoolVectorEnv.register(type(made))
             # not derived from this class, so Python does not call __init__
             return cast("Self", made)
@@ -130,8 +133,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
                 ClipReward, TransformReward with a functools.partial of numpy.clip, and around Atari
                 games AtariPreprocessing and FrameStackObservation; each given as the class, or as a
                 functools.partial of it with keyword arguments.
-            backend: "native", "process" (Python environments in worker processes), or "auto":
-                native if a native environment gives the same results.
+            backend: "native", "process" (Python environments in worker processes), "auto" (native
+                if a native environment gives the same results), or "cluster": on the machines of a
+                Ray cluster, with the further options of `ClusterVectorEnv`.
             autoreset_mode: NEXT_STEP: the step after the end of an episode ignores its action and
                 resets; SAME_STEP: the step that ends an episode returns the first observation of
                 the next; DISABLED: the caller resets, with options={"reset_mask": ...}.

@@ -1,0 +1,657 @@
+"""ClusterVectorEnv: environments on the machines of a Ray cluster as a Gymnasium vector
+environment."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.spaces import Discrete, MultiDiscrete, Space, Tuple
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from parallel_pool import seeds
+from parallel_pool.actions import check_sequence, take_array
+from parallel_pool.arguments import MAX_ENVS, check_count
+from parallel_pool.cluster import rows, runtime
+from parallel_pool.cluster.group import Limits, Lost, WorkerGroup, raise_outcome
+from parallel_pool.cluster.share import AGAIN, REPORT, Share
+from parallel_pool.cluster.worker import Raised, Task
+from parallel_pool.compat.gymnasium import reset_mask
+from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
+from parallel_pool.compat.vector_options import VectorOptions
+from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
+from parallel_pool.workers import messages
+
+if TYPE_CHECKING:
+    from parallel_pool.buffers import Array
+    from parallel_pool.cluster.rows import Part
+
+    Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+
+
+class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
+    """Environments on the machines of a Ray cluster as a `gymnasium.vector.VectorEnv`.
+
+    Each worker is a Ray actor with a local `PoolVectorEnv` of some of the rows, native or with
+    Python environments in worker processes. Row i is always environment i, and it gets the same
+    seed however many workers there are, so results have the same bits as those of one local pool.
+    They are the caller's own: you may keep them and write to them.
+
+    With `batch_workers` below the number of workers it is asynchronous: `recv` returns the rows of
+    the workers that finished first.
+
+    A worker that dies, or takes longer than `timeout`, is replaced (on_worker_loss="restart"): its
+    rows repeat their last observations, truncated, with reward 0, and start new episodes with
+    fresh seeds; infos have "worker_restarted" and "restart_seed", as those of worker processes on
+    one machine do.
+
+    Attributes:
+        num_envs: environments, n below.
+        num_workers: actors; `workers` lists them.
+        is_async: whether batch_workers < num_workers.
+        single_observation_space, single_action_space: of one environment.
+        observation_space, action_space: of all environments: a first axis of n is added.
+        autoreset_mode: how episodes start again; also `metadata["autoreset_mode"]`.
+        metadata, render_mode: of the first environment.
+        backend: "cluster".
+        backend_reason: what the workers run, and why; a sentence.
+    """
+
+    backend = "cluster"
+    backend_reason = "ClusterVectorEnv was asked for by name"
+    _group: WorkerGroup | None = None
+
+    def __init__(
+        self,
+        env: Any = None,
+        num_envs: int | None = None,
+        *,
+        env_fns: Sequence[Callable[[], Any]] | None = None,
+        wrappers: Sequence[Callable[[Any], Any]] | None = None,
+        num_workers: int | None = None,
+        cpus_per_worker: float | None = None,
+        batch_workers: int | None = None,
+        on_worker_loss: str = "restart",
+        max_restarts: int = messages.MAX_RESTARTS,
+        timeout: float = 60.0,
+        start_timeout: float = 120.0,
+        resources: Mapping[str, float] | None = None,
+        worker_backend: str = "auto",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        **options: Any,
+    ) -> None:
+        """Starts the workers and makes the environments in them.
+
+        Ray is connected to by its own rules, unless `ray.init` was called before.
+
+        Args:
+            env: an id, an EnvSpec, one function that makes an environment, or a sequence of such
+                functions; cloudpickle sends them to the workers.
+            num_envs: environments; None for 1, or one for each function.
+            env_fns: the functions by name, instead of env.
+            wrappers: around each environment, as for `PoolVectorEnv`.
+            num_workers: actors; None for one on each node that has cores.
+            cpus_per_worker: cores of each actor, which its threads or processes share; below 1 for
+                several actors on a core. None for as many as fit.
+            batch_workers: workers of one result of `recv`; None for all.
+            on_worker_loss: "restart" or "raise": a lost worker raises WorkerError, and is replaced
+                at the next call.
+            max_restarts: how often in a row a worker that does not come up is started again.
+            timeout: seconds that a worker may take to step or reset its rows.
+            start_timeout: seconds in which an actor must find a node and make its environments.
+            resources: that each actor needs, by Ray's names, such as {"simulator": 1}.
+            worker_backend: "native", "process" or "auto": the backend of each worker.
+            autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, as for `PoolVectorEnv`.
+            options: further arguments of `PoolVectorEnv` and of the environments.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong, or the cluster has too few cores.
+            RuntimeError: the spaces of the environments differ.
+            gymnasium.error.UnregisteredEnv: there is no such id.
+            MissingDependencyError: Ray, or a package of the environments, is not installed.
+            parallel_pool.errors.WorkerError: a worker can't be started.
+            Exception: raised by an environment's function.
+        """
+        if on_worker_loss not in ("restart", "raise"):
+            raise ValueError(f"on_worker_loss={on_worker_loss!r}: choose 'restart' or 'raise'")
+        self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
+        functions, count = _environments(env, env_fns, num_envs)
+        limits = Limits(
+            _seconds("timeout", timeout),
+            _seconds("start_timeout", start_timeout),
+            check_count("max_restarts", max_restarts, 0),
+        )
+        if cpus_per_worker is not None and not cpus_per_worker > 0:
+            raise ValueError(f"cpus_per_worker={cpus_per_worker!r}: choose a number above 0")
+        if num_workers is not None:
+            check_count("num_workers", num_workers, 1, count)
+        runtime.connect()
+        workers, cores = runtime.share_out(runtime.cores_of_nodes(), num_workers, cpus_per_worker)
+        self.num_envs, self.num_workers = count, min(workers, count)
+        self.batch_workers = self.num_workers
+        if batch_workers is not None:
+            self.batch_workers = check_count("batch_workers", batch_workers, 1, self.num_workers)
+        self.is_async = self.batch_workers < self.num_workers
+        self._rows = _slices(count, self.num_workers)
+        given = {**options, "backend": worker_backend, "autoreset_mode": self.autoreset_mode}
+        tasks = [
+            Task(
+                env if functions is None else functions[own],
+                own.stop - own.start if functions is None else None,
+                wrappers,
+                given,
+                max(1, int(cores)),
+            )
+            for own in self._rows
+        ]
+        self._pid = os.getpid()
+        self._group = WorkerGroup(tasks, cores, limits, resources)
+        self._describe()
+        self._shares = [
+            Share(
+                index,
+                own,
+                self._group,
+                self.autoreset_mode,
+                self.single_observation_space,
+                on_worker_loss == "raise",
+            )
+            for index, own in enumerate(self._rows)
+        ]
+        # results that were taken, but not returned because an exception ended the wait
+        self._taken: dict[int, Any] = {}
+        # DISABLED: environments that the caller must reset
+        self._ended = np.zeros(count, np.bool_)
+        self._was_reset = False
+
+    def _describe(self) -> None:
+        assert self._group is not None
+        described = [self._group.description(i) for i in range(self.num_workers)]
+        first, *others = [each for each in described if each is not None]
+        for i, other in enumerate(others, 1):
+            for name in ("observation_space", "action_space"):
+                if getattr(other, name) != getattr(first, name):
+                    raise RuntimeError(
+                        f"the environments of worker {i} have the {name}"
+                        f" {getattr(other, name)}, and those of worker 0"
+                        f" {getattr(first, name)}: make environments with equal spaces"
+                    )
+        self.single_observation_space = first.observation_space
+        self.single_action_space = first.action_space
+        self.observation_space = batch_space(first.observation_space, self.num_envs)
+        self.action_space = batch_space(first.action_space, self.num_envs)
+        self.metadata = {**first.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = first.render_mode
+        self.worker_backend = first.backend
+        self.backend_reason = f"workers are {first.backend}: {first.backend_reason}"
+
+    @property
+    def workers(self) -> list[dict[str, Any]]:
+        """Of each worker: "rows", a slice; "node", Ray's id, and "pid": None while it starts."""
+        group = self._open("workers")
+        found: list[dict[str, Any]] = []
+        for index, own in enumerate(self._rows):
+            each = group.description(index)
+            node, pid = (None, None) if each is None else (each.node, each.pid)
+            found.append({"rows": own, "node": node, "pid": pid})
+        return found
+
+    @property
+    def restarts(self) -> int:
+        """How many workers were replaced so far."""
+        return self._open("restarts").restarts
+
+    # ------------------------------------------------------------------------------ stepping --
+
+    def step(self, actions: Any) -> Step:
+        """Steps every environment, or resets it according to the autoreset mode.
+
+        Args:
+            actions: an element of `action_space`, or a sequence of n actions.
+
+        Returns:
+            What `PoolVectorEnv.step` returns.
+
+        Raises:
+            TypeError, ValueError: actions are wrong; nothing was stepped.
+            NotResetError: before the first reset; with DISABLED, an episode is over.
+            PendingCallError: another call is in flight, after Ctrl-C for example.
+            parallel_pool.errors.StateError: the environments are asynchronous.
+            parallel_pool.errors.WorkerError: a worker was lost, and on_worker_loss="raise", or it
+                can't be started again.
+            Exception: raised by an environment.
+        """
+        self._check_idle("step")
+        if self.is_async:
+            raise StateError("step() of asynchronous environments: use recv() and send()")
+        if not self._was_reset:
+            raise NotResetError("step() before reset(): call reset() first")
+        if self._ended.any():
+            raise NotResetError(
+                f"environment {int(np.argmax(self._ended))} has ended its episode, and autoreset is"
+                ' disabled: reset(options={"reset_mask": terminations | truncations})'
+            )
+        actions = self._checked(actions, self.num_envs)
+        for share in self._shares:
+            share.step(rows.part_of_actions(actions, self.single_action_space, share.rows))
+        return self._received(self._shares)
+
+    def _received(self, shares: Sequence[Share]) -> Step:
+        """Waits for these workers; returns their rows, one worker's after another's."""
+        while not all(share.index in self._taken for share in shares):
+            self._take(shares, None)
+        return self._joined(shares)
+
+    def _take(self, shares: Sequence[Share], timeout: float | None) -> bool:
+        """Waits until a worker is done, and takes its result; returns False after the timeout."""
+        asked = [share for share in shares if share.index not in self._taken]
+        reports = [(share.index, None) for share in asked if share.asked == REPORT]
+        group = self._open("recv")
+        found = reports or group.wait([share.index for share in asked], timeout)
+        for index, outcome in found:
+            result = self._shares[index].take(outcome)
+            if result is not AGAIN:
+                self._taken[index] = result
+        return bool(found)
+
+    def _joined(self, shares: Sequence[Share]) -> Step:
+        """Returns the rows of workers whose results were taken; raises the first failure."""
+        parts, failed, count = [], [], 0
+        for share in shares:
+            result = self._taken.pop(share.index)
+            at = slice(count, count + share.count)
+            count = at.stop
+            if isinstance(result, Raised | Lost):
+                failed.append((result, share))
+            else:
+                parts.append((result, at))
+        whole: Any = _join(parts, count) if parts else ()
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            self._note_ends(shares, whole, [share for _, share in failed])
+        for result, share in failed:
+            raise_outcome(result, share.index, share.env_ids, whole)
+        step: Step = whole
+        return step
+
+    def _note_ends(self, shares: Sequence[Share], whole: Any, failed: Sequence[Share]) -> None:
+        """Notes which environments the caller must reset."""
+        if whole:
+            ids = np.concatenate([share.env_ids for share in shares])
+            self._ended[ids] = whole[2] | whole[3]
+        for share in failed:
+            self._ended[share.rows] = True
+
+    # ----------------------------------------------------------------------------- resetting --
+
+    def reset(
+        self, *, seed: seeds.Seed = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Starts new episodes; drops the results of calls in flight.
+
+        Args:
+            seed: an integer: environment i gets seed + i; a sequence of n integers or Nones: one
+                per environment; None: the generators continue.
+            options: the environments' reset options, and "reset_mask" (removed from the dict): a
+                bool array (n,) of the environments to reset; the others stay as they are.
+
+        Returns:
+            What `PoolVectorEnv.reset` returns.
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            NotResetError: environments outside the mask were never reset.
+            parallel_pool.errors.StateError: the environments are asynchronous.
+            parallel_pool.errors.WorkerError: a worker was lost, and on_worker_loss="raise", or it
+                can't be started again.
+            Exception: raised by an environment.
+        """
+        self._open("reset")
+        if self.is_async:
+            raise StateError("reset() of asynchronous environments: use async_reset() and recv()")
+        each = seeds.spread(seed, self.num_envs)
+        mask = reset_mask.take(options, self.num_envs, self._was_reset)
+        self._drain()
+        self._send_resets(each, options, mask)
+        before = self._ended.copy()
+        observations, _, _, _, infos = self._received(self._shares)
+        self._was_reset = True
+        self._ended = np.zeros_like(before) if mask is None else before & ~mask
+        return observations, infos
+
+    def _send_resets(
+        self, each: Sequence[int | None], options: dict[str, Any] | None, mask: Array | None
+    ) -> None:
+        self._open("reset").forgive()
+        for share in self._shares:
+            own = options
+            if mask is not None:
+                own = {**(options or {}), "reset_mask": mask[share.rows].copy()}
+            share.reset(each[share.rows], own)
+
+    def _drain(self) -> None:
+        """Waits for calls that an exception left in flight, and drops their results."""
+        group = self._open("reset")
+        for share in self._shares:
+            while share.asked is not None and share.index not in self._taken:
+                self._take([share], None)
+        while waiting := group.in_flight():
+            # a call of methods, whose wait was ended
+            for index, outcome in group.wait(waiting):
+                if isinstance(outcome, Lost):
+                    self._shares[index].lose(outcome)
+        self._taken.clear()
+
+    # -------------------------------------------------------------------------- asynchronous --
+
+    def async_reset(self, seed: seeds.Seed = None, options: dict[str, Any] | None = None) -> None:
+        """Sends resets to all workers; `recv` returns their first observations.
+
+        Args:
+            seed, options: as for `reset`, without "reset_mask".
+
+        Raises:
+            TypeError, ValueError: an argument is wrong.
+            PendingCallError: workers have steps in flight: receive them first.
+        """
+        self._check_idle("async_reset")
+        each = seeds.spread(seed, self.num_envs)
+        if options is not None and "reset_mask" in options:
+            raise ValueError("async_reset resets all environments: leave reset_mask out")
+        self._send_resets(each, options, None)
+        self._was_reset = True
+
+    def recv(self, timeout: float | None = None) -> Step:
+        """Returns the rows of the first `batch_workers` workers that are done.
+
+        Args:
+            timeout: seconds; None for no limit but that of each worker.
+
+        Returns:
+            What `step` returns, with the rows of these workers only, each worker's in the order of
+            its environments; infos have "env_id", int32 (rows,). After a reset rewards are 0.
+
+        Raises:
+            parallel_pool.errors.StateError: fewer workers are in flight.
+            parallel_pool.errors.PoolTimeoutError: too few were done in time; nothing is lost.
+            Exception: what `step` raises.
+        """
+        self._open("recv")
+        asked = [share for share in self._shares if share.asked or share.index in self._taken]
+        if len(asked) < self.batch_workers:
+            raise StateError(
+                f"recv(): {len(asked)} workers are in flight, and a result has"
+                f" {self.batch_workers}: call async_reset() or send() first"
+            )
+        until = None if timeout is None else time.monotonic() + timeout
+        while len(self._taken) < self.batch_workers:
+            left = None if until is None else max(0.0, until - time.monotonic())
+            if not self._take(asked, left) and until is not None and time.monotonic() >= until:
+                raise PoolTimeoutError(
+                    f"recv(timeout={timeout}): {len(self._taken)} of {self.batch_workers} workers"
+                    " are done; the next recv goes on waiting"
+                )
+        done = sorted(list(self._taken)[: self.batch_workers])
+        shares = [self._shares[index] for index in done]
+        observations, rewards, terminated, truncated, infos = self._joined(shares)
+        infos["env_id"] = np.concatenate([np.array(share.env_ids, np.int32) for share in shares])
+        return observations, rewards, terminated, truncated, infos
+
+    def send(self, actions: Any, env_ids: Any) -> None:
+        """Sends the next actions to workers.
+
+        Args:
+            actions: (rows, ...), as for `step`.
+            env_ids: integers (rows,), such as infos["env_id"] of a result: all environments of
+                each worker, in their order.
+
+        Raises:
+            TypeError, ValueError: actions or env_ids are wrong; nothing was sent.
+            parallel_pool.errors.StateError: a worker is in flight already.
+        """
+        self._open("send")
+        if not self._was_reset:
+            raise NotResetError("send() before async_reset(): call async_reset() first")
+        ids = np.asarray(env_ids)
+        actions = self._checked(actions, len(ids))
+        chosen, start = [], 0
+        by_first = {share.rows.start: share for share in self._shares}
+        while start < len(ids):
+            share = by_first.get(int(ids[start]))
+            if share is None or ids[start : start + share.count].tolist() != list(share.env_ids):
+                raise ValueError(
+                    f"env_ids from {start} on are {ids[start : start + 4]}...: give the"
+                    ' infos["env_id"] of a result, all environments of a worker in their order'
+                )
+            if share.asked or share.index in self._taken:
+                raise StateError(
+                    f"worker {share.index} has a step in flight already: call recv() first"
+                )
+            chosen.append((share, slice(start, start + share.count)))
+            start += share.count
+        for share, own in chosen:
+            share.step(rows.part_of_actions(actions, self.single_action_space, own))
+
+    # ---------------------------------------------------------------------------- attributes --
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Calls a method of every environment, or gets an attribute; returns n results.
+
+        Raises:
+            ValueError: the name is reset, step or close: call these directly.
+            PendingCallError: steps or resets are in flight.
+            parallel_pool.errors.WorkerError: a worker was lost; the next step says so too.
+            Exception: raised by an environment.
+        """
+        if name in ("reset", "step", "close"):
+            raise ValueError(f"call({name!r}): call {name} directly instead")
+        found = self._ask("call", [("call", name, args, kwargs)] * self.num_workers)
+        return tuple(value for values in found for value in values)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Returns an attribute of every environment: n values."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Sets an attribute of every environment.
+
+        Args:
+            name: of the attribute.
+            values: a list or tuple with one value per environment, or one value for all.
+
+        Raises:
+            ValueError: there are too few or too many values.
+            AttributeError: native environments have no attributes to set.
+        """
+        if not isinstance(values, (list, tuple)):
+            values = [values] * self.num_envs
+        if len(values) != self.num_envs:
+            raise ValueError(
+                f"{len(values)} values for {self.num_envs} environments: give one for each"
+            )
+        self._ask(
+            "set_attr", [("set_attr", name, list(values[share.rows])) for share in self._shares]
+        )
+
+    def render(self) -> tuple[Any, ...]:
+        """Returns the results of every environment's `render`."""
+        return self.call("render")
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The seeds that the environments' generators were made from."""
+        return self.call("np_random_seed")
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """Copies of the environments' generators; of Python environments only."""
+        return self.call("np_random")
+
+    def get_state(self) -> list[bytes]:
+        """Returns a snapshot of every environment, as `Pool.get_state` does; native ones only."""
+        asked = [("get_state", list(range(share.count))) for share in self._shares]
+        return [state for states in self._ask("get_state", asked) for state in states]
+
+    def set_state(self, states: Sequence[bytes]) -> None:
+        """Restores snapshots of `get_state`, one for each environment.
+
+        Raises:
+            ValueError: there are too few or too many; a snapshot is of other environments.
+        """
+        if len(states) != self.num_envs:
+            raise ValueError(
+                f"{len(states)} snapshots for {self.num_envs} environments: give one for each"
+            )
+        self._ask(
+            "set_state",
+            [
+                ("set_state", list(states[share.rows]), list(range(share.count)))
+                for share in self._shares
+            ],
+        )
+
+    def _ask(self, what: str, requests: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Sends a request to every worker; returns the results."""
+        self._check_idle(what)
+        group = self._open(what)
+        for index, request in enumerate(requests):
+            group.submit(index, *request)
+        found: dict[int, Any] = {}
+        while len(found) < len(requests):
+            waiting = [index for index in range(len(requests)) if index not in found]
+            found |= dict(group.wait(waiting))
+        for index, outcome in sorted(found.items()):
+            if isinstance(outcome, Lost):
+                self._shares[index].lose(outcome)
+        for index, outcome in sorted(found.items()):
+            raise_outcome(outcome, index, self._shares[index].env_ids)
+        return [found[index] for index in range(len(requests))]
+
+    # --------------------------------------------------------------------------------- state --
+
+    def _open(self, what: str) -> WorkerGroup:
+        """Returns the workers; refuses a call of what is closed, or was made before a fork."""
+        if self.closed or self._group is None:
+            raise ClosedError(f"{what}() of environments that are closed: make new ones")
+        if os.getpid() != self._pid:
+            raise ForkedError(
+                f"{what}() in a forked process: the workers belong to process {self._pid}: make new"
+                " environments here"
+            )
+        return self._group
+
+    def _check_idle(self, what: str) -> None:
+        group = self._open(what)
+        busy = [share.index for share in self._shares if share.asked]
+        if busy or self._taken or group.in_flight():
+            cure = "recv() their results first" if self.is_async else "call reset(), which drops it"
+            raise PendingCallError(
+                f"{what}() while workers {busy or sorted(self._taken)} have a call in flight:"
+                f" {cure}",
+                "step",
+            )
+
+    def _checked(self, actions: Any, count: int) -> Any:
+        """Returns actions in a form that can be taken apart.
+
+        So a wrong action is refused before any worker has stepped.
+        """
+        space = self.single_action_space
+        actions = take_array(actions)
+        if isinstance(actions, np.ndarray) and actions.dtype != object:
+            shape = (count, *(space.shape or ()))
+            if actions.shape != shape and space.shape is not None:
+                raise ValueError(
+                    f"actions have shape {actions.shape}: {count} environments take {shape}"
+                )
+            if self.worker_backend == "native":
+                _check_range(actions, space)
+            return actions
+        if isinstance(actions, Mapping) or isinstance(space, Tuple):
+            return actions
+        check_sequence(actions, count)
+        if len(actions) != count:
+            raise ValueError(f"{len(actions)} actions: give one for each of {count} environments")
+        if isinstance(actions, np.ndarray | list | tuple):
+            checked = np.asarray(actions) if self.worker_backend == "native" else None
+            if checked is not None and checked.dtype != object:
+                _check_range(checked, space)
+            return actions
+        return list(actions)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Ends the workers; `close` calls this. Keywords are ignored."""
+        if self._group is not None and os.getpid() == self._pid:
+            self._group.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a ClusterVectorEnv can't be copied or pickled: send its arguments, and make another"
+        )
+
+
+def _check_range(actions: Array, space: Space[Any]) -> None:
+    """Refuses discrete actions that native environments refuse."""
+    if not isinstance(space, Discrete | MultiDiscrete):
+        return
+    if actions.dtype.kind not in "iub":
+        raise TypeError(f"actions have dtype {actions.dtype}: give integers")
+    numbers = space.n if isinstance(space, Discrete) else space.nvec
+    wrong = (actions < space.start) | (actions >= space.start + numbers)
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0][0])
+        raise ValueError(f"actions[{row}]={actions[row]} is not in {space}")
+
+
+def _environments(
+    env: Any, env_fns: Any, num_envs: int | None
+) -> tuple[list[Callable[[], Any]] | None, int]:
+    """Returns the functions, or None for an id, and the number of environments."""
+    if env is not None and env_fns is not None:
+        raise TypeError("env and env_fns are both given: give one of them")
+    env = env_fns if env is None else env
+    if env is None:
+        raise TypeError("no environments: give an id, an EnvSpec, or functions that make them")
+    if isinstance(env, str | EnvSpec):
+        return None, check_count("num_envs", 1 if num_envs is None else num_envs, 1, MAX_ENVS)
+    if callable(env):
+        count = check_count("num_envs", 1 if num_envs is None else num_envs, 1, MAX_ENVS)
+        return [env] * count, count
+    functions = list(env)
+    check_count("the number of functions", len(functions), 1, MAX_ENVS)
+    if num_envs is not None and num_envs != len(functions):
+        raise ValueError(
+            f"num_envs={num_envs}, but there are {len(functions)} functions: leave num_envs out"
+        )
+    return functions, len(functions)
+
+
+def _slices(count: int, parts: int) -> list[slice]:
+    """Returns the rows of each part; the first ones have one more if they do not divide evenly."""
+    size, more = divmod(count, parts)
+    starts = [i * size + min(i, more) for i in range(parts + 1)]
+    return [slice(*pair) for pair in itertools.pairwise(starts)]
+
+
+def _seconds(name: str, value: Any) -> float:
+    """Returns a number of seconds above 0; raises TypeError or ValueError that names it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}: give seconds")
+    if not 0 < value < math.inf:
+        raise ValueError(f"{name}={value!r}: choose seconds above 0")
+    return float(value)
+
+
+def _join(parts: Sequence[Part], count: int) -> Step:
+    """Returns the results of workers as one."""
+    observations, rewards, terminated, truncated = (
+        rows.joined([(step[i], own) for step, own in parts], count) for i in range(4)
+    )
+    infos = rows.joined_infos([(step[4], own) for step, own in parts], count)
+    return observations, rewards, terminated, truncated, infos

@@ -1,0 +1,75 @@
+"""Environments of the cluster's tests, and how to end a worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+
+class Own(Exception):
+    """An exception of the tests' own."""
+
+
+class Teller(gymnasium.Env[Any, Any]):
+    """Shows a dict, tells infos of several kinds, and does what its action names.
+
+    Actions: 0 to 2 nothing; 3 raises; 4 ends its process; 5 sleeps for `sleep` seconds.
+    """
+
+    observation_space: ClassVar[Any] = spaces.Dict(
+        {"at": spaces.Box(-1e6, 1e6, (2,), np.float64), "seen": spaces.MultiBinary(3)}
+    )
+    action_space: ClassVar[Any] = spaces.Discrete(6)
+
+    def __init__(self, length: int = 7, sleep: float = 0.05) -> None:
+        self.length, self.sleep = length, sleep
+        self.count = 0
+        self.name = "teller"
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.count = int(self.np_random.integers(4))
+        return self.show(), {"drawn": self.count}
+
+    def show(self) -> dict[str, Any]:
+        at = np.array([self.count, self.np_random.random()])
+        return {"at": at, "seen": self.np_random.integers(2, size=3).astype(np.int8)}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if action == 3:
+            raise Own("asked for")
+        if action == 4:
+            os._exit(1)
+        if action == 5:
+            time.sleep(self.sleep)
+        self.count += 1
+        info: dict[str, Any] = {"part": {"count": self.count}}
+        if self.count % 3 == 0:
+            info["third"] = np.full(2, self.count, np.float32)
+        if self.count % 4 == 0:
+            info["word"] = "four"
+        ends = self.count >= self.length
+        return self.show(), float(action), ends, False, info
+
+
+class EndsItsReader:
+    """A function that ends the worker that receives it."""
+
+    def __call__(self) -> Any:
+        raise AssertionError("never called")
+
+    def __reduce__(self) -> Any:
+        return os._exit, (1,)
+
+
+def kill(pid: int) -> None:
+    """Kills a worker's process, and waits until it is gone."""
+    os.kill(pid, signal.SIGKILL)
+    while os.path.exists(f"/proc/{pid}"):
+        time.sleep(0.01)
