@@ -33,15 +33,15 @@ OPTIONS: dict[str, Any] = {
     "obs_type": "grayscale_image",
     "frame_skip": 4,
     "max_pool": True,
-    "screen_height": 64,
-    "screen_width": 64,
+    "screen_height": 42,
+    "screen_width": 42,
     "stack_size": 4,
     "agent_indicator": True,
 }
 SETTINGS = ppo.Settings(
     total_steps=4_000_000,
     rollout_steps=128,
-    epochs=4,
+    epochs=3,
     minibatches=8,
     learning_rate=4e-4,
     gamma=0.99,

@@ -9,6 +9,7 @@ from parallel_pool._include import get_include
 from parallel_pool._lazy import lazy
 from parallel_pool.compat import gymnasium_hook
 from parallel_pool.compat.import_hook import after_import
+from parallel_pool.cores import limit_cores
 from parallel_pool.errors import (
     BrokenPoolError,
     BusyError,
@@ -73,6 +74,7 @@ __all__ = [
     "UnprovenError",
     "WorkerError",
     "get_include",
+    "limit_cores",
     "list_all_envs",
     "load",
     "make",

@@ -126,6 +126,15 @@ class WorkerGroup:
         """Returns what a worker reported of its environments; None while it starts."""
         return self._members[index].description
 
+    def listed(self, rows: Sequence[slice]) -> list[dict[str, Any]]:
+        """Returns what users see of the workers, which have these rows."""
+        found: list[dict[str, Any]] = []
+        for own, member in zip(rows, self._members, strict=True):
+            each = member.description
+            node, pid = (None, None) if each is None else (each.node, each.pid)
+            found.append({"rows": own, "node": node, "pid": pid})
+        return found
+
     # ------------------------------------------------------------------------------ starting --
 
     def _start_all(self) -> None:

@@ -3,26 +3,24 @@ environment."""
 
 from __future__ import annotations
 
-import itertools
-import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Discrete, MultiDiscrete, Space, Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from parallel_pool import seeds
 from parallel_pool.actions import check_sequence, take_array
-from parallel_pool.arguments import MAX_ENVS, check_count
+from parallel_pool.arguments import check_count
 from parallel_pool.cluster import rows, runtime
 from parallel_pool.cluster.group import Limits, Lost, WorkerGroup, raise_outcome
-from parallel_pool.cluster.share import AGAIN, REPORT, Share
+from parallel_pool.cluster.options import check_choice_of_loss, environments, seconds, slices
 from parallel_pool.cluster.worker import Raised, Task
+from parallel_pool.cluster.worker_rows import AGAIN, REPORT, WorkerRows
 from parallel_pool.compat.gymnasium import reset_mask
 from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_options import VectorOptions
@@ -98,7 +96,7 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             env_fns: the functions by name, instead of env.
             wrappers: around each environment, as for `PoolVectorEnv`.
             num_workers: actors; None for one on each node that has cores.
-            cpus_per_worker: cores of each actor, which its threads or processes share; below 1 for
+            cpus_per_worker: cores of each actor, which its threads or processes worker; below 1 for
                 several actors on a core. None for as many as fit.
             batch_workers: workers of one result of `recv`; None for all.
             on_worker_loss: "restart" or "raise": a lost worker raises WorkerError, and is replaced
@@ -119,13 +117,12 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             parallel_pool.errors.WorkerError: a worker can't be started.
             Exception: raised by an environment's function.
         """
-        if on_worker_loss not in ("restart", "raise"):
-            raise ValueError(f"on_worker_loss={on_worker_loss!r}: choose 'restart' or 'raise'")
+        check_choice_of_loss(on_worker_loss)
         self.autoreset_mode = VectorOptions(autoreset_mode=autoreset_mode).mode()
-        functions, count = _environments(env, env_fns, num_envs)
+        functions, count = environments(env, env_fns, num_envs)
         limits = Limits(
-            _seconds("timeout", timeout),
-            _seconds("start_timeout", start_timeout),
+            seconds("timeout", timeout),
+            seconds("start_timeout", start_timeout),
             check_count("max_restarts", max_restarts, 0),
         )
         if cpus_per_worker is not None and not cpus_per_worker > 0:
@@ -139,7 +136,7 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         if batch_workers is not None:
             self.batch_workers = check_count("batch_workers", batch_workers, 1, self.num_workers)
         self.is_async = self.batch_workers < self.num_workers
-        self._rows = _slices(count, self.num_workers)
+        self._rows = slices(count, self.num_workers)
         given = {**options, "backend": worker_backend, "autoreset_mode": self.autoreset_mode}
         tasks = [
             Task(
@@ -154,8 +151,8 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._pid = os.getpid()
         self._group = WorkerGroup(tasks, cores, limits, resources)
         self._describe()
-        self._shares = [
-            Share(
+        self._workers = [
+            WorkerRows(
                 index,
                 own,
                 self._group,
@@ -195,13 +192,7 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
     @property
     def workers(self) -> list[dict[str, Any]]:
         """Of each worker: "rows", a slice; "node", Ray's id, and "pid": None while it starts."""
-        group = self._open("workers")
-        found: list[dict[str, Any]] = []
-        for index, own in enumerate(self._rows):
-            each = group.description(index)
-            node, pid = (None, None) if each is None else (each.node, each.pid)
-            found.append({"rows": own, "node": node, "pid": pid})
-        return found
+        return self._open("workers").listed(self._rows)
 
     @property
     def restarts(self) -> int:
@@ -239,54 +230,56 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 ' disabled: reset(options={"reset_mask": terminations | truncations})'
             )
         actions = self._checked(actions, self.num_envs)
-        for share in self._shares:
-            share.step(rows.part_of_actions(actions, self.single_action_space, share.rows))
-        return self._received(self._shares)
+        for worker in self._workers:
+            worker.step(rows.part_of_actions(actions, self.single_action_space, worker.rows))
+        return self._received(self._workers)
 
-    def _received(self, shares: Sequence[Share]) -> Step:
+    def _received(self, workers: Sequence[WorkerRows]) -> Step:
         """Waits for these workers; returns their rows, one worker's after another's."""
-        while not all(share.index in self._taken for share in shares):
-            self._take(shares, None)
-        return self._joined(shares)
+        while not all(worker.index in self._taken for worker in workers):
+            self._take(workers, None)
+        return self._joined(workers)
 
-    def _take(self, shares: Sequence[Share], timeout: float | None) -> bool:
+    def _take(self, workers: Sequence[WorkerRows], timeout: float | None) -> bool:
         """Waits until a worker is done, and takes its result; returns False after the timeout."""
-        asked = [share for share in shares if share.index not in self._taken]
-        reports = [(share.index, None) for share in asked if share.asked == REPORT]
+        asked = [worker for worker in workers if worker.index not in self._taken]
+        reports = [(worker.index, None) for worker in asked if worker.asked == REPORT]
         group = self._open("recv")
-        found = reports or group.wait([share.index for share in asked], timeout)
+        found = reports or group.wait([worker.index for worker in asked], timeout)
         for index, outcome in found:
-            result = self._shares[index].take(outcome)
+            result = self._workers[index].take(outcome)
             if result is not AGAIN:
                 self._taken[index] = result
         return bool(found)
 
-    def _joined(self, shares: Sequence[Share]) -> Step:
+    def _joined(self, workers: Sequence[WorkerRows]) -> Step:
         """Returns the rows of workers whose results were taken; raises the first failure."""
         parts, failed, count = [], [], 0
-        for share in shares:
-            result = self._taken.pop(share.index)
-            at = slice(count, count + share.count)
+        for worker in workers:
+            result = self._taken.pop(worker.index)
+            at = slice(count, count + worker.count)
             count = at.stop
             if isinstance(result, Raised | Lost):
-                failed.append((result, share))
+                failed.append((result, worker))
             else:
                 parts.append((result, at))
         whole: Any = _join(parts, count) if parts else ()
         if self.autoreset_mode is AutoresetMode.DISABLED:
-            self._note_ends(shares, whole, [share for _, share in failed])
-        for result, share in failed:
-            raise_outcome(result, share.index, share.env_ids, whole)
+            self._note_ends(workers, whole, [worker for _, worker in failed])
+        for result, worker in failed:
+            raise_outcome(result, worker.index, worker.env_ids, whole)
         step: Step = whole
         return step
 
-    def _note_ends(self, shares: Sequence[Share], whole: Any, failed: Sequence[Share]) -> None:
+    def _note_ends(
+        self, workers: Sequence[WorkerRows], whole: Any, failed: Sequence[WorkerRows]
+    ) -> None:
         """Notes which environments the caller must reset."""
         if whole:
-            ids = np.concatenate([share.env_ids for share in shares])
+            ids = np.concatenate([worker.env_ids for worker in workers])
             self._ended[ids] = whole[2] | whole[3]
-        for share in failed:
-            self._ended[share.rows] = True
+        for worker in failed:
+            self._ended[worker.rows] = True
 
     # ----------------------------------------------------------------------------- resetting --
 
@@ -320,7 +313,7 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._drain()
         self._send_resets(each, options, mask)
         before = self._ended.copy()
-        observations, _, _, _, infos = self._received(self._shares)
+        observations, _, _, _, infos = self._received(self._workers)
         self._was_reset = True
         self._ended = np.zeros_like(before) if mask is None else before & ~mask
         return observations, infos
@@ -329,23 +322,23 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self, each: Sequence[int | None], options: dict[str, Any] | None, mask: Array | None
     ) -> None:
         self._open("reset").forgive()
-        for share in self._shares:
+        for worker in self._workers:
             own = options
             if mask is not None:
-                own = {**(options or {}), "reset_mask": mask[share.rows].copy()}
-            share.reset(each[share.rows], own)
+                own = {**(options or {}), "reset_mask": mask[worker.rows].copy()}
+            worker.reset(each[worker.rows], own)
 
     def _drain(self) -> None:
         """Waits for calls that an exception left in flight, and drops their results."""
         group = self._open("reset")
-        for share in self._shares:
-            while share.asked is not None and share.index not in self._taken:
-                self._take([share], None)
+        for worker in self._workers:
+            while worker.asked is not None and worker.index not in self._taken:
+                self._take([worker], None)
         while waiting := group.in_flight():
             # a call of methods, whose wait was ended
             for index, outcome in group.wait(waiting):
                 if isinstance(outcome, Lost):
-                    self._shares[index].lose(outcome)
+                    self._workers[index].lose(outcome)
         self._taken.clear()
 
     # -------------------------------------------------------------------------- asynchronous --
@@ -383,7 +376,7 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             Exception: what `step` raises.
         """
         self._open("recv")
-        asked = [share for share in self._shares if share.asked or share.index in self._taken]
+        asked = [worker for worker in self._workers if worker.asked or worker.index in self._taken]
         if len(asked) < self.batch_workers:
             raise StateError(
                 f"recv(): {len(asked)} workers are in flight, and a result has"
@@ -398,9 +391,9 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                     " are done; the next recv goes on waiting"
                 )
         done = sorted(list(self._taken)[: self.batch_workers])
-        shares = [self._shares[index] for index in done]
-        observations, rewards, terminated, truncated, infos = self._joined(shares)
-        infos["env_id"] = np.concatenate([np.array(share.env_ids, np.int32) for share in shares])
+        workers = [self._workers[index] for index in done]
+        observations, rewards, terminated, truncated, infos = self._joined(workers)
+        infos["env_id"] = np.concatenate([np.array(worker.env_ids, np.int32) for worker in workers])
         return observations, rewards, terminated, truncated, infos
 
     def send(self, actions: Any, env_ids: Any) -> None:
@@ -421,22 +414,22 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         ids = np.asarray(env_ids)
         actions = self._checked(actions, len(ids))
         chosen, start = [], 0
-        by_first = {share.rows.start: share for share in self._shares}
+        by_first = {worker.rows.start: worker for worker in self._workers}
         while start < len(ids):
-            share = by_first.get(int(ids[start]))
-            if share is None or ids[start : start + share.count].tolist() != list(share.env_ids):
+            worker = by_first.get(int(ids[start]))
+            if worker is None or ids[start : start + worker.count].tolist() != list(worker.env_ids):
                 raise ValueError(
                     f"env_ids from {start} on are {ids[start : start + 4]}...: give the"
                     ' infos["env_id"] of a result, all environments of a worker in their order'
                 )
-            if share.asked or share.index in self._taken:
+            if worker.asked or worker.index in self._taken:
                 raise StateError(
-                    f"worker {share.index} has a step in flight already: call recv() first"
+                    f"worker {worker.index} has a step in flight already: call recv() first"
                 )
-            chosen.append((share, slice(start, start + share.count)))
-            start += share.count
-        for share, own in chosen:
-            share.step(rows.part_of_actions(actions, self.single_action_space, own))
+            chosen.append((worker, slice(start, start + worker.count)))
+            start += worker.count
+        for worker, own in chosen:
+            worker.step(rows.part_of_actions(actions, self.single_action_space, own))
 
     # ---------------------------------------------------------------------------- attributes --
 
@@ -476,7 +469,7 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 f"{len(values)} values for {self.num_envs} environments: give one for each"
             )
         self._ask(
-            "set_attr", [("set_attr", name, list(values[share.rows])) for share in self._shares]
+            "set_attr", [("set_attr", name, list(values[worker.rows])) for worker in self._workers]
         )
 
     def render(self) -> tuple[Any, ...]:
@@ -495,7 +488,7 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
     def get_state(self) -> list[bytes]:
         """Returns a snapshot of every environment, as `Pool.get_state` does; native ones only."""
-        asked = [("get_state", list(range(share.count))) for share in self._shares]
+        asked = [("get_state", list(range(worker.count))) for worker in self._workers]
         return [state for states in self._ask("get_state", asked) for state in states]
 
     def set_state(self, states: Sequence[bytes]) -> None:
@@ -511,8 +504,8 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         self._ask(
             "set_state",
             [
-                ("set_state", list(states[share.rows]), list(range(share.count)))
-                for share in self._shares
+                ("set_state", list(states[worker.rows]), list(range(worker.count)))
+                for worker in self._workers
             ],
         )
 
@@ -528,9 +521,9 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             found |= dict(group.wait(waiting))
         for index, outcome in sorted(found.items()):
             if isinstance(outcome, Lost):
-                self._shares[index].lose(outcome)
+                self._workers[index].lose(outcome)
         for index, outcome in sorted(found.items()):
-            raise_outcome(outcome, index, self._shares[index].env_ids)
+            raise_outcome(outcome, index, self._workers[index].env_ids)
         return [found[index] for index in range(len(requests))]
 
     # --------------------------------------------------------------------------------- state --
@@ -548,7 +541,7 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
     def _check_idle(self, what: str) -> None:
         group = self._open(what)
-        busy = [share.index for share in self._shares if share.asked]
+        busy = [worker.index for worker in self._workers if worker.asked]
         if busy or self._taken or group.in_flight():
             cure = "recv() their results first" if self.is_async else "call reset(), which drops it"
             raise PendingCallError(
@@ -607,45 +600,6 @@ def _check_range(actions: Array, space: Space[Any]) -> None:
     if wrong.any():
         row = int(np.argwhere(wrong)[0][0])
         raise ValueError(f"actions[{row}]={actions[row]} is not in {space}")
-
-
-def _environments(
-    env: Any, env_fns: Any, num_envs: int | None
-) -> tuple[list[Callable[[], Any]] | None, int]:
-    """Returns the functions, or None for an id, and the number of environments."""
-    if env is not None and env_fns is not None:
-        raise TypeError("env and env_fns are both given: give one of them")
-    env = env_fns if env is None else env
-    if env is None:
-        raise TypeError("no environments: give an id, an EnvSpec, or functions that make them")
-    if isinstance(env, str | EnvSpec):
-        return None, check_count("num_envs", 1 if num_envs is None else num_envs, 1, MAX_ENVS)
-    if callable(env):
-        count = check_count("num_envs", 1 if num_envs is None else num_envs, 1, MAX_ENVS)
-        return [env] * count, count
-    functions = list(env)
-    check_count("the number of functions", len(functions), 1, MAX_ENVS)
-    if num_envs is not None and num_envs != len(functions):
-        raise ValueError(
-            f"num_envs={num_envs}, but there are {len(functions)} functions: leave num_envs out"
-        )
-    return functions, len(functions)
-
-
-def _slices(count: int, parts: int) -> list[slice]:
-    """Returns the rows of each part; the first ones have one more if they do not divide evenly."""
-    size, more = divmod(count, parts)
-    starts = [i * size + min(i, more) for i in range(parts + 1)]
-    return [slice(*pair) for pair in itertools.pairwise(starts)]
-
-
-def _seconds(name: str, value: Any) -> float:
-    """Returns a number of seconds above 0; raises TypeError or ValueError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"{name}={value!r} is a {type(value).__name__}: give seconds")
-    if not 0 < value < math.inf:
-        raise ValueError(f"{name}={value!r}: choose seconds above 0")
-    return float(value)
 
 
 def _join(parts: Sequence[Part], count: int) -> Step:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import gymnasium
@@ -56,6 +57,40 @@ class Teller(gymnasium.Env[Any, Any]):
             info["word"] = "four"
         ends = self.count >= self.length
         return self.show(), float(action), ends, False, info
+
+
+class Linear:
+    """Draws from a softmax of a linear function, by numbers that depend on the observation only."""
+
+    def __init__(self, scale: float = 0.0) -> None:
+        self.weights = scale * np.arange(8.0).reshape(4, 2)
+
+    def logs(self, observations: Any) -> Any:
+        logits = observations @ self.weights
+        return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+
+    def act(self, observations: Any) -> Any:
+        logs = self.logs(observations)
+        drawn = np.abs(observations * 1e4).sum(-1) % 1
+        actions = (drawn > np.exp(logs[:, 0])).astype(np.int64)
+        return actions, logs[np.arange(len(logs)), actions], {"value": observations[:, 0]}
+
+    def log_prob(self, observations: Any, actions: Any) -> Any:
+        return self.logs(observations)[np.arange(len(actions)), actions]
+
+    def state(self) -> Mapping[str, Any]:
+        return {"weights": self.weights}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        self.weights = state["weights"]
+
+
+class Clumsy(Linear):
+    """Chooses the action that makes a `Teller` raise."""
+
+    def act(self, observations: Any) -> Any:
+        count = len(observations["at"])
+        return np.full(count, 3), np.zeros(count), {}
 
 
 class EndsItsReader:

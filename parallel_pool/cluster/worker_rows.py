@@ -1,4 +1,4 @@
-"""Share: the rows of one worker, and what becomes of them when the worker is lost."""
+"""WorkerRows: the rows of one worker, and what becomes of them when the worker is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
 
-# What a share was asked for:
+# What a worker was asked for:
 # - STEP: a step;
 # - AUTORESET: a step, of new environments that must be reset in its place;
 # - REPORT: a step, whose rows say that the worker was lost before; nothing is sent for it;
@@ -33,7 +33,7 @@ STEP, AUTORESET, REPORT, CUT, RESET = "step", "autoreset", "report", "cut", "res
 AGAIN = object()
 
 
-class Share:
+class WorkerRows:
     """The rows of one worker.
 
     Attributes:
@@ -110,7 +110,7 @@ class Share:
     # ------------------------------------------------------------------------------- results --
 
     def take(self, outcome: Any) -> Any:
-        """Returns the result of what the share was asked for, from the group's outcome.
+        """Returns the result of what the worker was asked for, from the group's outcome.
 
         Returns:
             What `VectorEnv.step` returns for these rows (a reset has zeros as rewards); `Raised`,

@@ -1,0 +1,124 @@
+"""Collector: a worker that acts by itself, with its own copy of the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool.cluster.rows import map_arrays
+from parallel_pool.cluster.worker import Description, Task, Worker
+
+if TYPE_CHECKING:
+    from parallel_pool.buffers import Array
+
+NEVER = -1
+
+
+@dataclass(frozen=True)
+class CollectorTask(Task):
+    """What a collector makes.
+
+    Attributes:
+        policy_fn: makes the policy.
+        seeds: of the environments' first episodes; None for fresh entropy.
+    """
+
+    policy_fn: Callable[[], Any] = field(kw_only=True)
+    seeds: Sequence[int] | None = field(kw_only=True, default=None)
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a collector returns; arrays (steps, n, ...), as in `Batch`."""
+
+    observations: Any
+    actions: Any
+    log_probs: Array
+    extras: dict[str, Array]
+    rewards: Array
+    terminations: Array
+    truncations: Array
+    resets: Array
+    last_observations: Any
+    returns: list[float]
+    lengths: list[int]
+    version: int
+    fetched: bool
+    is_first: bool
+
+
+class Collector(Worker):
+    """Steps its environments with the actions of its policy."""
+
+    def open(self, task: Task) -> Description:
+        """Makes the environments and the policy, and begins the first episodes."""
+        assert isinstance(task, CollectorTask)
+        description = super().open(task)
+        self._policy = task.policy_fn()
+        # which policy it has, by the learner's count
+        self._version = NEVER
+        seed = None if task.seeds is None else list(task.seeds)
+        self._observations, _ = self._envs.reset(seed=seed)
+        count = self._envs.num_envs
+        self._ended = np.zeros(count, np.bool_)
+        self._returns, self._lengths = np.zeros(count), np.zeros(count, np.int64)
+        self._is_first = True
+        return description
+
+    def collect(self, steps: int, version: int, states: Sequence[Any]) -> Collected:
+        """Plays some steps.
+
+        Args:
+            steps: of all environments.
+            version: of the policy to fetch.
+            states: a list of one reference to its state; empty to go on with the policy it has. In
+                a list, so that Ray passes the reference on and not what it refers to.
+        """
+        if states:
+            import ray
+
+            self._policy.load(ray.get(states[0]))
+            self._version = version
+        rows: list[tuple[Any, ...]] = []
+        extras: list[dict[str, Any]] = []
+        returns: list[float] = []
+        lengths: list[int] = []
+        for _ in range(steps):
+            before, was_reset = self._observations, self._ended
+            actions, log_probs, more = self._policy.act(before)
+            self._observations, rewards, terminated, truncated, _ = self._envs.step(actions)
+            self._ended = ended = terminated | truncated
+            self._returns += rewards
+            self._lengths += ~was_reset
+            returns += self._returns[ended].tolist()
+            lengths += self._lengths[ended].tolist()
+            self._returns[ended], self._lengths[ended] = 0, 0
+            rows.append((before, actions, log_probs, rewards, terminated, truncated, was_reset))
+            extras.append(more)
+        columns = [_stacked(column) for column in zip(*rows, strict=True)]
+        observations, actions, log_probs, rewards, terminated, truncated, resets = columns
+        is_first, self._is_first = self._is_first, False
+        return Collected(
+            observations=observations,
+            actions=actions,
+            log_probs=log_probs,
+            extras={name: _stacked([each[name] for each in extras]) for name in extras[0]},
+            rewards=rewards,
+            terminations=terminated,
+            truncations=truncated,
+            resets=resets,
+            last_observations=self._observations,
+            returns=returns,
+            lengths=lengths,
+            version=self._version,
+            fetched=bool(states),
+            is_first=is_first,
+        )
+
+
+def _stacked(values: Sequence[Any]) -> Any:
+    """Stacks arrays, or trees of arrays, along a new first axis."""
+    return map_arrays(lambda *arrays: np.stack(arrays), *values)

@@ -1,0 +1,58 @@
+"""Options that `ClusterVectorEnv` and `Rollouts` share: checks them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+
+from parallel_pool.arguments import MAX_ENVS, check_count
+
+
+def check_choice_of_loss(on_worker_loss: Any) -> None:
+    """Refuses anything but the two choices."""
+    if on_worker_loss not in ("restart", "raise"):
+        raise ValueError(f"on_worker_loss={on_worker_loss!r}: choose 'restart' or 'raise'")
+
+
+def environments(
+    env: Any, env_fns: Any, num_envs: int | None
+) -> tuple[list[Callable[[], Any]] | None, int]:
+    """Returns the functions, or None for an id, and the number of environments."""
+    if env is not None and env_fns is not None:
+        raise TypeError("env and env_fns are both given: give one of them")
+    env = env_fns if env is None else env
+    if env is None:
+        raise TypeError("no environments: give an id, an EnvSpec, or functions that make them")
+    if isinstance(env, str | EnvSpec):
+        return None, check_count("num_envs", 1 if num_envs is None else num_envs, 1, MAX_ENVS)
+    if callable(env):
+        count = check_count("num_envs", 1 if num_envs is None else num_envs, 1, MAX_ENVS)
+        return [env] * count, count
+    functions = list(env)
+    check_count("the number of functions", len(functions), 1, MAX_ENVS)
+    if num_envs is not None and num_envs != len(functions):
+        raise ValueError(
+            f"num_envs={num_envs}, but there are {len(functions)} functions: leave num_envs out"
+        )
+    return functions, len(functions)
+
+
+def slices(count: int, parts: int) -> list[slice]:
+    """Returns the rows of each part; the first ones have one more if they do not divide evenly."""
+    size, more = divmod(count, parts)
+    starts = [i * size + min(i, more) for i in range(parts + 1)]
+    return [slice(*pair) for pair in itertools.pairwise(starts)]
+
+
+def seconds(name: str, value: Any) -> float:
+    """Returns a number of seconds above 0; raises TypeError or ValueError that names it."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{name}={value!r} is a {type(value).__name__}: give seconds")
+    if not 0 < value < math.inf:
+        raise ValueError(f"{name}={value!r}: choose seconds above 0")
+    return float(value)
