@@ -2,8 +2,8 @@
 
     python -m integration.self_play
 
-The policy plays itself; `agent_indicator` tells it which side it is on. So its own mean return is 0
-and says nothing: what is measured is the mean score against an opponent that moves at random, in
+The policy plays itself. The second player sees the picture mirrored, so that its paddle is where
+the first player's is. Its own mean return is 0 and says nothing: what is measured is the mean score against an opponent that moves at random, in
 points won minus points lost (from -21 to 21), on both sides alternately. Training ends when that
 reaches `GOAL`. Then the policy plays those that it was before. The result is written to
 self_play.json and self_play.png, also after Ctrl-C.
@@ -27,6 +27,7 @@ from torch import Tensor
 
 from integration import ppo, shared_ppo
 from parallel_pool import PoolParallelEnv
+from parallel_pool.compat.pettingzoo.groups import AgentArrays
 
 NUM_ENVS = 16
 OPTIONS: dict[str, Any] = {
@@ -63,6 +64,12 @@ def make(num_envs: int) -> PoolParallelEnv:
     return PoolParallelEnv("atari/pong_v3", num_envs, **OPTIONS)
 
 
+def view(arrays: AgentArrays) -> Tensor:
+    """Returns what both players of all games see, (n * 2, planes, height, width)."""
+    seen = shared_ppo.rows(arrays).unflatten(0, (-1, 2))
+    return torch.stack([seen[:, 0], seen[:, 1].flip(-1)], 1).flatten(0, 1)
+
+
 def at_random(observations: Tensor) -> Tensor:
     """Chooses all actions with equal probabilities."""
     return torch.randint(6, (len(observations),))
@@ -89,7 +96,7 @@ def scores(ours: Policy, theirs: Policy, seed: int = 0) -> list[float]:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         for _ in range(LONGEST):
-            seen = shared_ppo.rows(arrays).unflatten(0, (GAMES, 2))
+            seen = view(arrays).unflatten(0, (GAMES, 2))
             actions = np.zeros((GAMES, 2), int)
             actions[games, second] = ours(seen[games, second]).numpy()
             actions[games, 1 - second] = theirs(seen[games, 1 - second]).numpy()
@@ -153,7 +160,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     envs = make(NUM_ENVS)
     with contextlib.suppress(KeyboardInterrupt):
-        shared_ppo.train(envs, settings, report)
+        shared_ppo.train(envs, settings, report, view)
     envs.close()
     if not earlier:
         return

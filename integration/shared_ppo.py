@@ -33,12 +33,15 @@ def flat(values: np.ndarray) -> Tensor:
 class SharedPlayer:
     """Plays one rollout after another with one policy for all agents; a `ppo.Player`."""
 
-    def __init__(self, envs: PoolParallelEnv, seed: int) -> None:
-        self.envs = envs
+    def __init__(
+        self, envs: PoolParallelEnv, seed: int, view: Callable[[AgentArrays], Tensor] = rows
+    ) -> None:
+        """Takes the environments; `view` returns what the policy sees of their arrays."""
+        self.envs, self.view = envs, view
         (group,) = envs.groups
         self.actions = group.action_space
         self.arrays = envs.reset_arrays(seed=seed)
-        self.observations = rows(self.arrays)
+        self.observations = view(self.arrays)
         self.running_returns = np.zeros_like(self.arrays.rewards)
         self.steps = 0
 
@@ -53,7 +56,7 @@ class SharedPlayer:
 
             shape = (*self.arrays.live.shape, *actions.shape[1:])
             self.arrays = arrays = self.envs.step_arrays(actions.view(shape).numpy())
-            self.observations = rows(arrays)
+            self.observations = self.view(arrays)
             ended = arrays.terminations | arrays.truncations
             rollout.rewards[t] = flat(arrays.rewards)
             rollout.terminated[t] = flat(arrays.terminations)
@@ -71,11 +74,13 @@ def train(
     envs: PoolParallelEnv,
     settings: ppo.Settings,
     report: Callable[[ppo.Training, int], object] = lambda training, steps: None,
+    view: Callable[[AgentArrays], Tensor] = rows,
 ) -> ppo.Training:
     """Trains one policy for all agents, whose spaces must be equal, with NEXT_STEP autoreset.
 
     Args:
         report: called after each rollout with the steps of all agents so far; if it returns True,
             training ends.
+        view: returns what the policy sees of the environments' arrays, (n * k, ...).
     """
-    return ppo.learn(SharedPlayer(envs, settings.seed), settings, report)
+    return ppo.learn(SharedPlayer(envs, settings.seed, view), settings, report)

@@ -285,7 +285,8 @@ class Rollouts:
                 if self._next_worker in self._done:
                     return self._next_worker
             elif self._done:
-                return next(iter(self._done))
+                first: int = next(iter(self._done))
+                return first
             self._done |= dict(group.wait(group.in_flight()))
 
     def _ask(self, index: int) -> None:
