@@ -3,10 +3,10 @@
     python -m integration.self_play
 
 The policy plays itself. The second player sees the picture mirrored, so that its paddle is where
-the first player's is. Its own mean return is 0 and says nothing: what is measured is the mean score against an opponent that moves at random, in
-points won minus points lost (from -21 to 21), on both sides alternately. Training ends when that
-reaches `GOAL`. Then the policy plays those that it was before. The result is written to
-self_play.json and self_play.png, also after Ctrl-C.
+the first player's is. Its own mean return is 0 and says nothing: what is measured is the mean score
+against an opponent that moves at random, in points won minus points lost (from -21 to 21), on both
+sides alternately. Training ends when that reaches `GOAL`. Then the policy plays those that it was
+before. The result is written to self_play.json and self_play.png, also after Ctrl-C.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
         axes.plot(np.array(steps) / 1e6, means, color=f"C{color}", label=label)
     for name, mean in result["fixed"].items():
         axes.axhline(mean, color="0.7", linewidth=0.8)
-        axes.annotate(name, (0, mean), xytext=(2, 2), textcoords="offset points", color="0.5")
+        axes.text(0.15, mean, name, transform=axes.get_yaxis_transform(), va="bottom", color="0.5")
     axes.axhline(GOAL, color="0.5", linewidth=0.8, linestyle="--")
     threads = "1 thread" if result["threads"] == 1 else f"{result['threads']} threads"
     axes.set(
