@@ -53,8 +53,11 @@ PACKAGES = {
     "compat.gymnasium": {
         *("NotResetError", "PendingCallError", "PoolVectorEnv", "ProcessVectorEnv", "make_vec"),
     },
+    "cluster": {
+        *("Adaptive", "Batch", "ClusterVectorEnv", "Every", "Policy", "Rollouts", "Stats"),
+    },
     "compat.pettingzoo": {"PoolParallelEnv", "env", "parallel_env"},
-    "compat.sb3": {"AgentVecEnv", "PoolVecEnv"},
+    "compat.sb3": {"AgentVecEnv", "ClusterVecEnv", "PoolVecEnv"},
     "python.protocol": {"ArraySpec", "DMEnvPool", "EnvPool", "EnvSpec", "GymnasiumEnvPool"},
 }
 

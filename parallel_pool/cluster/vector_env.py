@@ -195,6 +195,11 @@ class ClusterVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
         return self._open("workers").listed(self._rows)
 
     @property
+    def in_flight(self) -> int:
+        """How many environments have a step or reset in flight."""
+        return sum(worker.count for worker in self._workers if worker.asked)
+
+    @property
     def restarts(self) -> int:
         """How many workers were replaced so far."""
         return self._open("restarts").restarts

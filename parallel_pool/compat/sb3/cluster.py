@@ -1,0 +1,115 @@
+"""Cluster: the backend of `ClusterVecEnv`, environments on the machines of a Ray cluster."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool.compat.pettingzoo import row_infos
+from parallel_pool.compat.sb3.infos import TRUNCATED
+
+if TYPE_CHECKING:
+    from parallel_pool.cluster.vector_env import ClusterVectorEnv
+    from parallel_pool.compat.sb3.backend import Options, Step
+
+
+class Cluster:
+    """Steps the environments of a `ClusterVectorEnv`; see `Backend` for the methods.
+
+    Attributes:
+        pool: the `ClusterVectorEnv`.
+        num_envs: environments.
+        observation_space, action_space: of one environment.
+        metadata: of the environments.
+        reset_infos: the infos of each environment's last reset; a list that is changed in place.
+    """
+
+    def __init__(self, envs: ClusterVectorEnv) -> None:
+        """Takes over environments with SAME_STEP."""
+        self.pool: Any = envs
+        self.num_envs = envs.num_envs
+        self.observation_space = envs.single_observation_space
+        self.action_space = envs.single_action_space
+        self.metadata = envs.metadata
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+
+    def reset(self, seeds: Sequence[int | None], options: Options) -> Any:
+        if isinstance(options, list):
+            raise ValueError(
+                "the options of environments differ, but all are reset together: give one dict for"
+                " all"
+            )
+        given = None if all(seed is None for seed in seeds) else list(seeds)
+        observations, infos = self.pool.reset(seed=given, options=dict(options) or None)
+        self.reset_infos[:] = row_infos.rows_of(infos, self.num_envs)
+        return observations
+
+    def send(self, actions: Any) -> None:
+        self.pool.send(copy.copy(actions), np.arange(self.num_envs))
+
+    def receive(self) -> Step:
+        observations, rewards, terminated, truncated, infos = self.pool.recv()
+        del infos["env_id"]
+        dones = terminated | truncated
+        finals, of_ends = infos.pop("final_obs", None), infos.pop("final_info", {})
+        for name in ("_final_obs", "_final_info"):
+            infos.pop(name, None)
+        found = row_infos.rows_of(infos, self.num_envs)
+        ends = row_infos.rows_of(of_ends, self.num_envs)
+        for row in np.flatnonzero(dones).tolist():
+            # what the step returned besides is of the next episode's reset
+            self.reset_infos[row] = found[row]
+            restarted = {name: found[row][name] for name in RESTARTED if name in found[row]}
+            found[row] = {**ends[row], **restarted, "terminal_observation": finals[row]}
+        for info, is_truncated in zip(found, (truncated & ~terminated).tolist(), strict=True):
+            info[TRUNCATED] = is_truncated
+        return observations, rewards.astype(np.float32), dones, found
+
+    def close(self) -> None:
+        self.pool.close()
+
+    # ------------------------------------------------------------------- single environments --
+
+    def render(self) -> Sequence[Any]:
+        return list(self.pool.render())
+
+    def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
+        found = self.pool.get_attr(name) if env_ids else ()
+        return [found[env_id] for env_id in env_ids]
+
+    def has_attr(self, name: str) -> bool:
+        try:
+            self.pool.get_attr(name)
+        except AttributeError:
+            return False
+        return True
+
+    def set_attr(self, name: str, value: Any, env_ids: Sequence[int]) -> None:
+        """Sets an attribute of all environments; others than all can't be named."""
+        self._check_all(env_ids)
+        self.pool.set_attr(name, value)
+
+    def call(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], env_ids: Sequence[int]
+    ) -> list[Any]:
+        """Calls a method of all environments; others than all can't be named."""
+        self._check_all(env_ids)
+        return list(self.pool.call(name, *args, **kwargs))
+
+    def _check_all(self, env_ids: Sequence[int]) -> None:
+        if list(env_ids) != list(range(self.num_envs)):
+            raise ValueError(
+                f"indices={list(env_ids)}: workers of a cluster are asked for all environments:"
+                " leave indices out"
+            )
+
+    def is_wrapped(self, wrapper_class: type[Any], env_ids: Sequence[int]) -> list[bool]:
+        """Returns False for each: workers are not asked, and no wrapper is needed again."""
+        return [False] * len(env_ids)
+
+
+# infos of rows whose worker was lost in this step
+RESTARTED = ("worker_restarted", "restart_seed")
