@@ -1,12 +1,12 @@
-"""Trains one policy on both sides of two-player Pong, from pixels, and draws its learning curve.
+"""Trains one policy on both sides of two-player Pong, and draws its learning curve.
 
     python -m integration.self_play
 
-The policy plays itself. The second player sees the picture mirrored, so that its paddle is where
-the first player's is. Its own mean return is 0 and says nothing: what is measured is the mean score
-against an opponent that moves at random, in points won minus points lost (from -21 to 21), on both
-sides alternately. Training ends when that reaches `GOAL`. Then the policy plays those that it was
-before. The result is written to self_play.json and self_play.png, also after Ctrl-C.
+The policy plays itself. It sees the console's memory, 128 bytes, and which side it is on. Its own
+mean return is 0 and says nothing: what is measured is the mean score against an opponent that moves
+at random, in points won minus points lost (from -21 to 21), on both sides alternately. Training
+ends when that reaches `GOAL`. Then the policy plays those that it was before. The result is written
+to self_play.json and self_play.png, also after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -29,34 +29,25 @@ from integration import ppo, shared_ppo
 from parallel_pool import PoolParallelEnv
 from parallel_pool.compat.pettingzoo.groups import AgentArrays
 
-NUM_ENVS = 16
-OPTIONS: dict[str, Any] = {
-    "obs_type": "grayscale_image",
-    "frame_skip": 4,
-    "max_pool": True,
-    "screen_height": 42,
-    "screen_width": 42,
-    "stack_size": 4,
-    "agent_indicator": True,
-}
+NUM_ENVS = 64
+OPTIONS: dict[str, Any] = {"obs_type": "ram", "frame_skip": 4}
 SETTINGS = ppo.Settings(
-    total_steps=4_000_000,
+    total_steps=8_000_000,
     rollout_steps=128,
-    epochs=3,
-    minibatches=8,
-    learning_rate=4e-4,
-    gamma=0.99,
+    epochs=4,
+    minibatches=16,
+    learning_rate=1e-3,
+    gamma=0.98,
     gae_lambda=0.95,
-    clip=0.1,
-    entropy_weight=0.01,
+    entropy_weight=0.001,
 )
 # steps of both players of all games between two measurements, and the score that ends training
-EVERY, GOAL = 50 * 2 * NUM_ENVS * SETTINGS.rollout_steps, 18.0
+EVERY, GOAL = 10 * 2 * NUM_ENVS * SETTINGS.rollout_steps, 16.0
 # games of a measurement, and the steps after which one that nobody has won is over
-GAMES, LONGEST = 16, 3000
+GAMES, LONGEST = 64, 4000
 
 Policy = Callable[[Tensor], Tensor]
-"""Returns actions (n,) for observations (n, planes, height, width)."""
+"""Returns actions (n,) for observations (n, 130)."""
 
 
 def make(num_envs: int) -> PoolParallelEnv:
@@ -65,9 +56,10 @@ def make(num_envs: int) -> PoolParallelEnv:
 
 
 def view(arrays: AgentArrays) -> Tensor:
-    """Returns what both players of all games see, (n * 2, planes, height, width)."""
-    seen = shared_ppo.rows(arrays).unflatten(0, (-1, 2))
-    return torch.stack([seen[:, 0], seen[:, 1].flip(-1)], 1).flatten(0, 1)
+    """Returns what both players of all games see, (n * 2, 130): the memory, and their side."""
+    (memory,) = arrays.observations
+    sides = torch.eye(2).expand(len(memory), 2, 2)
+    return torch.cat([torch.as_tensor(memory) / 255, sides], -1).flatten(0, 1)
 
 
 def at_random(observations: Tensor) -> Tensor:
