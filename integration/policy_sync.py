@@ -82,6 +82,12 @@ TASKS: Mapping[str, Task] = {
 }
 
 
+def space_of(env_id: str) -> gymnasium.Space[Any]:
+    """Returns the space of actions."""
+    with closing(gymnasium.make(env_id)) as env:
+        return env.action_space
+
+
 class Policy:
     """`ppo.py`'s agent as `Rollouts` takes it."""
 
@@ -89,8 +95,8 @@ class Policy:
         torch.set_num_threads(1)
         with closing(gymnasium.make(env_id)) as env:
             shape = env.observation_space.shape
-            assert shape is not None
-            self.agent = ppo.Agent(shape, env.action_space)
+        assert shape is not None
+        self.agent = ppo.Agent(shape, space_of(env_id))
 
     @torch.no_grad()
     def act(self, observations: Any) -> tuple[Any, Any, dict[str, Any]]:
@@ -143,8 +149,7 @@ def train(task: Task, rule: str, seed: int) -> dict[str, Any]:
     torch.manual_seed(seed)
     policy = Policy(task.env_id)
     optimizer = torch.optim.Adam(policy.agent.parameters(), settings.learning_rate, eps=1e-5)
-    with closing(gymnasium.make(task.env_id)) as env:
-        space = env.action_space
+    space = space_of(task.env_id)
     options: dict[str, Any] = {"steps": task.steps, "num_workers": WORKERS, "ordered": True}
     per_batch = task.steps * task.num_envs // WORKERS
     count = settings.total_steps // per_batch

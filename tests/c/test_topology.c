@@ -258,6 +258,19 @@ TEST(quota_leaves_the_cpus_as_they_are) {
   CHECK_TEXT(read_machine(), "2; 0: 0 1 2 3");
 }
 
+TEST(limit_leaves_the_cpus_as_they_are) {
+  REQUIRE(begin_small_machine(4));
+  pp_limit_cores(3);
+  CHECK_TEXT(read_machine(), "3; 0: 0 1 2 3");
+  put("proc/self/cgroup", "0::/job");
+  put("sys/fs/cgroup/job/cpu.max", "200000 100000");
+  CHECK_EQ(pp_usable_cores(root), 2);
+  pp_limit_cores(1);
+  CHECK_EQ(pp_usable_cores(root), 1);
+  pp_limit_cores(0);
+  CHECK_EQ(pp_usable_cores(root), 2);
+}
+
 TEST(v2_tightest_ancestor_counts) {
   REQUIRE(begin_small_machine(8));
   put("proc/self/cgroup", "0::/a/b/c");
