@@ -124,7 +124,7 @@ def test_a_reset_mask_after_a_loss(cluster: Any) -> None:
 
 
 def test_a_call_that_takes_too_long_loses_the_worker(cluster: Any) -> None:
-    envs = made(partial(Teller, length=10**6, sleep=60.0), timeout=1.0)
+    envs = made(partial(Teller, length=10**6, sleep=60.0), timeout=4.0)
     start = time.monotonic()
     _, _, _, truncated, _ = envs.step([0, 0, 0, 5])
     assert truncated.tolist() == SECOND and time.monotonic() - start < 30
@@ -136,7 +136,7 @@ def test_a_lost_node(cluster: Any) -> None:
     node = cluster.add_node(**cluster.node_arguments, resources={"second": 1})
     cluster.wait_for_nodes()
     envs = ClusterVectorEnv(
-        "CartPole-v1", 4, num_workers=1, resources={"second": 1}, start_timeout=4.0
+        "CartPole-v1", 4, num_workers=1, resources={"second": 1}, start_timeout=8.0
     )
     envs.reset(seed=0)
     home = envs.workers[0]["node"]

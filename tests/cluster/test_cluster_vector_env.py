@@ -41,7 +41,8 @@ def test_results_are_those_of_a_local_pool(kind: str, mode: AutoresetMode, clust
     count, steps = 5, 60
     options = {**options, "autoreset_mode": mode}
     expected = local(env, count, **options)
-    for workers in (1, 2):
+    # one worker for one of the kinds, as each start takes a second
+    for workers in (1, 2) if kind == "CartPole-v1" else (2,):
         envs = ClusterVectorEnv(env, count, num_workers=workers, **options)
         assert len({each["node"] for each in envs.workers}) == workers
         assert envs.observation_space == expected.observation_space

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import fcntl
 import hashlib
 import os
 import shutil
@@ -50,12 +51,15 @@ def build(extra_flags: tuple[str, ...] = ()) -> Path:
     folder = Path(tempfile.gettempdir()) / f"parallel-pool-atari-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     library = folder / f"{digest.hexdigest()[:24]}.so"
-    if not library.exists():
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            fresh = Path(scratch) / "core.so"
-            command = [compiler, *FLAGS, *extra_flags, "-o", str(fresh), *map(str, units)]
-            subprocess.run(command, check=True)
-            fresh.replace(library)
+    # test processes wait for the one that compiles, which takes a core for 20 seconds
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not library.exists():
+            with tempfile.TemporaryDirectory(dir=folder) as scratch:
+                fresh = Path(scratch) / "core.so"
+                command = [compiler, *FLAGS, *extra_flags, "-o", str(fresh), *map(str, units)]
+                subprocess.run(command, check=True)
+                fresh.replace(library)
     return library
 
 
