@@ -87,6 +87,13 @@ PLANTED = {
 }
 
 
+@functools.cache
+def numpy_flags() -> str:
+    """Returns flags for NumPy's headers and libraries, which make would look up at every call."""
+    command = [sys.executable, str(ROOT / "build_ffi.py"), "--numpy"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def make(flavour: str, target: str) -> str:
     """Brings a target of tests/c/Makefile up to date and returns the output of make."""
     folder = ROOT / "build" / "c-tests" / flavour
@@ -99,7 +106,7 @@ def make(flavour: str, target: str) -> str:
         # several pytest workers may want the same objects
         fcntl.flock(lock, fcntl.LOCK_EX)
         command = ["make", "--no-print-directory", "-C", str(C_TESTS), "-j2", target]
-        command += [f"FLAVOUR={flavour}", f"PYTHON={sys.executable}"]
+        command += [f"FLAVOUR={flavour}", f"PYTHON={sys.executable}", f"NUMPY={numpy_flags()}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout

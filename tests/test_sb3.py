@@ -32,7 +32,7 @@ from parallel_pool import registry
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import StateError
 from tests.same import assert_same, leaves
-from tests.sampling import sampled
+from tests.sampling import sampled, thinned
 from tests.sb3_cases import (
     CLASSIC,
     MUJOCO,
@@ -432,7 +432,7 @@ WRAPPERS: dict[str, Callable[[VecEnv], VecEnv]] = {
 
 
 @pytest.mark.parametrize("id", ["CartPole-v1", "Pendulum-v1", "Hopper-v5"])
-@pytest.mark.parametrize("name", WRAPPERS)
+@pytest.mark.parametrize("name", thinned(WRAPPERS, 2))
 def test_wrappers_return_the_same_as_around_dummy_vec_env(name: str, id: str) -> None:
     with pair(id, 3, max_episode_steps=40) as both:
         theirs, ours = (WRAPPERS[name](env) for env in both)

@@ -32,6 +32,9 @@ def cluster() -> Iterator[Any]:
     import ray
     from ray.cluster_utils import Cluster
 
+    # workers find the tests' own modules
+    root = str(Path(__file__).resolve().parent.parent.parent)
+    os.environ["PYTHONPATH"] = root
     # a node keeps what it was sent: by default in a third of the machine's memory
     memory = 100 * 2**20
     made = Cluster(
@@ -42,14 +45,7 @@ def cluster() -> Iterator[Any]:
         made.add_node(num_cpus=1, object_store_memory=memory)
     made.wait_for_nodes()
     made.node_arguments = {"num_cpus": 1, "object_store_memory": memory}
-    # workers find the tests' own modules
-    root = str(Path(__file__).resolve().parent.parent.parent)
-    ray.init(
-        address=made.address,
-        log_to_driver=False,
-        logging_level="ERROR",
-        runtime_env={"env_vars": {"PYTHONPATH": root}},
-    )
+    ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
     yield made
     ray.shutdown()
     made.shutdown()

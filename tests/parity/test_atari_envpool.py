@@ -140,7 +140,7 @@ def test_every_game_equals_the_model(env_id: str) -> None:
     number = list(TASKS).index(env_id)
     options: dict[str, Any] = {"episodic_life": number % 3 == 0, "full_action_space": True}
     options["repeat_action_probability"] = 0.25 * (number % 2)
-    compare(env_id, options, 50, seed=number)
+    compare(env_id, options, 30, seed=number)
 
 
 @pytest.mark.parametrize("options", sampled(sorted(PICTURES), {"linear rgb"}))

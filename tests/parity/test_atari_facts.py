@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.parity import atari_core, atari_facts, atari_roms, atari_rules
-from tests.sampling import ATARI_GAMES, sampled
+from tests.sampling import FEW_ATARI_GAMES, sampled
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build(("-O1",)))
 
 
-@pytest.mark.parametrize("name", sampled(atari_roms.names(), ATARI_GAMES))
+@pytest.mark.parametrize("name", sampled(atari_roms.names(), FEW_ATARI_GAMES))
 def test_game_starts_as_in_ale(library: atari_core.Library, name: str) -> None:
     assert not list(atari_facts.differences(library, name, 8, count=2))
 

@@ -35,8 +35,8 @@ from tests.sampling import sampled
 
 MODES = list(AutoresetMode)
 GAMES = list(players.ids())
-# joysticks and paddles, two and four players, NTSC and PAL, players who drop out
-FEW = {"pong_v3", "warlords_v3", "maze_craze_v3"}
+# joysticks and paddles, two and four players, NTSC and PAL
+FEW = {"warlords_v3", "maze_craze_v3"}
 
 
 @pytest.fixture(autouse=True)
@@ -58,13 +58,22 @@ def test_all_games_are_proven() -> None:
         assert proof.modes, name
 
 
-@pytest.mark.parametrize("name", sampled(GAMES, FEW))
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
+def cases() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields each game with its defaults, and with one of two sets of options."""
+    others = [
         {"obs_type": "ram", "full_action_space": True},
         {"obs_type": "grayscale_image", "max_cycles": 9},
+    ]
+    for number, name in enumerate(GAMES):
+        yield name, {}
+        yield name, others[number % 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        pytest.param(name, options, marks=() if name in FEW and not options else pytest.mark.slow)
+        for name, options in cases()
     ],
     ids=str,
 )

@@ -40,7 +40,7 @@ def theirs_of(name: str, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("is_continuous", [False, True], ids=["discrete", "continuous"])
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", thinned(WORLDS, 4))
 def test_pictures_of_one_game_are_identical(name: str, is_continuous: bool) -> None:
     options = {**WORLDS[name], "continuous_actions": is_continuous, "max_cycles": 9}
     # what speakers say is written in every picture, and other worlds do not depend on the actions

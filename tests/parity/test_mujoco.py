@@ -18,7 +18,7 @@ from parallel_pool.envs import mujoco as family
 from parallel_pool.pool import Pool
 from tests.pairs import pair
 from tests.same import assert_same
-from tests.sampling import MUJOCO_TASKS, sampled
+from tests.sampling import MUJOCO_TASKS, sampled, thinned
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -29,7 +29,7 @@ ALIASES = [task.id for task in TASKS if task.id not in IDS]
 
 # besides the default mode, which all other tests use
 MODES = [AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
-SEEDS = [0, 1, 123, 2**31, 2**63 + 5]
+SEEDS = [0, 2**31, 2**63 + 5]
 
 # for each Gymnasium option a value that changes the results
 OTHERS: Mapping[str, Any] = {
@@ -118,13 +118,14 @@ def run(
 @pytest.mark.slow
 @pytest.mark.parametrize("env", IDS)
 def test_long_runs_are_the_same(env: str) -> None:
-    with pair(env, len(SEEDS)) as (theirs, ours):
+    count = 3
+    with pair(env, count) as (theirs, ours):
         ends = run(theirs, ours, 2000)
     # each environment ends at least once, by the time limit or by itself
-    assert ends >= len(SEEDS)
+    assert ends >= count
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", thinned(IDS, 2))
 def test_short_runs_are_the_same(env: str) -> None:
     with pair(env, 2, max_episode_steps=23) as (theirs, ours):
         assert run(theirs, ours, 80) >= 4

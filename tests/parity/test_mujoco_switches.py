@@ -12,7 +12,7 @@ from parallel_pool import registry
 from parallel_pool.envs import mujoco as family
 from parallel_pool.pool import Pool
 from tests.parity.mujoco_switches import ASSETS, known, play, sha256
-from tests.sampling import MUJOCO_TASKS, sampled
+from tests.sampling import MUJOCO_TASKS, sampled, thinned
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -41,7 +41,7 @@ def prove(name: str, steps: int) -> None:
     }
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", thinned(sorted(MODELS), 2))
 def test_switches_change_nothing_for_a_while(name: str) -> None:
     prove(name, 250)
 
@@ -66,7 +66,7 @@ def test_the_installed_version_is_proven() -> None:
     assert mujoco.__version__ in family.PROVEN_VERSIONS
 
 
-@pytest.mark.parametrize("env", IDS)
+@pytest.mark.parametrize("env", thinned(IDS, 3))
 def test_each_default_model_is_switched(env: str) -> None:
     definition = registry.find(env)
     default = str(definition.options["xml_file"].default)

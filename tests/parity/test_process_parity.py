@@ -182,21 +182,16 @@ def run_both(
 def few(names: Iterable[str], *in_all: str) -> list[Any]:
     """Returns all names with SAME_STEP, which returns the most, and some names with all modes.
 
-    Of these, only the first is quick with all modes.
+    Quick are the first of these with all modes, and every other name.
     """
-    quick: list[Any] = []
-    slow = [pytest.mark.slow]
-    return [
-        pytest.param(
-            name,
-            mode,
-            id=f"{name}-{mode.name}",
-            marks=quick if mode is AutoresetMode.SAME_STEP or name == in_all[0] else slow,
-        )
+    cases = [
+        pytest.param(name, mode, id=f"{name}-{mode.name}")
         for name in names
         for mode in MODES
-        if mode is AutoresetMode.SAME_STEP or name in in_all
+        if name != in_all[0] and (mode is AutoresetMode.SAME_STEP or name in in_all)
     ]
+    first = [pytest.param(in_all[0], mode, id=f"{in_all[0]}-{mode.name}") for mode in MODES]
+    return [*first, *thinned(cases, 2)]
 
 
 @pytest.mark.parametrize(("name", "mode"), few(SPACES, "box", "discrete", "dict", "text", "graph"))
@@ -350,7 +345,7 @@ def test_seeds_are_the_same(seed: Any) -> None:
 # -------------------------------------------------------------------------- real environments --
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("mode", thinned(MODES, 2), ids=lambda mode: mode.name)
 @pytest.mark.parametrize(
     ("id", "num_envs", "num_workers"),
     [("CartPole-v1", 1, 1), ("CartPole-v1", 7, 3), ("Blackjack-v1", 5, 2)],
