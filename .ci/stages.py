@@ -187,8 +187,9 @@ def package() -> None:
 
 
 def cluster() -> None:
-    """The tests on a Ray cluster of several nodes, which they share."""
-    pytest("cluster", "-m", "cluster", "tests/cluster")
+    """The tests on Ray clusters of several nodes."""
+    # by file: each of the two pytest workers starts a cluster
+    pytest("cluster", "-n", "2", "--dist", "loadfile", "-m", "cluster", "tests/cluster")
 
 
 def integration() -> None:

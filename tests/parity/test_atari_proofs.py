@@ -25,8 +25,8 @@ def short(proof: Proof) -> list[Session]:
     mode, difficulty = proof.modes[-1], proof.difficulties[-1]
     played_hard = Style(6, frame_skip=4, sticky=0.25, full_actions=True)
     return [
-        Session(proof.rom, 1, 300, Style(8)),
-        Session(proof.rom, 2, 300, played_hard, mode, difficulty),
+        Session(proof.rom, 1, 150, Style(8)),
+        Session(proof.rom, 2, 150, played_hard, mode, difficulty),
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.parity import atari_core, atari_rules
 from tests.sampling import FEW_ATARI_GAMES, sampled
 
-FRAMES = 300
+FRAMES = 150
 
 
 @pytest.mark.parametrize("game", sampled(atari_rules.names(), FEW_ATARI_GAMES))
