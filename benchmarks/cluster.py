@@ -81,7 +81,8 @@ class Collecting:
     def __init__(self, env: str, count: int, steps: int, space: Any) -> None:
         make = partial(AtRandom, space, count)
         cores = len(os.sched_getaffinity(0))
-        options: dict[str, Any] = {"num_workers": 1, "overlap": True, "sync": Every(1)}
+        # without overlap: a worker must not compute while others have their turn
+        options: dict[str, Any] = {"num_workers": 1, "overlap": False, "sync": Every(1)}
         options["cpus_per_worker"] = cores
         self.rollouts = Rollouts(env, make, count, steps=steps, seed=0, **options)
         self.rollouts.publish(make())
