@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.cluster.rows import map_arrays
+from parallel_pool.cluster.stack import Stack
 from parallel_pool.cluster.worker import Description, Task, Worker
 
 if TYPE_CHECKING:
@@ -23,10 +23,12 @@ class CollectorTask(Task):
 
     Attributes:
         policy_fn: makes the policy.
+        steps: of a batch.
         seeds: of the environments' first episodes; None for fresh entropy.
     """
 
     policy_fn: Callable[[], Any] = field(kw_only=True)
+    steps: int = field(kw_only=True)
     seeds: Sequence[int] | None = field(kw_only=True, default=None)
 
 
@@ -66,13 +68,14 @@ class Collector(Worker):
         self._ended = np.zeros(count, np.bool_)
         self._returns, self._lengths = np.zeros(count), np.zeros(count, np.int64)
         self._is_first = True
+        self._steps = task.steps
+        self._stack = Stack(task.steps)
         return description
 
-    def collect(self, steps: int, version: int, states: Sequence[Any]) -> Collected:
-        """Plays some steps.
+    def collect(self, version: int, states: Sequence[Any]) -> Collected:
+        """Plays the steps of a batch, whose arrays are overwritten by the next.
 
         Args:
-            steps: of all environments.
             version: of the policy to fetch.
             states: a list of one reference to its state; empty to go on with the policy it has. In
                 a list, so that Ray passes the reference on and not what it refers to.
@@ -82,11 +85,9 @@ class Collector(Worker):
 
             self._policy.load(ray.get(states[0]))
             self._version = version
-        rows: list[tuple[Any, ...]] = []
-        extras: list[dict[str, Any]] = []
         returns: list[float] = []
         lengths: list[int] = []
-        for _ in range(steps):
+        for step in range(self._steps):
             before, was_reset = self._observations, self._ended
             actions, log_probs, more = self._policy.act(before)
             self._observations, rewards, terminated, truncated, _ = self._envs.step(actions)
@@ -96,16 +97,17 @@ class Collector(Worker):
             returns += self._returns[ended].tolist()
             lengths += self._lengths[ended].tolist()
             self._returns[ended], self._lengths[ended] = 0, 0
-            rows.append((before, actions, log_probs, rewards, terminated, truncated, was_reset))
-            extras.append(more)
-        columns = [_stacked(column) for column in zip(*rows, strict=True)]
-        observations, actions, log_probs, rewards, terminated, truncated, resets = columns
+            row = (before, actions, log_probs, more, rewards, terminated, truncated, was_reset)
+            self._stack.put(step, row)
+        observations, actions, log_probs, extras, rewards, terminated, truncated, resets = (
+            self._stack.arrays()
+        )
         is_first, self._is_first = self._is_first, False
         return Collected(
             observations=observations,
             actions=actions,
             log_probs=log_probs,
-            extras={name: _stacked([each[name] for each in extras]) for name in extras[0]},
+            extras=extras,
             rewards=rewards,
             terminations=terminated,
             truncations=truncated,
@@ -117,8 +119,3 @@ class Collector(Worker):
             fetched=bool(states),
             is_first=is_first,
         )
-
-
-def _stacked(values: Sequence[Any]) -> Any:
-    """Stacks arrays, or trees of arrays, along a new first axis."""
-    return map_arrays(lambda *arrays: np.stack(arrays), *values)

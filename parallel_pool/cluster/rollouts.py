@@ -12,7 +12,9 @@ import numpy as np
 from parallel_pool import seeds
 from parallel_pool.arguments import check_count
 from parallel_pool.cluster import runtime
+from parallel_pool.cluster.batch_memory import BatchMemory
 from parallel_pool.cluster.collector import NEVER, Collected, Collector, CollectorTask
+from parallel_pool.cluster.frames import Frames
 from parallel_pool.cluster.group import Limits, Lost, WorkerGroup, raise_outcome
 from parallel_pool.cluster.options import check_choice_of_loss, environments, seconds, slices
 from parallel_pool.cluster.rows import map_arrays
@@ -207,6 +209,7 @@ class Rollouts:
                 {**options, "backend": worker_backend},
                 max(1, int(cores)),
                 policy_fn=policy_fn,
+                steps=self.steps,
                 seeds=None if first_seeds is None else first_seeds[own],
             )
             for own in self._rows
@@ -222,6 +225,7 @@ class Rollouts:
         self._samples: list[Any] = [None] * self.num_workers
         self._draw = np.random.default_rng(0 if seed is None else seed)
         self._next_worker: int = 0
+        self._memory = BatchMemory()
         # by worker: what came from it and was not taken yet, in the order in which it came
         self._done: dict[int, Any] = {}
 
@@ -271,12 +275,14 @@ class Rollouts:
                 self._ask(index)
         while True:
             index = self._first_done(group)
-            batch = self._take(index, self._done.pop(index))
-            if batch is not None:
+            collected = self._accepted(index, self._done.pop(index))
+            if collected is not None:
                 self._next_worker = (index + 1) % self.num_workers
+                age = self.version - collected.version
                 if self._overlap:
+                    # before the copy, which takes as long as some steps
                     self._ask(index)
-                return batch
+                return self._copied(index, collected, age)
 
     def _first_done(self, group: WorkerGroup) -> int:
         """Waits for the worker whose batch is next, and returns it."""
@@ -296,13 +302,13 @@ class Rollouts:
         if has is not None and has < self.version:
             fetches = self.sync.wants(self.version - has, lambda: self._divergence(index))
         states = [self._reference] if fetches else []
-        self._open().submit(index, "collect", self.steps, self.version, states)
+        self._open().submit(index, "collect", self.version, states)
 
     def _divergence(self, index: int) -> float:
         observations, actions, behaviour = self._samples[index]
         return divergence(self._policy.log_prob(observations, actions), behaviour)
 
-    def _take(self, index: int, outcome: Any) -> Batch | None:
+    def _accepted(self, index: int, outcome: Any) -> Collected | None:
         """Returns a worker's batch; None if it was lost, and the worker asked again."""
         group, own = self._open(), self._rows[index]
         if isinstance(outcome, Lost):
@@ -316,29 +322,30 @@ class Rollouts:
         raise_outcome(outcome, index, tuple(range(own.start, own.stop)))
         collected: Collected = outcome
         self._has[index] = collected.version
-        age = self.version - collected.version
         stats = self.stats
         stats.batches += 1
-        stats.max_age = max(stats.max_age, age)
+        stats.max_age = max(stats.max_age, self.version - collected.version)
         if collected.fetched:
             stats.fetches += 1
             stats.bytes_fetched += sum(array.nbytes for array in self._state.values())
-        values = {
-            name: map_arrays(np.array, value) if name in ARRAYS else value
-            for name, value in vars(collected).items()
-            if name != "fetched"
-        }
-        batch = Batch(**values, worker=index, rows=own, age=age)
         if self.sync.sample:
-            self._samples[index] = self._sampled(batch)
-        return batch
+            self._samples[index] = self._sampled(collected)
+        return collected
 
-    def _sampled(self, batch: Batch) -> tuple[Any, Any, Array]:
+    def _copied(self, index: int, collected: Collected, age: int) -> Batch:
+        """Returns a batch whose arrays are the caller's own."""
+        values = {name: value for name, value in vars(collected).items() if name != "fetched"}
+        values |= self._memory.copy({name: values[name] for name in ARRAYS})
+        return Batch(**values, worker=index, rows=self._rows[index], age=age)
+
+    def _sampled(self, batch: Collected) -> tuple[Any, Any, Array]:
         """Returns some states of a batch, with their actions and log probabilities."""
         real = np.flatnonzero(~batch.resets.reshape(-1))
         chosen = self._draw.choice(real, min(self.sync.sample, len(real)), replace=False)
 
-        def flat(array: Array) -> Array:
+        def flat(array: Array | Frames) -> Array:
+            if isinstance(array, Frames):
+                return array.rows(chosen)
             found: Array = array.reshape(-1, *array.shape[2:])[chosen]
             return found
 
@@ -372,10 +379,10 @@ class Rollouts:
 
 
 # fields of a batch that are arrays, and copied out of Ray's memory, which is read-only
-ARRAYS = {
+ARRAYS = (
     *("observations", "actions", "log_probs", "extras", "rewards", "terminations", "truncations"),
     *("resets", "last_observations"),
-}
+)
 
 
 def _equal(one: Mapping[str, Array], other: Mapping[str, Array]) -> bool:
