@@ -81,14 +81,16 @@ class Collecting:
     def __init__(self, env: str, count: int, steps: int, space: Any) -> None:
         make = partial(AtRandom, space, count)
         cores = len(os.sched_getaffinity(0))
-        # without overlap: a worker must not compute while others have their turn
-        options: dict[str, Any] = {"num_workers": 1, "overlap": False, "sync": Every(1)}
+        options: dict[str, Any] = {"num_workers": 1, "overlap": True, "sync": Every(1)}
         options["cpus_per_worker"] = cores
         self.rollouts = Rollouts(env, make, count, steps=steps, seed=0, **options)
         self.rollouts.publish(make())
 
     def play(self, batches: int) -> int:
-        return sum(next(self.rollouts).rewards.size for _ in range(batches))
+        """Takes batches; a turn ends with a batch that is done, as it began."""
+        steps = sum(next(self.rollouts).rewards.size for _ in range(batches))
+        self.rollouts.wait()
+        return steps
 
     def close(self) -> None:
         self.rollouts.close()

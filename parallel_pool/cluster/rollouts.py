@@ -284,6 +284,12 @@ class Rollouts:
                     self._ask(index)
                 return self._copied(index, collected, age)
 
+    def wait(self) -> None:
+        """Waits until no worker is busy; the next batches are then returned at once."""
+        group = self._open()
+        while group.in_flight():
+            self._done |= dict(group.wait(group.in_flight()))
+
     def _first_done(self, group: WorkerGroup) -> int:
         """Waits for the worker whose batch is next, and returns it."""
         while True:
