@@ -40,7 +40,9 @@ from setuptools.command.build_ext import build_ext as setuptools_build_ext
 
 ROOT = Path(__file__).resolve().parent
 CSRC = ROOT / "csrc"
-PUBLIC_HEADERS = tuple(CSRC / "include" / name for name in ("pp_env.h", "pp_pool.h", "pp_worker.h"))
+PUBLIC_HEADERS = tuple(
+    CSRC / "include" / name for name in ("pp_env.h", "pp_pool.h", "pp_worker.h", "pp_xla.h")
+)
 MODULE = "parallel_pool._core"
 
 # An environment is found by this line and by nothing else. [N]: a table of N environments, where N
@@ -253,7 +255,7 @@ def build_module(output: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         ffi = FFI()
         ffi.cdef(cdef())
-        source = '#include "pp_pool.h"\n#include "pp_worker.h"'
+        source = '#include "pp_pool.h"\n#include "pp_worker.h"\n#include "pp_xla.h"'
         ffi.set_source(MODULE, source, py_limited_api=True)
         module_file = tools.folder / "generated" / "_core.c"
         module_file.parent.mkdir(parents=True, exist_ok=True)

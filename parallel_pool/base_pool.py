@@ -68,10 +68,13 @@ def show_batch(show: Callable[[Views], Any], batch: Batch) -> Any:
 
 # Who receives from a pool.
 # - IDLE: no thread.
-# - BUSY: one thread; a second one is refused.
 # - INTERRUPTED: no thread, but an exception ended the last receive, perhaps after C had returned a
 #   batch, which then never reached the user.
-IDLE, BUSY, INTERRUPTED = range(3)
+# - BUSY: one thread; a second one is refused.
+# - SHARED: no thread, but compiled programs may (compat/jax), so the ring must follow them first.
+#
+# The last bit of INTERRUPTED and SHARED is set: a batch may be undelivered.
+IDLE, INTERRUPTED, BUSY, SHARED = range(4)
 
 
 class OwnError(threading.local):
@@ -116,9 +119,24 @@ def _as_array(env_ids: Any) -> Array:
         ) from None
 
 
-def _shut(handle: CData, ring: Ring) -> None:
+class Programs:
+    """Compiled programs that may receive from a pool.
+
+    Attributes:
+        number: by which they name the pool; 0 until it is shared.
+        was_interrupted: whether an exception ended the last receive outside of them.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.was_interrupted = False
+
+
+def _shut(handle: CData, ring: Ring, programs: Programs) -> None:
     """Ends the threads or processes; until then `ring` keeps the memory that they write to."""
     lib.pp_pool_close(handle)
+    if programs.number:
+        lib.pp_xla_unshare(programs.number)
 
 
 class BasePool:
@@ -172,7 +190,8 @@ class BasePool:
         self._reader = reader
         self._handle = handle
         self._ring = Ring(handle, batch_size, types)
-        self._shut = weakref.finalize(self, _shut, handle, self._ring)
+        self._programs = Programs()
+        self._shut = weakref.finalize(self, _shut, handle, self._ring, self._programs)
         self.closed = False
         for memory in self._ring.fill():
             self._check(lib.pp_pool_offer(handle, memory, self._error))
@@ -221,7 +240,7 @@ class BasePool:
         count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
         data, code = self._reader.read(actions, count)
         state = self._receive_state
-        if state == BUSY or timeout is not None:
+        if state > INTERRUPTED or timeout is not None:
             return self._converted(show, self._step_within(ids, count, data, code, timeout))
         self._receive_state = BUSY
         try:
@@ -256,7 +275,7 @@ class BasePool:
         """
         count, ids = (self.num_envs, NULL) if env_ids is None else self._ids(env_ids)
         data, code = self._reader.read(actions, count)
-        if self._receive_state == INTERRUPTED:
+        if self._receive_state & INTERRUPTED and self._was_interrupted():
             self._check_undelivered(ids, count)
         error = own_error.raw
         status = step_send(self._handle, ids, count, data, code, error)
@@ -285,8 +304,10 @@ class BasePool:
         """Receives as `recv` does, and returns the result of `show`; see `step_shown`."""
         timeout = seconds(timeout)
         state = self._receive_state
-        if state == BUSY:
-            self._raise_busy()
+        if state > INTERRUPTED:
+            if state == BUSY:
+                self._raise_busy()
+            return self._converted(show, self._recv_beside_programs(timeout))
         # no function call since the check: no other thread can have begun to receive
         self._receive_state = BUSY
         try:
@@ -313,7 +334,7 @@ class BasePool:
     @property
     def in_flight(self) -> int:
         """The number of environments that were sent an action or reset and not yet received."""
-        lost = self._lost_ids() if self._receive_state == INTERRUPTED else ()
+        lost = self._lost_ids() if self._was_interrupted() else ()
         return int(lib.pp_pool_in_flight(self._handle)) + len(lost)
 
     def stats(self) -> dict[str, int]:
@@ -424,13 +445,65 @@ class BasePool:
                 f"results of an earlier call are pending ({self.in_flight} environments): receive"
                 " them first"
             )
-        if self._receive_state == INTERRUPTED:
+        if self._receive_state & INTERRUPTED and self._was_interrupted():
             self._check_undelivered(ids, count)
         error = own_error.raw
         status = step_send(self._handle, ids, count, data, code, error)
         if status < 0:
             raise_error(status, error)
         return self.recv(timeout=timeout)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether compiled programs may use this pool."""
+        return self._programs.number > 0
+
+    def share(self) -> int:
+        """Lets compiled programs use this pool; returns the number by which they name it.
+
+        Raises:
+            StateError: environments are in flight that another thread receives.
+            ClosedError, ForkedError: the pool is closed, or belongs to another process.
+        """
+        self._check_usable()
+        programs = self._programs
+        if not programs.number:
+            if self._receive_state == BUSY:
+                self._raise_busy()
+            number = ffi.new("int32_t *")
+            error = own_error.raw
+            check(lib.pp_xla_share(self._handle, self._ring.share(), number, error))
+            programs.was_interrupted = self._receive_state == INTERRUPTED
+            self._receive_state = SHARED
+            programs.number = number[0]
+        return programs.number
+
+    def _recv_beside_programs(self, timeout: float | None) -> NamedBatch:
+        """Receives from a pool that compiled programs use too."""
+        self._receive_state = BUSY
+        programs, ring = self._programs, self._ring
+        try:
+            held = ffi.new("void *[]", lib.pp_pool_batches(self._handle) + 1)
+            status = lib.pp_xla_enter(programs.number, held, own_error.raw)
+            if status == lib.PP_ERR_STATE:
+                raise BusyError(text(own_error.raw.text))
+            lost = self._taken() if programs.was_interrupted else 0
+            if lost:
+                # no program has received since
+                return self._deliver(lost)
+            if status != lib.PP_ERR_CLOSED:
+                *blocks, apart = (held[i] for i in range(len(held)))
+                ring.follow(blocks, apart)
+            return self._wait(0, timeout)
+        finally:
+            # `_result` has set it to IDLE
+            programs.was_interrupted = self._receive_state == BUSY
+            try:
+                lib.pp_xla_leave(programs.number)
+            finally:
+                self._receive_state = SHARED
+            if programs.was_interrupted:
+                self._on_interrupted_receive()
 
     def _check_usable(self) -> None:
         """Raises if the pool is closed, broken or forked: this comes before other errors."""
@@ -441,6 +514,11 @@ class BasePool:
     def _raise_busy(self) -> NoReturn:
         self._check_usable()
         raise BusyError("another thread is receiving from this pool: let one thread receive")
+
+    def _was_interrupted(self) -> bool:
+        """Returns whether an exception ended the last receive."""
+        state = self._receive_state
+        return state == INTERRUPTED or (state == SHARED and self._programs.was_interrupted)
 
     def _taken(self) -> int:
         """Returns C's status for a batch that never reached the user, 0 if there is none."""

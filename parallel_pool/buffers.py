@@ -104,6 +104,8 @@ class Ring:
         self._at = 0
         self._last: Block | None = None
         self._lent: deque[Block] = deque()
+        # one that others hold who receive from the pool; see share
+        self._apart: Block | None = None
         self.oldest = self._slots[0]
         self.fresh = self._slots[-1].memory
 
@@ -132,6 +134,27 @@ class Ring:
         self.oldest = slots[following]
         self.fresh = spare.memory
 
+    def share(self) -> CData:
+        """Returns memory with which others can receive from the pool, who then call `follow`."""
+        self._apart = Block(self._pool, self._rows, self._types)
+        return self._apart.memory
+
+    def follow(self, held: Sequence[CData], apart: CData) -> None:
+        """Takes over the order of the blocks after others have received.
+
+        Args:
+            held: the memory that C holds, in the order in which it will give it.
+            apart: the memory that the others hold.
+        """
+        blocks = [*self._slots, *([] if self._apart is None else [self._apart])]
+        known = {_address(block.memory): block for block in blocks}
+        slots = [known.pop(_address(memory)) for memory in held]
+        other = known.pop(_address(apart))
+        # fresh; or the block of a batch that an exception kept back, which the others left behind
+        (fresh,) = known.values()
+        self._slots, self._at, self._apart = [*slots, fresh], 0, other
+        self.oldest, self.fresh = slots[0], fresh.memory
+
     def _search(self) -> Block:
         """Returns a block that the user does not hold, the oldest if possible, else a new one.
 
@@ -150,7 +173,12 @@ class Ring:
         return found or Block(self._pool, self._rows, self._types)
 
     def __len__(self) -> int:
-        return len(self._slots) + len(self._lent) + (self._last is not None)
+        apart = (self._last is not None) + (self._apart is not None)
+        return len(self._slots) + len(self._lent) + apart
+
+
+def _address(memory: CData) -> int:
+    return int(ffi.cast("uintptr_t", memory))
 
 
 def type_of(column: CData, types: Types) -> tuple[np.dtype[Any], tuple[int, ...]]:

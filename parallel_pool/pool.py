@@ -210,7 +210,7 @@ class Pool(BasePool):
         if options:
             given = Values(self.definition.reset_options, options, f"reset of {self.definition.id}")
             values = given.raw
-        if self._receive_state == INTERRUPTED:
+        if self._receive_state & INTERRUPTED and self._was_interrupted():
             self._check_undelivered(ids, count)
         error = own_error.raw
         status = lib.pp_pool_send_reset(self._handle, ids, count, words, sizes, values, error)

@@ -49,13 +49,15 @@ HEAVY = {
     "matplotlib": ("demo",),
     "rich": ("demo", "prove_atari/"),
     "ray": ("cluster/",),
+    "jax": ("compat/jax/",),
 }
 
 # The packages of compat, one for each API, and the other APIs that each may use.
 APIS = {
     "ale": set(),
-    "envpool": set(),
-    "gymnasium": set(),
+    "envpool": {"jax"},
+    "gymnasium": {"jax"},
+    "jax": set(),
     "pettingzoo": {"gymnasium"},
     "sb3": {"gymnasium", "pettingzoo"},
 }
@@ -104,6 +106,7 @@ FOLDERS = {
     "pool": ("os", "base", "include"),
     "threads": ("pool", "os", "base", "include"),
     "processes": ("pool", "os", "base", "include"),
+    "xla": ("pool", "os", "include"),
     "envs": ("base", "include/pp_env.h"),
     "envs/atari/games": ("base", "include/pp_env.h"),
     "envs/atari/console": ("envs/atari/games", "base", "include/pp_env.h"),

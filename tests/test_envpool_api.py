@@ -13,7 +13,6 @@ from gymnasium.wrappers.vector import ClipReward, NormalizeObservation, RecordEp
 
 import parallel_pool
 from parallel_pool import (
-    make,
     make_gym,
     make_gymnasium,
     make_spec,
@@ -309,13 +308,6 @@ def test_seed_warns_as_envpools() -> None:
         first = pool.reset()
     with make_gym("CartPole-v1", num_envs=2, seed=4) as pool:
         assert equal(pool.reset(), first)
-
-
-@pytest.mark.parametrize("env_type", ["gym", "gymnasium", "dm"])
-def test_xla_is_not_implemented(env_type: str) -> None:
-    pool = make("CartPole-v1", env_type)
-    with pytest.raises(NotImplementedError, match=r"xla\(\) is not implemented: call step"):
-        pool.xla()
 
 
 def test_config_makes_the_same_pool() -> None:

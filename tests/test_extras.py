@@ -128,6 +128,14 @@ envs.reset(seed=0)
 assert envs.step([0] * 4)[0].shape == (4, 4)
 envs.close()
 """,
+    "jax": """
+import numpy as np, parallel_pool
+env = parallel_pool.make("CartPole-v1", env_type="gymnasium", num_envs=4)
+env.reset()
+handle, recv, send, step = env.xla()
+handle, results = step(handle, np.zeros(4, np.int32))
+assert results[0].shape == (4, 4)
+""",
     "demo": """
 from parallel_pool.__main__ import main
 raise SystemExit(main(["demo", "--seconds", "1", "--out", "demo.png"]))

@@ -127,6 +127,10 @@ int32_t pp_batch_missing(const pp_batch *batch) {
          atomic_load_explicit(&batch->done, memory_order_relaxed);
 }
 
+void *pp_ring_held(const pp_ring *ring, int32_t i) {
+  return ring->batches[(ring->received + i) % ring->capacity].memory;
+}
+
 pp_batch *pp_ring_take_locked(pp_ring *ring, void *fresh) {
   ring->received++;
   return pp_ring_offer_locked(ring, fresh);

@@ -82,6 +82,9 @@ int64_t pp_ring_unclaimed(const pp_ring *ring);
 /* Returns how many rows are not written yet. The number may be out of date. */
 int32_t pp_batch_missing(const pp_batch *batch);
 
+/* Returns the memory of the block that is received after i others. */
+void *pp_ring_held(const pp_ring *ring, int32_t i);
+
 /* Takes the complete block that pp_ring_close_locked returned, and puts fresh memory in its slot.
  */
 pp_batch *pp_ring_take_locked(pp_ring *ring, void *fresh);

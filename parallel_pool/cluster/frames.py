@@ -119,7 +119,7 @@ class FrameStack:
             added = self._add(others.reshape(-1, *others.shape[2:]))
             index[~shifted] = added.reshape(others.shape[:2])
         self._last = array
-        return 2 * (self._count - index.size) <= (step + 1) * index.size
+        return bool(2 * (self._count - index.size) <= (step + 1) * index.size)
 
     def frames(self) -> Frames:
         """Returns what was put; the next batch overwrites it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from parallel_pool.buffers import Array
     from parallel_pool.compat.envpool.spec import EnvSpec
-    from parallel_pool.pool import Batch
+    from parallel_pool.pool import Batch, Pool
     from parallel_pool.seeds import Seed
 
 
@@ -211,16 +211,38 @@ class EnvPool:
 
     # -------------------------------------------------------------------------------- others --
 
-    def xla(self) -> NoReturn:
-        """Not implemented: EnvPool's functions for jitted JAX programs.
+    def xla(self) -> tuple[Any, Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+        """Returns EnvPool's functions for jitted JAX programs, which run on the CPU.
+
+        `parallel_pool.compat.jax.xla(env)` returns these and functions that reset.
+
+        Returns:
+            A handle, int32 (2,), and the functions `recv(handle)`, which returns the next handle
+            and what `step` returns in Python; `send(handle, action, env_id=None)`, which returns
+            the next handle; and `step(handle, action, env_id=None)`, which returns what `recv`
+            does. A handle is valid for one call; call `xla()` again for a new one.
 
         Raises:
-            NotImplementedError: always; it is a RuntimeError, as EnvPool's without JAX is.
+            MissingDependencyError: JAX is not installed.
+            ValueError: not all players live for the whole episode.
+            ClosedError, ForkedError: the pool is closed, or belongs to another process.
         """
-        raise NotImplementedError(
-            "xla() is not implemented: call step(), or send() and recv(), outside of jitted"
-            " functions"
-        )
+        from parallel_pool.compat.jax import xla
+
+        return xla(self)[:4]
+
+    def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
+        """Returns the pool, and how compiled programs show steps and resets."""
+        if self._rows.live_players is not None:
+            raise ValueError(
+                f"{self.spec.id}: the number of rows changes while players drop out, which compiled"
+                " programs can't have: call step() in Python"
+            )
+        return (self._pool, *self._shows())
+
+    def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        """Returns functions of columns: the result of a step, and of a reset."""
+        raise NotImplementedError
 
     def render(self, env_ids: Any = None, camera_id: int | None = None) -> Array:
         """Draws environments.

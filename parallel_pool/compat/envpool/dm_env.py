@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from parallel_pool.compat.envpool.fields import nest
 from parallel_pool.errors import EnvError
 
 if TYPE_CHECKING:
+    from parallel_pool.compat.envpool.rows import Rows
     from parallel_pool.compat.envpool.spec import EnvSpec
     from parallel_pool.pool import Batch
     from parallel_pool.seeds import Seed
@@ -135,14 +137,11 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
             raise
 
     def _result(self, batch: Batch) -> Any:
-        rows = self._rows
-        discount = batch[rows.discount]
-        if self._num_players > 1:
-            batch = rows.flatten(batch)
-            discount = np.repeat(discount, self._num_players)
-        return dm_env.TimeStep(
-            batch[rows.step_type], batch[rows.reward], discount, self._state.fill(batch)
-        )
+        return _time_step(self._rows, self._state, self._num_players, batch)
+
+    def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        show = partial(_time_step, self._rows, self._state, self._num_players)
+        return show, show
 
     # --------------------------------------------------------------------------------- specs --
 
@@ -161,3 +160,12 @@ class DMEnvPool(EnvPool, dm_env.Environment):  # type: ignore[misc]
     def discount_spec(self) -> specs.BoundedArray:
         """Returns the spec of one environment's (one player's) discount."""
         return specs.BoundedArray((), np.float32, 0.0, 1.0, name="discount")
+
+
+def _time_step(rows: Rows, state: Structure, num_players: int, batch: Batch) -> Any:
+    """Returns a batch as a time step; its arrays may be NumPy's or JAX's."""
+    discount = batch[rows.discount]
+    if num_players > 1:
+        batch = rows.flatten(batch)
+        discount = discount.repeat(num_players)
+    return dm_env.TimeStep(batch[rows.step_type], batch[rows.reward], discount, state.fill(batch))

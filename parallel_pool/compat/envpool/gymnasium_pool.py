@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium
@@ -10,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from parallel_pool.compat.envpool import actions, dummy_vec_env
 from parallel_pool.compat.envpool.base import EnvPool
-from parallel_pool.compat.envpool.rows import Step
+from parallel_pool.compat.envpool.rows import Rows, Step
 from parallel_pool.compat.import_hook import after_import
 from parallel_pool.errors import EnvError
 
@@ -170,9 +171,17 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         return self._reset_result(batch, return_info) if reset else self._rows.results(batch)
 
     def _reset_result(self, batch: Batch, with_info: bool | None = None) -> Any:
-        observation, _, _, _, info = self._rows.results(batch)
         with_info = self._returns_info if with_info is None else with_info
-        return (observation, info) if with_info else observation
+        return _reset_result(self._rows, with_info, batch)
+
+    def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        return self._rows.results, partial(_reset_result, self._rows, self._returns_info)
+
+
+def _reset_result(rows: Rows, with_info: bool, batch: Batch) -> Any:
+    """Returns what a reset returns; the batch's arrays may be NumPy's or JAX's."""
+    observation, _, _, _, info = rows.results(batch)
+    return (observation, info) if with_info else observation
 
 
 # Stable-Baselines3 would treat this gymnasium.Env of many rows as one environment

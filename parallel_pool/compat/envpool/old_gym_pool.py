@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gymnasium import spaces
@@ -14,6 +16,7 @@ from parallel_pool.errors import EnvError
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from parallel_pool.compat.envpool.rows import Rows
     from parallel_pool.compat.envpool.spec import EnvSpec
 
 
@@ -66,6 +69,13 @@ class OldGymEnvPool(GymnasiumEnvPool):
         except EnvError as error:
             error.batch = convert(error.batch)
             raise
+
+    def _shows(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        return partial(_done_of, self._rows), super()._shows()[1]
+
+
+def _done_of(rows: Rows, batch: Any) -> Any:
+    return _with_done(rows.results(batch))
 
 
 def _unchanged(result: Any) -> Any:

@@ -364,6 +364,10 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         """Steps the pool; remembers failed environments, names the cure if a reset is needed."""
         if not self._was_reset:
             raise NotResetError("step() before reset(): call reset() first")
+        if self.pool.is_shared and self.autoreset_mode is AutoresetMode.NEXT_STEP:
+            # compiled programs may have stepped since
+            env_ids = range(self.num_envs)
+            self._ended = np.array([self.pool.needs_reset(env_id) for env_id in env_ids])
         try:
             return self.pool.step(actions)
         except EnvError as error:
@@ -499,6 +503,31 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             )
             return (None,) * self.num_envs
         return self._renderer.render()
+
+    # ------------------------------------------------------------------------------ programs --
+
+    def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
+        """Returns the pool, and how compiled programs show steps and resets.
+
+        `parallel_pool.compat.jax.xla` calls this.
+
+        Raises:
+            ValueError: wrappers or pictures need Python at every step.
+        """
+        from parallel_pool.compat.jax.vector_results import VectorResults
+
+        if self._fused:
+            raise ValueError(
+                "RecordEpisodeStatistics, ClipReward and TransformReward need Python at every step:"
+                " leave them out, and compute that in the program"
+            )
+        if self.render_mode not in (None, "rgb_array"):
+            raise ValueError(
+                f"render_mode={self.render_mode!r} shows every step, which a compiled program can't"
+                " do: choose None or 'rgb_array'"
+            )
+        results = VectorResults(self.pool, self._observation_columns, self._keys)
+        return self.pool, results.of_step, results.of_reset
 
     # ---------------------------------------------------------------------------- attributes --
 

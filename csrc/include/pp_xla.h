@@ -1,0 +1,46 @@
+/* Programs that XLA has compiled (JAX's) step a pool through these functions. gcc and cffi read
+ * this header, so it holds prototypes only.
+ *
+ * A program names a pool by a handle: two int32, the pool's number and how many calls programs have
+ * made of it. Each call takes a handle and returns the next, so every call but the latest has a
+ * handle that is no longer valid, and a program can't reach memory that is gone. */
+#ifndef PP_XLA_H
+#define PP_XLA_H
+
+#include "pp_pool.h"
+
+/* Lets programs use a pool of threads, and writes its number. spare: memory from pp_batch_alloc,
+ * which from now on takes turns with the memory that the pool holds; it must live as long as that.
+ * Returns PP_ERR_ARGUMENT, PP_ERR_MEMORY, or the status of a pool that is closed or forked. */
+int pp_xla_share(pp_pool *pool, void *spare, int32_t *number, pp_error *error);
+
+/* Ends that: calls of programs are refused from now on. Waits for a call that has begun, which ends
+ * soon if the pool is closed. Does nothing if there is no such number. */
+void pp_xla_unshare(int32_t number);
+
+/* Returns how many calls programs have made of a pool, modulo 2**32: the second half of a valid
+ * handle. */
+uint32_t pp_xla_calls(int32_t number);
+
+/* Reserves the pool's batches for receives outside of programs, until pp_xla_leave: calls of
+ * programs that receive are refused. Writes the memory that the pool holds, in the order in which
+ * it will be received (pp_pool_batches), and then the spare memory: calls of programs change both.
+ * Returns PP_ERR_STATE while a program uses the pool. May be repeated. */
+int pp_xla_enter(int32_t number, void **memory, pp_error *error);
+void pp_xla_leave(int32_t number);
+
+/* The calls of programs: handlers of XLA's foreign function interface. frame: an XLA_FFI_CallFrame.
+ * Each returns null, or an XLA_FFI_Error. The first argument is a handle, the first result the next
+ * one. Further arguments are actions (send, step) or, if the attribute has_seeds is 1, seeds
+ * (reset: uint32, one for each environment); then, if the attribute has_ids is 1, int32 ids.
+ * Further results (recv, step) are those columns of a batch whose indices the attribute columns
+ * holds, in their own dtype, or in 32 bits in place of 64. */
+void *pp_xla_send(void *frame);
+void *pp_xla_reset(void *frame);
+void *pp_xla_recv(void *frame);
+void *pp_xla_step(void *frame);
+
+/* Refuses calls on other devices than the CPU. */
+void *pp_xla_refuse(void *frame);
+
+#endif

@@ -1,0 +1,341 @@
+/* Calls: the handlers that compiled programs call to send, reset, receive and step. */
+#include <fenv.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+#include "pool/error.h"
+#include "pool/pool.h"
+#include "shared_pool.h"
+
+/* -------------------------------------------------------------------------------- answering -- */
+
+/* returns whether XLA asks about the handler, instead of calling it, and answers */
+static bool is_question(const pp_xla_frame *frame) {
+  const pp_xla_extension *first = frame->extensions;
+  pp_xla_metadata *metadata;
+  if (!first || first->type != PP_XLA_METADATA) return false;
+  metadata = ((const pp_xla_metadata_extension *)(const void *)first)->metadata;
+  metadata->version.major = PP_XLA_MAJOR;
+  metadata->version.minor = PP_XLA_MINOR;
+  metadata->traits = 0;
+  return true;
+}
+
+static int code_of(int32_t status) {
+  switch (status) {
+    case PP_ERR_ARGUMENT:
+    case PP_ERR_TYPE: return PP_XLA_INVALID_ARGUMENT;
+    case PP_ERR_MEMORY: return PP_XLA_RESOURCE_EXHAUSTED;
+    case PP_ERR_ENV: return PP_XLA_ABORTED;
+    default: return PP_XLA_FAILED_PRECONDITION;
+  }
+}
+
+static void *fail(const pp_xla_frame *frame, const char *message, int code) {
+  pp_xla_error_args args = {sizeof(args), NULL, message, code};
+  return frame->api->create_error(&args);
+}
+
+/* -------------------------------------------------------------------------------- arguments -- */
+
+typedef struct call {
+  const pp_xla_frame *frame;
+  pp_shared_pool *share;
+  pp_pool *pool;
+  int32_t number;
+  uint32_t calls;
+  int64_t next; /* index of the next argument */
+  int64_t count;
+  const int32_t *env_ids;
+  const int64_t *columns; /* indices of the columns that are results */
+  int64_t num_columns;
+  pp_error *error;
+} call;
+
+static int64_t elements(const pp_xla_buffer *buffer) {
+  int64_t count = 1;
+  for (int64_t i = 0; i < buffer->rank; i++) count *= buffer->dims[i];
+  return count;
+}
+
+static const void *find_attribute(const pp_xla_attrs *attrs, const char *name, int type) {
+  for (int64_t i = 0; i < attrs->size; i++) {
+    const pp_xla_text *own = attrs->names[i];
+    if (own->len == strlen(name) && !memcmp(own->ptr, name, own->len)) {
+      return attrs->types[i] == type ? attrs->items[i] : NULL;
+    }
+  }
+  return NULL;
+}
+
+static bool has_flag(const call *it, const char *name) {
+  const pp_xla_scalar *flag = find_attribute(&it->frame->attributes, name, PP_XLA_ATTR_SCALAR);
+  return flag && flag->dtype == PP_XLA_S64 && *(const int64_t *)flag->value;
+}
+
+static const pp_xla_buffer *next_argument(call *it) {
+  const pp_xla_list *all = &it->frame->arguments;
+  if (it->next >= all->size || all->types[it->next] != PP_XLA_BUFFER) return NULL;
+  return all->items[it->next++];
+}
+
+/* returns the pp_dtype of a buffer, -1 if there is none */
+static int32_t dtype_of(int dtype) {
+  switch (dtype) {
+    case PP_XLA_PRED: return PP_BOOL;
+    case PP_XLA_U8: return PP_UINT8;
+    case PP_XLA_S8: return PP_INT8;
+    case PP_XLA_S32: return PP_INT32;
+    case PP_XLA_S64: return PP_INT64;
+    case PP_XLA_F32: return PP_FLOAT32;
+    case PP_XLA_F64: return PP_FLOAT64;
+    default: return -1;
+  }
+}
+
+static int wrong(const call *it, const char *what) {
+  return pp_error_set(it->error, PP_ERR_ARGUMENT,
+                      "%s of this compiled call is not what this pool takes: use a pool's own "
+                      "functions, from its xla()",
+                      what);
+}
+
+/* reads the ids, which are the last argument if there are any; count is the number of rows before
+ */
+static int read_ids(call *it, int64_t count) {
+  const pp_xla_buffer *ids;
+  it->count = it->pool->fleet.num_envs;
+  if (has_flag(it, "has_ids")) {
+    ids = next_argument(it);
+    if (!ids || ids->dtype != PP_XLA_S32 || ids->rank != 1) return wrong(it, "env_id");
+    it->env_ids = ids->data;
+    it->count = ids->dims[0];
+  }
+  if (it->next != it->frame->arguments.size || (count >= 0 && count != it->count) ||
+      it->count > INT32_MAX) {
+    return wrong(it, "the number of rows");
+  }
+  return PP_OK;
+}
+
+static int read_actions(call *it, const void **actions, int32_t *dtype) {
+  const pp_config *config = &it->pool->fleet.config;
+  const pp_xla_buffer *given = next_argument(it);
+  int64_t each = config->action.per_player ? config->num_players : 1;
+  for (int32_t i = 0; i < config->action.ndim; i++) each *= config->action.shape[i];
+  if (!given || given->rank < 1) return wrong(it, "the action");
+  *actions = given->data;
+  *dtype = dtype_of(given->dtype);
+  if (*dtype < 0 || elements(given) != each * given->dims[0]) return wrong(it, "the action");
+  return read_ids(it, given->dims[0]);
+}
+
+/* seeds of one word each, so their sizes are all 1 */
+static int read_seeds(call *it, const uint32_t **words) {
+  const pp_xla_buffer *given;
+  *words = NULL;
+  if (!has_flag(it, "has_seeds")) return read_ids(it, -1);
+  given = next_argument(it);
+  if (!given || given->dtype != PP_XLA_U32 || given->rank != 1) return wrong(it, "the seed");
+  *words = given->data;
+  return read_ids(it, given->dims[0]);
+}
+
+/* ---------------------------------------------------------------------------------- results -- */
+
+static int64_t row_elements(const pp_column *column) {
+  int64_t count = 1;
+  for (int32_t i = 0; i < column->ndim; i++) count *= column->shape[i];
+  return count;
+}
+
+/* what a result of this dtype can take of a column: 8 bytes an element, or 4 of 8 */
+static bool takes(int result, int32_t column) {
+  return dtype_of(result) == column || (result == PP_XLA_F32 && column == PP_FLOAT64) ||
+         (result == PP_XLA_S32 && column == PP_INT64);
+}
+
+/* checked before the pool is called, so that nothing has changed if the results do not fit */
+static int check_results(call *it, bool receives) {
+  const pp_xla_list *results = &it->frame->results;
+  const pp_xla_array *indices;
+  const pp_column *columns;
+  int32_t count;
+  if (results->size < 1 || results->types[0] != PP_XLA_BUFFER) return wrong(it, "the result");
+  if (!receives) return PP_OK;
+  columns = pp_pool_columns(it->pool, &count);
+  indices = find_attribute(&it->frame->attributes, "columns", PP_XLA_ATTR_ARRAY);
+  if (!indices || indices->dtype != PP_XLA_S64 || results->size != 1 + (int64_t)indices->size) {
+    return wrong(it, "the result");
+  }
+  it->columns = indices->data;
+  it->num_columns = (int64_t)indices->size;
+  for (int64_t i = 0; i < it->num_columns; i++) {
+    const pp_xla_buffer *result = results->items[i + 1];
+    int64_t at = it->columns[i];
+    if (results->types[i + 1] != PP_XLA_BUFFER || at < 0 || at >= count ||
+        !takes(result->dtype, columns[at].dtype) ||
+        elements(result) != row_elements(&columns[at]) * it->pool->ring.batch_size) {
+      return wrong(it, "a result");
+    }
+  }
+  return PP_OK;
+}
+
+static int narrow_integers(int32_t *to, const int64_t *from, int64_t count, const pp_column *column,
+                           pp_error *error) {
+  for (int64_t i = 0; i < count; i++) {
+    if (from[i] < INT32_MIN || from[i] > INT32_MAX) {
+      return pp_error_set(error, PP_ERR_ARGUMENT,
+                          "%s is %lld, which 32 bits do not hold: set jax_enable_x64", column->name,
+                          (long long)from[i]);
+    }
+    to[i] = (int32_t)from[i];
+  }
+  return PP_OK;
+}
+
+/* copies a received batch into the results */
+static int copy_results(const call *it, const char *batch) {
+  int32_t ignored;
+  const pp_column *columns = pp_pool_columns(it->pool, &ignored);
+  int64_t rows = it->pool->ring.batch_size;
+  for (int64_t i = 0; i < it->num_columns; i++) {
+    const pp_xla_buffer *result = it->frame->results.items[i + 1];
+    const pp_column *column = &columns[it->columns[i]];
+    const void *from = batch + column->offset;
+    int64_t count = row_elements(column) * rows;
+    if (dtype_of(result->dtype) == column->dtype) {
+      memcpy(result->data, from, (size_t)(column->row_bytes * rows));
+    } else if (column->dtype == PP_FLOAT64) {
+      for (int64_t j = 0; j < count; j++) {
+        ((float *)result->data)[j] = (float)((const double *)from)[j];
+      }
+    } else {
+      int status = narrow_integers(result->data, from, count, column, it->error);
+      if (status < 0) return status;
+    }
+  }
+  return PP_OK;
+}
+
+/* ------------------------------------------------------------------------------------ calls -- */
+
+/* finishes a receive that began with this status; oldest: the memory that it fills */
+static int finish_receive(call *it, int32_t status, char *oldest) {
+  void *given = it->share->spare;
+  // returns 0 about every 50 ms
+  while (status == 0) status = pp_pool_recv(it->pool, given, -1, it->error);
+  if (status > 0 || status == PP_ERR_ENV) it->share->spare = oldest;
+  return status > 0 ? copy_results(it, oldest) : status;
+}
+
+static int do_send(call *it) {
+  const void *actions;
+  int32_t dtype;
+  int status = read_actions(it, &actions, &dtype);
+  if (status < 0) return status;
+  return pp_pool_send(it->pool, it->env_ids, (int32_t)it->count, actions, dtype, it->error);
+}
+
+static int do_reset(call *it) {
+  const uint32_t *words;
+  const int32_t *sizes;
+  int32_t one[64];
+  int32_t *all = one;
+  int status = read_seeds(it, &words);
+  if (status < 0) return status;
+  if (words && it->count > 64) all = malloc(sizeof(*all) * (size_t)it->count);
+  if (!all) return pp_error_set(it->error, PP_ERR_MEMORY, "no memory for seeds");
+  for (int64_t i = 0; words && i < it->count; i++) all[i] = 1;
+  sizes = words ? all : NULL;
+  status =
+      pp_pool_send_reset(it->pool, it->env_ids, (int32_t)it->count, words, sizes, NULL, it->error);
+  if (all != one) free(all);
+  return status;
+}
+
+static int do_recv(call *it) {
+  char *oldest = pp_ring_held(&it->pool->ring, 0);
+  if (it->next != it->frame->arguments.size) return wrong(it, "the number of arguments");
+  return finish_receive(it, pp_pool_recv(it->pool, it->share->spare, -1, it->error), oldest);
+}
+
+static int do_step(call *it) {
+  const void *actions;
+  int32_t dtype;
+  char *oldest = pp_ring_held(&it->pool->ring, 0);
+  int32_t status = read_actions(it, &actions, &dtype);
+  if (status < 0) return status;
+  status = pp_pool_step(it->pool, it->env_ids, (int32_t)it->count, actions, dtype, it->share->spare,
+                        it->error);
+  return finish_receive(it, status, oldest);
+}
+
+/* reads the handle and finds the pool; from then on pp_shared_end must be called */
+static int begin(call *it, bool receives) {
+  const pp_xla_buffer *handle = next_argument(it);
+  const uint32_t *halves;
+  int status;
+  if (!handle || handle->dtype != PP_XLA_S32 || elements(handle) != 2) return wrong(it, "handle");
+  halves = handle->data;
+  it->number = (int32_t)halves[0];
+  it->calls = halves[1];
+  status = pp_shared_begin(it->number, it->calls, receives, &it->share, it->error);
+  if (status >= 0) it->pool = it->share->pool;
+  return status;
+}
+
+static void write_handle(const call *it) {
+  uint32_t *halves = ((const pp_xla_buffer *)it->frame->results.items[0])->data;
+  halves[0] = (uint32_t)it->number;
+  halves[1] = it->calls + 1;
+}
+
+static void *run(const pp_xla_frame *frame, bool receives, int (*work)(call *)) {
+  pp_error error = {.text = ""};
+  call it = {.frame = frame, .error = &error};
+  int status;
+
+  if (is_question(frame) || frame->stage != PP_XLA_EXECUTE) return NULL;
+  status = begin(&it, receives);
+  if (status >= 0) {
+    fenv_t floats;
+    // XLA's threads flush denormal numbers to zero, and this one may step environments
+    fegetenv(&floats);
+    fesetenv(FE_DFL_ENV);
+    status = check_results(&it, receives);
+    if (status >= 0) status = work(&it);
+    fesetenv(&floats);
+    if (status >= 0) write_handle(&it);
+    pp_shared_end(it.share, status >= 0);
+  }
+  if (status >= 0) return NULL;
+  return fail(frame, error.text[0] ? error.text : pp_status_name(status), code_of(status));
+}
+
+void *pp_xla_send(void *frame) {
+  return run(frame, false, do_send);
+}
+
+void *pp_xla_reset(void *frame) {
+  return run(frame, false, do_reset);
+}
+
+void *pp_xla_recv(void *frame) {
+  return run(frame, true, do_recv);
+}
+
+void *pp_xla_step(void *frame) {
+  return run(frame, true, do_step);
+}
+
+void *pp_xla_refuse(void *frame) {
+  if (is_question(frame) || ((const pp_xla_frame *)frame)->stage != PP_XLA_EXECUTE) return NULL;
+  return fail(frame,
+              "parallel_pool's functions run on the CPU: jit with jax.default_device(jax.devices"
+              "(\"cpu\")[0]), or call step() from jax.experimental.io_callback",
+              PP_XLA_UNIMPLEMENTED);
+}

@@ -1,0 +1,28 @@
+/* Shared pool: one that programs may use, found by its number. */
+#ifndef PP_XLA_SHARED_POOL_H
+#define PP_XLA_SHARED_POOL_H
+
+#include <stdbool.h>
+
+#include "pp_xla.h"
+
+typedef struct pp_shared_pool {
+  struct pp_shared_pool *next;
+  pp_pool *pool;
+  void *spare; /* memory that the next receive gives to the pool */
+  int32_t number;
+  uint32_t calls; /* made by programs, modulo 2**32 */
+  bool is_used;   /* by a call of a program */
+  bool is_taken;  /* by receives outside of programs */
+} pp_shared_pool;
+
+/* Finds a share and makes the caller its only user. calls: of the program's handle. receives:
+ * whether the caller takes batches. Returns PP_OK, PP_ERR_ARGUMENT if there is no share of this
+ * number (any more), or PP_ERR_STATE if it is in use or if the handle is old. */
+int pp_shared_begin(int32_t number, uint32_t calls, bool receives, pp_shared_pool **out,
+                    pp_error *error);
+
+/* Ends that. is_done: the call counts, and the handle that it was given is old. */
+void pp_shared_end(pp_shared_pool *share, bool is_done);
+
+#endif

@@ -1,0 +1,426 @@
+/* Calls of compiled programs: made-up frames, as XLA passes them, against pools. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "include/pp_xla.h"
+#include "pool_tests.h"
+#include "xla/abi.h"
+
+enum { NUM_ENVS = 5, MAX_COLUMNS = 16, TEXT = 512 };
+
+/* ----------------------------------------------------------------------- XLA's side of a call --
+ */
+
+typedef struct failure {
+  int code;
+  char text[TEXT];
+} failure;
+
+static void *create_error(pp_xla_error_args *args) {
+  failure *made = calloc(1, sizeof(*made));
+  made->code = args->code;
+  snprintf(made->text, sizeof(made->text), "%s", args->message);
+  return made;
+}
+
+static const pp_xla_api api = {.struct_size = sizeof(api), .create_error = create_error};
+
+typedef void *handler(void *frame);
+
+/* one call: at most a handle, actions or seeds, and ids; results for a handle and all columns */
+typedef struct call {
+  int32_t handle[2];
+  int32_t actions[NUM_ENVS], ids[NUM_ENVS];
+  uint32_t seeds[NUM_ENVS];
+  int32_t rows; /* of actions, seeds and ids; 0: no ids */
+  int64_t columns[MAX_COLUMNS];
+  int32_t num_columns;
+  char *results[MAX_COLUMNS];
+  int dtypes[MAX_COLUMNS];
+  int64_t sizes[MAX_COLUMNS]; /* elements */
+  int action_dtype;
+  int32_t next[2];
+  failure failed;
+} call;
+
+static int dtype_of(int32_t dtype) {
+  static const int of[] = {[PP_BOOL] = PP_XLA_PRED,   [PP_UINT8] = PP_XLA_U8,
+                           [PP_INT32] = PP_XLA_S32,   [PP_INT64] = PP_XLA_S64,
+                           [PP_FLOAT32] = PP_XLA_F32, [PP_FLOAT64] = PP_XLA_F64,
+                           [PP_INT8] = PP_XLA_S8};
+  return of[dtype];
+}
+
+static call make_call(const client *c, int32_t number, uint32_t calls) {
+  call it = {.handle = {number, (int32_t)calls}, .action_dtype = PP_XLA_S32};
+  it.num_columns = c->num_columns;
+  for (int32_t i = 0; i < c->num_columns; i++) {
+    const pp_column *column = &c->columns[i];
+    it.columns[i] = i;
+    it.dtypes[i] = dtype_of(column->dtype);
+    it.sizes[i] = c->options.batch_size;
+    for (int32_t j = 0; j < column->ndim; j++) it.sizes[i] *= column->shape[j];
+    it.results[i] = calloc((size_t)it.sizes[i], 8);
+  }
+  return it;
+}
+
+static void drop_call(call *it) {
+  for (int32_t i = 0; i < it->num_columns; i++) free(it->results[i]);
+}
+
+/* Makes the call; returns 0 or the code of its error. */
+static int run(call *it, handler *handle, bool has_actions, bool has_seeds, bool receives) {
+  int64_t two = 2, rows = it->rows ? it->rows : NUM_ENVS, yes = 1;
+  pp_xla_buffer handle_in = {.dtype = PP_XLA_S32, .data = it->handle, .rank = 1, .dims = &two};
+  pp_xla_buffer handle_out = handle_in;
+  pp_xla_buffer given = {.dtype = has_actions ? it->action_dtype : PP_XLA_U32, .rank = 1};
+  pp_xla_buffer ids = {.dtype = PP_XLA_S32, .data = it->ids, .rank = 1, .dims = &rows};
+  pp_xla_buffer columns[MAX_COLUMNS];
+  int types[MAX_COLUMNS + 1], attr_types[3];
+  void *arguments[3] = {&handle_in}, *results[MAX_COLUMNS + 1] = {&handle_out}, *attrs[3];
+  pp_xla_text names[3], *name_list[3] = {&names[0], &names[1], &names[2]};
+  pp_xla_scalar flag = {PP_XLA_S64, &yes};
+  pp_xla_array indices = {PP_XLA_S64, (size_t)it->num_columns, it->columns};
+  pp_xla_frame frame = {.struct_size = sizeof(frame), .api = &api, .stage = PP_XLA_EXECUTE};
+  int64_t num_arguments = 1, num_results = 1, num_attrs = 0;
+  failure *failed;
+
+  for (int32_t i = 0; i <= MAX_COLUMNS; i++) types[i] = PP_XLA_BUFFER;
+  handle_out.data = it->next;
+  given.data = has_actions ? (void *)it->actions : (void *)it->seeds;
+  given.dims = &rows;
+  if (has_actions || has_seeds) arguments[num_arguments++] = &given;
+  if (it->rows) {
+    arguments[num_arguments++] = &ids;
+    names[num_attrs] = (pp_xla_text){"has_ids", strlen("has_ids")};
+    attr_types[num_attrs] = PP_XLA_ATTR_SCALAR;
+    attrs[num_attrs++] = &flag;
+  }
+  if (has_seeds) {
+    names[num_attrs] = (pp_xla_text){"has_seeds", strlen("has_seeds")};
+    attr_types[num_attrs] = PP_XLA_ATTR_SCALAR;
+    attrs[num_attrs++] = &flag;
+  }
+  if (receives) {
+    names[num_attrs] = (pp_xla_text){"columns", strlen("columns")};
+    attr_types[num_attrs] = PP_XLA_ATTR_ARRAY;
+    attrs[num_attrs++] = &indices;
+    for (int32_t i = 0; i < it->num_columns; i++) {
+      columns[i] = (pp_xla_buffer){
+          .dtype = it->dtypes[i], .data = it->results[i], .rank = 1, .dims = &it->sizes[i]};
+      results[num_results++] = &columns[i];
+    }
+  }
+  frame.arguments = (pp_xla_list){.size = num_arguments, .types = types, .items = arguments};
+  frame.results = (pp_xla_list){.size = num_results, .types = types, .items = results};
+  frame.attributes =
+      (pp_xla_attrs){.size = num_attrs, .types = attr_types, .names = name_list, .items = attrs};
+  failed = handle(&frame);
+  if (!failed) {
+    memcpy(it->handle, it->next, sizeof(it->next));
+    return 0;
+  }
+  it->failed = *failed;
+  free(failed);
+  return it->failed.code;
+}
+
+static int step(call *it) {
+  return run(it, pp_xla_step, true, false, true);
+}
+
+static int send(call *it) {
+  return run(it, pp_xla_send, true, false, false);
+}
+
+static int recv(call *it) {
+  return run(it, pp_xla_recv, false, false, true);
+}
+
+static int reset(call *it, bool has_seeds) {
+  return run(it, pp_xla_reset, false, has_seeds, false);
+}
+
+/* -------------------------------------------------------------------------------------- pools --
+ */
+
+static client open_pool(const char *id, int32_t batch, int32_t threads) {
+  client c = make_client(id, NUM_ENVS);
+  c.options.batch_size = batch;
+  c.options.num_threads = threads;
+  client_open(&c);
+  return c;
+}
+
+static int32_t share(client *c, void **spare) {
+  int32_t number = 0;
+  *spare = pp_batch_alloc(c->pool);
+  CHECK_EQ(pp_xla_share(c->pool, *spare, &number, &c->error), PP_OK);
+  return number;
+}
+
+/* calls of programs have permuted the blocks of the pool and the spare one */
+static void end(client *c, int32_t number, void *spare) {
+  int64_t size = c->size;
+  pp_pool_close(c->pool);
+  pp_xla_unshare(number);
+  pp_batch_free(spare, size);
+  client_close(c);
+}
+
+static void choose(call *it, int64_t game, int64_t t) {
+  for (int32_t i = 0; i < NUM_ENVS; i++) {
+    it->actions[i] = (int32_t)some_action(i, game * 1000 + t, 2);
+  }
+}
+
+/* -------------------------------------------------------------------------------------- tests --
+ */
+
+TEST(xla_learns_the_version) {
+  pp_xla_metadata metadata = {.struct_size = sizeof(metadata), .traits = 9};
+  pp_xla_metadata_extension question = {.base = {.type = PP_XLA_METADATA}, .metadata = &metadata};
+  pp_xla_frame frame = {.extensions = &question.base};
+  static handler *const all[] = {pp_xla_send, pp_xla_reset, pp_xla_recv, pp_xla_step};
+  for (int32_t i = 0; i < 4; i++) {
+    metadata.version.minor = metadata.version.major = -1;
+    CHECK(all[i](&frame) == NULL);
+    CHECK_EQ(metadata.version.major, PP_XLA_MAJOR);
+    CHECK_EQ(metadata.version.minor, PP_XLA_MINOR);
+    CHECK_EQ(metadata.traits, 0);
+  }
+  // other stages have no work
+  frame = (pp_xla_frame){.stage = PP_XLA_EXECUTE - 1};
+  CHECK(pp_xla_step(&frame) == NULL);
+}
+
+TEST(programs_and_other_calls_take_turns_with_the_same_results) {
+  client ours = open_pool("CartPole-v1", NUM_ENVS, 2),
+         theirs = open_pool("CartPole-v1", NUM_ENVS, 1);
+  void *spare;
+  int32_t number = share(&ours, &spare);
+  call it = make_call(&ours, number, 0);
+  CHECK_EQ(client_reset(&theirs), NUM_ENVS);
+  REQUIRE(reset(&it, false) == 0);
+  REQUIRE(recv(&it) == 0);
+  for (int64_t t = 0; t < 300; t++) {
+    int64_t actions[NUM_ENVS];
+    choose(&it, 1, t);
+    for (int32_t i = 0; i < NUM_ENVS; i++) actions[i] = it.actions[i];
+    CHECK_EQ(client_step(&theirs, NULL, NUM_ENVS, actions), NUM_ENVS);
+    if (t % 7 < 4) {
+      REQUIRE(step(&it) == 0);
+      for (int32_t i = 0; i < ours.num_columns; i++) {
+        const pp_column *column = &ours.columns[i];
+        const char *expected = (const char *)theirs.batch + column->offset;
+        if (!CHECK(!memcmp(it.results[i], expected, (size_t)(column->row_bytes * NUM_ENVS))))
+          return;
+      }
+    } else {
+      // as Python does: it asks for the order of the blocks before it receives
+      void *held[MAX_BATCHES + 1];
+      REQUIRE(pp_xla_enter(number, held, &ours.error) == PP_OK);
+      for (int32_t i = 0; i < ours.capacity; i++) ours.given[i] = held[i];
+      ours.oldest = 0;
+      spare = held[ours.capacity];
+      CHECK_EQ(client_step(&ours, NULL, NUM_ENVS, actions), NUM_ENVS);
+      pp_xla_leave(number);
+      for (int32_t i = 0; i < NUM_ENVS; i++) {
+        if (!CHECK_EQ(sum_row(&ours, 1, i), sum_row(&theirs, 1, i))) return;
+      }
+    }
+  }
+  CHECK_EQ(pp_xla_calls(number), (uint32_t)it.handle[1]);
+  {
+    void *held[MAX_BATCHES + 1];
+    REQUIRE(pp_xla_enter(number, held, &ours.error) == PP_OK);
+    for (int32_t i = 0; i < ours.capacity; i++) ours.given[i] = held[i];
+    spare = held[ours.capacity];
+  }
+  drop_call(&it);
+  end(&ours, number, spare);
+  client_close(&theirs);
+}
+
+TEST(results_of_64_bits_may_have_32) {
+  client c = open_pool("CartPole-v1", NUM_ENVS, 1);
+  void *spare;
+  int32_t number = share(&c, &spare), narrowed = 0;
+  call it = make_call(&c, number, 0);
+  for (int32_t i = 0; i < it.num_columns; i++) {
+    if (it.dtypes[i] != PP_XLA_F64) continue;
+    it.dtypes[i] = PP_XLA_F32;
+    narrowed = i;
+  }
+  REQUIRE(reset(&it, false) == 0 && recv(&it) == 0 && step(&it) == 0);
+  for (int32_t i = 0; i < NUM_ENVS; i++) CHECK_EQ(((float *)(void *)it.results[narrowed])[i], 1);
+  drop_call(&it);
+  end(&c, number, spare);
+}
+
+TEST(seeds_are_those_of_a_reset) {
+  client one = open_pool("CartPole-v1", NUM_ENVS, 1), two = open_pool("CartPole-v1", NUM_ENVS, 1);
+  void *spare;
+  int32_t number = share(&one, &spare), sizes[NUM_ENVS];
+  call it = make_call(&one, number, 0);
+  for (int32_t i = 0; i < NUM_ENVS; i++) {
+    it.seeds[i] = 40U + (uint32_t)i;
+    sizes[i] = 1;
+  }
+  REQUIRE(reset(&it, true) == 0 && recv(&it) == 0);
+  CHECK_EQ(pp_pool_send_reset(two.pool, NULL, NUM_ENVS, it.seeds, sizes, NULL, &two.error), PP_OK);
+  CHECK_EQ(client_recv(&two), NUM_ENVS);
+  CHECK(!memcmp(it.results[0], (char *)two.batch + two.columns[0].offset,
+                (size_t)(two.columns[0].row_bytes * NUM_ENVS)));
+  drop_call(&it);
+  end(&one, number, spare);
+  client_close(&two);
+}
+
+TEST(wrong_calls_change_nothing) {
+  client c = open_pool("CartPole-v1", NUM_ENVS, 1);
+  void *spare;
+  int32_t number = share(&c, &spare);
+  call it = make_call(&c, number, 0), old;
+  int64_t kept_size;
+
+  CHECK_EQ(recv(&it), PP_XLA_FAILED_PRECONDITION);
+  CHECK(strstr(it.failed.text, "send first") != NULL);
+  REQUIRE(reset(&it, false) == 0 && recv(&it) == 0);
+  old = it;
+  it.actions[2] = 7;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  it.actions[2] = 0;
+  it.action_dtype = PP_XLA_F32;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  it.action_dtype = PP_XLA_U32;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  it.action_dtype = PP_XLA_S32;
+  it.rows = 2;
+  it.ids[0] = it.ids[1] = 3;
+  CHECK_EQ(send(&it), PP_XLA_INVALID_ARGUMENT);
+  CHECK(strstr(it.failed.text, "named twice") != NULL);
+  it.ids[1] = NUM_ENVS;
+  CHECK_EQ(send(&it), PP_XLA_INVALID_ARGUMENT);
+  it.rows = 0;
+  // results that do not fit are never written
+  kept_size = it.sizes[0]--;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  it.sizes[0] = kept_size;
+  it.dtypes[0] = PP_XLA_S32;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  it.dtypes[0] = PP_XLA_F32;
+  it.columns[0] = c.num_columns;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  it.columns[0] = -1;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  it.columns[0] = 0;
+  CHECK_EQ(pp_pool_in_flight(c.pool), 0);
+  CHECK_EQ(pp_xla_calls(number), 2);
+  // the handle is still valid, and then no more
+  CHECK_EQ(step(&it), 0);
+  CHECK_EQ(step(&old), PP_XLA_FAILED_PRECONDITION);
+  CHECK(strstr(old.failed.text, "of call 2, and the pool is at call 3") != NULL);
+  it.handle[0] = number + 1;
+  CHECK_EQ(step(&it), PP_XLA_INVALID_ARGUMENT);
+  CHECK(strstr(it.failed.text, "closed or dropped") != NULL);
+  it.handle[0] = number;
+  CHECK_EQ(step(&it), 0);
+  drop_call(&it);
+  end(&c, number, spare);
+}
+
+TEST(pools_of_processes_and_other_memory_are_refused) {
+  client c = open_pool("CartPole-v1", NUM_ENVS, 1);
+  int32_t number = -1;
+  CHECK_EQ(pp_xla_share(c.pool, NULL, &number, &c.error), PP_ERR_ARGUMENT);
+  CHECK_EQ(number, -1);
+  pp_pool_close(c.pool);
+  CHECK_EQ(pp_xla_share(c.pool, c.fresh, &number, &c.error), PP_ERR_CLOSED);
+  pp_xla_unshare(number);
+  CHECK_EQ(pp_xla_calls(number), 0);
+  client_close(&c);
+}
+
+TEST(while_others_receive_programs_may_send_only) {
+  client c = open_pool("CartPole-v1", NUM_ENVS, 1);
+  void *spare, *held[MAX_BATCHES + 1];
+  int32_t number = share(&c, &spare);
+  call it = make_call(&c, number, 0);
+  REQUIRE(pp_xla_enter(number, held, &c.error) == PP_OK);
+  CHECK(held[c.capacity] == spare);
+  CHECK(held[0] == c.given[0]);
+  CHECK_EQ(reset(&it, false), 0);
+  CHECK_EQ(recv(&it), PP_XLA_FAILED_PRECONDITION);
+  CHECK_EQ(step(&it), PP_XLA_FAILED_PRECONDITION);
+  pp_xla_leave(number);
+  CHECK_EQ(recv(&it), 0);
+  CHECK_EQ(pp_xla_enter(number + 1, held, &c.error), PP_ERR_CLOSED);
+  drop_call(&it);
+  end(&c, number, spare);
+}
+
+/* ------------------------------------------------------------------------------------ threads --
+ */
+
+typedef struct player {
+  call it;
+  int done, refused;
+} player;
+
+/* plays with whatever handle is valid */
+static void *play(void *context) {
+  player *own = context;
+  for (int64_t t = 0; t < 300; t++) {
+    own->it.handle[1] = (int32_t)pp_xla_calls(own->it.handle[0]);
+    if (step(&own->it)) {
+      own->refused++;
+    } else {
+      own->done++;
+    }
+  }
+  return NULL;
+}
+
+TEST(of_calls_at_once_one_is_made) {
+  client c = open_pool("CartPole-v1", NUM_ENVS, 2);
+  void *spare;
+  int32_t number = share(&c, &spare);
+  player players[2] = {{make_call(&c, number, 0), 0, 0}, {make_call(&c, number, 0), 0, 0}};
+  pthread_t threads[2];
+  for (int32_t i = 0; i < 2; i++) {
+    REQUIRE(pthread_create(&threads[i], NULL, play, &players[i]) == 0);
+  }
+  for (int32_t i = 0; i < 2; i++) {
+    pthread_join(threads[i], NULL);
+    CHECK_EQ(players[i].done + players[i].refused, 300);
+    drop_call(&players[i].it);
+  }
+  CHECK_EQ(pp_xla_calls(number), players[0].done + players[1].done);
+  CHECK(players[0].done + players[1].done > 0);
+  end(&c, number, spare);
+}
+
+static void *play_until_refused(void *context) {
+  player *own = context;
+  while (!step(&own->it)) own->done++;
+  return NULL;
+}
+
+TEST(closing_ends_programs) {
+  for (int32_t round = 0; round < 20; round++) {
+    client c = open_pool("CartPole-v1", NUM_ENVS, 2);
+    void *spare;
+    int32_t number = share(&c, &spare);
+    player own = {make_call(&c, number, 0), 0, 0};
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, play_until_refused, &own) == 0);
+    usleep((unsigned)round * 100);
+    end(&c, number, spare);
+    pthread_join(thread, NULL);
+    CHECK(strstr(own.it.failed.text, "closed") != NULL);
+    drop_call(&own.it);
+  }
+}
