@@ -390,6 +390,7 @@ def test_wrong_actions_step_nothing(cartpoles: Pool) -> None:
         (jnp.zeros(2, np.int32), ValueError, r"shape \(2,\): give shape \(3,\)"),
         (jnp.zeros((3, 1), np.int32), ValueError, r"give shape \(3,\)"),
         (jnp.zeros(3, np.uint32), TypeError, "uint32: give integers"),
+        (jnp.zeros(3, np.bool_), TypeError, "bool: give integers"),
     ):
         with pytest.raises(error, match=text):
             jax.jit(functions.step)(functions.handle, actions)

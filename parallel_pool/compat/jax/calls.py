@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from parallel_pool.pool import Pool
 
 # dtypes of actions that the engine takes
-INTEGERS = ("bool", "int8", "uint8", "int32", "int64")
+INTEGERS = ("int8", "uint8", "int32", "int64")
 FLOATS = ("float32", "float64")
 HANDLE: tuple[tuple[int, ...], Any] = ((2,), np.dtype(np.int32))
 
@@ -120,7 +120,7 @@ class Calls:
     def _actions(self, actions: Any, env_ids: Any) -> tuple[list[Any], bool]:
         ids, count = self._ids(env_ids)
         array = jnp.asarray(actions)
-        kinds = INTEGERS if self._is_discrete else (*INTEGERS, *FLOATS)
+        kinds = INTEGERS if self._is_discrete else ("bool", *INTEGERS, *FLOATS)
         if array.dtype.name not in kinds:
             what = "integers, such as int32" if self._is_discrete else "float32, or integers"
             raise TypeError(f"actions have dtype {array.dtype}: give {what}")
