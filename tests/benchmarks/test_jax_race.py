@@ -1,0 +1,37 @@
+"""The race of compiled programs has a row for each player."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import jax
+from benchmarks.rounds import timed
+
+
+def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "jax.md"
+    assert jax.main(["cartpole", "--rounds", "2", "--seconds", "0.01", "--out", str(out)]) == 0
+    text = out.read_text()
+    assert text.strip() in capsys.readouterr().out
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| CartPole")]
+    assert [row[1] for row in rows] == list(jax.players(jax.SCENES["cartpole"]))
+
+
+def test_all_of_ours_play_the_same() -> None:
+    """The sum of rewards and the last observations are equal after as many steps."""
+    scene = jax.SCENES["cartpole"]
+    program, callback, loop = (
+        make() for name, make in jax.players(scene).items() if name != jax.ENVPOOL
+    )
+    for player in (program, callback, loop):
+        assert timed(player, 300).steps == 300 * scene.count
+    _, seen, total = program._carry
+    other_seen, other_total = callback._carry
+    np.testing.assert_array_equal(seen, other_seen)
+    np.testing.assert_array_equal(seen, loop._observations)
+    assert total == other_total == loop._total
+    for player in (program, callback, loop):
+        player.close()
