@@ -27,6 +27,7 @@ from parallel_pool.errors import BusyError, ClosedError, StateError
 from parallel_pool.pool import Pool
 from tests.contract.test_every_id import IDS
 from tests.forked import in_child
+from tests.jax_scans import actions_of, compare, scan
 from tests.same import assert_same
 from tests.sampling import sampled
 from tests.timeouts import wait_for
@@ -40,28 +41,6 @@ def x64() -> Iterator[None]:
         yield
 
 
-def actions_of(pool: Pool, steps: int, seed: int = 0) -> Any:
-    """Returns actions, (steps, num_envs, ...)."""
-    space = pool.spec.action_space()
-    space.seed(seed)
-    drawn = [[space.sample() for _ in range(pool.num_envs)] for _ in range(steps)]
-    return np.array(drawn)
-
-
-def scan(step: Callable[..., Any], handle: Any, actions: Any) -> tuple[Any, Any]:
-    """Steps in one compiled program; returns the last handle and all results."""
-
-    @jax.jit
-    def play(handle: Any, actions: Any) -> Any:
-        return lax.scan(step, handle, actions)
-
-    return play(handle, actions)
-
-
-def at(results: Any, step: int) -> Any:
-    return jax.tree.map(lambda array: np.asarray(array[step]), results)
-
-
 # ------------------------------------------------------------------------------------- results --
 
 
@@ -71,25 +50,8 @@ QUICK = {"CartPole-v1", "mpe/simple_tag_v3", "Pong-v5", "Reacher-v5"}
 
 @pytest.mark.parametrize("env", sampled(IDS, QUICK))
 def test_a_scan_has_the_bits_of_python(env: str, x64: None) -> None:
-    """In arrays of 64 bits too. Final columns are compared where an episode has ended."""
-    steps = 100
-    make = partial(Pool, env, 3, seed=5, autoreset="same_step", statistics=True)
-    with make() as ours, make() as theirs:
-        ours.reset()
-        theirs.reset()
-        actions = actions_of(theirs, steps)
-        handle, _, _, step, *_ = xla(ours)
-        _, results = scan(step, handle, actions)
-        for i in range(steps):
-            expected = theirs.step(actions[i])
-            found = at(results, i)
-            assert type(found) is type(expected)
-            ended = expected.terminated | expected.truncated
-            for column, own, other in zip(theirs.columns, found, expected, strict=True):
-                rows = ended if column.is_final else slice(None)
-                np.testing.assert_array_equal(own[rows], other[rows], f"{column.name}, step {i}")
-                assert own.dtype == other.dtype
-            assert np.all(found[-1][~ended] == 0) or not theirs.columns[-1].is_final
+    """In arrays of 64 bits too; integration/same_in_jax.py is a longer form of this test."""
+    compare(env, 100)
 
 
 def test_arrays_of_64_bits_become_arrays_of_32() -> None:
@@ -122,13 +84,13 @@ def test_a_vector_environment_returns_what_it_does_in_python(
         seeds = np.array([7, 8, 9])
         handle, found = functions.reset(functions.handle, seeds)
         expected: Any = theirs.reset(seed=seeds.tolist())
-        compare(found, expected)
+        compare_results(found, expected)
         for step, actions in enumerate(actions_of(theirs.pool, steps)):
             if step % 2 and env == "Hopper-v5":
                 actions = actions.astype(np.float64)
             expected = theirs.step(actions)
             handle, found = functions.step(handle, jnp.asarray(actions))
-            compare(found, expected)
+            compare_results(found, expected)
             ended = expected[2] | expected[3]
             if mode is AutoresetMode.DISABLED and ended.any():
                 ids = np.flatnonzero(ended)
@@ -148,7 +110,7 @@ def test_a_vector_environment_returns_what_it_does_in_python(
             assert_same(ours.step(actions), theirs.step(actions), "after programs")
 
 
-def compare(found: Any, expected: Any) -> None:
+def compare_results(found: Any, expected: Any) -> None:
     """Compares results with Python's, whose infos may lack keys."""
     for own, other in zip(found[:-1], expected[:-1], strict=True):
         np.testing.assert_array_equal(own, other)
