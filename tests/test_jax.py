@@ -22,7 +22,7 @@ from jax.errors import JaxRuntimeError
 import parallel_pool
 from parallel_pool import registry
 from parallel_pool.base_pool import BUSY
-from parallel_pool.compat.jax import xla
+from parallel_pool.compat.jax import programs, xla
 from parallel_pool.errors import BusyError, ClosedError, StateError
 from parallel_pool.pool import Pool
 from tests.contract.test_every_id import IDS
@@ -481,6 +481,26 @@ def test_derivatives_and_maps_are_refused() -> None:
             return (result.obs * weight).sum()
 
         assert np.isfinite(jax.grad(loss)(0.5))
+
+
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+def test_other_devices_are_refused(platform: str) -> None:
+    with Pool("CartPole-v1", 2) as pool:
+        functions = xla(pool)
+        traced = jax.jit(functions.step).trace(functions.handle, jnp.zeros(2, np.int32))
+        with pytest.raises(NotImplementedError, match=r"run on the CPU only: .*io_callback"):
+            traced.lower(lowering_platforms=(platform,))
+
+
+def test_functions_are_the_same_while_the_pool_lives() -> None:
+    pool = Pool("CartPole-v1", 2)
+    first, second = xla(pool), xla(pool)
+    assert first[1:] == second[1:]
+    number = int(first.handle[0])
+    assert number in programs._known
+    del pool
+    gc.collect()
+    assert number not in programs._known
 
 
 def test_what_has_no_functions() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -83,11 +84,12 @@ def xla(envs: Any) -> Functions:
     found = _known.get(number)
     if found is None:
         found = _known[number] = _functions(pool, show, show_reset)
+        weakref.finalize(pool, _known.pop, number, None)
     handle = np.array([number, lib.pp_xla_calls(number)], np.uint32).view(np.int32)
     return found._replace(handle=jax.numpy.asarray(handle))
 
 
-# By number, which is never used again: with the same functions, jitted programs that use them are
+# By the number of a pool, while it lives: with the same functions, jitted programs that use them are
 # not compiled again. They hold no pool.
 _known: dict[int, Functions] = {}
 
