@@ -89,7 +89,7 @@ def xla(envs: Any) -> Functions:
     return found._replace(handle=jax.numpy.asarray(handle))
 
 
-# By the number of a pool, while it lives: with the same functions, jitted programs that use them are
+# By the number of a pool, while it lives. With the same functions, jitted programs that use them are
 # not compiled again. They hold no pool.
 _known: dict[int, Functions] = {}
 
