@@ -89,8 +89,8 @@ def xla(envs: Any) -> Functions:
     return found._replace(handle=jax.numpy.asarray(handle))
 
 
-# By the number of a pool, while it lives. With the same functions, jitted programs that use them are
-# not compiled again. They hold no pool.
+# By the number of a pool, while it lives; they hold no pool. Jitted programs that use the same
+# functions are not compiled again.
 _known: dict[int, Functions] = {}
 
 
