@@ -22,7 +22,7 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 # paths begin so.
 HEAVY = {
     "gymnasium": ("cluster/", "compat/", "envs/", "registry.py", "specs.py", "demo", "workers/"),
-    "torch": ("compat/sb3/vec_env.py",),
+    "torch": ("compat/sb3/vec_env.py", "compat/torch/"),
     # worker processes import other files of compat/sb3, and must not wait for torch
     "stable_baselines3": ("compat/sb3/vec_env.py",),
     # worker processes import other files of compat/pettingzoo, and must not wait for it
@@ -55,11 +55,12 @@ HEAVY = {
 # The packages of compat, one for each API, and the other APIs that each may use.
 APIS = {
     "ale": set(),
-    "envpool": {"jax"},
-    "gymnasium": {"jax"},
+    "envpool": {"jax", "torch"},
+    "gymnasium": {"jax", "torch"},
     "jax": set(),
     "pettingzoo": {"gymnasium"},
     "sb3": {"gymnasium", "pettingzoo"},
+    "torch": set(),
 }
 
 

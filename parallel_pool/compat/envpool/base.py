@@ -231,6 +231,12 @@ class EnvPool:
 
         return xla(self)[:4]
 
+    def torch(self, device: Any = "cpu") -> Any:
+        """Returns these environments with tensors in place of arrays: a `TorchEnv`."""
+        from parallel_pool.compat.torch import TorchEnv
+
+        return TorchEnv(self, device)
+
     def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
         """Returns the pool, and how compiled programs show steps and resets."""
         if self._rows.live_players is not None:

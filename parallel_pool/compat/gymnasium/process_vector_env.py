@@ -451,6 +451,12 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
             )
         self._is_interrupted = False
 
+    def torch(self, device: Any = "cpu") -> Any:
+        """Returns these environments with tensors in place of arrays: a `TorchEnv`."""
+        from parallel_pool.compat.torch import TorchEnv
+
+        return TorchEnv(self, device)
+
     def close_extras(self, timeout: float | None = None, terminate: bool = False) -> None:
         """Ends the worker processes, each after the environment it is stepping; `close` calls this.
 

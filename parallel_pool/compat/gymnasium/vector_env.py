@@ -506,6 +506,12 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
 
     # ------------------------------------------------------------------------------ programs --
 
+    def torch(self, device: Any = "cpu") -> Any:
+        """Returns these environments with tensors in place of arrays: a `TorchEnv`."""
+        from parallel_pool.compat.torch import TorchEnv
+
+        return TorchEnv(self, device)
+
     def xla_parts(self) -> tuple[Pool, Callable[[Any], Any], Callable[[Any], Any]]:
         """Returns the pool, and how compiled programs show steps and resets.
 

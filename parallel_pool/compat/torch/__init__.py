@@ -1,0 +1,12 @@
+"""PyTorch: environments that take and return tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parallel_pool._lazy import lazy
+
+if TYPE_CHECKING:
+    from parallel_pool.compat.torch.torch_env import TorchEnv as TorchEnv
+
+__getattr__, __dir__ = lazy(__name__, {"TorchEnv": f"{__name__}.torch_env"})

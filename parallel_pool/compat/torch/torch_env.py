@@ -1,0 +1,142 @@
+"""TorchEnv: environments that take and return PyTorch tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parallel_pool.compat.dependencies import install
+from parallel_pool.errors import EnvError, MissingDependencyError
+
+try:
+    import torch
+except ImportError as error:
+    raise MissingDependencyError(
+        f"tensors need PyTorch ({error}): pip install torch, or {install('sb3')}"
+    ) from error
+
+if TYPE_CHECKING:
+    from typing import Self
+
+# dtypes that NumPy does not have, and what to give instead
+CURES = {torch.bfloat16: "float()", torch.float8_e4m3fn: "float()", torch.float8_e5m2: "float()"}
+
+
+class TorchEnv:
+    """Environments whose `reset`, `step`, `send` and `recv` take and return tensors.
+
+    A tensor shares the memory of the array that the environments return: nothing is copied. Like
+    the array it is yours, and never changes afterwards. All else is as in `envs`, whose attributes
+    this object has.
+
+    Attributes:
+        envs: the environments.
+        device: of all tensors.
+    """
+
+    def __init__(self, envs: Any, device: Any = "cpu") -> None:
+        """
+        Args:
+            envs: a `Pool`, a vector environment, or what `parallel_pool.make` returns.
+            device: "cpu".
+
+        Raises:
+            NotImplementedError: another device.
+        """
+        self.envs = envs
+        self.device = torch.device(device)
+        if self.device.type != "cpu":
+            raise NotImplementedError(
+                f"device={device!r}: tensors of environments are on the CPU; copy what you need to"
+                f' the device, as in observations.to("{self.device}")'
+            )
+
+    def reset(self, *arguments: Any, **keywords: Any) -> Any:
+        """Returns what `reset` of the environments returns, as tensors."""
+        return self._result(self.envs.reset, arguments, keywords)
+
+    def step(self, actions: Any, *arguments: Any, **keywords: Any) -> Any:
+        """Returns what `step` of the environments returns, as tensors.
+
+        Args:
+            actions: a tensor on the CPU (or what `step` of the environments takes).
+            arguments, keywords: as of the environments; tensors among them become arrays.
+
+        Raises:
+            TypeError: a tensor is on another device, or of a dtype that NumPy does not have.
+            Exception: as of the environments; an `EnvError.batch` has tensors.
+        """
+        return self._result(self.envs.step, (actions, *arguments), keywords)
+
+    def send(self, actions: Any, *arguments: Any, **keywords: Any) -> Any:
+        """Does what `send` of the environments does; see `step`."""
+        return self._result(self.envs.send, (actions, *arguments), keywords)
+
+    def recv(self, *arguments: Any, **keywords: Any) -> Any:
+        """Returns what `recv` of the environments returns, as tensors."""
+        return self._result(self.envs.recv, arguments, keywords)
+
+    def async_reset(self, *arguments: Any, **keywords: Any) -> Any:
+        """Does what `async_reset` of the environments does."""
+        return self._result(self.envs.async_reset, arguments, keywords)
+
+    def _result(self, call: Any, arguments: Any, keywords: Any) -> Any:
+        given = [arrays(value) for value in arguments]
+        named = {name: arrays(value) for name, value in keywords.items()}
+        try:
+            return tensors(call(*given, **named))
+        except EnvError as error:
+            error.batch = tensors(error.batch)
+            raise
+
+    def close(self) -> None:
+        """Closes the environments; tensors stay valid."""
+        self.envs.close()
+
+    def __getattr__(self, name: str) -> Any:
+        # only for names that this object lacks; "envs" itself, before __init__ has set it
+        if name == "envs":
+            raise AttributeError(name)
+        return getattr(self.envs, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"TorchEnv({self.envs!r})"
+
+
+def tensors(value: Any) -> Any:
+    """Returns a result with tensors in place of arrays, in the same memory.
+
+    Arrays of objects and of texts stay as they are.
+    """
+    if isinstance(value, np.ndarray):
+        return value if value.dtype.kind in "OSUV" else torch.from_numpy(value)
+    if isinstance(value, Mapping):
+        return {name: tensors(each) for name, each in value.items()}
+    if isinstance(value, tuple):
+        parts = [tensors(each) for each in value]
+        return value._make(parts) if hasattr(value, "_make") else tuple(parts)
+    return value
+
+
+def arrays(value: Any) -> Any:
+    """Returns a value with arrays in place of tensors, in the same memory."""
+    if isinstance(value, torch.Tensor):
+        if value.device.type != "cpu":
+            raise TypeError(f"a tensor is on {value.device}: give it on the CPU, with .cpu()")
+        if value.dtype in CURES:
+            raise TypeError(
+                f"a tensor has dtype {value.dtype}, which NumPy does not have: give"
+                f" .{CURES[value.dtype]}"
+            )
+        return value.detach().numpy()
+    if isinstance(value, Mapping):
+        return {name: arrays(each) for name, each in value.items()}
+    return value
