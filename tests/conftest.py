@@ -13,12 +13,27 @@ from typing import Any
 
 import pytest
 
+from parallel_pool.compat.import_hook import after_import
 from tests.timeouts import limited
 
 # Shells start background jobs with SIGINT ignored, and Python keeps that: tests of Ctrl-C would
 # wait for ever. Processes that tests start inherit what is set here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _quiet_jax() -> None:
+    """Lets JAX believe that it warns at every fork: children of tests do not use JAX.
+
+    Its warning would reach later tests of the same process, which look at warnings.
+    """
+    from jax._src import xla_bridge
+
+    assert xla_bridge._at_fork_handler_installed in (False, True)
+    xla_bridge._at_fork_handler_installed = True
+
+
+after_import("jax", _quiet_jax)
 
 
 @pytest.fixture(scope="module", autouse=True)
