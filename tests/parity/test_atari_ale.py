@@ -188,8 +188,9 @@ def test_run_is_the_same(case: Case) -> None:
             assert_same(ours.render(), theirs.render(), "render")
 
 
-@pytest.mark.parametrize("id", sampled(GAMES, SAMPLED))
-def test_every_game_is_the_same(id: str) -> None:
+# a third of the games: what differs between games is compared for all in test_atari_proofs.py
+@pytest.mark.parametrize("id", sampled(sorted({*GAMES[::3], *SAMPLED}), SAMPLED))
+def test_games_are_the_same(id: str) -> None:
     """For a hundred frames; games that are not proven must run on ale_py."""
     game = registry.find(id).variant
     if atari.reason(game, atari.read_rom(game)) is not None:

@@ -134,8 +134,9 @@ def test_equals_the_model(env_id: str, options: str) -> None:
     compare(env_id, OPTION_SETS[options], FEWER_STEPS.get(options, STEPS))
 
 
-@pytest.mark.parametrize("env_id", sampled(TASKS, SAMPLED))
-def test_every_game_equals_the_model(env_id: str) -> None:
+# a third of the games: what differs between games is compared for all in test_atari_proofs.py
+@pytest.mark.parametrize("env_id", sampled(sorted({*list(TASKS)[1::3], *SAMPLED}), SAMPLED))
+def test_games_equal_the_model(env_id: str) -> None:
     """integration/compare_envpool_atari.py --games all is a longer form of this test."""
     number = list(TASKS).index(env_id)
     options: dict[str, Any] = {"episodic_life": number % 3 == 0, "full_action_space": True}
