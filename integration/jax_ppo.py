@@ -261,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Trains and prints what came of it."""
     parser = argparse.ArgumentParser(prog="python -m integration.jax_ppo")
     parser.add_argument("--library", choices=LIBRARIES)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--updates", type=int, default=Settings.updates)
     parser.add_argument("--out", type=Path, default=RESULT)
     options = parser.parse_args(arguments)

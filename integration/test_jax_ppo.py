@@ -29,8 +29,9 @@ def test_the_committed_result_is_of_both_libraries() -> None:
         library: [run for run in runs if run["library"] == library] for library in jax_ppo.LIBRARIES
     }
     for own in by_library.values():
-        assert len({run["seed"] for run in own}) >= 5
-        assert np.mean([run["evaluated"] for run in own]) >= jax_ppo.GOAL
+        assert len({run["seed"] for run in own}) == 10
+        # an agent in ten is poor at its end, in either library
+        assert sum(run["evaluated"] >= jax_ppo.GOAL for run in own) >= 9
     ours, theirs = (
         np.median([run["seconds"] for run in by_library[library]]) for library in jax_ppo.LIBRARIES
     )
