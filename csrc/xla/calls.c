@@ -1,10 +1,10 @@
 /* Calls: the handlers that compiled programs call to send, reset, receive and step. */
-#include <fenv.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "abi.h"
+#include "base/float_mode.h"
 #include "pool/error.h"
 #include "pool/pool.h"
 #include "shared_pool.h"
@@ -302,13 +302,11 @@ static void *run(const pp_xla_frame *frame, bool receives, int (*work)(call *)) 
   if (is_question(frame) || frame->stage != PP_XLA_EXECUTE) return NULL;
   status = begin(&it, receives);
   if (status >= 0) {
-    fenv_t floats;
     // XLA's threads flush denormal numbers to zero, and this one may step environments
-    fegetenv(&floats);
-    fesetenv(FE_DFL_ENV);
+    pp_float_mode mode = pp_float_mode_reset();
     status = check_results(&it, receives);
     if (status >= 0) status = work(&it);
-    fesetenv(&floats);
+    pp_float_mode_restore(mode);
     if (status >= 0) write_handle(&it);
     pp_shared_end(it.share, status >= 0);
   }
