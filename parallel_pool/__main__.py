@@ -1,4 +1,4 @@
-"""The command line: `python -m parallel_pool` with `demo`, `bench` or `prove-atari`."""
+"""The command line: `python -m parallel_pool` with `demo`, `bench`, `profile` or `prove-atari`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,25 @@ def parser() -> argparse.ArgumentParser:
     prove.add_argument(
         "--write", action="store_true", help="writes the result into the package's table"
     )
+    profile = commands.add_parser(
+        "profile",
+        help="runs a Python script, and says where the time of its pools goes",
+        description="Runs SCRIPT with its arguments, and prints a report of each pool it steps.",
+    )
+    profile.add_argument(
+        "--out", type=Path, metavar="FILE", help="a trace for ui.perfetto.dev, in Chrome's format"
+    )
+    profile.add_argument("script", type=script, metavar="SCRIPT", help="a file of Python")
+    profile.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="of the script")
     return made
+
+
+def script(text: str) -> Path:
+    """Reads the path of a script."""
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"{text!r}: there is no such file")
+    return path
 
 
 def positive(text: str) -> float:
@@ -174,6 +192,11 @@ def run(arguments: Sequence[str] | None) -> int:
         return bench(others)
     if others:
         command.error(f"unrecognized arguments: {' '.join(others)}")
+    if options.command == "profile":
+        from parallel_pool.tracing import profile
+
+        profile.run(options.script, options.arguments, options.out)
+        return 0
     if options.command == "prove-atari":
         check_proof(command, options)
         return prove_atari(options)

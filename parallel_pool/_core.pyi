@@ -133,6 +133,14 @@ class Lib:
     PP_WITH_DISCOUNT: Final[int]
     PP_WITH_PLAYERS: Final[int]
     PP_WITH_STATISTICS: Final[int]
+    PP_SPAN_STEP: Final[int]
+    PP_SPAN_INLINE: Final[int]
+    PP_SPAN_RECV: Final[int]
+    PP_SPAN_SEND: Final[int]
+    PP_SPAN_RESETS: Final[int]
+    PP_SPAN_WORK: Final[int]
+    PP_SPAN_RESET: Final[int]
+    PP_SPAN_DELIVER: Final[int]
     PP_DEATH_FAIL: Final[int]
     PP_DEATH_REPEAT: Final[int]
     PP_DEATH_REQUEUE: Final[int]
@@ -218,6 +226,11 @@ class Lib:
     def pp_pool_render(self, pool: CData, env_id: int, image: CData, error: CData, /) -> int: ...
     def pp_pool_expose(self, pool: CData, env_id: int, target: CData, error: CData, /) -> int: ...
     def pp_pool_stats(self, pool: CData, stats: CData, /) -> None: ...
+    def pp_pool_trace_start(self, pool: CData, error: CData, /) -> int: ...
+    def pp_pool_trace_stop(self, pool: CData, /) -> None: ...
+    def pp_pool_trace_read(
+        self, pool: CData, track: int, out: CData, room: int, lost: CData, error: CData, /
+    ) -> int: ...
     def pp_pool_create_processes(
         self,
         config: CData,
@@ -277,6 +290,7 @@ class Lib:
     def pp_worker_reply(
         self, worker: CData, turn: int, bytes: CData | bytes, size: int, error: CData, /
     ) -> int: ...
+    def pp_worker_mark(self, worker: CData, turn: int, /) -> None: ...
     def pp_worker_deliver(self, worker: CData, first: int, count: int, /) -> None: ...
     def pp_worker_request(self, worker: CData, size: CData, /) -> CData: ...
     def pp_worker_answer(

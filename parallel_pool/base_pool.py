@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -19,8 +19,11 @@ from parallel_pool.arguments import shown, whole
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
 from parallel_pool.named_batch import NamedBatch, batch_maker, field_names
+from parallel_pool.tracing.record import Setting
+from parallel_pool.tracing.trace import MAX_SPANS, Trace
 
 if TYPE_CHECKING:
+    import os
     from typing import NoReturn, Protocol, Self
 
     from parallel_pool._core import CData
@@ -157,6 +160,8 @@ class BasePool:
     _name: str
     # "threads" or "processes", for messages
     _holds = "threads"
+    # called with each pool that is opened, for a profiler of whole programs
+    on_open: ClassVar[Callable[[BasePool], None] | None] = None
 
     def __init__(self) -> None:
         """Makes a pool without a `pp_pool`: only `close` works before `_adopt`."""
@@ -197,6 +202,8 @@ class BasePool:
             self._check(lib.pp_pool_offer(handle, memory, self._error))
         self.columns: tuple[Column, ...] = read_columns(handle, types)
         self._show = batch_maker(field_names(self.columns))
+        if BasePool.on_open is not None:
+            BasePool.on_open(self)
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -342,6 +349,30 @@ class BasePool:
         stats = ffi.new("pp_stats *")
         lib.pp_pool_stats(self._handle, stats)
         return {name: getattr(stats, name) for name, _ in ffi.typeof("pp_stats").fields}
+
+    def trace(
+        self, path: str | os.PathLike[str] | None = None, *, max_spans: int = MAX_SPANS
+    ) -> Trace:
+        """Returns a `Trace`, which records where the time goes while its `with` block runs.
+
+        Args:
+            path: of a file in Chrome's trace format, written at the end; ui.perfetto.dev shows it.
+            max_spans: steps, calls and others that are kept, of 32 bytes each. With more, the trace
+                shows only the time up to there.
+
+        Raises:
+            FileNotFoundError: there is no such folder.
+            StateError: at the beginning of the block, if another trace of this pool is running.
+        """
+        setting = Setting(
+            self._name,
+            self.num_envs,
+            self.batch_size,
+            self.stats()["num_threads"],
+            self._holds == "processes",
+            int(lib.pp_usable_cores(NULL)),
+        )
+        return Trace(self._handle, setting, path, max_spans=max_spans)
 
     def close(self) -> None:
         """Ends the threads or processes, each after the environment it is stepping; arrays stay

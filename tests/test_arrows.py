@@ -107,7 +107,7 @@ FOLDERS = {
     "pool": ("os", "base", "include"),
     "threads": ("pool", "os", "base", "include"),
     "processes": ("pool", "os", "base", "include"),
-    "xla": ("pool", "os", "include"),
+    "xla": ("pool", "os", "base", "include"),
     "envs": ("base", "include/pp_env.h"),
     "envs/atari/games": ("base", "include/pp_env.h"),
     "envs/atari/console": ("envs/atari/games", "base", "include/pp_env.h"),
@@ -302,7 +302,7 @@ def test_nothing_imports_the_command_line(path: Path) -> None:
 
 def test_base_pool_knows_no_kind_of_pool() -> None:
     """Pools of threads and of processes use base_pool, which imports neither."""
-    known = {"_native", "arguments", "buffers", "errors", "named_batch"}
+    known = {"_native", "arguments", "buffers", "errors", "named_batch", "tracing"}
     prefix = "parallel_pool."
     names = [name for name in imports(PACKAGE / "base_pool.py") if name.startswith(prefix)]
     assert {name.split(".")[1] for name in names} == known

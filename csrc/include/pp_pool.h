@@ -67,6 +67,28 @@ typedef struct pp_column {
 } pp_column;
 
 /* Counts since the pool was made; no times. What only threads count is 0 with worker processes. */
+/* what a span of a trace shows */
+enum pp_span_kind {
+  PP_SPAN_STEP = 0,   /* a call of pp_pool_step */
+  PP_SPAN_INLINE = 1, /* the same, and the caller stepped all environments itself */
+  PP_SPAN_RECV = 2,   /* a call of pp_pool_recv */
+  PP_SPAN_SEND = 3,   /* a call of pp_pool_send */
+  PP_SPAN_RESETS = 4, /* a call of pp_pool_send_reset */
+  PP_SPAN_WORK = 5,   /* steps of environments, with the resets of those whose episode has ended */
+  PP_SPAN_RESET = 6,  /* a reset of one environment */
+  PP_SPAN_DELIVER = 7 /* a worker process writes infos and publishes rows */
+};
+
+/* an interval of a trace; times in ns of the monotonic clock */
+typedef struct pp_span {
+  int64_t start;
+  int64_t end;
+  int32_t kind;   /* a pp_span_kind */
+  int32_t env_id; /* the first environment of a PP_SPAN_WORK or PP_SPAN_RESET, else -1 */
+  int32_t count;  /* environments; of calls: rows received, or environments sent */
+  int32_t gaps;   /* ns between the calls, if several short PP_SPAN_INLINE are one span */
+} pp_span;
+
 typedef struct pp_stats {
   int64_t env_steps;     /* rows in received batches, resets included */
   int64_t batches;       /* batches received */
@@ -243,6 +265,21 @@ int pp_pool_expose(pp_pool *pool, int32_t env_id, void *target, pp_error *error)
 
 /* Writes what the pool has counted so far. */
 void pp_pool_stats(pp_pool *pool, pp_stats *stats);
+
+/* A trace: from start to stop, the caller, each thread and each worker process record spans in
+ * tracks, from which read moves them. Track 0 is what the caller receives and steps itself, track 1
+ * what it sends, and the others are the threads or workers. A track that nobody reads for long
+ * drops spans; lost counts them, since the pool was made. The first spans may be older than the
+ * trace. One thread at a time may call these functions.
+ *
+ * start returns the number of tracks, PP_ERR_STATE if a trace is running, PP_ERR_MEMORY, or the
+ * error of a pool that can't be used.
+ * read returns the number of spans moved, at most room; PP_ERR_ARGUMENT; or PP_ERR_STATE if a
+ * worker has written over its track. */
+int32_t pp_pool_trace_start(pp_pool *pool, pp_error *error);
+void pp_pool_trace_stop(pp_pool *pool);
+int32_t pp_pool_trace_read(pp_pool *pool, int32_t track, pp_span *out, int32_t room, int64_t *lost,
+                           pp_error *error);
 
 /* ------------------------------------------------------------------------ worker processes -- */
 

@@ -38,6 +38,7 @@ typedef struct pp_turns {
   int32_t count;    /* turns taken */
   int32_t is_whole; /* 1: a plain step of every environment of the lane in order, into rows that lie
                        one after another in one block; 0: anything else */
+  int32_t is_traced; /* 1: the parent wants a trace, so the worker calls pp_worker_mark */
   int32_t *env_ids;
   int32_t *command; /* a pp_command */
   int32_t *rows;    /* row in the block; in an unordered pool valid after pp_worker_claim_row */
@@ -129,6 +130,10 @@ const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size);
  * reply file can't grow, or PP_ERR_FORKED. */
 int pp_worker_reply(pp_worker *worker, int32_t turn, const void *bytes, int64_t size,
                     pp_error *error);
+
+/* Records for the parent's trace that a turn was done in the time since the last mark, or since the
+ * turns were taken. Does nothing if turns.is_traced is 0. */
+void pp_worker_mark(pp_worker *worker, int32_t turn);
 
 /* Delivers turns first .. first+count-1: writes the engine's columns of their rows, then publishes
  * the rows to the parent and wakes it when a batch is complete. */

@@ -7,6 +7,7 @@
 
 #include "batch.h"
 #include "pp_pool.h"
+#include "trace.h"
 
 /* No function is null: lanes that need nothing done have an empty function. Functions whose names
  * end in _locked are called with the pool's lock held. */
@@ -73,6 +74,12 @@ typedef struct pp_lane_ops {
   int32_t (*cores)(const pp_pool *pool);
 
   void (*stats)(const pp_pool *pool, pp_stats *stats);
+
+  /* Traces: returns how many threads or workers have tracks; makes a track, null if there is no
+   * memory; and sets the track of the i-th, null to end its recording. */
+  int32_t (*num_tracks)(const pp_pool *pool);
+  pp_track *(*alloc_track)(pp_pool *pool);
+  void (*set_track)(pp_pool *pool, int32_t i, pp_track *track);
 
   /* Makes all workers end, and waits for those that are threads. May be called again. */
   void (*stop)(pp_pool *pool);

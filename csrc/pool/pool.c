@@ -45,6 +45,7 @@ void pp_pool_destroy(pp_pool *pool) {
   // a forked child has none of the threads, and a thread of the parent may have held a lock
   if (!pool || pool->fork_generation != pp_os_fork_generation()) return;
   pp_pool_close(pool);
+  pp_trace_fini(pool);
   pool->ops.fini(pool);
   pp_ring_fini(&pool->ring);
   free(pool->failed);

@@ -12,6 +12,7 @@
 #include "lane_ops.h"
 #include "layout.h"
 #include "os/topology.h"
+#include "trace.h"
 
 /* ns after which a call that waits returns, so that its caller can handle signals */
 enum { PP_SLICE_NS = 50000000 };
@@ -36,6 +37,7 @@ struct pp_pool {
   const void *last_given; /* fresh memory of the last receive */
   int32_t last_result;    /* what the last receive returned */
   int32_t *step_ids;      /* buffer for the ids of one step */
+  pp_recorder receiver;   /* of receives, and of the steps that the caller does */
 
   /* set while a thread is in recv or step: taken with acquire, released with release */
   _Atomic bool receiving;
@@ -56,8 +58,14 @@ struct pp_pool {
    * value will do. Relaxed: under the lock there is no other writer, and readers without it
    * conclude nothing else from the number. */
   _Atomic int32_t num_in_flight;
-  pp_entry *entries; /* buffer for one send */
-  int32_t *sent_ids; /* buffer for the ids of one send */
+  pp_entry *entries;  /* buffer for one send */
+  int32_t *sent_ids;  /* buffer for the ids of one send */
+  pp_recorder sender; /* of sends */
+
+  /* used by the thread that starts, reads and stops traces; null until the first trace */
+  pp_track **tracks;
+  int32_t num_tracks;
+  bool is_traced;
 
   /* statistics; written under the lock, read by any thread, relaxed */
   _Atomic int64_t env_steps;

@@ -129,7 +129,13 @@ static int begin(pp_pool *pool, const void *fresh, pp_error *error) {
   return PP_OK;
 }
 
-static void end(pp_pool *pool) {
+/* returns when a call began, 0 if nothing is recorded */
+static int64_t began(const pp_pool *pool) {
+  return pp_recorder_track(&pool->receiver) ? pp_os_now() : 0;
+}
+
+static void end(pp_pool *pool, int32_t kind, int64_t start, int32_t rows) {
+  if (start) pp_recorder_call(&pool->receiver, kind, start, rows);
   atomic_store_explicit(&pool->receiving, false, memory_order_release);
 }
 
@@ -149,8 +155,10 @@ static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, bool has_timeo
 int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error) {
   int64_t slice = timeout >= 0 && timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS;
   int32_t status = begin(pool, fresh, error), in_flight;
+  int64_t start;
 
   if (status < 0) return status;
+  start = began(pool);
   pthread_mutex_lock(&pool->lock);
   in_flight = pp_pool_count(pool);
   pthread_mutex_unlock(&pool->lock);
@@ -164,7 +172,7 @@ int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *erro
                           "%d environments are in flight, a batch needs %d: send first", in_flight,
                           needed(pool));
   }
-  end(pool);
+  end(pool, PP_SPAN_RECV, start, status);
   return status;
 }
 
@@ -201,8 +209,10 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
                      int32_t dtype, void *fresh, pp_error *error) {
   int32_t status = begin(pool, fresh, error), place;
   bool is_inline;
+  int64_t start;
 
   if (status < 0) return refuse_step(pool, env_ids, count, status);
+  start = began(pool);
   env_ids = pp_pool_copy_ids(pool, pool->step_ids, env_ids, count);
   pthread_mutex_lock(&pool->lock);
   place = check_step_locked(pool, count, error);
@@ -220,7 +230,7 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
   } else {
     status = place;
   }
-  end(pool);
+  end(pool, is_inline ? PP_SPAN_INLINE : PP_SPAN_STEP, start, status);
   return status;
 }
 

@@ -5,6 +5,7 @@
 #include "action.h"
 #include "error.h"
 #include "idset.h"
+#include "os/os.h"
 #include "pool.h"
 #include "values.h"
 
@@ -171,15 +172,27 @@ static void wake_receiver(pp_pool *pool) {
   pp_gate_wake(pool->caller, INT32_MAX);
 }
 
+/* returns when a call began, 0 if nothing is recorded */
+static int64_t began_locked(const pp_pool *pool) {
+  return pp_recorder_track(&pool->sender) ? pp_os_now() : 0;
+}
+
+static void record_locked(pp_pool *pool, int32_t kind, int64_t start, int32_t count) {
+  if (start) pp_recorder_call(&pool->sender, kind, start, count);
+}
+
 int pp_pool_send(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                  int32_t dtype, pp_error *error) {
   int32_t place = pp_pool_check(pool, error);
+  int64_t start;
   if (place < 0) return place;
   pthread_mutex_lock(&pool->lock);
+  start = began_locked(pool);
   env_ids = pp_pool_copy_ids(pool, pool->sent_ids, env_ids, count);
   place = pp_pool_accept_locked(pool, env_ids, count, actions, dtype, error);
   if (place >= 0) {
     pool->ops.queue_locked(pool, env_ids, count, place, false);
+    record_locked(pool, PP_SPAN_SEND, start, count);
   } else {
     pool->ops.refuse_locked(pool, env_ids, count);
   }
@@ -250,9 +263,11 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
                        const pp_value *options, pp_error *error) {
   int status = pp_pool_check(pool, error);
   int32_t command = options ? PP_COMMAND_RESET_OPTIONS : PP_COMMAND_RESET, place = 0;
+  int64_t start;
 
   if (status < 0) return status;
   pthread_mutex_lock(&pool->lock);
+  start = began_locked(pool);
   env_ids = pp_pool_copy_ids(pool, pool->sent_ids, env_ids, count);
   status = mark_locked(pool, env_ids, count, error);
   if (status >= 0) {
@@ -268,6 +283,7 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
     set_command_locked(pool, env_ids, count, command);
     if (pool->ring.is_ordered) place = pp_ring_append_locked(&pool->ring, count);
     pool->ops.queue_locked(pool, env_ids, count, place, false);
+    record_locked(pool, PP_SPAN_RESETS, start, count);
   } else {
     pool->ops.refuse_locked(pool, env_ids, count);
   }

@@ -92,6 +92,9 @@ typedef struct pp_mailbox {
   /* The environment that is being stepped, -1: none. Relaxed: it is read only to find out which
    * environment hangs or killed the worker. */
   _Atomic int32_t current_env;
+  /* The offset of the worker's track, 0: nothing is recorded. Stored by the parent with release,
+   * after it has made the track, and loaded with acquire. */
+  _Atomic int64_t track;
   /* The number of the parent's last probe, which asks whether the worker has anything left to do,
    * and of the last probe to which the worker answered "nothing". The worker reads probe before it
    * looks for turns and requests. All three loads are sequentially consistent, so that it sees all

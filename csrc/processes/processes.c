@@ -503,6 +503,24 @@ static const char not_local[] =
     "the state, generators and options of environments in worker processes are out of reach here: "
     "send a payload with a reset, or a request to their worker";
 
+/* --------------------------------------------------------------------------------- traces -- */
+
+static int32_t num_tracks(const pp_pool *pool) {
+  return pool->processes->num_lanes;
+}
+
+static pp_track *alloc_track(pp_pool *pool) {
+  pp_arena *arena = pool->processes->arena;
+  int64_t offset = pp_arena_alloc(arena, (int64_t)pp_track_size(PP_TRACK_WORKER));
+  return offset < 0 ? NULL : pp_arena_at(arena, offset);
+}
+
+static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
+  pp_processes *processes = pool->processes;
+  int64_t offset = track ? (char *)track - processes->arena->base : 0;
+  atomic_store_explicit(&processes->board.mailboxes[i].track, offset, memory_order_release);
+}
+
 const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .check_locked = check_locked,
                                       .refuse_locked = refuse_locked,
@@ -520,5 +538,8 @@ const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .collect_locked = pp_processes_collect_locked,
                                       .cores = cores,
                                       .stats = stats,
+                                      .num_tracks = num_tracks,
+                                      .alloc_track = alloc_track,
+                                      .set_track = set_track,
                                       .stop = stop,
                                       .fini = fini};

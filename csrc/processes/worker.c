@@ -18,6 +18,7 @@
 #include "os/os.h"
 #include "pool/error.h"
 #include "pool/row.h"
+#include "pool/trace.h"
 #include "pp_worker.h"
 #include "reply_heap.h"
 #include "worker_wait.h"
@@ -49,6 +50,8 @@ struct pp_worker {
   pp_entry *entries;
   reply_block *reply_blocks; /* one for each environment, and one for answers */
   pp_turns turns;
+  pp_track *track; /* null: the turns are not traced */
+  int64_t marked;  /* when the last mark was made, or the turns were taken */
 };
 
 /* Returns a copy of a descriptor: of HIGH_FD or more if that is allowed, else any. */
@@ -316,6 +319,14 @@ static bool is_whole(const pp_worker *worker, int32_t count) {
   return true;
 }
 
+/* finds out whether the turns are traced */
+static void find_track(pp_worker *worker, const pp_mailbox *mailbox) {
+  int64_t offset = atomic_load_explicit(&mailbox->track, memory_order_acquire);
+  worker->track = offset ? pp_arena_at(&worker->arena, offset) : NULL;
+  worker->turns.is_traced = offset != 0;
+  if (offset) worker->marked = pp_os_now();
+}
+
 int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
   pp_mailbox *mailbox = &worker->board.mailboxes[worker->lane];
   pp_turns *turns = &worker->turns;
@@ -330,6 +341,7 @@ int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
     if (worker->board.shape.is_ordered) set_place(worker, i, PP_ENTRY_PLACE(worker->entries[i]));
   }
   turns->is_whole = is_whole(worker, turns->count);
+  find_track(worker, mailbox);
   return turns->count;
 }
 
@@ -357,6 +369,22 @@ const void *pp_worker_payload(pp_worker *worker, int32_t turn, int64_t *size) {
   const pp_message *payload = &worker->board.envs[worker->turns.env_ids[turn]].payload;
   *size = payload->size;
   return payload->size ? worker->board.base + payload->offset : NULL;
+}
+
+/* -------------------------------------------------------------------------------- tracing -- */
+
+/* records what was done since the last mark */
+static void add_span(pp_worker *worker, int32_t kind, int32_t env_id, int32_t count) {
+  pp_span span = {worker->marked, pp_os_now(), kind, env_id, count, 0};
+  pp_track_add(worker->track, PP_TRACK_WORKER, &span);
+  worker->marked = span.end;
+}
+
+void pp_worker_mark(pp_worker *worker, int32_t turn) {
+  const pp_turns *turns = &worker->turns;
+  bool is_reset = turns->kinds[turn] == PP_TURN_RESET;
+  if (!worker->track || is_forked(worker)) return;
+  add_span(worker, is_reset ? PP_SPAN_RESET : PP_SPAN_WORK, turns->env_ids[turn], 1);
 }
 
 /* -------------------------------------------------------------------------------- deliver -- */
@@ -444,6 +472,7 @@ void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
       rows = 0;
     }
   }
+  if (worker->track) add_span(worker, PP_SPAN_DELIVER, -1, count);
   memset(turns->terminated + first, 0, (size_t)count);
   memset(turns->truncated + first, 0, (size_t)count);
   memset(turns->kinds + first, 0, (size_t)count);

@@ -22,6 +22,7 @@ int pp_lane_init(pp_lane *lane, const pp_stepper *stepper, int32_t first, int32_
   for (int32_t i = 0; i < lane->num_workers; i++) {
     pp_thread *worker = &lane->workers[i];
     worker->lane = lane;
+    worker->scratch.recorder = &worker->recorder;
     if (pp_scratch_init(&worker->scratch, stepper->fleet->num_players) < 0) return PP_ERR_MEMORY;
     // the first shard is the caller's, if it helps
     worker->scratch.home = i + is_helped;
@@ -96,15 +97,30 @@ static int32_t take(pp_lane *lane, pp_scratch *scratch, int32_t most) {
   return count ? count : take_leftover(lane, scratch->entries);
 }
 
+/* returns what a chunk is that begins with this entry */
+static int32_t kind_of(const pp_lane *lane, pp_entry first, int32_t count) {
+  const pp_fleet *fleet = lane->stepper->fleet;
+  int32_t env_id = PP_ENTRY_ENV(first);
+  return count == 1 && PP_ENTRY_LENGTH(first) == 1 &&
+                 (fleet->command[env_id] != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING)
+             ? PP_SPAN_RESET
+             : PP_SPAN_WORK;
+}
+
 int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
-  int32_t taken = take(lane, scratch, most), count;
+  int32_t taken = take(lane, scratch, most), count, kind = -1;
   int64_t start, chunks = atomic_load_explicit(&scratch->chunks, memory_order_relaxed);
 
   if (!taken) return 0;
+  if (pp_recorder_track(scratch->recorder)) kind = kind_of(lane, scratch->entries[0], taken);
   // reading the clock is expensive: once for each chunk
   start = scratch->ended ? scratch->ended : pp_os_now();
   count = pp_stepper_run(lane->stepper, scratch->entries, taken, start + PP_GRAIN_LATE, scratch);
   scratch->ended = pp_os_now();
+  if (kind >= 0) {
+    pp_span span = {start, scratch->ended, kind, PP_ENTRY_ENV(scratch->entries[0]), count, 0};
+    pp_recorder_work(scratch->recorder, &span);
+  }
   if (scratch->ended - start > PP_GRAIN_LATE) {
     pp_lane_share_leftover(lane, scratch, scratch->entries, taken, count);
   }

@@ -34,6 +34,7 @@ typedef struct pp_thread {
   pthread_t thread;
   pp_lane *lane;
   pp_scratch scratch;
+  pp_recorder recorder;
   const int32_t *cpus; /* where it may run; null: anywhere */
   int32_t num_cpus;
   _Atomic int32_t was_refused; /* 1: the system refused its affinity; relaxed, statistics only */

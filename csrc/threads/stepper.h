@@ -7,6 +7,7 @@
 #include "pool/batch.h"
 #include "pool/gate.h"
 #include "pool/layout.h"
+#include "pool/trace.h"
 #include "queue.h"
 #include "step_rows.h"
 
@@ -25,8 +26,9 @@ typedef struct pp_scratch {
   int64_t ended;         /* when the last chunk ended (pp_os_now); 0: the thread has slept since */
   pp_leftover *leftover; /* of a chunk that was cut short; other threads may take from it */
   pp_entry entries[PP_GRAIN_ROWS];
-  double *rewards; /* PP_GRAIN_ROWS x num_players */
-  bool used_runs;  /* step_many was called in the last chunk */
+  double *rewards;       /* PP_GRAIN_ROWS x num_players */
+  pp_recorder *recorder; /* of the steps of this thread */
+  bool used_runs;        /* step_many was called in the last chunk */
   /* chunks taken so far; written by this thread, read by any for statistics, relaxed */
   _Atomic int64_t chunks;
 } pp_scratch;

@@ -40,6 +40,7 @@ void *pp_thread_run(void *argument) {
     uint64_t pushes = pp_queue_pushes(&lane->queue);
     if (pp_lane_work(lane, &thread->scratch, PP_GRAIN_ROWS)) continue;
     thread->scratch.ended = 0;
+    pp_recorder_flush(&thread->recorder);
     wait_for_work(lane, pushes);
   }
   pp_spin_awake(-1);

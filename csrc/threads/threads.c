@@ -108,6 +108,7 @@ int pp_threads_init(pp_pool *pool, const pp_pool_options *options) {
   if (!threads) return PP_ERR_MEMORY;
   memset(threads, 0, sizeof(*threads));
   threads->stepper = (pp_stepper){&pool->fleet, &pool->layout, &pool->ring, &pool->gate};
+  threads->scratch.recorder = &pool->receiver;
   pool->num_threads = default_threads(pool, options);
   status = pp_scratch_init(&threads->scratch, pool->fleet.num_players);
   if (status >= 0) status = make_lanes(pool, options->thread_affinity_offset);
@@ -409,6 +410,23 @@ static void stats(const pp_pool *pool, pp_stats *out) {
   }
 }
 
+/* --------------------------------------------------------------------------------- traces -- */
+
+static int32_t num_tracks(const pp_pool *pool) {
+  return pool->threads->num_workers;
+}
+
+static pp_track *alloc_track(pp_pool *pool) {
+  (void)pool;
+  return pp_track_alloc();
+}
+
+static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
+  pp_lane *lane = pool->threads->lanes;
+  for (; i >= lane->num_workers; lane++) i -= lane->num_workers;
+  atomic_store_explicit(&lane->workers[i].recorder.track, track, memory_order_release);
+}
+
 const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .refuse_locked = refuse_locked,
                                     .queue_locked = queue_locked,
@@ -425,5 +443,8 @@ const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .collect_locked = collect_locked,
                                     .cores = cores,
                                     .stats = stats,
+                                    .num_tracks = num_tracks,
+                                    .alloc_track = alloc_track,
+                                    .set_track = set_track,
                                     .stop = stop,
                                     .fini = fini};

@@ -52,6 +52,7 @@ RUNNING, ENDED, RESTARTED, BROKEN = range(4)
 # looked up once: every turn uses them
 take = lib.pp_worker_take
 deliver = lib.pp_worker_deliver
+mark = lib.pp_worker_mark
 COMMAND_STEP = lib.PP_COMMAND_STEP
 STEPS = (lib.PP_COMMAND_STEP, lib.PP_COMMAND_ACTION)
 ndarray = np.ndarray
@@ -131,6 +132,7 @@ class EnvRunner(LaneMemory):
         write, actions, rewards = self._writer.write, self._actions, self._rewards
         (dtype, shape), own_rows = self._writer.plain, self._own_rows(offset, row, count)
         current, first, phases, last = self._current, self._first, self._phases, self._last
+        is_traced = self._turns.is_traced
         infos: list[tuple[int, Any]] = []
         for i, step in enumerate(self._steps):
             current[0] = first + i
@@ -165,6 +167,8 @@ class EnvRunner(LaneMemory):
                         )
                 except BaseException as error:
                     self._recover(i, i, error)
+            if is_traced:
+                mark(self._worker, i)
         if self._is_stray:
             self._exit_stray()
         if infos:
@@ -196,6 +200,7 @@ class EnvRunner(LaneMemory):
             self._take_turn(turn)
             if self._is_stray:
                 self._exit_stray()
+            mark(self._worker, turn)
             if not self._is_ordered:
                 deliver(self._worker, turn, 1)
         self._current[0] = -1

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from parallel_pool.buffers import Array
     from parallel_pool.pool import Views
+    from parallel_pool.tracing.trace import Trace
 
 Step = tuple["Array", "Array", "Array", "Array", dict[str, "Array"]]
 
@@ -390,6 +391,10 @@ class AtariVectorEnv(VectorEnv[Any, Any, Any]):
         raise NotImplementedError(
             "xla() is not implemented: call step(), or make ale_py.vector_env.AtariVectorEnv"
         )
+
+    def trace(self, path: Any = None, **options: Any) -> Trace:
+        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
+        return self._pool.trace(path, **options)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Ends the threads; `close` calls this. Keywords are ignored."""

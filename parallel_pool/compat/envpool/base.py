@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parallel_pool.compat.envpool.spec import EnvSpec
     from parallel_pool.pool import Batch, Pool
     from parallel_pool.seeds import Seed
+    from parallel_pool.tracing.trace import Trace
 
 
 class EnvPool:
@@ -230,6 +231,10 @@ class EnvPool:
         from parallel_pool.compat.jax import xla
 
         return xla(self)[:4]
+
+    def trace(self, path: Any = None, **options: Any) -> Trace:
+        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
+        return self._pool.trace(path, **options)
 
     def torch(self, device: Any = "cpu") -> Any:
         """Returns these environments with tensors in place of arrays: a `TorchEnv`."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from parallel_pool.compat.envpool.spec import EnvSpec
     from parallel_pool.pool import Batch, Pool
     from parallel_pool.seeds import Seed
+    from parallel_pool.tracing.trace import Trace
 
 # by the value in a batch
 STEP_TYPES = tuple(dm_env.StepType)
@@ -245,6 +246,10 @@ class SingleDMEnv(dm_env.Environment):  # type: ignore[misc]
     def closed(self) -> bool:
         """Whether `close` was called."""
         return self._envs.closed
+
+    def trace(self, path: Any = None, **options: Any) -> Trace:
+        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
+        return self._envs.trace(path, **options)
 
     def close(self) -> None:
         """Ends the environment; later calls raise `ClosedError`, arrays stay valid."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from parallel_pool.workers.messages import Description
 
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+    from parallel_pool.tracing.trace import Trace
 
 # kinds of pending calls
 STEP, RESET, CALL = "step", "reset", "call"
@@ -450,6 +451,10 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 self._pending,
             )
         self._is_interrupted = False
+
+    def trace(self, path: Any = None, **options: Any) -> Trace:
+        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
+        return self.pool.trace(path, **options)
 
     def torch(self, device: Any = "cpu") -> Any:
         """Returns these environments with tensors in place of arrays: a `TorchEnv`."""

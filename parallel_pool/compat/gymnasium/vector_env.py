@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from parallel_pool.compat.vector_options import Spaces
 
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+    from parallel_pool.tracing.trace import Trace
 
 
 def show_plain(views: Views) -> Step:
@@ -505,6 +506,10 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         return self._renderer.render()
 
     # ------------------------------------------------------------------------------ programs --
+
+    def trace(self, path: Any = None, **options: Any) -> Trace:
+        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
+        return self.pool.trace(path, **options)
 
     def torch(self, device: Any = "cpu") -> Any:
         """Returns these environments with tensors in place of arrays: a `TorchEnv`."""

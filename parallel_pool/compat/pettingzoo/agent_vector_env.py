@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from parallel_pool.compat.pettingzoo.pool_parallel_env import PoolParallelEnv
 
     Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+    from parallel_pool.tracing.trace import Trace
 
 
 class AgentVectorEnv(VectorEnv[Any, Any, Any]):
@@ -235,6 +236,11 @@ class AgentVectorEnv(VectorEnv[Any, Any, Any]):
                     )
             values = list(values[::k])
         self.envs.set_attr(name, values)
+
+    def trace(self, path: Any = None, **options: Any) -> Trace:
+        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
+        trace: Trace = self.envs.trace(path, **options)
+        return trace
 
     def render(self) -> tuple[Any, ...]:
         """Returns a picture for each row, that of its environment, which is drawn once."""

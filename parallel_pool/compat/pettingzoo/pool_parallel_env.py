@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     ByAgent = dict[Any, Array]
     Step = tuple[dict[Any, Any], ByAgent, ByAgent, ByAgent, dict[Any, Any]]
+    from parallel_pool.tracing.trace import Trace
 
 
 class PoolParallelEnv:
@@ -454,6 +455,10 @@ class PoolParallelEnv:
     def state(self) -> Array:
         """Returns the environments' states, an array (n, *shape of one)."""
         return self._agents.state()
+
+    def trace(self, path: Any = None, **options: Any) -> Trace:
+        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
+        return self.pool.trace(path, **options)
 
     def render(self) -> tuple[Any, ...]:
         """Returns the results of every environment's `render`."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from parallel_pool.compat.gymnasium.backends import Choice
     from parallel_pool.compat.sb3.backend import Backend, Step
+    from parallel_pool.tracing.trace import Trace
 
 # defaults, other than None, of arguments that are for one kind of environments only
 NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
@@ -284,6 +285,11 @@ class PoolVecEnv(VecEnv):
             if not self.pool.in_flight and not self.pool.closed:
                 error.add_note("No step is in flight: call step_async(actions) first.")
             raise
+
+    def trace(self, path: Any = None, **options: Any) -> Trace:
+        """Records where the time goes while a `with` block runs; see `Pool.trace`."""
+        trace: Trace = self.pool.trace(path, **options)
+        return trace
 
     def close(self) -> None:
         """Ends the threads or worker processes and closes windows; arrays stay valid."""

@@ -1,0 +1,1 @@
+"""Tracing: where the time of a loop goes. `pool.trace()` makes a `Trace`."""

@@ -1,0 +1,84 @@
+"""Profile: traces every pool that a script makes, without a change of the script."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parallel_pool.base_pool import BasePool
+from parallel_pool.tracing import chrome
+from parallel_pool.tracing.record import CALLS, RECEIVER, SENDER, Record, UserSpan, clipped
+from parallel_pool.tracing.report import Report
+
+if TYPE_CHECKING:
+    from parallel_pool.tracing.trace import Trace
+
+
+def run(script: Path, arguments: Sequence[str], out: Path | None) -> None:
+    """Runs a script as `__main__` and prints a report of each pool that it has used.
+
+    Args:
+        script, arguments: as on a command line.
+        out: file for the trace; those of further pools get numbers: trace-2.json.
+
+    Raises:
+        BaseException: as the script; the reports are printed before.
+    """
+    traces: list[Trace] = []
+
+    def trace(pool: BasePool) -> None:
+        traces.append(pool.trace().__enter__())
+
+    before = sys.argv, sys.path[0]
+    sys.argv, sys.path[0] = [str(script), *arguments], str(script.parent)
+    BasePool.on_open = trace
+    try:
+        runpy.run_path(str(script), run_name="__main__")
+    finally:
+        BasePool.on_open = None
+        sys.argv, sys.path[0] = before
+        for each in traces:
+            each.__exit__()
+        records = [record for each in traces if (record := used(each.record)) is not None]
+        show(records, out)
+
+
+def used(record: Record) -> Record | None:
+    """Returns the time from the first call of a pool to the last; None if it was never used."""
+    calls = record.of_kinds(CALLS, (RECEIVER, SENDER))
+    if not len(calls):
+        return None
+    start, end = int(calls["start"].min()), int(calls["end"].max())
+    share = (end - start) / max(1, record.end - record.start)
+    named = [
+        UserSpan(span.name, max(start, span.start), min(end, span.end), span.thread)
+        for span in record.named
+        if span.start < end and span.end > start
+    ]
+    return Record(
+        record.setting,
+        start,
+        end,
+        [clipped(np.array(track), start, end) for track in record.tracks],
+        named,
+        record.cpu_seconds * share,
+        record.lost,
+        record.is_cut,
+    )
+
+
+def show(records: Sequence[Record], out: Path | None) -> None:
+    """Prints reports, and writes the traces."""
+    if not records:
+        print("parallel_pool profile: the script has stepped no pool", file=sys.stderr)
+    for i, record in enumerate(records):
+        print(f"\n{Report(record)}")
+        if out is not None:
+            path = out if i == 0 else out.with_stem(f"{out.stem}-{i + 1}")
+            chrome.write(path, record)
+            print(f"\n{path}: open it in ui.perfetto.dev")
