@@ -27,11 +27,14 @@ from benchmarks import machine
 from benchmarks.rounds import Spread
 from parallel_pool._command import until_interrupted
 from parallel_pool.pool import Pool
+from parallel_pool.tracing import chrome
 from parallel_pool.tracing.advice import Advice
+from parallel_pool.tracing.record import CALLS, RECEIVER, Record
 from parallel_pool.tracing.report import Report
 from parallel_pool.workers.process_pool import ProcessPool
 
 SOURCE = Path(__file__).parent / "timed_env.c"
+COLOURS = {"call": "#9ecae1", "work": "#a1d99b", "policy": "#fdd0a2", "learn": "#fdae6b"}
 # how far a share may be from what was injected
 NEAR = 0.03
 # the part of an expected speed that the changed program must reach
@@ -143,7 +146,8 @@ class Program:
                         ids = pool.recv().env_id
                     else:
                         pool.step(actions)
-                    compute(self.policy_ms)
+                    with trace.span("policy"):
+                        compute(self.policy_ms)
                     if self.learn_ms:
                         with trace.span("learn"):
                             compute(self.learn_ms)
@@ -294,6 +298,43 @@ def _time(step: Callable[[Any], Any], actions: Any, batches: int) -> float:
     return time.process_time() - start
 
 
+# -------------------------------------------------------------------------------------- picture --
+
+
+def draw(record: Record, milliseconds: float, path: Path) -> None:
+    """Draws the middle of a record as a trace viewer shows it."""
+    from matplotlib.figure import Figure
+
+    first = (record.start + record.end) / 2
+    # begins with a call
+    calls = record.of_kinds(CALLS, (RECEIVER,))
+    first = int(calls["start"][np.searchsorted(calls["start"], first)])
+    rows = list(chrome.rows(record))
+    rows = [(name, events) for name, events in rows if events]
+    figure = Figure(figsize=(9, 0.6 + 0.75 * len(rows)), layout="constrained")
+    axes = figure.add_subplot()
+    for i, (_, events) in enumerate(rows):
+        depth: list[int] = []
+        for event in events:
+            while depth and depth[-1] <= event.start:
+                depth.pop()
+            start, end = (event.start - first) / 1e6, (event.end - first) / 1e6
+            if end > 0 and start < milliseconds:
+                low = i + 0.5 * len(depth)
+                colour = COLOURS["call" if "environments" in event.arguments else "work"]
+                colour = COLOURS.get(event.name, colour)
+                axes.broken_barh(
+                    [(start, end - start)], (low, 0.45), color=colour, edgecolor="white", lw=0.5
+                )
+                if end - start > milliseconds / 20:
+                    middle = (max(start, 0) + min(end, milliseconds)) / 2
+                    axes.text(middle, low + 0.22, event.name, ha="center", va="center", fontsize=7)
+            depth.append(event.end)
+    axes.set(xlim=(0, milliseconds), ylim=(len(rows), 0), xlabel="milliseconds")
+    axes.set_yticks([i + 0.5 for i in range(len(rows))], [name for name, _ in rows])
+    figure.savefig(path, dpi=110)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tracing", description=__doc__)
@@ -302,6 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cost-rounds", type=int, default=31, help="traced and not (31)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each play (2)")
     parser.add_argument("--out", type=Path, help="file for the tables")
+    parser.add_argument("--picture", type=Path, help="file for a picture of a trace")
     options = parser.parse_args(arguments)
     outcomes = [
         try_program(name, options.rounds, options.seconds) for name in options.programs or PROGRAMS
@@ -320,6 +362,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"| {env_id}, {count} | {spread.median:.3f} ({spread.low:.3f}-{spread.high:.3f}) |"
             )
     print("\n".join(lines))
+    if options.picture:
+        draw(PROGRAMS["one straggler"].play(0.5).record, 55, options.picture)
     if options.out:
         options.out.write_text("\n".join(lines) + "\n")
     return 0 if all(o.farthest <= NEAR and o.is_right for o in outcomes) else 1

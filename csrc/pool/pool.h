@@ -37,7 +37,6 @@ struct pp_pool {
   const void *last_given; /* fresh memory of the last receive */
   int32_t last_result;    /* what the last receive returned */
   int32_t *step_ids;      /* buffer for the ids of one step */
-  pp_recorder receiver;   /* of receives, and of the steps that the caller does */
 
   /* set while a thread is in recv or step: taken with acquire, released with release */
   _Atomic bool receiving;
@@ -58,19 +57,22 @@ struct pp_pool {
    * value will do. Relaxed: under the lock there is no other writer, and readers without it
    * conclude nothing else from the number. */
   _Atomic int32_t num_in_flight;
-  pp_entry *entries;  /* buffer for one send */
-  int32_t *sent_ids;  /* buffer for the ids of one send */
-  pp_recorder sender; /* of sends */
-
-  /* used by the thread that starts, reads and stops traces; null until the first trace */
-  pp_track **tracks;
-  int32_t num_tracks;
-  bool is_traced;
+  pp_entry *entries; /* buffer for one send */
+  int32_t *sent_ids; /* buffer for the ids of one send */
 
   /* statistics; written under the lock, read by any thread, relaxed */
   _Atomic int64_t env_steps;
   _Atomic int64_t batches;
   _Atomic int64_t refused_binds;
+
+  /* What the caller does: written by the thread that receives, and by the one that sends, under the
+   * lock. At the end, so that what every step needs lies together. */
+  pp_recorder receiver; /* receives, and the steps that the caller does itself */
+  pp_recorder sender;
+  /* used by the thread that starts, reads and stops traces; null until the first trace */
+  pp_track **tracks;
+  int32_t num_tracks;
+  bool is_traced;
 };
 
 /* Returns the number of environments in flight. In the header, like the next function, because

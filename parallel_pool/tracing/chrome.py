@@ -39,13 +39,12 @@ def write(path: Path, record: Record) -> None:
     Times are in microseconds since the trace began. Each thread or worker has a row; intervals of a
     row lie one after another or inside one another.
     """
-    rows = _rows(record)
     with path.open("w") as file:
         file.write('{"displayTimeUnit": "ms", "traceEvents": [\n')
         own: dict[str, Any] = {"ph": "M", "pid": record.pid, "tid": 0, "name": "process_name"}
         name = f"parallel_pool {record.setting.name}"
         file.write(json.dumps({**own, "args": {"name": name}}))
-        for tid, (name, events) in enumerate(rows):
+        for tid, (name, events) in enumerate(rows(record)):
             about = {"ph": "M", "pid": record.pid, "tid": tid}
             for key, value in (("thread_name", name), ("thread_sort_index", tid)):
                 part = "name" if key == "thread_name" else "sort_index"
@@ -65,7 +64,7 @@ def write(path: Path, record: Record) -> None:
         file.write("\n]}\n")
 
 
-def _rows(record: Record) -> Iterator[tuple[str, Sequence[Event]]]:
+def rows(record: Record) -> Iterator[tuple[str, Sequence[Event]]]:
     """Yields the name and the events of each row, the caller's first."""
     threads = list(dict.fromkeys(span.thread for span in record.named))
     parts: list[tuple[str, list[Event]]] = []

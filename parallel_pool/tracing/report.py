@@ -22,6 +22,8 @@ from parallel_pool.tracing.record import (
     Record,
 )
 
+# shares that are not of the caller's own code
+ENGINE = ("environments", "waiting")
 # environments that the report lists
 SLOWEST = 4
 # A batch has a straggler if one thread alone works for such a part of the call that waits for it.
@@ -163,22 +165,19 @@ class Report:
     def shares(self) -> Mapping[str, float]:
         """Parts of the caller's time, which add up to 1.
 
-        - "policy": between calls, outside of named intervals.
+        - "policy": between calls, outside of intervals with other names.
         - the user's own names, such as "learn".
         - "environments": in calls, while threads or workers step; if only half of them do, half of
           the time counts.
         - "waiting": the rest of calls: imbalance, waking, infos, and the engine's own work.
         """
-        named = {name: value / self.seconds for name, value in self.named_seconds.items()}
+        found = {"policy": 0.0}
+        for name, value in self.named_seconds.items():
+            found[f"{name} (named)" if name in ENGINE else name] = value / self.seconds
         in_calls = self._in_calls / self.seconds
         stepping = min(self._stepping / self.seconds, in_calls)
-        policy = max(0.0, 1.0 - in_calls - sum(named.values()))
-        return {
-            "policy": policy,
-            **named,
-            "environments": stepping,
-            "waiting": in_calls - stepping,
-        }
+        found["policy"] += max(0.0, 1.0 - in_calls - sum(found.values()))
+        return {**found, "environments": stepping, "waiting": in_calls - stepping}
 
     @cached_property
     def busy(self) -> Mapping[str, float]:
