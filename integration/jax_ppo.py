@@ -1,13 +1,14 @@
 """Proximal policy optimisation in JAX, all of it in one compiled program, environments included.
 
-    python -m integration.jax_ppo [--library parallel_pool|envpool]
+    python -m integration.jax_ppo CartPole-v1|Pong-v5 [--library parallel_pool|envpool]
 
 It is written for EnvPool's `env.xla()`, and runs unchanged on EnvPool and on parallel_pool. In the
 manner of PureJaxRL, `train` is one function under `jax.jit`: rollouts are a `lax.scan` over `step`,
 and updates a `lax.scan` over rollouts. The step after the end of an episode is a reset in EnvPool's
 API: it is no experience, and is excluded from the losses.
 
-Without a library it trains on both by turns, several seeds, and writes results/jax_ppo.json.
+Without a library it trains on both by turns, several seeds, and writes results/jax_ppo.json. On
+Pong the agent sees the difference of two frames, as numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import importlib
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,6 +32,17 @@ from jax import lax
 RESULT = Path(__file__).parent / "results" / "jax_ppo.json"
 LIBRARIES = ("parallel_pool", "envpool")
 GOAL = 475.0
+
+
+def as_they_are(observations: Any) -> Any:
+    """Returns observations of a few numbers."""
+    return observations
+
+
+def movement(observations: Any) -> Any:
+    """Returns what moved on Pong's field between the last two frames, at half the resolution."""
+    field = observations[:, :, 14:78:2, ::2].astype(jnp.float32)
+    return (field[:, 3] - field[:, 2]).reshape(len(observations), -1) / 128.0
 
 
 @dataclass(frozen=True)
@@ -50,6 +62,23 @@ class Settings:
     value_weight: float = 0.5
     max_gradient: float = 0.5
     width: int = 64
+    encode: Callable[[Any], Any] = as_they_are
+
+
+SETTINGS = {
+    "CartPole-v1": Settings(),
+    "Pong-v5": Settings(
+        rollout_steps=128,
+        updates=600,
+        epochs=3,
+        learning_rate=1e-3,
+        gamma=0.99,
+        gae_lambda=0.95,
+        entropy_weight=0.01,
+        width=128,
+        encode=movement,
+    ),
+}
 
 
 class Experience(NamedTuple):
@@ -63,6 +92,7 @@ class Experience(NamedTuple):
     terminated: Any
     ended: Any
     is_real: Any
+    returned: Any
 
 
 # ----------------------------------------------------------------------------------- the agent --
@@ -153,16 +183,18 @@ def make_train(
     )
 
     def act(carry: Any, key: Any) -> Any:
-        weights, handle, observations, was_end = carry
+        weights, handle, observations, was_end, returns = carry
         actions = jax.random.categorical(key, outputs(weights["policy"], observations))
         actions = actions.astype(jnp.int32)
         log_probs, _, values = evaluate(weights, observations, actions)
         handle, (following, rewards, terminated, truncated, _) = step(handle, actions)
         ended = terminated | truncated
+        returns = returns + rewards
         experience = Experience(
-            *(observations, actions, log_probs, values, rewards, terminated, ended, ~was_end)
+            *(observations, actions, log_probs, values, rewards, terminated, ended, ~was_end),
+            returns * ended,
         )
-        return (weights, handle, following, ended), experience
+        return (weights, handle, settings.encode(following), ended, returns * ~ended), experience
 
     def improve(state: Any, key: Any, data: Any) -> Any:
         count = settings.rollout_steps * settings.num_envs
@@ -178,11 +210,11 @@ def make_train(
         return lax.scan(descend, state, order)[0]
 
     def update(carry: Any, key: Any) -> Any:
-        weights, optimizer_state, handle, observations, was_end = carry
+        weights, optimizer_state, handle, observations, was_end, returns = carry
         first, second = jax.random.split(key)
-        (_, handle, observations, was_end), experience = lax.scan(
+        (_, handle, observations, was_end, returns), experience = lax.scan(
             act,
-            (weights, handle, observations, was_end),
+            (weights, handle, observations, was_end, returns),
             jax.random.split(first, settings.rollout_steps),
         )
         last = outputs(weights["value"], observations)[..., 0]
@@ -198,17 +230,18 @@ def make_train(
         state = (weights, optimizer_state)
         for each in jax.random.split(second, settings.epochs):
             state = improve(state, each, data)
-        # steps for each episode that ended: the mean return of CartPole's
-        lengths = real.sum() / jnp.maximum(1, experience.ended.sum())
-        return (*state, handle, observations, was_end), lengths
+        sums = experience.returned.sum(), experience.ended.sum()
+        return (*state, handle, observations, was_end, returns), sums
 
     def train(handle: Any, observations: Any, key: Any) -> Any:
         first, second = jax.random.split(key)
         weights = agent(first, inputs, num_actions, settings.width)
         was_end = jnp.zeros(settings.num_envs, jnp.bool_)
-        carry = (weights, optimizer.init(weights), handle, observations, was_end)
-        carry, curve = lax.scan(update, carry, jax.random.split(second, settings.updates))
-        return carry[0], curve
+        returns = jnp.zeros(settings.num_envs)
+        observations = settings.encode(observations)
+        carry = (weights, optimizer.init(weights), handle, observations, was_end, returns)
+        carry, sums = lax.scan(update, carry, jax.random.split(second, settings.updates))
+        return carry[0], sums
 
     return train
 
@@ -219,12 +252,13 @@ def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, A
     env = make(env_id, env_type="gymnasium", num_envs=settings.num_envs, seed=seed)
     observations, _ = env.reset()
     handle, _, _, step = env.xla()
-    train = jax.jit(make_train(step, observations.shape[1], int(env.action_space.n), settings))
+    inputs = settings.encode(jnp.asarray(observations)).shape[1]
+    train = jax.jit(make_train(step, inputs, int(env.action_space.n), settings))
     key = jax.random.key(seed)
     start = time.perf_counter()
     program = train.lower(handle, observations, key).compile()
     compiled = time.perf_counter()
-    weights, curve = jax.block_until_ready(program(handle, jnp.asarray(observations), key))
+    weights, sums = jax.block_until_ready(program(handle, jnp.asarray(observations), key))
     seconds = time.perf_counter() - compiled
     env.close()
     return {
@@ -232,20 +266,35 @@ def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, A
         "env_id": env_id,
         "seed": seed,
         "steps": settings.num_envs * settings.rollout_steps * settings.updates,
-        "curve": [round(float(each), 2) for each in np.asarray(curve)],
-        "evaluated": round(evaluate_agent(weights, env_id), 2),
+        "curve": mean_returns(*map(np.asarray, sums)),
+        "evaluated": round(evaluate_agent(weights, env_id, settings), 2),
         "seconds": round(seconds, 3),
         "compile_seconds": round(compiled - start, 3),
     }
 
 
-def evaluate_agent(weights: Any, env_id: str, episodes: int = 50) -> float:
+def mean_returns(returned: Any, ended: Any, points: int = 100) -> list[float | None]:
+    """Returns mean returns of episodes that ended in each part of a training; None: there are none.
+
+    Args:
+        returned, ended: sums of returns, and episodes, of each update.
+        points: parts.
+    """
+    parts = min(points, len(ended))
+    sums = [np.array_split(each, parts) for each in (returned, ended)]
+    return [
+        round(float(own.sum() / count.sum()), 2) if count.sum() else None
+        for own, count in zip(*sums, strict=True)
+    ]
+
+
+def evaluate_agent(weights: Any, env_id: str, settings: Settings, episodes: int = 50) -> float:
     """Returns the mean return of the best actions in the first episodes of new environments."""
     import parallel_pool
 
-    envs = parallel_pool.make_vec(env_id, episodes)
-    observations, _ = envs.reset(seed=1_000)
-    choose = jax.jit(lambda seen: outputs(weights["policy"], seen).argmax(-1))
+    envs = parallel_pool.make(env_id, env_type="gymnasium", num_envs=episodes, seed=1_000)
+    observations, _ = envs.reset()
+    choose = jax.jit(lambda seen: outputs(weights["policy"], settings.encode(seen)).argmax(-1))
     returns, over = np.zeros(episodes), np.zeros(episodes, np.bool_)
     while not over.all():
         observations, rewards, terminated, truncated, _ = envs.step(
@@ -260,16 +309,20 @@ def evaluate_agent(weights: Any, env_id: str, episodes: int = 50) -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Trains and prints what came of it."""
     parser = argparse.ArgumentParser(prog="python -m integration.jax_ppo")
+    parser.add_argument("env_id", choices=SETTINGS)
     parser.add_argument("--library", choices=LIBRARIES)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--updates", type=int, default=Settings.updates)
+    parser.add_argument("--updates", type=int, help="instead of the settings' own number")
     parser.add_argument("--out", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
-    runs = []
+    settings = SETTINGS[options.env_id]
+    if options.updates:
+        settings = replace(settings, updates=options.updates)
+    runs = json.loads(options.out.read_text()) if options.out.exists() else []
+    runs = [run for run in runs if run["env_id"] != options.env_id]
     for seed in range(1, options.seeds + 1):
         for library in [options.library] if options.library else LIBRARIES:
-            settings = Settings(updates=options.updates)
-            runs.append(run(library, "CartPole-v1", seed, settings))
+            runs.append(run(library, options.env_id, seed, settings))
             shown = {name: value for name, value in runs[-1].items() if name != "curve"}
             print(json.dumps(shown), flush=True)
     if not options.library:
