@@ -257,9 +257,9 @@ def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, A
     key = jax.random.key(seed)
     start = time.perf_counter()
     program = train.lower(handle, observations, key).compile()
-    compiled = time.perf_counter()
+    compiled, cpu = time.perf_counter(), time.process_time()
     weights, sums = jax.block_until_ready(program(handle, jnp.asarray(observations), key))
-    seconds = time.perf_counter() - compiled
+    seconds, cpu = time.perf_counter() - compiled, time.process_time() - cpu
     env.close()
     return {
         "library": library,
@@ -269,6 +269,7 @@ def run(library: str, env_id: str, seed: int, settings: Settings) -> dict[str, A
         "curve": mean_returns(*map(np.asarray, sums)),
         "evaluated": round(evaluate_agent(weights, env_id, settings), 2),
         "seconds": round(seconds, 3),
+        "cpu_seconds": round(cpu, 3),
         "compile_seconds": round(compiled - start, 3),
     }
 
@@ -325,8 +326,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             runs.append(run(library, options.env_id, seed, settings))
             shown = {name: value for name, value in runs[-1].items() if name != "curve"}
             print(json.dumps(shown), flush=True)
-    if not options.library:
-        options.out.write_text("[\n" + ",\n".join(map(json.dumps, runs)) + "\n]\n")
+            if not options.library:
+                options.out.write_text("[\n" + ",\n".join(map(json.dumps, runs)) + "\n]\n")
 
 
 if __name__ == "__main__":
