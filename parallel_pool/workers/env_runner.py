@@ -16,7 +16,7 @@ from parallel_pool import seeds
 from parallel_pool._native import ffi, lib
 from parallel_pool.actions import described
 from parallel_pool.errors import StateError
-from parallel_pool.workers import env_requests, info_columns, messages, stray_forks
+from parallel_pool.workers import env_requests, messages, stray_forks
 from parallel_pool.workers.lane_memory import LaneMemory, claim
 from parallel_pool.workers.make_env import make_env
 from parallel_pool.workers.messages import (
@@ -24,7 +24,6 @@ from parallel_pool.workers.messages import (
     FINAL_INFO,
     FINAL_OBSERVATION,
     INFO,
-    INFOS,
     MAX_RESTARTS,
     OBSERVATION,
     Assignment,
@@ -35,6 +34,7 @@ from parallel_pool.workers.messages import (
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
     from parallel_pool.workers.connection import Dumps
+    from parallel_pool.workers.info_records import Single
 
 # nanoseconds; only turns, requests and the pool's end wake a worker
 FOREVER = 3600 * 10**9
@@ -174,14 +174,15 @@ class EnvRunner(LaneMemory):
 
     def _reply_infos(self, infos: Sequence[tuple[int, Any]]) -> None:
         """Replies with the infos of `_step_all`, in as few replies as possible."""
-        shared, singles = info_columns.gather(infos)
-        for columns in shared:
+        packed, singles = self._info_packer.pack(infos)
+        unsent: list[Single] = []
+        for members, message in packed:
             try:
-                self._reply(columns.env_ids[0] - self._first, {INFOS: columns})
+                self._reply_bytes(members[0][0] - self._first, message)
             except Exception:
-                # the columns do not fit into the free memory; single infos may
-                singles += columns.dicts()
-        for env_id, info in singles:
+                # the message does not fit into the free memory; single infos may
+                unsent += members
+        for env_id, info in (*singles, *unsent):
             i = env_id - self._first
             self._current[0] = env_id
             try:

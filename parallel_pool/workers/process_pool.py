@@ -31,6 +31,8 @@ from parallel_pool.workers.action_records import IN_PAYLOAD, ActionPacker, Recor
 from parallel_pool.workers.deadline import Deadline
 from parallel_pool.workers.env_calls import Call, EnvCalls
 from parallel_pool.workers.failures import MAX_LISTED, Cause
+from parallel_pool.workers.info_columns import InfoColumns
+from parallel_pool.workers.info_records import MARK
 from parallel_pool.workers.messages import FAILURE, INFO, INFOS, Assignment, Failure, Reply
 from parallel_pool.workers.pool_arguments import (
     MAX_WORKERS,
@@ -401,7 +403,7 @@ class ProcessPool(EnvCalls):
     def column_replies(self) -> dict[int, Reply]:
         """Returns replies without a dict of infos for each environment; faster than `replies`.
 
-        A reply may then have the single key INFOS: `InfoColumns` with the infos of several
+        A reply may then have the single key INFOS: `InfoColumns` with the infos of one or more
         environments, in the reply of the first of them.
         """
         count = self._num_replies
@@ -414,7 +416,7 @@ class ProcessPool(EnvCalls):
                 # Environments have replies of their own if a worker died before it delivered these
                 # rows. Those replies take precedence.
                 reply[INFOS] = reply[INFOS].without(replies.keys() - {env_id})
-        return replies
+        return _join(replies) if len(replies) > 1 else replies
 
     def _reply(self, env_id: int) -> Reply:
         reply = self._own_reply(env_id)
@@ -431,7 +433,12 @@ class ProcessPool(EnvCalls):
         if size[0] < 0:
             return None
         try:
-            reply: Reply = pickle.loads(ffi.buffer(data, size[0])) if data else {}
+            if not data:
+                return {}
+            raw = ffi.buffer(data, size[0])
+            if raw[0] == MARK:
+                return {INFOS: InfoColumns.read(raw[:])}
+            reply: Reply = pickle.loads(raw)
         except Exception as error:
             raise PoolError(
                 f"the reply of environment {env_id} can't be unpickled in this process:"
@@ -494,3 +501,17 @@ class ProcessPool(EnvCalls):
                 interrupt, grace = error, 0.0
         if interrupt is not None:
             raise interrupt
+
+
+def _join(replies: dict[int, Reply]) -> dict[int, Reply]:
+    """Returns replies with the infos of neighbours, which often have the same keys, as one."""
+    joined: dict[int, Reply] = {}
+    last: Reply = {}
+    for env_id, reply in replies.items():
+        if INFOS in last and INFOS in reply:
+            both = last[INFOS].followed_by(reply[INFOS])
+            if both is not None:
+                last[INFOS] = both
+                continue
+        joined[env_id] = last = reply
+    return joined
