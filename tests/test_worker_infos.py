@@ -387,14 +387,15 @@ class WithInfos(gymnasium.Env[Any, Any]):
         return self.show(), 1.0, self.steps >= 4 + self.index, draw.integers(9) == 0, info
 
 
-@pytest.mark.parametrize("num_workers", [1, 2, 3])
+@pytest.mark.parametrize("num_workers", [0, 1, 2, 3])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_vector_environments_return_the_infos_of_sync_vector_env(
     mode: AutoresetMode, num_workers: int
 ) -> None:
     env_fns = [partial(WithInfos, i) for i in range(7)]
     theirs = SyncVectorEnv(env_fns, autoreset_mode=mode)
-    ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers, autoreset_mode=mode)
+    context = "fork" if num_workers else None
+    ours = ProcessVectorEnv(env_fns, context=context, num_workers=num_workers, autoreset_mode=mode)
     try:
         assert bits(ours.reset(seed=1)) == bits(theirs.reset(seed=1))
         for _ in range(120):

@@ -94,7 +94,6 @@ class EnvRunner(LaneMemory):
         self._pid = os.getpid()
         self._is_stray = False
         self._cache_steps()
-        os.register_at_fork(after_in_child=self._notice_fork)
 
     def _notice_fork(self) -> None:
         """Prevents a child that an environment forks from stepping, if it returns into the loop."""
@@ -113,15 +112,20 @@ class EnvRunner(LaneMemory):
 
     def run(self, report_ready: Callable[[], None]) -> None:
         """Reports that it is ready, and works until the pool is closed."""
+        os.register_at_fork(after_in_child=self._notice_fork)
         report_ready()
         worker = self._worker
         while (count := take(worker, FOREVER)) >= 0:
-            if not count:
-                self._answer_request()
-            elif self._turns.is_whole and self._actions is not None and self._writer:
-                self._step_all(count)
-            else:
-                self._take_turns(count)
+            self._work(count)
+
+    def _work(self, count: int) -> None:
+        """Does the turns that were taken; answers a request if there are none."""
+        if not count:
+            self._answer_request()
+        elif self._turns.is_whole and self._actions is not None and self._writer:
+            self._step_all(count)
+        else:
+            self._take_turns(count)
 
     def _step_all(self, count: int) -> None:
         """Steps every environment, in order, into rows that lie one after another."""
@@ -464,17 +468,20 @@ class EnvRunner(LaneMemory):
             answer = env_requests.answer(envs, kind, *arguments)
             raw = self._pickle((True, answer), {1: "result"})
         except BaseException as error:
-            raw = self._dumps((False, Failure.of(error, self._dumps)))
+            raw = self._failed_answer(error)
         stray_forks.exit_if_forked(self._pid, "a method that was called")
         # the request may have replaced a step method
         self._cache_steps()
         if lib.pp_worker_answer(self._worker, raw, len(raw), self._error) >= 0:
             return
         refusal = MemoryError(f"there is no shared memory for an answer of {len(raw)} bytes")
-        raw = self._dumps((False, Failure.of(refusal, self._dumps)))
+        raw = self._failed_answer(refusal)
         if lib.pp_worker_answer(self._worker, raw, len(raw), self._error) < 0:
             # an empty answer means the same
             lib.pp_worker_answer(self._worker, ffi.NULL, 0, self._error)
+
+    def _failed_answer(self, error: BaseException) -> bytes:
+        return self._dumps((False, Failure.of(error, self._dumps)))
 
 
 def _info_reply(info: Any) -> Reply:
