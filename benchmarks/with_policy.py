@@ -1,9 +1,10 @@
 """Measures Python environments beside a policy: `python -m benchmarks.with_policy`.
 
-A loop of steps with a policy in torch between them, over `PoolVectorEnv` with worker processes and
-over Gymnasium's `SyncVectorEnv`, for each environment, number of environments, time of the policy
-and number of torch's threads. A second `SyncVectorEnv` shows what the table can resolve: its ratio
-to the first one should be 1. `--infos` measures what infos cost instead.
+A loop of steps with a policy in torch between them, for each environment, number of environments,
+time of the policy and number of torch's threads. `PoolVectorEnv` with worker processes, and without
+(num_workers=0), plays against Gymnasium's `SyncVectorEnv`. A second `SyncVectorEnv` shows what the
+table can resolve: its ratio to the first one should be 1. `--infos` measures what infos cost
+instead.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ THREADS = (1, 2)
 TURNS = 6
 # products in a trial that measures their time, and such trials
 TRIAL, TRIALS = 20, 100
-OURS, SYNC, CONTROL = "PoolVectorEnv", "SyncVectorEnv", "SyncVectorEnv again"
+OURS, HERE = "PoolVectorEnv", "PoolVectorEnv, no workers"
+SYNC, CONTROL = "SyncVectorEnv", "SyncVectorEnv again"
 # the infos' table
 INFOS_ENV, INFOS_COUNT = "Hopper-v5", 4
 INFOS_POLICIES = (0.0, *POLICIES)
@@ -165,6 +167,7 @@ def rows_of(scene: Scene, rounds: int, seconds: float) -> list[str]:
     fns = functions(scene.env_id, scene.count)
     makers = {
         OURS: partial(PoolVectorEnv, fns),
+        HERE: partial(PoolVectorEnv, fns, num_workers=0),
         SYNC: partial(SyncVectorEnv, fns),
         CONTROL: partial(SyncVectorEnv, fns),
     }

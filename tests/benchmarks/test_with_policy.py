@@ -23,7 +23,12 @@ def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     text = out.read_text()
     assert text.strip() in capsys.readouterr().out
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| 3 CartPole")]
-    assert [row[3] for row in rows] == [with_policy.OURS, with_policy.SYNC, with_policy.CONTROL]
+    assert [row[3] for row in rows] == [
+        with_policy.OURS,
+        with_policy.HERE,
+        with_policy.SYNC,
+        with_policy.CONTROL,
+    ]
     assert all(float(number.replace(",", "")) > 0 for row in rows for number in row[4:7])
 
 
