@@ -160,6 +160,8 @@ class BasePool:
     _name: str
     # "threads" or "processes", for messages
     _holds = "threads"
+    # whether the thread that sends steps environments, outside of C's calls
+    _is_local = False
     # called with each pool that is opened, for a profiler of whole programs
     on_open: ClassVar[Callable[[BasePool], None] | None] = None
 
@@ -248,7 +250,7 @@ class BasePool:
         data, code = self._reader.read(actions, count)
         state = self._receive_state
         if state > INTERRUPTED or timeout is not None:
-            return self._converted(show, self._step_within(ids, count, data, code, timeout))
+            return self._step_within(show, ids, count, data, code, timeout)
         self._receive_state = BUSY
         try:
             if state == INTERRUPTED:
@@ -371,6 +373,7 @@ class BasePool:
             self.stats()["num_threads"],
             self._holds == "processes",
             int(lib.pp_usable_cores(NULL)),
+            self._is_local,
         )
         return Trace(self._handle, setting, path, max_spans=max_spans)
 
@@ -464,9 +467,15 @@ class BasePool:
         return named
 
     def _step_within(
-        self, ids: CData, count: int, data: CData, code: int, timeout: float | None
-    ) -> NamedBatch:
-        """Does a step that has a timeout, or finds that another thread receives."""
+        self,
+        show: Callable[[Views], Any],
+        ids: CData,
+        count: int,
+        data: CData,
+        code: int,
+        timeout: float | None,
+    ) -> Any:
+        """Sends and receives: a step that has a timeout, or finds that another thread receives."""
         timeout = seconds(timeout)
         if self._receive_state == BUSY:
             self._raise_busy()
@@ -482,7 +491,11 @@ class BasePool:
         status = step_send(self._handle, ids, count, data, code, error)
         if status < 0:
             raise_error(status, error)
-        return self.recv(timeout=timeout)
+        self._work_here()
+        return self.recv_shown(show, timeout)
+
+    def _work_here(self) -> None:
+        """Does what was sent, if no other thread or process does."""
 
     @property
     def is_shared(self) -> bool:

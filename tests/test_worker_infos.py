@@ -8,9 +8,10 @@ import pickle
 import signal
 import warnings
 from collections import UserDict
+from enum import StrEnum
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -23,7 +24,9 @@ from hypothesis import strategies as st
 from parallel_pool._native import ffi
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.compat.row_reader import RowReader
-from parallel_pool.workers import info_columns, process_pool
+from parallel_pool.workers import process_pool
+from parallel_pool.workers.info_columns import InfoColumns
+from parallel_pool.workers.info_records import InfoPacker, Single
 from parallel_pool.workers.messages import INFO, INFOS, Reply
 from parallel_pool.workers.process_pool import ProcessPool
 
@@ -140,15 +143,24 @@ def one_by_one(infos: list[dict[Any, Any]]) -> dict[Any, Any]:
     return found
 
 
+def packed(infos: list[Single]) -> tuple[list[InfoColumns], list[Single]]:
+    """Returns what the parent process reads of a worker's infos: columns, and the others."""
+    messages, singles = InfoPacker().pack(infos)
+    found = [InfoColumns.read(message) for _, message in messages]
+    for (members, _), columns in zip(messages, found, strict=True):
+        assert list(columns.env_ids) == [env_id for env_id, _ in members]
+    return found, list(singles)
+
+
 def replies_of(infos: list[dict[Any, Any]], lanes: int) -> dict[int, Reply]:
     """Returns the replies that a pool of `lanes` workers receives."""
     cuts = [len(infos) * lane // lanes for lane in range(lanes + 1)]
     replies: dict[int, Reply] = {}
     for a, b in itertools.pairwise(cuts):
-        shared, singles = info_columns.gather([(i, infos[i]) for i in range(a, b) if infos[i]])
+        shared, singles = packed([(i, infos[i]) for i in range(a, b) if infos[i]])
         replies.update((some.env_ids[0], {INFOS: some}) for some in shared)
-        replies.update((i, {INFO: info}) for i, info in singles)
-    return cast(dict[int, Reply], pickle.loads(pickle.dumps(dict(sorted(replies.items())), 5)))
+        replies.update((i, {INFO: pickle.loads(pickle.dumps(info, 5))}) for i, info in singles)
+    return process_pool._join(dict(sorted(replies.items())))
 
 
 def put_together(replies: dict[int, Reply], num_envs: int) -> dict[Any, Any]:
@@ -183,6 +195,7 @@ def outcome(make: Any, *args: Any) -> Any:
 @example([{"a": 1.0, "_a": 1.0}] * 2, 1)
 @example([{"_a": {}, "a": 1.0}, {"a": 1.0}, {"a": 1.0}], 1)
 @example([{"_a": {}}] + [{"a": 1.0}] * 4, 2)
+@example([{"_a": {}}, {"a": 1}, {"a": 2.5}, {"a": 3}], 1)
 @example([{"_a": 0.0, "a": 0.0}, {"a": 0.0}, {"a": 0.0}, {"_a": 0.0, "a": 0.0}, {"a": 0.0}], 1)
 def test_infos_are_put_together_as_by_sync_vector_env(
     infos: list[dict[Any, Any]], lanes: int
@@ -198,11 +211,9 @@ def test_infos_are_put_together_as_by_sync_vector_env(
 @given(infos_of_all())
 @example([{"b": 1.0, "a": "", "c": 2.0}] * 2)
 def test_infos_of_each_environment_are_unchanged(infos: list[dict[Any, Any]]) -> None:
-    shared, singles = info_columns.gather(list(enumerate(infos)))
-    shared = pickle.loads(pickle.dumps(shared, 5))
+    shared, singles = packed(list(enumerate(infos)))
     found = dict(singles)
     for some in shared:
-        assert len(some.env_ids) > 1
         found.update(some.dicts())
     assert bits(dict(sorted(found.items()))) == bits(dict(enumerate(infos)))
 
@@ -238,9 +249,9 @@ NO_COLUMNS: list[Any] = [
 @pytest.mark.parametrize("value", COLUMNS, ids=repr)
 def test_columns_hold_plain_values(value: Any) -> None:
     info = {"first": 1, "value": value, "last": "text", "very last": 2}
-    (some,), singles = info_columns.gather([(3, info), (4, info), (7, info)])
+    (some,), singles = packed([(3, info), (4, info), (7, info)])
     assert singles == []
-    assert some.env_ids == [3, 4, 7]
+    assert some.env_ids == (3, 4, 7)
     assert [key for key, _, _ in some.columns()] == ["first", "value", "last", "very last"]
     assert bits(list(some.dicts())) == bits([(i, info) for i in (3, 4, 7)])
 
@@ -248,26 +259,86 @@ def test_columns_hold_plain_values(value: Any) -> None:
 @pytest.mark.parametrize("value", NO_COLUMNS, ids=repr)
 def test_other_values_are_sent_without_columns(value: Any) -> None:
     infos = [(i, {"value": value}) for i in range(3)]
-    assert info_columns.gather(infos) == ([], infos)
+    assert packed(infos) == ([], infos)
 
 
 @pytest.mark.parametrize("info", [None, 3, ["a"], UserDict(a=1), {1: 1}, {"_a": 1}], ids=repr)
 def test_other_infos_are_sent_without_columns(info: Any) -> None:
     infos = [(0, info), (1, info)]
-    assert info_columns.gather(infos) == ([], infos)
+    assert packed(infos) == ([], infos)
 
 
 def test_arrays_of_each_environment_are_its_own() -> None:
-    (some,), _ = info_columns.gather([(i, {"a": np.zeros(2)}) for i in range(2)])
+    (some,), _ = packed([(i, {"a": np.zeros(2)}) for i in range(2)])
     (_, one), (_, other) = some.dicts()
     one["a"][:] = 1
     assert not other["a"].any() and one["a"].base is None
 
 
+def test_values_may_change_their_types_and_shapes_from_step_to_step() -> None:
+    packer = InfoPacker()
+    values = [1, 0.5, 2**63, 2, np.zeros(2), np.zeros((2, 1)), np.zeros(2, np.int8), "text", None]
+    values += [np.array([1, "a"], object), np.ones(2), True, {"in": 1}, np.float32(0.1), 3]
+    for step, value in enumerate(values):
+        infos = [(i, {"steps": step, "value": value}) for i in range(2)]
+        messages, singles = packer.pack(infos)
+        found = dict(singles)
+        for _, message in messages:
+            found.update(InfoColumns.read(message).dicts())
+        assert bits(found) == bits(dict(infos))
+
+
+def test_keys_that_equal_others_keep_their_types() -> None:
+    class Key(StrEnum):
+        A = "a"
+
+    packer = InfoPacker()
+    assert packer.pack_one(0, {"a": 1}) is not None
+    assert packer.pack_one(0, {Key.A: 1}) is None
+
+
+def test_a_message_without_objects_has_only_its_numbers_after_the_head() -> None:
+    packer = InfoPacker()
+    sizes = [
+        len(packer.pack([(i, {"x": 0.5, "n": i, "is": True}) for i in range(count)])[0][0][1])
+        for count in (2, 2, 3)
+    ]
+    assert sizes[0] == sizes[1]
+    # one more record, and one more id in the pickled head
+    assert 0 <= sizes[2] - sizes[1] - (8 + 8 + 1) <= 8
+
+
+@pytest.mark.parametrize("value", [0.5, "text"])
+def test_a_damaged_message_is_an_error(value: Any) -> None:
+    message = InfoPacker().pack_one(0, {"steps": 1, "value": value})
+    assert message is not None
+    for size in range(len(message)):
+        with pytest.raises(Exception, match=r".") as caught:
+            InfoColumns.read(message[:size])
+        assert not isinstance(caught.value, MemoryError | SystemError)
+
+
+def test_columns_are_joined_with_those_of_the_same_keys_and_types_only() -> None:
+    def columns(first: int, info: dict[str, Any]) -> InfoColumns:
+        (found,), _ = packed([(first, info), (first + 2, info)])
+        return found
+
+    one = columns(0, {"x": 0.5, "name": "one"})
+    both = one.followed_by(columns(3, {"x": 1.5, "name": "other"}))
+    assert both is not None and both.env_ids == (0, 2, 3, 5)
+    assert [info["name"] for _, info in both.dicts()] == ["one", "one", "other", "other"]
+    assert [info["x"] for _, info in both.dicts()] == [0.5, 0.5, 1.5, 1.5]
+    # not ascending, other types, other keys, another order of the keys
+    assert one.followed_by(columns(1, {"x": 1.5, "name": "other"})) is None
+    assert one.followed_by(columns(3, {"x": 1, "name": "other"})) is None
+    assert one.followed_by(columns(3, {"y": 1.5, "name": "other"})) is None
+    assert one.followed_by(columns(3, {"name": "other", "x": 1.5})) is None
+
+
 @pytest.mark.parametrize("value", COLUMNS, ids=repr)
 def test_dead_environments_are_left_out(value: Any) -> None:
     infos = {i: {"number": i, "value": value} for i in range(5)}
-    (some,), _ = info_columns.gather(list(infos.items()))
+    (some,), _ = packed(list(infos.items()))
     assert some.without({7, 8}) is some
     left = some.without({1, 4, 9})
     assert bits(dict(left.dicts())) == bits({i: infos[i] for i in (0, 2, 3)})
@@ -316,14 +387,15 @@ class WithInfos(gymnasium.Env[Any, Any]):
         return self.show(), 1.0, self.steps >= 4 + self.index, draw.integers(9) == 0, info
 
 
-@pytest.mark.parametrize("num_workers", [1, 2, 3])
+@pytest.mark.parametrize("num_workers", [0, 1, 2, 3])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_vector_environments_return_the_infos_of_sync_vector_env(
     mode: AutoresetMode, num_workers: int
 ) -> None:
     env_fns = [partial(WithInfos, i) for i in range(7)]
     theirs = SyncVectorEnv(env_fns, autoreset_mode=mode)
-    ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers, autoreset_mode=mode)
+    context = "fork" if num_workers else None
+    ours = ProcessVectorEnv(env_fns, context=context, num_workers=num_workers, autoreset_mode=mode)
     try:
         assert bits(ours.reset(seed=1)) == bits(theirs.reset(seed=1))
         for _ in range(120):
@@ -333,6 +405,20 @@ def test_vector_environments_return_the_infos_of_sync_vector_env(
     finally:
         ours.close()
         theirs.close()
+
+
+def test_each_array_of_infos_is_the_callers_own() -> None:
+    env_fns = [partial(Steady, i) for i in range(4)]
+    env = ProcessVectorEnv(env_fns, context="fork", num_workers=2)
+    try:
+        env.reset()
+        results = [env.step(np.zeros(4, np.int64))[4] for _ in range(2)]
+        arrays = [array for infos in results for array in infos.values()]
+        for i, array in enumerate(arrays):
+            assert array.flags.writeable and array.flags.owndata
+            assert not any(np.shares_memory(array, other) for other in arrays[:i])
+    finally:
+        env.close()
 
 
 class Steady(WithInfos):
@@ -356,14 +442,30 @@ def test_a_worker_sends_one_message_for_all_its_environments() -> None:
     ) as pool:
         pool.reset()
         pool.step(np.zeros(6, np.int64))
-        replies = pool.column_replies()
-        assert list(replies) == [0, 3]
-        assert [replies[i][INFOS].env_ids for i in replies] == [[0, 1, 2], [3, 4, 5]]
+        assert [i for i in range(6) if pool._own_reply(i)] == [0, 3]
+        # neighbours with the same keys are joined
+        assert [own[INFOS].env_ids for own in pool.column_replies().values()] == [tuple(range(6))]
         replies = pool.replies()
         assert bits(replies) == bits({i: {INFO: {"x": 0.5, "n": i}} for i in range(6)})
         # only some of them
         pool.step(np.zeros(2, np.int64), [4, 1])
         assert pool.replies() == {i: {INFO: {"x": 1.0, "n": i}} for i in (1, 4)}
+
+
+def test_single_infos_are_packed_too() -> None:
+    env_fns = [partial(Steady, i) for i in range(4)]
+    with ProcessPool(env_fns, num_workers=2, batch_size=2, start_method="fork") as pool:
+        pool.send_reset()
+        for _ in range(6):
+            env_ids = pool.recv().env_id
+            for i in map(int, env_ids):
+                reply = pool._own_reply(i)
+                # the reset of an even environment has no infos
+                assert reply is not None and list(reply) == [INFOS] * bool(reply)
+                assert reply or i % 2 == 0
+            kinds = {key for each in pool.replies().values() for key in each}
+            assert kinds <= {INFO}
+            pool.send(np.zeros(2, np.int64), env_ids)
 
 
 def test_a_dead_workers_environments_report_only_the_restart() -> None:
@@ -382,7 +484,7 @@ def test_a_dead_workers_environments_report_only_the_restart() -> None:
 
 
 def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    (some,), _ = info_columns.gather([(i, {"x": 0.5 * i}) for i in range(3)])
+    (some,), _ = packed([(i, {"x": 0.5 * i}) for i in range(3)])
     restarted = {INFO: {"worker_restarted": True}}
     replied = ffi.new("int32_t[]", [0, 2])
 
@@ -394,7 +496,7 @@ def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.Mo
         _handle=None, _num_replies=ffi.new("int32_t *"), _reply={0: {INFOS: some}, 2: restarted}.get
     )
     monkeypatch.setattr(process_pool, "lib", SimpleNamespace(pp_pool_replied=list_replied))
-    assert ProcessPool.column_replies(pool)[0][INFOS].env_ids == [0, 1]
+    assert ProcessPool.column_replies(pool)[0][INFOS].env_ids == (0, 1)
     pool.column_replies = partial(ProcessPool.column_replies, pool)
     assert ProcessPool.replies(pool) == {0: {INFO: {"x": 0.0}}, 1: {INFO: {"x": 0.5}}, 2: restarted}
 
@@ -410,5 +512,5 @@ def test_an_environment_with_other_keys_has_its_own_reply() -> None:
         pool.reset()
         pool.step(np.zeros(3, np.int64))
         replies = pool.column_replies()
-        assert replies[0][INFOS].env_ids == [0, 2]
+        assert replies[0][INFOS].env_ids == (0, 2)
         assert list(replies[1][INFO]) == ["x", "n", "odd"]

@@ -35,7 +35,8 @@ typedef struct pp_worker pp_worker;
  * writes the results (rewards, terminated, truncated, kinds, failed); pp_worker_deliver sets them
  * to zero again, except for rewards. */
 typedef struct pp_turns {
-  int32_t count;    /* turns taken */
+  int32_t count;     /* turns taken */
+  int32_t delivered; /* the first of them, which pp_worker_deliver has published */
   int32_t is_whole; /* 1: a plain step of every environment of the lane in order, into rows that lie
                        one after another in one block; 0: anything else */
   int32_t is_traced; /* 1: the parent wants a trace, so the worker calls pp_worker_mark */

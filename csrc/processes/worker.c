@@ -334,6 +334,7 @@ int32_t pp_worker_take(pp_worker *worker, int64_t timeout) {
   if (is_forked(worker)) return PP_ERR_FORKED;
   pp_worker_wait(&worker->history, &worker->board, worker->lane, timeout);
   if (pp_mailbox_is_closing(mailbox)) return PP_ERR_CLOSED;
+  turns->delivered = 0;
   turns->count = pp_board_take(&worker->board, worker->lane, worker->entries, worker->count);
   for (int32_t i = 0; i < turns->count; i++) {
     turns->env_ids[i] = PP_ENTRY_ENV(worker->entries[i]);
@@ -473,6 +474,7 @@ void pp_worker_deliver(pp_worker *worker, int32_t first, int32_t count) {
     }
   }
   if (worker->track) add_span(worker, PP_SPAN_DELIVER, -1, count);
+  turns->delivered = first + count;
   memset(turns->terminated + first, 0, (size_t)count);
   memset(turns->truncated + first, 0, (size_t)count);
   memset(turns->kinds + first, 0, (size_t)count);

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool.buffers import engine_indices
-from parallel_pool.workers.info_columns import OBJECT, each
+from parallel_pool.workers.info_columns import each
 from parallel_pool.workers.messages import (
     FINAL_INFO,
     FINAL_OBSERVATION,
@@ -110,9 +110,11 @@ class RowReader:
 
 def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo) -> Infos:
     """Adds the infos of several environments; equals calling `add` for one after the other."""
-    env_ids: Any = columns.env_ids
-    if env_ids[-1] - env_ids[0] == len(env_ids) - 1:
-        env_ids = slice(env_ids[0], env_ids[-1] + 1)
+    if not infos and len(columns.env_ids) == num_envs:
+        return _of_all(columns)
+    first, last = columns.env_ids[0], columns.env_ids[-1]
+    is_dense = last - first == len(columns.env_ids) - 1
+    rows: Any = slice(first, last + 1) if is_dense else list(columns.env_ids)
     for key, kind, values in columns.columns():
         if key not in infos:
             infos[key], mask = _empty(values, num_envs), infos.get(f"_{key}")
@@ -124,13 +126,28 @@ def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo
             for env_id, value in zip(columns.env_ids, each(kind, values), strict=True):
                 infos = add(infos, {key: value}, env_id)
             continue
-        if kind == OBJECT:
-            for env_id, value in zip(columns.env_ids, values, strict=True):
-                array[env_id] = value
-        else:
-            array[env_ids] = values
-        mask[env_ids] = True
+        array[rows] = _array(values) if isinstance(values, list) else values
+        mask[rows] = True
     return infos
+
+
+def _of_all(columns: InfoColumns) -> Infos:
+    """Returns the infos of all environments; users may write to each array."""
+    infos: Infos = {}
+    every = np.ones(len(columns.env_ids), np.bool_)
+    for key, _, values in columns.columns():
+        infos[key], infos[f"_{key}"] = _array(values), every.copy()
+    return infos
+
+
+def _array(values: Any) -> Array:
+    """Returns a copy of the values as an array that `add` would make."""
+    if not isinstance(values, list):
+        copy: Array = values.copy()
+        return copy
+    array = np.full(len(values), None, object)
+    array[:] = values
+    return array
 
 
 def _empty(values: Any, num_envs: int) -> Array:

@@ -22,6 +22,8 @@ WORTH = 1.05
 KEPT = 0.98
 # more of the time than this, and what is left is not worth a thought
 MOST = 0.7
+# seconds of a step that sending to worker processes and waking them takes
+WAKE = 80e-6
 # batches that are simulated for a prediction
 SIMULATED = 200
 
@@ -238,11 +240,20 @@ def _gains(report: Report, model: Model) -> list[Advice]:
     found = []
     name = f"num_{setting.unit}s"
     limit = min(setting.cores, setting.num_envs)
+    if setting.in_processes and not setting.is_local:
+        gain = now / predict(model._replace(overhead=0.0), 1, setting.num_envs)
+        text = (
+            f"num_workers=0, where your own process steps, is expected to be {gain:.2f} times as"
+            " fast, but isolates nothing."
+        )
+        found.append(Advice(text, {name: 0}, gain))
     if setting.num_threads < limit:
-        gain = now / predict(model, limit, setting.num_envs)
+        others = model._replace(overhead=WAKE) if setting.is_local else model
+        gain = now / predict(others, limit, setting.num_envs)
         text = f"{name}={limit}, one for each core, is expected to be {gain:.2f} times as fast."
         found.append(Advice(text, {name: limit}, gain))
-    for size in sorted({setting.num_envs * part // 8 for part in (1, 2, 4, 6)} - {0}):
+    sizes = {setting.num_envs * part // 8 for part in (1, 2, 4, 6)} - {0, setting.num_envs}
+    for size in () if setting.is_local else sorted(sizes):
         after = predict(model, model.num_threads, size)
         hidden = min(1.0, (now - after) / (now - model.between))
         text = (

@@ -66,6 +66,7 @@ class Setting:
         num_threads: threads that step, the caller included; or worker processes.
         in_processes: whether worker processes step.
         cores: that the process may use.
+        is_local: whether the caller does what else a worker process does, between its calls.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Setting:
     num_threads: int
     in_processes: bool
     cores: int
+    is_local: bool = False
 
     @property
     def unit(self) -> str:

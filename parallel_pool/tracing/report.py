@@ -162,6 +162,16 @@ class Report:
         return float(stepping + alone) / 1e9
 
     @cached_property
+    def _outside(self) -> float:
+        """Seconds between calls in which the caller steps environments."""
+        if not self.record.setting.is_local:
+            return 0.0
+        calls = self._calls
+        inside = sum(each.until(calls["end"]) - each.until(calls["start"]) for each in self._busy)
+        total = sum(each.until(np.array([self.record.end]))[0] for each in self._busy)
+        return float(total - np.sum(inside)) / 1e9
+
+    @cached_property
     def shares(self) -> Mapping[str, float]:
         """Parts of the caller's time, which add up to 1.
 
@@ -176,6 +186,8 @@ class Report:
             found[f"{name} (named)" if name in ENGINE else name] = value / self.seconds
         in_calls = self._in_calls / self.seconds
         stepping = min(self._stepping / self.seconds, in_calls)
+        outside = self._outside / self.seconds
+        in_calls, stepping = in_calls + outside, stepping + outside
         found["policy"] += max(0.0, 1.0 - in_calls - sum(found.values()))
         return {**found, "environments": stepping, "waiting": in_calls - stepping}
 

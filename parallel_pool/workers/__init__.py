@@ -15,6 +15,9 @@ In a worker process: `worker` makes the environments, `env_runner` steps them, w
 (turns and rows in shared memory) and `env_requests` (calls and attributes). `stray_forks` ends
 children that an environment forks and that return into the worker's loop.
 
-In both: `connection` and `messages`. `spaces`, `action_records` and `info_columns` define how
-observations, actions and infos travel. `address_space` returns how much of it is left.
+Without worker processes, `local_lane` takes the place of `supervisor` and `worker`.
+
+In both: `connection` and `messages`. `spaces`, `action_records` and `info_records` define how
+observations, actions and infos travel, and `info_columns` reads the latter in the parent process.
+`address_space` returns how much of it is left.
 """

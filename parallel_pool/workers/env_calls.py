@@ -16,6 +16,7 @@ from parallel_pool.workers.failures import Cause
 
 if TYPE_CHECKING:
     from parallel_pool.workers.connection import Dumps
+    from parallel_pool.workers.local_lane import LocalLane
     from parallel_pool.workers.supervisor import Supervisor
     from parallel_pool.workers.wait_warnings import WaitWarnings
 
@@ -44,7 +45,7 @@ class Call:
 class EnvCalls(BasePool):
     """The part of `ProcessPool` that calls methods of environments and accesses attributes."""
 
-    _supervisor: Supervisor
+    _supervisor: Supervisor | LocalLane
     _wait_warnings: WaitWarnings
     # pickles for the workers
     _dumps: Dumps
@@ -144,6 +145,7 @@ class EnvCalls(BasePool):
                 call.failures.append((call.waiting.pop(lane), self._supervisor.deaths[lane]))
             else:
                 check(status)
+                self._work_here()
         return call
 
     def _answer(

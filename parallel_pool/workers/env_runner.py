@@ -16,7 +16,7 @@ from parallel_pool import seeds
 from parallel_pool._native import ffi, lib
 from parallel_pool.actions import described
 from parallel_pool.errors import StateError
-from parallel_pool.workers import env_requests, info_columns, messages, stray_forks
+from parallel_pool.workers import env_requests, messages, stray_forks
 from parallel_pool.workers.lane_memory import LaneMemory, claim
 from parallel_pool.workers.make_env import make_env
 from parallel_pool.workers.messages import (
@@ -24,7 +24,6 @@ from parallel_pool.workers.messages import (
     FINAL_INFO,
     FINAL_OBSERVATION,
     INFO,
-    INFOS,
     MAX_RESTARTS,
     OBSERVATION,
     Assignment,
@@ -35,6 +34,7 @@ from parallel_pool.workers.messages import (
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
     from parallel_pool.workers.connection import Dumps
+    from parallel_pool.workers.info_records import Single
 
 # nanoseconds; only turns, requests and the pool's end wake a worker
 FOREVER = 3600 * 10**9
@@ -95,7 +95,6 @@ class EnvRunner(LaneMemory):
         self._pid = os.getpid()
         self._is_stray = False
         self._cache_steps()
-        os.register_at_fork(after_in_child=self._notice_fork)
 
     def _notice_fork(self) -> None:
         """Prevents a child that an environment forks from stepping, if it returns into the loop."""
@@ -114,15 +113,20 @@ class EnvRunner(LaneMemory):
 
     def run(self, report_ready: Callable[[], None]) -> None:
         """Reports that it is ready, and works until the pool is closed."""
+        os.register_at_fork(after_in_child=self._notice_fork)
         report_ready()
         worker = self._worker
         while (count := take(worker, FOREVER)) >= 0:
-            if not count:
-                self._answer_request()
-            elif self._turns.is_whole and self._actions is not None and self._writer:
-                self._step_all(count)
-            else:
-                self._take_turns(count)
+            self._work(count)
+
+    def _work(self, count: int) -> None:
+        """Does the turns that were taken; answers a request if there are none."""
+        if not count:
+            self._answer_request()
+        elif self._turns.is_whole and self._actions is not None and self._writer:
+            self._step_all(count)
+        else:
+            self._take_turns(count)
 
     def _step_all(self, count: int) -> None:
         """Steps every environment, in order, into rows that lie one after another."""
@@ -178,14 +182,15 @@ class EnvRunner(LaneMemory):
 
     def _reply_infos(self, infos: Sequence[tuple[int, Any]]) -> None:
         """Replies with the infos of `_step_all`, in as few replies as possible."""
-        shared, singles = info_columns.gather(infos)
-        for columns in shared:
+        packed, singles = self._info_packer.pack(infos)
+        unsent: list[Single] = []
+        for members, message in packed:
             try:
-                self._reply(columns.env_ids[0] - self._first, {INFOS: columns})
+                self._reply_bytes(members[0][0] - self._first, message)
             except Exception:
-                # the columns do not fit into the free memory; single infos may
-                singles += columns.dicts()
-        for env_id, info in singles:
+                # the message does not fit into the free memory; single infos may
+                unsent += members
+        for env_id, info in (*singles, *unsent):
             i = env_id - self._first
             self._current[0] = env_id
             try:
@@ -468,17 +473,20 @@ class EnvRunner(LaneMemory):
             answer = env_requests.answer(envs, kind, *arguments)
             raw = self._pickle((True, answer), {1: "result"})
         except BaseException as error:
-            raw = self._dumps((False, Failure.of(error, self._dumps)))
+            raw = self._failed_answer(error)
         stray_forks.exit_if_forked(self._pid, "a method that was called")
         # the request may have replaced a step method
         self._cache_steps()
         if lib.pp_worker_answer(self._worker, raw, len(raw), self._error) >= 0:
             return
         refusal = MemoryError(f"there is no shared memory for an answer of {len(raw)} bytes")
-        raw = self._dumps((False, Failure.of(refusal, self._dumps)))
+        raw = self._failed_answer(refusal)
         if lib.pp_worker_answer(self._worker, raw, len(raw), self._error) < 0:
             # an empty answer means the same
             lib.pp_worker_answer(self._worker, ffi.NULL, 0, self._error)
+
+    def _failed_answer(self, error: BaseException) -> bytes:
+        return self._dumps((False, Failure.of(error, self._dumps)))
 
 
 def _info_reply(info: Any) -> Reply:

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator, Mapping, Sequence, Set
+import functools
+import io
+import pickle
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+
+from parallel_pool.workers.info_records import (
+    ARRAY,
+    HEAD,
+    MAX_HEADS,
+    MAX_LAYOUTS,
+    OBJECT,
+    PLAIN,
+    TRUTH,
+    Info,
+    InfoField,
+    InfoLayout,
+)
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
 
     Column: TypeAlias = Array | list[Any]
-    Block: TypeAlias = tuple[int, list[int], Sequence[Column]]
 
-Info = dict[str, Any]
 
-# kinds of columns by their values: Python's numbers, NumPy's numbers, arrays, anything else
-PLAIN, NUMBER, ARRAY, OBJECT = range(4)
+@functools.lru_cache(MAX_LAYOUTS)
+def _layout(fields: tuple[tuple[Any, ...], ...]) -> InfoLayout:
+    return InfoLayout([InfoField(*field) for field in fields])
 
-PLAINS = {bool, int, float}
-# types that pickle restores exactly
-NUMBERS = {np.dtype(char).type for char in "bBhHiIlLefdFD"}
-# types of immutable values
-OBJECTS = {str, type(None), np.bool_}
+
+@functools.lru_cache(MAX_HEADS)
+def _read_head(raw: bytes) -> tuple[InfoLayout, tuple[int, ...]]:
+    """Returns the layout and the environments that a message begins with."""
+    file = io.BytesIO(raw)
+    layout = _layout(pickle.load(file))
+    return layout, pickle.load(file)
 
 
 class InfoColumns(NamedTuple):
@@ -31,48 +47,68 @@ class InfoColumns(NamedTuple):
 
     Attributes:
         env_ids: ascending.
-        keys: in the order of the dicts.
-        blocks: columns of one kind each: the kind (PLAIN to OBJECT), the indices of their keys, and
-            the columns: each an array (environments, ...), or a list if the kind is OBJECT.
+        layout: of the records.
+        records: of the environments, one after another.
+        objects: the values that records lack: a list (environments,) for each of `layout.objects`.
     """
 
-    env_ids: list[int]
-    keys: list[str]
-    blocks: list[Block]
+    env_ids: tuple[int, ...]
+    layout: InfoLayout
+    records: bytes
+    objects: list[list[Any]]
+
+    @staticmethod
+    def read(message: bytes) -> InfoColumns:
+        """Reads a message of `InfoPacker`; raises an exception if it is none."""
+        _, size = HEAD.unpack_from(message)
+        at = HEAD.size + size
+        layout, env_ids = _read_head(message[HEAD.size : at])
+        end = at + len(env_ids) * layout.dtype.itemsize
+        if end > len(message):
+            raise ValueError(f"{len(message)} bytes of infos: {end} or more are needed")
+        objects = pickle.loads(message[end:]) if layout.objects else []
+        return InfoColumns(env_ids, layout, message[at:end], objects)
 
     def columns(self) -> list[tuple[str, int, Column]]:
-        """Returns the keys in their order, each with its column's kind and its column."""
-        found = [
-            (index, kind, column)
-            for kind, indices, values in self.blocks
-            for index, column in zip(indices, values, strict=True)
-        ]
-        found.sort(key=_first)
-        return [(self.keys[index], kind, column) for index, kind, column in found]
+        """Returns the keys in their order, each with its kind and its values.
+
+        The values are an array (environments, ...), not writable; or a list if Gymnasium makes an
+        array of objects of them.
+        """
+        rows = np.frombuffer(self.records, self.layout.dtype)
+        objects, names = iter(self.objects), self.layout.names
+        found: list[tuple[str, int, Column]] = []
+        for i, (key, kind, _, _) in enumerate(self.layout.fields):
+            if kind == OBJECT:
+                found.append((key, kind, next(objects)))
+            else:
+                column = rows[names[i]]
+                found.append((key, kind, list(column) if kind == TRUTH else column))
+        return found
+
+    def followed_by(self, other: InfoColumns) -> InfoColumns | None:
+        """Returns these columns and others as one; None if that is impossible."""
+        if self.layout is not other.layout or self.env_ids[-1] >= other.env_ids[0]:
+            return None
+        objects = [a + b for a, b in zip(self.objects, other.objects, strict=True)]
+        records = self.records + other.records
+        return InfoColumns(self.env_ids + other.env_ids, self.layout, records, objects)
 
     def without(self, others: Set[int]) -> InfoColumns:
         """Returns these columns without some environments; itself if it has none of those."""
         if others.isdisjoint(self.env_ids):
             return self
         kept = [i for i, env_id in enumerate(self.env_ids) if env_id not in others]
-        blocks: list[Block] = [
-            (kind, keys, [_some(column, kept) for column in values])
-            for kind, keys, values in self.blocks
-        ]
-        return InfoColumns([self.env_ids[i] for i in kept], self.keys, blocks)
+        records = np.frombuffer(self.records, self.layout.dtype)[kept].tobytes()
+        objects = [[column[i] for i in kept] for column in self.objects]
+        return InfoColumns(tuple([self.env_ids[i] for i in kept]), self.layout, records, objects)
 
     def dicts(self) -> Iterator[tuple[int, Info]]:
         """Yields each environment and its infos as the dict that they were."""
         columns = [each(kind, column) for _, kind, column in self.columns()]
+        keys = [field.key for field in self.layout.fields]
         for env_id, row in zip(self.env_ids, zip(*columns, strict=True), strict=True):
-            yield env_id, dict(zip(self.keys, row, strict=True))
-
-
-_first = operator.itemgetter(0)
-
-
-def _some(column: Column, indices: list[int]) -> Column:
-    return [column[i] for i in indices] if isinstance(column, list) else column[indices]
+            yield env_id, dict(zip(keys, row, strict=True))
 
 
 def each(kind: int, column: Column) -> list[Any]:
@@ -83,80 +119,3 @@ def each(kind: int, column: Column) -> list[Any]:
         plain: list[Any] = column.tolist()
         return plain
     return [row.copy() for row in column] if kind == ARRAY else list(column)
-
-
-def gather(infos: Sequence[tuple[int, Any]]) -> tuple[list[InfoColumns], list[tuple[int, Any]]]:
-    """Puts the infos of environments with the same keys and types into columns.
-
-    Args:
-        infos: (environment, infos), ascending.
-
-    Returns:
-        The columns, and the infos that are in none: those whose keys and types no other infos have,
-        those with a key or a value that no column can hold, and all of them if any key begins with
-        "_", as the keys of masks do.
-    """
-    groups: dict[Any, list[tuple[int, Any]]] = {}
-    for one in infos:
-        info = one[1]
-        alike = (*info, *map(type, info.values())) if info and type(info) is dict else None
-        groups.setdefault(alike, []).append(one)
-    # Gymnasium stores the mask of "a" under "_a". An info of that name and the mask overwrite each
-    # other in the order of the environments, which columns do not keep.
-    unlike = [info for _, info in groups.get(None, ()) if isinstance(info, Mapping)]
-    has_mask = any(_is_mask(key) for keys in (*filter(None, groups), *unlike) for key in keys)
-    found, singles = [], []
-    for alike, members in groups.items():
-        has_columns = alike is not None and len(members) > 1 and not has_mask
-        columns = _columns(members) if has_columns else None
-        if columns is None:
-            singles += members
-        else:
-            found.append(columns)
-    return found, singles
-
-
-def _is_mask(key: Any) -> bool:
-    return isinstance(key, str) and key.startswith("_")
-
-
-def _columns(members: list[tuple[int, Info]]) -> InfoColumns | None:
-    env_ids, infos = zip(*members, strict=True)
-    keys = list(infos[0])
-    for key in keys:
-        # Gymnasium has a rule of its own for "final_obs"
-        if type(key) is not str or key == "final_obs":
-            return None
-    values = list(zip(*[info.values() for info in infos], strict=True))
-    indices: dict[type, list[int]] = {}
-    for i, column in enumerate(values):
-        indices.setdefault(type(column[0]), []).append(i)
-    blocks = []
-    for kind, own in indices.items():
-        block = _block(kind, [values[i] for i in own])
-        if block is None:
-            return None
-        blocks.append((block[0], own, block[1]))
-    return InfoColumns(list(env_ids), keys, blocks)
-
-
-def _block(kind: type, values: list[tuple[Any, ...]]) -> tuple[int, Sequence[Column]] | None:
-    """Returns columns of values of one type, and their kind; None if no column can hold them."""
-    if kind in PLAINS or kind in NUMBERS:
-        try:
-            numbers: Any = np.array(values, kind)
-        except OverflowError:  # a Python integer that is too large for NumPy
-            return None
-        return PLAIN if kind in PLAINS else NUMBER, numbers
-    if kind in OBJECTS:
-        return OBJECT, [list(column) for column in values]
-    if kind is np.ndarray and all(map(_can_stack, values)):
-        return ARRAY, [np.stack(column) for column in values]
-    return None
-
-
-def _can_stack(arrays: tuple[Array, ...]) -> bool:
-    dtype, shape = arrays[0].dtype, arrays[0].shape
-    if dtype.kind not in "biufc" or not dtype.isnative or not shape:
-        return False
-    return all(array.dtype == dtype and array.shape == shape for array in arrays)

@@ -12,12 +12,12 @@ from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.actions import described
 from parallel_pool.workers import messages
 from parallel_pool.workers.action_records import ActionUnpacker
+from parallel_pool.workers.info_records import InfoPacker
 from parallel_pool.workers.messages import (
     FAILURE,
     FINAL_INFO,
     FINAL_OBSERVATION,
     INFO,
-    INFOS,
     OBSERVATION,
     Assignment,
     Reply,
@@ -40,7 +40,6 @@ NAMES = {
     OBSERVATION: "observation",
     FINAL_OBSERVATION: "observation",
     FAILURE: "failure",
-    INFOS: "info",
 }
 
 # looked up once: every turn uses it
@@ -92,6 +91,7 @@ class LaneMemory:
         )
         self._leaves = self._writer.leaves if self._writer else ()
         self._actions = None if assignment.action_space is None else self._bind_actions(count)
+        self._info_packer = InfoPacker()
 
     def _bind_actions(self, count: int) -> Indexed:
         size = ffi.new("int64_t *")
@@ -148,7 +148,12 @@ class LaneMemory:
         for key in (INFO, FINAL_INFO):
             if key in reply and not isinstance(reply[key], Mapping):
                 raise TypeError(f"step returned {described(reply[key])} as info: give a dict")
-        data = self._pickle(reply, NAMES)
+        data = None
+        if len(reply) == 1 and INFO in reply:
+            data = self._info_packer.pack_one(self._env_ids[turn], reply[INFO])
+        self._reply_bytes(turn, self._pickle(reply, NAMES) if data is None else data)
+
+    def _reply_bytes(self, turn: int, data: bytes) -> None:
         status = lib.pp_worker_reply(self._worker, turn, data, len(data), self._error)
         if status < 0:
             raise_error(status, self._error)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 # keys of a worker's reply to a turn; a reply has only those that it needs
 INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
-# infos of several environments, in the reply of the first of them: `InfoColumns`
+# the only part of a reply that is not pickled: infos of one or more environments, in the reply of
+# the first of them: an `InfoColumns`
 INFOS = 5
 Reply = dict[int, Any]
 # payload in place of a reset's arguments: no reset, the row repeats the last observation

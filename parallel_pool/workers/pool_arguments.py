@@ -32,6 +32,16 @@ def check_timeouts(timeout: float | None, start: float | None) -> tuple[float | 
     return timeout, None if start == math.inf else start
 
 
+def check_local(**options: Any) -> None:
+    """Raises ValueError for an option that needs worker processes, of a pool without any."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(
+                f"{name}={shown(value)} is for worker processes, and num_workers=0 has none: leave"
+                f" {name} out, or choose num_workers >= 1"
+            )
+
+
 def listed(env_fns: Any) -> list[Any]:
     """Returns env_fns as a list; refuses an iterable that may never end.
 

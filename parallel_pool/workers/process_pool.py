@@ -21,6 +21,7 @@ from parallel_pool.errors import PoolError, StateError
 from parallel_pool.pool import AUTORESET, REWARDS
 from parallel_pool.workers import (
     failures,
+    local_lane,
     messages,
     native_pool,
     spaces,
@@ -28,13 +29,18 @@ from parallel_pool.workers import (
     supervisor,
 )
 from parallel_pool.workers.action_records import IN_PAYLOAD, ActionPacker, RecordReader
+from parallel_pool.workers.connection import by_reference
 from parallel_pool.workers.deadline import Deadline
 from parallel_pool.workers.env_calls import Call, EnvCalls
 from parallel_pool.workers.failures import MAX_LISTED, Cause
+from parallel_pool.workers.info_columns import InfoColumns
+from parallel_pool.workers.info_records import MARK
+from parallel_pool.workers.local_lane import LocalLane
 from parallel_pool.workers.messages import FAILURE, INFO, INFOS, Assignment, Failure, Reply
 from parallel_pool.workers.pool_arguments import (
     MAX_WORKERS,
     check_functions,
+    check_local,
     check_timeouts,
     listed,
 )
@@ -47,6 +53,7 @@ if TYPE_CHECKING:
     from parallel_pool.base_pool import Views
     from parallel_pool.buffers import Array
     from parallel_pool.named_batch import NamedBatch
+    from parallel_pool.workers.launch import Worker
 
 __all__ = ["Call", "ProcessPool", "listed"]
 
@@ -66,7 +73,7 @@ class ProcessPool(EnvCalls):
         single_observation_space, single_action_space: of one environment.
         descriptions: of the environments, one from each worker.
         metadata, render_mode, spec: of the first environment.
-        num_workers: number of worker processes.
+        num_workers: number of worker processes; 0 if this process steps the environments.
         leaves: of an observation, in order of their columns; None if they travel as objects.
         sends_objects: actions have no fixed size; else they are arrays, or trees of arrays.
     """
@@ -94,7 +101,8 @@ class ProcessPool(EnvCalls):
             env_fns: functions that make one environment each; cloudpickle must be able to pickle
                 them, except with start_method="fork".
             num_workers: number of processes; None for the cores this process may use, at most one
-                for each environment. All have the same number of environments, or one more.
+                for each environment. All have the same number of environments, or one more. 0:
+                this process steps the environments itself, in the thread that sends.
             batch_size: rows of one result; None or 0 for num_envs.
             autoreset: "next_step", "same_step" or "disabled", as for `Pool`.
             reward_dtype: "float32" or "float64".
@@ -123,7 +131,7 @@ class ProcessPool(EnvCalls):
         num_envs, rows = check_sizes(len(fns), batch_size)
         cores = lib.pp_usable_cores(ffi.NULL)
         wanted = min(cores, num_envs) if num_workers is None else num_workers
-        self.num_workers = check_count("num_workers", wanted, 1, MAX_WORKERS)
+        self.num_workers = check_count("num_workers", wanted, 0, MAX_WORKERS)
         if self.num_workers > num_envs:
             raise ValueError(
                 f"num_workers={self.num_workers} > num_envs={num_envs}: choose num_workers <="
@@ -136,15 +144,24 @@ class ProcessPool(EnvCalls):
         reward = check_choice("reward_dtype", reward_dtype, REWARDS)
         restarts = check_choice("on_error", on_error, {"raise": False, "restart": True})
         self._timeout, self._start_timeout = check_timeouts(timeout, start_timeout)
+        self._local: LocalLane | None = None
+        if not self.num_workers:
+            check_local(timeout=timeout, start_timeout=start_timeout, start_method=start_method)
 
-        n = num_envs
-        cuts = [n * lane // self.num_workers for lane in range(self.num_workers + 1)]
+        n, lanes = num_envs, max(1, self.num_workers)
+        cuts = [n * lane // lanes for lane in range(lanes + 1)]
         shares = [Share(lane, a, fns[a:b]) for lane, (a, b) in enumerate(itertools.pairwise(cuts))]
         deadline = Deadline(self._start_timeout)
-        workers = startup.start(shares, start_method, deadline)
-        self._dumps = workers[0].connection.dumps
+        envs: list[Any] = []
+        workers: list[Worker] = []
+        if self.num_workers:
+            workers = startup.start(shares, start_method, deadline)
+        self._dumps = workers[0].connection.dumps if workers else by_reference
         try:
-            self.descriptions = startup.wait_until_made(workers, shares, deadline)
+            if workers:
+                self.descriptions = startup.wait_until_made(workers, shares, deadline)
+            else:
+                self.descriptions = [local_lane.make(fns, envs)]
             if check_spaces is not None:
                 check_spaces(self.descriptions)
             first = self.descriptions[0]
@@ -159,7 +176,7 @@ class ProcessPool(EnvCalls):
                 leaves=self.leaves or (),
                 record_bytes=self._record_bytes,
                 num_envs=n,
-                num_workers=self.num_workers,
+                num_workers=lanes,
                 batch_size=rows,
                 autoreset=mode,
                 reward_dtype=reward,
@@ -168,29 +185,36 @@ class ProcessPool(EnvCalls):
             )
             types = [(leaf.dtype, leaf.shape) for leaf in self.leaves or ()]
             self._adopt(handle, rows, n, RecordReader(self._record_bytes), types)
-            self._supervisor = supervisor.Supervisor(
-                handle,
-                workers,
-                shares,
-                self._assignments(),
-                method=start_method,
-                restarts=restarts,
-                repeats=autoreset != "same_step",
-                timeout=self._timeout,
-                start_timeout=self._start_timeout,
-                deadline=deadline,
-            )
+            self._supervisor: supervisor.Supervisor | LocalLane
+            if workers:
+                self._supervisor = supervisor.Supervisor(
+                    handle,
+                    workers,
+                    shares,
+                    self._assignments(),
+                    method=start_method,
+                    restarts=restarts,
+                    repeats=autoreset != "same_step",
+                    timeout=self._timeout,
+                    start_timeout=self._start_timeout,
+                    deadline=deadline,
+                )
+            else:
+                self._local = LocalLane(handle, envs, fns, self._assignments()[0])
+                self._is_local = True
+                self._supervisor = self._local
             self._timer = self._supervisor.timer
             self._wait_warnings = WaitWarnings()
             # allocated once: it took a third of the time of `column_replies`, called for each batch
             self._num_replies = ffi.new("int32_t *")
             self._end = weakref.finalize(self, self._supervisor.close_in_thread)
-            # at exit the supervisor closes itself
-            self._end.atexit = False
+            # at exit a supervisor closes itself
+            self._end.atexit = self._local is not None
         except BaseException:
             if hasattr(self, "_supervisor"):
                 self._supervisor.close(grace=0.0)
             startup.kill_all(workers)
+            local_lane.close_all(envs)
             raise
 
     # -------------------------------------------------------------------------------- making --
@@ -225,7 +249,7 @@ class ProcessPool(EnvCalls):
             recreates=self.on_error == "restart",
             reset_arguments=self._reset_arguments,
         )
-        return native_pool.assignments(self._handle, common, self.num_workers)
+        return native_pool.assignments(self._handle, common, max(1, self.num_workers))
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -245,11 +269,29 @@ class ProcessPool(EnvCalls):
             actions = self._encode(actions, env_ids)
         elif not actions.flags.c_contiguous:
             actions = np.ascontiguousarray(actions)
+        if self._local is not None:
+            return self._step_here(show, actions, env_ids, timeout)
         shown = super().step_shown(show, actions, env_ids, timeout)
         # in an asynchronous pool environments are still in flight, and may take too long
         if self._timer is not None:
             self._timer.wake()
         return shown
+
+    def _step_here(
+        self, show: Callable[[Views], Any], records: Any, env_ids: Any, timeout: float | None
+    ) -> Any:
+        count, ids = (self.num_envs, ffi.NULL) if env_ids is None else self._ids(env_ids)
+        data, code = self._reader.read(records, count)
+        return self._step_within(show, ids, count, data, code, timeout)
+
+    def _work_here(self) -> None:
+        if self._local is not None:
+            self._local.serve()
+
+    def _on_sent(self) -> None:
+        self._work_here()
+        if self._timer is not None:
+            self._timer.wake()
 
     def send(self, actions: Any, env_ids: Any = None) -> None:
         """Queues one action for each environment named (None: all); all of them or none.
@@ -261,8 +303,7 @@ class ProcessPool(EnvCalls):
         if self._supervisor.lost:
             self._check_workers(env_ids)
         super().send(self._encode(actions, env_ids), env_ids)
-        if self._timer is not None:
-            self._timer.wake()
+        self._on_sent()
 
     def send_objects(self, single: Sequence[Any]) -> None:
         """Queues one action for each environment, which gets a copy of the same type.
@@ -274,8 +315,7 @@ class ProcessPool(EnvCalls):
             self._check_workers(None)
         self._set_payloads(take_list(single, self.num_envs), None)
         super().send(IN_PAYLOAD)
-        if self._timer is not None:
-            self._timer.wake()
+        self._on_sent()
 
     def _check_workers(self, env_ids: Any) -> None:
         """Raises StateError, with the reason, if one of the environments has lost its worker."""
@@ -359,8 +399,7 @@ class ProcessPool(EnvCalls):
             self._set_payload(env_id, self._dumps(arguments) if arguments else b"")
         null = ffi.NULL
         check(lib.pp_pool_send_reset(self._handle, raw, count, null, null, null, own_error.raw))
-        if self._timer is not None:
-            self._timer.wake()
+        self._on_sent()
 
     def reset(
         self,
@@ -401,7 +440,7 @@ class ProcessPool(EnvCalls):
     def column_replies(self) -> dict[int, Reply]:
         """Returns replies without a dict of infos for each environment; faster than `replies`.
 
-        A reply may then have the single key INFOS: `InfoColumns` with the infos of several
+        A reply may then have the single key INFOS: `InfoColumns` with the infos of one or more
         environments, in the reply of the first of them.
         """
         count = self._num_replies
@@ -414,7 +453,7 @@ class ProcessPool(EnvCalls):
                 # Environments have replies of their own if a worker died before it delivered these
                 # rows. Those replies take precedence.
                 reply[INFOS] = reply[INFOS].without(replies.keys() - {env_id})
-        return replies
+        return _join(replies) if len(replies) > 1 else replies
 
     def _reply(self, env_id: int) -> Reply:
         reply = self._own_reply(env_id)
@@ -431,7 +470,12 @@ class ProcessPool(EnvCalls):
         if size[0] < 0:
             return None
         try:
-            reply: Reply = pickle.loads(ffi.buffer(data, size[0])) if data else {}
+            if not data:
+                return {}
+            raw = ffi.buffer(data, size[0])
+            if raw[0] == MARK:
+                return {INFOS: InfoColumns.read(raw[:])}
+            reply: Reply = pickle.loads(raw)
         except Exception as error:
             raise PoolError(
                 f"the reply of environment {env_id} can't be unpickled in this process:"
@@ -463,6 +507,8 @@ class ProcessPool(EnvCalls):
         return failure if isinstance(failure, Failure) else None
 
     def _tick(self) -> None:
+        # an exception may have come between a send and the work for it
+        self._work_here()
         if self._timer is not None:
             self._timer.wake()
         self._wait_warnings.update(self._supervisor.activities(), self._supervisor.describe)
@@ -494,3 +540,17 @@ class ProcessPool(EnvCalls):
                 interrupt, grace = error, 0.0
         if interrupt is not None:
             raise interrupt
+
+
+def _join(replies: dict[int, Reply]) -> dict[int, Reply]:
+    """Returns replies with the infos of neighbours, which often have the same keys, as one."""
+    joined: dict[int, Reply] = {}
+    last: Reply = {}
+    for env_id, reply in replies.items():
+        if INFOS in last and INFOS in reply:
+            both = last[INFOS].followed_by(reply[INFOS])
+            if both is not None:
+                last[INFOS] = both
+                continue
+        joined[env_id] = last = reply
+    return joined

@@ -419,6 +419,7 @@ static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
   CHECK_EQ(pp_pool_send(w.c.pool, NULL, 4, actions, PP_UINT8, NULL), PP_OK);
   for (int32_t i = 0; i < 4; i++) w.envs[i].is_in_flight = 1, w.envs[i].action = 7;
   CHECK_EQ(pp_worker_take(h.worker, 0), 4);
+  CHECK_EQ(pp_worker_turns(h.worker)->delivered, 0);
   for (int32_t turn = 0; turn < 4; turn++) {
     if (turn == 1) {
       pid_t child = fork();
@@ -431,7 +432,10 @@ static void fork_in_turn(int32_t batch_size, int32_t is_closed) {
   }
   CHECK_EQ(*pp_worker_current_env(h.worker), 3);
   CHECK_EQ(*(int64_t *)pp_worker_actions(h.worker, &size), 7);
-  pp_worker_deliver(h.worker, 0, 4);
+  pp_worker_deliver(h.worker, 0, 3);
+  CHECK_EQ(pp_worker_turns(h.worker)->delivered, 3);
+  pp_worker_deliver(h.worker, 3, 1);
+  CHECK_EQ(pp_worker_turns(h.worker)->delivered, 4);
   for (int32_t rows = 0; rows < 4; rows += batch_size)
     CHECK_EQ(test_pool_try(&w, ids, 0), batch_size);
   pp_worker_close(h.worker);

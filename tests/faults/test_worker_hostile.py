@@ -197,7 +197,7 @@ def test_a_sequence_that_is_too_long_is_refused_before_it_is_read() -> None:
 
     with pytest.raises(ValueError, match="num_envs=1000000000000: choose 1 to"):
         ProcessPool(Long())  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=f"num_workers=100000: choose 1 to {MAX_WORKERS}"):
+    with pytest.raises(ValueError, match=f"num_workers=100000: choose 0 to {MAX_WORKERS}"):
         ProcessPool([Counting] * 100_000, num_workers=100_000)
     with ProcessPool(
         (Counting for _ in range(2)),  # type: ignore[arg-type]

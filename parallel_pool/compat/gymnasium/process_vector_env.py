@@ -105,7 +105,7 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
                 the next; DISABLED: the caller resets, with options={"reset_mask": ...}.
             max_concurrency: most environments stepped at the same time, and so most workers.
             num_workers: processes; None for the cores this process may use. Each has the same
-                number of environments.
+                number of environments. 0: this process steps them, in the calling thread.
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
             start_timeout: seconds in which a worker must make its environments, at the start and

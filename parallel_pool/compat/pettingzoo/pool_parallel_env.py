@@ -103,7 +103,8 @@ class PoolParallelEnv:
             num_threads: native: threads that step, the caller's included; 0 for the cores this
                 process may use.
             thread_affinity_offset: native: 0 or more pins threads to cores from this one on.
-            num_workers: functions: processes; None for the cores this process may use.
+            num_workers: functions: processes; None for the cores this process may use; 0: this
+                process steps the environments, in the calling thread.
             context: functions: how processes start: "forkserver", "spawn" or "fork"; None for
                 "forkserver".
             timeout: functions: seconds that one environment's step or reset may take; then its

@@ -103,7 +103,7 @@ class PoolVecEnv(VecEnv):
             start_method: how processes start: "forkserver", "spawn" or "fork"; None for
                 "forkserver".
             num_workers: processes; None for the cores this process may use. Each has the same
-                number of environments.
+                number of environments. 0: this process steps them, in the calling thread.
             timeout: seconds that one environment's step or reset may take; then its worker is
                 killed. None for no limit.
             start_timeout: seconds in which a worker must make its environments, at the start and

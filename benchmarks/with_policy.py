@@ -1,0 +1,260 @@
+"""Measures Python environments beside a policy: `python -m benchmarks.with_policy`.
+
+A loop of steps with a policy in torch between them, for each environment, number of environments,
+time of the policy and number of torch's threads. `PoolVectorEnv` with worker processes, and without
+(num_workers=0), plays against Gymnasium's `SyncVectorEnv`. A second `SyncVectorEnv` shows what the
+table can resolve: its ratio to the first one should be 1. `--infos` measures what infos cost
+instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import torch
+from gymnasium.vector import SyncVectorEnv
+
+from benchmarks import machine, tree
+from benchmarks.python_rivals import started_since
+from benchmarks.rounds import Sample, Spread, interleave, ratio
+from parallel_pool import PoolVectorEnv
+from parallel_pool._command import until_interrupted
+
+ENV_IDS = ("CartPole-v1", "Hopper-v5", "LunarLander-v3")
+COUNTS = (2, 4, 8, 16, 32, 64)
+POLICIES = (0.3, 1.0, 5.0)
+THREADS = (1, 2)
+TURNS = 6
+# products in a trial that measures their time, and such trials
+TRIAL, TRIALS = 20, 100
+OURS, HERE = "PoolVectorEnv", "PoolVectorEnv, no workers"
+SYNC, CONTROL = "SyncVectorEnv", "SyncVectorEnv again"
+# the infos' table
+INFOS_ENV, INFOS_COUNT = "Hopper-v5", 4
+INFOS_POLICIES = (0.0, *POLICIES)
+STRIPPED = ", infos stripped"
+
+HEADER = (
+    "| environments | policy | torch's threads | by | us for a step of all, policy included |"
+    " us in `step` | CPU us | times SyncVectorEnv |\n"
+    "| --- | --- | --- | --- | ---: | ---: | ---: | ---: |"
+)
+
+
+class Scene(NamedTuple):
+    """One line of the grid; the policy's time is in milliseconds, 0 for no policy."""
+
+    env_id: str
+    count: int
+    policy: float
+    threads: int
+
+
+class Policy:
+    """Products of matrices that take about the wanted time."""
+
+    # a hidden layer for 64 rows
+    ROWS, WIDTH = 64, 256
+
+    def __init__(self, milliseconds: float, clock: Callable[[], float] = time.perf_counter) -> None:
+        """Measures how many products it takes, with as many threads as torch has now."""
+        self._rows = torch.ones(self.ROWS, self.WIDTH)
+        self._weights = torch.full((self.WIDTH, self.WIDTH), 1 / self.WIDTH)
+        self.products = TRIAL
+        took = []
+        for _ in range(TRIALS):
+            start = clock()
+            self()
+            took.append(clock() - start)
+        # the first quarter of them, as interrupts only add time
+        per_product = Spread.of(took).low / TRIAL
+        self.products = round(milliseconds / 1e3 / per_product)
+
+    def __call__(self) -> None:
+        rows = self._rows
+        for _ in range(self.products):
+            rows = rows @ self._weights
+
+
+class StepLoop:
+    """Steps a vector environment after each call of a policy.
+
+    Attributes:
+        step_seconds: of each step so far, without the policy.
+    """
+
+    def __init__(self, make: Callable[[], Any], policy: Callable[[], None]) -> None:
+        before = tree.descendants(os.getpid())
+        self._env, self._policy = make(), policy
+        self.children = started_since(before)
+        self.step_seconds: list[float] = []
+        self._env.reset(seed=0)
+        self._env.action_space.seed(0)
+        self._actions = [self._env.action_space.sample() for _ in range(128)]
+
+    def play(self, batches: int) -> int:
+        clock, step, policy, spent = time.perf_counter, self._env.step, self._policy, []
+        for i in range(batches):
+            policy()
+            start = clock()
+            step(self._actions[i % len(self._actions)])
+            spent.append(clock() - start)
+        self.step_seconds += spent
+        return batches * self._env.num_envs
+
+    def close(self) -> None:
+        self._env.close()
+
+
+class StripInfos(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Drops all infos."""
+
+    def reset(self, **arguments: Any) -> Any:
+        return super().reset(**arguments)[0], {}
+
+    def step(self, action: Any) -> Any:
+        *result, _ = super().step(action)
+        return *result, {}
+
+
+def make_env(env_id: str, strips: bool = False) -> Any:
+    """Makes one environment, without infos if asked for."""
+    env = gymnasium.make(env_id)
+    return StripInfos(env) if strips else env
+
+
+def functions(env_id: str, count: int, strips: bool = False) -> list[Callable[[], Any]]:
+    """Returns the functions that make the environments."""
+    return [partial(make_env, env_id, strips)] * count
+
+
+def race(
+    makers: Mapping[str, Callable[[], Any]], scene: Scene, rounds: int, seconds: float
+) -> tuple[dict[str, list[Sample]], dict[str, Spread]]:
+    """Returns the samples of each player, and the microseconds in `step` of each."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(scene.threads)
+    try:
+        policy = Policy(scene.policy)
+        with ExitStack() as stack:
+            players = {}
+            for name, make in makers.items():
+                players[name] = stack.enter_context(closing(StepLoop(make, policy)))
+                players[name].play(8)
+            samples = interleave(players, rounds, seconds, turns=TURNS)
+            steps = {
+                name: Spread.of(1e6 * each for each in player.step_seconds)
+                for name, player in players.items()
+            }
+    finally:
+        torch.set_num_threads(before)
+    return samples, steps
+
+
+def rows_of(scene: Scene, rounds: int, seconds: float) -> list[str]:
+    """Plays a scene; returns the rows of the table."""
+    fns = functions(scene.env_id, scene.count)
+    makers = {
+        OURS: partial(PoolVectorEnv, fns),
+        HERE: partial(PoolVectorEnv, fns, num_workers=0),
+        SYNC: partial(SyncVectorEnv, fns),
+        CONTROL: partial(SyncVectorEnv, fns),
+    }
+    samples, steps = race(makers, scene, rounds, seconds)
+    return [
+        f"| {scene.count} {scene.env_id} | {scene.policy:g} ms | {scene.threads} | {name} |"
+        f" {batch_us(own, scene.count):,.0f} | {steps[name].median:,.0f} |"
+        f" {cpu_us(own, scene.count):,.0f} |"
+        f" {'' if name == SYNC else times(ratio(own, samples[SYNC]))} |"
+        for name, own in samples.items()
+    ]
+
+
+def batch_us(samples: Sequence[Sample], count: int) -> float:
+    """Returns the median microseconds of a step of all environments, with the policy."""
+    return statistics.median(count * 1e6 / each.rate for each in samples)
+
+
+def cpu_us(samples: Sequence[Sample], count: int) -> float:
+    """Returns the median of the CPU time of all processes for such a step, in microseconds."""
+    return statistics.median(count * each.cpu_us for each in samples)
+
+
+def times(spread: Spread) -> str:
+    """Returns a ratio with its quartiles, for the table."""
+    return f"{spread.median:.3f} ({spread.low:.3f}-{spread.high:.3f})"
+
+
+def rows_of_infos(policy: float, rounds: int, seconds: float) -> list[str]:
+    """Returns rows that show what infos add to a step, beside a policy of this time."""
+    makers: dict[str, Callable[[], Any]] = {}
+    for strips, suffix in ((False, ""), (True, STRIPPED)):
+        fns = functions(INFOS_ENV, INFOS_COUNT, strips)
+        makers[OURS + suffix] = partial(PoolVectorEnv, fns, num_workers=2)
+        makers[SYNC + suffix] = partial(SyncVectorEnv, fns)
+    samples, steps = race(makers, Scene(INFOS_ENV, INFOS_COUNT, policy, 1), rounds, seconds)
+    rows = []
+    for name, own in samples.items():
+        more = steps[name].median - steps[name.removesuffix(STRIPPED) + STRIPPED].median
+        cost = "" if name.endswith(STRIPPED) else f"{more:,.0f}"
+        rows.append(
+            f"| {INFOS_COUNT} {INFOS_ENV} | {policy:g} ms | {name} | {steps[name].median:,.0f}"
+            f" ({steps[name].low:,.0f}-{steps[name].high:,.0f}) |"
+            f" {cpu_us(own, INFOS_COUNT):,.0f} | {cost} |"
+        )
+    return rows
+
+
+INFOS_HEADER = (
+    "| environments | policy | by | us in `step` | CPU us, policy included | us for infos |\n"
+    "| --- | --- | --- | ---: | ---: | ---: |"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.with_policy", description=__doc__)
+    parser.add_argument("--envs", nargs="+", default=ENV_IDS, metavar="ID", help="ids (all three)")
+    parser.add_argument("--counts", nargs="+", type=int, default=COUNTS, help="(2 to 64)")
+    parser.add_argument("--policies", nargs="+", type=float, help="milliseconds (0.3 1 5)")
+    parser.add_argument("--threads", nargs="+", type=int, default=THREADS, help="torch's (1 2)")
+    parser.add_argument("--infos", action="store_true", help="measures the cost of infos instead")
+    parser.add_argument("--rounds", type=int, default=15, help="of each player (15)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each in a round (0.5)")
+    parser.add_argument("--out", type=Path, help="file for the table")
+    options = parser.parse_args(arguments)
+    lines = [
+        f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}, torch"
+        f" {torch.__version__}; medians of {options.rounds} rounds, quartiles in brackets\n",
+        INFOS_HEADER if options.infos else HEADER,
+    ]
+    print("\n".join(lines), flush=True)
+    if options.infos:
+        parts = [partial(rows_of_infos, policy) for policy in options.policies or INFOS_POLICIES]
+    else:
+        grid = itertools.product(
+            options.envs, options.counts, options.policies or POLICIES, options.threads
+        )
+        parts = [partial(rows_of, Scene(*each)) for each in grid]
+    for part in parts:
+        rows = part(options.rounds, options.seconds)
+        print("\n".join(rows), flush=True)
+        lines += rows
+    if options.out:
+        options.out.write_text("\n".join(lines) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(until_interrupted(main))
