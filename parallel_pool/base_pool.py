@@ -291,10 +291,9 @@ class BasePool:
 
         Args:
             timeout: seconds; with a timeout it also waits for actions that another thread sends.
-            min_rows: asynchronous: a batch may have fewer rows than `batch_size`, but at least
-                these: 1 to batch_size. If there is a timeout, it has the rows that are ready then
-                (or earlier, once all are); without a timeout, those that are ready as soon as
-                these are.
+            min_rows: asynchronous: 1 to batch_size; a batch with fewer rows will do, if it has at
+                least these. It has the rows that are ready after the timeout, or that are ready
+                when these are if there is no timeout. A full batch is returned at once.
 
         Returns:
             The arrays of `columns`: a named tuple, see `NamedBatch`. With min_rows they still have
@@ -598,9 +597,11 @@ class BasePool:
             else:
                 rows = receive(self._handle, fresh, left, self._error)
             if rows == 0 and left == 0:
-                what = f"min_rows={min_rows} rows" if min_rows else f"batch of {self.batch_size}"
+                missing = f"no batch of {self.batch_size}"
+                if min_rows:
+                    missing = f"fewer than min_rows={min_rows} rows"
                 raise PoolTimeoutError(
-                    f"no {what} within {timeout} s: {self.in_flight} environments are in flight"
+                    f"{missing} within {timeout} s: {self.in_flight} environments are in flight"
                 )
         return self._deliver(rows, keeps_shape=min_rows > 0)
 

@@ -493,6 +493,22 @@ TEST(claims_of_the_received_block_are_not_found) {
   close_board(&t);
 }
 
+/* The caller waits for fewer rows than the block has: it is woken for these, and for each count
+ * after that. */
+TEST(counts_wake_a_caller_that_waits_for_some_rows) {
+  test_board t = open_board(12, 2, 8, 0);
+  const int32_t rows[] = {1, 4, 1}, wakes[] = {0, 1, 2};
+  begin_at(&t, 0);
+  pp_board_set_target(&t.board, 0, 3);
+  pp_gate_enter(&t.board.head->caller);
+  for (int i = 0; i < 3; i++) {
+    pp_board_add_rows_done(&t.board, i % 2, 0, rows[i]);
+    CHECK_EQ(atomic_load(&t.board.head->caller.wakes), wakes[i]);
+  }
+  pp_gate_leave(&t.board.head->caller);
+  close_board(&t);
+}
+
 TEST(claims_go_on_after_a_cut_block) {
   for (int32_t rows = 1; rows < 4; rows++) {
     test_board t = open_board(12, 2, 4, 0);

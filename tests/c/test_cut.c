@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "pool/pool.h"
 #include "pool_tests.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -248,6 +249,8 @@ TEST(a_row_that_is_being_written_is_not_lost) {
   client c;
   REQUIRE(open_held(&c, &def));
   send_held(&c, &holds_row, 2);
+  const pp_ring *ring = &c.pool->ring;
+  while (pp_batch_written(&ring->batches[ring->received % ring->num_slots]) < 2) usleep(100);
   CHECK_EQ(take(&c, 1, 0), 0);
   CHECK_EQ(pp_pool_in_flight(c.pool), 3);
   atomic_store(&holds_row, 0);

@@ -115,11 +115,12 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
             reset: whether to return what `reset` returns instead of what `step` returns.
             return_info: with reset, whether to return infos; None: as `reset` does.
             timeout: seconds; with a timeout it also waits for actions that another thread sends.
-            min_rows: asynchronous: returns at least these environments, up to `batch_size`: those
-                that are ready after the timeout, or without one as soon as these are. Arrays still
-                have the rows of batch_size environments. The first `info["num_rows"]` environments
-                are results; the other rows are zero, with env_id -1. (If not all players have rows,
-                only those of results are returned.)
+            min_rows: asynchronous: 1 to batch_size; fewer results than batch_size will do, if there
+                are at least these: those that are ready after the timeout, or that are ready when
+                these are if there is no timeout. Arrays still have rows for batch_size
+                environments. The first `info["num_rows"]` environments are results; the other rows
+                are zero, with env_id -1. (If not all players have rows, the other rows are left
+                out.)
 
         Raises:
             TypeError, ValueError: min_rows is wrong, or the pool is synchronous.
