@@ -193,6 +193,9 @@ class Lib:
         /,
     ) -> int: ...
     def pp_pool_recv(self, pool: CData, fresh: CData, timeout: int, error: CData, /) -> int: ...
+    def pp_pool_recv_some(
+        self, pool: CData, fresh: CData, min_rows: int, timeout: int, error: CData, /
+    ) -> int: ...
     def pp_pool_step(
         self,
         pool: CData,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from parallel_pool._native import ffi, lib, new_error, raise_error, text
-from parallel_pool.arguments import shown, whole
+from parallel_pool.arguments import check_count, shown, whole
 from parallel_pool.buffers import Array, Column, Ring, Types, read_columns
 from parallel_pool.errors import BusyError, EnvError, PoolTimeoutError, StateError
 from parallel_pool.named_batch import NamedBatch, batch_maker, field_names
@@ -53,6 +53,7 @@ ndarray = np.ndarray
 step = lib.pp_pool_step
 step_send = lib.pp_pool_send
 receive = lib.pp_pool_recv
+receive_some = lib.pp_pool_recv_some
 INT32S = ffi.typeof("int32_t[]")
 
 Batch = tuple[Array, ...]
@@ -171,6 +172,8 @@ class BasePool:
         # for the thread that receives; other threads use own_error
         self._error = new_error()
         self._receive_state = IDLE
+        # of the batch that `_deliver` returns, for the thread that receives
+        self._keeps_shape = False
 
     def _adopt(
         self,
@@ -291,40 +294,43 @@ class BasePool:
         if status < 0:
             raise_error(status, error)
 
-    def recv(self, *, timeout: float | None = None) -> NamedBatch:
+    def recv(self, *, timeout: float | None = None, min_rows: int | None = None) -> NamedBatch:
         """Returns the next batch: all environments in flight, or if asynchronous the first to
         finish.
 
         Args:
             timeout: seconds; with a timeout it also waits for actions that another thread sends.
+            min_rows: asynchronous: 1 to batch_size; a batch with fewer rows will do, if it has at
+                least these. It has the rows that are ready after the timeout, or that are ready
+                when these are if there is no timeout. A full batch is returned at once.
 
         Returns:
-            The arrays of `columns`: a named tuple, see `NamedBatch`.
+            The arrays of `columns`: a named tuple, see `NamedBatch`. With min_rows they still have
+            batch_size rows, of which the first `num_rows` are results; the others are zero, with
+            env_id -1. `rows()` returns the results alone.
 
         Raises:
+            TypeError, ValueError: min_rows is wrong, or the pool is synchronous.
             StateError: too few environments are in flight, or another thread is receiving.
             EnvError: environments failed.
-            PoolTimeoutError: nothing arrived in time.
+            PoolTimeoutError: nothing, or less than min_rows, arrived in time; nothing is lost.
         """
+        if min_rows is not None:
+            return self._recv_waiting(seconds(timeout), self._check_min_rows(min_rows))
         batch: NamedBatch = self.recv_shown(self._show, timeout)
         return batch
 
     def recv_shown(self, show: Callable[[Views], Any], timeout: float | None = None) -> Any:
         """Receives as `recv` does, and returns the result of `show`; see `step_shown`."""
-        timeout = seconds(timeout)
         state = self._receive_state
-        if state > INTERRUPTED:
-            if state == BUSY:
-                self._raise_busy()
-            return self._converted(show, self._recv_beside_programs(timeout))
+        if state > INTERRUPTED or timeout is not None:
+            return self._converted(show, self._recv_waiting(seconds(timeout), 0))
         # no function call since the check: no other thread can have begun to receive
         self._receive_state = BUSY
         try:
             lost = self._taken() if state == INTERRUPTED else 0
             if lost:
                 return self._converted(show, self._deliver(lost))
-            if timeout is not None:
-                return self._converted(show, self._wait(0, timeout))
             ring = self._ring
             rows = receive(self._handle, ring.fresh, -1, self._error)
             if rows == self.batch_size:
@@ -522,7 +528,35 @@ class BasePool:
             programs.number = number[0]
         return programs.number
 
-    def _recv_beside_programs(self, timeout: float | None) -> NamedBatch:
+    def _check_min_rows(self, min_rows: Any) -> int:
+        if not self.is_async:
+            raise ValueError(
+                f"min_rows={shown(min_rows)}: a synchronous pool (batch_size={self.batch_size},"
+                f" num_envs={self.num_envs}) returns all that was sent: choose batch_size <"
+                " num_envs, or leave min_rows out"
+            )
+        return check_count("min_rows", min_rows, 1, self.batch_size)
+
+    def _recv_waiting(self, timeout: float | None, min_rows: int) -> NamedBatch:
+        """Receives with a timeout or min_rows (0: none), or beside other threads and programs."""
+        state = self._receive_state
+        if state == BUSY:
+            self._raise_busy()
+        if state == SHARED:
+            return self._recv_beside_programs(timeout, min_rows)
+        # no function call since the check: no other thread can have begun to receive
+        self._receive_state = BUSY
+        try:
+            lost = self._taken() if state == INTERRUPTED else 0
+            if lost:
+                return self._deliver(lost, keeps_shape=min_rows > 0)
+            return self._wait(0, timeout, min_rows)
+        finally:
+            if self._receive_state == BUSY:
+                self._receive_state = INTERRUPTED
+                self._on_interrupted_receive()
+
+    def _recv_beside_programs(self, timeout: float | None, min_rows: int) -> NamedBatch:
         """Receives from a pool that compiled programs use too."""
         self._receive_state = BUSY
         programs, ring = self._programs, self._ring
@@ -534,11 +568,11 @@ class BasePool:
             lost = self._taken() if programs.was_interrupted else 0
             if lost:
                 # no program has received since
-                return self._deliver(lost)
+                return self._deliver(lost, keeps_shape=min_rows > 0)
             if status != lib.PP_ERR_CLOSED:
                 *blocks, apart = (held[i] for i in range(len(held)))
                 ring.follow(blocks, apart)
-            return self._wait(0, timeout)
+            return self._wait(0, timeout, min_rows)
         finally:
             # `_result` has set it to IDLE
             programs.was_interrupted = self._receive_state == BUSY
@@ -593,7 +627,7 @@ class BasePool:
                 " it again"
             )
 
-    def _wait(self, rows: int, timeout: float | None) -> NamedBatch:
+    def _wait(self, rows: int, timeout: float | None, min_rows: int = 0) -> NamedBatch:
         """Waits for a batch, an error, or the timeout; for the thread that receives."""
         end = None if timeout is None else time.monotonic() + timeout
         while rows == 0:
@@ -601,13 +635,19 @@ class BasePool:
             left = -1
             if end is not None:
                 left = int(min(max(0.0, end - time.monotonic()), FOREVER) * 1e9)
-            rows = receive(self._handle, self._ring.fresh, left, self._error)
+            fresh = self._ring.fresh
+            if min_rows:
+                rows = receive_some(self._handle, fresh, min_rows, left, self._error)
+            else:
+                rows = receive(self._handle, fresh, left, self._error)
             if rows == 0 and left == 0:
+                missing = f"no batch of {self.batch_size}"
+                if min_rows:
+                    missing = f"fewer than min_rows={min_rows} rows"
                 raise PoolTimeoutError(
-                    f"no batch of {self.batch_size} within {timeout} s: {self.in_flight}"
-                    " environments are in flight"
+                    f"{missing} within {timeout} s: {self.in_flight} environments are in flight"
                 )
-        return self._deliver(rows)
+        return self._deliver(rows, keeps_shape=min_rows > 0)
 
     def _tick(self) -> None:
         """Called about every 50 ms during a wait for a batch."""
@@ -615,8 +655,14 @@ class BasePool:
     def _on_interrupted_receive(self) -> None:
         """Called when an exception ends a wait early."""
 
-    def _deliver(self, rows: int) -> NamedBatch:
-        """Returns the batch of a receive, or raises its error; rows is C's status."""
+    def _deliver(self, rows: int, *, keeps_shape: bool = False) -> NamedBatch:
+        """Returns the batch of a receive, or raises its error.
+
+        Args:
+            rows: C's status.
+            keeps_shape: the batch has batch_size rows, results or not.
+        """
+        self._keeps_shape = keeps_shape
         if rows > 0:
             return self._result(rows)
         if rows == lib.PP_ERR_ENV:
@@ -625,7 +671,10 @@ class BasePool:
 
     def _result(self, rows: int) -> NamedBatch:
         ring = self._ring
-        batch = self._show([array[:rows].view for array in ring.oldest.arrays])
+        views = ring.oldest.views
+        if not self._keeps_shape:
+            views = [array[:rows].view for array in ring.oldest.arrays]
+        batch = self._show(views)
         ring.swap()
         self._receive_state = IDLE
         return batch

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from parallel_pool.buffers import Array, Column
 
-# names of tuple's own methods
-TAKEN = ("count", "index")
+# names of NamedBatch's and tuple's own methods
+TAKEN = ("count", "index", "num_rows", "rows")
 
 
 class NamedBatch(tuple[Array, ...]):
@@ -24,6 +24,18 @@ class NamedBatch(tuple[Array, ...]):
     """
 
     __slots__ = ()
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows that are results: all, except in a batch of `recv(min_rows=...)`."""
+        if "env_id" not in self._fields:
+            return len(self[0])
+        return int((self.env_id >= 0).sum())
+
+    def rows(self) -> Self:
+        """Returns these rows alone: arrays (num_rows, ...), views of the batch's."""
+        count = self.num_rows
+        return self._make(array[:count] for array in self)
 
     if TYPE_CHECKING:
         _fields: tuple[str, ...]

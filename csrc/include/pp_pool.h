@@ -207,6 +207,20 @@ int pp_pool_send_reset(pp_pool *pool, const int32_t *env_ids, int32_t count,
  */
 int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error);
 
+/* Unordered: does what pp_pool_recv does, but may take a batch of which at least min_rows rows are
+ * written; the others have env_id -1 and zeros, and the memory of the batch has its full size.
+ *
+ * timeout is in nanoseconds. Below 0 the call takes the batch as soon as it has min_rows rows; from
+ * 0 on, after that time, or earlier if it is complete. Rows that are being written then are waited
+ * for, up to 50 ms.
+ *
+ * Returns as pp_pool_recv: the number of rows that are written, or 0 after the timeout (if fewer
+ * than min_rows are) or about 50 ms. Returns PP_ERR_ARGUMENT if the pool is ordered, or min_rows is
+ * not 1 to batch_size; PP_ERR_STATE if there is no timeout and fewer than min_rows environments are
+ * in flight. */
+int32_t pp_pool_recv_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t timeout,
+                          pp_error *error);
+
 /* Sends and receives in one call, in which the caller's thread steps environments too. Arguments as
  * in pp_pool_send and results as in pp_pool_recv; after 0 go on with pp_pool_recv. Returns
  * PP_ERR_STATE as well if results of earlier sends are pending (ordered), or if too few

@@ -26,10 +26,11 @@ int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size) {
   ring->batch_size = batch_size;
   ring->is_ordered = batch_size == num_envs;
   ring->capacity = pp_ring_capacity(num_envs, batch_size);
-  ring->batches = aligned_alloc(64, sizeof(*ring->batches) * (size_t)ring->capacity);
+  ring->num_slots = ring->capacity + !ring->is_ordered;
+  ring->batches = aligned_alloc(64, sizeof(*ring->batches) * (size_t)ring->num_slots);
   if (!ring->batches) return PP_ERR_MEMORY;
-  memset(ring->batches, 0, sizeof(*ring->batches) * (size_t)ring->capacity);
-  for (int32_t i = 0; i < ring->capacity; i++) {
+  memset(ring->batches, 0, sizeof(*ring->batches) * (size_t)ring->num_slots);
+  for (int32_t i = 0; i < ring->num_slots; i++) {
     ring->batches[i].failed = calloc((size_t)batch_size, sizeof(int32_t));
     if (!ring->batches[i].failed) {
       pp_ring_fini(ring);
@@ -42,19 +43,19 @@ int pp_ring_init(pp_ring *ring, int32_t num_envs, int32_t batch_size) {
 }
 
 void pp_ring_fini(pp_ring *ring) {
-  for (int32_t i = 0; ring->batches && i < ring->capacity; i++) free(ring->batches[i].failed);
+  for (int32_t i = 0; ring->batches && i < ring->num_slots; i++) free(ring->batches[i].failed);
   free(ring->batches);
   ring->batches = NULL;
 }
 
 pp_batch *pp_ring_offer_locked(pp_ring *ring, void *memory) {
-  pp_batch *batch = &ring->batches[ring->offered++ % ring->capacity];
+  pp_batch *batch = &ring->batches[ring->offered++ % ring->num_slots];
   prepare(ring, batch, memory);
   return batch;
 }
 
 int32_t pp_ring_append_locked(pp_ring *ring, int32_t count) {
-  int32_t place = (int32_t)(ring->open % ring->capacity) * ring->batch_size + ring->open_rows;
+  int32_t place = (int32_t)(ring->open % ring->num_slots) * ring->batch_size + ring->open_rows;
   ring->open_rows += count;
   return place;
 }
@@ -78,7 +79,20 @@ int32_t pp_ring_claim(pp_ring *ring, int32_t *count) {
     } while (!atomic_compare_exchange_weak_explicit(&ring->tickets, &ticket, ticket + *count,
                                                     memory_order_acq_rel, memory_order_relaxed));
   }
-  return (int32_t)(sequence % ring->capacity) * ring->batch_size + row;
+  return (int32_t)(sequence % ring->num_slots) * ring->batch_size + row;
+}
+
+bool pp_ring_cut_locked(pp_ring *ring, int32_t rows) {
+  int64_t first = ring->received * ring->batch_size, ticket = first + rows;
+  // Every row of the block is claimed before it is counted as written, so if as many are claimed as
+  // the caller has seen written, none is being written. Acquire and release, as in claims: the next
+  // claim sees the memory of the block that was offered last.
+  return atomic_compare_exchange_strong_explicit(&ring->tickets, &ticket, first + ring->batch_size,
+                                                 memory_order_acq_rel, memory_order_relaxed);
+}
+
+void pp_ring_withdraw_locked(pp_ring *ring) {
+  ring->offered--;
 }
 
 pp_batch *pp_ring_at(const pp_ring *ring, int32_t place, int32_t *row) {
@@ -93,16 +107,26 @@ void pp_batch_fail(pp_batch *batch, int32_t env_id) {
 }
 
 bool pp_batch_finish(pp_batch *batch, int32_t count) {
-  // This writes done and then reads target; the caller that closes an ordered block writes target
-  // and then reads done. Sequential consistency: one of the two sees that the block is complete.
+  // This writes done and then reads target; the caller that sets a target writes it and then reads
+  // done. Sequential consistency: one of the two sees that enough rows are written. They may be
+  // more than the target, if the caller waits for fewer than the block has.
   int32_t done = atomic_fetch_add_explicit(&batch->done, count, memory_order_seq_cst) + count;
-  return done == atomic_load_explicit(&batch->target, memory_order_seq_cst);
+  return done >= atomic_load_explicit(&batch->target, memory_order_seq_cst);
+}
+
+void pp_batch_set_target(pp_batch *batch, int32_t rows) {
+  atomic_store_explicit(&batch->target, rows, memory_order_seq_cst);
+}
+
+int32_t pp_batch_written(const pp_batch *batch) {
+  // includes acquire: the rows are visible once done counts them
+  return atomic_load_explicit(&batch->done, memory_order_seq_cst);
 }
 
 pp_batch *pp_ring_close_locked(pp_ring *ring) {
-  pp_batch *batch = &ring->batches[ring->received % ring->capacity];
+  pp_batch *batch = &ring->batches[ring->received % ring->num_slots];
   if (ring->is_ordered && ring->open == ring->received && ring->open_rows > 0) {
-    atomic_store_explicit(&batch->target, ring->open_rows, memory_order_seq_cst);
+    pp_batch_set_target(batch, ring->open_rows);
     ring->open++;
     ring->open_rows = 0;
   }
@@ -128,7 +152,11 @@ int32_t pp_batch_missing(const pp_batch *batch) {
 }
 
 void *pp_ring_held(const pp_ring *ring, int32_t i) {
-  return ring->batches[(ring->received + i) % ring->capacity].memory;
+  return ring->batches[(ring->received + i) % ring->num_slots].memory;
+}
+
+void pp_ring_remove_locked(pp_ring *ring) {
+  ring->received++;
 }
 
 pp_batch *pp_ring_take_locked(pp_ring *ring, void *fresh) {

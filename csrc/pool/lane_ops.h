@@ -43,16 +43,23 @@ typedef struct pp_lane_ops {
   /* Returns whether this memory can be a block of the pool. */
   bool (*is_block)(const pp_pool *pool, const void *memory);
 
-  /* open: the block that was offered last may be filled from here on. close: no more rows are added
-   * to this block. */
+  /* open: the block that was offered last may be filled from here on. target: the block's target
+   * was set. */
   void (*open_locked)(pp_pool *pool, const pp_batch *batch);
-  void (*close_locked)(pp_pool *pool, const pp_batch *batch);
+  void (*target_locked)(pp_pool *pool, const pp_batch *batch);
+
+  /* Unordered: what pp_ring_cut_locked does, for the way in which these lanes claim rows. */
+  bool (*cut_locked)(pp_pool *pool, int32_t rows);
 
   /* ---- receiving */
 
   /* Returns whether all rows are written. Sequentially consistent, so that the caller may check it
    * last before it sleeps. */
   bool (*is_complete)(const pp_pool *pool, pp_batch *batch);
+
+  /* Unordered: returns how many rows of the block that is received next are written. Sequentially
+   * consistent, as is_complete. */
+  int32_t (*count_written)(const pp_pool *pool, const pp_batch *batch);
 
   /* Returns whether the batch is expected to take longer than a thread spins. */
   bool (*is_far)(const pp_pool *pool, const pp_batch *batch);
@@ -61,11 +68,12 @@ typedef struct pp_lane_ops {
    * the batch. now: the time (pp_os_now), updated after the chunk. */
   bool (*help)(pp_pool *pool, int64_t *now);
 
-  /* After a wait without a result: returns an error if the batch can't be completed any more. */
-  int (*check_progress)(pp_pool *pool, pp_batch *batch, pp_error *error);
+  /* After a wait without a result: returns an error if so many rows of the batch can't be written
+   * any more, although enough environments are in flight. */
+  int (*check_progress)(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error);
 
-  /* Marks the environments of a complete batch as idle, lists those that failed in pool->failed and
-   * returns how many failed. */
+  /* Marks the environments of a complete or cut batch as idle, lists those that failed in
+   * pool->failed and returns how many failed. */
   int32_t (*collect_locked)(pp_pool *pool, pp_batch *batch, int32_t rows);
 
   /* ---- the rest */

@@ -1,10 +1,12 @@
-/* Receive: waits for a batch, stepping environments meanwhile, and takes it out of the ring. */
+/* Receive: waits for a batch, or for some of its rows, stepping environments meanwhile, and takes
+ * it out of the ring. */
 #include <stdbool.h>
 #include <string.h>
 
 #include "error.h"
 #include "os/os.h"
 #include "pool.h"
+#include "row.h"
 
 /* --------------------------------------------------------------------------------- waiting -- */
 
@@ -23,15 +25,41 @@ static bool is_complete(void *context) {
   return it->pool->ops.is_complete(it->pool, it->batch);
 }
 
+/* Unordered: whether as many rows are written as the target says, which may be fewer than all. */
+static bool has_target(void *context) {
+  const waiter *it = context;
+  // relaxed: this thread has set the target
+  return it->pool->ops.count_written(it->pool, it->batch) >=
+         atomic_load_explicit(&it->batch->target, memory_order_relaxed);
+}
+
 /* spinning must not take a core from a worker */
 static bool may_spin(void *context) {
   const pp_pool *pool = ((const waiter *)context)->pool;
   return pp_spin_allowed(pool->ops.cores(pool));
 }
 
-static bool spin(waiter *it, int64_t end) {
+static bool spin(waiter *it, bool (*is_done)(void *), int64_t end) {
   if (it->pool->ops.is_far(it->pool, it->batch)) return false;
-  return pp_spin(may_spin, is_complete, it, end);
+  return pp_spin(may_spin, is_done, it, end);
+}
+
+/* Waits until the time end (pp_os_now) at most. Returns is_done(it). */
+static bool sleep_until(waiter *it, bool (*is_done)(void *), int64_t end) {
+  const pp_pool *pool = it->pool;
+  while (!is_closed(pool)) {
+    int64_t now = pp_os_now(), left = end - now;
+    uint32_t epoch;
+    // spin again after each wake: a worker process may have freed its core since
+    if (spin(it, is_done, now + (left < PP_SPIN_NS ? left : PP_SPIN_NS))) return true;
+    left = end - pp_os_now();
+    if (left <= 0) break;
+    epoch = pp_gate_enter(pool->caller);
+    if (!is_done(it) && !is_closed(pool)) pp_gate_sleep(pool->caller, epoch, left);
+    pp_gate_leave(pool->caller);
+    if (is_done(it)) return true;
+  }
+  return is_done(it);
 }
 
 /* Waits for at most slice ns. Returns whether the batch is complete. has_timeout: the user has set
@@ -49,21 +77,7 @@ static bool wait_for(pp_pool *pool, pp_batch *batch, int64_t slice, bool has_tim
     if (is_complete(&it)) return true;
     if (is_closed(pool) || now - start > slice) return false;
   }
-  while (!is_closed(pool)) {
-    int64_t left;
-    uint32_t epoch;
-    now = pp_os_now();
-    left = start + slice - now;
-    // spin again after each wake: a worker process may have freed its core since
-    if (spin(&it, now + (left < PP_SPIN_NS ? left : PP_SPIN_NS))) return true;
-    left = start + slice - pp_os_now();
-    if (left <= 0) break;
-    epoch = pp_gate_enter(pool->caller);
-    if (!is_complete(&it) && !is_closed(pool)) pp_gate_sleep(pool->caller, epoch, left);
-    pp_gate_leave(pool->caller);
-    if (is_complete(&it)) return true;
-  }
-  return is_complete(&it);
+  return sleep_until(&it, is_complete, start + slice);
 }
 
 /* returns how many environments must be in flight for the next batch to be completed */
@@ -74,11 +88,11 @@ static int32_t needed(const pp_pool *pool) {
 /* Sleeps until another thread has sent enough, for at most slice ns. The state that the gate needs
  * in sequential order is read and written under the lock: if a sender raises the count before this
  * check, the check sees it; if it raises the count later, the sender sees the sleeper. */
-static void wait_for_send(pp_pool *pool, int64_t slice) {
+static void wait_for_send(pp_pool *pool, int32_t enough, int64_t slice) {
   uint32_t epoch = pp_gate_enter(pool->caller);
   bool has_enough;
   pthread_mutex_lock(&pool->lock);
-  has_enough = pp_pool_count(pool) >= needed(pool);
+  has_enough = pp_pool_count(pool) >= enough;
   pthread_mutex_unlock(&pool->lock);
   if (!has_enough && !is_closed(pool)) pp_gate_sleep(pool->caller, epoch, slice);
   pp_gate_leave(pool->caller);
@@ -92,27 +106,73 @@ static void add(_Atomic int64_t *statistic, int64_t amount) {
   atomic_store_explicit(statistic, old + amount, memory_order_relaxed);
 }
 
-/* takes a complete batch; returns its rows, or PP_ERR_ENV */
-static int32_t take(pp_pool *pool, pp_batch *batch, void *fresh, pp_error *error) {
-  int32_t rows = atomic_load_explicit(&batch->target, memory_order_relaxed), failed;
-
-  pthread_mutex_lock(&pool->lock);
-  failed = pool->ops.collect_locked(pool, batch, rows);
+/* receives the rows of a batch; returns how many of their environments failed */
+static inline int32_t collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows) {
+  int32_t failed = pool->ops.collect_locked(pool, batch, rows);
   pp_pool_add_locked(pool, -rows);
   if (failed) {
     pool->num_failed = failed;
     pool->failed_rows = rows;
   }
-  batch = pp_ring_take_locked(&pool->ring, fresh);
-  pool->ops.open_locked(pool, batch);
+  return failed;
+}
+
+/* records the result of a receive that has taken fresh memory */
+static inline void note_result_locked(pp_pool *pool, const void *fresh, int32_t rows,
+                                      int32_t failed) {
   pool->last_given = fresh;
   pool->last_result = failed ? PP_ERR_ENV : rows;
   add(&pool->env_steps, rows);
   add(&pool->batches, 1);
-  pthread_mutex_unlock(&pool->lock);
+}
+
+/* returns the rows of a receive, or PP_ERR_ENV */
+static inline int32_t result_of(const pp_pool *pool, int32_t rows, int32_t failed,
+                                pp_error *error) {
   if (!failed) return rows;
   if (error) *error = pool->fleet.errors[pool->failed[0]];
   return PP_ERR_ENV;
+}
+
+/* takes a complete batch; returns its rows, or PP_ERR_ENV; inline, as most receives end here */
+static inline int32_t take(pp_pool *pool, pp_batch *batch, int32_t rows, void *fresh,
+                           pp_error *error) {
+  int32_t failed;
+  pthread_mutex_lock(&pool->lock);
+  failed = collect_locked(pool, batch, rows);
+  batch = pp_ring_take_locked(&pool->ring, fresh);
+  pool->ops.open_locked(pool, batch);
+  note_result_locked(pool, fresh, rows, failed);
+  pthread_mutex_unlock(&pool->lock);
+  return result_of(pool, rows, failed, error);
+}
+
+/* Unordered: cuts the batch after those rows that are written, at least *least, and takes it.
+ * Returns their number, PP_ERR_ENV, or 0: then another row is being written, and *least counts it
+ * too. */
+static int32_t take_written(pp_pool *pool, pp_batch *batch, void *fresh, int32_t *least,
+                            pp_error *error) {
+  int32_t size = pool->ring.batch_size, rows = pool->ops.count_written(pool, batch), failed;
+
+  if (rows == size) return take(pool, batch, size, fresh, error);
+  // worker processes may have overwritten the count since it was last read
+  if (rows < *least) return 0;
+  pthread_mutex_lock(&pool->lock);
+  // offered first: once the batch is cut, environments may claim rows of the block that follows all
+  // others
+  pool->ops.open_locked(pool, pp_ring_offer_locked(&pool->ring, fresh));
+  if (!pool->ops.cut_locked(pool, rows)) {
+    pp_ring_withdraw_locked(&pool->ring);
+    pthread_mutex_unlock(&pool->lock);
+    *least = rows + 1;
+    return 0;
+  }
+  failed = collect_locked(pool, batch, rows);
+  pp_ring_remove_locked(&pool->ring);
+  note_result_locked(pool, fresh, rows, failed);
+  pthread_mutex_unlock(&pool->lock);
+  pp_row_clear(&pool->layout, batch->memory, rows, size - rows);
+  return result_of(pool, rows, failed, error);
 }
 
 /* ----------------------------------------------------------------------------------- calls -- */
@@ -139,17 +199,113 @@ static void end(pp_pool *pool, int32_t kind, int64_t start, int32_t rows) {
   atomic_store_explicit(&pool->receiving, false, memory_order_release);
 }
 
+/* after a wait for so many rows without a result */
+static int check_wait(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  return status < 0 ? status : pool->ops.check_progress(pool, batch, rows, error);
+}
+
 static int32_t receive(pp_pool *pool, void *fresh, int64_t slice, bool has_timeout,
                        pp_error *error) {
   pp_batch *batch;
-  int status;
   pthread_mutex_lock(&pool->lock);
   batch = pp_ring_close_locked(&pool->ring);
-  pool->ops.close_locked(pool, batch);
+  pool->ops.target_locked(pool, batch);
   pthread_mutex_unlock(&pool->lock);
-  if (wait_for(pool, batch, slice, has_timeout)) return take(pool, batch, fresh, error);
-  status = pp_pool_check(pool, error);
-  return status < 0 ? status : pool->ops.check_progress(pool, batch, error);
+  // relaxed: this thread has set it
+  if (wait_for(pool, batch, slice, has_timeout)) {
+    return take(pool, batch, atomic_load_explicit(&batch->target, memory_order_relaxed), fresh,
+                error);
+  }
+  return check_wait(pool, batch, atomic_load_explicit(&batch->target, memory_order_relaxed), error);
+}
+
+static void set_target(pp_pool *pool, pp_batch *batch, int32_t rows) {
+  pthread_mutex_lock(&pool->lock);
+  pp_batch_set_target(batch, rows);
+  pool->ops.target_locked(pool, batch);
+  pthread_mutex_unlock(&pool->lock);
+}
+
+/* Waits until the time end (pp_os_now) at most for at least so many rows, and until no more are
+ * being written. Takes them, and returns as take_written does. Writes to *least how many rows it
+ * waited for in the end. */
+static int32_t receive_written(pp_pool *pool, pp_batch *batch, void *fresh, int32_t *least,
+                               int64_t end, pp_error *error) {
+  waiter it = {pool, batch};
+  int32_t status = 0;
+
+  while (status == 0) {
+    if (pool->ops.count_written(pool, batch) < *least) {
+      // the threads that write rows wake the caller from this number on
+      set_target(pool, batch, *least);
+      if (!sleep_until(&it, has_target, end)) break;
+    }
+    status = take_written(pool, batch, fresh, least, error);
+  }
+  if (status == 0) set_target(pool, batch, pool->ring.batch_size);
+  return status;
+}
+
+static int32_t receive_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t timeout,
+                            pp_error *error) {
+  int32_t size = pool->ring.batch_size, status = 0;
+  waiter it = {pool, NULL};
+  int64_t now = pp_os_now();
+
+  pthread_mutex_lock(&pool->lock);
+  it.batch = pp_ring_close_locked(&pool->ring);
+  pthread_mutex_unlock(&pool->lock);
+  if (timeout >= 0) {
+    int64_t slice = timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS;
+    if (has_target(&it) || sleep_until(&it, has_target, now + slice)) {
+      return take(pool, it.batch, size, fresh, error);
+    }
+    now = pp_os_now();
+  }
+  // after the timeout, only rows that are being written are waited for
+  if (timeout < 0 ||
+      (timeout <= PP_SLICE_NS && pool->ops.count_written(pool, it.batch) >= min_rows)) {
+    status = receive_written(pool, it.batch, fresh, &min_rows, now + PP_SLICE_NS, error);
+  }
+  return status ? status : check_wait(pool, it.batch, min_rows, error);
+}
+
+static int check_min_rows(const pp_pool *pool, int32_t min_rows, pp_error *error) {
+  if (pool->ring.is_ordered) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "min_rows=%d, but batch_size=%d is all environments: choose batch_size < "
+                        "num_envs to receive those that are ready",
+                        min_rows, pool->ring.batch_size);
+  }
+  if (min_rows >= 1 && min_rows <= pool->ring.batch_size) return PP_OK;
+  return pp_error_set(error, PP_ERR_ARGUMENT, "min_rows=%d: choose 1 to %d", min_rows,
+                      pool->ring.batch_size);
+}
+
+int32_t pp_pool_recv_some(pp_pool *pool, void *fresh, int32_t min_rows, int64_t timeout,
+                          pp_error *error) {
+  int32_t status = begin(pool, fresh, error), in_flight;
+  int64_t start;
+
+  if (status < 0) return status;
+  start = began(pool);
+  pthread_mutex_lock(&pool->lock);
+  in_flight = pp_pool_count(pool);
+  pthread_mutex_unlock(&pool->lock);
+  status = check_min_rows(pool, min_rows, error);
+  if (status >= 0 && in_flight >= min_rows) {
+    status = receive_some(pool, fresh, min_rows, timeout, error);
+  } else if (status >= 0 && timeout >= 0) {
+    wait_for_send(pool, min_rows, timeout < PP_SLICE_NS ? timeout : PP_SLICE_NS);
+    status = pp_pool_check(pool, error);
+  } else if (status >= 0) {
+    status = pp_error_set(error, PP_ERR_STATE,
+                          "%d environments are in flight, min_rows=%d need more: send first",
+                          in_flight, min_rows);
+  }
+  end(pool, PP_SPAN_RECV, start, status);
+  return status;
 }
 
 int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *error) {
@@ -165,7 +321,7 @@ int32_t pp_pool_recv(pp_pool *pool, void *fresh, int64_t timeout, pp_error *erro
   if (in_flight >= needed(pool)) {
     status = receive(pool, fresh, slice, timeout >= 0, error);
   } else if (timeout >= 0) {
-    wait_for_send(pool, slice);
+    wait_for_send(pool, needed(pool), slice);
     status = pp_pool_check(pool, error);
   } else {
     status = pp_error_set(error, PP_ERR_STATE,

@@ -52,6 +52,15 @@ void pp_row_blank(const pp_layout *layout, void *memory, int32_t row, int32_t en
   PUT(int32_t, env_id, env_id);
 }
 
+void pp_row_clear(const pp_layout *layout, void *memory, int32_t row, int32_t count) {
+  for (int32_t i = 0; i < layout->count; i++) {
+    // all bits of -1 are set
+    bool is_id = i == layout->env_id || i == layout->players;
+    memset(pp_layout_at(layout, memory, i, row), is_id ? 0xff : 0,
+           (size_t)(layout->columns[i].row_bytes * count));
+  }
+}
+
 void pp_row_put_run(const pp_layout *layout, void *memory, int32_t row, int32_t env_id,
                     int32_t count, int32_t *restrict elapsed, uint32_t limit,
                     const double *rewards) {

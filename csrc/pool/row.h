@@ -21,6 +21,9 @@ void pp_row_put(const pp_layout *layout, void *memory, int32_t row, const pp_row
 /* Writes the row of an environment that failed: zero in all columns but the env id. */
 void pp_row_blank(const pp_layout *layout, void *memory, int32_t row, int32_t env_id);
 
+/* Clears rows that no environment has: zero in all columns, and env ids of -1. */
+void pp_row_clear(const pp_layout *layout, void *memory, int32_t row, int32_t count);
+
 /* Writes the columns of pp_extra that the layout has. step_type: 0 first, 1 mid, 2 last; returns:
  * of each player, read only if the layout has that column. */
 void pp_row_put_extras(const pp_layout *layout, void *memory, int32_t row, const pp_row *values,

@@ -10,7 +10,7 @@
 enum { LINE = 64 }; /* bytes of a cache line */
 
 /* Raised by hand when the meaning of the tables changes, but not their layout. */
-enum { PROTOCOL = 2 };
+enum { PROTOCOL = 3 };
 
 /* all that determines the layout of the tables: a worker and its parent must agree on it */
 static const int64_t layout_facts[] = {PROTOCOL,
@@ -233,8 +233,19 @@ void pp_board_prepare_slot(pp_board *board, int64_t sequence, int64_t memory) {
   }
 }
 
-void pp_board_close_slot(pp_board *board, int32_t slot, int32_t rows) {
+void pp_board_set_target(pp_board *board, int32_t slot, int32_t rows) {
   atomic_store_explicit(&board->slots[slot].target, rows, memory_order_seq_cst);
+}
+
+bool pp_board_cut(pp_board *board, int64_t sequence, int32_t rows) {
+  const pp_board_shape *shape = &board->shape;
+  uint64_t word = (uint64_t)(uint32_t)sequence << 32;
+  // Rows are claimed one after another, so while this row is free, no more than the written ones
+  // are claimed. Acquire and release, as in claims: a worker that goes on to the next block has
+  // seen what the parent has prepared.
+  return atomic_compare_exchange_strong_explicit(
+      &board->rows[sequence % shape->capacity * shape->batch_size + rows], &word, word | PP_ROW_CUT,
+      memory_order_acq_rel, memory_order_relaxed);
 }
 
 int32_t pp_board_lane_rows_done(const pp_board *board, int32_t slot, int32_t lane) {
@@ -328,16 +339,34 @@ static bool is_owned(const pp_board *board, int32_t place, int32_t env_id) {
   return (uint32_t)word == (uint32_t)env_id + 1;
 }
 
-int32_t pp_board_find_claim(const pp_board *board, int32_t env_id) {
+/* Returns how many places there are in the slots that hold a block. One slot does not: that of the
+ * block before the one that is received next. */
+static int64_t num_held(const pp_board *board) {
+  return (int64_t)(board->shape.capacity - 1) * board->shape.batch_size;
+}
+
+/* Returns the place of the i-th row, counted from the first one of the block of this sequence. */
+static int32_t place_after(const pp_board *board, int64_t sequence, int64_t i) {
+  const pp_board_shape *shape = &board->shape;
+  return (int32_t)((sequence * shape->batch_size + i) %
+                   ((int64_t)shape->capacity * shape->batch_size));
+}
+
+int32_t pp_board_find_claim(const pp_board *board, int32_t env_id, int64_t sequence) {
   const pp_board_shape *shape = &board->shape;
   int32_t noted = *(const volatile int32_t *)&board->envs[env_id].place;
   int32_t places = shape->capacity * shape->batch_size;
+  int32_t empty = place_after(board, sequence, num_held(board));
 
-  if (noted >= 0 && noted < places && is_owned(board, noted, env_id)) return noted;
+  if (noted >= 0 && noted < places && (noted < empty || noted >= empty + shape->batch_size) &&
+      is_owned(board, noted, env_id)) {
+    return noted;
+  }
   // The worker may have died after it claimed a row and before it wrote its place. An environment
-  // in flight owns no other row: the row of its last result was prepared anew when the result was
-  // received.
-  for (int32_t place = 0; place < places; place++) {
+  // in flight owns no other row: the row of its last result is in the slot without a block, or was
+  // prepared anew.
+  for (int64_t i = 0; i < num_held(board); i++) {
+    int32_t place = place_after(board, sequence, i);
     if (is_owned(board, place, env_id)) return place;
   }
   return -1;
@@ -354,9 +383,9 @@ int32_t pp_board_row_owner(const pp_board *board, int64_t sequence, int32_t row)
 int32_t pp_board_claim_for_dead(pp_board *board, int32_t env_id, int64_t sequence) {
   const pp_board_shape *shape = &board->shape;
   int64_t first = sequence * shape->batch_size;
-  for (int64_t i = 0; i < (int64_t)shape->capacity * shape->batch_size; i++) {
+  for (int64_t i = 0; i < num_held(board); i++) {
     int64_t at = (first + i) / shape->batch_size;
-    int32_t place = (int32_t)((first + i) % ((int64_t)shape->capacity * shape->batch_size));
+    int32_t place = place_after(board, sequence, i);
     uint64_t word = (uint64_t)(uint32_t)at << 32;
     // strong: a spurious failure would skip a free row. Acquire and release, as in the claims of
     // workers, which learn the address of a block from the claims before their own
@@ -443,6 +472,7 @@ static void raise_first_free(pp_board *board, int64_t seen, int64_t value) {
 typedef enum claim_result {
   CLAIMED,
   OWNED_BY_OTHER,
+  BLOCK_IS_CUT,
   TICKET_IN_PAST /* the row belongs to a later block by now */
 } claim_result;
 
@@ -458,7 +488,9 @@ static claim_result try_claim(pp_board *board, int32_t lane, int64_t ticket, int
                                                 memory_order_acq_rel, memory_order_acquire)) {
     int32_t ahead = (int32_t)((uint32_t)(word >> 32) - sequence);
     if (ahead > 0) return TICKET_IN_PAST;
-    if (ahead == 0 && word != free) return OWNED_BY_OTHER;
+    if (ahead == 0 && word != free) {
+      return (uint32_t)word == PP_ROW_CUT ? BLOCK_IS_CUT : OWNED_BY_OTHER;
+    }
     // The row still belongs to an earlier block. The ring has a row for each environment in flight,
     // so the parent is about to prepare it. If the rows' words were overwritten, it will never be
     // ready, and the parent must not wait for this worker.
@@ -476,8 +508,9 @@ int32_t pp_board_claim(pp_board *board, int32_t lane, int32_t env_id) {
   int64_t ticket = seen;
 
   for (claim_result result; (result = try_claim(board, lane, ticket, env_id)) != CLAIMED;) {
-    ticket++;
-    if (result == OWNED_BY_OTHER) continue;
+    ticket =
+        result == BLOCK_IS_CUT ? (ticket / shape->batch_size + 1) * shape->batch_size : ticket + 1;
+    if (result != TICKET_IN_PAST) continue;
     // other workers have raised the hint by now, unless they died before
     seen = atomic_load_explicit(&board->head->first_free, memory_order_relaxed);
     if (seen > ticket) ticket = seen;
@@ -500,5 +533,5 @@ void pp_board_add_rows_done(pp_board *board, int32_t lane, int32_t slot, int32_t
                         memory_order_seq_cst);
   PP_TEST_DIE(counted);
   target = atomic_load_explicit(&board->slots[slot].target, memory_order_seq_cst);
-  if (pp_board_rows_done(board, slot) == target) pp_board_wake_caller(board);
+  if (pp_board_rows_done(board, slot) >= target) pp_board_wake_caller(board);
 }

@@ -106,19 +106,23 @@ typedef struct pp_mailbox {
 
 /* one block of the ring that is being filled */
 typedef struct pp_slot {
-  /* The number of rows that makes the block complete, INT32_MAX while more may be added. Written by
-   * the parent, sequentially consistent: of the thread that closes the slot and the worker that
-   * counts the last row, at least one sees the other. */
+  /* The number of rows of which the caller must be told: those that make the block complete,
+   * INT32_MAX while more may be added, or fewer while the caller waits for fewer. Written by the
+   * parent, sequentially consistent: of the thread that sets it and the worker that counts the last
+   * of these rows, at least one sees the other. */
   _Alignas(64) _Atomic int32_t target;
   int64_t memory; /* offset of the block; written before any row of it can be claimed */
 } pp_slot;
+
+/* in place of the owner of a row: neither this row of the block nor a later one can be claimed */
+#define PP_ROW_CUT UINT32_MAX
 
 /* the numbers that determine the sizes of the tables */
 typedef struct pp_board_shape {
   int32_t num_envs;
   int32_t num_lanes;
   int32_t batch_size;
-  int32_t capacity; /* slots */
+  int32_t capacity; /* slots; unordered: one more than the blocks that they hold */
   int32_t is_ordered;
   int32_t cores; /* of the whole process, to decide whether to spin */
   int64_t action_bytes;
@@ -158,8 +162,9 @@ typedef struct pp_board {
    * consistent against target and the gate's sleepers. */
   _Atomic int32_t *rows_done;
   /* Unordered: a word for each row of the ring. Its upper 32 bits are the block's sequence, its
-   * lower 32 bits the owner's id + 1, or 0. Claimed by compare-and-swap with acquire and release: a
-   * claim passes on the address of the block and all that earlier claims have published. */
+   * lower 32 bits the owner's id + 1, 0 if there is none, or PP_ROW_CUT. Claimed by
+   * compare-and-swap with acquire and release: a claim passes on the address of the block and all
+   * that earlier claims have published. */
   _Atomic uint64_t *rows;
   char *actions; /* num_envs x action_bytes */
   char *saved;   /* num_envs x 2 x saved_bytes */
@@ -195,8 +200,12 @@ void pp_board_repeat_row(const pp_board *board, char *memory, int32_t row, int32
  * received. */
 void pp_board_prepare_slot(pp_board *board, int64_t sequence, int64_t memory);
 
-/* Ordered: sets the final number of rows of a slot. */
-void pp_board_close_slot(pp_board *board, int32_t slot, int32_t rows);
+/* Sets the number of rows of a slot that the caller waits for. */
+void pp_board_set_target(pp_board *board, int32_t slot, int32_t rows);
+
+/* Unordered: cuts the block of this sequence after its first rows, of which so many are written: if
+ * no more are claimed, later claims go to the next block. Returns whether it did. */
+bool pp_board_cut(pp_board *board, int64_t sequence, int32_t rows);
 
 /* Return how many rows of a slot are written, by all workers or by one lane's. */
 int32_t pp_board_rows_done(const pp_board *board, int32_t slot);
@@ -232,16 +241,17 @@ void pp_board_set_rows_done(pp_board *board, int32_t lane, int32_t slot, int32_t
  * gate's sleepers. A request that it had not answered gets a reply of size -1. */
 void pp_board_clear_mailbox(pp_board *board, int32_t lane);
 
-/* Unordered: returns the place of the row that an environment has claimed, -1: none. */
-int32_t pp_board_find_claim(const pp_board *board, int32_t env_id);
+/* Unordered: returns the place of the row that an environment has claimed, -1: none. sequence: of
+ * the block that is received next. */
+int32_t pp_board_find_claim(const pp_board *board, int32_t env_id, int64_t sequence);
 
 /* Unordered: returns the owner of a row in the block of this sequence, as the row's word has it.
  * The result is below 0 if there is no owner; if the word was overwritten, it may be any number. */
 int32_t pp_board_row_owner(const pp_board *board, int64_t sequence, int32_t row);
 
 /* Unordered: claims a row for an environment whose worker is dead, in a block from this sequence
- * on. Returns its place, or -1 if no row is free, which happens only if the rows' words were
- * overwritten. */
+ * on, which is received next. Returns its place, or -1 if no row is free, which happens only if the
+ * rows' words were overwritten. */
 int32_t pp_board_claim_for_dead(pp_board *board, int32_t env_id, int64_t sequence);
 
 /* Returns how many workers are awake. May be out of date. */
@@ -264,7 +274,7 @@ int32_t pp_board_take(pp_board *board, int32_t lane, pp_entry *entries, int32_t 
  * returns it. */
 int32_t pp_board_claim(pp_board *board, int32_t lane, int32_t env_id);
 
-/* Counts rows of a slot as written, and wakes the caller if the slot is complete. */
+/* Counts rows of a slot as written, and wakes the caller if it waits for no more. */
 void pp_board_add_rows_done(pp_board *board, int32_t lane, int32_t slot, int32_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Collecting: how the parent receives a complete batch from its worker processes. It checks every
+/* Collecting: how the parent receives a batch from its worker processes. It checks every
  * row, as a worker may have written anything to shared memory. */
 #include "os/os.h"
 #include "pool/error.h"
@@ -12,6 +12,12 @@ bool pp_processes_is_complete(const pp_pool *pool, pp_batch *batch) {
   // relaxed: batch is the parent's copy, whose target the waiting thread has set itself
   return pp_board_rows_done(&pool->processes->board, pp_processes_slot_of(pool, batch)) ==
          atomic_load_explicit(&batch->target, memory_order_relaxed);
+}
+
+int32_t pp_processes_count_written(const pp_pool *pool, const pp_batch *batch) {
+  int32_t rows = pp_board_rows_done(&pool->processes->board, pp_processes_slot_of(pool, batch));
+  // the counts may have been overwritten
+  return rows < 0 || rows > pool->ring.batch_size || rows > pp_pool_count(pool) ? 0 : rows;
 }
 
 /* Returns whether every environment in flight belongs to a lane that has nothing left to do. */
@@ -28,9 +34,14 @@ static bool is_idle_locked(pp_pool *pool) {
   return is_idle;
 }
 
-int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, pp_error *error) {
+/* Returns whether the batch has enough rows, for a caller that waits for so many. */
+static bool has_rows(const pp_pool *pool, pp_batch *batch, int32_t rows) {
+  return pool->ring.is_ordered ? pp_processes_is_complete(pool, batch)
+                               : pp_processes_count_written(pool, batch) >= rows;
+}
+
+int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error) {
   const pp_processes *processes = pool->processes;
-  int32_t target = atomic_load_explicit(&batch->target, memory_order_relaxed);
   bool is_idle;
   for (int32_t l = 0; l < processes->num_lanes; l++) {
     int32_t done = pp_board_lane_rows_done(&processes->board, pp_processes_slot_of(pool, batch), l);
@@ -42,10 +53,10 @@ int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, pp_error *error)
   is_idle = is_idle_locked(pool);
   pthread_mutex_unlock(&pool->lock);
   // in this order, as a worker that is idle counted its rows before it answered
-  if (!is_idle || pp_processes_is_complete(pool, batch)) return 0;
+  if (!is_idle || has_rows(pool, batch, rows)) return 0;
   return pp_processes_break(
       pool, error, "%d of %d rows are written, and no worker has turns left",
-      pp_board_rows_done(&processes->board, pp_processes_slot_of(pool, batch)), target);
+      pp_board_rows_done(&processes->board, pp_processes_slot_of(pool, batch)), rows);
 }
 
 /* ------------------------------------------------------------------------------------ rows -- */

@@ -114,7 +114,7 @@ int pp_processes_init(pp_pool *pool, const pp_pool_options *options, int32_t num
   pp_board_shape shape = {.num_envs = options->num_envs,
                           .num_lanes = num_lanes,
                           .batch_size = options->batch_size,
-                          .capacity = pool->ring.capacity,
+                          .capacity = pool->ring.num_slots,
                           .is_ordered = pool->ring.is_ordered,
                           .cores = pool->topology.cores,
                           .action_bytes = pool->fleet.action_bytes,
@@ -183,10 +183,14 @@ static void open_locked(pp_pool *pool, const pp_batch *batch) {
   pp_board_prepare_slot(board, pool->ring.offered - 1, (char *)batch->memory - board->base);
 }
 
-static void close_locked(pp_pool *pool, const pp_batch *batch) {
-  // relaxed: written under the lock. INT32_MAX if nothing was sent
-  pp_board_close_slot(&pool->processes->board, pp_processes_slot_of(pool, batch),
+static void target_locked(pp_pool *pool, const pp_batch *batch) {
+  // relaxed: written by this thread. INT32_MAX if nothing was sent
+  pp_board_set_target(&pool->processes->board, pp_processes_slot_of(pool, batch),
                       atomic_load_explicit(&batch->target, memory_order_relaxed));
+}
+
+static bool cut_locked(pp_pool *pool, int32_t rows) {
+  return pp_board_cut(&pool->processes->board, pool->ring.received, rows);
 }
 
 /* --------------------------------------------------------------------------------- checks -- */
@@ -530,8 +534,10 @@ const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .alloc = alloc,
                                       .is_block = is_block,
                                       .open_locked = open_locked,
-                                      .close_locked = close_locked,
+                                      .target_locked = target_locked,
+                                      .cut_locked = cut_locked,
                                       .is_complete = pp_processes_is_complete,
+                                      .count_written = pp_processes_count_written,
                                       .is_far = is_far,
                                       .help = help,
                                       .check_progress = pp_processes_check_progress,

@@ -91,7 +91,8 @@ bool pp_processes_read_message(pp_pool *pool, int32_t lane, const pp_message *fr
 
 /* operations of these lanes (lane_ops.h) that are in collect.c */
 bool pp_processes_is_complete(const pp_pool *pool, pp_batch *batch);
-int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, pp_error *error);
+int32_t pp_processes_count_written(const pp_pool *pool, const pp_batch *batch);
+int pp_processes_check_progress(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error);
 int32_t pp_processes_collect_locked(pp_pool *pool, pp_batch *batch, int32_t rows);
 
 #endif

@@ -13,7 +13,7 @@ static bool is_turn_over(const pp_board_env *env) {
 /* Returns the place of the row of an environment in flight, -1: it has none yet. */
 static int32_t place_of(const pp_pool *pool, int32_t env_id) {
   if (pool->ring.is_ordered) return pool->processes->envs[env_id].place;
-  return pp_board_find_claim(&pool->processes->board, env_id);
+  return pp_board_find_claim(&pool->processes->board, env_id, pool->ring.received);
 }
 
 /* Writes the row of an environment instead of its dead worker, and marks its turn as done. */
@@ -67,14 +67,14 @@ static void requeue_locked(pp_pool *pool, int32_t lane, int32_t env_id, int32_t 
 static void recount_locked(pp_pool *pool, int32_t lane) {
   pp_processes *processes = pool->processes;
   const pp_process_lane *worker = &processes->lanes[lane];
-  memset(processes->slot_counts, 0, sizeof(*processes->slot_counts) * (size_t)pool->ring.capacity);
+  memset(processes->slot_counts, 0, sizeof(*processes->slot_counts) * (size_t)pool->ring.num_slots);
   for (int32_t i = worker->first; i < worker->first + worker->count; i++) {
     int32_t place;
     if (!pool->is_in_flight[i] || !is_turn_over(&processes->board.envs[i])) continue;
     place = place_of(pool, i);
     if (place >= 0) processes->slot_counts[place / pool->ring.batch_size]++;
   }
-  for (int32_t slot = 0; slot < pool->ring.capacity; slot++) {
+  for (int32_t slot = 0; slot < pool->ring.num_slots; slot++) {
     pp_board_set_rows_done(&processes->board, lane, slot, processes->slot_counts[slot]);
   }
 }

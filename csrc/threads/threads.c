@@ -357,6 +357,15 @@ static bool is_complete(const pp_pool *pool, pp_batch *batch) {
   return pp_batch_is_complete(batch);
 }
 
+static int32_t count_written(const pp_pool *pool, const pp_batch *batch) {
+  (void)pool;
+  return pp_batch_written(batch);
+}
+
+static bool cut_locked(pp_pool *pool, int32_t rows) {
+  return pp_ring_cut_locked(&pool->ring, rows);
+}
+
 static bool is_far(const pp_pool *pool, const pp_batch *batch) {
   const pp_threads *threads = pool->threads;
   const pp_grain *grain = &threads->lanes[threads->home_lane].grain;
@@ -365,9 +374,10 @@ static bool is_far(const pp_pool *pool, const pp_batch *batch) {
 }
 
 /* a thread can't die without its process, so the batch is always completed */
-static int check_progress(pp_pool *pool, pp_batch *batch, pp_error *error) {
+static int check_progress(pp_pool *pool, pp_batch *batch, int32_t rows, pp_error *error) {
   (void)pool;
   (void)batch;
+  (void)rows;
   (void)error;
   return PP_OK;
 }
@@ -435,8 +445,10 @@ const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .alloc = alloc,
                                     .is_block = is_block,
                                     .open_locked = do_nothing_locked,
-                                    .close_locked = do_nothing_locked,
+                                    .target_locked = do_nothing_locked,
+                                    .cut_locked = cut_locked,
                                     .is_complete = is_complete,
+                                    .count_written = count_written,
                                     .is_far = is_far,
                                     .help = help,
                                     .check_progress = check_progress,

@@ -84,6 +84,8 @@ class EnvRunner(LaneMemory):
         count = len(envs)
         # the last observation of each environment
         self._last: list[Any] = [NOTHING] * count
+        # the last observation of an episode, during the reset that follows in the same step
+        self._final = [np.zeros((1, *leaf.shape), leaf.dtype) for leaf in self._leaves]
         # environments whose first failure was written to stderr
         self._logged: set[int] = set()
         # by environment: steps it had delivered when it last failed, and failures since then
@@ -165,10 +167,7 @@ class EnvRunner(LaneMemory):
                         if info or type(info) is not dict:
                             infos.append((first + i, info))
                     else:
-                        at = row + i
-                        self._end_episode(
-                            i, i, arrays, at, observation, terminated, truncated, info
-                        )
+                        self._end_episode(i, i, observation, terminated, truncated, info)
                 except BaseException as error:
                     self._recover(i, i, error)
             if is_traced:
@@ -269,40 +268,38 @@ class EnvRunner(LaneMemory):
             goes_on = not (terminated or truncated)
         except Exception:
             raise _wrong_step(result) from None
-        arrays, row = self._claim_row(turn)
         if goes_on:
+            arrays, row = self._claim_row(turn)
             self._write_row(turn, arrays, row, observation, _info_reply(info))
         else:
-            self._end_episode(turn, i, arrays, row, observation, terminated, truncated, info)
+            self._end_episode(turn, i, observation, terminated, truncated, info)
 
     def _end_episode(
-        self,
-        turn: int,
-        i: int,
-        arrays: list[Array],
-        row: int,
-        observation: Any,
-        terminated: Any,
-        truncated: Any,
-        info: Any,
+        self, turn: int, i: int, observation: Any, terminated: Any, truncated: Any, info: Any
     ) -> None:
         """Writes the row of a step that ended an episode; with SAME_STEP resets the environment."""
         self._terminated[turn] = bool(terminated)
         self._truncated[turn] = bool(truncated)
         if not self._same_step:
             self._phases[i] = ENDED
+            arrays, row = self._claim_row(turn)
             self._write_row(turn, arrays, row, observation, _info_reply(info))
             return
         reply: Reply = {FINAL_INFO: info}
         writer = self._writer
         if writer is not None:
-            writer.write(self._block(self._blocks[turn])[1], row, observation)
+            # the reset may write to the observation's memory
+            writer.write(self._final, 0, observation)
         if writer is None or not writer.is_exact(observation):
             reply[FINAL_OBSERVATION] = observation
         observation, reset_info = self._reset(i, {})
         if reset_info:
             reply[INFO] = reset_info
         self._kinds[turn] = lib.PP_TURN_END
+        # claimed last, as a row that is claimed and not written delays all rows of its batch
+        arrays, row = self._claim_row(turn)
+        for held, final in zip(self._final, self._block(self._blocks[turn])[1], strict=True):
+            final[row] = held[0]
         self._write_row(turn, arrays, row, observation, reply)
 
     def _reset_turn(
@@ -416,17 +413,18 @@ class EnvRunner(LaneMemory):
     def _report_restart(self, turn: int, i: int) -> None:
         """Writes a row that repeats the last observation and reports the restart."""
         info = messages.restart_info(self._seeds[i])
-        arrays, row = self._claim_row(turn)
         self._terminated[turn], self._truncated[turn] = 0, 1
         self._rewards[turn] = 0.0
         if not self._same_step:
+            self._claim_row(turn)
             lib.pp_worker_repeat_last(self._worker, turn, 0)
             self._phases[i] = ENDED
             self._kinds[turn] = lib.PP_TURN_REPEAT
             self._reply(turn, {INFO: info})
             return
-        lib.pp_worker_repeat_last(self._worker, turn, 1)
         observation, reset_info = self._reset(i, {})
+        arrays, row = self._claim_row(turn)
+        lib.pp_worker_repeat_last(self._worker, turn, 1)
         self._kinds[turn] = lib.PP_TURN_CUT
         reply = {INFO: {**reset_info, **info}, FINAL_INFO: {}}
         self._write_row(turn, arrays, row, observation, reply)

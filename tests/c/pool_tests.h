@@ -19,6 +19,7 @@ typedef struct client {
   const pp_env_def *def;
   pp_value values[MAX_OPTIONS];
   pp_pool_options options;
+  int32_t min_rows;         /* of receives; 0: whole batches */
   void *given[MAX_BATCHES]; /* a ring, oldest first */
   int32_t capacity, oldest;
   void *fresh; /* what the next receive gives the pool */
@@ -123,7 +124,9 @@ static int32_t client_took(client *c, int32_t rows) {
 }
 
 __attribute__((unused)) static int32_t client_try(client *c, int64_t timeout) {
-  return client_took(c, pp_pool_recv(c->pool, c->fresh, timeout, &c->error));
+  return client_took(c, c->min_rows
+                            ? pp_pool_recv_some(c->pool, c->fresh, c->min_rows, timeout, &c->error)
+                            : pp_pool_recv(c->pool, c->fresh, timeout, &c->error));
 }
 
 /* receives, however many time slices that takes */
@@ -155,6 +158,23 @@ __attribute__((unused)) static void *column(const client *c, const char *name) {
   }
   CHECK(!"there is such a column");
   return NULL;
+}
+
+/* checks that the rows after the first ones of the batch received last are those of no environment
+ */
+__attribute__((unused)) static void check_cleared(const client *c, int32_t rows) {
+  const int32_t *env_ids = column(c, "env_id");
+  for (int32_t row = rows; row < c->options.batch_size; row++) CHECK_EQ(env_ids[row], -1);
+  for (int32_t i = 0; i < c->num_columns; i++) {
+    const pp_column *col = &c->columns[i];
+    const uint8_t *first = (uint8_t *)c->batch + col->offset;
+    int64_t bytes = 0;
+    if (first == (const uint8_t *)env_ids) continue;
+    for (int64_t b = col->row_bytes * rows; b < col->row_bytes * c->options.batch_size; b++) {
+      bytes += first[b] != 0;
+    }
+    CHECK_EQ(bytes, 0);
+  }
 }
 
 /* a pseudorandom action for a step of an environment, the same in every pool */

@@ -395,6 +395,8 @@ __attribute__((unused)) static int32_t test_pool_try(test_pool *w, int32_t *ids,
     printf("%s\n", w->c.error.text);
     return rows;
   }
+  CHECK(rows >= w->c.min_rows);
+  if (w->c.min_rows) check_cleared(&w->c, rows);
   w->rows += rows;
   memcpy(ids, column(&w->c, "env_id"), sizeof(*ids) * (size_t)rows);
   for (int32_t row = 0; row < rows; row++) {

@@ -37,7 +37,7 @@ TEST(an_unordered_block_is_complete_with_its_last_row) {
   REQUIRE(open_ring(&ring, 10, 4));
   for (int32_t round = 0; round < 50; round++) {
     pp_batch *batch = pp_ring_close_locked(&ring);
-    CHECK(batch == &ring.batches[round % 3]);
+    CHECK(batch == &ring.batches[round % 4]);
     for (int32_t i = 0; i < 4; i++) {
       int32_t one = 1, row;
       CHECK(!pp_batch_is_complete(batch));
@@ -45,10 +45,67 @@ TEST(an_unordered_block_is_complete_with_its_last_row) {
       CHECK_EQ(pp_batch_finish(batch, 1), i == 3);
     }
     CHECK(pp_batch_is_complete(batch));
-    pp_ring_take_locked(&ring, &blocks[10 + round % 3]);
+    batch = pp_ring_take_locked(&ring, &blocks[10 + round % 3]);
     CHECK(!pp_batch_is_complete(batch));
     CHECK(batch->memory == &blocks[10 + round % 3]);
   }
+  pp_ring_fini(&ring);
+}
+
+/* claims one row and writes it; returns its block */
+static pp_batch *finish_one(pp_ring *ring) {
+  int32_t one = 1, row;
+  pp_batch *batch = pp_ring_at(ring, pp_ring_claim(ring, &one), &row);
+  pp_batch_finish(batch, 1);
+  return batch;
+}
+
+TEST(a_block_is_cut_after_its_rows_if_all_of_them_are_written) {
+  pp_ring ring;
+  REQUIRE(open_ring(&ring, 8, 4));
+  CHECK_EQ(ring.capacity, 2);
+  for (int32_t rows = 1; rows < 4; rows++) {
+    pp_batch *batch = pp_ring_close_locked(&ring), *offered;
+    int32_t one = 1, row;
+    for (int32_t i = 1; i < rows; i++) CHECK(finish_one(&ring) == batch);
+    CHECK(pp_ring_at(&ring, pp_ring_claim(&ring, &one), &row) == batch);
+    offered = pp_ring_offer_locked(&ring, &blocks[20 + rows]);
+    // one row is claimed and not written
+    CHECK(!pp_ring_cut_locked(&ring, rows - 1));
+    pp_ring_withdraw_locked(&ring);
+    pp_batch_finish(batch, 1);
+    CHECK_EQ(pp_batch_written(batch), rows);
+    CHECK(pp_ring_offer_locked(&ring, &blocks[20 + rows]) == offered);
+    CHECK(pp_ring_cut_locked(&ring, rows));
+    CHECK(!pp_ring_cut_locked(&ring, rows));
+    // before it is taken, all other environments have room in other blocks
+    for (int32_t i = rows; i < 8; i++) {
+      pp_batch *next = finish_one(&ring);
+      CHECK(next != batch);
+      if (i >= rows + 4) CHECK(next == offered && next->memory == &blocks[20 + rows]);
+    }
+    pp_ring_remove_locked(&ring);
+    CHECK(pp_batch_is_complete(pp_ring_close_locked(&ring)));
+    pp_ring_fini(&ring);
+    REQUIRE(open_ring(&ring, 8, 4));
+  }
+  pp_ring_fini(&ring);
+}
+
+/* The caller waits for fewer rows than the block has: it is told of these, and of each further one.
+ */
+TEST(a_lower_target_is_reached_earlier) {
+  pp_ring ring;
+  pp_batch *batch;
+  int32_t three = 3, one = 1, row;
+  REQUIRE(open_ring(&ring, 10, 8));
+  batch = pp_ring_at(&ring, pp_ring_claim(&ring, &one), &row);
+  pp_ring_claim(&ring, &three);
+  pp_ring_claim(&ring, &one);
+  pp_batch_set_target(batch, 2);
+  CHECK_EQ(pp_batch_finish(batch, 1), 0);
+  CHECK_EQ(pp_batch_finish(batch, 3), 1);
+  CHECK_EQ(pp_batch_finish(batch, 1), 1);
   pp_ring_fini(&ring);
 }
 

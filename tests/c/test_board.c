@@ -284,7 +284,7 @@ TEST(an_ordered_block_is_complete_once_it_is_closed) {
     for (int32_t lane = 0; lane < 3; lane++) pp_board_add_rows_done(&t.board, lane, slot, 1 + lane);
     CHECK_EQ(pp_board_rows_done(&t.board, slot), 6);
     CHECK_EQ(pp_board_lane_rows_done(&t.board, slot, 2), 3);
-    pp_board_close_slot(&t.board, slot, 6);
+    pp_board_set_target(&t.board, slot, 6);
     CHECK_EQ(atomic_load(&t.board.slots[slot].target), 6);
   }
   close_board(&t);
@@ -460,22 +460,75 @@ TEST(a_stale_hint_leads_to_the_first_free_row) {
 }
 
 TEST(a_claim_is_found_without_the_note_of_its_place) {
-  test_board t = open_board(5, 2, 2, 0);
+  test_board t = open_board(5, 2, 2, 4);
   begin_at(&t, 7);
   for (int32_t i = 0; i < 5; i++) push_one(&t, i >= 2, i, -1);
-  for (int32_t i = 0; i < 5; i++) CHECK_EQ(pp_board_find_claim(&t.board, i), -1);
+  for (int32_t i = 0; i < 5; i++) CHECK_EQ(pp_board_find_claim(&t.board, i, 7), -1);
   for (int32_t i = 0; i < 5; i++) {
     int32_t place = pp_board_claim(&t.board, 0, i), places = t.shape.capacity * t.shape.batch_size;
     const int32_t notes[] = {-1, (place + 1) % places, places, INT32_MAX, INT32_MIN};
-    CHECK_EQ(pp_board_find_claim(&t.board, i), place);
+    CHECK_EQ(pp_board_find_claim(&t.board, i, 7), place);
     // as if the worker had died before it noted the place, or the note had been overwritten
     atomic_store(&t.board.envs[i].state, PP_ENV_RUNNING);
     for (int n = 0; n < 5; n++) {
       t.board.envs[i].place = notes[n];
-      CHECK_EQ(pp_board_find_claim(&t.board, i), place);
+      CHECK_EQ(pp_board_find_claim(&t.board, i, 7), place);
     }
   }
   close_board(&t);
+}
+
+/* The slot of the block that was received last is not prepared before another block is offered. */
+TEST(claims_of_the_received_block_are_not_found) {
+  test_board t = open_board(5, 2, 2, 4);
+  begin_at(&t, 7);
+  for (int32_t i = 0; i < 4; i++) pp_board_claim(&t.board, 0, i);
+  for (int32_t i = 0; i < 4; i++) {
+    CHECK(pp_board_find_claim(&t.board, i, 7) >= 0);
+    CHECK_EQ(pp_board_find_claim(&t.board, i, 8) >= 0, i >= 2);
+    // nor without a note
+    t.board.envs[i].place = -1;
+    CHECK_EQ(pp_board_find_claim(&t.board, i, 8) >= 0, i >= 2);
+  }
+  close_board(&t);
+}
+
+/* The caller waits for fewer rows than the block has: it is woken for these, and for each count
+ * after that. */
+TEST(counts_wake_a_caller_that_waits_for_some_rows) {
+  test_board t = open_board(12, 2, 8, 0);
+  const int32_t rows[] = {1, 4, 1}, wakes[] = {0, 1, 2};
+  begin_at(&t, 0);
+  pp_board_set_target(&t.board, 0, 3);
+  pp_gate_enter(&t.board.head->caller);
+  for (int i = 0; i < 3; i++) {
+    pp_board_add_rows_done(&t.board, i % 2, 0, rows[i]);
+    CHECK_EQ(atomic_load(&t.board.head->caller.wakes), wakes[i]);
+  }
+  pp_gate_leave(&t.board.head->caller);
+  close_board(&t);
+}
+
+TEST(claims_go_on_after_a_cut_block) {
+  for (int32_t rows = 1; rows < 4; rows++) {
+    test_board t = open_board(12, 2, 4, 0);
+    int64_t before;
+    begin_at(&t, 7);
+    for (int32_t i = 0; i < rows; i++) CHECK_EQ(pp_board_claim(&t.board, 0, i) % 4, i);
+    before = atomic_load(&t.board.head->first_free);
+    // fewer rows than are claimed
+    CHECK(!pp_board_cut(&t.board, 7, rows - 1));
+    CHECK(pp_board_cut(&t.board, 7, rows));
+    CHECK(!pp_board_cut(&t.board, 7, rows));
+    CHECK(pp_board_row_owner(&t.board, 7, rows) < 0);
+    for (int32_t i = rows; i < 8; i++) {
+      CHECK_EQ(pp_board_claim(&t.board, 0, i),
+               (8 + (i - rows) / 4) % t.shape.capacity * 4 + (i - rows) % 4);
+      // as if another worker had read the hint before the cut
+      if (i % 2) atomic_store(&t.board.head->first_free, before);
+    }
+    close_board(&t);
+  }
 }
 
 /* The parent claims a row for an environment whose worker is dead; it waits for no row to become
@@ -490,7 +543,7 @@ TEST(a_row_is_claimed_for_the_dead_if_one_is_free) {
   CHECK_EQ(pp_board_row_owner(&t.board, 7, 1), 1);
   CHECK(pp_board_row_owner(&t.board, 8, 0) < 0);
   CHECK(pp_board_row_owner(&t.board, 10, 0) < 0);
-  CHECK_EQ(pp_board_find_claim(&t.board, 1), 3);
+  CHECK_EQ(pp_board_find_claim(&t.board, 1, 7), 3);
   // the next claim finds the row after it
   CHECK_EQ(pp_board_claim(&t.board, 0, 2), 4);
   for (int32_t i = 0; i < 6; i++) atomic_store(&t.board.rows[i], UINT64_MAX - (uint64_t)i);
@@ -584,7 +637,7 @@ static void run_workers(int32_t envs, int32_t lanes, int32_t batch_size, int64_t
   send_all(&t, env_ids, envs, start);
   for (int64_t sequence = start; sequence < start + ROUNDS / batch_size; sequence++) {
     int32_t slot = (int32_t)(sequence % t.shape.capacity);
-    if (t.shape.is_ordered) pp_board_close_slot(&t.board, slot, batch_size);
+    if (t.shape.is_ordered) pp_board_set_target(&t.board, slot, batch_size);
     if (!CHECK(wait_rows(&t, slot, batch_size))) break;
     read_block(&t, sequence, env_ids);
     prepare(&t, sequence + t.shape.capacity);

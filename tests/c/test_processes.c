@@ -61,6 +61,33 @@ TEST(unordered_rows_come_from_their_turns) {
   run_processes(MAX_ENVS, 5, 4, 3);
 }
 
+/* batches that are cut, and whole ones among them */
+static void run_cut(int32_t num_envs, int32_t batch_size, int32_t num_lanes, int32_t chunk) {
+  test_pool w = test_pool_open(num_envs, batch_size, num_lanes, PP_NEXT_STEP);
+  int32_t ids[MAX_ENVS];
+  w.chunk = chunk;
+  w.fails = num_envs % 2;
+  test_pool_start_all(&w);
+  test_pool_send(&w, NULL, num_envs, 1);
+  for (int32_t round = 0; round < 2 * ROUNDS; round++) {
+    int32_t rows;
+    w.c.min_rows = round % 5 ? 1 + round * 7 % batch_size : 0;
+    rows = test_pool_try(&w, ids, round % 3 ? -1 : round % 4 * 50000);
+    if (rows > 0) test_pool_send(&w, ids, rows, round % 31 == 30);
+  }
+  w.c.min_rows = 1;
+  while (pp_pool_in_flight(w.c.pool)) test_pool_recv(&w, ids);
+  test_pool_close(&w);
+}
+
+TEST(rows_of_cut_batches_come_from_their_turns) {
+  run_cut(2, 1, 1, 1);
+  run_cut(5, 4, 2, 1);
+  run_cut(8, 4, 3, 2);
+  run_cut(8, 7, 4, MAX_ENVS);
+  run_cut(MAX_ENVS, 5, 4, 3);
+}
+
 /* ------------------------------------------------------------------------------ messages -- */
 
 static const int64_t sizes[] = {1, 255, 256, 257, 64 << 10, 5 << 20, 100, 0, 3 << 20};

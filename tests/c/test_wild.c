@@ -211,7 +211,7 @@ static void misname(int32_t batch_size) {
   open_wild(&x, 4, batch_size, 2);
   for (int i = 0; i < 5; i++) {
     send_and_work(&x);
-    int32_t *ids = ids_of(&x, (int32_t)(x.w.c.pool->ring.received % x.w.c.pool->ring.capacity));
+    int32_t *ids = ids_of(&x, (int32_t)(x.w.c.pool->ring.received % x.w.c.pool->ring.num_slots));
     int32_t named = ids[1];
     ids[1] = names[i];
     check_fails(&x, named, "its row names another environment");
@@ -324,6 +324,34 @@ TEST(plausible_wrong_counts_stop_the_pool) {
   for (int32_t count = 0; count < 3; count++) count_wrongly(6, 3, 1, count);
   count_wrongly(6, 3, 2, 0);
   count_wrongly(3, 3, 3, 0);
+}
+
+/* The same for a caller that waits for some rows of a batch: of as many environments as num_sent,
+ * each has its row in a batch of 4. */
+static void count_some_wrongly(int32_t num_sent, int32_t min_rows, int32_t count) {
+  const int32_t ids[] = {0, 1, 2};
+  wild x;
+  open_wild(&x, 6, 4, 1);
+  test_pool_send(&x.w, ids, num_sent, 0);
+  work_all(&x);
+  atomic_store(&x.board->rows_done[0], count);
+  x.w.c.min_rows = min_rows;
+  CHECK_EQ(client_try(&x.w.c, 0), 0);
+  CHECK_EQ(client_try(&x.w.c, -1), 0);
+  be_idle(&x, 0);
+  CHECK_EQ(client_try(&x.w.c, count % 2 - 1), PP_ERR_BROKEN);
+  CHECK(has_text(x.w.c.error.text, "no worker has turns left"));
+  check_broken(&x);
+  close_wild(&x);
+}
+
+TEST(wrong_counts_stop_a_pool_that_waits_for_some_rows) {
+  // more rows than environments in flight, and all rows of the batch
+  count_some_wrongly(1, 1, 3);
+  count_some_wrongly(3, 2, 4);
+  // fewer than are claimed: with and without as many as the caller waits for
+  count_some_wrongly(3, 1, 2);
+  count_some_wrongly(3, 2, 1);
 }
 
 /* The answer to a probe does not cover what was sent after the probe. */
@@ -543,7 +571,8 @@ static void spoil(wild *x, uint64_t *state) {
     ((uint32_t *)x->board->base)[(int64_t)draw(state) % words] = some_word(state);
   }
   for (int32_t slot = 0; slot < pool->ring.capacity; slot++) {
-    if (draw(state) % 2) ids_of(x, slot)[0] = (int32_t)some_word(state);
+    int32_t filled = (int32_t)((pool->ring.received + slot) % pool->ring.num_slots);
+    if (draw(state) % 2) ids_of(x, filled)[0] = (int32_t)some_word(state);
   }
   // records of environments are a small part of the board, so some are overwritten on purpose
   for (int i = 0; i < 8; i++) {
@@ -563,7 +592,11 @@ static void use(wild *x, uint64_t *state) {
   for (int i = 0; i < 12; i++) {
     int32_t lane = (int32_t)(draw(state) % (uint64_t)x->w.num_lanes), count = 0;
     switch (draw(state) % 6) {
-      case 0: client_try(&x->w.c, 0); break;
+      case 0:
+        // whole batches, and in unordered pools some rows
+        x->w.c.min_rows = !pool->ring.is_ordered && draw(state) % 4 == 0;
+        client_try(&x->w.c, 0);
+        break;
       case 1: pp_pool_worker_died(pool, lane, (int32_t)(draw(state) % 3), affected, NULL); break;
       case 2: pp_pool_request(pool, lane, "what", 4, NULL); break;
       case 3: pp_pool_answer(pool, lane, 0, &bytes, &size, NULL); break;

@@ -107,10 +107,11 @@ static void check_refused(test_pool *w) {
   CHECK_EQ(pp_pool_request(w->c.pool, 0, "x", 1, &w->c.error), PP_ERR_STATE);
 }
 
-static void die(const death *way, int32_t how) {
+static void die(const death *way, int32_t how, int32_t min_rows) {
   const int32_t others[4] = {4, 5, 6, 7};
   test_pool w = test_pool_open(8, way->is_ordered ? 8 : 4, 2, PP_NEXT_STEP);
   w.chunk = way->chunk;
+  w.c.min_rows = min_rows;
   w.fails = way->affected == SOME;
   chosen = way;
   test_pool_start_all(&w);
@@ -138,7 +139,8 @@ static void die(const death *way, int32_t how) {
 static void die_in_all_ways(int32_t how) {
   for (int32_t i = 0; i < NUM_DEATHS; i++) {
     int failed = atomic_load(&check_failed);
-    die(&deaths[i], how);
+    die(&deaths[i], how, 0);
+    if (!deaths[i].is_ordered) die(&deaths[i], how, 1);
     if (atomic_load(&check_failed) != failed) {
       printf("  dead at %s after %d, ordered %d, chunk %d\n", deaths[i].point, deaths[i].passes,
              deaths[i].is_ordered, deaths[i].chunk);

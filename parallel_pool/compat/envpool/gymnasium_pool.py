@@ -107,6 +107,7 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
         return_info: bool | None = None,
         *,
         timeout: float | None = None,
+        min_rows: int | None = None,
     ) -> Any:
         """Receives the next results; in an asynchronous pool, of the first `batch_size` to finish.
 
@@ -114,12 +115,21 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
             reset: whether to return what `reset` returns instead of what `step` returns.
             return_info: with reset, whether to return infos; None: as `reset` does.
             timeout: seconds; with a timeout it also waits for actions that another thread sends.
+            min_rows: asynchronous: 1 to batch_size; fewer results than batch_size will do, if there
+                are at least these: those that are ready after the timeout, or that are ready when
+                these are if there is no timeout. Arrays still have rows for batch_size
+                environments. The first `info["num_rows"]` environments are results; the other rows
+                are zero, with env_id -1. (If not all players have rows, the other rows are left
+                out.)
 
         Raises:
+            TypeError, ValueError: min_rows is wrong, or the pool is synchronous.
             StateError: too few environments are in flight.
             EnvError: environments failed; the error's `batch` is what would be returned.
-            PoolTimeoutError: nothing arrived in time; nothing is lost.
+            PoolTimeoutError: nothing, or less than min_rows, arrived in time; nothing is lost.
         """
+        if min_rows is not None:
+            return self._recv_some(reset, return_info, timeout, min_rows)
         try:
             if not reset:
                 return self._pool.recv_shown(self._rows.show, timeout)
@@ -128,6 +138,26 @@ class GymnasiumEnvPool(EnvPool, VectorEnv[Any, Any, Any], gymnasium.Env[Any, Any
             error.batch = self._received(error.batch, reset, return_info)
             raise
         return self._received(batch, reset, return_info)
+
+    def _recv_some(
+        self, reset: bool, return_info: bool | None, timeout: float | None, min_rows: int
+    ) -> Any:
+        try:
+            batch = self._pool.recv(timeout=timeout, min_rows=min_rows)
+        except EnvError as error:
+            error.batch = self._some_received(error.batch, reset, return_info)
+            raise
+        return self._some_received(batch, reset, return_info)
+
+    def _some_received(self, batch: Any, reset: bool, return_info: bool | None) -> Any:
+        count = batch.num_rows
+        # the players of a row without an environment are unknown
+        step = self._rows.results(batch if self._rows.live_players is None else batch.rows())
+        step[4]["num_rows"] = count
+        if not reset:
+            return step
+        with_info = self._returns_info if return_info is None else return_info
+        return (step[0], step[4]) if with_info else step[0]
 
     def reset(
         self,

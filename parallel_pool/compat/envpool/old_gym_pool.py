@@ -61,11 +61,12 @@ class OldGymEnvPool(GymnasiumEnvPool):
         return_info: bool | None = None,
         *,
         timeout: float | None = None,
+        min_rows: int | None = None,
     ) -> Any:
         """Receives the next results, as `GymnasiumEnvPool.recv` does."""
         convert = _unchanged if reset else _with_done
         try:
-            return convert(super().recv(reset, return_info, timeout=timeout))
+            return convert(super().recv(reset, return_info, timeout=timeout, min_rows=min_rows))
         except EnvError as error:
             error.batch = convert(error.batch)
             raise
