@@ -87,6 +87,24 @@ $(VENV)/other-pythons: | $(VENV)/.pip-25.1
 	@echo 'installing what other Pythons need into $@'
 	@$(RUN) .ci/other_pythons.py $@
 
+# Libraries that train on our pools in integration/. They are installed without dependencies: those
+# would replace torch, NumPy and Gymnasium by other versions. CleanRL's metadata ask for Python 3.10,
+# which its programs do not need; the examples of Sample Factory are not used.
+$(VENV)/.dev: | $(VENV)/training-libraries
+
+TRAINING := cleanrl==1.2.0 rl_games==1.6.5 sample-factory==2.1.1 tianshou==2.0.1 torchrl==0.14.1 \
+  colorlog==6.12.0 deepdiff==7.0.1 dill==0.4.1 faster-fifo==1.5.2 flax==0.12.8 graphviz==0.21 \
+  gym==0.23.1 gym-notices h5py==3.16.0 hbutils==0.14.2 hoptorch==0.1.4 msgpack==1.2.4 \
+  ordered-set==4.1.0 overrides==7.7.0 pandas==2.3.3 protobuf==7.36.2 psutil pytz pyvers==0.2.3 \
+  sensai-utils==1.6.0 setproctitle signal-slot-mp==1.0.5 tensorboard==2.21.0 tensorboardX==2.6.5 \
+  tensordict==0.14.3 threadpoolctl tqdm treescope==0.1.10 treevalue==1.5.0
+
+$(VENV)/training-libraries: | $(VENV)/.tools
+	@echo 'installing training libraries into $@'
+	@rm -rf $@.partial && \
+	  $(PIP) --no-deps --ignore-requires-python --target $@.partial $(TRAINING) && \
+	  rm -rf $@.partial/sf_examples && mv $@.partial $@
+
 # Rivals that need old packages, each in a folder of its own. They are installed without
 # dependencies, as pip would add a second torch of gigabytes; the packages they import are listed.
 $(VENV)/.bench: | $(VENV)/tianshou-2.0.1 $(VENV)/pufferlib-3.0.0

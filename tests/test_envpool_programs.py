@@ -266,6 +266,7 @@ assert envpool.registration.make_gym is envpool.make_gym
 assert envpool.registration.list_all_envs() == envpool.list_all_envs()
 from parallel_pool.python.protocol import ArraySpec, EnvPool, EnvSpec
 assert envpool.python.protocol.EnvPool is EnvPool is envpool.EnvPool
+assert envpool.python.envpool.EnvPoolMixin is EnvPool
 assert not {"gymnasium", "dm_env"} & sys.modules.keys()
 assert isinstance(envpool.make_spec("CartPole-v1"), envpool.EnvSpec)
 assert envpool.EnvSpec is EnvSpec
