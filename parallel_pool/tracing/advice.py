@@ -153,7 +153,6 @@ def predict(model: Model, num_threads: int, batch_size: int) -> float:
     now = 0.0
     for _ in range(batches):
         simulation.send(now, batch)
-        now += model.overhead
         batch = []
         while len(batch) < batch_size:
             simulation.run(now)
@@ -165,7 +164,7 @@ def predict(model: Model, num_threads: int, batch_size: int) -> float:
             may_help = simulation.helps and (missing >= simulation.workers or not is_async)
             end = simulation.help(now) if may_help else None
             now = end if end is not None else max(now, simulation.next_end())
-        now += model.between
+        now += model.overhead + model.between
     return now / (batches * batch_size) * num_envs
 
 

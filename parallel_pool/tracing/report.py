@@ -285,9 +285,7 @@ class Report:
         """Calls that received something from other threads, from the beginning of their waits."""
         calls = self.record.of_kinds(RECEIVES, (RECEIVER,))
         follows = np.zeros(len(calls), bool)
-        follows[1:] = (calls["count"][:-1] == 0) & (
-            calls["start"][1:] - calls["end"][:-1] < PAUSE
-        )
+        follows[1:] = (calls["count"][:-1] == 0) & (calls["start"][1:] - calls["end"][:-1] < PAUSE)
         first = np.maximum.accumulate(np.where(follows, 0, np.arange(len(calls))))
         calls["start"] = calls["start"][first]
         waits: Array = calls[(calls["count"] > 0) & (calls["kind"] != INLINE)]

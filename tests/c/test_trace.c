@@ -10,7 +10,7 @@
 #include "pool_tests.h"
 #include "threads/threads.h"
 
-enum { SMALL = 8, MANY_SPANS = 200000, ROOM = 64 };
+enum { SMALL = 8, MANY_SPANS = 100000, ROOM = 64 };
 
 /* returns a span whose members all follow from one number */
 static pp_span numbered(int64_t i) {
@@ -92,7 +92,7 @@ static void *write_many(void *arg) {
   for (int64_t i = 0; i < MANY_SPANS; i++) {
     pp_span span = numbered(i);
     pp_track_add(it->track, SMALL, &span);
-    if (i % 16 == 0) sched_yield();
+    if (i % 1024 == 0) sched_yield();
   }
   atomic_store(&it->is_over, 1);
   return NULL;
@@ -113,6 +113,7 @@ TEST(a_reader_sees_whole_spans_while_another_thread_writes) {
       last = out[i].start;
     }
     total += count;
+    if (!count) sched_yield();
   } while (count > 0 || !is_over);
   pthread_join(thread, NULL);
   CHECK(total > 0);
