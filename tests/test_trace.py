@@ -549,6 +549,17 @@ def test_a_pool_may_end_during_its_trace(make: Maker, is_dropped: bool) -> None:
             pass
 
 
+def test_nobody_reads_the_tracks_of_a_closed_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile traces every pool to the end of a script, which may make many."""
+    monkeypatch.setattr(trace_module, "PERIOD", 0.001)
+    with Pool("CartPole-v1", 3, num_threads=2) as pool, pool.trace() as trace:
+        play(pool, 5)
+        assert trace._reader.is_alive()
+        pool.close()
+        wait_for(lambda: not trace._reader.is_alive())
+    assert_whole(trace.record, 18)
+
+
 @pytest.mark.parametrize("make", [lambda: Pool("CartPole-v1", 3, num_threads=2), process_pool])
 def test_a_forked_child_leaves_the_trace_to_its_parent(make: Maker, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"

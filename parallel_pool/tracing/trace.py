@@ -198,8 +198,10 @@ class Trace:
     # ------------------------------------------------------------------------------- private --
 
     def _read_on(self) -> None:
-        """Moves spans out of the tracks until the trace ends."""
-        while not self._stopped.wait(PERIOD):
+        """Moves spans out of the tracks until the trace ends or the pool is closed."""
+        is_closed = False
+        while not is_closed and not self._stopped.wait(PERIOD):
+            is_closed = lib.pp_pool_needs_reset(self._handle, 0) == lib.PP_ERR_CLOSED
             self._read()
 
     def _read(self) -> list[int]:
