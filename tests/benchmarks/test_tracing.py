@@ -126,6 +126,8 @@ def test_the_cost_of_a_trace_is_measured(
     # the first finds out how many batches last long enough
     assert is_traced == [False, False, True, True, False]
     monkeypatch.setattr(tracing, "PROGRAMS", {})
-    assert tracing.main([*TINY, "--cost-rounds", "2"]) == 0
+    assert tracing.main([*TINY, "--cost-rounds", "2"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert "| CartPole-v1, 64 | 1.500 (1.500-1.500) |" in lines
+    monkeypatch.setattr(tracing, "cost", lambda *args: Spread.of([tracing.COST]))
+    assert tracing.main([*TINY]) == 0
