@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +44,8 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "parallel_pool", "profile", *map(str, arguments)],
         capture_output=True,
         text=True,
-        cwd=ROOT,
+        # the script's folder takes the place of the current one, so it must be named for workers
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         timeout=TEST_TIMEOUT,
         check=False,
     )
