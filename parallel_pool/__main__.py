@@ -73,7 +73,10 @@ def parser() -> argparse.ArgumentParser:
         description="Runs SCRIPT with its arguments, and prints a report of each pool it steps.",
     )
     profile.add_argument(
-        "--out", type=Path, metavar="FILE", help="a trace for ui.perfetto.dev, in Chrome's format"
+        "--out",
+        type=new_file,
+        metavar="FILE",
+        help="a trace for ui.perfetto.dev, in Chrome's format",
     )
     profile.add_argument("script", type=script, metavar="SCRIPT", help="a file of Python")
     profile.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="of the script")
@@ -86,6 +89,14 @@ def script(text: str) -> Path:
     if not path.is_file():
         raise argparse.ArgumentTypeError(f"{text!r}: there is no such file")
     return path
+
+
+def new_file(text: str) -> Path:
+    """Reads the path of a file that can be written later."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r}: name a file in a folder that exists")
+    return path.absolute()
 
 
 def positive(text: str) -> float:

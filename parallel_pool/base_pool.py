@@ -201,6 +201,7 @@ class BasePool:
         self._handle = handle
         self._ring = Ring(handle, batch_size, types)
         self._programs = Programs()
+        self._trace_lock = threading.Lock()
         self._shut = weakref.finalize(self, _shut, handle, self._ring, self._programs)
         self.closed = False
         for memory in self._ring.fill():
@@ -369,7 +370,9 @@ class BasePool:
                 shows only the time up to there.
 
         Raises:
-            FileNotFoundError: there is no such folder.
+            FileNotFoundError, IsADirectoryError: path can't be a file.
+            OSError: at the end of the block, if the file can't be written; if the block ends with
+                an exception, a note of that one says so.
             StateError: at the beginning of the block, if another trace of this pool is running.
         """
         setting = Setting(
@@ -381,7 +384,7 @@ class BasePool:
             int(lib.pp_usable_cores(NULL)),
             self._is_local,
         )
-        return Trace(self._handle, setting, path, max_spans=max_spans)
+        return Trace(self._handle, self._trace_lock, setting, path, max_spans=max_spans)
 
     def close(self) -> None:
         """Ends the threads or processes, each after the environment it is stepping; arrays stay

@@ -86,6 +86,10 @@ DEFECTS = (
             "if (atomic_exchange_explicit(&pool->receiving, true, memory_order_acquire)) {",
             "if (atomic_exchange_explicit(&pool->receiving, false, memory_order_acquire)) {",
         ),
+        (
+            "if (state == PP_RECEIVING) {",
+            "if (state == PP_RECEIVING) return PP_OK;\n    if (state == PP_RECEIVING) {",
+        ),
     ),
     c(
         "a fraction of a core in a cgroup counts as none",

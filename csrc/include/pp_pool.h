@@ -66,7 +66,6 @@ typedef struct pp_column {
   int64_t offset; /* of row 0, from the start of the batch's memory */
 } pp_column;
 
-/* Counts since the pool was made; no times. What only threads count is 0 with worker processes. */
 /* what a span of a trace shows */
 enum pp_span_kind {
   PP_SPAN_STEP = 0,   /* a call of pp_pool_step */
@@ -89,6 +88,7 @@ typedef struct pp_span {
   int32_t gaps;   /* ns between the calls, if several short PP_SPAN_INLINE are one span */
 } pp_span;
 
+/* Counts since the pool was made; no times. What only threads count is 0 with worker processes. */
 typedef struct pp_stats {
   int64_t env_steps;     /* rows in received batches, resets included */
   int64_t batches;       /* batches received */

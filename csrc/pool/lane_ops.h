@@ -32,8 +32,8 @@ typedef struct pp_lane_ops {
   /* Returns whether the caller should step so many environments itself, without the queues. */
   bool (*is_inline)(const pp_pool *pool, int32_t count);
 
-  /* Steps environments in the caller's thread. Afterwards each of them is stepped or queued. */
-  void (*step_inline)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
+  /* Steps environments in the caller's thread, in order. Returns how many; the rest is queued. */
+  int32_t (*step_inline)(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place);
 
   /* ---- blocks of results */
 
@@ -84,10 +84,12 @@ typedef struct pp_lane_ops {
   void (*stats)(const pp_pool *pool, pp_stats *stats);
 
   /* Traces: returns how many threads or workers have tracks; makes a track, null if there is no
-   * memory; and sets the track of the i-th, null to end its recording. */
+   * memory; sets the track of the i-th, null to end its recording; and returns whether one of them
+   * has yet to record steps whose rows may have been received. */
   int32_t (*num_tracks)(const pp_pool *pool);
   pp_track *(*alloc_track)(pp_pool *pool);
   void (*set_track)(pp_pool *pool, int32_t i, pp_track *track);
+  bool (*is_recording)(const pp_pool *pool);
 
   /* Makes all workers end, and waits for those that are threads. May be called again. */
   void (*stop)(pp_pool *pool);

@@ -17,6 +17,10 @@
 /* ns after which a call that waits returns, so that its caller can handle signals */
 enum { PP_SLICE_NS = 50000000 };
 
+/* who uses what belongs to the receiving thread: nobody; a thread in recv or step; or, for a
+ * moment, the thread that ends a trace */
+enum { PP_IDLE, PP_RECEIVING, PP_FLUSHING };
+
 struct pp_pool {
   pp_lane_ops ops; /* by value: one load less on the hot path */
   pp_fleet fleet;
@@ -38,8 +42,9 @@ struct pp_pool {
   int32_t last_result;    /* what the last receive returned */
   int32_t *step_ids;      /* buffer for the ids of one step */
 
-  /* set while a thread is in recv or step: taken with acquire, released with release */
-  _Atomic bool receiving;
+  /* Who uses what belongs to the receiving thread. From PP_IDLE it is changed with acquire, and
+   * back with release. */
+  _Atomic int32_t receiving;
   /* set by close, read by all calls: sequentially consistent, so that a thread about to sleep sees
    * it */
   _Atomic bool is_closed;

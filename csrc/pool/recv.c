@@ -180,11 +180,18 @@ static int32_t take_written(pp_pool *pool, pp_batch *batch, void *fresh, int32_t
 /* makes this thread the only one that receives */
 static int begin(pp_pool *pool, const void *fresh, pp_error *error) {
   int status = pp_pool_check(pool, error);
+  int32_t state = PP_IDLE;
   if (status >= 0) status = pp_pool_check_block(pool, fresh, error);
   if (status < 0) return status;
-  if (atomic_exchange_explicit(&pool->receiving, true, memory_order_acquire)) {
-    return pp_error_set(error, PP_ERR_STATE,
-                        "another thread is receiving from this pool: let one thread receive");
+  while (!atomic_compare_exchange_strong_explicit(&pool->receiving, &state, PP_RECEIVING,
+                                                  memory_order_acquire, memory_order_relaxed)) {
+    if (state == PP_RECEIVING) {
+      return pp_error_set(error, PP_ERR_STATE,
+                          "another thread is receiving from this pool: let one thread receive");
+    }
+    // a trace ends
+    pp_os_yield();
+    state = PP_IDLE;
   }
   return PP_OK;
 }
@@ -194,9 +201,15 @@ static int64_t began(const pp_pool *pool) {
   return pp_recorder_track(&pool->receiver) ? pp_os_now() : 0;
 }
 
+/* records the steps of an inline call that has left the others to all threads */
+static void record_part(pp_pool *pool, int64_t start, const int32_t *env_ids, int32_t count) {
+  pp_span span = {start, pp_os_now(), PP_SPAN_WORK, env_ids ? env_ids[0] : 0, count, 0};
+  pp_recorder_work(&pool->receiver, &span);
+}
+
 static void end(pp_pool *pool, int32_t kind, int64_t start, int32_t rows) {
   if (start) pp_recorder_call(&pool->receiver, kind, start, rows);
-  atomic_store_explicit(&pool->receiving, false, memory_order_release);
+  atomic_store_explicit(&pool->receiving, PP_IDLE, memory_order_release);
 }
 
 /* after a wait for so many rows without a result */
@@ -363,7 +376,7 @@ static int32_t refuse_step(pp_pool *pool, const int32_t *env_ids, int32_t count,
 
 int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const void *actions,
                      int32_t dtype, void *fresh, pp_error *error) {
-  int32_t status = begin(pool, fresh, error), place;
+  int32_t status = begin(pool, fresh, error), place, done;
   bool is_inline;
   int64_t start;
 
@@ -381,7 +394,11 @@ int32_t pp_pool_step(pp_pool *pool, const int32_t *env_ids, int32_t count, const
   }
   pthread_mutex_unlock(&pool->lock);
   if (place >= 0) {
-    if (is_inline) pool->ops.step_inline(pool, env_ids, count, place);
+    if (is_inline) {
+      done = pool->ops.step_inline(pool, env_ids, count, place);
+      is_inline = done == count;
+      if (start && !is_inline) record_part(pool, start, env_ids, done);
+    }
     status = receive(pool, fresh, PP_SLICE_NS, false, error);
   } else {
     status = place;

@@ -8,9 +8,13 @@
 #include "pool.h"
 
 enum {
-  CHEAP = 2000,     /* ns of a step: such steps are shown together */
-  SHORT = 20000,    /* ns of a call, and of the time between two, that are shown together */
-  LONGEST = 1000000 /* ns of what is shown together */
+  CHEAP = 2000,      /* ns of a step: such steps are shown together */
+  SHORT = 20000,     /* ns of a call, and of the time between two, that are shown together */
+  LONGEST = 1000000, /* ns of what is shown together */
+  /* ns to wait for threads that have yet to record what they have done: if all results have been
+   * received, and if environments are in flight, which may take any time */
+  PATIENCE = 1000000000,
+  BRIEFLY = 20000000
 };
 
 /* --------------------------------------------------------------------------------- tracks -- */
@@ -35,8 +39,11 @@ int32_t pp_track_read(pp_track *track, int32_t capacity, pp_span *out, int32_t r
   uint64_t written = atomic_load_explicit(&track->written, memory_order_acquire);
   uint64_t read = atomic_load_explicit(&track->read, memory_order_relaxed);
   int32_t count;
-  // a worker's environments may have overwritten the numbers
-  if (written - read > (uint64_t)capacity) return PP_ERR_STATE;
+  // a worker's environments may have overwritten the numbers: go on with what comes next
+  if (written - read > (uint64_t)capacity) {
+    atomic_store_explicit(&track->read, written, memory_order_release);
+    return PP_ERR_STATE;
+  }
   count = written - read < (uint64_t)room ? (int32_t)(written - read) : room;
   for (int32_t i = 0; i < count; i++) {
     out[i] = track->spans[(read + (uint64_t)i) & (uint64_t)(capacity - 1)];
@@ -51,12 +58,17 @@ static bool is_cheap(const pp_span *span) {
   return span->kind == PP_SPAN_WORK && span->end - span->start < (int64_t)CHEAP * span->count;
 }
 
-void pp_recorder_flush(pp_recorder *recorder) {
+static void add_pending(pp_recorder *recorder) {
   pp_track *track = pp_recorder_track(recorder);
   if (track && recorder->pending.count) {
     pp_track_add(track, PP_TRACK_THREAD, &recorder->pending);
   }
   recorder->pending.count = 0;
+}
+
+void pp_recorder_flush(pp_recorder *recorder) {
+  add_pending(recorder);
+  atomic_store_explicit(&recorder->is_open, false, memory_order_release);
 }
 
 void pp_recorder_work(pp_recorder *recorder, const pp_span *span) {
@@ -67,19 +79,24 @@ void pp_recorder_work(pp_recorder *recorder, const pp_span *span) {
     pending->count += span->count;
     return;
   }
-  pp_recorder_flush(recorder);
+  add_pending(recorder);
   *pending = *span;
+  // nothing can continue it, and the thread may be away for long
+  if (!is_cheap(span)) pp_recorder_flush(recorder);
 }
 
 void pp_recorder_call(pp_recorder *recorder, int32_t kind, int64_t start, int32_t count) {
   pp_track *track = pp_recorder_track(recorder);
   pp_span *pending = &recorder->pending;
   int64_t end;
-  // the trace may have ended during the call
-  if (!track) return;
+  if (!track) {
+    // the trace has ended during the call
+    pending->count = 0;
+    return;
+  }
   end = pp_os_now();
   if (count < 0) count = 0;
-  if (kind == PP_SPAN_INLINE && end - start < SHORT) {
+  if (kind == PP_SPAN_INLINE && count && end - start < SHORT) {
     if (pending->count && pending->kind == kind && start - pending->end < SHORT &&
         end - pending->start < LONGEST) {
       pending->gaps += (int32_t)(start - pending->end);
@@ -87,11 +104,11 @@ void pp_recorder_call(pp_recorder *recorder, int32_t kind, int64_t start, int32_
       pending->count += count;
       return;
     }
-    pp_recorder_flush(recorder);
+    add_pending(recorder);
     *pending = (pp_span){start, end, kind, -1, count, 0};
     return;
   }
-  pp_recorder_flush(recorder);
+  add_pending(recorder);
   pp_track_add(track, PP_TRACK_THREAD, &(pp_span){start, end, kind, -1, count, 0});
 }
 
@@ -140,12 +157,24 @@ int32_t pp_pool_trace_start(pp_pool *pool, pp_error *error) {
   return count;
 }
 
+/* Waits until threads have recorded the steps whose results have been received. */
+static void wait_for_threads(const pp_pool *pool) {
+  int64_t start = pp_os_now();
+  while (pool->ops.is_recording(pool)) {
+    if (pp_os_now() - start > (pp_pool_count(pool) ? BRIEFLY : PATIENCE)) return;
+    pp_os_yield();
+  }
+}
+
 void pp_pool_trace_stop(pp_pool *pool) {
+  int32_t idle = PP_IDLE;
   if (pool->fork_generation != pp_os_fork_generation()) return;
+  wait_for_threads(pool);
   // what is pending belongs to the thread that receives; acquire and release as for any receive
-  if (!atomic_exchange_explicit(&pool->receiving, true, memory_order_acquire)) {
+  if (atomic_compare_exchange_strong_explicit(&pool->receiving, &idle, PP_FLUSHING,
+                                              memory_order_acquire, memory_order_relaxed)) {
     pp_recorder_flush(&pool->receiver);
-    atomic_store_explicit(&pool->receiving, false, memory_order_release);
+    atomic_store_explicit(&pool->receiving, PP_IDLE, memory_order_release);
   }
   pthread_mutex_lock(&pool->lock);
   for (int32_t i = 0; i < pool->num_tracks; i++) set_track(pool, i, NULL);
@@ -156,6 +185,10 @@ void pp_pool_trace_stop(pp_pool *pool) {
 int32_t pp_pool_trace_read(pp_pool *pool, int32_t track, pp_span *out, int32_t room, int64_t *lost,
                            pp_error *error) {
   int32_t status;
+  // the parent reads what a forked child shares with it
+  if (pool->fork_generation != pp_os_fork_generation()) {
+    return pp_error_set(error, PP_ERR_FORKED, "a forked child can't read the parent's trace");
+  }
   if (track < 0 || track >= pool->num_tracks || room < 1) {
     return pp_error_set(error, PP_ERR_ARGUMENT, "track=%d, room=%d: choose 0 to %d, and 1 or more",
                         track, room, pool->num_tracks - 1);

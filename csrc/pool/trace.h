@@ -7,6 +7,7 @@
 #define PP_POOL_TRACE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "pp_pool.h"
@@ -38,7 +39,7 @@ pp_track *pp_track_alloc(void);
 void pp_track_add(pp_track *track, int32_t capacity, const pp_span *span);
 
 /* Moves the oldest spans to out; called by one thread. Returns how many, at most room; PP_ERR_STATE
- * if the numbers in the track are impossible. */
+ * if the numbers in the track are impossible, and the track is then empty. */
 int32_t pp_track_read(pp_track *track, int32_t capacity, pp_span *out, int32_t room);
 
 /* what one thread of this process needs to record */
@@ -47,12 +48,29 @@ typedef struct pp_recorder {
    * made the track, and loaded with acquire. A track lives until its pool is destroyed, so a thread
    * may add one more span after the end of the trace. */
   _Atomic(pp_track *) track;
+  /* Whether the thread may have done something that is not yet in the track. Stored by the thread:
+   * true, relaxed, before it counts rows as done, which publishes it; false with release, after the
+   * last span. Loaded with acquire by the thread that ends a trace, of worker threads only. */
+  _Atomic bool is_open;
   pp_span pending; /* not yet in the track, as the next one may continue it; count 0: none */
 } pp_recorder;
 
 /* Returns the track, null if nothing is recorded. */
 static inline pp_track *pp_recorder_track(const pp_recorder *recorder) {
   return atomic_load_explicit(&recorder->track, memory_order_acquire);
+}
+
+/* Says that steps follow, which pp_recorder_work will record. Returns false if nothing is recorded.
+ */
+static inline bool pp_recorder_open(pp_recorder *recorder) {
+  if (!pp_recorder_track(recorder)) return false;
+  atomic_store_explicit(&recorder->is_open, true, memory_order_relaxed);
+  return true;
+}
+
+/* Returns whether a thread has not yet recorded all that it has done. */
+static inline bool pp_recorder_is_open(const pp_recorder *recorder) {
+  return atomic_load_explicit(&recorder->is_open, memory_order_acquire);
 }
 
 /* Records the steps of cheap environments as one span, if they follow one another without a gap. */

@@ -369,11 +369,12 @@ static bool is_inline(const pp_pool *pool, int32_t count) {
 }
 
 /* never called, as is_inline returns false */
-static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
+static int32_t step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
   (void)pool;
   (void)env_ids;
   (void)count;
   (void)place;
+  return 0;
 }
 
 static bool help(pp_pool *pool, int64_t *now) {
@@ -519,6 +520,12 @@ static pp_track *alloc_track(pp_pool *pool) {
   return offset < 0 ? NULL : pp_arena_at(arena, offset);
 }
 
+/* a worker records steps before it publishes their rows */
+static bool is_recording(const pp_pool *pool) {
+  (void)pool;
+  return false;
+}
+
 static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
   pp_processes *processes = pool->processes;
   int64_t offset = track ? (char *)track - processes->arena->base : 0;
@@ -547,5 +554,6 @@ const pp_lane_ops pp_processes_ops = {.why_not_local = not_local,
                                       .num_tracks = num_tracks,
                                       .alloc_track = alloc_track,
                                       .set_track = set_track,
+                                      .is_recording = is_recording,
                                       .stop = stop,
                                       .fini = fini};

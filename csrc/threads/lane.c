@@ -112,7 +112,7 @@ int32_t pp_lane_work(pp_lane *lane, pp_scratch *scratch, int32_t most) {
   int64_t start, chunks = atomic_load_explicit(&scratch->chunks, memory_order_relaxed);
 
   if (!taken) return 0;
-  if (pp_recorder_track(scratch->recorder)) kind = kind_of(lane, scratch->entries[0], taken);
+  if (pp_recorder_open(scratch->recorder)) kind = kind_of(lane, scratch->entries[0], taken);
   // reading the clock is expensive: once for each chunk
   start = scratch->ended ? scratch->ended : pp_os_now();
   count = pp_stepper_run(lane->stepper, scratch->entries, taken, start + PP_GRAIN_LATE, scratch);

@@ -43,6 +43,7 @@ void *pp_thread_run(void *argument) {
     pp_recorder_flush(&thread->recorder);
     wait_for_work(lane, pushes);
   }
+  pp_recorder_flush(&thread->recorder);
   pp_spin_awake(-1);
   return NULL;
 }

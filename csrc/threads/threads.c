@@ -327,7 +327,7 @@ static int32_t list_chunk(const int32_t *env_ids, int32_t at, int32_t chunk, int
 
 /* Steps accepted environments in the caller's thread, without the queues. If they take far longer
  * than estimated, the remaining ones are shared with all threads. */
-static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
+static int32_t step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, int32_t place) {
   pp_threads *threads = pool->threads;
   pp_lane *lane = &threads->lanes[0];
   pp_scratch *scratch = &threads->scratch;
@@ -345,9 +345,10 @@ static void step_inline(pp_pool *pool, const int32_t *env_ids, int32_t count, in
     if (done == chunk) continue;
     pp_lane_share_leftover(lane, scratch, scratch->entries, entries, done);
     queue_remaining(pool, env_ids, count, place, at);
-    return;
+    return at - chunk + done;
   }
   if (is_timed) pp_grain_learn(&lane->grain, pp_os_now() - start, count);
+  return count;
 }
 
 /* -------------------------------------------------------------------------------- receiving -- */
@@ -437,6 +438,17 @@ static void set_track(pp_pool *pool, int32_t i, pp_track *track) {
   atomic_store_explicit(&lane->workers[i].recorder.track, track, memory_order_release);
 }
 
+static bool is_recording(const pp_pool *pool) {
+  const pp_threads *threads = pool->threads;
+  for (int32_t i = 0; i < threads->num_lanes; i++) {
+    const pp_lane *lane = &threads->lanes[i];
+    for (int32_t w = 0; w < lane->num_workers; w++) {
+      if (pp_recorder_is_open(&lane->workers[w].recorder)) return true;
+    }
+  }
+  return false;
+}
+
 const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .refuse_locked = refuse_locked,
                                     .queue_locked = queue_locked,
@@ -458,5 +470,6 @@ const pp_lane_ops pp_threads_ops = {.check_locked = check_locked,
                                     .num_tracks = num_tracks,
                                     .alloc_track = alloc_track,
                                     .set_track = set_track,
+                                    .is_recording = is_recording,
                                     .stop = stop,
                                     .fini = fini};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import heapq
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parallel_pool.buffers import Array
-from parallel_pool.tracing.record import WORK
 
 if TYPE_CHECKING:
     from parallel_pool.tracing.report import Report
@@ -24,8 +24,10 @@ KEPT = 0.98
 MOST = 0.7
 # seconds of a step that sending to worker processes and waking them takes
 WAKE = 80e-6
-# batches that are simulated for a prediction
-SIMULATED = 200
+# samples of an environment's steps
+SAMPLES = 200
+# steps of an environment that are simulated for a prediction, if there are not too many in all
+SIMULATED, MOST_SIMULATED = 50, 20_000
 
 
 class Advice(NamedTuple):
@@ -80,6 +82,7 @@ class Simulation:
         self._taken = [0] * len(self._lengths)
         self._owners = model.owners(num_threads)
         self._queues: list[deque[tuple[float, int]]] = [deque() for _ in range(num_threads)]
+        self._queued = 0
         self._shares = not model.in_processes
         # a lone thread steps while the caller is away
         self.helps = self._shares and num_threads > 1
@@ -96,37 +99,36 @@ class Simulation:
         """Queues steps."""
         for env_id in sorted(env_ids):
             self._queues[self._owners[env_id]].append((now, env_id))
+            self._queued += 1
 
     def _begin(self, queue: int, now: float) -> float:
         """Begins a step not before now; returns when it ends."""
         sent, env_id = self._queues[queue].popleft()
+        self._queued -= 1
         samples = self._lengths[env_id]
         end: float = max(now, sent) + samples[self._taken[env_id] % len(samples)]
         self._taken[env_id] += 1
         heapq.heappush(self.begun, (end, env_id))
         return end
 
-    def _source(self, thread: int) -> int | None:
-        """Returns the queue from which a thread takes; None if there is nothing to take."""
+    def _source(self, thread: int) -> int:
+        """Returns the queue from which a thread takes, if there is something to take."""
         if self._queues[thread]:
             return thread
-        if not self._shares:
-            return None
-        fullest = max(range(len(self._queues)), key=lambda i: len(self._queues[i]))
-        return fullest if self._queues[fullest] else None
+        return max(range(len(self._queues)), key=lambda i: len(self._queues[i]))
 
     def run(self, now: float) -> None:
         """Lets all but the caller begin what they would have begun by now."""
-        while True:
+        while self._queued:
             ready = [
-                (free, thread, source)
+                (free, thread)
                 for thread, free in self._free.items()
-                if free <= now and (source := self._source(thread)) is not None
+                if free <= now and (self._shares or self._queues[thread])
             ]
             if not ready:
                 return
-            free, thread, source = min(ready)
-            self._free[thread] = self._begin(source, free)
+            free, thread = min(ready)
+            self._free[thread] = self._begin(self._source(thread), free)
 
     def help(self, now: float) -> float | None:
         """Lets the caller do a step; returns when it ends, None if there is nothing to do."""
@@ -149,11 +151,10 @@ def predict(model: Model, num_threads: int, batch_size: int) -> float:
     is_async = batch_size < num_envs
     simulation = Simulation(model, num_threads)
     batch: list[int] = list(range(num_envs))
-    batches = max(20, SIMULATED * num_envs // batch_size // 4)
+    batches = max(20, min(SIMULATED * num_envs, MOST_SIMULATED) // batch_size)
     now = 0.0
     for _ in range(batches):
         simulation.send(now, batch)
-        now += model.overhead
         batch = []
         while len(batch) < batch_size:
             simulation.run(now)
@@ -165,7 +166,7 @@ def predict(model: Model, num_threads: int, batch_size: int) -> float:
             may_help = simulation.helps and (missing >= simulation.workers or not is_async)
             end = simulation.help(now) if may_help else None
             now = end if end is not None else max(now, simulation.next_end())
-        now += model.between
+        now += model.overhead + model.between
     return now / (batches * batch_size) * num_envs
 
 
@@ -173,20 +174,20 @@ def model_of(report: Report) -> Model | None:
     """Returns what predictions need; None if steps are too cheap to tell apart."""
     record = report.record
     setting = record.setting
-    spans = record.of_kinds((WORK,))
-    spans = spans[(spans["count"] == 1) & (spans["env_id"] >= 0)]
-    spans = spans[spans["env_id"] < setting.num_envs]
-    by_env = [spans[spans["env_id"] == i] for i in range(setting.num_envs)]
+    spans = report.single_steps
+    spans = spans[np.argsort(spans["env_id"], kind="stable")]
+    by_env = np.split(spans, np.searchsorted(spans["env_id"], np.arange(1, setting.num_envs)))
     if min(map(len, by_env)) == 0:
         return None
     rng = np.random.default_rng(0)
-    lengths = np.stack([rng.choice((own["end"] - own["start"]) / 1e9, SIMULATED) for own in by_env])
+    lengths = np.stack([rng.choice((own["end"] - own["start"]) / 1e9, SAMPLES) for own in by_env])
     batches = report.steps / setting.batch_size
+    if not lengths.any():
+        return None
     if record.is_crowded:
         # steps of threads that share a core look longer than they are
         lengths *= setting.cores / setting.num_threads
-    outside = report.shares["environments"] + report.shares["waiting"]
-    between = report.seconds * (1 - outside) / batches
+    between = report.seconds * report.outside / batches
     model = Model(lengths, between, 0.0, report.threads, setting.in_processes)
     if setting.batch_size < setting.num_envs:
         return model
@@ -197,7 +198,7 @@ def model_of(report: Report) -> Model | None:
 def advise(report: Report) -> Advice:
     """Returns what to do."""
     setting, shares = report.record.setting, report.shares
-    own = 1 - shares["environments"] - shares["waiting"]
+    own = report.outside
     if not report.steps:
         return Advice("No batch was received while the trace ran.")
     if own >= MOST:
@@ -216,6 +217,11 @@ def advise(report: Report) -> Advice:
             f"{setting.num_threads} threads share {setting.cores} cores:"
             f" num_threads={setting.cores} would do.",
             {"num_threads": setting.cores},
+        )
+    if setting.num_envs == 1:
+        return Advice(
+            f"The one environment takes {shares['environments']:.0%}: several of them could be"
+            f" stepped at once, on {setting.cores} cores."
         )
     best = max(_gains(report, model), key=lambda each: each.gain, default=None)
     if best and best.gain >= WORTH:
@@ -270,13 +276,19 @@ def _fewer(report: Report, model: Model) -> Advice | None:
     if setting.batch_size < setting.num_envs:
         return None
     now = predict(model, model.num_threads, setting.num_envs)
-    for count in range(1, model.num_threads):
-        gain = now / predict(model, count, setting.num_envs)
-        if gain >= KEPT:
-            plural = "s" if count > 1 else ""
-            text = (
-                f"{count} {setting.unit}{plural} would do: {model.num_threads} are expected to be"
-                f" at most {1 - KEPT:.0%} faster."
-            )
-            return Advice(text, {f"num_{setting.unit}s": count}, gain)
-    return None
+
+    def gain(count: int) -> float:
+        return now / predict(model, count, setting.num_envs)
+
+    # more threads are hardly ever slower
+    counts = range(1, model.num_threads)
+    at = bisect.bisect_left(counts, True, key=lambda count: gain(count) >= KEPT)
+    if at == len(counts):
+        return None
+    count = counts[at]
+    plural = "s" if count > 1 else ""
+    text = (
+        f"{count} {setting.unit}{plural} would do: {model.num_threads} are expected to be"
+        f" at most {1 - KEPT:.0%} faster."
+    )
+    return Advice(text, {f"num_{setting.unit}s": count}, gain(count))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import numpy as np
 
 from parallel_pool.base_pool import BasePool
 from parallel_pool.tracing import chrome
-from parallel_pool.tracing.record import CALLS, RECEIVER, SENDER, Record, UserSpan, clipped
+from parallel_pool.tracing.record import CALLS, RECEIVER, SENDER, Record, clipped, clipped_names
 from parallel_pool.tracing.report import Report
 
 if TYPE_CHECKING:
@@ -34,18 +35,20 @@ def run(script: Path, arguments: Sequence[str], out: Path | None) -> None:
     def trace(pool: BasePool) -> None:
         traces.append(pool.trace().__enter__())
 
-    before = sys.argv, sys.path[0]
-    sys.argv, sys.path[0] = [str(script), *arguments], str(script.parent)
+    before, pid = (sys.argv, sys.path[0]), os.getpid()
+    sys.argv, sys.path[0] = [str(script), *arguments], str(script.resolve().parent)
     BasePool.on_open = trace
     try:
         runpy.run_path(str(script), run_name="__main__")
     finally:
         BasePool.on_open = None
         sys.argv, sys.path[0] = before
-        for each in traces:
-            each.__exit__()
-        records = [record for each in traces if (record := used(each.record)) is not None]
-        show(records, out)
+        # a forked child of the script has nothing to report
+        if os.getpid() == pid:
+            for each in traces:
+                each.__exit__(None, None, None)
+            records = [record for each in traces if (record := used(each.record)) is not None]
+            show(records, out)
 
 
 def used(record: Record) -> Record | None:
@@ -55,17 +58,12 @@ def used(record: Record) -> Record | None:
         return None
     start, end = int(calls["start"].min()), int(calls["end"].max())
     share = (end - start) / max(1, record.end - record.start)
-    named = [
-        UserSpan(span.name, max(start, span.start), min(end, span.end), span.thread)
-        for span in record.named
-        if span.start < end and span.end > start
-    ]
     return Record(
         record.setting,
         start,
         end,
         [clipped(np.array(track), start, end) for track in record.tracks],
-        named,
+        clipped_names(record.named, start, end),
         record.cpu_seconds * share,
         record.lost,
         record.is_cut,

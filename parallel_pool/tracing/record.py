@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -35,7 +35,6 @@ WORKS = (WORK, RESET, DELIVER)
 
 # the caller's tracks: what it receives and steps itself, and what it sends
 RECEIVER, SENDER = 0, 1
-
 
 # part of the cores' time that a process takes if its threads have to share them
 CROWDED = 0.75
@@ -149,4 +148,24 @@ def clipped(spans: Array, start: int, end: int) -> Array:
     good &= spans["count"] >= 0
     kept: Array = spans[good]
     np.minimum(kept["end"], end, out=kept["end"])
+    np.clip(kept["gaps"], 0, kept["end"] - kept["start"], out=kept["gaps"], casting="unsafe")
     return kept
+
+
+def written_by_worker(spans: Array, num_envs: int) -> Array:
+    """Returns those spans that a worker process can have recorded: steps, one after another."""
+    good = np.isin(spans["kind"], WORKS) & (spans["count"] <= num_envs) & (spans["gaps"] == 0)
+    good &= (spans["env_id"] >= -1) & (spans["env_id"] < num_envs)
+    kept: Array = spans[good]
+    ends = np.maximum.accumulate(kept["end"])
+    kept = kept[np.concatenate([[True], kept["start"][1:] >= ends[:-1]])[: len(kept)]]
+    return kept
+
+
+def clipped_names(named: Iterable[UserSpan], start: int, end: int) -> list[UserSpan]:
+    """Returns the parts of the user's intervals that lie between two times."""
+    return [
+        UserSpan(span.name, max(start, span.start), min(end, span.end), span.thread)
+        for span in named
+        if span.start < end and span.end > start
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,20 +18,25 @@ from parallel_pool.tracing.record import (
     INLINE,
     RECEIVER,
     RECEIVES,
+    RESET,
     SENDER,
     WORK,
     WORKS,
     Record,
+    UserSpan,
 )
 
-# shares that are not of the caller's own code
-ENGINE = ("environments", "waiting")
 # environments that the report lists
 SLOWEST = 4
 # A batch has a straggler if one thread alone works for such a part of the call that waits for it.
 STRAGGLING = 0.25
 # a part of the batches that is not worth a line
 RARE = 0.05
+# nanoseconds between two calls that wait for one batch: the engine returns to Python from time to
+# time, so that it can handle signals
+PAUSE = 1_000_000
+# shares that are not the caller's own code
+ENVIRONMENTS, WAITING = "environments", "waiting"
 
 
 class EnvTime(NamedTuple):
@@ -67,13 +74,22 @@ class Stragglers:
 
 
 class Busy:
-    """How long a track was busy up to any moment."""
+    """How long a track was busy up to any moment.
+
+    Args:
+        spans: in the order of their beginnings; where they overlap, the time counts once.
+    """
 
     def __init__(self, spans: Array) -> None:
-        self._times = np.stack([spans["start"], spans["end"]], axis=1).ravel()
+        ends = np.maximum.accumulate(spans["end"])
+        starts = spans["start"].copy()
+        np.maximum(starts[1:], ends[:-1], out=starts[1:])
+        ends = np.maximum(starts, ends)
+        self._times = np.stack([starts, ends], axis=1).ravel()
         lengths = np.zeros(len(self._times))
-        lengths[1::2] = spans["end"] - spans["start"] - spans["gaps"]
+        lengths[1::2] = np.maximum(ends - starts - spans["gaps"], 0)
         self._busy = np.cumsum(lengths)
+        self.total = float(lengths.sum())
 
     def until(self, times: Array) -> Array:
         """Returns the nanoseconds before each of the times."""
@@ -95,52 +111,54 @@ class Report:
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.seconds = (record.end - record.start) / 1e9
-        self._calls = record.of_kinds(CALLS, (RECEIVER, SENDER))
+        self.seconds = max(1, record.end - record.start) / 1e9
         received = record.of_kinds(RECEIVES, (RECEIVER,))
         self._received = received[received["count"] > 0]
         self.steps = int(self._received["count"].sum())
-        self.batches = self.steps // record.setting.batch_size
+        inline = self._received["count"][self._received["kind"] == INLINE]
+        self.batches = len(self._received) - len(inline)
+        # several short calls are one span
+        self.batches += math.ceil(int(inline.sum()) / record.setting.batch_size)
         works = [record.of_kinds(WORKS, (i,)) for i in range(len(record.tracks))]
         inline = record.of_kinds((INLINE,), (RECEIVER,))
         caller = np.concatenate([works[RECEIVER], inline])
         caller = caller[np.argsort(caller["start"], kind="stable")]
         # by track; nothing is stepped by a sender
         self._busy = [Busy(caller), *(Busy(spans) for spans in works[SENDER + 1 :])]
+        calls = record.of_kinds(CALLS, (RECEIVER, SENDER))
+        if record.setting.is_local:
+            # the caller steps between C's calls
+            calls = np.concatenate([calls, *works[SENDER + 1 :]])
+            calls = calls[np.argsort(calls["start"], kind="stable")]
+        # two threads may call at once
+        self._calls = Busy(calls)
 
     # -------------------------------------------------------------------------------- shares --
 
     @cached_property
     def named_seconds(self) -> Mapping[str, float]:
         """Seconds of the caller's named intervals, without calls and intervals inside of them."""
-        found: dict[str, float] = {}
-        calls = Busy(self._calls)
-        for thread in dict.fromkeys(span.thread for span in self.record.named):
-            own = sorted(
-                (span for span in self.record.named if span.thread == thread),
-                key=lambda span: (span.start, -span.end),
-            )
-            stack: list[tuple[str, int]] = []
-            for name, start, end, _ in own:
-                end = min(end, self.record.end)
-                while stack and stack[-1][1] <= start:
-                    stack.pop()
-                inside = calls.until(np.array([start, end]))
-                length = (end - start - (inside[1] - inside[0])) / 1e9
-                found[name] = found.get(name, 0.0) + length
-                if stack:
-                    found[stack[-1][0]] -= length
-                stack.append((name, end))
+        named = sorted(self.record.named, key=lambda span: (span.start, -span.end))
+        found = dict.fromkeys((span.name for span in named), 0.0)
+        times = np.unique([time for span in named for time in (span.start, span.end)])
+        free = np.diff(times) - np.diff(self._calls.until(times))
+        # intervals that have begun, the last first: it is the innermost
+        begun: list[tuple[int, UserSpan]] = []
+        count = 0
+        for time, length in zip(times.tolist(), free.tolist(), strict=False):
+            while count < len(named) and named[count].start <= time:
+                heapq.heappush(begun, (-count, named[count]))
+                count += 1
+            while begun and begun[0][1].end <= time:
+                heapq.heappop(begun)
+            if begun:
+                found[begun[0][1].name] += length / 1e9
         return found
 
     @cached_property
-    def _in_calls(self) -> float:
-        calls = self._calls
-        # two threads may call at once
-        ends = np.maximum.accumulate(calls["end"]) if len(calls) else calls["end"]
-        starts = np.maximum(calls["start"], np.concatenate([[0], ends[:-1]])) if len(calls) else 0
-        own = np.maximum(ends - starts, 0) - calls["gaps"]
-        return float(own.sum()) / 1e9
+    def outside(self) -> float:
+        """The part of the time that the caller spends outside of calls."""
+        return 1 - self._calls.total / 1e9 / self.seconds
 
     @cached_property
     def threads(self) -> int:
@@ -152,6 +170,8 @@ class Report:
     @cached_property
     def _stepping(self) -> float:
         """Seconds of calls, each weighted with the part of the threads that stepped meanwhile."""
+        if self.record.setting.is_local:
+            return sum(each.total for each in self._busy) / 1e9
         calls = self.record.of_kinds(RECEIVES, (RECEIVER,))
         inline = calls[calls["kind"] == INLINE]
         others = calls[calls["kind"] != INLINE]
@@ -162,34 +182,25 @@ class Report:
         return float(stepping + alone) / 1e9
 
     @cached_property
-    def _outside(self) -> float:
-        """Seconds between calls in which the caller steps environments."""
-        if not self.record.setting.is_local:
-            return 0.0
-        calls = self._calls
-        inside = sum(each.until(calls["end"]) - each.until(calls["start"]) for each in self._busy)
-        total = sum(each.until(np.array([self.record.end]))[0] for each in self._busy)
-        return float(total - np.sum(inside)) / 1e9
-
-    @cached_property
     def shares(self) -> Mapping[str, float]:
         """Parts of the caller's time, which add up to 1.
 
         - "policy": between calls, outside of intervals with other names.
-        - the user's own names, such as "learn".
+        - the user's own names, such as "learn"; of intervals within others, or of two threads at
+          once, the time counts for the one that began last.
         - "environments": in calls, while threads or workers step; if only half of them do, half of
           the time counts.
         - "waiting": the rest of calls: imbalance, waking, infos, and the engine's own work.
         """
-        found = {"policy": 0.0}
+        found = {"policy": self.outside - sum(self.named_seconds.values()) / self.seconds}
         for name, value in self.named_seconds.items():
-            found[f"{name} (named)" if name in ENGINE else name] = value / self.seconds
-        in_calls = self._in_calls / self.seconds
+            # names that the report needs itself
+            shown = f"named {name}" if name in (ENVIRONMENTS, WAITING) else name
+            found[shown] = found.get(shown, 0.0) + value / self.seconds
+        found["policy"] = max(0.0, found["policy"])
+        in_calls = 1 - self.outside
         stepping = min(self._stepping / self.seconds, in_calls)
-        outside = self._outside / self.seconds
-        in_calls, stepping = in_calls + outside, stepping + outside
-        found["policy"] += max(0.0, 1.0 - in_calls - sum(found.values()))
-        return {**found, "environments": stepping, "waiting": in_calls - stepping}
+        return {**found, ENVIRONMENTS: stepping, WAITING: in_calls - stepping}
 
     @cached_property
     def busy(self) -> Mapping[str, float]:
@@ -209,11 +220,21 @@ class Report:
     # -------------------------------------------------------------------------- environments --
 
     @cached_property
+    def single_steps(self) -> Array:
+        """Spans of environments that were stepped one by one."""
+        setting = self.record.setting
+        spans = self.record.of_kinds((WORK,))
+        if setting.num_envs == 1:
+            # the only one needs no thread but the caller's
+            spans = np.concatenate([spans, self.record.of_kinds((INLINE,), (RECEIVER,))])
+            spans["env_id"] = 0
+        found: Array = spans[(spans["count"] == 1) & (spans["env_id"] >= 0)]
+        return found
+
+    @cached_property
     def env_times(self) -> Sequence[EnvTime]:
         """Times of environments that were stepped one by one, the slowest first."""
-        spans = self.record.of_kinds((WORK,))
-        spans = spans[(spans["count"] == 1) & (spans["env_id"] >= 0)]
-        spans = spans[spans["env_id"] < self.record.setting.num_envs]
+        spans = self.single_steps
         if not len(spans):
             return []
         lengths = (spans["end"] - spans["start"]) / 1e6
@@ -231,7 +252,7 @@ class Report:
     @cached_property
     def stragglers(self) -> Stragglers | None:
         """The batches that waited for one environment; None if there are none."""
-        calls = self._received[self._received["kind"] != INLINE]
+        calls = self._waits
         tracks = (RECEIVER, *range(SENDER + 1, len(self.record.tracks)))
         works = [self.record.of_kinds(WORKS, (i,)) for i in tracks]
         works = [spans for spans in works if len(spans)]
@@ -244,26 +265,38 @@ class Report:
             at = np.searchsorted(spans["start"], calls["end"]) - 1
             known = at >= 0
             ends[i] = np.where(known, np.minimum(spans["end"][at], calls["end"]), 0)
-            stepped = spans[np.isin(spans["kind"], (WORK,))]
+            stepped = spans[np.isin(spans["kind"], (WORK, RESET))]
             last = np.searchsorted(stepped["start"], calls["end"]) - 1
-            envs[i] = np.where(last >= 0, stepped["env_id"][last], -1) if len(stepped) else -1
+            env_ids = np.append(np.where(stepped["count"] == 1, stepped["env_id"], -1), -1)
+            envs[i] = env_ids[last]
         ends = np.maximum(ends, calls["start"])
         order = np.argsort(ends, axis=0)
         columns = np.arange(len(calls))
         alone = ends[order[-1], columns] - ends[order[-2], columns]
-        waits = alone > STRAGGLING * (calls["end"] - calls["start"])
-        if waits.sum() < RARE * self.batches:
+        last_env = envs[order[-1], columns]
+        waits = (alone > STRAGGLING * (calls["end"] - calls["start"])) & (last_env >= 0)
+        if not waits.any() or waits.sum() < RARE * len(calls):
             return None
-        last_env = envs[order[-1], columns][waits]
-        counts = np.bincount(last_env[last_env >= 0], minlength=1)
+        counts = np.bincount(last_env[waits])
         most = int(counts.argmax())
         return Stragglers(
             int(waits.sum()),
-            self.batches,
+            len(calls),
             float(alone[waits].mean()) / 1e6,
             most,
             float(counts[most] / waits.sum()),
         )
+
+    @property
+    def _waits(self) -> Array:
+        """Calls that received something from other threads, from the beginning of their waits."""
+        calls = self.record.of_kinds(RECEIVES, (RECEIVER,))
+        follows = np.zeros(len(calls), bool)
+        follows[1:] = (calls["count"][:-1] == 0) & (calls["start"][1:] - calls["end"][:-1] < PAUSE)
+        first = np.maximum.accumulate(np.where(follows, 0, np.arange(len(calls))))
+        calls["start"] = calls["start"][first]
+        waits: Array = calls[(calls["count"] > 0) & (calls["kind"] != INLINE)]
+        return waits
 
     @cached_property
     def advice(self) -> advice.Advice:

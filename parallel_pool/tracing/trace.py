@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,19 @@ from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.arguments import check_count, shown
 from parallel_pool.errors import StateError
 from parallel_pool.tracing import chrome
-from parallel_pool.tracing.record import SPAN, Record, Setting, UserSpan, clipped
+from parallel_pool.tracing.record import (
+    SENDER,
+    SPAN,
+    Record,
+    Setting,
+    UserSpan,
+    clipped,
+    clipped_names,
+    written_by_worker,
+)
 from parallel_pool.tracing.report import Report
 
 if TYPE_CHECKING:
-    import os
     from typing import Self
 
     from parallel_pool._core import CData
@@ -42,6 +51,7 @@ class Trace:
     def __init__(
         self,
         handle: CData,
+        lock: threading.Lock,
         setting: Setting,
         path: str | os.PathLike[str] | None,
         *,
@@ -50,10 +60,13 @@ class Trace:
         """
         Args:
             handle: the `pp_pool *`.
+            lock: of the pool, held by its running trace.
             setting: what is recorded of the pool.
             path, max_spans: as for `BasePool.trace`.
         """
         self._handle = handle
+        self._lock = lock
+        self._pid = 0
         self._setting = setting
         self._path = None if path is None else Path(path)
         self._max_spans = check_count("max_spans", max_spans, 1)
@@ -61,10 +74,15 @@ class Trace:
             raise FileNotFoundError(
                 f"path={shown(str(path))}: there is no folder {str(self._path.parent)!r}: make it"
             )
+        if self._path is not None and self._path.is_dir():
+            raise IsADirectoryError(f"path={shown(str(path))} is a folder: name a file in it")
         self._named: list[UserSpan] = []
         self._parts: list[list[Array]] = []
         self._kept = 0
-        self._lost = 0
+        # of each track, when the trace began
+        self._lost: list[int] = []
+        # tracks that a worker process has written over
+        self._damaged: set[int] = set()
         self._cut_at: int | None = None
         self._start, self._cpu = 0, 0.0
         self._stopped = threading.Event()
@@ -77,41 +95,79 @@ class Trace:
     def __enter__(self) -> Self:
         if self._start:
             raise StateError("a trace records once: make another with pool.trace()")
-        start = time.monotonic_ns()
-        count = lib.pp_pool_trace_start(self._handle, self._error)
-        if count < 0:
-            raise_error(count, self._error)
+        if not self._lock.acquire(blocking=False):
+            raise StateError("another trace of this pool is running: let it end first")
+        try:
+            start = time.monotonic_ns()
+            count = lib.pp_pool_trace_start(self._handle, self._error)
+            if count < 0:
+                raise_error(count, self._error)
+            self._parts = [[] for _ in range(count)]
+            # what a former trace has left is not part of this one
+            self._lost = self._read()
+            self._parts = [[] for _ in range(count)]
+            self._kept, self._cut_at = 0, None
+            self._damaged.clear()
+            self._reader.start()
+        except BaseException:
+            lib.pp_pool_trace_stop(self._handle)
+            self._lock.release()
+            raise
+        self._pid = os.getpid()
         self._start, self._cpu = start, time.process_time()
-        self._parts = [[] for _ in range(count)]
-        self._lost = -self._read()
-        self._reader.start()
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if os.getpid() != self._pid:
+            # in a forked child: tracks and file are the parent's, and the reader does not run
+            return
         end = time.monotonic_ns()
-        lib.pp_pool_trace_stop(self._handle)
-        self._stopped.set()
-        self._reader.join()
-        self._lost += self._read()
+        try:
+            lib.pp_pool_trace_stop(self._handle)
+            self._stopped.set()
+            self._reader.join()
+            lost = self._read()
+        finally:
+            self._lock.release()
+        self._record = self._recorded(end, lost)
+        # the spans and the pool need not live as long as the report
+        self._parts, self._handle = [], ffi.NULL
+        if self._path is None:
+            return
+        try:
+            chrome.write(self._path, self._record)
+        except OSError as failure:
+            if error is None:
+                raise
+            error.add_note(f"The trace could not be written: {failure}")
+
+    def _recorded(self, end: int, lost: Sequence[int]) -> Record:
+        """Returns the record; lost: of each track, when the trace ended."""
         if self._cut_at is not None:
             end = min(end, self._cut_at)
         tracks = [
             clipped(np.concatenate([np.empty(0, SPAN), *parts]), self._start, end)
             for parts in self._parts
         ]
-        named = [span for span in self._named if span.start < end]
-        self._record = Record(
+        if self._setting.in_processes:
+            num_envs = self._setting.num_envs
+            workers = tracks[SENDER + 1 :]
+            tracks[SENDER + 1 :] = [written_by_worker(spans, num_envs) for spans in workers]
+        dropped = sum(
+            after - before
+            for i, (before, after) in enumerate(zip(self._lost, lost, strict=True))
+            if i not in self._damaged
+        )
+        return Record(
             self._setting,
             self._start,
             end,
             tracks,
-            named,
+            clipped_names(self._named, self._start, end),
             time.process_time() - self._cpu,
-            self._lost,
+            dropped + len(self._damaged),
             self._cut_at is not None,
         )
-        if self._path is not None:
-            chrome.write(self._path, self._record)
 
     @property
     def record(self) -> Record:
@@ -142,28 +198,32 @@ class Trace:
     # ------------------------------------------------------------------------------- private --
 
     def _read_on(self) -> None:
-        """Moves spans out of the tracks until the trace ends."""
-        while not self._stopped.wait(PERIOD):
+        """Moves spans out of the tracks until the trace ends or the pool is closed."""
+        is_closed = False
+        while not is_closed and not self._stopped.wait(PERIOD):
+            is_closed = lib.pp_pool_needs_reset(self._handle, 0) == lib.PP_ERR_CLOSED
             self._read()
 
-    def _read(self) -> int:
-        """Moves spans out of the tracks; returns how many have been lost since the pool was made.
+    def _read(self) -> list[int]:
+        """Moves spans out of the tracks; returns how many each has lost since the pool was made.
 
         One thread at a time calls it: the reader's, or when that does not run the caller's.
         """
-        lost = ffi.new("int64_t *")
-        total = 0
+        lost = ffi.new("int64_t[]", len(self._parts))
+        # a span that ends later may be missing, as its track may have been read before
+        began = time.monotonic_ns()
         for i, parts in enumerate(self._parts):
             while True:
-                args = (self._handle, i, self._room, ROOM, lost, self._error)
+                args = (self._handle, i, self._room, ROOM, lost + i, self._error)
                 count = lib.pp_pool_trace_read(*args)
                 if count > 0 and self._cut_at is None:
                     parts.append(self._spans[:count].copy())
                     self._kept += count
+                if count < 0:
+                    self._damaged.add(i)
                 if count < ROOM:
                     break
-            total += lost[0]
         if self._kept > self._max_spans and self._cut_at is None:
             # later spans are dropped; what is recorded up to here is whole
-            self._cut_at = time.monotonic_ns()
-        return total
+            self._cut_at = began
+        return list(lost)

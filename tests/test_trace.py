@@ -1,0 +1,683 @@
+"""Traces of real pools: what is recorded, the file, and what may happen during a trace."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+import parallel_pool
+from parallel_pool.base_pool import BasePool
+from parallel_pool.errors import EnvError, StateError
+from parallel_pool.pool import Pool
+from parallel_pool.tracing import trace as trace_module
+from parallel_pool.tracing.record import (
+    CALLS,
+    INLINE,
+    RECEIVER,
+    RECEIVES,
+    RESET,
+    RESETS,
+    SEND,
+    SENDER,
+    WORK,
+    Record,
+)
+from parallel_pool.tracing.trace import Trace
+from parallel_pool.workers.process_pool import ProcessPool
+from tests.faults.failing_envs import ACTIONS, Counting, kill, pool_of
+from tests.forked import in_child
+from tests.sampling import sampled
+from tests.timeouts import wait_for
+
+MODES = ("next_step", "same_step", "disabled")
+Maker = Callable[[], Any]
+
+
+def make_cartpole() -> Any:
+    return gymnasium.make("CartPole-v1")
+
+
+def process_pool(count: int = 4, **options: Any) -> ProcessPool:
+    """Returns a pool of CartPoles in two worker processes."""
+    return ProcessPool(
+        [make_cartpole] * count, **{"num_workers": 2, "start_method": "fork", **options}
+    )
+
+
+def actions_of(rows: int) -> Any:
+    return np.ones(rows, np.int64)
+
+
+def assert_whole(record: Record, rows: int) -> None:
+    """Checks that so many rows were stepped and received, each once, and how spans lie."""
+    stepped = record.of_kinds((WORK, RESET, INLINE))
+    assert stepped["count"].sum() == rows
+    received = record.of_kinds(RECEIVES, (RECEIVER,))
+    assert received["count"].sum() == rows
+    assert (record.lost, record.is_cut) == (0, False)
+    for i, track in enumerate(record.tracks):
+        assert (track["start"] >= record.start).all() and (track["end"] <= record.end).all()
+        assert (np.diff(track["end"]) >= 0).all()
+        # all but the caller do one thing after another
+        assert i == RECEIVER or (track["start"][1:] >= track["end"][:-1]).all()
+        assert np.isin(track["kind"], CALLS).all() or i != SENDER
+    env_ids = record.of_kinds((WORK, RESET))["env_id"]
+    assert ((env_ids >= 0) & (env_ids < record.setting.num_envs)).all()
+
+
+@contextlib.contextmanager
+def counted(pool: Any) -> Iterator[None]:
+    """Traces a pool, and checks that the trace has what the pool itself counts."""
+    before = pool.stats()["env_steps"]
+    with pool.trace() as trace:
+        yield
+    rows = pool.stats()["env_steps"] - before
+    assert rows > 0
+    assert_whole(trace.record, rows)
+    report = trace.report()
+    assert report.steps == rows
+    assert sum(report.shares.values()) == pytest.approx(1)
+    assert str(report.advice) in str(report)
+
+
+# ------------------------------------------------------------------------- every step is in it --
+
+
+def play(pool: Any, batches: int) -> None:
+    """Resets and steps, with resets of what has ended if nobody else does that; or plays
+    asynchronously and receives what is left."""
+    if not pool.is_async:
+        pool.reset()
+        for _ in range(batches):
+            batch = pool.step(actions_of(pool.num_envs))
+            ended = np.flatnonzero(batch.terminated | batch.truncated)
+            if pool.autoreset == "disabled" and len(ended):
+                pool.reset(ended)
+        return
+    pool.send_reset()
+    for _ in range(batches):
+        ids = pool.recv().env_id.copy()
+        if pool.autoreset != "disabled":
+            pool.send(actions_of(len(ids)), ids)
+    while pool.in_flight:
+        pool.recv()
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+@pytest.mark.parametrize("batch_size", [4, 2])
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_threads(num_threads: int, batch_size: int, autoreset: str) -> None:
+    batches = 2 if autoreset == "disabled" and batch_size == 2 else 40
+    with Pool(
+        "CartPole-v1", 4, batch_size=batch_size, num_threads=num_threads, autoreset=autoreset
+    ) as pool:
+        for _ in range(2):
+            with counted(pool):
+                play(pool, batches)
+
+
+@pytest.mark.parametrize("autoreset", MODES)
+@pytest.mark.parametrize("batch_size", [4, 2])
+def test_worker_processes(batch_size: int, autoreset: str) -> None:
+    batches = 2 if autoreset == "disabled" and batch_size == 2 else 40
+    with process_pool(batch_size=batch_size, autoreset=autoreset) as pool:
+        for _ in range(2):
+            with counted(pool):
+                play(pool, batches)
+
+
+@pytest.mark.parametrize("env", ["Pong-v5", "HalfCheetah-v5", "mpe/simple_tag_v3"])
+def test_environments_that_take_longer(env: str) -> None:
+    with Pool(env, 3, num_threads=2) as pool, counted(pool):
+        pool.reset()
+        for _ in range(5):
+            pool.step([pool.spec.action_space().sample() for _ in range(3)])
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Pool("CartPole-v1", 1), lambda: process_pool(1, num_workers=1)]
+)
+def test_one_environment(make: Maker) -> None:
+    with make() as pool, counted(pool):
+        play(pool, 30)
+
+
+def test_steps_and_resets_of_some_environments() -> None:
+    for make in (lambda: Pool("CartPole-v1", 4, num_threads=2), process_pool):
+        with make() as pool, counted(pool):
+            pool.reset()
+            pool.step(actions_of(2), [3, 1])
+            pool.reset([2])
+    with process_pool() as pool, counted(pool):
+        pool.reset()
+        pool.send_reset(mask=np.array([True, False, True, False]))
+        pool.recv()
+
+
+def gymnasium_steps(env: Any, steps: int = 20) -> None:
+    env.reset()
+    for _ in range(steps):
+        env.step(env.action_space.sample())
+
+
+def make_parallel_env() -> Any:
+    return parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 2)
+
+
+def make_agent_vector_env() -> Any:
+    return make_parallel_env().as_vector_env()
+
+
+def make_envpool(api: str, **options: Any) -> Maker:
+    def make() -> Any:
+        from parallel_pool.compat import envpool
+
+        return getattr(envpool, api)("CartPole-v1", num_envs=4, **options)
+
+    return make
+
+
+def make_dm_env() -> Any:
+    from parallel_pool.compat.envpool import make_dm
+
+    return make_dm("CartPole-v1", batched=False)
+
+
+def make_ale() -> Any:
+    from parallel_pool.compat.ale import AtariVectorEnv
+
+    return AtariVectorEnv("pong", 2)
+
+
+def envpool_steps(env: Any) -> None:
+    env.reset()
+    for _ in range(20):
+        env.step(actions_of(4))
+
+
+def envpool_batches(env: Any) -> None:
+    env.async_reset()
+    for _ in range(20):
+        info = env.recv()[4]
+        env.send(actions_of(2), info["env_id"])
+    env.recv(), env.recv()
+
+
+def dm_steps(env: Any) -> None:
+    env.reset()
+    for _ in range(30):
+        env.step(1)
+
+
+def sb3_steps(env: Any) -> None:
+    env.reset()
+    for _ in range(20):
+        env.step(actions_of(4))
+
+
+def tensor_steps(env: Any) -> None:
+    import torch
+
+    env.reset()
+    for _ in range(20):
+        env.step(torch.ones(4, dtype=torch.int64))
+
+
+def parallel_steps(env: Any) -> None:
+    env.reset()
+    for _ in range(10):
+        env.step({agent: np.zeros(2, np.int64) for agent in env.possible_agents})
+
+
+APIS: dict[str, tuple[Maker, Callable[[Any], None]]] = {
+    "PoolVectorEnv": (lambda: parallel_pool.PoolVectorEnv("CartPole-v1", 4), gymnasium_steps),
+    "ProcessVectorEnv": (
+        lambda: parallel_pool.PoolVectorEnv([make_cartpole] * 4, num_workers=2),
+        gymnasium_steps,
+    ),
+    "EnvPool, gymnasium": (make_envpool("make_gymnasium"), envpool_steps),
+    "EnvPool, gym": (make_envpool("make_gym"), envpool_steps),
+    "EnvPool, asynchronous": (make_envpool("make_gymnasium", batch_size=2), envpool_batches),
+    "EnvPool, one dm_env": (make_dm_env, dm_steps),
+    "SB3": (lambda: parallel_pool.PoolVecEnv("CartPole-v1", 4), sb3_steps),
+    "SB3, processes": (
+        lambda: parallel_pool.PoolVecEnv([make_cartpole] * 4, num_workers=2),
+        sb3_steps,
+    ),
+    "PettingZoo": (
+        lambda: parallel_pool.PoolParallelEnv("mpe/simple_spread_v3", 2),
+        parallel_steps,
+    ),
+    "AgentVectorEnv": (make_agent_vector_env, gymnasium_steps),
+    "AtariVectorEnv": (make_ale, gymnasium_steps),
+    "TorchEnv": (lambda: parallel_pool.PoolVectorEnv("CartPole-v1", 4).torch(), tensor_steps),
+}
+
+
+# torch takes seconds to import
+@pytest.mark.parametrize("name", sampled(APIS, APIS.keys() - {"SB3", "SB3, processes", "TorchEnv"}))
+def test_apis(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pools: list[Any] = []
+    monkeypatch.setattr(BasePool, "on_open", pools.append)
+    make, steps = APIS[name]
+    path = tmp_path / "trace.json"
+    with contextlib.closing(make()) as env:
+        (pool,) = pools
+        before = pool.stats()["env_steps"]
+        with env.trace(path, max_spans=100_000) as trace:
+            steps(env)
+        assert_whole(trace.record, pool.stats()["env_steps"] - before)
+        assert_valid(path)
+
+
+@pytest.mark.slow
+def test_programs_of_jax() -> None:
+    jax = pytest.importorskip("jax")
+    from parallel_pool.compat.jax import xla
+
+    with Pool("CartPole-v1", 3, num_threads=2) as pool:
+        pool.reset()
+        handle, _, _, step, *_ = xla(pool)
+        program = jax.jit(lambda handle, actions: jax.lax.scan(step, handle, actions))
+        with counted(pool):
+            handle, _ = program(handle, np.zeros((30, 3), np.int64))
+            jax.block_until_ready(handle)
+
+
+def test_threads_that_receive_by_turns() -> None:
+    """One sends, and two receive and send again; the caller's track stays in order."""
+    turn = threading.Lock()
+
+    def receive(pool: Any) -> None:
+        for _ in range(50):
+            with turn:
+                ids = pool.recv().env_id.copy()
+            pool.send(actions_of(len(ids)), ids)
+
+    with Pool("CartPole-v1", 8, batch_size=2, num_threads=2) as pool, counted(pool):
+        pool.send_reset()
+        threads = [threading.Thread(target=receive, args=(pool,)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        while pool.in_flight:
+            pool.recv()
+
+
+def test_calls_are_named_by_what_they_do() -> None:
+    with Pool("CartPole-v1", 2, batch_size=1) as pool, pool.trace() as trace:
+        pool.send_reset()
+        pool.recv(), pool.recv()
+        pool.send(actions_of(1), [1])
+        pool.step(actions_of(1), [0])
+        pool.recv()
+    sent = trace.record.of_kinds((SEND, RESETS), (SENDER,))
+    assert [(each["kind"], each["count"]) for each in sent] == [(RESETS, 2), (SEND, 1)]
+    assert trace.record.of_kinds(RECEIVES, (RECEIVER,))["count"].tolist() == [1] * 4
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_steps_that_fail_are_recorded(num_threads: int) -> None:
+    """As work, but not as received rows."""
+    options = {"fail_on": "step", "fail_env": 1, "fail_at_step": 2, "sleep_ms": 1}
+    with Pool("test/Fault-v0", 2, options=options, num_threads=num_threads) as pool:
+        pool.reset()
+        with pool.trace() as trace:
+            pool.step(actions_of(2))
+            with pytest.raises(EnvError):
+                pool.step(actions_of(2))
+    assert trace.record.of_kinds((WORK,))["count"].sum() == 4
+    assert trace.record.of_kinds(RECEIVES)["count"].tolist() == [2, 0]
+    assert trace.report().batches == 1
+
+
+# -------------------------------------------------------------------------------------- the file --
+
+
+def assert_valid(path: Path) -> list[dict[str, Any]]:
+    """Checks a file by the rules of Chrome's trace format; returns its events."""
+    document = json.loads(path.read_text())
+    events: list[dict[str, Any]] = document["traceEvents"]
+    rows: dict[int, list[tuple[float, float]]] = {}
+    names = {}
+    for event in events:
+        assert isinstance(event["name"], str) and isinstance(event["pid"], int)
+        if event["ph"] == "M":
+            if event["name"] == "thread_name":
+                assert event["tid"] not in names
+                names[event["tid"]] = event["args"]["name"]
+            continue
+        assert event["ph"] == "X" and event["ts"] >= 0 and event["dur"] >= 0
+        rows.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
+    assert rows.keys() <= names.keys() and len(set(names.values())) == len(names)
+    for row in rows.values():
+        ends: list[float] = []
+        for start, end in sorted(row, key=lambda each: (each[0], -each[1])):
+            # microseconds with three digits
+            while ends and ends[-1] <= start + 1e-4:
+                ends.pop()
+            assert not ends or end <= ends[-1] + 1e-4
+            ends.append(end)
+    return events
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Pool("CartPole-v1", 4, num_threads=2, batch_size=2), process_pool]
+)
+def test_the_file_shows_every_span(make: Maker, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with make() as pool, pool.trace(path) as trace:
+        play(pool, 30)
+        with trace.span('the "policy"\n\\'), trace.span("ä\ud800"):
+            pass
+    events = assert_valid(path)
+    shown = [event for event in events if event["ph"] == "X"]
+    assert len(shown) == sum(map(len, trace.record.tracks)) + 2
+    assert {event["pid"] for event in events} == {os.getpid()}
+    assert {'the "policy"\n\\', "ä\ud800"} <= {event["name"] for event in shown}
+    in_processes = isinstance(pool, ProcessPool)
+    names = {event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    assert names >= ({"worker 0", "worker 1"} if in_processes else {"caller", "thread 2"})
+    assert {"recv", "reset"} <= {event["name"] for event in shown}
+
+
+def test_threads_of_the_caller_have_rows_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with Pool("CartPole-v1", 2) as pool, pool.trace(path) as trace:
+        both = threading.Barrier(2)
+
+        def learn() -> None:
+            with trace.span("learn"):
+                both.wait()
+                both.wait()
+
+        thread = threading.Thread(target=learn)
+        thread.start()
+        both.wait()
+        with trace.span("act"):
+            pool.reset()
+            both.wait()
+            thread.join()
+    events = assert_valid(path)
+    tids = {event["name"]: event["tid"] for event in events if event["ph"] == "X"}
+    assert tids["act"] != tids["learn"]
+    shares = trace.report().shares
+    assert sum(shares.values()) == pytest.approx(1)
+    assert {"act", "learn"} <= shares.keys()
+
+
+def test_an_empty_trace_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with Pool("CartPole-v1", 2, num_threads=2) as pool, pool.trace(path) as trace:
+        pass
+    # of the process, and two of each thread
+    assert [event["ph"] for event in assert_valid(path)] == ["M"] * 5
+    assert trace.report().shares == {"policy": 1.0, "environments": 0.0, "waiting": 0.0}
+
+
+def test_named_intervals_lie_within_the_trace() -> None:
+    with Pool("CartPole-v1", 2) as pool:
+        trace = pool.trace()
+        with trace.span("before"):
+            pass
+        outer = trace.span("around the beginning")
+        outer.__enter__()
+        with trace:
+            outer.__exit__(None, None, None)
+            with pytest.raises(ZeroDivisionError), trace.span("fails"):
+                _ = 1 / 0
+        with trace.span("after"):
+            pass
+    record = trace.record
+    assert [span.name for span in record.named] == ["around the beginning", "fails"]
+    assert all(record.start <= span.start <= span.end <= record.end for span in record.named)
+
+
+# ------------------------------------------------------------------ what happens during a trace --
+
+
+def test_an_exception_goes_on_and_the_file_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with Pool("CartPole-v1", 2) as pool:
+        with pytest.raises(ZeroDivisionError), pool.trace(path) as trace:
+            pool.reset()
+            _ = 1 / 0
+        assert_valid(path)
+        assert trace.report().steps == 2
+        with counted(pool):
+            pool.reset()
+
+
+def test_a_file_that_cannot_be_written_hides_no_exception(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    with Pool("CartPole-v1", 2) as pool:
+        folder.mkdir()
+        with pytest.raises(FileNotFoundError), pool.trace(folder / "trace.json") as trace:
+            folder.rmdir()
+        assert trace.report().steps == 0
+        folder.mkdir()
+        with pytest.raises(ZeroDivisionError) as error, pool.trace(folder / "trace.json"):
+            folder.rmdir()
+            _ = 1 / 0
+        (note,) = error.value.__notes__
+        assert "could not be written" in note and "trace.json" in note
+        with counted(pool):
+            pool.reset()
+
+
+def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
+    with Pool("CartPole-v1", 2) as pool:
+        with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere': make it"):
+            pool.trace(tmp_path / "nowhere" / "trace.json")
+        with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+            pool.trace(tmp_path)
+        with pytest.raises(TypeError):
+            pool.trace(7)  # type: ignore[arg-type]
+        for wrong, kind in ((0, ValueError), (-1, ValueError), ("many", TypeError)):
+            with pytest.raises(kind, match="max_spans"):
+                pool.trace(max_spans=wrong)  # type: ignore[arg-type]
+
+
+def test_one_trace_at_a_time() -> None:
+    with Pool("CartPole-v1", 2) as pool, Pool("CartPole-v1", 2) as other:
+        first, second = pool.trace(), pool.trace()
+        with pytest.raises(StateError, match="has not ended"):
+            first.report()
+        with first, other.trace():
+            with pytest.raises(StateError, match="another trace of this pool is running"):
+                second.__enter__()
+            with pytest.raises(StateError, match="has not ended"):
+                first.report()
+        with second:
+            pool.reset()
+        assert second.report().steps == 2
+        with pytest.raises(StateError, match="a trace records once"):
+            first.__enter__()
+
+
+def test_traces_of_threads_that_compete() -> None:
+    """Each trace that begins ends well, and a thread that steps meanwhile is never refused."""
+    done: list[Trace] = []
+    over = threading.Event()
+    with Pool("CartPole-v1", 2) as pool:
+        pool.reset()
+
+        def trace_often() -> None:
+            while not over.is_set():
+                trace = pool.trace()
+                with contextlib.suppress(StateError), trace:
+                    done.append(trace)
+
+        threads = [threading.Thread(target=trace_often) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            while len(done) < 60:
+                pool.step(actions_of(2))
+        finally:
+            over.set()
+            for thread in threads:
+                thread.join()
+    assert all(sum(trace.report().shares.values()) == pytest.approx(1) for trace in done)
+
+
+@pytest.mark.parametrize("make", [lambda: Pool("CartPole-v1", 3, num_threads=2), process_pool])
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_a_pool_may_end_during_its_trace(make: Maker, is_dropped: bool) -> None:
+    pool = make()
+    rows = 6 * pool.num_envs
+    with pool.trace() as trace:
+        play(pool, 5)
+        if is_dropped:
+            del pool
+        else:
+            pool.close()
+    assert_whole(trace.record, rows)
+    if not is_dropped:
+        with pytest.raises(StateError), pool.trace():
+            pass
+
+
+def test_nobody_reads_the_tracks_of_a_closed_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile traces every pool to the end of a script, which may make many."""
+    monkeypatch.setattr(trace_module, "PERIOD", 0.001)
+    with Pool("CartPole-v1", 3, num_threads=2) as pool, pool.trace() as trace:
+        play(pool, 5)
+        assert trace._reader.is_alive()
+        pool.close()
+        wait_for(lambda: not trace._reader.is_alive())
+    assert_whole(trace.record, 18)
+
+
+@pytest.mark.parametrize("make", [lambda: Pool("CartPole-v1", 3, num_threads=2), process_pool])
+def test_a_forked_child_leaves_the_trace_to_its_parent(make: Maker, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with make() as pool:
+        trace = pool.trace(path)
+
+        def end_in_child() -> None:
+            trace.__exit__(None, None, None)
+            with pytest.raises(StateError, match="has not ended"):
+                trace.report()
+
+        with trace:
+            play(pool, 5)
+            in_child(end_in_child)
+            assert not path.exists()
+            play(pool, 5)
+        assert_whole(trace.record, 12 * pool.num_envs)
+        assert_valid(path)
+
+
+def test_a_worker_that_dies_is_followed_by_another() -> None:
+    with pool_of(on_error="restart", start_method="fork") as pool:
+        pool.reset()
+        with pool.trace() as trace:
+            pool.step(ACTIONS)
+            kill(pool, 1)
+            for _ in range(20):
+                pool.step(ACTIONS)
+    assert trace.record.lost == 0
+    assert trace.report().steps == 4 * 21
+    for track in trace.record.tracks[SENDER + 1 :]:
+        assert (track["start"][1:] >= track["end"][:-1]).all()
+        # the new worker records, too: all but perhaps the step in which it came
+        assert track["count"][np.isin(track["kind"], (WORK, RESET))].sum() >= 2 * 20
+
+
+def shared_files() -> dict[str, int]:
+    """Returns the sizes of the memory that pools share with their workers, by paths."""
+    found = {}
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            path = f"/proc/self/fd/{name}"
+            if "memfd:parallel_pool" in os.readlink(path):
+                found[path] = os.path.getsize(path)
+    return found
+
+
+def test_a_worker_that_writes_over_its_trace_spoils_only_that() -> None:
+    with process_pool() as pool:
+        pool.reset()
+        before = shared_files()
+        with pool.trace() as trace:
+            (path,) = (path for path, size in shared_files().items() if size > before[path])
+            pool.step(actions_of(4))
+            # as its environments could: random bytes over all tracks
+            with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+                count = len(memory) - before[path]
+                memory[before[path] :] = np.random.default_rng(0).bytes(count)
+            play(pool, 10)
+        assert trace.record.lost == 2
+        report = trace.report()
+        assert report.steps == 4 * 12
+        assert "2 spans found no room" in str(report)
+        with counted(pool):
+            play(pool, 10)
+
+
+def test_spans_that_nobody_reads_are_counted_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_module, "PERIOD", 1000.0)
+    with ProcessPool([Counting] * 16, num_workers=1, start_method="fork") as pool:
+        pool.reset()
+        with pool.trace() as trace:
+            for _ in range(1000):
+                pool.step([0] * 16)
+        # a span for each step of an environment, and one for each delivery, perhaps not the last
+        kept = len(trace.record.tracks[SENDER + 1])
+        assert kept == 1 << 14
+        assert trace.record.lost in (17 * 1000 - kept - 1, 17 * 1000 - kept)
+        assert f"{trace.record.lost:,} spans found no room" in str(trace.report())
+        # those are not lost again
+        with counted(pool):
+            pool.reset()
+
+
+def test_a_trace_ends_when_it_has_as_many_spans_as_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_module, "PERIOD", 0.001)
+    with Pool("CartPole-v1", 2) as pool:
+        with pool.trace(max_spans=20) as trace:
+            wait_for(lambda: pool.reset() is not None and trace._cut_at is not None)
+            with trace.span("late"):
+                kept = trace._kept
+                for _ in range(50):
+                    pool.reset()
+        record = trace.record
+        assert record.is_cut and record.lost == 0
+        assert 20 < trace._kept == kept
+        assert record.named == []
+        assert all((track["end"] <= record.end).all() for track in record.tracks)
+        assert "only the first part of the trace: raise max_spans" in str(trace.report())
+
+
+def test_what_a_former_trace_has_left_is_not_part_of_the_next() -> None:
+    with Pool("CartPole-v1", 2) as pool:
+        for _ in range(5):
+            with counted(pool):
+                pool.reset()
+            pool.reset()
+
+
+def test_a_thread_that_cannot_start_ends_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Pool("CartPole-v1", 2) as pool:
+        trace = pool.trace()
+
+        def fail() -> None:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(trace._reader, "start", fail)
+        with pytest.raises(RuntimeError, match="can't start"):
+            trace.__enter__()
+        with counted(pool):
+            pool.reset()
