@@ -51,6 +51,24 @@ def test_every_name_of_the_wheel_is_here_or_on_the_page(capsys: pytest.CaptureFi
     assert compare_envpool_names.main() == 0, capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("id", "options"),
+    [("Catch-v0", {}), ("Catch-v0", {"height": 4, "width": 9}), ("NChain-v0", {})],
+)
+def test_games_that_gymnasium_lacks_equal_the_wheel(id: str, options: dict[str, int]) -> None:
+    settings = {"num_envs": 40, "seed": 9, **options}
+    theirs = envpool.make_gymnasium(id, **settings)
+    ours = parallel_pool.make_gymnasium(id, **settings)
+    rng = np.random.default_rng(2)
+    found, expected = (ours.reset()[0],), (theirs.reset()[0],)
+    for step in range(1200):
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other, f"step {step}")
+        action = rng.integers(0, theirs.action_space.n, 40).astype(np.int32)
+        found, expected = ours.step(action)[:4], theirs.step(action)[:4]
+    ours.close()
+
+
 def test_a_program_with_a_wrapper_of_its_own_sees_the_same() -> None:
     def play(package: Any) -> list[Any]:
         options = {"num_envs": 3, "episodic_life": True, "reward_clip": True, "seed": 1}

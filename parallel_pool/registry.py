@@ -24,6 +24,7 @@ COMPLETERS = {
     "atari_players": "parallel_pool.envs.atari_players",
     "mpe": "parallel_pool.envs.mpe",
     "mujoco": "parallel_pool.envs.mujoco",
+    "toy_text": "parallel_pool.envs.toy_text",
 }
 
 # Families whose pictures are drawn in Python: the module with `Renderer(pool, mode, **options)`,
@@ -32,14 +33,13 @@ RENDERER_MODULES = {
     "mpe": "parallel_pool.envs.mpe_renderer",
     "classic": "parallel_pool.envs.classic_renderer",
     "mujoco": "parallel_pool.envs.mujoco_renderer",
+    "toy_text": "parallel_pool.envs.toy_text_renderer",
 }
 
 # ids of ale-py that are older than ALE/<Game>-v5; ale-py still has some of them
 OLD_GAME = re.compile(
     r"(?P<game>[A-Z][A-Za-z0-9]*?)(-ram)?(NoFrameskip|Deterministic|)(-ram)?-v([04])"
 )
-# tasks of EnvPool that neither Gymnasium nor this package has
-ENVPOOLS = ("Catch-v0", "NChain-v0")
 
 _loaded: dict[str, Definition] = {}
 
@@ -95,11 +95,6 @@ def hint(env_id: Any) -> str:
     elsewhere = [each for each in in_python if _split(each)[0] == name]
     if elsewhere:
         return _hint_of_python(max(elsewhere, key=lambda each: _split(each)[1]))
-    if env_id in ENVPOOLS:
-        return (
-            "only EnvPool has it: write it as a gymnasium.Env, and give PoolVectorEnv functions"
-            " that make one"
-        )
     by_name = {each.lower(): each for each in known}
     near = difflib.get_close_matches(str(env_id).lower(), by_name, n=3)
     if near:

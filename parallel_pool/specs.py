@@ -161,11 +161,14 @@ class Field:
         dtype, shape: of one environment's value, without an axis of players.
         is_info: False for observations and the action.
         on_step, on_reset: whether rows of steps, and of resets, have the info.
-        space_kind: "box", "discrete", "multi_discrete" or "multi_binary".
+        space_kind: "box", "discrete", "multi_discrete", "multi_binary", or "discrete_tuple": an
+            array here, and in Gymnasium's API a tuple.
         low, high: bounds of a Box, scalars or arrays of `shape`.
         n: of a Discrete space.
-        nvec: of a MultiDiscrete space.
+        nvec: of a MultiDiscrete space, or of the Discretes of a Tuple.
         follows: how an info's dtype depends on the action's (`pp_follow`); 0: it does not.
+        is_int_on_step, is_int_on_reset: whether the reference's info is an int in such rows,
+            although `dtype` is float64.
         player_sizes: of a per-player field whose space differs between players: each player's n
             (Discrete), or its number of elements (one axis); None if all players are equal.
     """
@@ -183,6 +186,8 @@ class Field:
     n: int
     nvec: npt.NDArray[np.int64] | None
     follows: int = 0
+    is_int_on_step: bool = False
+    is_int_on_reset: bool = False
     player_sizes: tuple[int, ...] | None = None
 
     @staticmethod
@@ -209,6 +214,7 @@ class Field:
                 lib.PP_DISCRETE: "discrete",
                 lib.PP_MULTI_DISCRETE: "multi_discrete",
                 lib.PP_MULTI_BINARY: "multi_binary",
+                lib.PP_DISCRETE_TUPLE: "discrete_tuple",
             }[raw.space],
             low=bounds(raw.low, raw.lows),
             high=bounds(raw.high, raw.highs),
@@ -216,7 +222,9 @@ class Field:
             nvec=np.array(ffi.unpack(raw.nvec, size), np.int64).reshape(shape)
             if raw.nvec
             else None,
-            follows=raw.follows,
+            follows=raw.follows & (lib.PP_FOLLOW_FLOAT | lib.PP_FOLLOW_ALL),
+            is_int_on_step=bool(raw.follows & lib.PP_INT64_ON_STEP),
+            is_int_on_reset=bool(raw.follows & lib.PP_INT64_ON_RESET),
             player_sizes=tuple(ffi.unpack(raw.player_sizes, num_players))
             if raw.player_sizes
             else None,
@@ -242,12 +250,21 @@ class Field:
             player_sizes=None,
         )
 
+    def array_space(self) -> gymnasium.Space[Any]:
+        """Returns the space of one value as an array; the same as `space`, except for a Tuple."""
+        if self.space_kind == "discrete_tuple":
+            return replace(self, space_kind="multi_discrete").space()
+        return self.space()
+
     def space(self) -> gymnasium.Space[Any]:
         """Returns the Gymnasium space of one environment's (one player's) value."""
         from gymnasium import spaces
 
         if self.space_kind == "discrete":
             return spaces.Discrete(self.n)
+        if self.space_kind == "discrete_tuple":
+            assert self.nvec is not None
+            return spaces.Tuple([spaces.Discrete(n) for n in self.nvec.tolist()])
         if self.space_kind == "multi_discrete":
             assert self.nvec is not None
             return spaces.MultiDiscrete(self.nvec)

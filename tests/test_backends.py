@@ -18,6 +18,7 @@ from gymnasium.wrappers import (
 import parallel_pool
 from parallel_pool.compat.gymnasium import PoolVectorEnv, backends
 from tests.fusion_cases import clip
+from tests.python_ids import PYTHON_ID
 from tests.same import assert_same
 
 
@@ -75,7 +76,7 @@ def test_native_is_chosen_if_possible() -> None:
 @pytest.mark.parametrize(
     ("env", "wrappers", "reason"),
     [
-        ("Blackjack-v1", None, "Blackjack-v1 has no native environment"),
+        (PYTHON_ID, None, f"{PYTHON_ID} has no native environment"),
         ("CartPole-v1", [TimeAwareObservation], "TimeAwareObservation is none of the wrappers"),
         ("Pong-v5", [clip], "Pong-v5 has no Gymnasium environment"),
         (EnvSpec("CartPole-v1", "other:CartPole"), None, "entry_point='other:CartPole'"),
@@ -213,5 +214,5 @@ def test_derived_classes_are_native(stand_in: None) -> None:
     env = Mine("CartPole-v1", 1, 2)
     assert (env.num_envs, env.backend) == (3, "native")
     env.close()
-    with pytest.raises(TypeError, match=r"Blackjack-v1 has no native .* call PoolVectorEnv"):
-        Mine("Blackjack-v1", 1, 2)
+    with pytest.raises(TypeError, match=rf"{PYTHON_ID} has no native .* call PoolVectorEnv"):
+        Mine(PYTHON_ID, 1, 2)

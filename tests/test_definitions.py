@@ -288,6 +288,15 @@ FIELDS: list[tuple[Callable[[Maker], None], str]] = [
         set_field(1, space=lib.PP_MULTI_DISCRETE, ndim=1, shape=[2], nvec=[3, 0]),
         "nvec's element=0: choose 1 or more",
     ),
+    # field 1 is the second observation
+    (
+        set_field(1, space=lib.PP_DISCRETE_TUPLE, ndim=1, shape=[2], nvec=[3, 3]),
+        r"fields\[1\] \(stake\): it is a PP_DISCRETE_TUPLE: make it the only observation",
+    ),
+    (
+        set_action(space=lib.PP_DISCRETE_TUPLE, ndim=1, shape=[2], nvec=[3, 3]),
+        "space=4: choose PP_MULTI_DISCRETE for an action",
+    ),
     (
         set_field(1, player_sizes=[1, 1]),
         r"fields\[1\] \(stake\): it has player_sizes: set per_player",

@@ -14,6 +14,7 @@ from parallel_pool.compat import gymnasium_hook as hook
 from parallel_pool.compat import gymnasium_ids
 from parallel_pool.compat.gymnasium import PoolVectorEnv
 from tests.gymnasium_cases import run_python
+from tests.python_ids import PYTHON_ID
 from tests.sampling import thinned
 
 # --------------------------------------------------------------------------------- ids and specs --
@@ -120,8 +121,8 @@ def test_unknown_ids() -> None:
         gymnasium.make_vec("CartPool-v1", 2, vectorization_mode="parallel_pool")
     with pytest.raises(gymnasium.error.VersionNotFound):
         PoolVectorEnv("CartPole-v7", 2)
-    with pytest.raises(ValueError, match="Blackjack-v1 has no native environment"):
-        PoolVectorEnv("Blackjack-v1", 2, backend="native")
+    with pytest.raises(ValueError, match=f"{PYTHON_ID} has no native environment"):
+        PoolVectorEnv(PYTHON_ID, 2, backend="native")
 
 
 def test_ids_without_a_version_or_with_an_old_one() -> None:

@@ -18,23 +18,24 @@ import parallel_pool
 from parallel_pool import registry
 from parallel_pool.compat.gymnasium import PoolVectorEnv, backends
 from parallel_pool.compat.warn_once import warn_once
+from tests.python_ids import PYTHON_ID
 
 # ------------------------------------------------------------------------------- unknown ids --
 
 MEANT = {
-    "FrozenLake-v1": r"parallel_pool\.make_vec\('FrozenLake-v1', num_envs\) runs it in worker",
-    "Blackjack-v1": r"make_vec\('Blackjack-v1', num_envs\) runs it in worker processes",
+    PYTHON_ID: rf"parallel_pool\.make_vec\('{PYTHON_ID}', num_envs\) runs it in worker processes",
     "LunarLander-v2": r"make_vec\('LunarLander-v3', num_envs\) runs it",
     "pong": "did you mean ALE/Pong-v5 or Pong-v5",
     "Pong": "did you mean ALE/Pong-v5 or Pong-v5",
     "ms-pacman": "did you mean ALE/MsPacman-v5 or MsPacman-v5",
     "cartpole": "did you mean CartPole-v1 or CartPole-v0",
     "CartPole": "did you mean CartPole-v1 or CartPole-v0",
+    "CartPool-v0": "did you mean CartPole",
     "cartpole-v0": "did you mean CartPole-v0 or CartPole-v1",
     "Ant-v2": "did you mean Ant-v5",
     "half_cheetah": "did you mean HalfCheetah-v5",
     "Humannoid-v5": "did you mean Humanoid-v5",
-    "Catch-v0": "only EnvPool has it.* gymnasium.Env",
+    "Taxi-v2": "did you mean Taxi-v4",
     "PongNoFrameskip-v4": (
         r"use ALE/Pong-v5 with frameskip=1, repeat_action_probability=0\.0; .*make_vec takes"
     ),
@@ -59,11 +60,11 @@ NATIVE = [parallel_pool.Pool, partial(parallel_pool.make, env_type="gymnasium")]
 @pytest.mark.parametrize("make", NATIVE, ids=["Pool", "make"])
 def test_native_apis_suggest_make_vec(make: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match=r"make_vec.*runs it in worker processes"):
-        make("FrozenLake-v1", num_envs=2)
+        make(PYTHON_ID, num_envs=2)
 
 
 @pytest.mark.parametrize("make", [parallel_pool.make_vec, PoolVectorEnv], ids=["make_vec", "class"])
-@pytest.mark.parametrize("env_id", ["pong", "cartpole", "Catch-v0", "PongDeterministic-v4"])
+@pytest.mark.parametrize("env_id", ["pong", "cartpole", "CartPool-v0", "PongDeterministic-v4"])
 def test_gymnasiums_errors_have_the_suggestion_too(make: Callable[..., Any], env_id: str) -> None:
     with pytest.raises(
         UnregisteredEnv, match=f"doesn't exist.*In parallel_pool: .*{MEANT[env_id]}"
@@ -164,6 +165,6 @@ def test_requested_processes_and_fused_wrappers_give_no_warning() -> None:
         warnings.simplefilter("error")
         requested = {"backend": "process", "num_workers": 2}
         assert backends.choose("CartPole-v1", [record], requested, requested).backend == "process"
-        assert backends.choose("FrozenLake-v1", [record]).backend == "process"
+        assert backends.choose(PYTHON_ID, [record]).backend == "process"
         assert backends.choose([lambda: gymnasium.make("CartPole-v1")]).backend == "process"
         assert backends.choose("CartPole-v1", known).backend == "native"

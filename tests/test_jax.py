@@ -110,9 +110,28 @@ def test_a_vector_environment_returns_what_it_does_in_python(
             assert_same(ours.step(actions), theirs.step(actions), "after programs")
 
 
+@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.name)
+def test_observations_that_are_tuples_are_tuples_in_programs(
+    mode: AutoresetMode, x64: None
+) -> None:
+    with (
+        closing(parallel_pool.PoolVectorEnv("Blackjack-v1", 3, autoreset_mode=mode)) as ours,
+        closing(parallel_pool.PoolVectorEnv("Blackjack-v1", 3, autoreset_mode=mode)) as theirs,
+    ):
+        functions = xla(ours)
+        handle, found = functions.reset(functions.handle, np.array([7, 8, 9]))
+        compare_results(found, theirs.reset(seed=7))
+        step = jax.jit(functions.step)
+        for actions in actions_of(theirs.pool, 30):
+            handle, found = step(handle, actions)
+            compare_results(found, theirs.step(actions))
+
+
 def compare_results(found: Any, expected: Any) -> None:
     """Compares results with Python's, whose infos may lack keys."""
-    for own, other in zip(found[:-1], expected[:-1], strict=True):
+    parts = zip(jax.tree.leaves(found[:-1]), jax.tree.leaves(expected[:-1]), strict=True)
+    assert jax.tree.structure(found[:-1]) == jax.tree.structure(expected[:-1])
+    for own, other in parts:
         np.testing.assert_array_equal(own, other)
         assert own.dtype == other.dtype
     compare_infos(found[-1], expected[-1])
@@ -131,6 +150,8 @@ def compare_infos(found: dict[str, Any], expected: dict[str, Any]) -> None:
         elif key in expected:
             mask = expected[f"_{key}"]
             other = expected[key]
+            if isinstance(own, tuple):
+                own = np.stack(own, axis=1)
             if other.dtype == object:
                 other = np.array([np.zeros_like(own[0]) if x is None else x for x in other])
             np.testing.assert_array_equal(own[mask], other[mask], key)

@@ -22,6 +22,7 @@ import parallel_pool
 from parallel_pool.compat.sb3 import PoolVecEnv
 from parallel_pool.errors import ClosedError, EnvError, StateError
 from parallel_pool.pool import Pool
+from tests.python_ids import PYTHON_ID
 from tests.same import assert_same
 from tests.sb3_cases import (
     CLIPPED,
@@ -153,11 +154,11 @@ def test_specs_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("env", "kwargs", "error", "message"),
     [
-        ("FrozenLake-v1", {"num_threads": 2}, TypeError, "num_threads=2 .*no native.*num_workers"),
-        ("FrozenLake-v1", {"thread_affinity_offset": 0}, TypeError, "stepped by processes"),
-        ("FrozenLake-v1", {"n_envs": 0}, ValueError, "n_envs=0: choose 1 or more"),
-        ("FrozenLake-v1", {"n_envs": 10**9}, ValueError, "n_envs=1000000000: choose 1 to"),
-        ("FrozenLake-v1", {"nonsense": 1}, TypeError, "unexpected keyword argument 'nonsense'"),
+        (PYTHON_ID, {"num_threads": 2}, TypeError, "num_threads=2 .*no native.*num_workers"),
+        (PYTHON_ID, {"thread_affinity_offset": 0}, TypeError, "stepped by processes"),
+        (PYTHON_ID, {"n_envs": 0}, ValueError, "n_envs=0: choose 1 or more"),
+        (PYTHON_ID, {"n_envs": 10**9}, ValueError, "n_envs=1000000000: choose 1 to"),
+        (PYTHON_ID, {"nonsense": 1}, TypeError, "unexpected keyword argument 'nonsense'"),
         ("NoSuchThing-v0", {}, gymnasium.error.UnregisteredEnv, "NoSuchThing"),
         ("test/Duel-v0", {}, ValueError, "2 players.*one reward"),
         ("CartPole-v1", {"gravity": 3}, TypeError, "no option gravity: it has"),
@@ -192,10 +193,10 @@ def test_specs_of_vector_environments_are_refused() -> None:
 @pytest.mark.parametrize(
     ("env", "kwargs", "reason"),
     [
-        ("FrozenLake-v1", {"map_name": "8x8"}, "FrozenLake-v1 has no native environment"),
-        ("FrozenLake-v1", {"max_episode_steps": 3}, "no native"),
-        ("gymnasium.envs.toy_text:Taxi-v4", {}, "Taxi-v4 has no native"),
-        (gymnasium.spec("CliffWalking-v1"), {}, "no native"),
+        (PYTHON_ID, {"map_name": "8x8"}, f"{PYTHON_ID} has no native environment"),
+        (PYTHON_ID, {"max_episode_steps": 3}, "no native"),
+        (f"tests.python_ids:{PYTHON_ID}", {}, f"{PYTHON_ID} has no native"),
+        (gymnasium.spec(PYTHON_ID), {}, "no native"),
         (CLIPPED, {}, "ClipReward"),
         pytest.param(
             replace(gymnasium.spec("CartPole-v1"), entry_point=Custom),

@@ -64,14 +64,19 @@ enum pp_action_dtype {
   PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1
 };
 
-/* infos whose dtype is the result dtype of NumPy's arithmetic with the action */
+/* infos whose dtype is not always float64: that of NumPy's arithmetic with the action, or (one bit
+ * or both, without the others) int64 in rows in which the reference has an int */
 enum pp_follow {
   PP_FOLLOW_FLOAT = 1, /* float16, float32 or float64; float64 for integer actions */
-  PP_FOLLOW_ALL = 2    /* the same, but int64 or uint64 for integer actions */
+  PP_FOLLOW_ALL = 2,   /* the same, but int64 or uint64 for integer actions */
+  PP_INT64_ON_STEP = 4,
+  PP_INT64_ON_RESET = 8
 };
 
-/* a field's Gymnasium space */
-enum pp_space { PP_BOX, PP_DISCRETE, PP_MULTI_DISCRETE, PP_MULTI_BINARY };
+/* A field's Gymnasium space. PP_DISCRETE_TUPLE is for the only observation of an environment: an
+ * array of one axis in C, EnvPool's API and dm_env's, as PP_MULTI_DISCRETE, and in Gymnasium's API
+ * a Tuple of Discretes. */
+enum pp_space { PP_BOX, PP_DISCRETE, PP_MULTI_DISCRETE, PP_MULTI_BINARY, PP_DISCRETE_TUPLE };
 
 enum pp_option_type { PP_OPT_BOOL, PP_OPT_INT, PP_OPT_FLOAT, PP_OPT_STRING, PP_OPT_BYTES };
 
@@ -108,7 +113,7 @@ typedef struct pp_field {
   const double *lows; /* Box: bounds of each element in C order; null: use low and high */
   const double *highs;
   int64_t n;           /* Discrete: 0 .. n-1 */
-  const int64_t *nvec; /* MultiDiscrete: one n for each element */
+  const int64_t *nvec; /* MultiDiscrete, Tuple: one n for each element */
   int32_t follows;     /* infos of PP_FLOAT64: pp_follow; 0: the dtype is always float64 */
   /* per_player: the size of each player's own space, at most the field's: n of a Discrete, the
    * number of elements of a field of one axis. What is beyond is 0 in a row, and ignored in an

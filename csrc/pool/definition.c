@@ -238,7 +238,7 @@ static int check_n(const subject *s, const pp_field *field, const char *member, 
 }
 
 static int check_space(const subject *s, const pp_field *field) {
-  if (field->space < PP_BOX || field->space > PP_MULTI_BINARY) {
+  if (field->space < PP_BOX || field->space > PP_DISCRETE_TUPLE) {
     return refuse(s, "space=%d: choose a pp_space", field->space);
   }
   if (field->space == PP_BOX) return check_bounds(s, field);
@@ -308,11 +308,26 @@ static int check_order(const subject *s, const pp_config *config, int32_t at) {
   return PP_OK;
 }
 
+static int check_tuple(const subject *s, const pp_config *config, int32_t at) {
+  const pp_field *field = &config->fields[at];
+  bool is_alone = config->num_fields == 1 || config->fields[1].is_info;
+  bool is_fit = at == 0 && is_alone && !field->is_info && !field->per_player && field->ndim == 1;
+  if (field->space != PP_DISCRETE_TUPLE || is_fit) return PP_OK;
+  return refuse(s,
+                "it is a PP_DISCRETE_TUPLE: make it the only observation, of one axis and not"
+                " per_player, or choose PP_MULTI_DISCRETE");
+}
+
 static int check_fields(const char *who, const pp_config *config, pp_error *error) {
   for (int32_t i = 0; i < config->num_fields; i++) {
     subject one = {who, "fields", i, config->fields[i].name, error};
     int status = check_field(&one, &config->fields[i], config->num_players);
     if (status >= 0) status = check_order(&one, config, i);
+    if (status < 0) return status;
+  }
+  for (int32_t i = 0; i < config->num_fields; i++) {
+    subject one = {who, "fields", i, config->fields[i].name, error};
+    int status = check_tuple(&one, config, i);
     if (status < 0) return status;
   }
   if (!config->fields[0].is_info) return PP_OK;
@@ -325,6 +340,9 @@ static int check_action(const char *who, const pp_config *config, pp_error *erro
   // callbacks always get Discrete actions as int64, whatever the caller sends
   bool is_discrete =
       config->action.space == PP_DISCRETE || config->action.space == PP_MULTI_DISCRETE;
+  if (config->action.space == PP_DISCRETE_TUPLE) {
+    return refuse(&s, "space=%d: choose PP_MULTI_DISCRETE for an action", PP_DISCRETE_TUPLE);
+  }
   pp_field action = config->action;
   action.is_info = 0;
   if (is_discrete && action.dtype != PP_INT64) {

@@ -16,6 +16,7 @@ from parallel_pool.arguments import check_limit
 from parallel_pool.compat import ale_ids, dependencies, renderer
 from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
+from parallel_pool.envs import toy_text
 from parallel_pool.specs import Definition
 
 # Modules of the Python environments that native ones equal. An id registered with any other entry
@@ -84,7 +85,12 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
             f"{env_id} is registered with entry_point={entry!r}, which the native {env_id} does"
             " not replace"
         )
-    return known[env_id]
+    found = known[env_id]
+    if found.family == "toy_text":
+        why = toy_text.why_not_native(found, {**spec.kwargs, **(options or {})})
+        if why is not None:
+            raise ValueError(f"{env_id} has no native environment for these options: {why}")
+    return found
 
 
 class Stored(NamedTuple):

@@ -20,6 +20,7 @@ from parallel_pool.base_pool import BasePool
 from parallel_pool.compat.gymnasium.process_vector_env import ProcessVectorEnv
 from parallel_pool.pool import Pool
 from parallel_pool.workers.process_pool import ProcessPool
+from tests.python_ids import PYTHON_ID
 from tests.same import assert_same
 
 NUM_ENVS = 3
@@ -302,7 +303,7 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
     "Pool": lambda n: Pool("CartPole-v1", n),
     "make": lambda n: parallel_pool.make("CartPole-v1", "gymnasium", num_envs=n),
     "make_vec": lambda n: parallel_pool.make_vec("CartPole-v1", n),
-    "processes": lambda n: parallel_pool.make_vec("FrozenLake-v1", n),
+    "processes": lambda n: parallel_pool.make_vec(PYTHON_ID, n),
 }
 
 
@@ -333,7 +334,7 @@ def test_a_wrong_batch_size_is_refused(make: Callable[[Any], Any], wrong: Any) -
         make(wrong)
 
 
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1"])
+@pytest.mark.parametrize("env_id", ["CartPole-v1", PYTHON_ID])
 @pytest.mark.parametrize(
     ("limit", "error", "message"),
     [
@@ -415,7 +416,7 @@ def test_more_python_environments_than_fit_into_the_memory_are_refused(
     monkeypatch.setattr(arguments, "lib", Small())
     message = "num_envs=100000 Python environments take 1.64 GB or more, and .* use 1 GB: choose"
     with pytest.raises(MemoryError, match=message):
-        parallel_pool.make_vec("FrozenLake-v1", 100_000)
+        parallel_pool.make_vec(PYTHON_ID, 100_000)
 
 
 # ------------------------------------------------------------------------------------ helpers --

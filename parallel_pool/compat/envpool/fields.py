@@ -46,7 +46,7 @@ def bounds(field: Field) -> tuple[Any, Any]:
     """Returns the inclusive bounds of a field's elements; without bounds, those of its dtype."""
     if field.space_kind == "discrete":
         return 0, field.n - 1
-    if field.space_kind == "multi_discrete":
+    if field.space_kind in ("multi_discrete", "discrete_tuple"):
         assert field.nvec is not None
         return 0, field.nvec - 1
     if field.space_kind == "multi_binary":

@@ -167,7 +167,7 @@ def make_spec(task_id: str, **config: Any) -> EnvSpec:
 def list_all_envs() -> list[str]:
     """Returns the ids of all tasks, sorted, including those loaded at run time."""
     known = {id for id, definition in registry.definitions().items() if definition.family != "test"}
-    return sorted(known | tasks.registered.keys())
+    return sorted(known | tasks.registered.keys() | tasks.ALIASES.keys())
 
 
 def register(task_id: str, *, path: str | os.PathLike[str], symbol: str, **defaults: Any) -> None:
@@ -185,7 +185,7 @@ def register(task_id: str, *, path: str | os.PathLike[str], symbol: str, **defau
         TypeError: a default is unknown or of the wrong type.
     """
     _check_id(task_id)
-    taken = registry.definitions().get(task_id)
+    taken = registry.definitions().get(tasks.ALIASES.get(task_id, task_id))
     definition = registry.load(path, symbol)
     same = taken is None or taken.raw == definition.raw
     if not same or tasks.registered.get(task_id, (definition, defaults))[1] != defaults:

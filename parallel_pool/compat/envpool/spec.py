@@ -237,7 +237,7 @@ class EnvSpec:
         """Of one environment's (one player's) observation; a Dict if there are several."""
         fields = self._core.observations
         if len(fields) == 1:
-            return fields[0].space()
+            return fields[0].array_space()
         return _dict_space(nest({field.name: field.space() for field in fields}))
 
     @property

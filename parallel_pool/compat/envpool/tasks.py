@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # for each id added by `register`: its definition and its default options
 registered: dict[str, tuple[Definition, dict[str, Any]]] = {}
+# ids that only EnvPool has, and the native ids whose environments they are
+ALIASES = {"Taxi-v3": "Taxi-v4", "CliffWalking-v0": "CliffWalking-v1"}
 
 
 def find(task_id: str) -> tuple[Definition, dict[str, Any]]:
@@ -19,4 +21,4 @@ def find(task_id: str) -> tuple[Definition, dict[str, Any]]:
     Raises:
         ValueError: there is no such task.
     """
-    return registered.get(task_id) or (registry.find(task_id), {})
+    return registered.get(task_id) or (registry.find(ALIASES.get(task_id, task_id)), {})

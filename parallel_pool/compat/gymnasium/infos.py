@@ -35,22 +35,36 @@ def of_last_steps(observations: Any, ended: Array, final_info: Infos) -> Infos:
     """Returns the infos that SAME_STEP adds for episodes that have ended.
 
     Args:
-        observations: the last ones, an array (n, ...) or a dict of such arrays.
+        observations: the last ones, an array (n, ...), or a dict or tuple of such arrays.
         ended: bool (n,).
         final_info: the infos of the steps that ended episodes.
     """
     finals: Array = np.full(len(ended), None, object)
     for row in np.flatnonzero(ended).tolist():
-        if isinstance(observations, dict):
-            finals[row] = {key: values[row].copy() for key, values in observations.items()}
-        else:
-            finals[row] = observations[row].copy()
+        finals[row] = of_row(observations, row)
     return {
         "final_obs": finals,
         "_final_obs": ended.copy(),
         "final_info": final_info,
         "_final_info": ended.copy(),
     }
+
+
+def of_row(observations: Any, row: int) -> Any:
+    """Returns the observation of one environment, a copy.
+
+    Gymnasium's toy text returns Python's ints for a Discrete space and for a tuple of such.
+
+    Args:
+        observations: an array (n, ...), or a dict or tuple of such arrays.
+        row: of the environment.
+    """
+    if isinstance(observations, dict):
+        return {key: values[row].copy() for key, values in observations.items()}
+    if isinstance(observations, tuple):
+        return tuple(of_row(values, row) for values in observations)
+    value = observations[row]
+    return value.copy() if isinstance(value, np.ndarray) else value.item()
 
 
 class VectorInfos:
@@ -74,10 +88,7 @@ class VectorInfos:
         self._infos = of(False)
         self._finals = of(True)
         # looked up once, not at each step
-        self._named = [
-            (i, field.name, f"_{field.name}", field.on_step, field.on_reset, field.follows)
-            for i, field in self._infos
-        ]
+        self._named = [(i, field, field.name, f"_{field.name}") for i, field in self._infos]
         self.is_empty = not self._infos
         self.follows = any(field.follows for _, field in self._infos)
 
@@ -86,7 +97,8 @@ class VectorInfos:
         infos: Infos = {}
         for i, field in self._infos:
             if field.on_reset:
-                put(infos, field.name, spread(batch[i], mask), mask.copy())
+                values = _as_int(batch[i]) if field.is_int_on_reset else batch[i]
+                put(infos, field.name, spread(values, mask), mask.copy())
         return infos
 
     def of_step(self, batch: Batch, is_reset: Array, dtypes: DTypes = None) -> Infos:
@@ -101,7 +113,8 @@ class VectorInfos:
         has_reset, has_step = bool(is_reset.any()), not is_reset.all()
         every_env = np.ones(len(is_reset), np.bool_)
         mixed = has_reset and has_step
-        for i, name, mask_name, on_step, on_reset, follows in self._named:
+        for i, field, name, mask_name in self._named:
+            on_step, on_reset = field.on_step, field.on_reset
             if not (has_step and on_step) and not (has_reset and on_reset):
                 continue
             # each info has its own mask: users may write to it
@@ -110,7 +123,12 @@ class VectorInfos:
             else:
                 mask = ~is_reset if on_step else is_reset.copy()
             values = batch[i]
-            infos[name] = _follow(values, follows, mask, dtypes) if follows else values
+            if field.follows:
+                values = _follow(values, field.follows, mask, dtypes)
+            elif field.is_int_on_reset if is_reset[np.argmax(mask)] else field.is_int_on_step:
+                # the first environment that has the info decides, as in Gymnasium
+                values = _as_int(values)
+            infos[name] = values
             infos[mask_name] = mask
         return infos
 
@@ -120,6 +138,7 @@ class VectorInfos:
         for i, field in self._finals:
             if field.on_step:
                 values = _follow(batch[i], field.follows, ended, dtypes)
+                values = _as_int(values) if field.is_int_on_step else values
                 put(infos, field.name, spread(values[ended], ended), ended.copy())
         return infos
 
@@ -135,3 +154,8 @@ def _follow(values: Array, follows: int, mask: Array, dtypes: DTypes) -> Array:
     for i, dtype in enumerate(own):
         found[i] = cast_info(values[i : i + 1], dtype)[0]
     return found
+
+
+def _as_int(values: Array) -> Array:
+    """Returns floats as int64, truncated."""
+    return values.astype(np.int64)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 from gymnasium import logger
-from gymnasium.spaces import Dict, Space
+from gymnasium.spaces import Dict, Space, Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_differing_spaces, batch_space
 
 from parallel_pool import seeds
 from parallel_pool.buffers import engine_indices
-from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
+from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer, tuples
 from parallel_pool.compat.gymnasium import backends, reset_mask
 from parallel_pool.compat.gymnasium.fused_wrappers import FusedWrappers
 from parallel_pool.compat.gymnasium.infos import VectorInfos, of_last_steps
@@ -271,6 +271,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         space = self.pool.spec.observation_space()
         # keys in the order of the space; None for a single array
         self._keys = tuple(space.spaces) if isinstance(space, Dict) else None
+        self._is_tuple = isinstance(space, Tuple)
 
     # ------------------------------------------------------------------------------ stepping --
 
@@ -289,7 +290,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
                 bool array (n,) of the environments to reset; the others stay as they are.
 
         Returns:
-            Observations of all environments: an array (n, *shape), or a dict of such arrays;
+            Observations of all environments: an array (n, *shape), or a dict or tuple of such;
             environments that are not reset repeat their last one. Infos of those that are reset.
 
         Raises:
@@ -332,10 +333,11 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             actions: (n, *action shape), an array or list; integers for discrete spaces.
 
         Returns:
-            Observations (n, *shape) or a dict of such arrays; rewards float64 (n,); terminations
-            and truncations bool (n,); infos: for each key an array (n, ...), and "_key", a bool
-            mask (n,) of the environments that have it; with SAME_STEP also "final_obs", an object
-            array (n,) of the last observations of ended episodes, and "final_info".
+            Observations (n, *shape), or a dict or tuple of such arrays; rewards float64 (n,);
+            terminations and truncations bool (n,); infos: for each key an array (n, ...), and
+            "_key", a bool mask (n,) of the environments that have it; with SAME_STEP also
+            "final_obs", an object array (n,) of the last observations of ended episodes, and
+            "final_info".
 
         Raises:
             TypeError, ValueError: actions are wrong; nothing was stepped.
@@ -356,6 +358,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         return (
             self._infos.is_empty
             and self._keys is None
+            and not self._is_tuple
             and self._fused is None
             and self._renderer is None
             and self.autoreset_mode is AutoresetMode.NEXT_STEP
@@ -420,7 +423,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
     def _observations(self, batch: Batch) -> Any:
         """Returns the observations of a batch, or of what Pool.observe returns."""
         if self._keys is None:
-            return batch[0]
+            return tuples.split(batch[0]) if self._is_tuple else batch[0]
         return {key: batch[self._observation_columns[key]] for key in self._keys}
 
     def _observe_others(self, mask: Array) -> Any:
@@ -443,6 +446,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             return chosen
         if isinstance(chosen, dict):
             return {key: self._merge(mask, chosen[key], others[key]) for key in chosen}
+        if isinstance(chosen, tuple):
+            pairs = zip(chosen, others, strict=True)
+            return tuple(self._merge(mask, one, other) for one, other in pairs)
         merged = np.empty((self.num_envs, *chosen.shape[1:]), chosen.dtype)
         merged[mask], merged[~mask] = chosen, others
         return merged
@@ -452,7 +458,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         columns = self._final_columns
         if self._keys is None:
             (only,) = columns.values()
-            observations: Any = batch[only]
+            observations: Any = tuples.split(batch[only]) if self._is_tuple else batch[only]
         else:
             observations = {key: batch[columns[key]] for key in self._keys}
         return of_last_steps(observations, ended, self._infos.of_ends(batch, ended, dtypes))
@@ -537,7 +543,9 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
                 f"render_mode={self.render_mode!r} shows every step, which a compiled program can't"
                 " do: choose None or 'rgb_array'"
             )
-        results = VectorResults(self.pool, self._observation_columns, self._keys)
+        results = VectorResults(
+            self.pool, self._observation_columns, self._keys, is_tuple=self._is_tuple
+        )
         return self.pool, results.of_step, results.of_reset
 
     # ---------------------------------------------------------------------------- attributes --

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from parallel_pool.buffers import engine_indices
+from parallel_pool.compat import tuples
 
 if TYPE_CHECKING:
     from parallel_pool.pool import Pool
@@ -21,19 +22,27 @@ class VectorResults:
     can have, each with its mask. It holds no reference to the pool.
     """
 
-    def __init__(self, pool: Pool, observations: Mapping[str, int], keys: Sequence[str] | None):
+    def __init__(
+        self,
+        pool: Pool,
+        observations: Mapping[str, int],
+        keys: Sequence[str] | None,
+        *,
+        is_tuple: bool = False,
+    ) -> None:
         """
         Args:
             pool: the environments.
             observations: the column of each observation, by name.
             keys: of observations that are dicts, in order; None for arrays.
+            is_tuple: whether observations are tuples.
         """
         engine = engine_indices(pool.columns)
         self._reward, self._terminated, self._truncated, self._elapsed = (
             engine[name] for name in ("reward", "terminated", "truncated", "elapsed_step")
         )
         self._autoreset = pool.autoreset
-        self._observations, self._keys = dict(observations), keys
+        self._observations, self._keys, self._is_tuple = dict(observations), keys, is_tuple
         own = [(i, c) for i, c in enumerate(pool.columns) if c.field >= 0]
         self._infos: list[tuple[int, Field]] = [
             (i, pool.spec.fields[c.field])
@@ -80,7 +89,7 @@ class VectorResults:
 
         if self._keys is None:
             (name,) = self._observations
-            return of(name)
+            return tuples.split(of(name)) if self._is_tuple else of(name)
         return {key: of(key) for key in self._keys}
 
     def _final(self, columns: Any, ended: Any) -> dict[str, Any]:
@@ -93,6 +102,8 @@ class VectorResults:
         observed = self._observed(columns, is_final=True)
         if isinstance(observed, dict):
             observed = {key: of_ended(values) for key, values in observed.items()}
+        elif isinstance(observed, tuple):
+            observed = tuple(map(of_ended, observed))
         else:
             observed = of_ended(observed)
         final: dict[str, Any] = {}

@@ -18,12 +18,17 @@ TRUNCATED = "TimeLimit.truncated"
 # In Gymnasium's infos floats are NumPy scalars, and integers and bools are Python's. These floats
 # are exceptions: they are Python's.
 PYTHON_FLOATS: Mapping[str, tuple[str, ...]] = {
+    "CliffWalking-v1": ("prob",),
+    "CliffWalkingSlippery-v1": ("prob",),
     "Ant-v3": ("reward_survive",),
     "Ant-v4": ("reward_survive",),
+    "FrozenLake-v1": ("prob",),
+    "FrozenLake8x8-v1": ("prob",),
     "Hopper-v5": ("reward_survive",),
     "Humanoid-v3": ("reward_alive",),
     "Humanoid-v4": ("reward_alive",),
     "InvertedDoublePendulum-v5": ("reward_survive",),
+    "Taxi-v4": ("prob",),
 }
 
 
@@ -35,12 +40,14 @@ class Info(NamedTuple):
         column: the index of its column in a batch.
         is_python: whether values are Python's numbers instead of NumPy's.
         follows: how its dtype depends on the action's, as in `Field`; 0: it does not.
+        is_int: whether values are Python's ints, although the column's dtype is a float.
     """
 
     name: str
     column: int
     is_python: bool
     follows: int
+    is_int: bool
 
     def all(self, batch: Batch, dtypes: DTypes) -> list[Any]:
         """Returns the values of all rows; arrays share no memory with the batch."""
@@ -49,6 +56,8 @@ class Info(NamedTuple):
             rows = cast_info(rows, info_dtype(dtypes, self.follows))
         elif self.follows and dtypes is not None:
             return [self.one(batch, i, dtypes) for i in range(len(rows))]
+        if self.is_int:
+            rows = rows.astype(np.int64)
         if self.is_python:
             values: list[Any] = rows.tolist()
             return values
@@ -61,6 +70,8 @@ class Info(NamedTuple):
             row = batch[self.column][env_id : env_id + 1]
             return cast_info(row, info_dtype(dtype, self.follows))[0]
         value = batch[self.column][env_id]
+        if self.is_int:
+            return int(value)
         if self.is_python:
             return value.item()
         return value.copy() if isinstance(value, np.ndarray) else value
@@ -79,16 +90,28 @@ class RowInfos:
         def is_python(field: Field) -> bool:
             return not field.shape and (field.dtype.kind in "iub" or field.name in floats)
 
+        def info(i: int, field: Field, is_int: bool) -> Info:
+            return Info(field.name, i, is_python(field), field.follows, is_int)
+
         found = [
-            (Info(column.name, i, is_python(field), field.follows), field, column.is_final)
+            (i, field, column.is_final)
             for i, column in enumerate(columns)
             if column.field >= 0 and (field := spec.fields[column.field]).is_info
         ]
-        self._steps = [info for info, field, is_final in found if field.on_step and not is_final]
-        self._ends = [info for info, field, is_final in found if field.on_step and is_final]
-        self._resets = [info for info, field, is_final in found if field.on_reset and not is_final]
-        self.follows = any(info.follows for info in self._steps)
-        self._names = (*(info.name for info in self._steps), TRUNCATED)
+        on_step = [
+            (info(i, field, field.is_int_on_step), is_final)
+            for i, field, is_final in found
+            if field.on_step
+        ]
+        self._steps = [each for each, is_final in on_step if not is_final]
+        self._ends = [each for each, is_final in on_step if is_final]
+        self._resets = [
+            info(i, field, field.is_int_on_reset)
+            for i, field, is_final in found
+            if field.on_reset and not is_final
+        ]
+        self.follows = any(each.follows for each in self._steps)
+        self._names = (*(each.name for each in self._steps), TRUNCATED)
 
     def of_steps(self, batch: Batch, num_envs: int, dtypes: DTypes = None) -> list[dict[str, Any]]:
         """Returns the infos of steps that ended no episode; dtypes are those of the actions."""

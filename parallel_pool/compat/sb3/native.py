@@ -10,10 +10,11 @@ import gymnasium
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Dict
+from gymnasium.spaces import Dict, Tuple
 
 from parallel_pool.buffers import engine_indices
-from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer
+from parallel_pool.compat import ale_ids, env_specs, native_attributes, renderer, tuples
+from parallel_pool.compat.gymnasium.infos import of_row
 from parallel_pool.compat.sb3.infos import RowInfos, ids
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, check_count
@@ -122,6 +123,7 @@ class Native:
         # keys in the order of the space; none for a single array
         space = self.observation_space
         keys = list(space.spaces) if isinstance(space, Dict) else []
+        self._is_tuple = isinstance(space, Tuple)
         self._observation_columns = {key: names.index(key) for key in keys}
         self._last_columns = {key: self._last + i for key, i in self._observation_columns.items()}
 
@@ -197,13 +199,14 @@ class Native:
     def _observations(self, batch: Batch) -> Any:
         """Returns the observations of a batch."""
         if not self._observation_columns:
-            return batch[0]
+            return tuples.split(batch[0]) if self._is_tuple else batch[0]
         return {key: batch[i] for key, i in self._observation_columns.items()}
 
     def _terminal_observation(self, batch: Batch, env_id: int) -> Any:
         """Returns a copy of the last observation of an episode that ended."""
         if not self._observation_columns:
-            return batch[self._last][env_id].copy()
+            last = batch[self._last]
+            return of_row(tuples.split(last) if self._is_tuple else last, env_id)
         return {key: batch[i][env_id].copy() for key, i in self._last_columns.items()}
 
     def _drop_results(self) -> None:

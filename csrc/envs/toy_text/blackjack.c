@@ -1,0 +1,146 @@
+/* Blackjack-v1: hit or stick against a dealer who sticks on 17, with an infinite deck.
+ *
+ * Equals gymnasium 1.4.0 (envs/toy_text/blackjack.py) bit for bit, with the draws of suit and face
+ * that only its pictures show. Model: Sutton and Barto, "Reinforcement Learning: An Introduction",
+ * example 5.1.
+ */
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/random.h"
+#include "pp_env.h"
+
+enum { STICK, HIT, NUM_ACTIONS };
+enum { DECK = 13, TEN = 10, SUITS = 4, FACES = 3, LIMIT = 21, DEALER_STICKS = 17 };
+
+enum { NATURAL, SAB, NUM_OPTIONS };
+
+typedef struct hand {
+  int32_t total; /* aces count 1 */
+  int32_t num_cards;
+  int32_t first;
+  int32_t has_ace;
+} hand;
+
+/* An environment's state. parallel_pool/envs/toy_text_renderer.py reads it. */
+typedef struct table_of_two {
+  hand player;
+  hand dealer;
+  int32_t suit; /* of the dealer's first card: clubs, diamonds, hearts, spades */
+  int32_t face; /* if it is a ten: jack, queen, king */
+} table_of_two;
+
+/* the player's sum, the dealer's first card, whether the player has a usable ace */
+static const int64_t nvec[3] = {32, 11, 2};
+
+static const pp_field fields[] = {
+    {.name = "obs",
+     .dtype = PP_INT64,
+     .space = PP_DISCRETE_TUPLE,
+     .ndim = 1,
+     .shape = {3},
+     .nvec = nvec},
+};
+
+static const pp_option options[NUM_OPTIONS] = {
+    [NATURAL] = {.name = "natural",
+                 .type = PP_OPT_BOOL,
+                 .doc = "whether winning with an ace and a ten gives 1.5, unless sab"},
+    [SAB] = {.name = "sab",
+             .type = PP_OPT_BOOL,
+             .number = 1,
+             .doc = "whether an ace and a ten win against all but the same, as in the book"},
+};
+
+/* ------------------------------------------------------------------------------------ hands -- */
+
+static void draw_card(pp_rng *rng, hand *it) {
+  /* an ace, 2 to 10, and three faces that count 10 */
+  int32_t card = (int32_t)pp_rng_integers(rng, 0, DECK) + 1;
+  card = card > TEN ? TEN : card;
+  if (!it->num_cards) it->first = card;
+  it->num_cards++;
+  it->total += card;
+  it->has_ace |= card == 1;
+}
+
+static bool has_usable_ace(const hand *it) {
+  return it->has_ace && it->total + TEN <= LIMIT;
+}
+
+static int32_t sum(const hand *it) {
+  return it->total + (has_usable_ace(it) ? TEN : 0);
+}
+
+static int32_t score(const hand *it) {
+  return sum(it) > LIMIT ? 0 : sum(it);
+}
+
+static bool is_natural(const hand *it) {
+  return it->num_cards == 2 && it->has_ace && it->total == TEN + 1;
+}
+
+static double settle(const table_of_two *it, const pp_value *chosen) {
+  int32_t ours = score(&it->player), theirs = score(&it->dealer);
+  double reward = (ours > theirs) - (ours < theirs);
+  if (chosen[SAB].i) return is_natural(&it->player) && !is_natural(&it->dealer) ? 1 : reward;
+  return chosen[NATURAL].i && is_natural(&it->player) && reward == 1 ? 1.5 : reward;
+}
+
+/* ------------------------------------------------------------------------------- callbacks -- */
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  table_of_two *it = env->state;
+  *it = (table_of_two){0};
+  for (int i = 0; i < 2; i++) draw_card(env->rng, &it->dealer);
+  for (int i = 0; i < 2; i++) draw_card(env->rng, &it->player);
+  it->suit = (int32_t)pp_rng_integers(env->rng, 0, SUITS);
+  if (it->dealer.first == TEN) it->face = (int32_t)pp_rng_integers(env->rng, 0, FACES);
+  return PP_OK;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  table_of_two *it = env->state;
+  if (*(const int64_t *)action == HIT) {
+    draw_card(env->rng, &it->player);
+    result->terminated = sum(&it->player) > LIMIT;
+    result->reward[0] = result->terminated ? -1 : 0;
+    return PP_OK;
+  }
+  while (sum(&it->dealer) < DEALER_STICKS) draw_card(env->rng, &it->dealer);
+  result->terminated = 1;
+  result->reward[0] = settle(it, env->options);
+  return PP_OK;
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  const table_of_two *it = env->state;
+  int64_t *obs = rows[0];
+  if (!obs) return PP_OK;
+  obs[0] = sum(&it->player);
+  obs[1] = it->dealer.first;
+  obs[2] = has_usable_ace(&it->player);
+  return PP_OK;
+}
+
+/* ------------------------------------------------------------------------------ definition -- */
+
+const pp_env_def pp_env_blackjack_v1 = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "Blackjack-v1",
+    .family = "toy_text",
+    .reference = "gymnasium 1.4.0 Blackjack-v1",
+    .reward_threshold = NAN,
+    .options = options,
+    .num_options = NUM_OPTIONS,
+    .state_size = sizeof(table_of_two),
+    .num_fields = 1,
+    .fields = fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+};

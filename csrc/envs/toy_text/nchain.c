@@ -1,0 +1,84 @@
+/* NChain-v0: go forward along a chain for a large reward, or back to its start for a small one.
+ *
+ * Equals EnvPool 1.2.5 bit for bit, its generator included. Model: M. Strens, "A Bayesian Framework
+ * for Reinforcement Learning", 2000.
+ */
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/mt19937.h"
+#include "pp_env.h"
+
+enum { FORWARD, BACK, NUM_ACTIONS };
+enum { LENGTH = 5, SMALL = 2, LARGE = 10 };
+
+/* the probability that the other action is taken */
+#define SLIP 0.2
+
+typedef struct chain {
+  pp_mt19937 random;
+  int64_t position;
+} chain;
+
+static const pp_field fields[] = {
+    {.name = "obs", .dtype = PP_INT64, .space = PP_DISCRETE, .n = LENGTH},
+};
+
+/* Returns a number in [0, 1), as std::uniform_real_distribution of libstdc++ draws it. */
+static double draw(pp_mt19937 *random) {
+  double low = pp_mt19937_next(random);
+  return (low + pp_mt19937_next(random) * 0x1p32) * 0x1p-64;
+}
+
+static int seed(pp_env *env, const pp_seed *given) {
+  chain *it = env->state;
+  pp_mt19937_seed(&it->random, given->words[0]);
+  return PP_OK;
+}
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  chain *it = env->state;
+  it->position = 0;
+  return PP_OK;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  chain *it = env->state;
+  bool slips = draw(&it->random) < SLIP;
+  bool goes_back = (*(const int64_t *)action == BACK) != slips;
+  if (goes_back) {
+    it->position = 0;
+    result->reward[0] = SMALL;
+  } else if (it->position < LENGTH - 1) {
+    it->position++;
+  } else {
+    result->reward[0] = LARGE;
+  }
+  return PP_OK;
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  const chain *it = env->state;
+  if (rows[0]) *(int64_t *)rows[0] = it->position;
+  return PP_OK;
+}
+
+const pp_env_def pp_env_nchain_v0 = {
+    .abi = PP_ENV_ABI,
+    .size = sizeof(pp_env_def),
+    .id = "NChain-v0",
+    .family = "envpool_toy_text",
+    .reference = "envpool 1.2.5 NChain-v0",
+    .reward_threshold = NAN,
+    .max_episode_steps = 1000,
+    .state_size = sizeof(chain),
+    .num_fields = 1,
+    .fields = fields,
+    .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},
+    .seed = seed,
+    .reset = reset,
+    .step = step,
+    .observe = observe,
+};

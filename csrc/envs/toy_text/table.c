@@ -1,0 +1,115 @@
+/* Table: makes tables of transitions, and plays them with the draws of Gymnasium 1.4.0.
+ *
+ * A draw (envs/toy_text/utils.py) is one random() and the first outcome whose sum of probabilities
+ * is greater; the first outcome if none is. A certain outcome needs a draw, too.
+ */
+#include "table.h"
+
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------- the table -- */
+
+table *table_create(int64_t num_states, int32_t num_actions) {
+  table *it = calloc(1, sizeof(*it));
+  if (!it) return NULL;
+  it->num_states = (int32_t)num_states;
+  it->num_actions = num_actions;
+  it->rows = calloc((size_t)num_states * (size_t)num_actions, sizeof(*it->rows));
+  it->starts = calloc((size_t)num_states, sizeof(*it->starts));
+  it->start_sums = calloc((size_t)num_states, sizeof(*it->start_sums));
+  if (!it->rows || !it->starts || !it->start_sums) {
+    table_release(it);
+    return NULL;
+  }
+  it->odds[TABLE_CERTAIN] = (table_odds_row){{1, 0, 0}, {1, -INFINITY, -INFINITY}};
+  return it;
+}
+
+void table_set_odds(table *it, const double probability[TABLE_OUTCOMES]) {
+  double sum = 0;
+  for (int i = 0; i < TABLE_OUTCOMES; i++) {
+    sum += probability[i];
+    it->odds[TABLE_SLIPPERY].probability[i] = probability[i];
+    it->odds[TABLE_SLIPPERY].sum[i] = sum;
+  }
+}
+
+void table_set_starts(table *it, const bool *is_start) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < it->num_states; i++) count += is_start[i];
+  double sum = 0;
+  for (int32_t i = 0; i < it->num_states; i++) {
+    if (!is_start[i]) continue;
+    sum += 1.0 / count;
+    it->starts[it->num_starts] = i;
+    it->start_sums[it->num_starts++] = sum;
+  }
+}
+
+void table_release(void *shared) {
+  table *it = shared;
+  if (!it) return;
+  free(it->rows);
+  free(it->starts);
+  free(it->start_sums);
+  free(it);
+}
+
+/* --------------------------------------------------------------------------------- playing -- */
+
+/* Draws the state in which an episode begins. The sums grow, so a search by halves finds it. */
+static int64_t draw_start(const table *it, pp_rng *rng) {
+  double drawn = pp_rng_double(rng);
+  int32_t low = 0, high = it->num_starts;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (it->start_sums[middle] > drawn) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low < it->num_starts ? it->starts[low] : 0;
+}
+
+void table_begin(const table *it, pp_rng *rng, table_state *state) {
+  state->state = draw_start(it, rng);
+  state->last_action = -1;
+  state->resets++;
+  state->probability = 1;
+}
+
+void table_act(const table *it, pp_rng *rng, int64_t action, table_state *state,
+               pp_result *result) {
+  const table_row *row = &it->rows[state->state * it->num_actions + action];
+  const table_odds_row *odds = &it->odds[row->odds];
+  double drawn = pp_rng_double(rng);
+  /* without branches, which would be mispredicted: the first sum that is greater wins */
+  int i = odds->sum[2] > drawn ? 2 : 0;
+  i = odds->sum[1] > drawn ? 1 : i;
+  i = odds->sum[0] > drawn ? 0 : i;
+  state->state = row->next[i];
+  state->last_action = action;
+  state->probability = odds->probability[i];
+  result->reward[0] = it->rewards[row->reward[i]];
+  result->terminated = row->terminated[i];
+}
+
+int table_reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  table_begin(env->shared, env->rng, env->state);
+  return PP_OK;
+}
+
+int table_step(pp_env *env, const void *action, pp_result *result) {
+  table_act(env->shared, env->rng, *(const int64_t *)action, env->state, result);
+  return PP_OK;
+}
+
+int table_observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  const table_state *state = env->state;
+  if (rows[0]) *(int64_t *)rows[0] = state->state;
+  if (rows[1]) *(double *)rows[1] = state->probability;
+  return PP_OK;
+}
