@@ -21,6 +21,7 @@ ROLES = {"ours": "", "only": "", "same": "same", "best": "its best"}
 FAMILIES = {
     "python": ("cartpole-python-", "image-", "exponential-", "workers-", "idle-"),
     "classic-control": ("cartpole-", "engine-"),
+    "box2d": ("lunar-lander-",),
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),
 }

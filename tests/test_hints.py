@@ -24,7 +24,8 @@ from parallel_pool.compat.warn_once import warn_once
 MEANT = {
     "FrozenLake-v1": r"parallel_pool\.make_vec\('FrozenLake-v1', num_envs\) runs it in worker",
     "Blackjack-v1": r"make_vec\('Blackjack-v1', num_envs\) runs it in worker processes",
-    "LunarLander-v2": r"make_vec\('LunarLander-v3', num_envs\) runs it",
+    "BipedalWalker-v2": r"make_vec\('BipedalWalker-v3', num_envs\) runs it",
+    "LunarLander-v2": "did you mean LunarLander-v3",
     "pong": "did you mean ALE/Pong-v5 or Pong-v5",
     "Pong": "did you mean ALE/Pong-v5 or Pong-v5",
     "ms-pacman": "did you mean ALE/MsPacman-v5 or MsPacman-v5",

@@ -31,7 +31,7 @@ IDS = [
         each.id
         for each in registry.definitions().values()
         if each.id in gymnasium.registry
-        and each.family in ("classic_control", "mujoco")
+        and each.family in ("box2d", "classic_control", "mujoco")
         and each.id not in UNMADE
     ),
     *ALE,
