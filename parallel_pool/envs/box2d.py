@@ -118,11 +118,15 @@ def _proven() -> bytes | str:
         MissingDependencyError: Box2D is not installed.
     """
     box2d = _box2d()
+    version = f"Box2D {getattr(box2d, '__version__', 'of no version')}"
     try:
         link = probe(box2d)
         prove(link)
     except UnprovenError as error:
-        return f"Box2D {box2d.__version__} {error}"
+        return f"{version} {error}"
+    # a package that has other names or arguments
+    except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+        return f"{version} can't be probed ({type(error).__name__}: {error})"
     return link
 
 

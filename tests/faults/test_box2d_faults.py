@@ -135,6 +135,15 @@ def test_another_simulation_is_refused(unproven: None, monkeypatch: pytest.Monke
     check_refusal(r"does not step LunarLander-v3 as Gymnasium does \(step 30\)")
 
 
+@pytest.mark.parametrize("members", [{}, {"_Box2D": SimpleNamespace(__file__="/none/Box2D.so")}])
+def test_a_package_with_other_names_is_refused(
+    members: dict[str, Any], unproven: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "Box2D", SimpleNamespace(**members))
+    with pytest.raises(UnprovenError, match="Box2D of no version can't be probed"):
+        Pool(LANDER)
+
+
 @pytest.mark.parametrize(
     ("memories", "reason"),
     [
