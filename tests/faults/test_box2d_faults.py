@@ -237,20 +237,23 @@ def test_wind_that_float32_cannot_hold_fails_as_in_gymnasium(name: str) -> None:
 
 
 def test_extreme_winds_reach_no_assertion() -> None:
-    """An assertion of Box2D would end the process: it raises a C++ exception without the GIL."""
+    """An assertion of Box2D would end the process: it raises a C++ exception without the GIL.
+
+    Few steps, because one of a body at a NaN position takes milliseconds.
+    """
     script = """
         import numpy as np
         from parallel_pool.pool import Pool
         rng = np.random.default_rng(1)
-        for case in range(24):
+        for case in range(16):
             power, twist = 10.0 ** rng.uniform(10, 38.5, 2) * rng.choice([-1, 0, 1], 2)
             if case < 4:
                 power, twist = [(np.inf, 1), (1, np.inf), (np.nan, 1), (1, np.nan)][case]
             options = {"enable_wind": True, "wind_power": power, "turbulence_power": twist}
-            pool = Pool("LunarLander-v3", 6, seed=case, num_threads=2, options=options)
-            for _ in range(60):
+            pool = Pool("LunarLander-v3", 2, seed=case, num_threads=2, options=options)
+            for _ in range(12):
                 try:
-                    pool.step(rng.integers(0, 4, 6))
+                    pool.step(rng.integers(0, 4, 2))
                 except Exception as error:
                     assert "float32" in str(error), error
             pool.close()
