@@ -22,6 +22,7 @@ FAMILIES = {
     "python": ("cartpole-python-", "image-", "exponential-", "workers-", "idle-"),
     "classic-control": ("cartpole-", "engine-"),
     "toy-text": ("frozen-lake-", "taxi-"),
+    "box2d": ("lunar-lander-",),
     "atari": ("pong-", "breakout-", "create-pong-"),
     "mujoco": ("ant-", "halfcheetah-", "hopper-", "walker2d-", "humanoid-", "create-ant-"),
 }

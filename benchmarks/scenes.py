@@ -131,6 +131,11 @@ def mujoco(name: str, num_envs: int, batch_size: int, num_threads: int) -> Task:
     )
 
 
+def lunar_lander(num_envs: int, num_threads: int) -> Task:
+    """Returns a synchronous LunarLander-v3 task."""
+    return Task("LunarLander-v3", num_envs, num_envs, num_threads, 4, max_episode_steps=1000)
+
+
 BARE = (mujoco_bare.bare_per_env, mujoco_bare.bare_per_thread, mujoco_bare.bare_stock)
 # By CPU time, as the difference is smaller than the noise of wall time.
 BARE_BARS = {who.name: 0.97 for who in BARE[:2]}
@@ -263,6 +268,14 @@ RACES = (
         ours=BOTH_APIS,
         rivals=(gymnasium_loop, gymnasium_async),
         notes=(WRAPPED, "gymnasium.make is a for-loop over 32 environments here"),
+    ),
+    Scene(
+        name="lunar-lander-64",
+        title="LunarLander-v3, 64 envs, 2 threads, sync",
+        task=lunar_lander(64, 2),
+        ours=BOTH_APIS,
+        rivals=(envpool, gymnasium_sync),
+        bars={ENVPOOL: 1.2, SYNC: 4.5},
     ),
     *(scene for name in MUJOCO for scene in mujoco_races(name)),
     Scene(

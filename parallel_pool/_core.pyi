@@ -104,6 +104,7 @@ class Lib:
     PP_FLOAT16: Final[int]
     PP_NUM_ACTION_DTYPES: Final[int]
     PP_PYTHON: Final[int]
+    PP_NOT_FINITE: Final[int]
     PP_ALL_ACTION_DTYPES: Final[int]
     PP_FOLLOW_FLOAT: Final[int]
     PP_FOLLOW_ALL: Final[int]

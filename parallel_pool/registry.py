@@ -22,14 +22,19 @@ COMPLETERS = {
     "ale": "parallel_pool.envs.ale",
     "atari": "parallel_pool.envs.atari",
     "atari_players": "parallel_pool.envs.atari_players",
+    "box2d": "parallel_pool.envs.box2d",
     "mpe": "parallel_pool.envs.mpe",
     "mujoco": "parallel_pool.envs.mujoco",
     "toy_text": "parallel_pool.envs.toy_text",
 }
 
+# Those of them whose module has a function `why_not()`: it proves the installed packages.
+REFUSERS = frozenset({"box2d"})
+
 # Families whose pictures are drawn in Python: the module with `Renderer(pool, mode, **options)`,
 # `OPTIONS` (those options and their defaults), `MODES` and `render_fps(pool)`.
 RENDERER_MODULES = {
+    "box2d": "parallel_pool.envs.box2d_renderer",
     "mpe": "parallel_pool.envs.mpe_renderer",
     "classic": "parallel_pool.envs.classic_renderer",
     "mujoco": "parallel_pool.envs.mujoco_renderer",
@@ -194,6 +199,18 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     function: Callable[[Definition, Mapping[str, Any]], dict[str, Any]]
     function = importlib.import_module(module).complete
     return function(definition, options)
+
+
+def why_not(definition: Definition) -> str | None:
+    """Returns why installed packages can't run a native environment, a clause; None if they can.
+
+    A package that is not installed is no reason: its absence is an error, which names the cure.
+    """
+    if definition.family not in REFUSERS:
+        return None
+    function: Callable[[], str | None]
+    function = importlib.import_module(COMPLETERS[definition.family]).why_not
+    return function()
 
 
 def renderer_module(definition: Definition) -> Any:

@@ -37,7 +37,11 @@ HEAVY = {
     ),
     # mpe2 draws with pygame
     "mpe2": ("envs/mpe",),
-    "pygame": ("envs/mpe", "envs/classic_renderer.py", "compat/pettingzoo/atari_game.py"),
+    "Box2D": ("envs/box2d.py",),
+    "pygame": (
+        *("envs/box2d_renderer.py", "envs/mpe", "envs/classic_renderer.py"),
+        "compat/pettingzoo/atari_game.py",
+    ),
     "dm_env": (
         *("compat/envpool/dm_env.py", "compat/envpool/dm_specs.py"),
         *("workers/dm_adapter.py", "workers/dm_spaces.py"),

@@ -67,6 +67,15 @@ for id in ("Ant-v5", "HalfCheetah-v4"):
 envs = parallel_pool.make("Ant-v5", env_type="gymnasium", num_envs=4)
 envs.reset()
 """,
+    "box2d": """
+import parallel_pool
+for id in ("LunarLander-v3", "BipedalWalker-v3"):
+    envs = parallel_pool.make_vec(id, 2, render_mode="rgb_array")
+    envs.reset(seed=0)
+    envs.step(envs.action_space.sample())
+    assert len(envs.render()) == 2
+    envs.close()
+""",
     "sb3": """
 from parallel_pool.compat.sb3 import PoolVecEnv
 from stable_baselines3 import PPO

@@ -24,7 +24,8 @@ from tests.python_ids import PYTHON_ID
 
 MEANT = {
     PYTHON_ID: rf"parallel_pool\.make_vec\('{PYTHON_ID}', num_envs\) runs it in worker processes",
-    "LunarLander-v2": r"make_vec\('LunarLander-v3', num_envs\) runs it",
+    "BipedalWalker-v2": r"make_vec\('BipedalWalker-v3', num_envs\) runs it",
+    "LunarLander-v2": "did you mean LunarLander-v3",
     "pong": "did you mean ALE/Pong-v5 or Pong-v5",
     "Pong": "did you mean ALE/Pong-v5 or Pong-v5",
     "ms-pacman": "did you mean ALE/MsPacman-v5 or MsPacman-v5",

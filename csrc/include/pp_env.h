@@ -60,6 +60,9 @@ enum pp_action_dtype {
   /* added to a dtype: the action is a Python number, which NumPy converts to the dtype of the other
    * operand */
   PP_PYTHON = 16,
+  /* added to action_dtypes as a bit: the callbacks also accept NaN and infinities in Box actions,
+   * which are refused otherwise */
+  PP_NOT_FINITE = 17,
   /* all dtypes as bits of action_dtypes, without PP_PYTHON */
   PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1
 };

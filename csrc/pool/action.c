@@ -108,6 +108,10 @@ static const int64_t *ns_of_row(const pp_fleet *fleet, int64_t *width) {
   return action->space == PP_DISCRETE ? action->player_sizes : action->nvec;
 }
 
+static bool takes_all_numbers(const pp_fleet *fleet) {
+  return fleet->def->action_dtypes >> PP_NOT_FINITE & 1;
+}
+
 static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
   const pp_field *action = &fleet->config.action;
   // a pool with worker processes has no dtypes of single actions
@@ -186,7 +190,8 @@ static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int
   }
   if (is_float(action->dtype)) {
     bool is_wide = fleet->wide && to != fleet->actions + fleet->action_bytes * first;
-    return store_box(to, is_wide ? PP_FLOAT64 : action->dtype, from, dtype, elements * envs);
+    bad = store_box(to, is_wide ? PP_FLOAT64 : action->dtype, from, dtype, elements * envs);
+    return takes_all_numbers(fleet) ? -1 : bad;
   }
   memcpy(to, from, (size_t)(fleet->action_bytes * envs));
   return -1;

@@ -13,6 +13,7 @@ from parallel_pool.errors import MissingDependencyError
 
 # for each module, the extra that installs what its environments need beyond Gymnasium
 EXTRAS = {
+    "gymnasium.envs.box2d": "box2d",
     "gymnasium.envs.mujoco": "mujoco",
     "gymnasium.envs.classic_control": "render",
     "gymnasium.envs.toy_text": "render",

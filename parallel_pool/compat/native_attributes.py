@@ -16,9 +16,9 @@ from parallel_pool.pool import Pool
 
 # attributes that change so rarely that `Reference.values`, which compares the first steps of two
 # episodes, misses it
-CHANGING = {"steps_beyond_terminated"}
+CHANGING = {"steps_beyond_terminated", "game_over"}
 # attributes that rendering changes
-DRAWN = {"screen", "clock", "surf", "isopen"}
+DRAWN = {"screen", "clock", "surf", "isopen", "particles"}
 # methods of ale_py's environment whose result depends on the game alone
 METHODS = {"get_action_meanings", "get_keys_to_action"}
 

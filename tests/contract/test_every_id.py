@@ -18,7 +18,7 @@ from parallel_pool.pool import Pool
 from tests.sampling import sampled
 
 # families whose steps cost a thousand times as much as CartPole's: emulated games and physics
-EXPENSIVE = ("ale", "atari", "atari_players", "mujoco")
+EXPENSIVE = ("ale", "atari", "atari_players", "box2d", "mujoco")
 # all Atari games of one API share the code that is tested here: these stand for all
 VARIANTS = {"pong", "breakout", "adventure"}
 # the older ids of a MuJoCo task are the newest with other options: those of two tasks stand for all
@@ -34,8 +34,8 @@ IDS = sorted(
 )
 # make check tests one or two ids of each family, and all of the family test
 SAMPLED = {
-    *("ALE/Pong-v5", "CartPole-v1", "Pendulum-v1", "Pong-v5", "Reacher-v5", "atari/pong_v3"),
-    *("classic/connect_four_v3", "mpe/simple_speaker_listener_v4"),
+    *("ALE/Pong-v5", "CartPole-v1", "LunarLander-v3", "Pendulum-v1", "Pong-v5", "Reacher-v5"),
+    *("atari/pong_v3", "classic/connect_four_v3", "mpe/simple_speaker_listener_v4"),
     *("Blackjack-v1", "Catch-v0", "Taxi-v4"),
 }
 CASES = sampled(IDS, {env for env in IDS if registry.find(env).family == "test"} | SAMPLED)

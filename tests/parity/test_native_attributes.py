@@ -22,8 +22,8 @@ STEPS = 60
 # ids that Gymnasium lists and can't make with this mujoco
 UNMADE = {
     each
-    for each in gymnasium.registry
-    if each in registry.definitions() and each.endswith(("-v2", "-v3"))
+    for each, found in registry.definitions().items()
+    if each in gymnasium.registry and found.family == "mujoco" and each.endswith(("-v2", "-v3"))
 } | {"Pusher-v4"}
 ALE = ("ALE/Pong-v5", "ALE/Tetris-v5", "PongNoFrameskip-v4")
 IDS = [
@@ -31,7 +31,7 @@ IDS = [
         each.id
         for each in registry.definitions().values()
         if each.id in gymnasium.registry
-        and each.family in ("classic_control", "mujoco")
+        and each.family in ("box2d", "classic_control", "mujoco")
         and each.id not in UNMADE
     ),
     *ALE,
@@ -43,6 +43,8 @@ CHANGES = {
     *("state", "steps_beyond_terminated", "last_u"),
     *("data", "model", "mujoco_renderer", "goal", "contact_cost", "contact_forces"),
     *("is_healthy", "healthy_reward", "terminated", "ale"),
+    *("world", "moon", "lander", "legs", "drawlist", "sky_polys", "game_over", "prev_shaping"),
+    *("wind_idx", "torque_idx"),
 }
 
 

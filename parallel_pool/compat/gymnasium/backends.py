@@ -169,6 +169,9 @@ def _find_native(
         return chain if isinstance(chain, Refusal) else Refusal(str(error))
     if isinstance(chain, Refusal):
         return replace(chain, native_id=definition.id)
+    why = registry.why_not(definition)
+    if why is not None:
+        return Refusal(why, definition.id)
     if chain.options:
         why = ale_ids.why_not_preprocessed(definition, spec, chain.options, options)
         if why is not None:

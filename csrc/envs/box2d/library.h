@@ -1,0 +1,121 @@
+/* Calls into the installed Box2D: the functions of the library that Python has loaded, and where
+ * its objects keep what an environment reads and writes.
+ *
+ * The build reads no Box2D header. Instead parallel_pool/envs/box2d.py passes the option _link, an
+ * array of 64-bit numbers: addresses, sizes in bytes, and offsets in bytes. It finds them in the
+ * user's own Box2D and proves them before it makes the first pool.
+ */
+#ifndef PP_ENVS_BOX2D_LIBRARY_H
+#define PP_ENVS_BOX2D_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pp_env.h"
+
+/* Box2D's b2Vec2 */
+typedef struct box2d_vector {
+  float x;
+  float y;
+} box2d_vector;
+
+/* Each member has 64 bits. parallel_pool/envs/box2d.py has the same names in the same order. */
+typedef struct box2d_library {
+  /* functions of b2World, b2Body and b2EdgeShape; the first argument is the object */
+  void (*world_init)(void *world, const box2d_vector *gravity);
+  void (*world_fini)(void *world);
+  void (*world_step)(void *world, float seconds, int32_t velocity_rounds, int32_t position_rounds);
+  void (*set_listener)(void *world, void *listener);
+  void *(*create_body)(void *world, const void *definition);
+  void *(*create_joint)(void *world, const void *definition);
+  void *(*create_fixture)(void *body, const void *definition);
+  void (*edge_set)(void *edge, const box2d_vector *from, const box2d_vector *to);
+  int64_t world_size;
+  /* the virtual functions of b2ContactListener: address, count, and those that C replaces */
+  void *const *listener_functions;
+  int64_t num_listener_functions;
+  int64_t begin_contact;
+  int64_t end_contact;
+  /* offsets in b2Contact, and in b2Fixture */
+  int64_t contact_fixture_a;
+  int64_t contact_fixture_b;
+  int64_t fixture_body;
+  /* offsets in b2Body */
+  int64_t position;
+  int64_t center;
+  int64_t angle;
+  int64_t velocity;
+  int64_t angular_velocity;
+  int64_t force;
+  int64_t torque;
+  int64_t inverse_mass;
+  int64_t inverse_inertia;
+  int64_t flags;      /* of the byte that has the flag */
+  int64_t awake_flag; /* the flag's bit in that byte */
+  /* Definitions of LunarLander's parts, which are never freed. Those with a size are copied before
+   * pointers in them are replaced. */
+  const void *moon_body;
+  const void *lander_body;
+  const void *leg_bodies[2];
+  const void *lander_fixture;
+  const void *leg_fixture;
+  const void *edge;
+  int64_t edge_size;
+  const void *floor_fixture;
+  const void *ground_fixture;
+  int64_t fixture_size;
+  int64_t fixture_shape; /* offset of the pointer to the shape */
+  const void *leg_joints[2];
+  int64_t joint_size;
+  int64_t joint_body_a; /* offsets of the pointers to the bodies */
+  int64_t joint_body_b;
+} box2d_library;
+
+enum {
+  BOX2D_MOST_FUNCTIONS = 16,   /* of a listener */
+  BOX2D_MOST_DEFINITION = 256, /* bytes of a definition or shape that is copied */
+  BOX2D_VELOCITY_ROUNDS = 180, /* of the solver in one step, in Gymnasium */
+  BOX2D_POSITION_ROUNDS = 60
+};
+
+/* Reads the option _link. Fails if it has another size. */
+int box2d_library_read(const pp_value *link, box2d_library *library, pp_error *error);
+
+/* Writes the functions of a listener that calls begin(listener, contact) and end(listener, contact)
+ * into functions, which has BOX2D_MOST_FUNCTIONS entries. */
+void box2d_listener_init(const box2d_library *library, void (*begin)(void *, void *),
+                         void (*end)(void *, void *), void **functions);
+
+/* adds a fixture with the shape; definition as in the library */
+void box2d_add_fixture(const box2d_library *library, void *body, const void *definition,
+                       const void *shape);
+
+/* adds a fixture whose shape is the edge between two points */
+void box2d_add_edge(const box2d_library *library, void *body, const void *definition,
+                    box2d_vector from, box2d_vector to);
+
+/* joins two bodies */
+void box2d_add_joint(const box2d_library *library, void *world, const void *definition,
+                     void *body_a, void *body_b);
+
+/* b2Body::ApplyLinearImpulse on a body that is awake */
+void box2d_push(const box2d_library *library, void *body, box2d_vector impulse, box2d_vector at);
+
+static inline void *box2d_pointer(const void *object, int64_t offset) {
+  return *(void *const *)(const void *)((const char *)object + offset);
+}
+
+static inline float *box2d_number(void *object, int64_t offset) {
+  return (float *)(void *)((char *)object + offset);
+}
+
+static inline box2d_vector *box2d_pair(void *object, int64_t offset) {
+  return (box2d_vector *)(void *)((char *)object + offset);
+}
+
+static inline bool box2d_is_awake(const box2d_library *library, const void *body) {
+  return (((const uint8_t *)body)[library->flags] & library->awake_flag) != 0;
+}
+
+#endif
