@@ -59,6 +59,9 @@ class Task:
     goal: float
 
 
+# ticks of the picture
+MEGABYTES = (1, 2, 5, 10, 20)
+
 TASKS: Mapping[str, Task] = {
     task.env_id: task
     for task in (
@@ -68,7 +71,7 @@ TASKS: Mapping[str, Task] = {
             32,
             64,
             ppo.Settings(
-                total_steps=1_000_000,
+                total_steps=500_000,
                 epochs=4,
                 minibatches=4,
                 learning_rate=5e-4,
@@ -229,6 +232,8 @@ def draw(runs: Sequence[Mapping[str, Any]], path: Path) -> None:
                     )
         for axis, what in zip(row, ("of the learner in the end", "over training"), strict=True):
             axis.set(xscale="log", xlabel="MB of weights fetched", ylabel=f"mean return {what}")
+            axis.set_xticks(MEGABYTES, [str(each) for each in MEGABYTES])
+            axis.minorticks_off()
             axis.set_title(task)
             axis.grid(alpha=0.3)
             axis.legend(loc="lower right")

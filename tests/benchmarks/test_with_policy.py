@@ -32,6 +32,7 @@ def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert all(float(number.replace(",", "")) > 0 for row in rows for number in row[4:7])
 
 
+@pytest.mark.slow
 def test_the_cost_of_infos_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("mujoco")
     assert with_policy.main(["--infos", "--policies", "0", *SHORT]) == 0
