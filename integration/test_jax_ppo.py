@@ -39,3 +39,13 @@ def test_the_committed_result_is_of_both_libraries() -> None:
         np.median([run["seconds"] for run in by_library[library]]) for library in jax_ppo.LIBRARIES
     )
     assert ours < theirs
+
+
+def test_the_committed_agent_plays_pong() -> None:
+    """The environments have the same bits, so the same agent comes of both libraries."""
+    runs = [run for run in json.loads(jax_ppo.RESULT.read_text()) if run["env_id"] == "Pong-v5"]
+    ours, theirs = (
+        next(run for run in runs if run["library"] == library) for library in jax_ppo.LIBRARIES
+    )
+    assert ours["evaluated"] >= 18 and ours["seconds"] < theirs["seconds"]
+    assert ours["curve"] == theirs["curve"]
