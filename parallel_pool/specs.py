@@ -190,6 +190,12 @@ class Field:
     is_int_on_reset: bool = False
     player_sizes: tuple[int, ...] | None = None
 
+    @property
+    def marks_players(self) -> bool:
+        """Whether an info can say which players act ("live") or have ended ("ended"): pp_env.h."""
+        is_always = self.is_info and self.on_step and self.on_reset
+        return is_always and self.per_player and self.dtype == np.bool_ and not self.shape
+
     @staticmethod
     def read(raw: CData, num_players: int = 1) -> Field:
         """Reads a `pp_field`."""

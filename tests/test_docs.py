@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -72,6 +73,11 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
         # with blank lines before it, a traceback shows the line of the page
         (tmp_path / f"block-{line:05}.py").write_text("\n" * line + block)
     done = subprocess.run(
-        [sys.executable, "-c", RUN, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-c", RUN, str(tmp_path)],
+        cwd=tmp_path,
+        # the package beside these pages, not another checkout that is installed
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr

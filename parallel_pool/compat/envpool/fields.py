@@ -35,11 +35,8 @@ def mark(fields: Sequence[Field], name: str) -> int:
 
     These infos are "live" and "ended" (pp_env.h); -1 if there is no such one.
     """
-    for i, field in enumerate(fields):
-        is_bool = field.dtype == np.bool_ and not field.shape
-        if field.name == name and field.is_info and field.per_player and is_bool:
-            return i if field.on_step and field.on_reset else -1
-    return -1
+    marks = (i for i, field in enumerate(fields) if field.name == name and field.marks_players)
+    return next(marks, -1)
 
 
 def bounds(field: Field) -> tuple[Any, Any]:

@@ -34,15 +34,7 @@ class PlayerColumns:
         self.keys = [field.name for field in spec.observations]
         self._fields = {field.name: field for field in (*spec.observations, *spec.infos)}
         self._action = spec.action
-        marks = {
-            field.name
-            for field in spec.infos
-            if field.per_player
-            and field.on_step
-            and field.on_reset
-            and field.dtype == np.bool_
-            and not field.shape
-        }
+        marks = {field.name for field in spec.infos if field.marks_players}
         self._has_live, self._has_ended = LIVE in marks, ENDED in marks
         players = range(spec.num_players)
         names = self.possible_agents
