@@ -143,10 +143,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = options.scenes or NAMES
     effort = race.QUICK if options.quick else race.Effort()
     effort = replace(effort, rounds=options.rounds or effort.rounds)
-    console = Console()
+    # without markup, which would take [mujoco] of a command for a style
+    console = Console(markup=False)
     if not console.is_terminal:
         # output goes to a file or a pipe: make it wide enough for a table
-        console = Console(width=140)
+        console = Console(width=140, markup=False)
     # Gymnasium warns about the bounds of its own spaces
     warnings.filterwarnings("ignore", module="gymnasium")
     facts, outcomes = machine.facts(), []

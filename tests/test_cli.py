@@ -97,6 +97,18 @@ def test_demo_names_a_missing_package(module: str, tmp_path: Path) -> None:
     assert line.endswith("pip install 'parallel_pool[demo]'")
 
 
+def test_demo_says_how_to_install_what_it_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(speeds, "runners", list)
+    monkeypatch.setattr(speeds, "find_spec", lambda module: None)
+    monkeypatch.setattr("parallel_pool.demo.animate", lambda path: None)
+    monkeypatch.setattr("parallel_pool.demo.draw", lambda *arguments: None)
+    assert cli.main(["demo", "--out", str(tmp_path)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "MuJoCo (pip install 'parallel_pool[mujoco]')" in shown
+
+
 @pytest.mark.slow
 def test_bench_names_a_missing_package() -> None:
     done = run("rich", "bench", "cartpole-1", code=WITHOUT)

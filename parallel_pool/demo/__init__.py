@@ -42,7 +42,8 @@ def run(picture: Path, seconds: float) -> int:
     """
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    console = Console()
+    # without markup, which would take [mujoco] of a command for a style
+    console = Console(markup=False)
     animation = picture.with_name("mosaic.gif")
     found: list[Speed] = []
     with Steps(console, speeds.runners()) as steps:
