@@ -79,8 +79,9 @@ void table_begin(const table *it, pp_rng *rng, table_state *state) {
   state->probability = 1;
 }
 
-void table_act(const table *it, pp_rng *rng, int64_t action, table_state *state,
-               pp_result *result) {
+/* draws an outcome and moves there; returns the reward */
+static inline double act(const table *it, pp_rng *rng, int64_t action, table_state *state,
+                         uint8_t *terminated) {
   const table_row *row = &it->rows[state->state * it->num_actions + action];
   const table_odds_row *odds = &it->odds[row->odds];
   double drawn = pp_rng_double(rng);
@@ -91,8 +92,32 @@ void table_act(const table *it, pp_rng *rng, int64_t action, table_state *state,
   state->state = row->next[i];
   state->last_action = action;
   state->probability = odds->probability[i];
-  result->reward[0] = it->rewards[row->reward[i]];
-  result->terminated = row->terminated[i];
+  *terminated = row->terminated[i];
+  return it->rewards[row->reward[i]];
+}
+
+double table_act(const table *it, pp_rng *rng, int64_t action, table_state *state,
+                 uint8_t *terminated) {
+  return act(it, rng, action, state, terminated);
+}
+
+void table_act_many(const table *it, const pp_run *run) {
+  const int64_t *actions = run->actions;
+  for (int32_t i = 0; i < run->count; i++) {
+    table_state *state = (table_state *)(void *)(run->states + (size_t)i * run->state_stride);
+    run->reward[i] = act(it, &run->rngs[i], actions[i], state, &run->terminated[i]);
+  }
+}
+
+void table_observe_many(const pp_run *run) {
+  int64_t *observations = run->fields[0];
+  double *probabilities = run->fields[1];
+  for (int32_t i = 0; i < run->count; i++) {
+    const table_state *state =
+        (const table_state *)(const void *)(run->states + (size_t)i * run->state_stride);
+    if (observations) observations[i] = state->state;
+    if (probabilities) probabilities[i] = state->probability;
+  }
 }
 
 int table_reset(pp_env *env, const pp_reset *how, pp_result *result) {
@@ -102,7 +127,14 @@ int table_reset(pp_env *env, const pp_reset *how, pp_result *result) {
 }
 
 int table_step(pp_env *env, const void *action, pp_result *result) {
-  table_act(env->shared, env->rng, *(const int64_t *)action, env->state, result);
+  result->reward[0] =
+      table_act(env->shared, env->rng, *(const int64_t *)action, env->state, &result->terminated);
+  return PP_OK;
+}
+
+int table_step_many(void *shared, const pp_run *run) {
+  table_act_many(shared, run);
+  table_observe_many(run);
   return PP_OK;
 }
 
