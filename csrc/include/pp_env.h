@@ -204,7 +204,7 @@ typedef struct pp_run {
   int32_t action_dtype;   /* of all actions: see action_dtypes below */
   pp_rng *rngs;           /* as pp_env.rng */
   const int32_t *elapsed; /* as pp_env.elapsed */
-  const uint8_t *ended;   /* 1: the episode has ended, and a reset follows */
+  const uint8_t *ended;   /* 1: the episode has ended: see step_many below */
 } pp_run;
 
 /* a picture; if pixels is null, render only sets the size */
@@ -282,12 +282,12 @@ typedef struct pp_env_def {
   int (*observe)(pp_env *env, void *const *fields, int32_t is_reset);
 
   /* step and observe for several environments; null: one by one. It writes every field that is not
-   * null, for each environment, and gives the same results as step and observe, bit by bit: which
-   * of them the engine calls depends on the load.
-   * The episode of some environments may have ended (run->ended): their results are discarded and a
-   * reset follows, so the callback must not fail on such a state. For them step is not called, so
-   * nothing that a later episode depends on may change. What the callback draws from their rngs the
-   * engine takes back. A generator in the state, or a count of episodes, the callback leaves alone.
+   * null, for each environment. The results must equal those of step and observe bit by bit: which
+   * of them the engine calls depends on how busy the machine is.
+   * run->ended marks environments whose episode has ended: they are reset afterwards. The callback
+   * may skip them, or step them with the others, but must not fail on their state. The engine
+   * discards their results, and takes back what was drawn from their rngs. It can't take back what
+   * else outlives an episode, as a generator in the state or a count of episodes: leave it alone.
    * If the callback fails, all environments of the run fail: draw nothing before the last check.
    * A call is for at most 256 environments, and nothing interrupts it, not even Ctrl-C: leave
    * step_many null if a step can take more than microseconds. */
