@@ -85,10 +85,11 @@ static inline double act(const table *it, pp_rng *rng, int64_t action, table_sta
   const table_row *row = &it->rows[state->state * it->num_actions + action];
   const table_odds_row *odds = &it->odds[row->odds];
   double drawn = pp_rng_double(rng);
-  /* without branches, which would be mispredicted: the first sum that is greater wins */
-  int i = odds->sum[2] > drawn ? 2 : 0;
-  i = odds->sum[1] > drawn ? 1 : i;
-  i = odds->sum[0] > drawn ? 0 : i;
+  /* The first sum that is greater wins, 0 if none is. Without branches, as half of them would be
+   * mispredicted. */
+  unsigned first = odds->sum[0] > drawn, second = odds->sum[1] > drawn;
+  unsigned third = (odds->sum[2] > drawn) & ~second;
+  unsigned i = (second | third << 1) & (first - 1);
   state->state = row->next[i];
   state->last_action = action;
   state->probability = odds->probability[i];
@@ -102,10 +103,11 @@ double table_act(const table *it, pp_rng *rng, int64_t action, table_state *stat
 }
 
 void table_act_many(const table *it, const pp_run *run) {
-  const int64_t *actions = run->actions;
-  for (int32_t i = 0; i < run->count; i++) {
-    table_state *state = (table_state *)(void *)(run->states + (size_t)i * run->state_stride);
-    run->reward[i] = act(it, &run->rngs[i], actions[i], state, &run->terminated[i]);
+  const pp_run all = *run; /* a copy, as stores might change what run points to */
+  const int64_t *actions = all.actions;
+  for (int32_t i = 0; i < all.count; i++) {
+    table_state *state = (table_state *)(void *)(all.states + (size_t)i * all.state_stride);
+    all.reward[i] = act(it, &all.rngs[i], actions[i], state, &all.terminated[i]);
   }
 }
 
