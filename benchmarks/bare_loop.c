@@ -16,9 +16,18 @@ static int bare_round(pp_fleet *fleet, const pp_layout *layout, const void *acti
   uint8_t *terminated = pp_layout_at(layout, memory, layout->terminated, 0);
   pp_reset reset = {0};
   pp_result result = {.reward = rewards};
-  pp_run run = {fleet->states, fleet->stride,   actions,
-                rewards,       terminated,      pp_layout_at(layout, memory, layout->truncated, 0),
-                fields,        fleet->num_envs, fleet->config.action.dtype};
+  pp_run run = {.states = fleet->states,
+                .state_stride = fleet->stride,
+                .actions = actions,
+                .reward = rewards,
+                .terminated = terminated,
+                .truncated = pp_layout_at(layout, memory, layout->truncated, 0),
+                .fields = fields,
+                .count = fleet->num_envs,
+                .action_dtype = fleet->config.action.dtype,
+                .rngs = fleet->rngs,
+                .elapsed = fleet->elapsed,
+                .ended = fleet->phase};
   int status;
 
   for (int32_t f = 0; f < layout->num_fields; f++) fields[f] = pp_layout_at(layout, memory, f, 0);
@@ -50,6 +59,8 @@ int bare_loop(pp_pool *pool, const void *actions, int32_t num_actions, int64_t r
   memory = pp_batch_alloc(pool);
   rewards = calloc((size_t)pool->fleet.num_envs * (size_t)pool->fleet.num_players, sizeof(double));
   if (!memory || !rewards) status = pp_error_set(error, PP_ERR_MEMORY, "no memory for a batch");
+  // it resets at once what has ended
+  memset(pool->fleet.phase, PP_RUNNING, (size_t)pool->fleet.num_envs);
   for (int64_t i = 0; i < rounds && status >= 0; i++) {
     const char *now =
         (const char *)actions + i % num_actions * pool->fleet.action_bytes * pool->fleet.num_envs;

@@ -109,6 +109,10 @@ DEFECTS = (
         ("(uint32_t)elapsed[i] >= limit", "(uint32_t)elapsed[i] > limit"),
     ),
     c(
+        "an ended environment draws in the run that resets it",
+        ("fleet->rngs[env_id + ended[i]] = kept[i];", "(void)kept;"),
+    ),
+    c(
         "a failure keeps the text of the one before",
         ("if (outcome->is_reset) fleet->errors[env_id].text[0] = '\\0';", ""),
     ),

@@ -31,7 +31,8 @@ typedef struct walk {
 
 /* What all environments share, made by configure. */
 typedef struct corridor {
-  int64_t last_start;
+  int64_t length;
+  double slip_probability;
 } corridor;
 
 /* What the environment returns, observations first, then infos. A single observation is named
@@ -80,11 +81,12 @@ static const pp_option reset_options[NUM_RESET_OPTIONS] = {
 
 /* Runs once for each pool, before any environment exists. It may check options against each other,
  * change the fields, and make data that all environments read and none writes. Here these data are
- * the last start that check_reset allows, since check_reset gets no environment. */
+ * the options, since check_reset and step_many get no environment. */
 static int configure(pp_config *config) {
   corridor *shared = malloc(sizeof(*shared));
   if (!shared) return PP_ERR_MEMORY;
-  shared->last_start = config->options[LENGTH].i - 2;
+  shared->length = config->options[LENGTH].i;
+  shared->slip_probability = config->options[SLIP_PROBABILITY].f;
   config->shared = shared;
   return PP_OK;
 }
@@ -97,9 +99,9 @@ static void release(void *shared) {
  * Python exception. No callback may end the process. */
 static int check_reset(void *shared, const pp_value *values, pp_error *error) {
   const corridor *it = shared;
-  if (values[START].i <= it->last_start) return PP_OK;
+  if (values[START].i <= it->length - 2) return PP_OK;
   snprintf(error->text, sizeof(error->text), "start=%lld: choose a cell before the goal, 0 .. %lld",
-           (long long)values[START].i, (long long)it->last_start);
+           (long long)values[START].i, (long long)it->length - 2);
   return PP_ERR_ARGUMENT;
 }
 
@@ -112,24 +114,34 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   return PP_OK;
 }
 
-/* Advances by one action. The engine has zeroed the reward and the flags, has checked that the
- * action is in its space, and applies the time limit. It has also converted the action to the dtype
- * of the definition. To get other dtypes unconverted, list them in .action_dtypes and read
- * env->action_dtype (example: envs/classic_control/pendulum.c). */
-static int step(pp_env *env, const void *action, pp_result *result) {
-  walk *it = env->state;
-  const pp_value *chosen = env->options;
-  int64_t stride = *(const int64_t *)action == 1 ? 1 : -1;
-  if (pp_rng_double(env->rng) < chosen[SLIP_PROBABILITY].f) {
+/* Walks one cell, and returns the reward. step and step_many share it, and show below. */
+static double walk_on(const corridor *shared, walk *it, pp_rng *rng, int64_t action,
+                      uint8_t *terminated) {
+  int64_t stride = action == 1 ? 1 : -1;
+  if (pp_rng_double(rng) < shared->slip_probability) {
     stride = -stride;
     it->slips++;
   }
   it->position += stride;
   if (it->position < 0) it->position = 0;
 
-  result->terminated = it->position == chosen[LENGTH].i - 1;
-  result->reward[0] = result->terminated ? 1 : -0.01;
+  *terminated = it->position == shared->length - 1;
+  return *terminated ? 1 : -0.01;
+}
+
+/* Advances by one action. The engine has zeroed the reward and the flags, has checked that the
+ * action is in its space, and applies the time limit. It has also converted the action to the dtype
+ * of the definition. To get other dtypes unconverted, list them in .action_dtypes and read
+ * env->action_dtype (example: envs/classic_control/pendulum.c). */
+static int step(pp_env *env, const void *action, pp_result *result) {
+  result->reward[0] =
+      walk_on(env->shared, env->state, env->rng, *(const int64_t *)action, &result->terminated);
   return PP_OK;
+}
+
+static void show(const corridor *shared, const walk *it, float *obs) {
+  obs[0] = (float)it->position / (float)(shared->length - 1);
+  obs[1] = 1 - obs[0];
 }
 
 /* Writes one row: every field whose pointer is not null. It may be called again, or not at all, so
@@ -137,13 +149,25 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
   const walk *it = env->state;
-  float *obs = rows[0];
   int64_t *slips = rows[1];
-  if (obs) {
-    obs[0] = (float)it->position / (float)(env->options[LENGTH].i - 1);
-    obs[1] = 1 - obs[0];
-  }
+  if (rows[0]) show(env->shared, it, rows[0]);
   if (slips) *slips = it->slips;
+  return PP_OK;
+}
+
+/* Steps several environments and writes their rows, with the results of step and observe. Optional:
+ * for environments so cheap that two calls for each would cost as much as the step. Environments
+ * whose episode has ended (run->ended) are reset afterwards, whatever is written here. */
+static int step_many(void *shared, const pp_run *run) {
+  const int64_t *actions = run->actions;
+  float *obs = run->fields[0];
+  int64_t *slips = run->fields[1];
+  for (int32_t i = 0; i < run->count; i++) {
+    walk *it = (walk *)(void *)(run->states + (size_t)i * run->state_stride);
+    run->reward[i] = walk_on(shared, it, &run->rngs[i], actions[i], &run->terminated[i]);
+    if (obs) show(shared, it, obs + 2 * i);
+    if (slips) slips[i] = it->slips;
+  }
   return PP_OK;
 }
 
@@ -190,5 +214,6 @@ const pp_env_def pp_env_test_template_v0 = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .step_many = step_many,
     .render = render,
 };

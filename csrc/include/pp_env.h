@@ -16,7 +16,7 @@
 /* ------------------------------------------------------------------------------- constants -- */
 
 enum {
-  PP_ENV_ABI = 3,
+  PP_ENV_ABI = 4,
   PP_MAX_NDIM = 4,    /* axes of one observation, action or info, without rows and players */
   PP_MAX_FIELDS = 32, /* observations and infos of one environment */
   PP_ERROR_TEXT = 256
@@ -201,7 +201,10 @@ typedef struct pp_run {
   uint8_t *truncated;  /* zeroed */
   void *const *fields; /* num_fields pointers to the first row of each field; null: not wanted */
   int32_t count;
-  int32_t action_dtype; /* of all actions: see action_dtypes below */
+  int32_t action_dtype;   /* of all actions: see action_dtypes below */
+  pp_rng *rngs;           /* as pp_env.rng */
+  const int32_t *elapsed; /* as pp_env.elapsed */
+  const uint8_t *ended;   /* 1: the episode has ended: see step_many below */
 } pp_run;
 
 /* a picture; if pixels is null, render only sets the size */
@@ -279,11 +282,15 @@ typedef struct pp_env_def {
   int (*observe)(pp_env *env, void *const *fields, int32_t is_reset);
 
   /* step and observe for several environments; null: one by one. It writes every field that is not
-   * null, for each environment. It must not draw random numbers.
-   * The episode of some of them may have ended: their results are discarded and a reset follows, so
-   * the callback must not fail on such a state. A call is for at most 256 environments, and
-   * nothing interrupts it, not even Ctrl-C: leave step_many null if a step can take more than
-   * microseconds. */
+   * null, for each environment. The results must equal those of step and observe bit by bit: which
+   * of them the engine calls depends on how busy the machine is.
+   * run->ended marks environments whose episode has ended: they are reset afterwards. The callback
+   * may skip them, or step them with the others, but must not fail on their state. The engine
+   * discards their results, and takes back what was drawn from their rngs. It can't take back what
+   * else outlives an episode, as a generator in the state or a count of episodes: leave it alone.
+   * If the callback fails, all environments of the run fail: draw nothing before the last check.
+   * A call is for at most 256 environments, and nothing interrupts it, not even Ctrl-C: leave
+   * step_many null if a step can take more than microseconds. */
   int (*step_many)(void *shared, const pp_run *run);
 
   /* checks the reset options of a call against each other; null: their ranges are enough */

@@ -45,6 +45,14 @@ void pp_row_put_extras(const pp_layout *layout, void *memory, int32_t row, const
   }
 }
 
+void pp_row_put_reset(const pp_layout *layout, void *memory, int32_t row, const pp_row *values,
+                      const double *returns) {
+  PUT(uint8_t, terminated, 0);
+  PUT(uint8_t, truncated, 0);
+  PUT(int32_t, elapsed_step, values->elapsed);
+  pp_row_put_extras(layout, memory, row, values, 0, 1, returns);
+}
+
 void pp_row_blank(const pp_layout *layout, void *memory, int32_t row, int32_t env_id) {
   for (int32_t i = 0; i < layout->count; i++) {
     memset(pp_layout_at(layout, memory, i, row), 0, (size_t)layout->columns[i].row_bytes);

@@ -29,6 +29,11 @@ void pp_row_clear(const pp_layout *layout, void *memory, int32_t row, int32_t co
 void pp_row_put_extras(const pp_layout *layout, void *memory, int32_t row, const pp_row *values,
                        int32_t step_type, float discount, const double *returns);
 
+/* Replaces the flags and the steps of the episode, and the columns of pp_extra, in a row that
+ * pp_row_put_run has written with rewards of 0: its environment was reset. */
+void pp_row_put_reset(const pp_layout *layout, void *memory, int32_t row, const pp_row *values,
+                      const double *returns);
+
 /* Counts a step in elapsed, the steps of each environment's episode, and writes the rows of a run
  * after step_many, which has written the flags into their columns. Flags become 0 or 1, and an
  * episode of at least limit steps is truncated. rewards: count x num_players. */

@@ -98,35 +98,7 @@ static void learn_resets(pp_fleet *fleet, int64_t start, int32_t count) {
   if (count) pp_autoreset_learn_run(fleet, pp_os_now_roughly() - start, count);
 }
 
-/* SAME_STEP: starts the next episodes of those environments of a run whose episode has ended,
- * mostly none. Returns how many failed. */
-static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
-                             int32_t env_id, int32_t count) {
-  int32_t failed = 0, resets = 0;
-  int64_t start = 0;
-  for (int32_t i = 0; i < count; i++) {
-    int status;
-    if (fleet->phase[env_id + i] != PP_ENDED) continue;
-    // only if there is a reset: reading the clock costs as much as a cheap step
-    if (!resets++) start = pp_os_now_roughly();
-    for (int32_t f = 0; f < layout->num_fields; f++) {
-      memcpy(pp_layout_at(layout, memory, layout->final_fields + f, row + i),
-             pp_layout_at(layout, memory, f, row + i), (size_t)layout->columns[f].row_bytes);
-    }
-    status = pp_autoreset_restart(fleet, env_id + i);
-    if (status >= 0) status = observe(fleet, layout, memory, row + i, env_id + i, 0, true);
-    if (status >= 0) continue;
-    pp_autoreset_fail(fleet, env_id + i, status);
-    pp_row_blank(layout, memory, row + i, env_id + i);
-    failed++;
-  }
-  learn_resets(fleet, start, resets);
-  return failed;
-}
-
-/* NEXT_STEP: lists the environments of a run whose episode has ended, before the run is stepped.
- * They are stepped with the others, which keeps the run in one piece, and reset_ended then resets
- * them and replaces the rows that step_many wrote for them. */
+/* lists the environments of a run whose episode has ended */
 static int32_t list_ended(const pp_fleet *fleet, int32_t env_id, int32_t count, int32_t *ended) {
   const uint8_t *phase = fleet->phase + env_id;
   int32_t listed = 0;
@@ -134,23 +106,80 @@ static int32_t list_ended(const pp_fleet *fleet, int32_t env_id, int32_t count, 
     uint64_t eight = 0;
     int32_t left = count - i < (int32_t)sizeof(eight) ? count - i : (int32_t)sizeof(eight);
     memcpy(&eight, phase + i, (size_t)left);
+    // no branch for each one, which would be mispredicted: none is PP_FRESH
     for (int32_t j = 0; eight && j < left; j++) {
-      if (phase[i + j] == PP_ENDED) ended[listed++] = i + j;
+      ended[listed] = i + j;
+      listed += phase[i + j];
     }
   }
   return listed;
 }
 
+/* Starts the next episode of an environment of a run, and writes its fields. Returns whether a
+ * callback failed; the row is then zero except for its env id. */
+static bool restart(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                    int32_t env_id) {
+  int status = pp_autoreset_restart(fleet, env_id);
+  if (status >= 0) status = observe(fleet, layout, memory, row, env_id, 0, true);
+  if (status >= 0) return false;
+  pp_autoreset_fail(fleet, env_id, status);
+  pp_row_blank(layout, memory, row, env_id);
+  return true;
+}
+
+/* SAME_STEP: starts the next episodes of those environments of a run whose episode has ended,
+ * mostly none. Returns how many failed. */
+static int32_t restart_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
+                             int32_t env_id, int32_t count) {
+  int32_t ended[PP_GRAIN_ROWS], num_ended = list_ended(fleet, env_id, count, ended), failed = 0;
+  // only if there is a reset: reading the clock costs as much as a cheap step
+  int64_t start = num_ended ? pp_os_now_roughly() : 0;
+  for (int32_t i = 0; i < num_ended; i++) {
+    int32_t at = row + ended[i];
+    for (int32_t f = 0; f < layout->num_fields; f++) {
+      memcpy(pp_layout_at(layout, memory, layout->final_fields + f, at),
+             pp_layout_at(layout, memory, f, at), (size_t)layout->columns[f].row_bytes);
+    }
+    failed += restart(fleet, layout, memory, at, env_id + ended[i]);
+  }
+  learn_resets(fleet, start, num_ended);
+  return failed;
+}
+
+/* NEXT_STEP: keeps the generators of the environments that are to be reset, while step_many steps
+ * them with the others, which keeps the run in one piece. */
+static void keep_rngs(const pp_fleet *fleet, int32_t env_id, const int32_t *ended, int32_t count,
+                      pp_rng *kept) {
+  for (int32_t i = 0; i < count; i++) kept[i] = fleet->rngs[env_id + ended[i]];
+}
+
+/* takes the step of these environments back: step_many's draws and rewards, and the step that
+ * put_run will count */
+static void undo_steps(pp_fleet *fleet, int32_t env_id, const int32_t *ended, int32_t count,
+                       const pp_rng *kept, double *rewards) {
+  for (int32_t i = 0; i < count; i++) {
+    fleet->rngs[env_id + ended[i]] = kept[i];
+    fleet->elapsed[env_id + ended[i]]--;
+    for (int32_t p = 0; p < fleet->num_players; p++) {
+      rewards[ended[i] * fleet->num_players + p] = 0;
+    }
+  }
+}
+
+/* resets them, and replaces what step_many and put_run wrote into their rows */
 static int32_t reset_ended(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                            int32_t env_id, const int32_t *ended, int32_t count) {
-  pp_outcome outcome;
   int32_t failed = 0;
   int64_t start = count ? pp_os_now_roughly() : 0;
   for (int32_t i = 0; i < count; i++) {
-    fleet->phase[env_id + ended[i]] = PP_ENDED;
-    pp_autoreset_advance(fleet, env_id + ended[i], &outcome);
-    failed +=
-        pp_step_row_write(fleet, layout, memory, row + ended[i], env_id + ended[i], &outcome) < 0;
+    int32_t at = row + ended[i], id = env_id + ended[i];
+    pp_row values = {.env_id = id};
+    if (restart(fleet, layout, memory, at, id)) {
+      failed++;
+      continue;
+    }
+    values.elapsed = fleet->elapsed[id];
+    pp_row_put_reset(layout, memory, at, &values, returns_of(fleet, id));
   }
   learn_resets(fleet, start, count);
   return failed;
@@ -180,13 +209,19 @@ int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int
                 .truncated = pp_layout_at(layout, memory, layout->truncated, row),
                 .fields = fields,
                 .count = count,
-                .action_dtype = fleet->action_dtypes[env_id]};
+                .action_dtype = fleet->action_dtypes[env_id],
+                .rngs = fleet->rngs + env_id,
+                .elapsed = fleet->elapsed + env_id,
+                .ended = fleet->phase + env_id};
+  pp_rng kept[PP_GRAIN_ROWS];
   int status;
 
   locate_fields(fleet, layout, memory, row, count, 0, false, fields);
   memset(run.terminated, 0, (size_t)count);
   memset(run.truncated, 0, (size_t)count);
+  keep_rngs(fleet, env_id, ended, num_ended, kept);
   status = fleet->def->step_many(fleet->config.shared, &run);
+  undo_steps(fleet, env_id, ended, num_ended, kept, rewards);
   if (status < 0) {
     for (int32_t i = 0; i < count; i++) {
       pp_autoreset_fail(fleet, env_id + i, status);

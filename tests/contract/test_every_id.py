@@ -39,6 +39,12 @@ SAMPLED = {
     *("Blackjack-v1", "Catch-v0", "Taxi-v4"),
 }
 CASES = sampled(IDS, {env for env in IDS if registry.find(env).family == "test"} | SAMPLED)
+# those whose definition has step_many
+IN_RUNS = [env for env in IDS if registry.find(env).raw.step_many]
+QUICK_RUNS = {
+    *("Blackjack-v1", "CartPole-v1", "Catch-v0", "FrozenLake-v1", "NChain-v0", "Taxi-v4"),
+    *("classic/tictactoe_v3", "test/Template-v0"),
+}
 MODES = ("next_step", "same_step", "disabled")
 SEED = 11
 
@@ -131,19 +137,20 @@ class Run:
             self.steps[env_id] += stepped[row]
         return batch
 
-    def step(self) -> tuple[Any, ...]:
-        """Makes one row of every environment.
+    def step(self, env_ids: Any = None) -> tuple[Any, ...]:
+        """Makes one row of every environment, or of each of env_ids.
 
         With autoreset "disabled" it resets those that need it. Their rows come first.
         """
-        pool, all_ids = self.pool, np.arange(self.pool.num_envs)
+        pool = self.pool
+        ids = np.arange(pool.num_envs) if env_ids is None else env_ids
         if pool.autoreset != "disabled":
-            return self.take(pool.step(self.action(all_ids)))
-        reset = np.array([pool.needs_reset(env_id) for env_id in all_ids])
+            return self.take(pool.step(self.action(ids), env_ids))
+        reset = np.array([pool.needs_reset(env_id) for env_id in ids])
         if reset.any():
-            pool.send_reset(all_ids[reset])
+            pool.send_reset(ids[reset])
         if not reset.all():
-            pool.send(self.action(all_ids[~reset]), all_ids[~reset])
+            pool.send(self.action(ids[~reset]), ids[~reset])
         return self.take(pool.recv())
 
     def play(self, rounds: int) -> Run:
@@ -426,6 +433,40 @@ def test_an_asynchronous_pool_differs_in_order_only(env: str, mode: str) -> None
         for ours, theirs in zip(run.made, expected.made, strict=True):
             length = min(len(ours), len(theirs))
             assert ours[:length] == theirs[:length], f"{batch_size=} {threads=}"
+
+
+# ------------------------------------------------------------------------------------- runs --
+
+
+def play_in_turn(run: Run, rounds: int, direction: int) -> Run:
+    """Plays a synchronous pool, whose environments start, and reach a time limit, at three times.
+
+    Only environments with consecutive ids are stepped in runs, so with direction=-1 none are.
+    """
+    all_ids, some_ended = np.arange(run.pool.num_envs), False
+    for at in range(rounds):
+        batch = run.step(all_ids[at >= 4 * (all_ids % 3)][::direction])
+        ended = run.engine(batch, "terminated") | run.engine(batch, "truncated")
+        some_ended |= ended.any() and not ended.all()
+    assert some_ended
+    return run
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("env", sampled(IN_RUNS, QUICK_RUNS))
+def test_runs_return_what_single_steps_return(env: str, mode: str) -> None:
+    """step_many equals step and observe, whichever environments of a run have just ended."""
+    rounds, count = 45, 24
+    settings: dict[str, Any] = {"autoreset": mode, "max_episode_steps": 13, "num_threads": 2}
+    # an environment of an unordered pool may run ahead of the others
+    single = play_in_turn(Run(env, count, **settings), 2 * rounds, -1)
+    in_runs = play_in_turn(Run(env, count, **settings), 2 * rounds, 1)
+    assert in_runs.made == single.made
+    for batch_size in (7, count - 1) if mode != "disabled" else ():
+        run = Run(env, count, batch_size=batch_size, **settings).play_async(rounds)
+        for ours, theirs in zip(run.made, single.made, strict=True):
+            length = min(len(ours), len(theirs))
+            assert ours[:length] == theirs[:length], f"{batch_size=}"
 
 
 # ------------------------------------------------------------------------------------ close --

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "base/random.h"
 #include "pp_env.h"
@@ -29,6 +30,12 @@ typedef struct table_of_two {
   int32_t suit; /* of the dealer's first card: clubs, diamonds, hearts, spades */
   int32_t face; /* if it is a ten: jack, queen, king */
 } table_of_two;
+
+/* what all environments share */
+typedef struct rules {
+  bool pays_natural;
+  bool is_sab;
+} rules;
 
 /* the player's sum, the dealer's first card, whether the player has a usable ace */
 static const int64_t nvec[3] = {32, 11, 2};
@@ -80,14 +87,42 @@ static bool is_natural(const hand *it) {
   return it->num_cards == 2 && it->has_ace && it->total == TEN + 1;
 }
 
-static double settle(const table_of_two *it, const pp_value *chosen) {
+static double settle(const table_of_two *it, const rules *shared) {
   int32_t ours = score(&it->player), theirs = score(&it->dealer);
   double reward = (ours > theirs) - (ours < theirs);
-  if (chosen[SAB].i) return is_natural(&it->player) && !is_natural(&it->dealer) ? 1 : reward;
-  return chosen[NATURAL].i && is_natural(&it->player) && reward == 1 ? 1.5 : reward;
+  if (shared->is_sab) return is_natural(&it->player) && !is_natural(&it->dealer) ? 1 : reward;
+  return shared->pays_natural && is_natural(&it->player) && reward == 1 ? 1.5 : reward;
+}
+
+/* hits or sticks; returns the reward */
+static double play(table_of_two *it, const rules *shared, pp_rng *rng, int64_t action,
+                   uint8_t *terminated) {
+  if (action == HIT) {
+    draw_card(rng, &it->player);
+    *terminated = sum(&it->player) > LIMIT;
+    return *terminated ? -1 : 0;
+  }
+  while (sum(&it->dealer) < DEALER_STICKS) draw_card(rng, &it->dealer);
+  *terminated = 1;
+  return settle(it, shared);
+}
+
+static void show(const table_of_two *it, int64_t *obs) {
+  obs[0] = sum(&it->player);
+  obs[1] = it->dealer.first;
+  obs[2] = has_usable_ace(&it->player);
 }
 
 /* ------------------------------------------------------------------------------- callbacks -- */
+
+static int configure(pp_config *config) {
+  rules *shared = malloc(sizeof(*shared));
+  if (!shared) return PP_ERR_MEMORY;
+  shared->pays_natural = config->options[NATURAL].i != 0;
+  shared->is_sab = config->options[SAB].i != 0;
+  config->shared = shared;
+  return PP_OK;
+}
 
 static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)how, (void)result;
@@ -101,27 +136,27 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 }
 
 static int step(pp_env *env, const void *action, pp_result *result) {
-  table_of_two *it = env->state;
-  if (*(const int64_t *)action == HIT) {
-    draw_card(env->rng, &it->player);
-    result->terminated = sum(&it->player) > LIMIT;
-    result->reward[0] = result->terminated ? -1 : 0;
-    return PP_OK;
-  }
-  while (sum(&it->dealer) < DEALER_STICKS) draw_card(env->rng, &it->dealer);
-  result->terminated = 1;
-  result->reward[0] = settle(it, env->options);
+  result->reward[0] =
+      play(env->state, env->shared, env->rng, *(const int64_t *)action, &result->terminated);
   return PP_OK;
 }
 
 static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
-  const table_of_two *it = env->state;
-  int64_t *obs = rows[0];
-  if (!obs) return PP_OK;
-  obs[0] = sum(&it->player);
-  obs[1] = it->dealer.first;
-  obs[2] = has_usable_ace(&it->player);
+  if (rows[0]) show(env->state, rows[0]);
+  return PP_OK;
+}
+
+static int step_many(void *shared, const pp_run *run) {
+  const int64_t *actions = run->actions;
+  int64_t *row = run->fields[0];
+  for (int32_t i = 0; i < run->count; i++) {
+    /* a third of all rows are resets */
+    if (run->ended[i]) continue;
+    table_of_two *it = (table_of_two *)(void *)(run->states + (size_t)i * run->state_stride);
+    run->reward[i] = play(it, shared, &run->rngs[i], actions[i], &run->terminated[i]);
+    if (row) show(it, row + 3 * i);
+  }
   return PP_OK;
 }
 
@@ -140,7 +175,10 @@ const pp_env_def pp_env_blackjack_v1 = {
     .num_fields = 1,
     .fields = fields,
     .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},
+    .configure = configure,
+    .release = free,
     .reset = reset,
     .step = step,
     .observe = observe,
+    .step_many = step_many,
 };

@@ -4,6 +4,7 @@
  * with a height of 1.) Model: V. Mnih et al., "Recurrent Models of Visual Attention", 2014.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mt19937.h"
@@ -19,6 +20,12 @@ typedef struct catch_state {
   int32_t ball_column;
   int32_t paddle;
 } catch_state;
+
+/* what all environments share */
+typedef struct board {
+  int32_t height;
+  int32_t width;
+} board;
 
 /* configure sets the shape */
 static const pp_field fields[] = {
@@ -41,8 +48,13 @@ static const pp_option options[NUM_OPTIONS] = {
 };
 
 static int configure(pp_config *config) {
-  config->fields[0].shape[0] = config->options[HEIGHT].i;
-  config->fields[0].shape[1] = config->options[WIDTH].i;
+  board *shared = malloc(sizeof(*shared));
+  if (!shared) return PP_ERR_MEMORY;
+  shared->height = (int32_t)config->options[HEIGHT].i;
+  shared->width = (int32_t)config->options[WIDTH].i;
+  config->fields[0].shape[0] = shared->height;
+  config->fields[0].shape[1] = shared->width;
+  config->shared = shared;
   return PP_OK;
 }
 
@@ -55,34 +67,60 @@ static int seed(pp_env *env, const pp_seed *given) {
 static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)how, (void)result;
   catch_state *it = env->state;
-  uint32_t width = (uint32_t)env->options[WIDTH].i;
+  const board *shared = env->shared;
+  uint32_t width = (uint32_t)shared->width;
   it->ball_row = 0;
   it->ball_column = (int32_t)pp_mt19937_below(&it->random, width);
   it->paddle = (int32_t)(width / 2);
   return PP_OK;
 }
 
-static int step(pp_env *env, const void *action, pp_result *result) {
-  catch_state *it = env->state;
-  int32_t height = (int32_t)env->options[HEIGHT].i, width = (int32_t)env->options[WIDTH].i;
-  int32_t paddle = it->paddle + (int32_t)(*(const int64_t *)action - STAY);
-  it->paddle = paddle < 0 ? 0 : paddle > width - 1 ? width - 1 : paddle;
+/* moves paddle and ball; returns the reward */
+static double move(catch_state *it, const board *shared, int64_t action, uint8_t *terminated) {
+  int32_t paddle = it->paddle + (int32_t)(action - STAY), last = shared->width - 1;
+  it->paddle = paddle < 0 ? 0 : paddle > last ? last : paddle;
   it->ball_row++;
-  if (it->ball_row < height - 1) return PP_OK;
-  result->terminated = 1;
-  result->reward[0] = it->ball_column == it->paddle ? 1 : -1;
+  if (it->ball_row < shared->height - 1) return 0;
+  *terminated = 1;
+  return it->ball_column == it->paddle ? 1 : -1;
+}
+
+/* marks ball and paddle on an empty board */
+static void mark(const catch_state *it, const board *shared, float *cells) {
+  cells[(size_t)it->ball_row * (size_t)shared->width + (size_t)it->ball_column] = 1;
+  cells[(size_t)(shared->height - 1) * (size_t)shared->width + (size_t)it->paddle] = 1;
+}
+
+static size_t num_cells(const board *shared) {
+  return (size_t)shared->height * (size_t)shared->width;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  result->reward[0] = move(env->state, env->shared, *(const int64_t *)action, &result->terminated);
   return PP_OK;
 }
 
 static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   (void)is_reset;
-  const catch_state *it = env->state;
-  int64_t height = env->options[HEIGHT].i, width = env->options[WIDTH].i;
-  float *obs = rows[0];
-  if (!obs) return PP_OK;
-  memset(obs, 0, (size_t)(height * width) * sizeof(*obs));
-  obs[it->ball_row * width + it->ball_column] = 1;
-  obs[(height - 1) * width + it->paddle] = 1;
+  const board *shared = env->shared;
+  if (!rows[0]) return PP_OK;
+  memset(rows[0], 0, num_cells(shared) * sizeof(float));
+  mark(env->state, shared, rows[0]);
+  return PP_OK;
+}
+
+static int step_many(void *shared, const pp_run *run) {
+  const int64_t *actions = run->actions;
+  const size_t cells = num_cells(shared);
+  float *rows = run->fields[0];
+  if (rows) memset(rows, 0, (size_t)run->count * cells * sizeof(*rows));
+  for (int32_t i = 0; i < run->count; i++) {
+    /* the ball would fall out of the board */
+    if (run->ended[i]) continue;
+    catch_state *it = (catch_state *)(void *)(run->states + (size_t)i * run->state_stride);
+    run->reward[i] = move(it, shared, actions[i], &run->terminated[i]);
+    if (rows) mark(it, shared, rows + (size_t)i * cells);
+  }
   return PP_OK;
 }
 
@@ -100,8 +138,10 @@ const pp_env_def pp_env_catch_v0 = {
     .fields = fields,
     .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},
     .configure = configure,
+    .release = free,
     .seed = seed,
     .reset = reset,
     .step = step,
     .observe = observe,
+    .step_many = step_many,
 };

@@ -43,17 +43,33 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   return PP_OK;
 }
 
-static int step(pp_env *env, const void *action, pp_result *result) {
-  chain *it = env->state;
+/* goes along the chain; returns the reward */
+static double go(chain *it, int64_t action) {
   bool slips = draw(&it->random) < SLIP;
-  bool goes_back = (*(const int64_t *)action == BACK) != slips;
-  if (goes_back) {
+  if ((action == BACK) != slips) {
     it->position = 0;
-    result->reward[0] = SMALL;
-  } else if (it->position < LENGTH - 1) {
-    it->position++;
-  } else {
-    result->reward[0] = LARGE;
+    return SMALL;
+  }
+  if (it->position == LENGTH - 1) return LARGE;
+  it->position++;
+  return 0;
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  result->reward[0] = go(env->state, *(const int64_t *)action);
+  return PP_OK;
+}
+
+static int step_many(void *shared, const pp_run *run) {
+  (void)shared;
+  const int64_t *actions = run->actions;
+  int64_t *row = run->fields[0];
+  for (int32_t i = 0; i < run->count; i++) {
+    /* the engine can't take back what a generator in the state draws */
+    if (run->ended[i]) continue;
+    chain *it = (chain *)(void *)(run->states + (size_t)i * run->state_stride);
+    run->reward[i] = go(it, actions[i]);
+    if (row) row[i] = it->position;
   }
   return PP_OK;
 }
@@ -81,4 +97,5 @@ const pp_env_def pp_env_nchain_v0 = {
     .reset = reset,
     .step = step,
     .observe = observe,
+    .step_many = step_many,
 };

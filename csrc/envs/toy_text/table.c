@@ -79,20 +79,47 @@ void table_begin(const table *it, pp_rng *rng, table_state *state) {
   state->probability = 1;
 }
 
-void table_act(const table *it, pp_rng *rng, int64_t action, table_state *state,
-               pp_result *result) {
+/* draws an outcome and moves there; returns the reward */
+static inline double act(const table *it, pp_rng *rng, int64_t action, table_state *state,
+                         uint8_t *terminated) {
   const table_row *row = &it->rows[state->state * it->num_actions + action];
   const table_odds_row *odds = &it->odds[row->odds];
   double drawn = pp_rng_double(rng);
-  /* without branches, which would be mispredicted: the first sum that is greater wins */
-  int i = odds->sum[2] > drawn ? 2 : 0;
-  i = odds->sum[1] > drawn ? 1 : i;
-  i = odds->sum[0] > drawn ? 0 : i;
+  /* The first sum that is greater wins, 0 if none is. Without branches, as half of them would be
+   * mispredicted. */
+  unsigned first = odds->sum[0] > drawn, second = odds->sum[1] > drawn;
+  unsigned third = (odds->sum[2] > drawn) & ~second;
+  unsigned i = (second | third << 1) & (first - 1);
   state->state = row->next[i];
   state->last_action = action;
   state->probability = odds->probability[i];
-  result->reward[0] = it->rewards[row->reward[i]];
-  result->terminated = row->terminated[i];
+  *terminated = row->terminated[i];
+  return it->rewards[row->reward[i]];
+}
+
+double table_act(const table *it, pp_rng *rng, int64_t action, table_state *state,
+                 uint8_t *terminated) {
+  return act(it, rng, action, state, terminated);
+}
+
+void table_act_many(const table *it, const pp_run *run) {
+  const pp_run all = *run; /* a copy, as stores might change what run points to */
+  const int64_t *actions = all.actions;
+  for (int32_t i = 0; i < all.count; i++) {
+    table_state *state = (table_state *)(void *)(all.states + (size_t)i * all.state_stride);
+    all.reward[i] = act(it, &all.rngs[i], actions[i], state, &all.terminated[i]);
+  }
+}
+
+void table_observe_many(const pp_run *run) {
+  int64_t *observations = run->fields[0];
+  double *probabilities = run->fields[1];
+  for (int32_t i = 0; i < run->count; i++) {
+    const table_state *state =
+        (const table_state *)(const void *)(run->states + (size_t)i * run->state_stride);
+    if (observations) observations[i] = state->state;
+    if (probabilities) probabilities[i] = state->probability;
+  }
 }
 
 int table_reset(pp_env *env, const pp_reset *how, pp_result *result) {
@@ -102,7 +129,14 @@ int table_reset(pp_env *env, const pp_reset *how, pp_result *result) {
 }
 
 int table_step(pp_env *env, const void *action, pp_result *result) {
-  table_act(env->shared, env->rng, *(const int64_t *)action, env->state, result);
+  result->reward[0] =
+      table_act(env->shared, env->rng, *(const int64_t *)action, env->state, &result->terminated);
+  return PP_OK;
+}
+
+int table_step_many(void *shared, const pp_run *run) {
+  table_act_many(shared, run);
+  table_observe_many(run);
   return PP_OK;
 }
 

@@ -77,13 +77,21 @@ static inline table_row *table_at(table *it, int64_t state, int64_t action) {
 /* Begins an episode: draws a start. */
 void table_begin(const table *it, pp_rng *rng, table_state *state);
 
-/* Takes an action: draws an outcome and moves there. */
-void table_act(const table *it, pp_rng *rng, int64_t action, table_state *state, pp_result *result);
+/* Takes an action: draws an outcome and moves there. Returns the reward, and sets *terminated. */
+double table_act(const table *it, pp_rng *rng, int64_t action, table_state *state,
+                 uint8_t *terminated);
+
+/* The same for each environment of a run, whose states begin with a table_state. */
+void table_act_many(const table *it, const pp_run *run);
+
+/* Writes the fields of a run: the state and prob. */
+void table_observe_many(const pp_run *run);
 
 /* Callbacks of environments whose state is a table_state, whose fields are the state and prob, and
  * which share nothing but the table. table_observe needs only that they begin with these. */
 int table_reset(pp_env *env, const pp_reset *how, pp_result *result);
 int table_step(pp_env *env, const void *action, pp_result *result);
+int table_step_many(void *shared, const pp_run *run);
 int table_observe(pp_env *env, void *const *rows, int32_t is_reset);
 void table_release(void *shared);
 

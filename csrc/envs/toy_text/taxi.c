@@ -226,17 +226,43 @@ static int64_t change_mind(pp_rng *rng, scene after, int32_t before) {
   return encode(after);
 }
 
+/* lets a fickle passenger change its mind, if it has just moved with the taxi */
+static void travel(pp_rng *rng, int64_t before, taxi *it) {
+  if (!it->is_fickle) return;
+  scene old = decode(before), now = decode(it->at.state);
+  if (old.passenger == IN_TAXI && (old.row != now.row || old.column != now.column)) {
+    it->is_fickle = false;
+    it->at.state = change_mind(rng, now, old.destination);
+  }
+}
+
 static int step(pp_env *env, const void *action, pp_result *result) {
   taxi *it = env->state;
   const rules *shared = env->shared;
   int64_t before = it->at.state;
-  table_act(shared->transitions, env->rng, *(const int64_t *)action, &it->at, result);
-  if (!it->is_fickle) return PP_OK;
+  result->reward[0] = table_act(shared->transitions, env->rng, *(const int64_t *)action, &it->at,
+                                &result->terminated);
+  travel(env->rng, before, it);
+  return PP_OK;
+}
 
-  scene old = decode(before), now = decode(it->at.state);
-  if (old.passenger == IN_TAXI && (old.row != now.row || old.column != now.column)) {
-    it->is_fickle = false;
-    it->at.state = change_mind(env->rng, now, old.destination);
+static int step_many(void *shared, const pp_run *run) {
+  const rules *all = shared;
+  if (!all->has_fickle) {
+    table_act_many(all->transitions, run);
+  } else {
+    for (int32_t i = 0; i < run->count; i++) {
+      taxi *it = (taxi *)(void *)(run->states + (size_t)i * run->state_stride);
+      int64_t before = it->at.state, action = ((const int64_t *)run->actions)[i];
+      run->reward[i] =
+          table_act(all->transitions, &run->rngs[i], action, &it->at, &run->terminated[i]);
+      travel(&run->rngs[i], before, it);
+    }
+  }
+  table_observe_many(run);
+  for (int32_t i = 0; run->fields[2] && i < run->count; i++) {
+    const taxi *it = (const taxi *)(const void *)(run->states + (size_t)i * run->state_stride);
+    memcpy((int8_t *)run->fields[2] + i * NUM_ACTIONS, all->masks[it->at.state], NUM_ACTIONS);
   }
   return PP_OK;
 }
@@ -257,7 +283,8 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
       .num_options = NUM_OPTIONS, .state_size = sizeof(taxi), .num_fields = NUM_FIELDS,         \
       .fields = fields,                                                                         \
       .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},  \
-      .configure = configure, .release = release, .reset = reset, .step = step, .observe = observe
+      .configure = configure, .release = release, .reset = reset, .step = step,                 \
+      .observe = observe, .step_many = step_many
 
 const pp_env_def pp_env_taxi_v4 = {
     TAXI_DEFINITION("Taxi-v4"),
