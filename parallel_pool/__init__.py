@@ -20,6 +20,7 @@ from parallel_pool.errors import (
     PoolError,
     PoolTimeoutError,
     SlowWorkerWarning,
+    SourceError,
     StateError,
     UnprovenError,
     WorkerError,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from parallel_pool.python.protocol import EnvPool as EnvPool
     from parallel_pool.python.protocol import EnvSpec as EnvSpec
     from parallel_pool.python.protocol import GymnasiumEnvPool as GymnasiumEnvPool
+    from parallel_pool.source.load import load_source
     from parallel_pool.workers.process_pool import ProcessPool
 
 __version__ = "0.1.0"
@@ -70,6 +72,7 @@ __all__ = [
     "PoolVectorEnv",
     "ProcessPool",
     "SlowWorkerWarning",
+    "SourceError",
     "StateError",
     "UnprovenError",
     "WorkerError",
@@ -77,6 +80,7 @@ __all__ = [
     "limit_cores",
     "list_all_envs",
     "load",
+    "load_source",
     "make",
     "make_dm",
     "make_gym",
@@ -104,6 +108,7 @@ __getattr__, _ = lazy(
         "make_gym": f"{__name__}.compat.envpool.registration",
         "make_gymnasium": f"{__name__}.compat.envpool.registration",
         "make_spec": f"{__name__}.compat.envpool.registration",
+        "load_source": f"{__name__}.source.load",
         "make_vec": f"{__name__}.compat.gymnasium.make",
         "mosaic": f"{__name__}.pictures",
         "register": f"{__name__}.compat.envpool.registration",
