@@ -32,6 +32,7 @@ from parallel_pool.registry import load
 if TYPE_CHECKING:
     from parallel_pool import python as python
     from parallel_pool import registration as registration
+    from parallel_pool import testing as testing
     from parallel_pool.compat.envpool.registration import (
         list_all_envs,
         make,
@@ -89,6 +90,7 @@ __all__ = [
     "make_vec",
     "mosaic",
     "register",
+    "testing",
 ]
 
 __getattr__, _ = lazy(
@@ -115,6 +117,7 @@ __getattr__, _ = lazy(
         # EnvPool's own modules, which programs use as attributes of the package
         "python": f"{__name__}.python",
         "registration": f"{__name__}.registration",
+        "testing": f"{__name__}.testing",
     },
 )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import parallel_pool
 from parallel_pool._command import missing, until_interrupted
 from parallel_pool.source import command as source
+from parallel_pool.testing import command as testing
 
 # A row of the package's table of proofs needs so many frames of its game.
 FRAMES = 20_000
@@ -41,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     )
     source.add_new(commands.add_parser("new", help="writes a start for an environment in C"))
     source.add_build(commands.add_parser("build", help="compiles an environment of your own"))
+    testing.add_check(commands.add_parser("check", help="finds mistakes in an environment"))
     commands.add_parser(
         "bench", add_help=False, help="measures us and other libraries side by side: bench --help"
     )
