@@ -15,7 +15,7 @@ from typing import Any
 from parallel_pool.errors import MissingDependencyError, SourceError
 from parallel_pool.source import cache, toolchain
 from parallel_pool.testing import supervisor
-from parallel_pool.testing.child import LOAD, SPEED, STOPPING, Job
+from parallel_pool.testing.messages import LOAD, SPEED, STOPPING, Job
 from parallel_pool.testing.supervisor import Line
 
 # seconds for one check; the slowest of them takes one for CartPole

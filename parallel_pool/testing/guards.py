@@ -78,10 +78,12 @@ class Guarded:
         *,
         told: Told = lambda callback, env_id: None,
         zone: int = ZONE,
+        by_run: bool = False,
     ) -> None:
         """
         Args:
             definition: the environment's.
+            by_run: steps by step_many, one environment at a time.
             told: called before each callback.
             zone: bytes around rows; 0 under a sanitizer, which finds the line of C instead.
         """
@@ -102,10 +104,11 @@ class Guarded:
             raw.state_size += ZONE
         raw.init = self._function("int(pp_env *)", self._init)
         raw.reset = self._function("int(pp_env *, const pp_reset *, pp_result *)", self._reset)
-        raw.step = self._function("int(pp_env *, const void *, pp_result *)", self._step)
+        step = self._step_by_run if by_run else self._step
+        raw.step = self._function("int(pp_env *, const void *, pp_result *)", step)
         raw.observe = self._function("int(pp_env *, void *const *, int32_t)", self._observe)
-        if raw.step_many:
-            raw.step_many = self._function("int(void *, const pp_run *)", self._step_many)
+        # the engine calls it only for steps that are cheaper than a function of Python's
+        raw.step_many = ffi.NULL
         if raw.seed:
             raw.seed = self._function("int(pp_env *, const pp_seed *)", self._seed)
         self.definition = Definition(raw)
@@ -228,33 +231,39 @@ class Guarded:
         self._check_states("observe")
         return status, {i: each.content() for i, each in zones.items()}
 
-    def _step_many(self, shared: CData, run: CData) -> int:
-        self._told("step_many", -1)
-        count = int(run.count)
-        own = ffi.new("pp_run *", run[0])
-        zones = {
-            i: Zone(self._row_bytes(i) * count, BLANKS[0], self._zone)
-            for i in range(len(self._fields))
-            if run.fields[i]
-        }
+    def _step_by_run(self, env: CData, action: CData, result: CData) -> int:
+        """Steps one environment by step_many."""
+        self._told("step_many", env.id)
+        wanted = [i for i, field in enumerate(self._fields) if not field.is_info or field.on_step]
+        rows = {i: Zone(self._row_bytes(i), BLANKS[0], self._zone) for i in wanted}
         fields = ffi.new("void *[]", max(len(self._fields), 1))
-        for i, each in zones.items():
+        for i, each in rows.items():
             fields[i] = each.at
-        own.fields = fields
-        rewards = Zone(8 * self._num_players * count, BLANKS[0], self._zone)
-        flags = [Zone(count, b"\0", self._zone) for _ in range(2)]
-        own.reward = ffi.cast("double *", rewards.at)
-        own.terminated, own.truncated = (ffi.cast("uint8_t *", each.at) for each in flags)
-        status = int(self._original.step_many(shared, own))
-        for i, each in zones.items():
-            each.check(f"step_many: {count} rows of {self._fields[i].name}")
-            ffi.memmove(run.fields[i], each.at, each.size)
+        rewards = Zone(8 * self._num_players, BLANKS[0], self._zone)
+        flags = [Zone(1, b"\0", self._zone) for _ in range(2)]
+        run = ffi.new("pp_run *")
+        values = {
+            "states": ffi.cast("char *", env.state),
+            "state_stride": self._state_size + ZONE,
+            "actions": action,
+            "reward": ffi.cast("double *", rewards.at),
+            "terminated": ffi.cast("uint8_t *", flags[0].at),
+            "truncated": ffi.cast("uint8_t *", flags[1].at),
+            "fields": fields,
+            "count": 1,
+            "action_dtype": env.action_dtype[0],
+        }
+        for name, value in values.items():
+            setattr(run, name, value)
+        status = int(self._original.step_many(env.shared, run))
+        for i, each in rows.items():
+            each.check(f"step_many: the row of {self._fields[i].name}")
         names = ("reward", "terminated", "truncated")
-        targets = (run.reward, run.terminated, run.truncated)
-        for name, each, target in zip(names, (rewards, *flags), targets, strict=True):
-            each.check(f"step_many: run->{name} of {count} environments")
-            ffi.memmove(target, each.at, each.size)
+        for name, each in zip(names, (rewards, *flags), strict=True):
+            each.check(f"step_many: run->{name} of one environment")
         self._check_states("step_many")
+        ffi.memmove(result.reward, rewards.at, rewards.size)
+        result.terminated, result.truncated = (each.content()[0] for each in flags)
         return status
 
     def _row_bytes(self, i: int) -> int:
@@ -287,8 +296,12 @@ def writes(
         ContractError: one does not.
         EnvError: one failed.
     """
+    definition = registry.find(env) if isinstance(env, str) else env
+    rounds = 30 if few else 100
     for count in (1, 2) if few else (1, 2, 5):
-        _guarded_run(env, count, 30 if few else 100, settings, told, zone)
+        _guarded_run(definition, count, rounds, settings, told, zone)
+    if definition.raw.step_many:
+        _guarded_run(definition, 2, rounds, settings, told, zone, by_run=True)
 
 
 def observe(env: str | Definition, *, few: bool = False, **settings: Any) -> None:
@@ -313,10 +326,12 @@ def _guarded_run(
     settings: Mapping[str, Any],
     told: Told = lambda callback, env_id: None,
     zone: int = ZONE,
+    *,
+    by_run: bool = False,
 ) -> Run:
     """Plays environments whose callbacks are watched; raises what went wrong in one."""
     definition = registry.find(env) if isinstance(env, str) else env
-    guarded = Guarded(definition, told=told, zone=zone)
+    guarded = Guarded(definition, told=told, zone=zone, by_run=by_run)
     guarded.configure(registry.complete(definition, settings.get("options", {})))
     run = Run(guarded.definition, count, **{**settings, **GUARDED})
     try:

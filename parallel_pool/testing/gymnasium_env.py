@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Callable
@@ -123,7 +124,8 @@ def _made(make: Make, options: dict[str, Any] | None) -> Any:
 
 def _play(env: Any, seed: int, steps: int = STEPS) -> Any:
     """Yields the results of a reset, and of steps with actions that depend on their number."""
-    space = env.action_space
+    # a space may belong to the class
+    space = copy.deepcopy(env.action_space)
     space.seed(1)
     yield env.reset(seed=seed)
     for _ in range(steps):
@@ -147,8 +149,6 @@ def _rows(make: Make, options: dict[str, Any] | None, seed: int = SEED) -> list[
 
 def _copied(result: Any) -> Any:
     """Returns a copy: an environment may return the same array each time."""
-    import copy
-
     return copy.deepcopy(result)
 
 

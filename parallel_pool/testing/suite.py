@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from parallel_pool import registry
 from parallel_pool.testing import contract, guards, gymnasium_env
+from parallel_pool.testing.messages import STOPPING
 from parallel_pool.testing.play import Run
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _limits(env: Any, **settings: Any) -> None:
 
 
 NATIVE_CHECKS = (
-    Check("callbacks write all of their rows, and nothing else", guards.writes),
+    Check(STOPPING, guards.writes),
     Check("spaces hold every observation", _in_modes(contract.spaces, MODES)),
     Check("rewards are numbers", contract.rewards),
     Check("rows show nothing of what their memory held", _defined_bytes),

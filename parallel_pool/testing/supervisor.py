@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from parallel_pool.testing.child import LOAD, NOTE_BYTES, Job, Notes
+from parallel_pool.testing.messages import LOAD, NOTE_BYTES, Job, Notes
 
 # lines of the child's stderr that a message repeats
 SHOWN_LINES = 12
