@@ -127,6 +127,8 @@ def check(env: Any, *, options: Mapping[str, Any] | None = None) -> None:
     if isinstance(env, str):
         registry.find(env)
     if isinstance(env, (str, Definition)):
+        # a write past a row would damage this process in any other run
+        NATIVE_CHECKS[0](env, options=options, few=True)
         few = is_expensive(env, options=options or {})
         for each in NATIVE_CHECKS:
             each(env, options=options, few=few)
