@@ -53,7 +53,7 @@ NOT_FOR_SANITIZERS = [
     *("test_envpool_programs.py", "parity/test_process_parity.py", "parity/test_atari_rules.py"),
     *("parity/test_mujoco_rendering.py", "faults/test_worker_*.py", "parity/test_mpe*.py"),
     *("parity/test_atari_players.py", "test_jax.py", "test_xla_abi.py", "test_cluster_batches.py"),
-    "test_torch_env.py",
+    *("test_torch_env.py", "test_source.py", "test_check.py"),
 ]
 ADDRESS_TESTS = ["tests", *(f"--ignore-glob=tests/{name}" for name in NOT_FOR_SANITIZERS)]
 # TSan runs the tests in which data crosses threads. Restoring snapshots takes long and happens in

@@ -20,6 +20,7 @@ from parallel_pool.errors import (
     PoolError,
     PoolTimeoutError,
     SlowWorkerWarning,
+    SourceError,
     StateError,
     UnprovenError,
     WorkerError,
@@ -31,6 +32,7 @@ from parallel_pool.registry import load
 if TYPE_CHECKING:
     from parallel_pool import python as python
     from parallel_pool import registration as registration
+    from parallel_pool import testing as testing
     from parallel_pool.compat.envpool.registration import (
         list_all_envs,
         make,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from parallel_pool.python.protocol import EnvPool as EnvPool
     from parallel_pool.python.protocol import EnvSpec as EnvSpec
     from parallel_pool.python.protocol import GymnasiumEnvPool as GymnasiumEnvPool
+    from parallel_pool.source.load import load_source
     from parallel_pool.workers.process_pool import ProcessPool
 
 __version__ = "0.1.0"
@@ -70,6 +73,7 @@ __all__ = [
     "PoolVectorEnv",
     "ProcessPool",
     "SlowWorkerWarning",
+    "SourceError",
     "StateError",
     "UnprovenError",
     "WorkerError",
@@ -77,6 +81,7 @@ __all__ = [
     "limit_cores",
     "list_all_envs",
     "load",
+    "load_source",
     "make",
     "make_dm",
     "make_gym",
@@ -85,6 +90,7 @@ __all__ = [
     "make_vec",
     "mosaic",
     "register",
+    "testing",
 ]
 
 __getattr__, _ = lazy(
@@ -104,12 +110,14 @@ __getattr__, _ = lazy(
         "make_gym": f"{__name__}.compat.envpool.registration",
         "make_gymnasium": f"{__name__}.compat.envpool.registration",
         "make_spec": f"{__name__}.compat.envpool.registration",
+        "load_source": f"{__name__}.source.load",
         "make_vec": f"{__name__}.compat.gymnasium.make",
         "mosaic": f"{__name__}.pictures",
         "register": f"{__name__}.compat.envpool.registration",
         # EnvPool's own modules, which programs use as attributes of the package
         "python": f"{__name__}.python",
         "registration": f"{__name__}.registration",
+        "testing": f"{__name__}.testing",
     },
 )
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m parallel_pool` with `demo`, `bench`, `profile` or `prove-atari`."""
+"""The command line: `python -m parallel_pool` with a command, such as `demo` or `check`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import parallel_pool
 from parallel_pool._command import missing, until_interrupted
+from parallel_pool.source import command as source
+from parallel_pool.testing import command as testing
 
 # A row of the package's table of proofs needs so many frames of its game.
 FRAMES = 20_000
@@ -38,6 +40,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="S",
         help="seconds to measure each player (1.5)",
     )
+    source.add_new(commands.add_parser("new", help="writes a start for an environment in C"))
+    source.add_build(commands.add_parser("build", help="compiles an environment of your own"))
+    testing.add_check(commands.add_parser("check", help="finds mistakes in an environment"))
     commands.add_parser(
         "bench", add_help=False, help="measures us and other libraries side by side: bench --help"
     )
@@ -203,6 +208,9 @@ def run(arguments: Sequence[str] | None) -> int:
         return bench(others)
     if others:
         command.error(f"unrecognized arguments: {' '.join(others)}")
+    if "run" in options:
+        status: int = options.run(options)
+        return status
     if options.command == "profile":
         from parallel_pool.tracing import profile
 

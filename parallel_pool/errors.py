@@ -44,6 +44,10 @@ class MissingDependencyError(PoolError, ImportError):
     """A package or file that the environment needs is not installed."""
 
 
+class SourceError(PoolError, ValueError):
+    """A source file does not compile, or defines no environment."""
+
+
 class UnprovenError(PoolError, NotImplementedError):
     """The environment is refused because it is not proven to equal its reference."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.arguments import shown
@@ -46,7 +46,31 @@ OLD_GAME = re.compile(
     r"(?P<game>[A-Z][A-Za-z0-9]*?)(-ram)?(NoFrameskip|Deterministic|)(-ram)?-v([04])"
 )
 
+
+class Origin(NamedTuple):
+    """Where a definition was loaded from.
+
+    Attributes:
+        id: of the environment.
+        library: absolute path of the shared library, as bytes.
+        symbol: name of the definition in it.
+        source: the file from which `load_source` built the library, "" for a library of the user's.
+    """
+
+    id: str
+    library: bytes
+    symbol: str
+    source: str = ""
+
+
+# what was loaded at run time, by id
 _loaded: dict[str, Definition] = {}
+_origins: dict[str, Origin] = {}
+# why a definition that another process had loaded can't be loaded here, by id
+_missing: dict[str, str] = {}
+
+# functions that are called with each definition that is loaded
+after_load: list[Callable[[Definition], None]] = []
 
 
 @cache
@@ -69,6 +93,11 @@ def definitions() -> dict[str, Definition]:
     return {**_shown(), **_loaded}
 
 
+def loaded() -> list[Definition]:
+    """Returns the definitions that were loaded at run time."""
+    return list(_loaded.values())
+
+
 def find(env_id: str) -> Definition:
     """Returns the definition of an id.
 
@@ -83,6 +112,8 @@ def find(env_id: str) -> Definition:
 
 def hint(env_id: Any) -> str:
     """Returns a suggestion for an id that is not native; a clause for an error message."""
+    if env_id in _missing:
+        return _missing[env_id]
     known = {each: it for each, it in definitions().items() if it.family != "test"}
     if is_old_game(env_id):
         return _hint_of_game(env_id)
@@ -150,7 +181,13 @@ def _python_ids() -> list[str]:
         import gymnasium
     except ImportError:
         return []
-    return [each for each, spec in gymnasium.registry.items() if spec.entry_point is not None]
+    # an entry point of this package is that of a native environment
+    return [
+        each
+        for each, spec in gymnasium.registry.items()
+        if spec.entry_point is not None
+        and not str(spec.entry_point).startswith(f"{__name__.partition('.')[0]}.")
+    ]
 
 
 def load(path: str | os.PathLike[str], symbol: str) -> Definition:
@@ -168,6 +205,17 @@ def load(path: str | os.PathLike[str], symbol: str) -> Definition:
         ValueError: the library or the symbol does not exist, the library was compiled against
             another ABI, a member of the definition is invalid, or the id is taken.
     """
+    definition, library = open_library(path, symbol)
+    add({Origin(definition.id, library, symbol): definition})
+    return definition
+
+
+def open_library(path: str | os.PathLike[str], symbol: str) -> tuple[Definition, bytes]:
+    """Returns a definition of a shared library, and the library's absolute path.
+
+    Raises:
+        TypeError, ValueError: as `load` does, but for an id that is taken.
+    """
     import os
 
     if not isinstance(symbol, str):
@@ -183,12 +231,67 @@ def load(path: str | os.PathLike[str], symbol: str) -> Definition:
     status = lib.pp_env_open(where, symbol.encode(), out, error)
     if status < 0:
         raise_error(status, error)
-    definition = Definition(out[0])
-    old = definitions().get(definition.id)
-    if old is not None and old.raw != definition.raw:
-        raise ValueError(f"{path}: the id {definition.id!r} is taken: choose another")
-    _loaded[definition.id] = definition
-    return definition
+    return Definition(out[0]), where
+
+
+def add(found: Mapping[Origin, Definition]) -> None:
+    """Registers definitions under their ids, all or none.
+
+    A definition from a source file replaces an older one from the same file, for pools that are
+    made from now on: libraries are never unloaded, so existing pools keep the code that they have.
+
+    Raises:
+        ValueError: an id is taken.
+    """
+    for origin, definition in found.items():
+        old = definitions().get(origin.id)
+        before = _origins.get(origin.id)
+        is_newer = origin.source and before is not None and before.source == origin.source
+        if old is None or old.raw == definition.raw or is_newer:
+            continue
+        if origin.source:
+            whose = f"{before.source or _path(before)} defines it" if before else "it is built in"
+            raise ValueError(
+                f"{origin.source}: the id {origin.id!r} is taken, {whose}: choose another"
+            )
+        raise ValueError(f"{_path(origin)}: the id {origin.id!r} is taken: choose another")
+    for origin, definition in found.items():
+        _missing.pop(origin.id, None)
+        old = _loaded.get(origin.id)
+        _origins[origin.id] = origin
+        # the same object as before, if nothing has changed: a second call does nothing
+        if old is None or old.raw != definition.raw:
+            _loaded[origin.id] = definition
+        for notify in after_load:
+            notify(_loaded[origin.id])
+
+
+def _path(origin: Origin) -> str:
+    return origin.library.decode(errors="replace")
+
+
+def origins() -> list[Origin]:
+    """Returns where this process's definitions were loaded from, for `remember` in another."""
+    return [origin for env_id, origin in _origins.items() if env_id in _loaded]
+
+
+def remember(origins: Iterable[Origin]) -> None:
+    """Loads definitions that the process which started this one had loaded.
+
+    If that is not possible, for example on another machine, the error for the id says why.
+    """
+    for origin in origins:
+        if origin.id in _loaded:
+            continue
+        try:
+            definition, _ = open_library(origin.library, origin.symbol)  # type: ignore[arg-type]
+            add({origin: definition})
+        except (ValueError, OSError) as error:
+            _missing[origin.id] = (
+                f"the program has loaded it from {origin.source or _path(origin)}, and this process"
+                f" can't: {error}; put the file where every machine finds it, such as a shared"
+                " folder, or call parallel_pool.load or load_source here"
+            )
 
 
 def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,16 @@ PYTHON_FILES = sorted(PACKAGE.rglob("*.py"))
 # Where a heavy module may be imported, at the top of a file or inside a function: files whose
 # paths begin so.
 HEAVY = {
-    "gymnasium": ("cluster/", "compat/", "envs/", "registry.py", "specs.py", "demo", "workers/"),
+    "gymnasium": (
+        "cluster/",
+        "compat/",
+        "envs/",
+        "registry.py",
+        "specs.py",
+        "demo",
+        "testing/",
+        "workers/",
+    ),
     "torch": ("compat/sb3/vec_env.py", "compat/torch/"),
     # worker processes import other files of compat/sb3, and must not wait for torch
     "stable_baselines3": ("compat/sb3/vec_env.py",),
@@ -288,7 +297,11 @@ def test_core_never_imports_an_api(path: Path) -> None:
     inside = path.relative_to(PACKAGE).parts
     # the package's public names, its command line, modules that exist because EnvPool has them, and
     # the cluster, whose actors hold vector environments
-    users = ("__init__.py", "__main__.py", "registration.py", "python", "demo", "compat", "cluster")
+    # the contract suite, which compares with Gymnasium's own loop
+    users = (
+        *("__init__.py", "__main__.py", "registration.py", "python", "demo", "compat", "cluster"),
+        "testing",
+    )
     if inside[0] in users:
         return
     apis = [name for name in imports(path) if is_within(name, "parallel_pool.compat")]

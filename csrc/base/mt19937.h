@@ -12,6 +12,10 @@ typedef struct pp_mt19937 {
   uint32_t next;  // index of the next word to return; PP_MT19937_WORDS: all are used
 } pp_mt19937;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Seeds the generator.
 void pp_mt19937_seed(pp_mt19937 *state, uint32_t seed);
 
@@ -21,5 +25,9 @@ uint32_t pp_mt19937_next(pp_mt19937 *state);
 // Draws from 0 .. n-1 as std::uniform_int_distribution of libstdc++ does since version 11. n must
 // not be 0.
 uint32_t pp_mt19937_below(pp_mt19937 *state, uint32_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif  // PP_BASE_MT19937_H_

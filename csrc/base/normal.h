@@ -5,7 +5,15 @@
 
 #include "pp_env.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Returns what Generator.standard_normal() returns. */
 double pp_rng_normal(pp_rng *rng);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Returns the largest packed size of so many bytes, which must be fewer than 2^34. */
 size_t pp_pack_bound(size_t size);
 
@@ -19,5 +23,9 @@ size_t pp_pack(const void *bytes, size_t size, void *packed);
  * those of exactly size bytes; the content of bytes is then undefined. Never reads or writes
  * outside the two buffers, whatever the packed bytes are. */
 bool pp_unpack(const void *packed, size_t packed_size, void *bytes, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

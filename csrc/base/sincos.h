@@ -12,8 +12,10 @@
 enum { PP_SINCOS_MANY = 64 }; /* most angles of one pp_sincos_many */
 
 #if defined(__GLIBC__)
-/* math.h does not declare it in strict C11. It takes half the time of sin and cos. */
+/* It takes half the time of sin and cos. math.h declares it in C++, but not in strict C11. */
+#ifndef __cplusplus
 extern void sincos(double x, double *sine, double *cosine);
+#endif
 
 static inline void pp_sincos(double x, double *sine, double *cosine) {
   sincos(x, sine, cosine);
@@ -44,8 +46,8 @@ static inline double pp_rounding_doubt(double first, double rest, double rounded
 
 /* The same for count angles; fast if most of them are small. Vectorized arithmetic computes two
  * thirds of the small ones, and the library the doubtful ones. */
-static inline void pp_sincos_many(const double *restrict x, double *restrict sine,
-                                  double *restrict cosine, int32_t count) {
+static inline void pp_sincos_many(const double *__restrict x, double *__restrict sine,
+                                  double *__restrict cosine, int32_t count) {
   double doubt[PP_SINCOS_MANY];
   int32_t doubtful[PP_SINCOS_MANY + 1], num_doubtful = 0;
 
@@ -76,8 +78,8 @@ static inline void pp_sincos(double x, double *sine, double *cosine) {
   *cosine = cos(x);
 }
 
-static inline void pp_sincos_many(const double *restrict x, double *restrict sine,
-                                  double *restrict cosine, int32_t count) {
+static inline void pp_sincos_many(const double *__restrict x, double *__restrict sine,
+                                  double *__restrict cosine, int32_t count) {
   for (int32_t i = 0; i < count; i++) pp_sincos(x[i], &sine[i], &cosine[i]);
 }
 #endif

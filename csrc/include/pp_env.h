@@ -4,8 +4,9 @@
  *
  *     const pp_env_def pp_env_cartpole_v1 = { .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), ... };
  *
- * The build finds the definition by that line. Both the C compiler and cffi read this header, so it
- * contains only enums, structs and prototypes.
+ * The build finds the definition by that line. In C++ (20 or later) the line needs extern "C" in
+ * front, because a const has internal linkage there. Compilers of C and C++ and cffi read this
+ * header, so it contains only enums and structs.
  */
 #ifndef PP_ENV_H
 #define PP_ENV_H

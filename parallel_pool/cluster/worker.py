@@ -11,8 +11,10 @@ from typing import Any
 
 import cloudpickle
 
+from parallel_pool import registry
 from parallel_pool.cores import limit_cores
 from parallel_pool.errors import EnvError
+from parallel_pool.registry import Origin
 from parallel_pool.workers.messages import Failure
 
 # what makes the vector environment; by name, because PoolVectorEnv's module imports this package
@@ -31,6 +33,7 @@ class Task:
         options: of the vector environment and of the environments.
         cores: that the worker may keep busy.
         rank: number of the worker on its node, for the choice of a NUMA node.
+        origins: of the native environments that the program has loaded.
     """
 
     env: Any
@@ -39,6 +42,7 @@ class Task:
     options: Mapping[str, Any] = field(default_factory=dict)
     cores: int = 1
     rank: int = 0
+    origins: Sequence[Origin] = field(default_factory=registry.origins)
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,7 @@ class Worker:
         """Makes the environments."""
         limit_cores(task.cores)
         use_numa_node(task.rank)
+        registry.remember(task.origins)
         module, _, name = MAKER.partition(":")
         make = getattr(importlib.import_module(module), name)
         count = {} if task.num_envs is None else {"num_envs": task.num_envs}

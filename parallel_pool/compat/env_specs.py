@@ -14,7 +14,7 @@ from gymnasium.error import UnregisteredEnv
 from parallel_pool import registry
 from parallel_pool.arguments import check_limit
 from parallel_pool.compat import ale_ids, dependencies, renderer
-from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, of_definition
+from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, is_own, of_definition
 from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.envs import toy_text
 from parallel_pool.specs import Definition
@@ -80,7 +80,8 @@ def definition_of(spec: EnvSpec, options: Mapping[str, Any] | None = None) -> De
     known = registry.definitions()
     if env_id not in known:
         raise ValueError(f"{env_id} has no native environment")
-    if entry is not None and not (isinstance(entry, str) and entry.startswith(REFERENCES)):
+    is_replaced = is_own(spec) or (isinstance(entry, str) and entry.startswith(REFERENCES))
+    if entry is not None and not is_replaced:
         raise ValueError(
             f"{env_id} is registered with entry_point={entry!r}, which the native {env_id} does"
             " not replace"
@@ -136,10 +137,13 @@ def describe(
 
 def reference_of(spec: EnvSpec, definition: Definition) -> EnvSpec | None:
     """Returns the spec of the Gymnasium environment that native ones equal, None if none."""
+    # a single environment of the user's own is the native one itself
+    if is_own(spec):
+        return None
     if spec.entry_point is not None:
         return spec
     found = gymnasium.registry.get(definition.id)
-    return None if found is None or found.entry_point is None else found
+    return None if found is None or found.entry_point is None or is_own(found) else found
 
 
 def time_limit(given: int | None, own: int | None) -> int:

@@ -6,16 +6,20 @@ package. So this module imports nothing at its top that imports Gymnasium.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from parallel_pool import registry
 from parallel_pool.compat.gymnasium_ids import ENTRY_POINT as ENTRY_POINT
-from parallel_pool.compat.gymnasium_ids import MODE, of_definition, registered_id
+from parallel_pool.compat.gymnasium_ids import MODE, is_own, of_definition, of_own, registered_id
 
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec
+
+    from parallel_pool.specs import Definition
 
 # attribute of our make_vec that holds Gymnasium's, and marks ours as installed
 ORIGINAL = "_parallel_pool_original"
@@ -56,7 +60,7 @@ def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
 def install() -> None:
     """Adds the mode "parallel_pool" to gymnasium.make_vec and registers every native id.
 
-    Importing parallel_pool calls this. A second call registers what `load` has added since.
+    Importing parallel_pool calls this. `load` and `load_source` register what they add.
     """
     for module in places():
         if not hasattr(module.make_vec, ORIGINAL):
@@ -66,11 +70,45 @@ def install() -> None:
         env_id = registered_id(native_id)
         if env_id not in known:
             known[env_id] = of_definition(definition, env_id)
+    for definition in registry.loaded():
+        _register_own(definition)
+
+
+def register_loaded(definition: Definition) -> None:
+    """Registers a definition that was just loaded, if the mode is installed."""
+    # otherwise `install` does, after Gymnasium's import
+    if "gymnasium" in sys.modules and is_installed():
+        _register_own(definition)
+
+
+def is_installed() -> bool:
+    """Returns whether `install` has run, and `uninstall` not since."""
+    return all(hasattr(getattr(module, "make_vec", None), ORIGINAL) for module in places())
+
+
+def _register_own(definition: Definition) -> None:
+    """Registers the user's own environment for gymnasium.make, under its id and ours."""
+    import gymnasium
+
+    known = gymnasium.registry
+    # Gymnasium's ids are narrower than ours; other APIs take any
+    with contextlib.suppress(gymnasium.error.Error):
+        env_id = registered_id(definition.id)
+        known[env_id] = of_definition(definition, env_id)
+        # an environment of that name which the program has registered itself stays
+        if definition.id not in known or is_own(known[definition.id]):
+            known[definition.id] = of_own(definition)
 
 
 def uninstall() -> None:
     """Restores gymnasium.make_vec and removes the native ids from Gymnasium's registry."""
     for module in places():
         module.make_vec = getattr(module.make_vec, ORIGINAL, module.make_vec)
+    known = places()[0].registry
     for native_id in registry.definitions():
-        places()[0].registry.pop(registered_id(native_id), None)
+        known.pop(registered_id(native_id), None)
+        if native_id in known and is_own(known[native_id]):
+            del known[native_id]
+
+
+registry.after_load.append(register_loaded)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 MODE = "parallel_pool"
 ENTRY_POINT = "parallel_pool.compat.entry_points:"
+# of gymnasium.make; only the user's own environments have it
+SINGLE_ENTRY_POINT = "parallel_pool.compat.single_entry_points:"
 
 
 def of_definition(definition: Definition, env_id: str) -> EnvSpec:
@@ -23,6 +25,19 @@ def of_definition(definition: Definition, env_id: str) -> EnvSpec:
         max_episode_steps=definition.max_episode_steps,
         vector_entry_point=ENTRY_POINT + definition.id,
     )
+
+
+def of_own(definition: Definition) -> EnvSpec:
+    """Returns a spec of a definition that was loaded, for gymnasium.make and make_vec."""
+    made = of_definition(definition, definition.id)
+    made.entry_point = SINGLE_ENTRY_POINT + definition.id
+    return made
+
+
+def is_own(spec: EnvSpec) -> bool:
+    """Returns whether a spec is one that `of_own` made."""
+    entry = spec.entry_point
+    return isinstance(entry, str) and entry.startswith(SINGLE_ENTRY_POINT)
 
 
 def registered_id(native_id: str) -> str:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from parallel_pool.actions import described
 
 if TYPE_CHECKING:
+    from parallel_pool.registry import Origin
     from parallel_pool.workers.connection import Dumps
 
 # keys of a worker's reply to a turn; a reply has only those that it needs
@@ -46,10 +47,12 @@ class Task:
         env_fns: functions that make them.
         specs: Gymnasium's registry, see `parallel_pool.workers.gymnasium_registry`; empty if the
             worker has it.
+        origins: of the native environments that this process has loaded.
     """
 
     env_fns: list[Callable[[], Any]]
     specs: list[bytes]
+    origins: list[Origin]
 
 
 @dataclass(frozen=True)

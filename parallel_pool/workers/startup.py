@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from parallel_pool import registry
 from parallel_pool.errors import PoolError, WorkerError
 from parallel_pool.workers import (
     bootstrap,
@@ -72,7 +73,7 @@ def start(
     deadline = deadline or Deadline(None)
     names = [f"parallel_pool-{share.lane}" for share in shares]
     specs = [] if method == "fork" else gymnasium_registry.gather()
-    tasks = [Task(list(share.env_fns), specs) for share in shares]
+    tasks = [Task(list(share.env_fns), specs, registry.origins()) for share in shares]
     try:
         return launch.start(method, TARGET, tasks, name=names, deadline=deadline)
     except TimeoutError as error:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from parallel_pool import registry
 from parallel_pool.actions import described
 from parallel_pool.workers import address_space, gymnasium_registry, stray_forks
 from parallel_pool.workers.connection import PickledOrNone
@@ -24,6 +25,7 @@ def serve(connection: Connection, task: Task) -> None:
     `parallel_pool.workers.messages` lists the messages that it exchanges with the parent process.
     """
     gymnasium_registry.add(task.specs)
+    registry.remember(task.origins)
     env_fns = task.env_fns
     envs: list[Any] = []
     pickled = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -13,9 +14,11 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import NormalizeObservation, RecordEpisodeStatistics
 
 import parallel_pool
+from parallel_pool import registry
 from parallel_pool.cluster import ClusterVectorEnv
 from parallel_pool.compat.vector_errors import NotResetError
 from parallel_pool.errors import ClosedError, ForkedError, PoolTimeoutError, StateError
+from parallel_pool.source import start
 from tests.cluster.cases import Teller
 from tests.forked import in_child
 from tests.same import assert_same
@@ -224,3 +227,25 @@ def test_order_of_calls(cluster: Any) -> None:
     envs.close()
     with pytest.raises(ClosedError, match="make new ones"):
         envs.step([0, 0])
+
+
+def test_an_environment_of_ones_own(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers load what the program has loaded, or say that they can't."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(registry, "_loaded", {})
+    monkeypatch.setattr(registry, "_origins", {})
+    env_id = start.write(tmp_path / "clustered.c")
+    parallel_pool.load_source(tmp_path / "clustered.c")
+    expected, envs = local(env_id, 4), ClusterVectorEnv(env_id, 4, num_workers=2)
+    assert_same(envs.reset(seed=2), expected.reset(seed=2), "reset")
+    for step in range(5):
+        actions = np.array([0, 1, 2, step % 3])
+        assert_same(envs.step(actions), expected.step(actions), f"step {step}")
+    envs.close()
+    expected.close()
+    origin = registry._origins[env_id]
+    registry._origins[env_id] = origin._replace(library=b"/nowhere/clustered.so")
+    with pytest.raises(gymnasium.error.Error, match=r"clustered\.c, and this process can't: /now"):
+        ClusterVectorEnv(env_id, 4, num_workers=1)
