@@ -51,6 +51,7 @@ class Option:
         default: value if the option is not given; None for a required option.
         low, high: inclusive range of an int or float; both 0 for no range.
         doc: description.
+        varies: whether its value can be drawn anew at each reset.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Option:
     low: float
     high: float
     doc: str
+    varies: bool = False
 
     @property
     def is_hidden(self) -> bool:
@@ -85,6 +87,7 @@ class Option:
             low=raw.low,
             high=raw.high,
             doc=text(raw.doc),
+            varies=bool(raw.varies),
         )
 
     def check(self, value: Any) -> OptionValue:
@@ -394,7 +397,8 @@ class Spec:
     """The fields and spaces of a definition's environments with given options.
 
     Attributes:
-        options: the values of all options.
+        options: the values of all options; of a pool, each(...) or each_reset(...) for those that
+            differ between its environments.
         num_players: players of one environment.
         player_names: of each player.
         fields: observations, then infos.
@@ -404,7 +408,7 @@ class Spec:
     def __init__(self, definition: Definition, values: Values, config: CData) -> None:
         self.definition = definition
         self.values = values
-        self.options = values.checked
+        self.options: dict[str, Any] = values.checked
         self.num_players: int = config.num_players
         self.player_names: tuple[str, ...] = tuple(
             text(config.player_names[i]) if config.player_names else f"player_{i}"
