@@ -151,8 +151,18 @@ class Option:
     def _in_range(self, value: float) -> float:
         # low == high == 0: there is no range
         if (self.low or self.high) and not self.low <= value <= self.high:
-            raise ValueError(f"{self.name}={shown(value)}: choose {self.low:g} to {self.high:g}")
+            raise ValueError(f"{self.name}={shown(value)}: choose {self._range()}")
         return value
+
+    def _range(self) -> str:
+        """Returns the range in words. A bound next to a whole number leaves that number out."""
+        below, above = math.nextafter(self.low, -math.inf), math.nextafter(self.high, math.inf)
+        leaves_out_low = self.low != round(self.low) and below == round(below)
+        if leaves_out_low and self.high != round(self.high) and above == round(above):
+            return f"a number between {below:g} and {above:g}, without them"
+        if leaves_out_low:
+            return f"more than {below:g}, at most {self.high:g}"
+        return f"{self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,19 @@ void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status) {
   fleet->phase[env_id] = PP_FRESH;
 }
 
+/* Draws the options of the next episode, from the generator that the pending seed, if any, gives. */
+static void draw_options(pp_fleet *fleet, int32_t env_id) {
+  int32_t words = fleet->seed_sizes[env_id];
+  if (words) pp_draws_seed(&fleet->draws, env_id, fleet->seeds[env_id], words);
+  pp_draws_options(&fleet->draws, env_id);
+}
+
 /* gives a pending seed to the generator, and to the environment if it has a seed callback */
 static int take_seed(pp_fleet *fleet, int32_t env_id) {
   pp_seed seed = {fleet->seeds[env_id], fleet->seed_sizes[env_id]};
   if (!seed.num_words) return PP_OK;
   fleet->seed_sizes[env_id] = 0;
   pp_rng_seed(&fleet->rngs[env_id], seed.words, seed.num_words);
-  if (fleet->draws.count) pp_draws_seed(&fleet->draws, env_id, seed.words, seed.num_words);
   return fleet->def->seed ? fleet->def->seed(&fleet->envs[env_id], &seed) : PP_OK;
 }
 
@@ -34,9 +40,11 @@ static int begin_episode(pp_fleet *fleet, int32_t env_id, int32_t command) {
   pp_result result = {.reward = reward};
   pp_reset reset = {.forced = command != PP_COMMAND_STEP,
                     .options = command == PP_COMMAND_RESET_OPTIONS ? fleet->reset_options : NULL};
-  int status = take_seed(fleet, env_id);
+  int status;
 
-  if (status >= 0 && fleet->draws.count) pp_draws_options(&fleet->draws, env_id);
+  // before the seed callback, which may read the options
+  if (fleet->draws.count) draw_options(fleet, env_id);
+  status = take_seed(fleet, env_id);
   if (status >= 0) status = fleet->def->reset(&fleet->envs[env_id], &reset, &result);
   if (status < 0) return status;
   if (!result.continues) {

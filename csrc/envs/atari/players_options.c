@@ -27,7 +27,7 @@ enum {
       PP_INT_OPTION("max_cycles", 100000, 1, INT32_MAX, "frames that truncate an episode"),      \
   [PP_PLAYERS_FRAME_SKIP] = PP_INT_OPTION("frame_skip", 1, 1, MAX_SKIP, "frames of one step"),   \
   [PP_PLAYERS_STICKY] =                                                                          \
-      PP_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,                                      \
+      PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,                                      \
                       "probability that a player repeats its previous action in a frame"),       \
   [PP_PLAYERS_MAX_POOL] = PP_BOOL_OPTION(                                                        \
       "max_pool", false, "pictures are the maximum of the last two frames, pixel by pixel"),     \
@@ -249,7 +249,6 @@ int pp_players_options_create(pp_config *config, pp_players_options **out) {
   options->max_cycles = (int32_t)values[PP_PLAYERS_MAX_CYCLES].i;
   options->frame_skip = (int32_t)values[PP_PLAYERS_FRAME_SKIP].i;
   options->stack = (int32_t)values[PP_PLAYERS_STACK_SIZE].i;
-  options->sticky = values[PP_PLAYERS_STICKY].f;
   options->pools = values[PP_PLAYERS_MAX_POOL].i != 0;
   options->has_indicator = values[PP_PLAYERS_INDICATOR].i != 0;
   options->has_ram_info = values[PP_PLAYERS_RAM_INFO].i != 0;
