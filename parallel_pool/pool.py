@@ -68,6 +68,8 @@ class Pool(BasePool):
             infos); "reward", "terminated", "truncated", "env_id", "elapsed_step"; the optional
             columns; and with autoreset="same_step" the fields again with `is_final`, valid in rows
             with terminated or truncated. A result is a named tuple of them, a `NamedBatch`.
+        varied: the names of the options that were given as each(...) or each_reset(...), see
+            `option_values`; max_episode_steps may be among them.
         num_envs, batch_size, num_threads: as given or chosen.
         is_async: whether batch_size < num_envs.
         closed: whether `close` was called.
@@ -138,7 +140,7 @@ class Pool(BasePool):
         first_seeds = seeds.spread(seed, num_envs)
 
         plan = Plan(definition, options or {}, num_envs, max_episode_steps)
-        self.spec, self._varied = plan.spec, plan.varied
+        self.spec, self.varied = plan.spec, plan.varied
         raw_options = ffi.new("pp_pool_options *")
         raw_options.num_envs = num_envs
         raw_options.batch_size = batch_size
@@ -328,7 +330,7 @@ class Pool(BasePool):
         """
         ids = self._id_list(env_ids)
         values = [self.options_of(env_id) for env_id in ids]
-        return {name: _as_array([it[name] for it in values]) for name in self._varied}
+        return {name: _as_array([it[name] for it in values]) for name in self.varied}
 
     def options_of(self, env_id: int) -> dict[str, Any]:
         """Returns the values in force of all options of one environment, and max_episode_steps.
@@ -347,6 +349,11 @@ class Pool(BasePool):
                 kinds = {"float": float, "bool": bool, "int": int}
                 values[name] = kinds[option.kind](value.f if option.kind == "float" else value.i)
         return {**values, "max_episode_steps": limit[0]}
+
+    @property
+    def state_size(self) -> int:
+        """The bytes of one environment's state."""
+        return int(lib.pp_pool_config(self._handle).state_size)
 
     def render(self, env_ids: Any = None) -> Array:
         """Draws the environments of env_ids (None: all).

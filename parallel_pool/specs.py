@@ -156,7 +156,9 @@ class Option:
 
     def _range(self) -> str:
         """Returns the range in words. A bound next to a whole number leaves that number out."""
-        below, above = math.nextafter(self.low, -math.inf), math.nextafter(self.high, math.inf)
+        # + 0.0: no minus before a zero
+        below = math.nextafter(self.low, -math.inf) + 0.0
+        above = math.nextafter(self.high, math.inf) + 0.0
         leaves_out_low = self.low != round(self.low) and below == round(below)
         if leaves_out_low and self.high != round(self.high) and above == round(above):
             return f"a number between {below:g} and {above:g}, without them"

@@ -148,6 +148,41 @@ def of_first(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: of_env(value, 0) for name, value in options.items()}
 
 
+def of_all(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the options of every environment, or only once what all of them have."""
+    counts = [len(value.values) for value in options.values() if isinstance(value, Each)]
+    return [
+        {name: of_env(value, i) for name, value in options.items()}
+        for i in range(min(counts, default=1))
+    ]
+
+
+def spread(options: Mapping[str, Any], num_envs: int, reason: str) -> list[dict[str, Any]]:
+    """Returns the options of each Python environment.
+
+    Args:
+        options: with each(...) for some.
+        num_envs: environments.
+        reason: why they are Python environments, a clause.
+
+    Raises:
+        ValueError: each(...) has another number of values; or a value is each_reset(...).
+    """
+    for name, value in options.items():
+        check_length(name, value, num_envs)
+        if isinstance(value, EachReset):
+            raise ValueError(
+                f"{name}={value!r}: only native environments draw values at each reset, but"
+                f" {reason}: give one value, or one for each environment with each([...])"
+            )
+    if not differs(options):
+        return [dict(options)] * num_envs
+    return [
+        {name: of_env(value, env_id) for name, value in options.items()}
+        for env_id in range(num_envs)
+    ]
+
+
 def differs(options: Mapping[str, Any]) -> bool:
     """Returns whether one of the values is each(...) or each_reset(...)."""
     return any(isinstance(value, (Each, EachReset)) for value in options.values())
@@ -285,7 +320,9 @@ class Plan:
             for name, part in zip(spread, key, strict=True)
             if not (name in known and known[name].varies)
         )
-        completed = registry.complete(self._definition, {**one, **hidden.get(coarse, {})})
+        # others may do with what the first has: `complete` sees whether it fits
+        before = hidden.get(coarse) or next(iter(hidden.values()), {})
+        completed = registry.complete(self._definition, {**one, **before})
         hidden[coarse] = {
             name: completed[name]
             for name, option in known.items()
@@ -367,6 +404,20 @@ def _checked(option: Option, value: Any) -> float:
 def check_limit(value: Any, env_id: int) -> int:
     """Returns one environment's max_episode_steps, 0 for none."""
     return 0 if value is None else check_count(f"{LIMIT} of environment {env_id}", value, 0)
+
+
+def check_limits(value: Any, num_envs: int) -> Any:
+    """Returns max_episode_steps of 1 or more, which may be each(...) or each_reset(...)."""
+    check_length(LIMIT, value, num_envs)
+    if isinstance(value, Each):
+        for env_id, one in enumerate(value.values):
+            check_count(f"{LIMIT} of environment {env_id}", one, 1)
+        return value
+    if isinstance(value, EachReset):
+        for one in value.choices or (value.low, value.high):
+            check_count(LIMIT, one, 1)
+        return value
+    return check_count(LIMIT, value, 1)
 
 
 def _key(value: Any) -> Any:

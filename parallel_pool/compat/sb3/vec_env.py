@@ -28,6 +28,8 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     import gymnasium
+
+    from parallel_pool.variation import Each, EachReset
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
     from parallel_pool.compat.gymnasium.backends import Choice
@@ -81,7 +83,7 @@ class PoolVecEnv(VecEnv):
         start_timeout: float | None = None,
         on_error: str = "raise",
         seed: int | None = None,
-        max_episode_steps: int | None = None,
+        max_episode_steps: int | Each | EachReset | None = None,
         render_mode: str | None = None,
         num_threads: int = 0,
         thread_affinity_offset: int = -1,
@@ -117,7 +119,9 @@ class PoolVecEnv(VecEnv):
             max_episode_steps: time limit in steps; None for the spec's own, -1 for none.
             render_mode: "rgb_array"; "human" for environments that Gymnasium draws in a window;
                 "depth_array" and "rgbd_tuple" for MuJoCo.
-            options: the environment's constructor options, and its drawing options.
+            options: the environment's constructor options, and its drawing options. An option, and
+                max_episode_steps, may be `parallel_pool.each([...])`, a value for each environment,
+                or for native ones `parallel_pool.each_reset(low, high)`.
 
             For native environments only:
             num_threads: threads that step, the caller's included; 0 for the cores this process may
@@ -425,8 +429,8 @@ def _by_id(
                 f"{name}={of_threads[name]!r} is for native environments, but {choice.reason}:"
                 f" {FOR_FUNCTIONS[name]}"
             )
-        env_fn = backends.env_fn_of(choice, {**spec.kwargs, **given}, ())
-        return Process([env_fn] * count, **of_processes), choice
+        env_fns = backends.env_fns_of(choice, {**spec.kwargs, **given}, (), count)
+        return Process(env_fns, **of_processes), choice
     for name in _given(of_processes):
         raise TypeError(
             f"{name}={of_processes[name]!r}: {choice.reason}, and needs no processes: leave it"
