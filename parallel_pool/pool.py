@@ -28,7 +28,7 @@ from parallel_pool.buffers import Array
 from parallel_pool.errors import StateError
 from parallel_pool.named_batch import NamedBatch, batch_class, field_names
 from parallel_pool.specs import Definition, Values
-from parallel_pool.variation import Each, EachReset, Plan, of_env
+from parallel_pool.variation import LIMIT, Each, EachReset, Plan, of_env
 
 # Batch, Views, show_all and the checks belong to other modules; compat imports them from here
 __all__ = [
@@ -348,7 +348,19 @@ class Pool(BasePool):
             if isinstance(self.spec.options[name], EachReset):
                 kinds = {"float": float, "bool": bool, "int": int}
                 values[name] = kinds[option.kind](value.f if option.kind == "float" else value.i)
-        return {**values, "max_episode_steps": limit[0]}
+        return {**values, LIMIT: limit[0]}
+
+    def option_value(self, name: str, env_id: int) -> Any:
+        """Returns the value in force of one option of one environment, or its max_episode_steps.
+
+        Raises:
+            StateError: the value is drawn, and the environment is in flight or was never reset.
+        """
+        value = self.max_episode_steps if name == LIMIT else self.spec.options[name]
+        if isinstance(value, EachReset):
+            return self.options_of(env_id)[name]
+        value = of_env(value, env_id)
+        return 0 if value is None else value
 
     @property
     def state_size(self) -> int:

@@ -12,19 +12,18 @@ import numpy as np
 
 from parallel_pool import registry
 from parallel_pool._native import ffi, lib
-from parallel_pool.arguments import check_count, shown, whole
+from parallel_pool.arguments import check_count, shown
 from parallel_pool.specs import Definition, Option, Spec, Values
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
-    from parallel_pool.specs import OptionValue
 
 LIMIT = "max_episode_steps"
 # max_episode_steps as an option of every environment
 LIMIT_OPTION = Option(LIMIT, "int", None, 0, 2**31 - 1, "time limit in steps; 0: none")
 
 
-# ------------------------------------------------------------------------------- what users give --
+# -------------------------------------------------------------------------- what users give --
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,7 @@ def check_length(name: str, value: Any, num_envs: int) -> None:
         )
 
 
-# ------------------------------------------------------------------------------------------ plans --
+# ------------------------------------------------------------------------------------- plans --
 
 
 class Plan:
@@ -280,14 +279,15 @@ class Plan:
             f" reset: give {name} one value, or one for each environment with each([...])"
         )
 
-    # ----------------------------------------------------------------------------- sets of values --
+    # ------------------------------------------------------------------------ sets of values --
 
     def _make_sets(self, options: Mapping[str, Any]) -> tuple[list[int], list[Values]]:
         """Returns for each environment the index of its set of values, and the sets."""
         spread = {name: value.values for name, value in options.items() if isinstance(value, Each)}
         hidden: dict[Any, dict[str, Any]] = {}
         indices: dict[Any, int] = {}
-        set_of, sets = [], []
+        set_of: list[int] = []
+        sets: list[Values] = []
         for env_id in range(self._num_envs):
             key = tuple(_key(values[env_id]) for values in spread.values())
             index = indices.setdefault(key, len(sets))
@@ -297,7 +297,8 @@ class Plan:
                 try:
                     sets.append(self._make_set(one, tuple(spread), key, hidden))
                 except (TypeError, ValueError) as error:
-                    if type(error) not in (TypeError, ValueError):
+                    # an error of the first may be one of all environments
+                    if not env_id or type(error) not in (TypeError, ValueError):
                         raise
                     raise type(error)(f"environment {env_id}: {error}") from error
         return set_of, sets
@@ -339,7 +340,7 @@ class Plan:
             merged[name] = value if is_same else Each(tuple(values[i] for i in self._set_of))
         return merged
 
-    # --------------------------------------------------------------------------------- C's form --
+    # ----------------------------------------------------------------------------- C's form --
 
     def _variation(self, draws: Mapping[str, EachReset], limit: Any) -> CData:
         raw = ffi.new("pp_variation *")

@@ -1,4 +1,4 @@
-"""Physics: options that Gymnasium's constructors lack, and that its environments have as attributes."""
+"""Physics: options that Gymnasium's constructors lack, but its environments have as attributes."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def _find_native(
     """Returns the native definition and chain of wrappers, or why there is none."""
     chain = fusion.recognise(wrappers, spec)
     try:
-        definition = [env_specs.definition_of(spec, it) for it in variation.of_all(options)][0]
+        definition, *_ = [env_specs.definition_of(spec, it) for it in variation.of_all(options)]
     except ValueError as error:
         if isinstance(error, ale_ids.InexactError) and requested == AUTO:
             ale_ids.warn(spec.id, str(error))

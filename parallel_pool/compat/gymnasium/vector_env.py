@@ -153,7 +153,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
                 and a single observation space to show instead of the environments' own.
             options: the environment's constructor options; one of them, and max_episode_steps,
                 may be `parallel_pool.each([...])`, a value for each environment, or
-                `parallel_pool.each_reset(low, high)`. And its drawing options (MuJoCo's width, height, camera_id, camera_name, default_camera_config, max_geom and
+                `parallel_pool.each_reset(low, high)`. And its drawing options (MuJoCo's width,
+                height, camera_id, camera_name, default_camera_config, max_geom and
                 visual_options).
 
         Raises:
@@ -211,7 +212,10 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         self._set_spaces(vector.observation_mode)
         self._read_columns()
         self._reference = native_attributes.Reference(
-            reference, {**kwargs, **self._drawing}, draws=self.render_mode is not None, pool=self.pool
+            reference,
+            {**kwargs, **self._drawing},
+            draws=self.render_mode is not None,
+            pool=self.pool,
         )
         # None if no wrapper acts on a step
         self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
@@ -584,7 +588,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         if of_wrapper is not None:
             return of_wrapper
         if name in self.pool.varied:
-            return tuple(self.pool.options_of(env_id)[name] for env_id in range(self.num_envs))
+            return tuple(self.pool.option_value(name, i) for i in range(self.num_envs))
         value = self._shared(name)
         return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
 

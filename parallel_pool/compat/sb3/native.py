@@ -81,7 +81,10 @@ class Native:
         self._read_pool()
         self.metadata = env_specs.metadata(definition, reference)
         self._reference = native_attributes.Reference(
-            reference, {**kwargs, **self._drawing}, draws=self.render_mode is not None, pool=self.pool
+            reference,
+            {**kwargs, **self._drawing},
+            draws=self.render_mode is not None,
+            pool=self.pool,
         )
         self._renderer = renderer.prepare(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
@@ -241,7 +244,7 @@ class Native:
             return [self.pool.seeds[env_id] for env_id in env_ids]
         option = "max_episode_steps" if name == "_max_episode_steps" else name
         if option in self.pool.varied:
-            return [self.pool.options_of(env_id)[option] for env_id in env_ids]
+            return [self.pool.option_value(option, env_id) for env_id in env_ids]
         instead = _instead(self.pool.definition.id)
         value = native_attributes.get(name, self.pool, self._attributes(), instead, self._reference)
         return [copy.deepcopy(value) for _ in env_ids]
@@ -251,6 +254,9 @@ class Native:
             self.get_attr(name, [0])
         except AttributeError:
             return False
+        except StateError:
+            # an option that the first reset draws
+            return True
         return True
 
     def _attributes(self) -> dict[str, Any]:

@@ -28,13 +28,12 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     import gymnasium
-
-    from parallel_pool.variation import Each, EachReset
     from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices
 
     from parallel_pool.compat.gymnasium.backends import Choice
     from parallel_pool.compat.sb3.backend import Backend, Step
     from parallel_pool.tracing.trace import Trace
+    from parallel_pool.variation import Each, EachReset
 
 # defaults, other than None, of arguments that are for one kind of environments only
 NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
