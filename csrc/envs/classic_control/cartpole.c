@@ -4,9 +4,9 @@
  * same order of operations, observations rounded to float32. Model: Barto, Sutton and Anderson,
  * "Neuronlike adaptive elements that can solve difficult learning control problems", 1983.
  *
- * Gymnasium keeps the masses, the length, and so on in attributes; here they are options. As long as
- * they are Gymnasium's, they are constants of the compiler. Otherwise each environment has its own
- * in its state.
+ * Gymnasium keeps the masses, the length, and so on in attributes; here they are options. As long
+ * as they are Gymnasium's, they are constants of the compiler. Otherwise each environment has its
+ * own in its state.
  */
 #include <float.h>
 #include <math.h>
@@ -73,9 +73,10 @@ static const physics standard = {.gravity = 9.8,
 static const double lows[4] = {-2 * MAX_X, -INFINITY, -2 * MAX_THETA, -INFINITY};
 static const double highs[4] = {2 * MAX_X, INFINITY, 2 * MAX_THETA, INFINITY};
 
-/* sign of the force by action; a table, because a branch on a random action is mispredicted half of
- * the time */
+/* sign of the force by action, and Gymnasium's force; tables, because a branch on a random action
+ * is mispredicted half of the time */
 static const double directions[2] = {-1.0, 1.0};
+static const double forces[2] = {-10.0, 10.0};
 
 static const pp_field fields[] = {
     {.name = "obs", .dtype = PP_FLOAT32, .ndim = 1, .shape = {4}, .lows = lows, .highs = highs},
@@ -95,8 +96,7 @@ enum { SUTTON_BARTO, GRAVITY, MASSCART, MASSPOLE, LENGTH, FORCE_MAG, TAU, NUM_OP
 static const pp_option options[NUM_OPTIONS] = {
     [SUTTON_BARTO] = {.name = "sutton_barto_reward",
                       .type = PP_OPT_BOOL,
-                      .doc =
-                          "reward 0 for every step and -1 for the one that ends the episode"},
+                      .doc = "reward 0 for every step and -1 for the one that ends the episode"},
     [GRAVITY] = PHYSICS("gravity", 9.8, -DBL_MAX, "acceleration of gravity in m/s^2"),
     [MASSCART] = PHYSICS("masscart", 1.0, DBL_TRUE_MIN, "mass of the cart in kg"),
     [MASSPOLE] = PHYSICS("masspole", 0.1, DBL_TRUE_MIN, "mass of the pole in kg"),
@@ -216,12 +216,17 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   return PP_OK;
 }
 
+static inline double force_of(const cartpole *cart, int64_t action, bool is_varied) {
+  double force_mag = physics_of(cart, is_varied)->force_mag;
+  return is_varied ? directions[action == 1] * force_mag : forces[action == 1];
+}
+
 /* advances by one step */
 static inline void advance(cartpole *cart, int64_t action, bool is_varied) {
   const physics *p = physics_of(cart, is_varied);
   double sine, cosine, theta_acc, x_acc;
   pp_sincos(cart->theta, &sine, &cosine);
-  accelerate(p, directions[action == 1] * p->force_mag, cart->theta_dot, sine, cosine, &theta_acc,
+  accelerate(p, force_of(cart, action, is_varied), cart->theta_dot, sine, cosine, &theta_acc,
              &x_acc);
   *cart = integrate(*cart, p->tau, theta_acc, x_acc);
 }
@@ -264,11 +269,12 @@ static inline void step_tile(const rules *shared, bool is_varied, char *restrict
   pp_sincos_many(theta, sine, cosine, count);
   for (int32_t i = 0; i < count; i++) {
     const cartpole *cart = (const cartpole *)(const void *)(states + (size_t)i * stride);
-    force[i] = directions[actions[i] == 1] * physics_of(cart, is_varied)->force_mag;
+    force[i] = force_of(cart, actions[i], is_varied);
   }
   for (int32_t i = 0; i < count; i++) {
     const cartpole *cart = (const cartpole *)(const void *)(states + (size_t)i * stride);
-    accelerate(physics_of(cart, is_varied), force[i], theta_dot[i], sine[i], cosine[i], &theta_acc[i], &x_acc[i]);
+    accelerate(physics_of(cart, is_varied), force[i], theta_dot[i], sine[i], cosine[i],
+               &theta_acc[i], &x_acc[i]);
   }
   for (int32_t i = 0; i < count; i++) {
     cartpole *cart = (cartpole *)(void *)(states + (size_t)i * stride);
@@ -284,9 +290,9 @@ static inline void step_run(const rules *shared, bool is_varied, const pp_run *r
   for (int32_t start = 0; start < run->count; start += TILE) {
     int32_t count = run->count - start < TILE ? run->count - start : TILE;
     float *row = run->fields[0];
-    step_tile(shared, is_varied, run->states + (size_t)start * run->state_stride,
-              run->state_stride, (const int64_t *)run->actions + start, run->reward + start,
-              run->terminated + start, row ? row + 4 * start : NULL, count);
+    step_tile(shared, is_varied, run->states + (size_t)start * run->state_stride, run->state_stride,
+              (const int64_t *)run->actions + start, run->reward + start, run->terminated + start,
+              row ? row + 4 * start : NULL, count);
   }
 }
 
