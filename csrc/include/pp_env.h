@@ -216,8 +216,8 @@ typedef struct pp_image {
   int32_t height;
 } pp_image;
 
-/* What configure decides, once for each pool; or, if environments of a pool have different values of
- * options without .varies, once for each combination. It starts with the definition's values. */
+/* What configure decides, once for each pool; or, if environments of a pool have different values
+ * of options without .varies, once for each combination. It starts with the definition's values. */
 typedef struct pp_config {
   const pp_value *options; /* they last until release; later callbacks find them in pp_env */
   /* one for each option, 1: its value differs between the environments, or is drawn at each reset,
@@ -232,8 +232,8 @@ typedef struct pp_config {
   pp_field fields[PP_MAX_FIELDS];
   pp_field action;
   const char *variant; /* the definition's */
-  /* configure sets it to 1 if step_many can't step these environments, as it reads no pp_env.options
-   * and a varying option is not in the state */
+  /* configure sets it to 1 if step_many can't step these environments, as it reads no
+   * pp_env.options and a varying option is not in the state */
   int32_t avoids_runs;
 } pp_config;
 

@@ -64,11 +64,11 @@ typedef struct pp_draw {
 
 /* How the environments of a pool differ. The pool copies all of it. */
 typedef struct pp_variation {
-  int32_t num_sets;         /* of option values */
-  const pp_value *values;   /* num_sets x num_options; the first num_options are environment 0's */
-  const int32_t *set_of;    /* of each environment */
-  const int32_t *limits;    /* max_episode_steps of each environment, 0: none; null: one for all */
-  const pp_draw *draws;     /* in the order in which they are drawn, each option once */
+  int32_t num_sets;       /* of option values */
+  const pp_value *values; /* num_sets x num_options; the first num_options are environment 0's */
+  const int32_t *set_of;  /* of each environment */
+  const int32_t *limits;  /* max_episode_steps of each environment, 0: none; null: one for all */
+  const pp_draw *draws;   /* in the order in which they are drawn, each option once */
   int32_t num_draws;
 } pp_variation;
 
@@ -168,8 +168,8 @@ void pp_config_fini(const pp_env_def *def, pp_config *config);
  */
 
 /* Makes environments and threads, and writes the pool to out (null on failure). values holds one
- * entry per option of def, and is not read if options has a variation. Returns PP_ERR_ARGUMENT, PP_ERR_MEMORY, PP_ERR_SYSTEM if a thread can't
- * be started, or the status of configure or init. */
+ * entry per option of def, and is not read if options has a variation. Returns PP_ERR_ARGUMENT,
+ * PP_ERR_MEMORY, PP_ERR_SYSTEM if a thread can't be started, or the status of configure or init. */
 int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_options *options,
                    pp_pool **out, pp_error *error);
 
@@ -296,9 +296,10 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
 int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
                       const void *const *snapshots, const int64_t *sizes, pp_error *error);
 
-/* Writes the values of an environment's options that are in force, one per option of its definition,
- * and its max_episode_steps (0: none) to limit. Texts last as long as the pool. Returns PP_ERR_STATE
- * while it is in flight, and before its first reset if values are drawn at each reset. */
+/* Writes the values of an environment's options that are in force, one per option of its
+ * definition, and its max_episode_steps (0: none) to limit. Texts last as long as the pool. Returns
+ * PP_ERR_STATE while it is in flight, and before its first reset if values are drawn at each reset.
+ */
 int pp_pool_option_values(pp_pool *pool, int32_t env_id, pp_value *values, int32_t *limit,
                           pp_error *error);
 

@@ -166,8 +166,8 @@ static int copy_sets(pp_configs *configs, const pp_env_def *def, const pp_value 
   configs->shared = calloc(sets, sizeof(*configs->shared));
   if (!configs->sets || !configs->config_of || !configs->shared) return PP_ERR_MEMORY;
   for (size_t i = 0; i < sets; i++) {
-    configs->sets[i] = pp_values_copy(def->options, def->num_options,
-                                      values ? values + i * num_options : NULL);
+    configs->sets[i] =
+        pp_values_copy(def->options, def->num_options, values ? values + i * num_options : NULL);
     if (!configs->sets[i]) return PP_ERR_MEMORY;
   }
   if (!variation) return PP_OK;
@@ -187,8 +187,8 @@ static void find_varying(pp_configs *configs, const pp_env_def *def,
   }
   for (int32_t set = 1; set < configs->num_sets; set++) {
     for (int32_t i = 0; i < def->num_options; i++) {
-      configs->varying[i] |= def->options[i].varies &&
-                             !is_equal_value(&configs->sets[0][i], &configs->sets[set][i]);
+      configs->varying[i] |=
+          def->options[i].varies && !is_equal_value(&configs->sets[0][i], &configs->sets[set][i]);
     }
   }
 }
@@ -204,8 +204,8 @@ static int group_sets(pp_configs *configs, const pp_env_def *def) {
   for (int32_t set = 0; set < configs->num_sets; set++) {
     const pp_value *values = configs->sets[set];
     size_t at = (size_t)hash_set(def, values) & (room - 1);
-    while (table[at] >= 0 && find_difference(def, configs->sets[table[at]], values, 0, false) <
-                                 def->num_options) {
+    while (table[at] >= 0 &&
+           find_difference(def, configs->sets[table[at]], values, 0, false) < def->num_options) {
       at = (at + 1) & (room - 1);
     }
     if (table[at] < 0) table[at] = set;

@@ -8,12 +8,12 @@
  * .varies have one configuration: configure runs once for it. */
 typedef struct pp_configs {
   int32_t num_sets;
-  int32_t num_shared;  /* configurations */
-  pp_value **sets;     /* each a block of pp_values_copy */
-  int32_t *config_of;  /* of each set */
-  int32_t *set_of;     /* of each environment; null: all have set 0 */
-  void **shared;       /* of each configuration, what configure made */
-  uint8_t *varying;    /* pp_config.varying; null: nothing differs */
+  int32_t num_shared; /* configurations */
+  pp_value **sets;    /* each a block of pp_values_copy */
+  int32_t *config_of; /* of each set */
+  int32_t *set_of;    /* of each environment; null: all have set 0 */
+  void **shared;      /* of each configuration, what configure made */
+  uint8_t *varying;   /* pp_config.varying; null: nothing differs */
 } pp_configs;
 
 /* Copies the values and runs configure; writes the configuration to config, with the largest state

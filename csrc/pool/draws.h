@@ -35,16 +35,16 @@ void pp_draws_seed(pp_draws *draws, int32_t env_id, const uint32_t *words, int32
 /* Draws the options of an environment, in the order of the list. Before its reset. */
 void pp_draws_options(pp_draws *draws, int32_t env_id);
 
-/* Draws max_episode_steps, if it is drawn. After a reset that has begun an episode. Before the first
- * one, pp_draws_first_limit gives the first value that can be drawn. */
+/* Draws max_episode_steps, if it is drawn. After a reset that has begun an episode. Before the
+ * first one, pp_draws_first_limit gives the first value that can be drawn. */
 void pp_draws_first_limit(const pp_draws *draws, int32_t *limit);
 void pp_draws_limit(pp_draws *draws, int32_t env_id, int32_t *limit);
 
 /* Returns whether an option is drawn; option num_options is max_episode_steps. */
 bool pp_draws_has(const pp_draws *draws, int32_t option);
 
-/* Snapshots: the generator and the values that are in force. check returns whether bytes hold values
- * that can have been drawn. */
+/* Snapshots: the generator and the values that are in force. check returns whether bytes hold
+ * values that can have been drawn. */
 size_t pp_draws_saved_size(const pp_draws *draws);
 void pp_draws_save(const pp_draws *draws, int32_t env_id, int32_t limit, char *bytes);
 bool pp_draws_check(const pp_draws *draws, const char *bytes);

@@ -63,8 +63,9 @@ static int init_env(pp_fleet *fleet, int32_t i, const int32_t *limits, pp_error 
 
   env->state = fleet->states + fleet->stride * (size_t)i;
   env->shared = pp_configs_shared(&fleet->configs, i);
-  env->options = fleet->draws.count ? fleet->draws.values + (size_t)i * (size_t)fleet->def->num_options
-                                    : pp_configs_values(&fleet->configs, i);
+  env->options = fleet->draws.count
+                     ? fleet->draws.values + (size_t)i * (size_t)fleet->def->num_options
+                     : pp_configs_values(&fleet->configs, i);
   env->rng = &fleet->rngs[i];
   env->elapsed = &fleet->elapsed[i];
   env->action_dtype = &fleet->action_dtypes[i];
@@ -100,8 +101,8 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
   }
   fleet->has_step_many = def->step_many && !fleet->config.avoids_runs;
   fleet->has_configs = fleet->configs.num_shared > 1;
-  fleet->has_limits = options->variation && (options->variation->limits ||
-                                             pp_draws_has(&fleet->draws, def->num_options));
+  fleet->has_limits = options->variation &&
+                      (options->variation->limits || pp_draws_has(&fleet->draws, def->num_options));
   fleet->num_players = fleet->config.num_players;
   fleet->action_elements = pp_field_elements(&fleet->config.action, fleet->num_players);
   fleet->action_bytes = fleet->action_elements * pp_dtype_size(fleet->config.action.dtype);

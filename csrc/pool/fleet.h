@@ -32,12 +32,12 @@ typedef struct pp_fleet {
   pp_value *reset_options; /* of the last reset with options */
   int32_t num_envs;
   int32_t num_players;
-  bool is_in_processes; /* the environments live in worker processes */
-  int32_t num_live;     /* environments whose init succeeded */
-  int32_t autoreset;    /* pp_autoreset */
+  bool is_in_processes;      /* the environments live in worker processes */
+  int32_t num_live;          /* environments whose init succeeded */
+  int32_t autoreset;         /* pp_autoreset */
   int32_t max_episode_steps; /* if has_limits is not set */
-  int64_t action_elements; /* of one environment, all players */
-  int64_t action_bytes;    /* the same in the action's own dtype */
+  int64_t action_elements;   /* of one environment, all players */
+  int64_t action_bytes;      /* the same in the action's own dtype */
 
   char *states;
   size_t stride; /* bytes from one state to the next */
@@ -72,7 +72,8 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
  * huge. */
 double pp_fleet_bytes(const pp_fleet *fleet);
 
-/* Makes the environments; limits: max_episode_steps of each, null: one for all. Returns a pp_status; on failure all is undone, configure included. */
+/* Makes the environments; limits: max_episode_steps of each, null: one for all. Returns a
+ * pp_status; on failure all is undone, configure included. */
 int pp_fleet_make(pp_fleet *fleet, const int32_t *limits, pp_error *error);
 
 /* Makes only the records, for environments that live in worker processes. actions stays null.

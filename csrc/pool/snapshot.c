@@ -216,8 +216,8 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
                         "environment %d: the snapshot is damaged: give what get_state returned",
                         env_id);
   }
-  if (head.identity != identity(fleet, env_id) || head.num_players != fleet->num_players || own < 0 ||
-      !fits_state(fleet, (const char *)bytes + (size - own), own)) {
+  if (head.identity != identity(fleet, env_id) || head.num_players != fleet->num_players ||
+      own < 0 || !fits_state(fleet, (const char *)bytes + (size - own), own)) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "environment %d: the snapshot is of another environment or of other "
                         "options than this pool's %s",

@@ -18,7 +18,8 @@ void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status) {
   fleet->phase[env_id] = PP_FRESH;
 }
 
-/* Draws the options of the next episode, from the generator that the pending seed, if any, gives. */
+/* Draws the options of the next episode, from the generator that the pending seed, if any, gives.
+ */
 static void draw_options(pp_fleet *fleet, int32_t env_id) {
   int32_t words = fleet->seed_sizes[env_id];
   if (words) pp_draws_seed(&fleet->draws, env_id, fleet->seeds[env_id], words);

@@ -51,8 +51,7 @@ static void seed_both(pp_env *env) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
   pp_rng_seed(env->rng, &self->seeds[0], 1);
-  pp_counted_power_up(&self->counted, &shared->setup, self->seeds[1],
-                      pp_ale_options_sticky(env));
+  pp_counted_power_up(&self->counted, &shared->setup, self->seeds[1], pp_ale_options_sticky(env));
 }
 
 static int seed(pp_env *env, const pp_seed *words) {

@@ -57,7 +57,7 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
     [FRAMESKIP_END] = PP_INT_OPTION("frameskip_end", 0, 0, MAX_SKIP,
                                     "end of the range, never drawn itself; 0: no range"),
     [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0.25, 0, 1,
-                               "probability that a frame repeats the previous action"),
+                                       "probability that a frame repeats the previous action"),
     [FULL_ACTION_SPACE] =
         PP_BOOL_OPTION("full_action_space", false,
                        "all actions that ALE allows, instead of those that the game uses"),

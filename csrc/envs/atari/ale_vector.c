@@ -57,7 +57,7 @@ static const pp_option options[NUM_OPTIONS] = {
         PP_INT_OPTION("max_num_frames_per_episode", 108000, 1, INT32_MAX,
                       "frames that truncate an episode; those of its reset are not counted"),
     [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
-                               "probability that a frame repeats the previous action"),
+                                       "probability that a frame repeats the previous action"),
     [FULL_ACTION_SPACE] =
         PP_BOOL_OPTION("full_action_space", false,
                        "all actions that ALE allows, instead of those that the game uses"),

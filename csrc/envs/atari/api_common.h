@@ -39,8 +39,8 @@ void pp_setup_fini(pp_setup *setup);
 bool pp_setup_has_action(const pp_setup *setup, int action);
 
 // Switches a console on, as ALE does with loadROM after setInt("random_seed", ...), and chooses
-// mode and difficulty. sticky: the probability that a frame repeats the previous action; with several
-// players nothing sticks.
+// mode and difficulty. sticky: the probability that a frame repeats the previous action; with
+// several players nothing sticks.
 void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed, double sticky);
 
 // Makes a screen with this cartridge's colours and the best code for this machine. palette and isa

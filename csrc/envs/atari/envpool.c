@@ -76,7 +76,7 @@ static const pp_option options[NUM_OPTIONS] = {
         PP_BOOL_OPTION("full_action_space", false,
                        "all actions that ALE allows, instead of those that the game uses"),
     [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
-                               "probability that a frame repeats the previous action"),
+                                       "probability that a frame repeats the previous action"),
     [USE_AREA] =
         PP_BOOL_OPTION("use_inter_area_resize", true,
                        "resize as OpenCV's INTER_AREA does; otherwise as its INTER_LINEAR"),

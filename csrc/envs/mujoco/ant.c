@@ -24,18 +24,18 @@ enum {
   INCLUDE_FORCES, /* v4: use_contact_forces; v5: include_cfrc_ext_in_observation */
 };
 
-#define OPTIONS(main_body, forces)                                                          \
-  MUJOCO_COMMON_OPTIONS("ant.xml", 5),                                                      \
+#define OPTIONS(main_body, forces)                                                           \
+  MUJOCO_COMMON_OPTIONS("ant.xml", 5),                                                       \
       MUJOCO_WEIGHT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),   \
       MUJOCO_WEIGHT("ctrl_cost_weight", 0.5, "weight of the squared action in the reward"),  \
       MUJOCO_WEIGHT("contact_cost_weight", 5e-4, "weight of squared contact forces"),        \
       MUJOCO_WEIGHT("healthy_reward", 1.0, "reward of a step that ends healthy"), main_body, \
-      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"), \
+      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),  \
       MUJOCO_WEIGHT("healthy_z_min", 0.2, "least healthy height of the torso"),              \
       MUJOCO_WEIGHT("healthy_z_max", 1.0, "greatest healthy height of the torso"),           \
-      MUJOCO_FLOAT("contact_force_min", -1.0, "contact forces below this count as this"),   \
-      MUJOCO_FLOAT("contact_force_max", 1.0, "contact forces above this count as this"),    \
-      MUJOCO_NOISE_SCALE(0.1),                                                              \
+      MUJOCO_FLOAT("contact_force_min", -1.0, "contact forces below this count as this"),    \
+      MUJOCO_FLOAT("contact_force_max", 1.0, "contact forces above this count as this"),     \
+      MUJOCO_NOISE_SCALE(0.1),                                                               \
       MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out x and y"), forces
 
 #define MAIN_BODY_V4                      \

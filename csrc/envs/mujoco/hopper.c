@@ -9,9 +9,9 @@ enum { HEALTHY_STATE_MIN = UPRIGHT_NUM_COMMON_OPTIONS, HEALTHY_STATE_MAX };
 static const pp_option option_table[] = {
     UPRIGHT_OPTIONS("hopper.xml", 0.7, HUGE_VAL, 0.2),
     MUJOCO_WEIGHT("healthy_state_min", -100.0,
-                 "healthy positions except x and z, and all healthy velocities, are greater"),
+                  "healthy positions except x and z, and all healthy velocities, are greater"),
     MUJOCO_WEIGHT("healthy_state_max", 100.0,
-                 "healthy positions except x and z, and all healthy velocities, are less"),
+                  "healthy positions except x and z, and all healthy velocities, are less"),
 };
 
 static bool is_healthy(const mujoco_transition *transition) {

@@ -20,14 +20,14 @@ enum {
   HEALTHY_Z_MAX,
 };
 
-#define OPTIONS(contact_weight)                                                                \
-  HUMANOID_OPTIONS("humanoid.xml"),                                                            \
+#define OPTIONS(contact_weight)                                                                 \
+  HUMANOID_OPTIONS("humanoid.xml"),                                                             \
       MUJOCO_WEIGHT("forward_reward_weight", 1.25, "weight of the velocity in the reward"),     \
       MUJOCO_WEIGHT("contact_cost_weight", contact_weight, "weight of squared contact forces"), \
       MUJOCO_WEIGHT("contact_cost_min", -HUGE_VAL, "lower bound of the contact cost"),          \
       MUJOCO_WEIGHT("contact_cost_max", 10.0, "upper bound of the contact cost"),               \
       MUJOCO_WEIGHT("healthy_reward", 5.0, "reward of a step that ends healthy"),               \
-      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),    \
+      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),     \
       MUJOCO_WEIGHT("healthy_z_min", 1.0, "the torso is healthy above this height"),            \
       MUJOCO_WEIGHT("healthy_z_max", 2.0, "the torso is healthy below this height")
 
@@ -68,9 +68,9 @@ enum { MASS };
 static int prepare_v4(pp_config *config, mujoco_shared *shared) {
   const pp_value *options = config->options;
   shared->parameters[MASS] = pp_pairwise_sum(shared->body_mass, shared->nbody);
-  shared->needs_constraint_forces =
-      options[HUMANOID_INCLUDE_CFRC_EXT].i != 0 || options[CONTACT_COST_WEIGHT].f != 0 ||
-      (config->varying && config->varying[CONTACT_COST_WEIGHT]);
+  shared->needs_constraint_forces = options[HUMANOID_INCLUDE_CFRC_EXT].i != 0 ||
+                                    options[CONTACT_COST_WEIGHT].f != 0 ||
+                                    (config->varying && config->varying[CONTACT_COST_WEIGHT]);
   return humanoid_prepare_v4(config, shared);
 }
 

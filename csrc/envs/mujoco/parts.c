@@ -35,7 +35,8 @@ void mujoco_add_normal(pp_rng *rng, double scale, double *values, int32_t count)
   for (int32_t i = 0; i < count; i++) values[i] += scale * pp_rng_normal(rng);
 }
 
-void mujoco_draw_uniform(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos, double *qvel) {
+void mujoco_draw_uniform(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
+                         double *qvel) {
   mujoco_add_uniform(rng, noise, qpos, shared->nq);
   mujoco_add_uniform(rng, noise, qvel, shared->nv);
 }

@@ -16,8 +16,8 @@ enum {
   REWARD_CONTROL_WEIGHT,
 };
 
-#define OPTIONS(xml)                                                                          \
-  MUJOCO_COMMON_OPTIONS(xml, 5),                                                              \
+#define OPTIONS(xml)                                                                           \
+  MUJOCO_COMMON_OPTIONS(xml, 5),                                                               \
       MUJOCO_WEIGHT("reward_near_weight", 0.5, "weight of the tips' distance to the object"),  \
       MUJOCO_WEIGHT("reward_dist_weight", 1.0, "weight of the object's distance to the goal"), \
       MUJOCO_WEIGHT("reward_control_weight", 0.1, "weight of the squared action")
@@ -52,7 +52,8 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
 
 /* -------------------------------------------------------------------------- reset and step -- */
 
-static void draw_state(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos, double *qvel) {
+static void draw_state(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
+                       double *qvel) {
   (void)noise;
   int32_t nq = shared->nq, nv = shared->nv;
   double cylinder[2];

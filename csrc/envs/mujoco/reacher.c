@@ -62,7 +62,8 @@ static int prepare_v5(pp_config *config, mujoco_shared *shared) {
 
 /* -------------------------------------------------------------------------- reset and step -- */
 
-static void draw_state(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos, double *qvel) {
+static void draw_state(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
+                       double *qvel) {
   (void)noise;
   int32_t nq = shared->nq, nv = shared->nv;
   double goal[2];
