@@ -28,6 +28,7 @@ from parallel_pool.errors import (
 from parallel_pool.named_batch import NamedBatch
 from parallel_pool.pool import Pool
 from parallel_pool.registry import load
+from parallel_pool.variation import each, each_reset
 
 if TYPE_CHECKING:
     from parallel_pool import python as python
@@ -77,6 +78,8 @@ __all__ = [
     "StateError",
     "UnprovenError",
     "WorkerError",
+    "each",
+    "each_reset",
     "get_include",
     "limit_cores",
     "list_all_envs",

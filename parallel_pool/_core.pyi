@@ -140,6 +140,10 @@ class Lib:
     PP_WITH_DISCOUNT: Final[int]
     PP_WITH_PLAYERS: Final[int]
     PP_WITH_STATISTICS: Final[int]
+    PP_DRAW_UNIFORM: Final[int]
+    PP_DRAW_LOG_UNIFORM: Final[int]
+    PP_DRAW_INTEGER: Final[int]
+    PP_DRAW_CHOICE: Final[int]
     PP_SPAN_STEP: Final[int]
     PP_SPAN_INLINE: Final[int]
     PP_SPAN_RECV: Final[int]
@@ -231,6 +235,9 @@ class Lib:
         sizes: CData,
         error: CData,
         /,
+    ) -> int: ...
+    def pp_pool_option_values(
+        self, pool: CData, env_id: int, values: CData, limit: CData, error: CData, /
     ) -> int: ...
     def pp_pool_observe(self, pool: CData, env_id: int, fields: CData, error: CData, /) -> int: ...
     def pp_pool_render(self, pool: CData, env_id: int, image: CData, error: CData, /) -> int: ...

@@ -28,6 +28,7 @@ from parallel_pool.buffers import Array
 from parallel_pool.errors import StateError
 from parallel_pool.named_batch import NamedBatch, batch_class, field_names
 from parallel_pool.specs import Definition, Values
+from parallel_pool.variation import LIMIT, Each, EachReset, Plan, of_env
 
 # Batch, Views, show_all and the checks belong to other modules; compat imports them from here
 __all__ = [
@@ -67,6 +68,8 @@ class Pool(BasePool):
             infos); "reward", "terminated", "truncated", "env_id", "elapsed_step"; the optional
             columns; and with autoreset="same_step" the fields again with `is_final`, valid in rows
             with terminated or truncated. A result is a named tuple of them, a `NamedBatch`.
+        varied: the names of the options that were given as each(...) or each_reset(...), see
+            `option_values`; max_episode_steps may be among them.
         num_envs, batch_size, num_threads: as given or chosen.
         is_async: whether batch_size < num_envs.
         closed: whether `close` was called.
@@ -81,7 +84,7 @@ class Pool(BasePool):
         num_threads: int = 0,
         thread_affinity_offset: int = -1,
         autoreset: str = "next_step",
-        max_episode_steps: int | None = None,
+        max_episode_steps: int | Each | EachReset | None = None,
         seed: seeds.Seed = None,
         reward_dtype: str = "float32",
         step_type: bool = False,
@@ -111,7 +114,9 @@ class Pool(BasePool):
             step_type, discount, players, statistics: whether to add the columns "step_type" (0
                 first, 1 mid, 2 last); "discount"; "players.env_id" (num_players,); "episode_return"
                 and "episode_length".
-            options: the environment's own options.
+            options: the environment's own options. An option, and max_episode_steps, may be
+                `parallel_pool.each([...])`, one value for each environment, or
+                `parallel_pool.each_reset(low, high)`, drawn at each reset.
 
         Raises:
             TypeError, ValueError: an argument is wrong.
@@ -130,21 +135,20 @@ class Pool(BasePool):
         self.definition = definition
         self._name = definition.id
         num_envs, batch_size = check_sizes(num_envs, batch_size)
-        limit = -1
-        if max_episode_steps is not None:
-            limit = check_count("max_episode_steps", max_episode_steps, 0)
         offset = check_count("thread_affinity_offset", thread_affinity_offset, -1)
         reward = check_choice("reward_dtype", reward_dtype, REWARDS)
         first_seeds = seeds.spread(seed, num_envs)
 
-        self.spec = definition.configure(registry.complete(definition, options or {}))
+        plan = Plan(definition, options or {}, num_envs, max_episode_steps)
+        self.spec, self.varied = plan.spec, plan.varied
         raw_options = ffi.new("pp_pool_options *")
         raw_options.num_envs = num_envs
         raw_options.batch_size = batch_size
         raw_options.num_threads = check_count("num_threads", num_threads, 0)
         raw_options.thread_affinity_offset = offset
         raw_options.autoreset = check_choice("autoreset", autoreset, AUTORESET)
-        raw_options.max_episode_steps = limit
+        raw_options.max_episode_steps = plan.limit
+        raw_options.variation = plan.variation
         raw_options.reward_dtype = reward
         raw_options.extras = (
             lib.PP_WITH_STEP_TYPE * bool(step_type)
@@ -153,14 +157,13 @@ class Pool(BasePool):
             | lib.PP_WITH_STATISTICS * bool(statistics)
         )
         out = ffi.new("pp_pool **")
-        values = self.spec.values.raw
-        self._check(lib.pp_pool_create(definition.raw, values, raw_options, out, self._error))
+        self._check(lib.pp_pool_create(definition.raw, plan.values, raw_options, out, self._error))
         handle = ffi.gc(out[0], lib.pp_pool_destroy)
         self._actions = ActionReader(self.spec)
         self._adopt(handle, batch_size, num_envs, self._actions)
 
         self.autoreset = autoreset
-        self.max_episode_steps = definition.max_episode_steps if limit < 0 else limit or None
+        self.max_episode_steps = plan.max_episode_steps
         self.num_threads: int = self.stats()["num_threads"]
 
         # without a seed each environment gets fresh entropy once; later resets continue from it
@@ -312,6 +315,58 @@ class Pool(BasePool):
             check(lib.pp_pool_observe(self._handle, env_id, rows, own_error.raw))
         return batch_class(field_names(seen))._make(arrays)
 
+    def option_values(self, env_ids: Any = None) -> dict[str, Array]:
+        """Returns the values in force of the options that were given as each or each_reset.
+
+        Args:
+            env_ids: integers (count,); None for all.
+
+        Returns:
+            By the option's name, an array (count,) with one value for each environment: float64,
+            int64, bool or objects. max_episode_steps is among them if it was given so (0: none).
+
+        Raises:
+            StateError: an environment is in flight; or was never reset, and values are drawn.
+        """
+        ids = self._id_list(env_ids)
+        values = [self.options_of(env_id) for env_id in ids]
+        return {name: _as_array([it[name] for it in values]) for name in self.varied}
+
+    def options_of(self, env_id: int) -> dict[str, Any]:
+        """Returns the values in force of all options of one environment, and max_episode_steps.
+
+        Raises:
+            StateError: the environment is in flight; or was never reset, and values are drawn.
+        """
+        checked = self._one_id(env_id)
+        options = self.definition.options
+        raw = ffi.new("pp_value[]", max(1, len(options)))
+        limit = ffi.new("int32_t *")
+        check(lib.pp_pool_option_values(self._handle, checked, raw, limit, own_error.raw))
+        values = {name: of_env(value, checked) for name, value in self.spec.options.items()}
+        for value, (name, option) in zip(raw, options.items(), strict=False):
+            if isinstance(self.spec.options[name], EachReset):
+                kinds = {"float": float, "bool": bool, "int": int}
+                values[name] = kinds[option.kind](value.f if option.kind == "float" else value.i)
+        return {**values, LIMIT: limit[0]}
+
+    def option_value(self, name: str, env_id: int) -> Any:
+        """Returns the value in force of one option of one environment, or its max_episode_steps.
+
+        Raises:
+            StateError: the value is drawn, and the environment is in flight or was never reset.
+        """
+        value = self.max_episode_steps if name == LIMIT else self.spec.options[name]
+        if isinstance(value, EachReset):
+            return self.options_of(env_id)[name]
+        value = of_env(value, env_id)
+        return 0 if value is None else value
+
+    @property
+    def state_size(self) -> int:
+        """The bytes of one environment's state."""
+        return int(lib.pp_pool_config(self._handle).state_size)
+
     def render(self, env_ids: Any = None) -> Array:
         """Draws the environments of env_ids (None: all).
 
@@ -392,6 +447,15 @@ class Pool(BasePool):
         super().close()
         if self._renderer is not None:
             self._renderer.close()
+
+
+def _as_array(values: list[Any]) -> Array:
+    """Returns option values as an array; of objects if they are not numbers."""
+    if isinstance(values[0], (bool, int, float)):
+        return np.array(values)
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
 
 
 def _snapshots(states: Any) -> list[bytes]:

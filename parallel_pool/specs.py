@@ -51,6 +51,7 @@ class Option:
         default: value if the option is not given; None for a required option.
         low, high: inclusive range of an int or float; both 0 for no range.
         doc: description.
+        varies: whether its value can be drawn anew at each reset.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Option:
     low: float
     high: float
     doc: str
+    varies: bool = False
 
     @property
     def is_hidden(self) -> bool:
@@ -85,6 +87,7 @@ class Option:
             low=raw.low,
             high=raw.high,
             doc=text(raw.doc),
+            varies=bool(raw.varies),
         )
 
     def check(self, value: Any) -> OptionValue:
@@ -148,8 +151,20 @@ class Option:
     def _in_range(self, value: float) -> float:
         # low == high == 0: there is no range
         if (self.low or self.high) and not self.low <= value <= self.high:
-            raise ValueError(f"{self.name}={shown(value)}: choose {self.low:g} to {self.high:g}")
+            raise ValueError(f"{self.name}={shown(value)}: choose {self._range()}")
         return value
+
+    def _range(self) -> str:
+        """Returns the range in words. A bound next to a whole number leaves that number out."""
+        # + 0.0: no minus before a zero
+        below = math.nextafter(self.low, -math.inf) + 0.0
+        above = math.nextafter(self.high, math.inf) + 0.0
+        leaves_out_low = self.low != round(self.low) and below == round(below)
+        if leaves_out_low and self.high != round(self.high) and above == round(above):
+            return f"a number between {below:g} and {above:g}, without them"
+        if leaves_out_low:
+            return f"more than {below:g}, at most {self.high:g}"
+        return f"{self.low:g} to {self.high:g}"
 
 
 @dataclass(frozen=True)
@@ -400,7 +415,8 @@ class Spec:
     """The fields and spaces of a definition's environments with given options.
 
     Attributes:
-        options: the values of all options.
+        options: the values of all options; of a pool, each(...) or each_reset(...) for those that
+            differ between its environments.
         num_players: players of one environment.
         player_names: of each player.
         fields: observations, then infos.
@@ -410,7 +426,7 @@ class Spec:
     def __init__(self, definition: Definition, values: Values, config: CData) -> None:
         self.definition = definition
         self.values = values
-        self.options = values.checked
+        self.options: dict[str, Any] = values.checked
         self.num_players: int = config.num_players
         self.player_names: tuple[str, ...] = tuple(
             text(config.player_names[i]) if config.player_names else f"player_{i}"

@@ -197,6 +197,12 @@ def test_spec() -> None:
         ("max_episode_steps", 500),
         ("reward_threshold", 475.0),
         ("sutton_barto_reward", False),
+        ("gravity", 9.8),
+        ("masscart", 1.0),
+        ("masspole", 0.1),
+        ("length", 0.5),
+        ("force_mag", 10.0),
+        ("tau", 0.02),
     ]
     assert spec.reward_threshold == 475.0
     assert make_spec("CartPole-v1", reward_threshold=100).reward_threshold == 100

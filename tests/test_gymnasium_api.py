@@ -171,7 +171,7 @@ def test_get_attr_and_call() -> None:
     for name in ("reset", "step", "close"):
         with pytest.raises(ValueError, match=f"call {name} directly"):
             env.call(name)
-    with pytest.raises(AttributeError, match=r"state lives in C.*g, spec"):
+    with pytest.raises(AttributeError, match=r"state lives in C.*g, m, l, spec"):
         env.get_attr("state")
     with pytest.raises(AttributeError, match="no such method"):
         env.call("g", 1)

@@ -161,7 +161,7 @@ def test_specs_are_accepted() -> None:
         (PYTHON_ID, {"nonsense": 1}, TypeError, "unexpected keyword argument 'nonsense'"),
         ("NoSuchThing-v0", {}, gymnasium.error.UnregisteredEnv, "NoSuchThing"),
         ("test/Duel-v0", {}, ValueError, "2 players.*one reward"),
-        ("CartPole-v1", {"gravity": 3}, TypeError, "no option gravity: it has"),
+        ("CartPole-v1", {"wind": 3}, TypeError, "no option wind: it has"),
         ("CartPole-v1", {"n_envs": 0}, ValueError, "n_envs=0: choose 1 or more"),
         ("CartPole-v1", {"n_envs": 2.0}, TypeError, "n_envs=2.0 is a float"),
         ("CartPole-v1", {"n_envs": "fork"}, TypeError, "n_envs='fork' is a str"),

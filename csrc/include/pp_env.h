@@ -145,6 +145,10 @@ typedef struct pp_option {
   double low;       /* int, float: inclusive range */
   double high;
   const char *doc;
+  /* 1: only reset, step and observe depend on it, and they read env->options. So environments with
+   * different values can share what configure makes, and a value can be drawn at each reset. All
+   * values from low to high must be valid. Not for texts, nor for reset options. */
+  int32_t varies;
 } pp_option;
 
 /* the state of NumPy's PCG64, advanced through csrc/base/random.h */
@@ -167,13 +171,14 @@ typedef struct pp_seed {
 typedef struct pp_env {
   void *state;                 /* state_size bytes, zeroed before init */
   void *shared;                /* made by configure; read-only afterwards */
-  const pp_value *options;     /* one for each of the definition's options, defaults filled in */
+  const pp_value *options;     /* one for each of the definition's options, defaults filled in;
+                                * those with .varies may change before a reset */
   pp_rng *rng;                 /* the environment's np_random in Gymnasium */
   const int32_t *elapsed;      /* steps taken in the current episode */
   const uint8_t *action_dtype; /* of the action passed to step: see action_dtypes below */
   pp_error *error;             /* a failing callback writes the reason here */
   int32_t id;
-  int32_t max_episode_steps; /* 0: no limit */
+  int32_t max_episode_steps; /* 0: no limit; may change at the end of a reset */
 } pp_env;
 
 /* one reset */
@@ -215,9 +220,13 @@ typedef struct pp_image {
   int32_t height;
 } pp_image;
 
-/* what configure decides, once for each pool; it starts with the definition's values */
+/* What configure decides, once for each pool; or, if environments of a pool have different values
+ * of options without .varies, once for each combination. It starts with the definition's values. */
 typedef struct pp_config {
   const pp_value *options; /* they last until release; later callbacks find them in pp_env */
+  /* one for each option, 1: its value differs between the environments, or is drawn at each reset,
+   * and only pp_env.options holds it (options with .varies only). null: there is no such option */
+  const uint8_t *varying;
   pp_error *error;
   void *shared;
   size_t state_size;
@@ -227,6 +236,9 @@ typedef struct pp_config {
   pp_field fields[PP_MAX_FIELDS];
   pp_field action;
   const char *variant; /* the definition's */
+  /* configure sets it to 1 if step_many can't step these environments, as it reads no
+   * pp_env.options and a varying option is not in the state */
+  int32_t avoids_runs;
 } pp_config;
 
 /* ------------------------------------------------------------------------------ definition -- */
@@ -263,7 +275,8 @@ typedef struct pp_env_def {
   /* All callbacks return PP_OK, or a negative status with error->text set. Callbacks that take a
    * pp_env run on any thread, but for one environment never on two threads at once. */
 
-  /* checks options, describes fields, and makes what all environments share; may be null */
+  /* checks options, describes fields, and makes what all environments share; may be null. Fields,
+   * action and players must be the same for all environments of a pool. */
   int (*configure)(pp_config *config);
   void (*release)(void *shared);
 

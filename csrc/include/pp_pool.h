@@ -42,6 +42,36 @@ enum pp_extra {
 
 typedef struct pp_pool pp_pool;
 
+/* how a value is drawn at each reset */
+enum pp_draw_kind {
+  PP_DRAW_UNIFORM = 0,     /* Generator.uniform(low, high) */
+  PP_DRAW_LOG_UNIFORM = 1, /* exp(Generator.uniform(log(low), log(high))), clipped to the range */
+  PP_DRAW_INTEGER = 2,     /* Generator.integers(first, last + 1) */
+  PP_DRAW_CHOICE = 3       /* choices[Generator.integers(0, num_choices)] */
+};
+
+/* an option whose value is drawn at each reset of an environment */
+typedef struct pp_draw {
+  int32_t option; /* index of a bool, int or float with .varies; num_options: max_episode_steps */
+  int32_t kind;   /* pp_draw_kind */
+  double low;     /* PP_DRAW_UNIFORM and PP_DRAW_LOG_UNIFORM */
+  double high;
+  int64_t first; /* PP_DRAW_INTEGER */
+  int64_t last;
+  const pp_value *choices; /* PP_DRAW_CHOICE */
+  int64_t num_choices;
+} pp_draw;
+
+/* How the environments of a pool differ. The pool copies all of it. */
+typedef struct pp_variation {
+  int32_t num_sets;       /* of option values */
+  const pp_value *values; /* num_sets x num_options; the first num_options are environment 0's */
+  const int32_t *set_of;  /* of each environment */
+  const int32_t *limits;  /* max_episode_steps of each environment, 0: none; null: one for all */
+  const pp_draw *draws;   /* in the order in which they are drawn, each option once */
+  int32_t num_draws;
+} pp_variation;
+
 typedef struct pp_pool_options {
   int32_t num_envs;
   int32_t batch_size;  /* num_envs: ordered, synchronous; fewer: first come, first served */
@@ -52,6 +82,7 @@ typedef struct pp_pool_options {
   int32_t reward_dtype;           /* PP_FLOAT32 or PP_FLOAT64 */
   int32_t extras;                 /* pp_extra bits */
   const char *topology_root;      /* folder to read /proc and /sys under; null: "/" */
+  const pp_variation *variation;  /* null: all environments have the same options */
 } pp_pool_options;
 
 /* one contiguous array of a batch: rows x shape */
@@ -137,8 +168,8 @@ void pp_config_fini(const pp_env_def *def, pp_config *config);
  */
 
 /* Makes environments and threads, and writes the pool to out (null on failure). values holds one
- * entry per option of def. Returns PP_ERR_ARGUMENT, PP_ERR_MEMORY, PP_ERR_SYSTEM if a thread can't
- * be started, or the status of configure or init. */
+ * entry per option of def, and is not read if options has a variation. Returns PP_ERR_ARGUMENT,
+ * PP_ERR_MEMORY, PP_ERR_SYSTEM if a thread can't be started, or the status of configure or init. */
 int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_options *options,
                    pp_pool **out, pp_error *error);
 
@@ -264,6 +295,13 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
  */
 int pp_pool_set_state(pp_pool *pool, const int32_t *env_ids, int32_t count,
                       const void *const *snapshots, const int64_t *sizes, pp_error *error);
+
+/* Writes the values of an environment's options that are in force, one per option of its
+ * definition, and its max_episode_steps (0: none) to limit. Texts last as long as the pool. Returns
+ * PP_ERR_STATE while it is in flight, and before its first reset if values are drawn at each reset.
+ */
+int pp_pool_option_values(pp_pool *pool, int32_t env_id, pp_value *values, int32_t *limit,
+                          pp_error *error);
 
 /* Writes each field of an environment as it is now; fields[i] is the memory of one row of field i,
  * or null. Returns PP_ERR_STATE while it is in flight, and if it was never reset or has failed. */

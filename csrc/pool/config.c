@@ -1,15 +1,17 @@
 /* Config: runs a definition's configure and release. */
+#include "config.h"
+
 #include "definition.h"
 #include "error.h"
 
-int pp_config_init(const pp_env_def *def, const pp_value *options, pp_config *config,
-                   pp_error *error) {
+int pp_config_run(const pp_env_def *def, const pp_value *options, const uint8_t *varying,
+                  pp_config *config, pp_error *error) {
   pp_error own = {.text = "no reason given"};
-  int status = pp_env_check(def, error);
+  int status = PP_OK;
 
-  if (status < 0) return status;
   pp_definition_read(def, config);
   config->options = options;
+  config->varying = varying;
   config->error = &own;
   if (def->configure) {
     status = def->configure(config);
@@ -20,6 +22,12 @@ int pp_config_init(const pp_env_def *def, const pp_value *options, pp_config *co
   status = pp_definition_check_config(def->id, config, error);
   if (status < 0) pp_config_fini(def, config);
   return status;
+}
+
+int pp_config_init(const pp_env_def *def, const pp_value *options, pp_config *config,
+                   pp_error *error) {
+  int status = pp_env_check(def, error);
+  return status < 0 ? status : pp_config_run(def, options, NULL, config, error);
 }
 
 void pp_config_fini(const pp_env_def *def, pp_config *config) {

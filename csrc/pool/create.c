@@ -68,6 +68,11 @@ static int check_config(const pp_config *config, const pp_pool_options *o, int32
     return pp_error_set(error, PP_ERR_ARGUMENT, "num_workers=%d, num_envs=%d: choose 1 to num_envs",
                         num_lanes, o->num_envs);
   }
+  if (o->variation) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "variation: environments in worker processes have their own options: "
+                        "choose null");
+  }
   if (config->num_players != 1) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "num_players=%d: environments in worker processes have one player",
@@ -130,6 +135,7 @@ static pp_pool *make_pool(const pp_lane_ops *ops, const char *topology_root) {
 int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_options *options,
                    pp_pool **out, pp_error *error) {
   int status = check_options(def, options, out, error);
+  const int32_t *limits;
   pp_pool *pool;
 
   if (status >= 0) status = pp_env_check(def, error);
@@ -137,13 +143,14 @@ int pp_pool_create(const pp_env_def *def, const pp_value *values, const pp_pool_
   pool = make_pool(&pp_threads_ops, options->topology_root);
   if (!pool) return pp_error_set(error, PP_ERR_MEMORY, "no memory for a pool");
 
+  limits = options->variation ? options->variation->limits : NULL;
   status = pp_fleet_init(&pool->fleet, def, values, options, error);
   if (status >= 0) {
     status =
         pp_layout_init(&pool->layout, &pool->fleet.config, options, options->batch_size, error);
   }
   if (status >= 0) status = pp_budget_check(pool, options, error);
-  if (status >= 0) status = pp_fleet_make(&pool->fleet, error);
+  if (status >= 0) status = pp_fleet_make(&pool->fleet, limits, error);
   if (status >= 0) {
     status = make_records(pool, options);
     if (status >= 0) status = pp_threads_init(pool, options);

@@ -138,6 +138,10 @@ static int check_option(const subject *s, const pp_option *option) {
   if (option->type < PP_OPT_BOOL || option->type > PP_OPT_BYTES) {
     return refuse(s, "type=%d: choose a pp_option_type", option->type);
   }
+  if (option->varies && (option->varies != 1 || option->type > PP_OPT_FLOAT || option->required)) {
+    return refuse(s, "varies=%d: choose 0, or 1 for a bool, int or float with a default",
+                  option->varies);
+  }
   status = check_text(s, "text", option->text);
   if (status >= 0) status = check_text(s, "doc", option->doc);
   if (status < 0 || option->type > PP_OPT_FLOAT) return status;

@@ -7,7 +7,6 @@
 #include "error.h"
 #include "layout.h"
 #include "os/os.h"
-#include "values.h"
 
 /* returns the bytes from one state to the next: small states lie close together, larger ones start
  * on a cache line */
@@ -51,19 +50,28 @@ static int alloc_arrays(pp_fleet *fleet) {
          fleet->reset_options;
 }
 
-static int init_env(pp_fleet *fleet, int32_t i, pp_error *error) {
+/* returns the time limit of an environment before its first reset */
+static int32_t first_limit(const pp_fleet *fleet, const int32_t *limits, int32_t i) {
+  int32_t limit = limits ? limits[i] : fleet->max_episode_steps;
+  pp_draws_first_limit(&fleet->draws, &limit);
+  return limit;
+}
+
+static int init_env(pp_fleet *fleet, int32_t i, const int32_t *limits, pp_error *error) {
   pp_env *env = &fleet->envs[i];
   int status = PP_OK;
 
   env->state = fleet->states + fleet->stride * (size_t)i;
-  env->shared = fleet->config.shared;
-  env->options = fleet->options;
+  env->shared = pp_configs_shared(&fleet->configs, i);
+  env->options = fleet->draws.count
+                     ? fleet->draws.values + (size_t)i * (size_t)fleet->def->num_options
+                     : pp_configs_values(&fleet->configs, i);
   env->rng = &fleet->rngs[i];
   env->elapsed = &fleet->elapsed[i];
   env->action_dtype = &fleet->action_dtypes[i];
   env->error = &fleet->errors[i];
   env->id = i;
-  env->max_episode_steps = fleet->max_episode_steps;
+  env->max_episode_steps = first_limit(fleet, limits, i);
   fleet->phase[i] = PP_FRESH;
   if (fleet->def->init) status = fleet->def->init(env);
   if (status < 0) {
@@ -85,15 +93,16 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
   fleet->keeps_returns = (options->extras & PP_WITH_STATISTICS) != 0;
   fleet->max_episode_steps =
       options->max_episode_steps < 0 ? def->max_episode_steps : options->max_episode_steps;
-  fleet->options = pp_values_copy(def->options, def->num_options, values);
-  if (!fleet->options) return pp_error_set(error, PP_ERR_MEMORY, "no memory for options");
-  status = pp_config_init(def, fleet->options, &fleet->config, error);
+  status = pp_configs_init(&fleet->configs, def, values, options, &fleet->config, error);
+  if (status >= 0) status = pp_draws_init(&fleet->draws, def, options, &fleet->configs, error);
   if (status < 0) {
-    // a failed configure has nothing to release
-    fleet->def = NULL;
     pp_fleet_fini(fleet);
     return status;
   }
+  fleet->has_step_many = def->step_many && !fleet->config.avoids_runs;
+  fleet->has_configs = fleet->configs.num_shared > 1;
+  fleet->has_limits = options->variation &&
+                      (options->variation->limits || pp_draws_has(&fleet->draws, def->num_options));
   fleet->num_players = fleet->config.num_players;
   fleet->action_elements = pp_field_elements(&fleet->config.action, fleet->num_players);
   fleet->action_bytes = fleet->action_elements * pp_dtype_size(fleet->config.action.dtype);
@@ -101,7 +110,7 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
   return PP_OK;
 }
 
-int pp_fleet_make(pp_fleet *fleet, pp_error *error) {
+int pp_fleet_make(pp_fleet *fleet, const int32_t *limits, pp_error *error) {
   int32_t num_envs = fleet->num_envs;
   size_t size = fleet->config.state_size;
   int status;
@@ -116,7 +125,7 @@ int pp_fleet_make(pp_fleet *fleet, pp_error *error) {
   fleet->common_dtype = fleet->config.action.dtype;
   memset(fleet->action_dtypes, fleet->common_dtype, (size_t)fleet->num_envs);
   for (; fleet->num_live < fleet->num_envs; fleet->num_live++) {
-    status = init_env(fleet, fleet->num_live, error);
+    status = init_env(fleet, fleet->num_live, limits, error);
     if (status < 0) {
       pp_fleet_fini(fleet);
       return status;
@@ -158,7 +167,8 @@ void pp_fleet_fini(pp_fleet *fleet) {
     if (fleet->def->fini) {
       for (int32_t i = 0; i < fleet->num_live; i++) fleet->def->fini(&fleet->envs[i]);
     }
-    pp_config_fini(fleet->def, &fleet->config);
+    pp_draws_fini(&fleet->draws);
+    pp_configs_fini(&fleet->configs, fleet->def);
   }
   pp_os_pages_free(fleet->states, fleet->states_size);
   free(fleet->envs);
@@ -174,7 +184,6 @@ void pp_fleet_fini(pp_fleet *fleet) {
   free(fleet->seed_sizes);
   free(fleet->errors);
   free(fleet->reset_options);
-  free(fleet->options);
   memset(fleet, 0, sizeof(*fleet));
 }
 

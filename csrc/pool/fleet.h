@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "configs.h"
+#include "draws.h"
 #include "pp_pool.h"
 
 enum {
@@ -21,17 +23,21 @@ enum pp_phase { PP_RUNNING = 0, PP_ENDED = 1, PP_FRESH = 2 };
  * it over with release and acquire, so entries are not atomic. */
 typedef struct pp_fleet {
   const pp_env_def *def;
-  pp_config config;
-  pp_value *options;       /* defaults filled in, texts owned */
+  pp_config config; /* of environment 0; all have the same fields, action and players */
+  pp_configs configs;
+  pp_draws draws;
+  bool has_step_many;      /* the definition has it, and it can step these environments */
+  bool has_configs;        /* runs must not cross environments whose shared differs */
+  bool has_limits;         /* max_episode_steps differs, or is drawn */
   pp_value *reset_options; /* of the last reset with options */
   int32_t num_envs;
   int32_t num_players;
-  bool is_in_processes; /* the environments live in worker processes */
-  int32_t num_live;     /* environments whose init succeeded */
-  int32_t autoreset;    /* pp_autoreset */
-  int32_t max_episode_steps;
-  int64_t action_elements; /* of one environment, all players */
-  int64_t action_bytes;    /* the same in the action's own dtype */
+  bool is_in_processes;      /* the environments live in worker processes */
+  int32_t num_live;          /* environments whose init succeeded */
+  int32_t autoreset;         /* pp_autoreset */
+  int32_t max_episode_steps; /* if has_limits is not set */
+  int64_t action_elements;   /* of one environment, all players */
+  int64_t action_bytes;      /* the same in the action's own dtype */
 
   char *states;
   size_t stride; /* bytes from one state to the next */
@@ -66,8 +72,9 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
  * huge. */
 double pp_fleet_bytes(const pp_fleet *fleet);
 
-/* Makes the environments. Returns a pp_status; on failure all is undone, configure included. */
-int pp_fleet_make(pp_fleet *fleet, pp_error *error);
+/* Makes the environments; limits: max_episode_steps of each, null: one for all. Returns a
+ * pp_status; on failure all is undone, configure included. */
+int pp_fleet_make(pp_fleet *fleet, const int32_t *limits, pp_error *error);
 
 /* Makes only the records, for environments that live in worker processes. actions stays null.
  * Returns a pp_status. */

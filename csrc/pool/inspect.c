@@ -1,4 +1,6 @@
 /* Inspect: reads an environment between its steps: observe, render and expose. */
+#include <string.h>
+
 #include "error.h"
 #include "pool.h"
 
@@ -43,6 +45,25 @@ int pp_pool_observe(pp_pool *pool, int32_t env_id, void *const *fields, pp_error
   } else if (status >= 0) {
     status = fleet->def->observe(&fleet->envs[env_id], fields, 0);
     if (status < 0) pp_pool_explain_failure(fleet, env_id, status, "observed", error);
+  }
+  pthread_mutex_unlock(&pool->lock);
+  return status;
+}
+
+int pp_pool_option_values(pp_pool *pool, int32_t env_id, pp_value *values, int32_t *limit,
+                          pp_error *error) {
+  int status = pp_pool_check(pool, error);
+  const pp_fleet *fleet = &pool->fleet;
+
+  if (status < 0) return status;
+  pthread_mutex_lock(&pool->lock);
+  status = fleet->draws.count ? check_reset_locked(pool, env_id, error)
+                              : pp_pool_check_idle_locked(pool, env_id, error);
+  if (status >= 0 && (!values || !limit)) {
+    status = pp_error_set(error, PP_ERR_ARGUMENT, "values or limit is null: give both");
+  } else if (status >= 0) {
+    memcpy(values, fleet->envs[env_id].options, sizeof(*values) * (size_t)fleet->def->num_options);
+    *limit = fleet->envs[env_id].max_episode_steps;
   }
   pthread_mutex_unlock(&pool->lock);
   return status;

@@ -238,6 +238,7 @@ int pp_pool_seed(pp_pool *pool, const uint32_t *words, const int32_t *sizes, pp_
 static int store_reset_options_locked(pp_pool *pool, const pp_value *options, int32_t count,
                                       pp_error *error) {
   const pp_env_def *def = pool->fleet.def;
+  const pp_configs *configs = &pool->fleet.configs;
   pp_error own = {.text = "bad reset options"};
   pp_value *kept;
 
@@ -249,7 +250,8 @@ static int store_reset_options_locked(pp_pool *pool, const pp_value *options, in
   // with defaults filled in, and with texts that outlive the call
   kept = pp_values_copy(def->reset_options, def->num_reset_options, options);
   if (!kept) return pp_error_set(error, PP_ERR_MEMORY, "no memory for reset options");
-  if (def->check_reset && def->check_reset(pool->fleet.config.shared, kept, &own) < 0) {
+  for (int32_t i = 0; def->check_reset && i < configs->num_shared; i++) {
+    if (def->check_reset(configs->shared[i], kept, &own) >= 0) continue;
     free(kept);
     return pp_error_set(error, PP_ERR_ARGUMENT, "%s: %s", def->id, own.text);
   }

@@ -17,7 +17,8 @@ enum {
 /* pp_pack does not take more */
 static const size_t PACKED_BELOW = (size_t)1 << 34;
 
-/* The engine's part of a snapshot; returns and the environment's own bytes follow. The checksum
+/* The engine's part of a snapshot; returns, drawn values (pp_draws_save) and the environment's own
+ * bytes follow. The checksum
  * covers all bytes after it. identity covers the definition's id and the options, so that a pool
  * accepts only snapshots that it could have made. */
 typedef struct snapshot_head {
@@ -73,18 +74,32 @@ static uint64_t checksum(const void *snapshot, int64_t size) {
   return hash(0, (const char *)snapshot + start, (size_t)size - start);
 }
 
-static uint64_t identity(const pp_fleet *fleet) {
+/* adds how a value is drawn, instead of the value */
+static uint64_t hash_draw(uint64_t sum, const pp_draw *draw) {
+  const int64_t integers[] = {draw->option, draw->kind, draw->first, draw->last};
+  const double numbers[] = {draw->low, draw->high};
+  sum = hash(hash(sum, integers, sizeof(integers)), numbers, sizeof(numbers));
+  for (int64_t i = 0; draw->kind == PP_DRAW_CHOICE && i < draw->num_choices; i++) {
+    sum = hash(sum, &draw->choices[i].i, sizeof(draw->choices[i].i));
+    sum = hash(sum, &draw->choices[i].f, sizeof(draw->choices[i].f));
+  }
+  return sum;
+}
+
+static uint64_t identity(const pp_fleet *fleet, int32_t env_id) {
   const pp_env_def *def = fleet->def;
+  const pp_value *values = fleet->envs[env_id].options;
   uint64_t sum = hash(0, def->id, strlen(def->id));
   sum = hash(sum, &fleet->config.state_size, sizeof(fleet->config.state_size));
   for (int32_t i = 0; i < def->num_options; i++) {
-    const pp_value *value = &fleet->options[i];
+    const pp_value *value = &values[i];
     // options whose names begin with _ hold addresses of this process
-    if (def->options[i].name[0] == '_') continue;
+    if (def->options[i].name[0] == '_' || pp_draws_has(&fleet->draws, i)) continue;
     sum = hash(sum, &value->i, sizeof(value->i));
     sum = hash(sum, &value->f, sizeof(value->f));
     if (value->s) sum = hash(sum, value->s, (size_t)value->size);
   }
+  for (int32_t i = 0; i < fleet->draws.count; i++) sum = hash_draw(sum, &fleet->draws.list[i]);
   return sum;
 }
 
@@ -92,6 +107,11 @@ static uint64_t identity(const pp_fleet *fleet) {
 
 static size_t returns_bytes(const pp_fleet *fleet) {
   return sizeof(double) * (size_t)fleet->num_players;
+}
+
+/* the bytes between the head and the environment's own */
+static size_t engine_bytes(const pp_fleet *fleet) {
+  return returns_bytes(fleet) + pp_draws_saved_size(&fleet->draws);
 }
 
 static bool is_packed(const pp_fleet *fleet) {
@@ -122,7 +142,7 @@ static int64_t save_own(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t ro
 static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t room) {
   snapshot_head head = {.magic = SNAPSHOT_MAGIC,
                         .version = SNAPSHOT_VERSION,
-                        .identity = identity(fleet),
+                        .identity = identity(fleet, env_id),
                         .rng = fleet->rngs[env_id],
                         .seed_size = fleet->seed_sizes[env_id],
                         .phase = fleet->phase[env_id],
@@ -132,7 +152,9 @@ static int64_t save(pp_fleet *fleet, int32_t env_id, char *bytes, int64_t room) 
   memcpy(bytes, &head, sizeof(head));
   char *at = bytes + sizeof(head);
   memcpy(at, fleet->returns + (size_t)env_id * (size_t)fleet->num_players, returns_bytes(fleet));
-  at += returns_bytes(fleet);
+  pp_draws_save(&fleet->draws, env_id, fleet->envs[env_id].max_episode_steps,
+                at + returns_bytes(fleet));
+  at += engine_bytes(fleet);
   int64_t own = save_own(fleet, env_id, at, room), size = at - bytes + own;
   if (own < 0) return own;
   head.checksum = checksum(bytes, size);
@@ -150,7 +172,7 @@ int64_t pp_pool_get_state(pp_pool *pool, int32_t env_id, void *bytes, int64_t si
   status = pp_pool_check_idle_locked(pool, env_id, error);
   if (status >= 0) {
     own = own_room(fleet, env_id);
-    room = (int64_t)(sizeof(snapshot_head) + returns_bytes(fleet)) + own;
+    room = (int64_t)(sizeof(snapshot_head) + engine_bytes(fleet)) + own;
     if (own < 0) {
       status = pp_pool_explain_failure(fleet, env_id, (int)own, "saved", error);
     } else if (!bytes) {
@@ -179,7 +201,7 @@ static bool fits_state(const pp_fleet *fleet, const char *own, int64_t size) {
 static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *bytes, int64_t size,
                           pp_error *error) {
   snapshot_head head = {0};
-  int64_t own = size - (int64_t)(sizeof(head) + returns_bytes(fleet));
+  int64_t own = size - (int64_t)(sizeof(head) + engine_bytes(fleet));
   if (size >= (int64_t)sizeof(head)) memcpy(&head, bytes, sizeof(head));
   if (head.magic != SNAPSHOT_MAGIC || head.version != SNAPSHOT_VERSION) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
@@ -194,12 +216,17 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
                         "environment %d: the snapshot is damaged: give what get_state returned",
                         env_id);
   }
-  if (head.identity != identity(fleet) || head.num_players != fleet->num_players || own < 0 ||
-      !fits_state(fleet, (const char *)bytes + (size - own), own)) {
+  if (head.identity != identity(fleet, env_id) || head.num_players != fleet->num_players ||
+      own < 0 || !fits_state(fleet, (const char *)bytes + (size - own), own)) {
     return pp_error_set(error, PP_ERR_ARGUMENT,
                         "environment %d: the snapshot is of another environment or of other "
                         "options than this pool's %s",
                         env_id, fleet->def->id);
+  }
+  if (!pp_draws_check(&fleet->draws, (const char *)bytes + sizeof(head) + returns_bytes(fleet))) {
+    return pp_error_set(error, PP_ERR_ARGUMENT,
+                        "environment %d: the snapshot is damaged: give what get_state returned",
+                        env_id);
   }
   return PP_OK;
 }
@@ -207,10 +234,12 @@ static int check_snapshot(const pp_fleet *fleet, int32_t env_id, const void *byt
 /* restores from a checked snapshot; only the load callback can fail */
 static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size) {
   pp_env *env = &fleet->envs[env_id];
-  const char *returns = bytes + sizeof(snapshot_head), *own = returns + returns_bytes(fleet);
+  const char *returns = bytes + sizeof(snapshot_head), *own = returns + engine_bytes(fleet);
   int64_t own_size = size - (own - bytes);
   snapshot_head head;
 
+  // before the callback, which may read the options
+  pp_draws_load(&fleet->draws, env_id, &env->max_episode_steps, returns + returns_bytes(fleet));
   if (fleet->def->load) {
     int status = fleet->def->load(env, own, own_size);
     if (status < 0) return status;

@@ -10,16 +10,20 @@
 
 enum { EXPENSIVE = 100000 /* ns of a reset that is enough work for a chunk of its own */ };
 
-uint32_t pp_autoreset_limit(const pp_fleet *fleet) {
-  return fleet->max_episode_steps > 0 ? (uint32_t)fleet->max_episode_steps : UINT32_MAX;
-}
-
 void pp_autoreset_fail(pp_fleet *fleet, int32_t env_id, int status) {
   pp_error *error = &fleet->errors[env_id];
   if (!error->text[0]) pp_error_set(error, status, "no reason given");
   error->code = status;
   error->env_id = env_id;
   fleet->phase[env_id] = PP_FRESH;
+}
+
+/* Draws the options of the next episode, from the generator that the pending seed, if any, gives.
+ */
+static void draw_options(pp_fleet *fleet, int32_t env_id) {
+  int32_t words = fleet->seed_sizes[env_id];
+  if (words) pp_draws_seed(&fleet->draws, env_id, fleet->seeds[env_id], words);
+  pp_draws_options(&fleet->draws, env_id);
 }
 
 /* gives a pending seed to the generator, and to the environment if it has a seed callback */
@@ -37,11 +41,18 @@ static int begin_episode(pp_fleet *fleet, int32_t env_id, int32_t command) {
   pp_result result = {.reward = reward};
   pp_reset reset = {.forced = command != PP_COMMAND_STEP,
                     .options = command == PP_COMMAND_RESET_OPTIONS ? fleet->reset_options : NULL};
-  int status = take_seed(fleet, env_id);
+  int status;
 
+  // before the seed callback, which may read the options
+  if (fleet->draws.count) draw_options(fleet, env_id);
+  status = take_seed(fleet, env_id);
   if (status >= 0) status = fleet->def->reset(&fleet->envs[env_id], &reset, &result);
   if (status < 0) return status;
   if (!result.continues) {
+    // not before, as the callback may look at the limit of the episode that has ended
+    if (fleet->draws.count) {
+      pp_draws_limit(&fleet->draws, env_id, &fleet->envs[env_id].max_episode_steps);
+    }
     fleet->elapsed[env_id] = 0;
     memset(fleet->returns + (size_t)env_id * (size_t)fleet->num_players, 0,
            sizeof(double) * (size_t)fleet->num_players);
@@ -60,7 +71,7 @@ static int step(pp_fleet *fleet, int32_t env_id, pp_outcome *outcome) {
   fleet->elapsed[env_id] = pp_row_next_elapsed(fleet->elapsed[env_id]);
   outcome->terminated = result.terminated != 0;
   outcome->truncated =
-      result.truncated || (uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet);
+      result.truncated || (uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet, env_id);
   outcome->discount = result.has_discount ? result.discount : (float)!result.terminated;
   for (int32_t p = 0; fleet->keeps_returns && p < fleet->num_players; p++) {
     returns[p] += outcome->reward[p];

@@ -34,9 +34,12 @@ bool pp_autoreset_is_expensive(const pp_fleet *fleet);
  * pp_status. */
 int pp_autoreset_restart(pp_fleet *fleet, int32_t env_id);
 
-/* Returns the number of steps after which an episode is truncated; UINT32_MAX, which elapsed can't
- * reach, if there is no limit. */
-uint32_t pp_autoreset_limit(const pp_fleet *fleet);
+/* Returns the number of steps after which an environment's episode is truncated; UINT32_MAX, which
+ * elapsed can't reach, if there is no limit. */
+static inline uint32_t pp_autoreset_limit(const pp_fleet *fleet, int32_t env_id) {
+  int32_t limit = fleet->envs[env_id].max_episode_steps;
+  return limit > 0 ? (uint32_t)limit : UINT32_MAX;
+}
 
 /* Records that a callback failed. The state of the environment is then unknown, and it must be
  * reset. */

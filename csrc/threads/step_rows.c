@@ -77,15 +77,24 @@ int pp_step_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, in
 
 /* ----------------------------------------------------------------------------------- runs -- */
 
+/* truncates episodes where each environment has a time limit of its own */
+static void truncate_each(const pp_fleet *fleet, uint8_t *truncated, int32_t env_id,
+                          int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    truncated[i] |= (uint32_t)fleet->elapsed[env_id + i] >= pp_autoreset_limit(fleet, env_id + i);
+  }
+}
+
 /* counts a step of each environment, writes the engine's columns and sets the phases */
 static void put_run(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                     int32_t env_id, int32_t count, const double *rewards) {
   const uint8_t *restrict terminated = pp_layout_at(layout, memory, layout->terminated, row);
-  const uint8_t *restrict truncated = pp_layout_at(layout, memory, layout->truncated, row);
+  uint8_t *restrict truncated = pp_layout_at(layout, memory, layout->truncated, row);
   uint8_t *restrict phase = fleet->phase + env_id;
+  uint32_t limit = fleet->has_limits ? UINT32_MAX : pp_autoreset_limit(fleet, env_id);
 
-  pp_row_put_run(layout, memory, row, env_id, count, fleet->elapsed + env_id,
-                 pp_autoreset_limit(fleet), rewards);
+  pp_row_put_run(layout, memory, row, env_id, count, fleet->elapsed + env_id, limit, rewards);
+  if (fleet->has_limits) truncate_each(fleet, truncated, env_id, count);
   for (int32_t i = 0; i < count; i++) phase[i] = terminated[i] | truncated[i];
   if (fleet->keeps_returns) {
     double *restrict returns = fleet->returns + (size_t)env_id * (size_t)layout->num_players;
@@ -220,7 +229,7 @@ int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int
   memset(run.terminated, 0, (size_t)count);
   memset(run.truncated, 0, (size_t)count);
   keep_rngs(fleet, env_id, ended, num_ended, kept);
-  status = fleet->def->step_many(fleet->config.shared, &run);
+  status = fleet->def->step_many(fleet->envs[env_id].shared, &run);
   undo_steps(fleet, env_id, ended, num_ended, kept, rewards);
   if (status < 0) {
     for (int32_t i = 0; i < count; i++) {

@@ -13,10 +13,10 @@ int pp_step_row_write(pp_fleet *fleet, const pp_layout *layout, void *memory, in
                       int32_t env_id, pp_outcome *outcome);
 
 /* Steps a run of count environments (at most PP_GRAIN_ROWS) straight into their rows through
- * step_many. Ids and rows are consecutive; all environments have the command to step, and
- * none is PP_FRESH. Those whose episode has ended are reset instead. rewards is scratch memory for
- * count x num_players values. Returns how many environments failed: their phase is PP_FRESH, and
- * their rows are zero except for the env id. */
+ * step_many. Ids and rows are consecutive; all have one configuration, all environments have the
+ * command to step, and none is PP_FRESH. Those whose episode has ended are reset instead. rewards
+ * is scratch memory for count x num_players values. Returns how many environments failed: their
+ * phase is PP_FRESH, and their rows are zero except for the env id. */
 int32_t pp_step_rows(pp_fleet *fleet, const pp_layout *layout, void *memory, int32_t row,
                      int32_t env_id, int32_t count, double *rewards);
 

@@ -39,12 +39,21 @@ static bool is_plain(const pp_fleet *fleet, int32_t env_id, int32_t count) {
   return !differs;
 }
 
-/* steps a run through step_many, in one part for each batch that its rows lie in */
+/* returns how many of these environments have the configuration of the first */
+static int32_t configured_alike(const pp_fleet *fleet, int32_t env_id, int32_t count) {
+  int32_t alike = 1;
+  while (alike < count && fleet->envs[env_id + alike].shared == fleet->envs[env_id].shared) alike++;
+  return alike;
+}
+
+/* Steps a run through step_many, in one part for each batch that its rows lie in, and for each
+ * configuration. */
 static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, int32_t count,
                      pp_scratch *scratch) {
   while (count > 0) {
     int32_t part = count, row, failed;
     pp_batch *batch;
+    if (stepper->fleet->has_configs) part = configured_alike(stepper->fleet, env_id, count);
     if (!stepper->ring->is_ordered) place = pp_ring_claim(stepper->ring, &part);
     batch = pp_ring_at(stepper->ring, place, &row);
     failed = pp_step_rows(stepper->fleet, stepper->layout, batch->memory, row, env_id, part,
@@ -61,7 +70,7 @@ static void step_run(const pp_stepper *stepper, int32_t env_id, int32_t place, i
 
 /* returns whether the next step may be a reset whose time pp_autoreset_learn needs */
 static bool may_reset(const pp_fleet *fleet, int32_t env_id) {
-  if (!fleet->def->step_many) return false;
+  if (!fleet->has_step_many) return false;
   return fleet->command[env_id] != PP_COMMAND_STEP || fleet->phase[env_id] != PP_RUNNING ||
          (fleet->autoreset == PP_SAME_STEP && pp_autoreset_is_expensive(fleet));
 }
@@ -135,7 +144,7 @@ void pp_stepper_learn(const pp_stepper *stepper, const pp_scratch *scratch, int6
 
 int32_t pp_stepper_run(const pp_stepper *stepper, const pp_entry *entries, int32_t count,
                        int64_t deadline, pp_scratch *scratch) {
-  bool has_runs = stepper->fleet->def->step_many &&
+  bool has_runs = stepper->fleet->has_step_many &&
                   !atomic_load_explicit(&stepper->fleet->avoids_runs, memory_order_relaxed);
   int32_t at = 0, stepped = 0;
 

@@ -18,6 +18,7 @@ from parallel_pool.compat.gymnasium_ids import ENTRY_POINT, MODE, is_own, of_def
 from parallel_pool.compat.vector_options import DEFAULTS
 from parallel_pool.envs import toy_text
 from parallel_pool.specs import Definition
+from parallel_pool.variation import Each, EachReset
 
 # Modules of the Python environments that native ones equal. An id registered with any other entry
 # point is the user's own environment, and is not replaced.
@@ -146,10 +147,19 @@ def reference_of(spec: EnvSpec, definition: Definition) -> EnvSpec | None:
     return None if found is None or found.entry_point is None or is_own(found) else found
 
 
-def time_limit(given: int | None, own: int | None) -> int:
-    """Returns a pool's time limit in steps, 0 for none, from make's argument and the spec's."""
+def time_limit(given: Any, own: int | None) -> Any:
+    """Returns a pool's time limit in steps, 0 for none, from make's argument and the spec's.
+
+    The argument may be each(...) or each_reset(...).
+    """
     if given is None:
         return own or 0
+    if isinstance(given, Each):
+        return Each(tuple(time_limit(value, own) for value in given.values))
+    if isinstance(given, EachReset):
+        for bound in given.choices or (given.low, given.high):
+            check_limit(bound)
+        return given
     return max(0, check_limit(given))
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Space
 
-from parallel_pool.compat import renderer
+from parallel_pool.compat import physics, renderer
 from parallel_pool.pool import Pool
+from parallel_pool.variation import of_first
 
 # attributes that change so rarely that `Reference.values`, which compares the first steps of two
 # episodes, misses it
@@ -33,14 +34,18 @@ class Reference:
     It is made at its first use.
     """
 
-    def __init__(self, spec: EnvSpec | None, options: Mapping[str, Any], *, draws: bool) -> None:
+    def __init__(
+        self, spec: EnvSpec | None, options: Mapping[str, Any], *, draws: bool, pool: Pool
+    ) -> None:
         """
         Args:
             spec: of the environment; None if there is none.
             options: of its constructor.
             draws: whether the native environments have a render mode.
+            pool: the native environments.
         """
-        self._spec, self._options, self._draws = spec, dict(options), draws
+        self._spec, self._draws = spec, draws
+        self._options, self._physics = physics.split(pool.definition, of_first(options))
         self._env: Any = None
         self._values: dict[str, Any] = {}
 
@@ -57,6 +62,7 @@ class Reference:
                 # this Gymnasium has no such environment, or a package of it is missing
                 return self._values
             self._env = env = made.unwrapped
+            physics.apply(env, self._physics)
             seen = []
             for seed in (0, 1):
                 made.reset(seed=seed)
@@ -149,7 +155,8 @@ def get(
     """
     constant: Mapping[str, Any] = {}
     is_known = name in known
-    if reference is not None and name not in SHOWN:
+    # what depends on options that differ is no constant of all environments
+    if reference is not None and name not in SHOWN and not pool.varied:
         constant = reference.values()
         is_known = is_known and not reference.changes(name)
     if name in constant:

@@ -12,10 +12,11 @@ from gymnasium.error import DependencyNotInstalled
 
 from parallel_pool import registry
 from parallel_pool.buffers import Array
-from parallel_pool.compat import dependencies
+from parallel_pool.compat import dependencies, physics
 from parallel_pool.errors import MissingDependencyError, StateError
 from parallel_pool.pool import Pool
 from parallel_pool.specs import Definition
+from parallel_pool.variation import of_first
 
 # How many float64 numbers a native state begins with, and whether Gymnasium sometimes keeps them in
 # float32 (Acrobot after a reset, MountainCarContinuous after a step), which moves edges of lines.
@@ -56,13 +57,17 @@ class ReferenceRenderer:
 
     def __init__(self, pool: Pool, spec: EnvSpec, mode: str) -> None:
         self._pool = pool
-        options: dict[str, Any] = {**pool.spec.options, "render_mode": mode}
-        made = gymnasium.make(spec, disable_env_checker=True, **options)
+        options, attributes = physics.split(pool.definition, of_first(pool.spec.options))
+        made = gymnasium.make(spec, disable_env_checker=True, render_mode=mode, **options)
         self._env: Any = made.unwrapped
+        physics.apply(self._env, attributes)
         self._size, self._may_be_narrow = STATES[spec.name]
 
     def paint(self, env_id: int, action: Array | None) -> Any:
         self._env.state = self._state(env_id)
+        if self._pool.varied:
+            _, attributes = physics.split(self._pool.definition, self._pool.options_of(env_id))
+            physics.apply(self._env, attributes)
         limit = getattr(self._env, "max_torque", None)
         if limit is not None:
             # the arrow over a pendulum shows its torque
@@ -77,7 +82,7 @@ class ReferenceRenderer:
     def _state(self, env_id: int) -> Array:
         (snapshot,) = self._pool.get_state([env_id])
         # a snapshot ends with the environment's own bytes
-        own = snapshot[-self._pool.definition.raw.state_size :]
+        own = snapshot[-self._pool.state_size :]
         state: Array = np.frombuffer(own, np.float64, self._size).copy()
         narrow = state.astype(np.float32)
         return narrow if self._may_be_narrow and np.array_equal(narrow, state) else state

@@ -91,21 +91,21 @@ class Renderer:
         with self._lock:
             episode = self._episodes.get(env_id)
             if episode is None:
-                episode = self._episodes[env_id] = _Episode(self._make())
-            has_drawn = self._replay(episode, snapshot)
+                episode = self._episodes[env_id] = _Episode(self._make(env_id))
+            has_drawn = self._replay(episode, env_id, snapshot)
             # a window is drawn by each reset and step
             return None if has_drawn and self._mode == "human" else episode.env.render()
 
-    def _make(self) -> Any:
-        module: Any = importlib.import_module("gymnasium.envs.box2d.lunar_lander")
-        options = {
-            name: value
-            for name, value in self._pool.spec.options.items()
-            if not self._pool.definition.options[name].is_hidden
-        }
-        return module.LunarLander(render_mode=self._mode, **options)
+    def _options(self, env_id: int) -> dict[str, Any]:
+        values = self._pool.options_of(env_id)
+        options = self._pool.definition.options
+        return {name: values[name] for name, option in options.items() if not option.is_hidden}
 
-    def _replay(self, episode: _Episode, snapshot: bytes) -> bool:
+    def _make(self, env_id: int) -> Any:
+        module: Any = importlib.import_module("gymnasium.envs.box2d.lunar_lander")
+        return module.LunarLander(render_mode=self._mode, **self._options(env_id))
+
+    def _replay(self, episode: _Episode, env_id: int, snapshot: bytes) -> bool:
         """Plays an episode up to a snapshot. Returns whether it was reset or stepped."""
         # a snapshot ends with the environment's own bytes
         *first_rng, count = END.unpack(snapshot[-END.size :])
@@ -115,6 +115,8 @@ class Renderer:
         actions = snapshot[start : len(snapshot) - END.size]
         begins = (*first_rng,) != episode.first_rng or not actions.startswith(episode.actions)
         if begins:
+            # those that are drawn at each reset are attributes of Gymnasium's environment
+            vars(episode.env).update(self._options(env_id))
             episode.env.np_random.bit_generator.state = _generator(*first_rng)
             episode.env.reset()
             episode.first_rng, episode.actions = (*first_rng,), b""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parallel_pool.errors import MissingDependencyError
+from parallel_pool.variation import of_first
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -85,7 +86,7 @@ class Renderer:
                 f"pictures of {pool.definition.id} need PettingZoo and pygame ({error}):"
                 " pip install 'parallel_pool[pettingzoo,render]'"
             ) from error
-        self._game: Any = module.raw_env(render_mode=mode, **pool.spec.options)
+        self._game: Any = module.raw_env(render_mode=mode, **of_first(pool.spec.options))
         self._game.reset()
         # all games of the pool are drawn by one environment
         self._lock = threading.Lock()

@@ -13,6 +13,7 @@ import numpy as np
 from parallel_pool.envs.mpe import NEIGHBORS
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.specs import Option
+from parallel_pool.variation import of_first
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -104,7 +105,7 @@ class Renderer:
         module = load(self._pool.definition.id)
         options = {
             name: None if name in NEIGHBORS and value == -1 else value
-            for name, value in self._pool.spec.options.items()
+            for name, value in of_first(self._pool.spec.options).items()
             if not name.startswith("_")
         }
         # mpe2 writes each new world's name into metadata that all its worlds share

@@ -145,23 +145,28 @@ def complete(definition: Definition, options: Mapping[str, Any]) -> dict[str, An
     before = filled_in.get("_link")
     if isinstance(before, Link):
         if before.model_options == model_options:
+            _number_body(completed, before.model)
             return {**completed, **filled_in}
     elif filled_in:
         # wrong addresses would crash the process
         raise TypeError(f"{definition.id}: {', '.join(filled_in)} can't be given: leave it out")
 
-    mujoco = _mujoco()
     xml_file = str(model_options["xml_file"])
     model, digest = load(find_file(xml_file), bool(model_options["speed_switches"]))
-    body = completed.get("main_body")
-    if isinstance(body, str):
-        completed["main_body"] = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body)
-        if completed["main_body"] < 0:
-            raise ValueError(f"main_body={body!r}: {xml_file} has no body of that name")
+    _number_body(completed, model)
     link = Link(_link(model))
     link.model = model
     link.model_options = model_options
     return {**completed, "_link": link, "model_digest": digest}
+
+
+def _number_body(options: dict[str, Any], model: Any) -> None:
+    """Replaces the name of the main body, if one is given, by its number."""
+    mujoco, body = _mujoco(), options.get("main_body")
+    if isinstance(body, str):
+        options["main_body"] = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body)
+        if options["main_body"] < 0:
+            raise ValueError(f"main_body={body!r}: the model has no body of that name")
 
 
 def _rename(definition: Definition, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ import numpy as np
 from parallel_pool.envs.mujoco import INSTALL, OPENGL, capture_warnings
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.specs import Option
+from parallel_pool.variation import Each, of_env
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -384,14 +385,23 @@ def free(viewer: Any, backend: str) -> None:
 
 
 def model_of(pool: Pool) -> Any:
-    """Returns the MjModel of a pool's environments."""
+    """Returns the MjModel of a pool's environments.
+
+    Raises:
+        ValueError: they have several.
+    """
     link: Any = pool.spec.options["_link"]
+    if isinstance(link, Each):
+        raise ValueError(
+            f"the environments of this {pool.definition.id} pool have different models, and one"
+            " model draws all: give xml_file one value"
+        )
     return link.model
 
 
 def render_fps(pool: Pool) -> int:
     """Returns the pictures per second of simulated time, at one picture for each step."""
-    frame_skip: Any = pool.spec.options["frame_skip"]
+    frame_skip: Any = of_env(pool.spec.options["frame_skip"], 0)
     return int(np.round(1 / (model_of(pool).opt.timestep * frame_skip)))
 
 

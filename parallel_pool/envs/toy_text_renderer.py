@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from parallel_pool.envs import toy_text
 from parallel_pool.errors import MissingDependencyError
+from parallel_pool.variation import of_env
 
 if TYPE_CHECKING:
     from parallel_pool.buffers import Array
@@ -68,14 +69,10 @@ class Renderer:
                 f"pictures of {env_id} need Gymnasium ({error}): pip install"
                 " 'parallel_pool[render]'"
             ) from error
-        self._pool = pool
-        made = gymnasium.make(
-            env_id,
-            disable_env_checker=True,
-            render_mode=mode,
-            **toy_text.map_options(pool.spec.options),
-        )
-        self._env: Any = made.unwrapped
+        self._pool, self._mode = pool, mode
+        # by map, for pools whose maps differ
+        self._envs: dict[str, Any] = {}
+        self._env_of(0)
         self._missing = gymnasium.error.DependencyNotInstalled
         self._put: Callable[[Any, bytes], int]
         self._put = _put_cards if env_id == BLACKJACK else _put_table
@@ -83,6 +80,21 @@ class Renderer:
         self._orientations: dict[int, tuple[int, int]] = {}
         # all environments of the pool are drawn by one
         self._lock = threading.Lock()
+
+    def _env_of(self, env_id: int) -> Any:
+        """Returns the environment that draws an environment of the pool."""
+        import gymnasium
+
+        options = self._pool.spec.options
+        own = {name: of_env(value, env_id) for name, value in options.items()}
+        chosen = toy_text.map_options(own)
+        key = repr(chosen)
+        if key not in self._envs:
+            made = gymnasium.make(
+                self._pool.definition.id, disable_env_checker=True, render_mode=self._mode, **chosen
+            )
+            self._envs[key] = made.unwrapped
+        return self._envs[key]
 
     def paint(self, env_id: int, action: Array | None = None) -> Any:
         """Draws an environment.
@@ -100,25 +112,27 @@ class Renderer:
         """
         (snapshot,) = self._pool.get_state([env_id])
         with self._lock:
+            env = self._env_of(env_id)
             # a snapshot ends with the environment's own bytes
-            episode = self._put(self._env, snapshot[-self._pool.definition.raw.state_size :])
+            episode = self._put(env, snapshot[-self._pool.definition.raw.state_size :])
             # a taxi keeps the orientation of its last picture while it picks up and drops off
             before, orientation = self._orientations.get(env_id, (episode, 0))
-            self._env.taxi_orientation = orientation if before == episode else 0
+            env.taxi_orientation = orientation if before == episode else 0
             try:
-                picture = self._env.render()
+                picture = env.render()
             except self._missing as error:
                 raise MissingDependencyError(
                     "drawing needs pygame, which is not installed: pip install"
                     " 'parallel_pool[render]'"
                 ) from error
-            self._orientations[env_id] = (episode, self._env.taxi_orientation)
+            self._orientations[env_id] = (episode, env.taxi_orientation)
             return picture
 
     def close(self) -> None:
         """Closes the window; without one nothing is open, and pygame may serve others."""
-        if self._env.render_mode == "human":
-            self._env.close()
+        if self._mode == "human":
+            for env in self._envs.values():
+                env.close()
 
 
 def render_fps(pool: Pool) -> int:

@@ -51,7 +51,7 @@ static void seed_both(pp_env *env) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
   pp_rng_seed(env->rng, &self->seeds[0], 1);
-  pp_counted_power_up(&self->counted, &shared->setup, self->seeds[1]);
+  pp_counted_power_up(&self->counted, &shared->setup, self->seeds[1], pp_ale_options_sticky(env));
 }
 
 static int seed(pp_env *env, const pp_seed *words) {
@@ -153,7 +153,9 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)result;
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
-  if (!self->counted.has_power) pp_counted_power_up(&self->counted, &shared->setup, 0);
+  double sticky = pp_ale_options_sticky(env);
+  if (!self->counted.has_power) pp_counted_power_up(&self->counted, &shared->setup, 0, sticky);
+  self->counted.console.sticky = (float)sticky;
   begin_game(shared, self);
   if (shared->is_preprocessed) begin_frames(env);
   self->is_seeded = 0;

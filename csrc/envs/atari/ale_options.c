@@ -56,8 +56,8 @@ const pp_option pp_ale_option_table[PP_ALE_NUM_OPTIONS] = {
                       "frames of the game in one step, or a range (low, high) to draw from"),
     [FRAMESKIP_END] = PP_INT_OPTION("frameskip_end", 0, 0, MAX_SKIP,
                                     "end of the range, never drawn itself; 0: no range"),
-    [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0.25, 0, 1,
-                               "probability that a frame repeats the previous action"),
+    [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0.25, 0, 1,
+                                       "probability that a frame repeats the previous action"),
     [FULL_ACTION_SPACE] =
         PP_BOOL_OPTION("full_action_space", false,
                        "all actions that ALE allows, instead of those that the game uses"),
@@ -107,7 +107,6 @@ static int make_setup(pp_config *config, pp_ale_options *options) {
       .rom = &values[ROM],
       .mode = values[MODE].i,
       .difficulty = values[DIFFICULTY].i,
-      .sticky = values[STICKY].f,
       // a continuous action can be any of the eighteen
       .full_action_space = values[FULL_ACTION_SPACE].i || values[CONTINUOUS].i,
   };
@@ -210,6 +209,10 @@ static void describe_action(pp_field *action, const pp_ale_options *options) {
                        .shape = {3},
                        .lows = lows,
                        .highs = highs};
+}
+
+double pp_ale_options_sticky(const pp_env *env) {
+  return env->options[STICKY].f;
 }
 
 int pp_ale_options_create(pp_config *config, pp_ale_options **out) {

@@ -30,6 +30,9 @@ typedef struct pp_ale_options {
   pp_preprocessor preprocessor;
 } pp_ale_options;
 
+// Returns the probability that a frame of this environment repeats the previous action.
+double pp_ale_options_sticky(const pp_env *env);
+
 // Reads the options of config, and writes the descriptions of the observation (the first field) and
 // of the action into config. On error the status is negative, config->error says why, and *options
 // is not set.

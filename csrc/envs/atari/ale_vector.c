@@ -56,8 +56,8 @@ static const pp_option options[NUM_OPTIONS] = {
     [MAX_FRAMES] =
         PP_INT_OPTION("max_num_frames_per_episode", 108000, 1, INT32_MAX,
                       "frames that truncate an episode; those of its reset are not counted"),
-    [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
-                               "probability that a frame repeats the previous action"),
+    [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
+                                       "probability that a frame repeats the previous action"),
     [FULL_ACTION_SPACE] =
         PP_BOOL_OPTION("full_action_space", false,
                        "all actions that ALE allows, instead of those that the game uses"),
@@ -122,14 +122,16 @@ typedef struct play {
 
 // --------------------------------------------------------------------------------- reset
 
-static void power_up(const shared_data *shared, play *self, uint32_t seed) {
-  pp_counted_power_up(&self->counted, &shared->setup, seed);
+static void power_up(const pp_env *env, uint32_t seed) {
+  const shared_data *shared = env->shared;
+  play *self = env->state;
+  pp_counted_power_up(&self->counted, &shared->setup, seed, env->options[STICKY].f);
   pp_mt19937_seed(&self->noop_random, seed);
 }
 
 static int seed(pp_env *env, const pp_seed *words) {
   // a longer seed is fresh entropy, of which the generators take 32 bits
-  power_up(env->shared, env->state, words->words[0]);
+  power_up(env, words->words[0]);
   return PP_OK;
 }
 
@@ -150,7 +152,8 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)result;
   const shared_data *shared = env->shared;
   play *self = env->state;
-  if (!self->counted.has_power) power_up(shared, self, 0);
+  if (!self->counted.has_power) power_up(env, 0);
+  self->counted.console.sticky = (float)env->options[STICKY].f;
   pp_counted_begin_game(&self->counted, &shared->setup);
   play_opening(shared, self);
   self->elapsed = 0;
@@ -258,7 +261,6 @@ static int make_setup(pp_config *config, shared_data *shared) {
       .rom = &values[ROM],
       .mode = -1,
       .difficulty = -1,
-      .sticky = values[STICKY].f,
       .full_action_space = values[FULL_ACTION_SPACE].i || values[CONTINUOUS].i,
   };
   return pp_setup_init(&shared->setup, config, values[GAME].s, &chosen);

@@ -90,7 +90,6 @@ int pp_setup_init(pp_setup *setup, pp_config *config, const char *game,
   if (status < 0) return status;
   setup->mode = (int32_t)options->mode;
   setup->difficulty = (int32_t)options->difficulty;
-  setup->sticky = (float)options->sticky;
   list_actions(setup, options->full_action_space != 0);
   const uint8_t (*palette)[3] = palette_of(setup);
   for (int i = 0; i < 256; ++i) memcpy(setup->color[i], palette[i], 3);
@@ -108,12 +107,13 @@ bool pp_setup_has_action(const pp_setup *setup, int action) {
 
 // ---------------------------------------------------------------------------- consoles
 
-void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed) {
+void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed,
+                   double sticky) {
   const pp_cartridge *cartridge = setup->cartridge;
   if (cartridge->match) {
     pp_console_load_match(console, cartridge, random_seed);
   } else {
-    pp_console_load(console, cartridge, random_seed, setup->sticky);
+    pp_console_load(console, cartridge, random_seed, (float)sticky);
   }
   // pp_setup_init has checked both
   if (setup->mode >= 0) (void)pp_console_set_mode(console, cartridge, setup->mode);

@@ -17,7 +17,6 @@ enum { PP_RAM_BYTES = 128 };
 typedef struct pp_setup {
   pp_cartridge *cartridge;
   int32_t mode, difficulty;  // -1: the game's first mode; difficulty 0
-  float sticky;              // probability that a frame repeats the previous action
   int32_t num_actions;
   uint8_t actions[PP_ACTIONS];  // the action space, in ALE's order
   uint8_t color[256][4];        // red, green and blue of each palette index; the fourth is unused
@@ -26,7 +25,6 @@ typedef struct pp_setup {
 typedef struct pp_setup_options {
   const pp_value *rom;  // the program's bytes
   int64_t mode, difficulty;
-  double sticky;
   int64_t full_action_space;  // nonzero: all actions that ALE allows; 0: those that the game uses
   int players;                // 2 or 4: on the ALE of multi_agent_ale_py; 0: one player
 } pp_setup_options;
@@ -41,8 +39,9 @@ void pp_setup_fini(pp_setup *setup);
 bool pp_setup_has_action(const pp_setup *setup, int action);
 
 // Switches a console on, as ALE does with loadROM after setInt("random_seed", ...), and chooses
-// mode and difficulty. With several players nothing sticks.
-void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed);
+// mode and difficulty. sticky: the probability that a frame repeats the previous action; with
+// several players nothing sticks.
+void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed, double sticky);
 
 // Makes a screen with this cartridge's colours and the best code for this machine. palette and isa
 // of `options` are ignored. The caller has checked its sizes, so PP_ERR_MEMORY is the only error.
@@ -64,13 +63,15 @@ int pp_setup_render(const pp_setup *setup, pp_console *console, pp_image *image)
    .low = lowest,                                                   \
    .high = highest,                                                 \
    .doc = text}
-#define PP_FLOAT_OPTION(option, default_value, lowest, highest, text) \
-  {.name = option,                                                    \
-   .type = PP_OPT_FLOAT,                                              \
-   .number = default_value,                                           \
-   .low = lowest,                                                     \
-   .high = highest,                                                   \
-   .doc = text}
+// one that may be drawn anew at each reset
+#define PP_VARYING_FLOAT_OPTION(option, default_value, lowest, highest, text) \
+  {.name = option,                                                            \
+   .type = PP_OPT_FLOAT,                                                      \
+   .number = default_value,                                                   \
+   .low = lowest,                                                             \
+   .high = highest,                                                           \
+   .doc = text,                                                               \
+   .varies = 1}
 #define PP_BOOL_OPTION(option, default_value, text) \
   {.name = option, .type = PP_OPT_BOOL, .number = default_value, .doc = text}
 

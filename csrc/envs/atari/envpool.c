@@ -75,8 +75,8 @@ static const pp_option options[NUM_OPTIONS] = {
     [FULL_ACTION_SPACE] =
         PP_BOOL_OPTION("full_action_space", false,
                        "all actions that ALE allows, instead of those that the game uses"),
-    [STICKY] = PP_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
-                               "probability that a frame repeats the previous action"),
+    [STICKY] = PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,
+                                       "probability that a frame repeats the previous action"),
     [USE_AREA] =
         PP_BOOL_OPTION("use_inter_area_resize", true,
                        "resize as OpenCV's INTER_AREA does; otherwise as its INTER_LINEAR"),
@@ -130,8 +130,10 @@ static pp_stack stack_of(const shared_data *shared, play *self) {
 // ------------------------------------------------------------------------------- console
 
 // switches the console on, as EnvPool's constructor does
-static void power_up(const shared_data *shared, play *self, uint32_t seed) {
-  pp_setup_load(&shared->setup, &self->console, seed);
+static void power_up(const pp_env *env, uint32_t seed) {
+  const shared_data *shared = env->shared;
+  play *self = env->state;
+  pp_setup_load(&shared->setup, &self->console, seed, env->options[STICKY].f);
   pp_mt19937_seed(&self->noop_random, seed);
   self->has_power = 1;
   self->is_fresh = 1;
@@ -177,8 +179,9 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   const shared_data *shared = env->shared;
   play *self = env->state;
   if (!self->has_power) {
-    power_up(shared, self, 0);
+    power_up(env, 0);
   }
+  self->console.sticky = (float)env->options[STICKY].f;
   bool new_game = begins_new_game(env, how);
   // the number is drawn in every case, and FIRE counts as one of the frames
   uint32_t noops = pp_mt19937_below(&self->noop_random, shared->noop_max) + 1 - shared->fires;
@@ -254,7 +257,7 @@ static int seed(pp_env *env, const pp_seed *words) {
              "seed -1 (4294967295) would make ALE take its seed from the clock: choose another");
     return PP_ERR_ARGUMENT;
   }
-  power_up(env->shared, env->state, words->words[0]);
+  power_up(env, words->words[0]);
   return PP_OK;
 }
 
@@ -291,7 +294,6 @@ static int make_setup(pp_config *config, shared_data *shared) {
       .rom = &values[ROM],
       .mode = values[MODE].i,
       .difficulty = values[DIFFICULTY].i,
-      .sticky = values[STICKY].f,
       .full_action_space = values[FULL_ACTION_SPACE].i,
   };
   return pp_setup_init(&shared->setup, config, config->variant, &chosen);

@@ -1,8 +1,9 @@
 // frame_count.c: counts the frames of a console as ALE does.
 #include "frame_count.h"
 
-void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed) {
-  pp_setup_load(setup, &counted->console, random_seed);
+void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed,
+                         double sticky) {
+  pp_setup_load(setup, &counted->console, random_seed, sticky);
   counted->frames = counted->console.waited;
   counted->has_power = 1;
 }

@@ -18,7 +18,8 @@ typedef struct pp_counted_console {
 
 // Switches the console on; if it was on, off and on again. The frames that ALE runs in loadROM are
 // counted.
-void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed);
+void pp_counted_power_up(pp_counted_console *counted, const pp_setup *setup, uint32_t random_seed,
+                         double sticky);
 
 // Starts a new game.
 void pp_counted_begin_game(pp_counted_console *counted, const pp_setup *setup);

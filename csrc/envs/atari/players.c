@@ -137,7 +137,7 @@ int pp_players_seed(pp_env *env, const pp_seed *seed) {
   const pp_players_options *shared = env->shared;
   pp_match *match = env->state;
   // PettingZoo passes the seed on as 32 bits
-  pp_setup_load(&shared->setup, &match->console, seed->words[0]);
+  pp_setup_load(&shared->setup, &match->console, seed->words[0], 0);
   match->has_power = true;
   return PP_OK;
 }
@@ -146,7 +146,7 @@ int pp_players_reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)how, (void)result;
   const pp_players_options *shared = env->shared;
   pp_match *match = env->state;
-  if (!match->has_power) pp_setup_load(&shared->setup, &match->console, 0);
+  if (!match->has_power) pp_setup_load(&shared->setup, &match->console, 0, 0);
   match->has_power = true;
   pp_console_reset_game(&match->console, shared->setup.cartridge);
   match->frames = 0;
@@ -161,9 +161,10 @@ int pp_players_reset(pp_env *env, const pp_reset *how, pp_result *result) {
 static void stick(pp_env *env, uint8_t *actions) {
   const pp_players_options *shared = env->shared;
   pp_match *match = env->state;
-  for (int i = 0; i < shared->players && shared->sticky > 0; ++i) {
+  double sticky = env->options[PP_PLAYERS_STICKY].f;
+  for (int i = 0; i < shared->players && sticky > 0; ++i) {
     if (match->is_out[i]) continue;
-    if (match->has_held && pp_rng_double(env->rng) < shared->sticky) actions[i] = match->held[i];
+    if (match->has_held && pp_rng_double(env->rng) < sticky) actions[i] = match->held[i];
   }
   memcpy(match->held, actions, sizeof match->held);
   match->has_held = true;

@@ -16,37 +16,37 @@ enum {
   MAX_STACK = 64,
 };
 
-#define COMMON                                                                                   \
-  [PP_PLAYERS_OBS_TYPE] = {.name = "obs_type",                                                   \
-                           .type = PP_OPT_STRING,                                                \
-                           .text = "rgb_image",                                                  \
-                           .doc = "rgb_image, grayscale_image or ram"},                          \
-  [PP_PLAYERS_FULL_ACTION_SPACE] = PP_BOOL_OPTION(                                               \
-      "full_action_space", false, "all eighteen actions, instead of those that the game uses"),  \
-  [PP_PLAYERS_MAX_CYCLES] =                                                                      \
-      PP_INT_OPTION("max_cycles", 100000, 1, INT32_MAX, "frames that truncate an episode"),      \
-  [PP_PLAYERS_FRAME_SKIP] = PP_INT_OPTION("frame_skip", 1, 1, MAX_SKIP, "frames of one step"),   \
-  [PP_PLAYERS_STICKY] =                                                                          \
-      PP_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,                                      \
-                      "probability that a player repeats its previous action in a frame"),       \
-  [PP_PLAYERS_MAX_POOL] = PP_BOOL_OPTION(                                                        \
-      "max_pool", false, "pictures are the maximum of the last two frames, pixel by pixel"),     \
-  [PP_PLAYERS_SCREEN_HEIGHT] =                                                                   \
-      PP_INT_OPTION("screen_height", 0, 0, PP_RESIZE_MAX_SIDE,                                   \
-                    "rows of a picture, resized with cv2's INTER_AREA; 0: as the screen"),       \
-  [PP_PLAYERS_SCREEN_WIDTH] = PP_INT_OPTION("screen_width", 0, 0, PP_RESIZE_MAX_SIDE,            \
-                                            "columns of a picture; 0: as the screen"),           \
-  [PP_PLAYERS_STACK_SIZE] =                                                                      \
-      PP_INT_OPTION("stack_size", 1, 1, MAX_STACK,                                               \
-                    "pictures of an observation, along its last axis, oldest first; black ones " \
-                    "at the start of an episode"),                                               \
-  [PP_PLAYERS_INDICATOR] = PP_BOOL_OPTION(                                                       \
-      "agent_indicator", false,                                                                  \
-      "one more channel for each player, which is 255 for the player's own and 0 elsewhere"),    \
-  [PP_PLAYERS_RAM_INFO] = PP_BOOL_OPTION(                                                        \
-      "ram_info", false, "adds the infos ram, 128 bytes, and lives, of each player"),            \
-  [PP_PLAYERS_ROM] = {.name = "rom",                                                             \
-                      .type = PP_OPT_BYTES,                                                      \
+#define COMMON                                                                                     \
+  [PP_PLAYERS_OBS_TYPE] = {.name = "obs_type",                                                     \
+                           .type = PP_OPT_STRING,                                                  \
+                           .text = "rgb_image",                                                    \
+                           .doc = "rgb_image, grayscale_image or ram"},                            \
+  [PP_PLAYERS_FULL_ACTION_SPACE] = PP_BOOL_OPTION(                                                 \
+      "full_action_space", false, "all eighteen actions, instead of those that the game uses"),    \
+  [PP_PLAYERS_MAX_CYCLES] =                                                                        \
+      PP_INT_OPTION("max_cycles", 100000, 1, INT32_MAX, "frames that truncate an episode"),        \
+  [PP_PLAYERS_FRAME_SKIP] = PP_INT_OPTION("frame_skip", 1, 1, MAX_SKIP, "frames of one step"),     \
+  [PP_PLAYERS_STICKY] =                                                                            \
+      PP_VARYING_FLOAT_OPTION("repeat_action_probability", 0, 0, 1,                                \
+                              "probability that a player repeats its previous action in a frame"), \
+  [PP_PLAYERS_MAX_POOL] = PP_BOOL_OPTION(                                                          \
+      "max_pool", false, "pictures are the maximum of the last two frames, pixel by pixel"),       \
+  [PP_PLAYERS_SCREEN_HEIGHT] =                                                                     \
+      PP_INT_OPTION("screen_height", 0, 0, PP_RESIZE_MAX_SIDE,                                     \
+                    "rows of a picture, resized with cv2's INTER_AREA; 0: as the screen"),         \
+  [PP_PLAYERS_SCREEN_WIDTH] = PP_INT_OPTION("screen_width", 0, 0, PP_RESIZE_MAX_SIDE,              \
+                                            "columns of a picture; 0: as the screen"),             \
+  [PP_PLAYERS_STACK_SIZE] =                                                                        \
+      PP_INT_OPTION("stack_size", 1, 1, MAX_STACK,                                                 \
+                    "pictures of an observation, along its last axis, oldest first; black ones "   \
+                    "at the start of an episode"),                                                 \
+  [PP_PLAYERS_INDICATOR] = PP_BOOL_OPTION(                                                         \
+      "agent_indicator", false,                                                                    \
+      "one more channel for each player, which is 255 for the player's own and 0 elsewhere"),      \
+  [PP_PLAYERS_RAM_INFO] = PP_BOOL_OPTION(                                                          \
+      "ram_info", false, "adds the infos ram, 128 bytes, and lives, of each player"),              \
+  [PP_PLAYERS_ROM] = {.name = "rom",                                                               \
+                      .type = PP_OPT_BYTES,                                                        \
                       .doc = "the game's program; if not given, Python takes it from ale-py"}
 
 #define NUM_PLAYERS(usual) PP_INT_OPTION("num_players", usual, 2, 4, "2 or 4")
@@ -249,7 +249,6 @@ int pp_players_options_create(pp_config *config, pp_players_options **out) {
   options->max_cycles = (int32_t)values[PP_PLAYERS_MAX_CYCLES].i;
   options->frame_skip = (int32_t)values[PP_PLAYERS_FRAME_SKIP].i;
   options->stack = (int32_t)values[PP_PLAYERS_STACK_SIZE].i;
-  options->sticky = values[PP_PLAYERS_STICKY].f;
   options->pools = values[PP_PLAYERS_MAX_POOL].i != 0;
   options->has_indicator = values[PP_PLAYERS_INDICATOR].i != 0;
   options->has_ram_info = values[PP_PLAYERS_RAM_INFO].i != 0;

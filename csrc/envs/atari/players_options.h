@@ -37,7 +37,6 @@ typedef struct pp_players_options {
   int32_t max_cycles;  // frames of an episode
   int32_t frame_skip;
   int32_t stack;
-  double sticky;
   bool pools;  // the brighter of the last two screens, pixel by pixel
   bool has_ram_info;
   bool is_resized;     // otherwise the screen in its own size

@@ -60,6 +60,10 @@ struct lander {
   void *body;
   void *legs[2];
   double shaping;
+  /* the options of this episode */
+  float gravity;
+  double wind_power;
+  double turbulence_power;
   int64_t wind_index;
   int64_t torque_index;
   float obs[OBSERVATION];
@@ -75,11 +79,8 @@ struct lander {
 typedef struct rules {
   box2d_library library;
   void *functions[BOX2D_MOST_FUNCTIONS];
-  float gravity;
   bool is_continuous;
   bool is_windy;
-  double wind_power;
-  double turbulence_power;
   size_t action_size;
 } rules;
 
@@ -126,18 +127,23 @@ enum { CONTINUOUS, GRAVITY, ENABLE_WIND, WIND_POWER, TURBULENCE_POWER, LINK, NUM
       [GRAVITY] = {.name = "gravity",                                                       \
                    .type = PP_OPT_FLOAT,                                                    \
                    .number = -10.0,                                                         \
-                   .doc = "gravity in m/s^2, between -12 and 0"},                           \
+                   .low = -0x1.7ffffffffffffp+3,                                            \
+                   .high = -DBL_TRUE_MIN,                                                   \
+                   .doc = "gravity in m/s^2, between -12 and 0, without them",              \
+                   .varies = 1},                                                            \
       [ENABLE_WIND] = {.name = "enable_wind",                                               \
                        .type = PP_OPT_BOOL,                                                 \
                        .doc = "wind pushes and turns the lander while no leg touches"},     \
       [WIND_POWER] = {.name = "wind_power",                                                 \
                       .type = PP_OPT_FLOAT,                                                 \
                       .number = 15.0,                                                       \
-                      .doc = "largest force of the wind"},                                  \
+                      .doc = "largest force of the wind",                                   \
+                      .varies = 1},                                                         \
       [TURBULENCE_POWER] = {.name = "turbulence_power",                                     \
                             .type = PP_OPT_FLOAT,                                           \
                             .number = 1.5,                                                  \
-                            .doc = "largest torque of the wind"},                           \
+                            .doc = "largest torque of the wind",                            \
+                            .varies = 1},                                                   \
       [LINK] = {.name = "_link",                                                            \
                 .type = PP_OPT_BYTES,                                                       \
                 .required = 1,                                                              \
@@ -189,11 +195,8 @@ static int configure(pp_config *config) {
     return PP_ERR_ARGUMENT;
   }
   box2d_listener_init(&shared->library, begin_contact, end_contact, shared->functions);
-  shared->gravity = (float)given[GRAVITY].f;
   shared->is_continuous = given[CONTINUOUS].i != 0;
   shared->is_windy = given[ENABLE_WIND].i != 0;
-  shared->wind_power = given[WIND_POWER].f;
-  shared->turbulence_power = given[TURBULENCE_POWER].f;
   shared->action_size = shared->is_continuous ? 2 * sizeof(double) : sizeof(uint8_t);
   config->action = shared->is_continuous ? throttles : engines;
   return PP_OK;
@@ -214,7 +217,7 @@ static void end_world(lander *it) {
 }
 
 static void begin_world(lander *it, const rules *shared) {
-  const box2d_vector gravity = {0, shared->gravity};
+  const box2d_vector gravity = {0, it->gravity};
 
   end_world(it);
   it->library->world_init(it->world, &gravity);
@@ -277,10 +280,10 @@ static bool is_too_large(double number) {
   return isfinite(number) && fabs(number) > FLT_MAX;
 }
 
-static int apply_wind(lander *it, const rules *shared, pp_error *error) {
+static int apply_wind(lander *it, pp_error *error) {
   const box2d_library *library = it->library;
-  double force = wind_at(it->wind_index) * shared->wind_power;
-  double torque = wind_at(it->torque_index) * shared->turbulence_power;
+  double force = wind_at(it->wind_index) * it->wind_power;
+  double torque = wind_at(it->torque_index) * it->turbulence_power;
 
   if (is_too_large(force) || is_too_large(torque)) {
     snprintf(error->text, sizeof(error->text),
@@ -400,7 +403,7 @@ static int advance(lander *it, const rules *shared, const void *action, pp_rng *
   thrust wanted = read_action(shared, action);
 
   if (shared->is_windy && !it->leg_touches[0] && !it->leg_touches[1]) {
-    int status = apply_wind(it, shared, error);
+    int status = apply_wind(it, error);
     if (status < 0) return status;
   }
   fire(it, wanted, rng);
@@ -422,6 +425,13 @@ static int begin_episode(lander *it, const rules *shared, pp_rng *rng, pp_error 
   create_moon(it, rng);
   create_lander(it, shared, rng);
   return advance(it, shared, idle, rng, &ignored, error);
+}
+
+/* takes over the options that may differ in each episode */
+static void read_options(lander *it, const pp_value *chosen) {
+  it->gravity = (float)chosen[GRAVITY].f;
+  it->wind_power = chosen[WIND_POWER].f;
+  it->turbulence_power = chosen[TURBULENCE_POWER].f;
 }
 
 /* ----------------------------------------------------------------------------- the record -- */
@@ -488,6 +498,7 @@ static void fini(pp_env *env) {
 static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   (void)how, (void)result;
   lander *it = *(lander **)env->state;
+  read_options(it, env->options);
   return keep(it, begin_episode(it, env->shared, env->rng, env->error));
 }
 
@@ -561,6 +572,7 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   int status = make_room(it, shared, count, env->error);
   if (status < 0) return status;
   pp_rng rng = end.first_rng;
+  read_options(it, env->options);
   status = begin_episode(it, shared, &rng, env->error);
   if (count > 0) memcpy(it->actions, bytes, (size_t)count * shared->action_size);
   while (status >= 0 && it->num_actions < count) {

@@ -32,10 +32,21 @@ typedef struct pendulum {
   double cosine;
 } pendulum;
 
-/* what all environments share */
+/* the state of environments whose physics differs, or is not Gymnasium's but for g */
+typedef struct varied_pendulum {
+  pendulum pendulum;
+  double pull; /* as in rules */
+  double gain; /* 3 / (m l^2) */
+} varied_pendulum;
+
+/* what all environments share, unless their states are varied_pendulum */
 typedef struct rules {
   double pull; /* angular acceleration of a horizontal pendulum by gravity: 3 g / (2 l) */
+  int is_varied;
 } rules;
+
+/* angular acceleration by a torque of 1, 3 / (m l^2), of Gymnasium's pendulum */
+#define GAIN 3.0
 
 static const double lows[3] = {-1, -1, -MAX_SPEED};
 static const double highs[3] = {1, 1, MAX_SPEED};
@@ -44,13 +55,31 @@ static const pp_field fields[] = {
     {.name = "obs", .dtype = PP_FLOAT32, .ndim = 1, .shape = {3}, .lows = lows, .highs = highs},
 };
 
-static const pp_option options[] = {
-    {.name = "g",
-     .type = PP_OPT_FLOAT,
-     .number = 10.0,
-     .low = -DBL_MAX,
-     .high = DBL_MAX,
-     .doc = "acceleration of gravity in m/s^2"},
+enum { GRAVITY, MASS, LENGTH, NUM_OPTIONS };
+
+/* Gymnasium has the last two as attributes. */
+static const pp_option options[NUM_OPTIONS] = {
+    [GRAVITY] = {.name = "g",
+                 .type = PP_OPT_FLOAT,
+                 .number = 10.0,
+                 .low = -DBL_MAX,
+                 .high = DBL_MAX,
+                 .doc = "acceleration of gravity in m/s^2",
+                 .varies = 1},
+    [MASS] = {.name = "m",
+              .type = PP_OPT_FLOAT,
+              .number = 1.0,
+              .low = DBL_TRUE_MIN,
+              .high = DBL_MAX,
+              .doc = "mass in kg",
+              .varies = 1},
+    [LENGTH] = {.name = "l",
+                .type = PP_OPT_FLOAT,
+                .number = 1.0,
+                .low = DBL_TRUE_MIN,
+                .high = DBL_MAX,
+                .doc = "length in m",
+                .varies = 1},
 };
 
 /* the initial state is drawn from -x_init .. x_init; NumPy refuses a range below 0 or infinite */
@@ -105,31 +134,32 @@ static inline double clip_torque(double action) {
   return action < -MAX_TORQUE ? -MAX_TORQUE : action > MAX_TORQUE ? MAX_TORQUE : action;
 }
 
-static inline effort push_float(float action) {
+static inline effort push_float(float action, double gain) {
   float torque = (float)clip_torque(action);
-  return (effort){3.0f * torque, 0.001f * pp_square_float(torque)};
+  return (effort){(float)gain * torque, 0.001f * pp_square_float(torque)};
 }
 
-static inline effort push_double(double action) {
+static inline effort push_double(double action, double gain) {
   double torque = clip_torque(action);
-  return (effort){3.0 * torque, 0.001 * pp_square(torque)};
+  return (effort){gain * torque, 0.001 * pp_square(torque)};
 }
 
-static inline effort push_half(double action) {
+static inline effort push_half(double action, double gain) {
   double torque = clip_torque(action), square = pp_half(pp_square_float((float)torque));
-  return (effort){pp_half_multiply(3.0, torque), pp_half_multiply(pp_half(0.001), square)};
+  return (effort){pp_half_multiply(pp_half(gain), torque),
+                  pp_half_multiply(pp_half(0.001), square)};
 }
 
 /* For an action that is not float32. Integers are float64 here, as NumPy's clip makes them. */
-static inline effort push_other(double action, int32_t dtype) {
-  return dtype == PP_FLOAT16 ? push_half(action) : push_double(action);
+static inline effort push_other(double action, int32_t dtype, double gain) {
+  return dtype == PP_FLOAT16 ? push_half(action, gain) : push_double(action, gain);
 }
 
 /* Advances by one step. Returns the reward. */
-static inline double advance(pendulum *it, const rules *shared, effort motor) {
+static inline double advance(pendulum *it, double pull, effort motor) {
   double cost = pp_square(normalize(it->theta)) + 0.1 * pp_square(it->theta_dot) + motor.cost;
 
-  double theta_acc = shared->pull * it->sine + motor.acceleration;
+  double theta_acc = pull * it->sine + motor.acceleration;
   double theta_dot = it->theta_dot + theta_acc * TIME_STEP;
   if (theta_dot < -MAX_SPEED) theta_dot = -MAX_SPEED;
   if (theta_dot > MAX_SPEED) theta_dot = MAX_SPEED;
@@ -147,10 +177,23 @@ static inline void write_observation(const pendulum *it, float *row) {
 
 /* ------------------------------------------------------------------------------- callbacks -- */
 
+static double pull_of(const pp_value *chosen) {
+  return 3 * chosen[GRAVITY].f / (2 * chosen[LENGTH].f);
+}
+
+static double gain_of(const pp_value *chosen) {
+  return 3.0 / (chosen[MASS].f * pp_square(chosen[LENGTH].f));
+}
+
 static int configure(pp_config *config) {
   rules *shared = malloc(sizeof(*shared));
   if (!shared) return PP_ERR_MEMORY;
-  shared->pull = 3 * config->options[0].f / 2;
+  shared->pull = pull_of(config->options);
+  shared->is_varied = gain_of(config->options) != GAIN;
+  for (int i = 0; i < NUM_OPTIONS && config->varying; i++) {
+    shared->is_varied |= config->varying[i];
+  }
+  if (shared->is_varied) config->state_size = sizeof(varied_pendulum);
   config->shared = shared;
   return PP_OK;
 }
@@ -164,6 +207,12 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   pendulum *it = env->state;
   double angle = how->options ? how->options[0].f : reset_options[0].number;
   double speed = how->options ? how->options[1].f : reset_options[1].number;
+  const rules *shared = env->shared;
+  if (shared->is_varied) {
+    varied_pendulum *varied = env->state;
+    varied->pull = pull_of(env->options);
+    varied->gain = gain_of(env->options);
+  }
   it->theta = pp_rng_uniform(env->rng, -angle, angle);
   it->theta_dot = pp_rng_uniform(env->rng, -speed, speed);
   pp_sincos(it->theta, &it->sine, &it->cosine);
@@ -172,9 +221,13 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 
 static int step(pp_env *env, const void *action, pp_result *result) {
   int32_t dtype = *env->action_dtype;
-  effort motor = dtype == PP_FLOAT32 ? push_float(*(const float *)action)
-                                     : push_other(*(const double *)action, dtype);
-  result->reward[0] = advance(env->state, env->shared, motor);
+  const rules *shared = env->shared;
+  const varied_pendulum *varied = env->state;
+  double gain = shared->is_varied ? varied->gain : GAIN;
+  double pull = shared->is_varied ? varied->pull : shared->pull;
+  effort motor = dtype == PP_FLOAT32 ? push_float(*(const float *)action, gain)
+                                     : push_other(*(const double *)action, dtype, gain);
+  result->reward[0] = advance(env->state, pull, motor);
   return PP_OK;
 }
 
@@ -184,16 +237,29 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
   return PP_OK;
 }
 
-static int step_many(void *shared, const pp_run *run) {
+static inline void step_run(const rules *shared, int is_varied, const pp_run *run) {
   const float *floats = run->actions;
   const double *doubles = run->actions;
   float *row = run->fields[0];
   for (int32_t i = 0; i < run->count; i++) {
-    pendulum *it = (pendulum *)(void *)(run->states + (size_t)i * run->state_stride);
-    effort motor = run->action_dtype == PP_FLOAT32 ? push_float(floats[i])
-                                                   : push_other(doubles[i], run->action_dtype);
-    run->reward[i] = advance(it, shared, motor);
+    void *state = run->states + (size_t)i * run->state_stride;
+    pendulum *it = state;
+    double gain = is_varied ? ((varied_pendulum *)state)->gain : GAIN;
+    double pull = is_varied ? ((varied_pendulum *)state)->pull : shared->pull;
+    effort motor = run->action_dtype == PP_FLOAT32
+                       ? push_float(floats[i], gain)
+                       : push_other(doubles[i], run->action_dtype, gain);
+    run->reward[i] = advance(it, pull, motor);
     if (row) write_observation(it, row + 3 * i);
+  }
+}
+
+static int step_many(void *shared, const pp_run *run) {
+  // a constant, so that the compiler removes the code for the other kind of state
+  if (((const rules *)shared)->is_varied) {
+    step_run(shared, 1, run);
+  } else {
+    step_run(shared, 0, run);
   }
   return PP_OK;
 }
@@ -209,7 +275,7 @@ const pp_env_def pp_env_pendulum_v1 = {
     .reward_threshold = NAN,
     .max_episode_steps = 200,
     .options = options,
-    .num_options = 1,
+    .num_options = NUM_OPTIONS,
     .reset_options = reset_options,
     .num_reset_options = 2,
     .state_size = sizeof(pendulum),

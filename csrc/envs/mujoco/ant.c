@@ -24,18 +24,18 @@ enum {
   INCLUDE_FORCES, /* v4: use_contact_forces; v5: include_cfrc_ext_in_observation */
 };
 
-#define OPTIONS(main_body, forces)                                                          \
-  MUJOCO_COMMON_OPTIONS("ant.xml", 5),                                                      \
-      MUJOCO_FLOAT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),   \
-      MUJOCO_FLOAT("ctrl_cost_weight", 0.5, "weight of the squared action in the reward"),  \
-      MUJOCO_FLOAT("contact_cost_weight", 5e-4, "weight of squared contact forces"),        \
-      MUJOCO_FLOAT("healthy_reward", 1.0, "reward of a step that ends healthy"), main_body, \
-      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"), \
-      MUJOCO_FLOAT("healthy_z_min", 0.2, "least healthy height of the torso"),              \
-      MUJOCO_FLOAT("healthy_z_max", 1.0, "greatest healthy height of the torso"),           \
-      MUJOCO_FLOAT("contact_force_min", -1.0, "contact forces below this count as this"),   \
-      MUJOCO_FLOAT("contact_force_max", 1.0, "contact forces above this count as this"),    \
-      MUJOCO_NOISE_SCALE(0.1),                                                              \
+#define OPTIONS(main_body, forces)                                                           \
+  MUJOCO_COMMON_OPTIONS("ant.xml", 5),                                                       \
+      MUJOCO_WEIGHT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),   \
+      MUJOCO_WEIGHT("ctrl_cost_weight", 0.5, "weight of the squared action in the reward"),  \
+      MUJOCO_WEIGHT("contact_cost_weight", 5e-4, "weight of squared contact forces"),        \
+      MUJOCO_WEIGHT("healthy_reward", 1.0, "reward of a step that ends healthy"), main_body, \
+      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),  \
+      MUJOCO_WEIGHT("healthy_z_min", 0.2, "least healthy height of the torso"),              \
+      MUJOCO_WEIGHT("healthy_z_max", 1.0, "greatest healthy height of the torso"),           \
+      MUJOCO_FLOAT("contact_force_min", -1.0, "contact forces below this count as this"),    \
+      MUJOCO_FLOAT("contact_force_max", 1.0, "contact forces above this count as this"),     \
+      MUJOCO_NOISE_SCALE(0.1),                                                               \
       MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out x and y"), forces
 
 #define MAIN_BODY_V4                      \
@@ -92,7 +92,7 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t first_body)
     return PP_ERR_ARGUMENT;
   }
   shared->ids[MAIN] = (int32_t)body;
-  mujoco_prepare_state(shared, options[RESET_NOISE_SCALE].f, options[EXCLUDE_POSITIONS].i ? 2 : 0);
+  mujoco_prepare_state(shared, RESET_NOISE_SCALE, options[EXCLUDE_POSITIONS].i ? 2 : 0);
   if (options[INCLUDE_FORCES].i) shared->obs_size += 6 * (shared->nbody - first_body);
   return PP_OK;
 }
@@ -136,7 +136,7 @@ static void observe_v5(const mujoco_shared *shared, const mujoco_workspace *now,
 }
 
 static bool is_healthy(const mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   double z = transition->now->qpos[2];
   return mujoco_is_finite(transition) && options[HEALTHY_Z_MIN].f <= z &&
          z <= options[HEALTHY_Z_MAX].f;
@@ -144,7 +144,7 @@ static bool is_healthy(const mujoco_transition *transition) {
 
 static double contact_cost(const mujoco_transition *transition) {
   const mujoco_shared *shared = transition->shared;
-  const pp_value *options = shared->options;
+  const pp_value *options = transition->options;
   return options[CONTACT_COST_WEIGHT].f *
          mujoco_clipped_square_sum(transition->now->cfrc_ext, 6 * shared->nbody,
                                    options[CONTACT_FORCE_MIN].f, options[CONTACT_FORCE_MAX].f);
@@ -164,7 +164,7 @@ static void after_reset_v5(mujoco_transition *transition) {
 }
 
 static void after_step_v4(mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   bool terminates = options[TERMINATE_WHEN_UNHEALTHY].i != 0, healthy = is_healthy(transition);
   double survive = (double)(healthy || terminates) * options[HEALTHY_REWARD].f;
   double costs = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f);
@@ -189,7 +189,7 @@ static void after_step_v4(mujoco_transition *transition) {
 }
 
 static void after_step_v5(mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   bool healthy = is_healthy(transition);
   double survive = (double)healthy * options[HEALTHY_REWARD].f;
   double control = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f);

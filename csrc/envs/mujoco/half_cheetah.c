@@ -15,8 +15,8 @@ enum {
 
 static const pp_option option_table[] = {
     MUJOCO_COMMON_OPTIONS("half_cheetah.xml", 5),
-    MUJOCO_FLOAT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),
-    MUJOCO_FLOAT("ctrl_cost_weight", 0.1, "weight of the squared action in the reward"),
+    MUJOCO_WEIGHT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),
+    MUJOCO_WEIGHT("ctrl_cost_weight", 0.1, "weight of the squared action in the reward"),
     MUJOCO_NOISE_SCALE(0.1),
     MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out the x position"),
 };
@@ -38,7 +38,7 @@ static const pp_field infos_v5[] = {
 
 static int prepare(pp_config *config, mujoco_shared *shared) {
   const pp_value *options = config->options;
-  mujoco_prepare_state(shared, options[RESET_NOISE_SCALE].f, options[EXCLUDE_POSITIONS].i ? 1 : 0);
+  mujoco_prepare_state(shared, RESET_NOISE_SCALE, options[EXCLUDE_POSITIONS].i ? 1 : 0);
   return PP_OK;
 }
 
@@ -50,7 +50,7 @@ static void after_reset(mujoco_transition *transition) {
 }
 
 static void after_step(mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   double control = mujoco_control_cost(transition, options[CTRL_COST_WEIGHT].f);
   double velocity, *infos = transition->infos;
 

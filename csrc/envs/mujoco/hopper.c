@@ -8,15 +8,16 @@ enum { HEALTHY_STATE_MIN = UPRIGHT_NUM_COMMON_OPTIONS, HEALTHY_STATE_MAX };
 
 static const pp_option option_table[] = {
     UPRIGHT_OPTIONS("hopper.xml", 0.7, HUGE_VAL, 0.2),
-    MUJOCO_FLOAT("healthy_state_min", -100.0,
-                 "healthy positions except x and z, and all healthy velocities, are greater"),
-    MUJOCO_FLOAT("healthy_state_max", 100.0,
-                 "healthy positions except x and z, and all healthy velocities, are less"),
+    MUJOCO_WEIGHT("healthy_state_min", -100.0,
+                  "healthy positions except x and z, and all healthy velocities, are greater"),
+    MUJOCO_WEIGHT("healthy_state_max", 100.0,
+                  "healthy positions except x and z, and all healthy velocities, are less"),
 };
 
 static bool is_healthy(const mujoco_transition *transition) {
   const mujoco_shared *shared = transition->shared;
-  double low = shared->options[HEALTHY_STATE_MIN].f, high = shared->options[HEALTHY_STATE_MAX].f;
+  double low = transition->options[HEALTHY_STATE_MIN].f;
+  double high = transition->options[HEALTHY_STATE_MAX].f;
   const double *qpos = transition->now->qpos, *qvel = transition->now->qvel;
   bool healthy = upright_is_healthy(transition);
 

@@ -20,16 +20,16 @@ enum {
   HEALTHY_Z_MAX,
 };
 
-#define OPTIONS(contact_weight)                                                                \
-  HUMANOID_OPTIONS("humanoid.xml"),                                                            \
-      MUJOCO_FLOAT("forward_reward_weight", 1.25, "weight of the velocity in the reward"),     \
-      MUJOCO_FLOAT("contact_cost_weight", contact_weight, "weight of squared contact forces"), \
-      MUJOCO_FLOAT("contact_cost_min", -HUGE_VAL, "lower bound of the contact cost"),          \
-      MUJOCO_FLOAT("contact_cost_max", 10.0, "upper bound of the contact cost"),               \
-      MUJOCO_FLOAT("healthy_reward", 5.0, "reward of a step that ends healthy"),               \
-      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),    \
-      MUJOCO_FLOAT("healthy_z_min", 1.0, "the torso is healthy above this height"),            \
-      MUJOCO_FLOAT("healthy_z_max", 2.0, "the torso is healthy below this height")
+#define OPTIONS(contact_weight)                                                                 \
+  HUMANOID_OPTIONS("humanoid.xml"),                                                             \
+      MUJOCO_WEIGHT("forward_reward_weight", 1.25, "weight of the velocity in the reward"),     \
+      MUJOCO_WEIGHT("contact_cost_weight", contact_weight, "weight of squared contact forces"), \
+      MUJOCO_WEIGHT("contact_cost_min", -HUGE_VAL, "lower bound of the contact cost"),          \
+      MUJOCO_WEIGHT("contact_cost_max", 10.0, "upper bound of the contact cost"),               \
+      MUJOCO_WEIGHT("healthy_reward", 5.0, "reward of a step that ends healthy"),               \
+      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),     \
+      MUJOCO_WEIGHT("healthy_z_min", 1.0, "the torso is healthy above this height"),            \
+      MUJOCO_WEIGHT("healthy_z_max", 2.0, "the torso is healthy below this height")
 
 /* Gymnasium's v4 has no contact cost. */
 static const pp_option options_v4[] = {OPTIONS(0.0)};
@@ -68,8 +68,9 @@ enum { MASS };
 static int prepare_v4(pp_config *config, mujoco_shared *shared) {
   const pp_value *options = config->options;
   shared->parameters[MASS] = pp_pairwise_sum(shared->body_mass, shared->nbody);
-  shared->needs_constraint_forces =
-      options[HUMANOID_INCLUDE_CFRC_EXT].i != 0 || options[CONTACT_COST_WEIGHT].f != 0;
+  shared->needs_constraint_forces = options[HUMANOID_INCLUDE_CFRC_EXT].i != 0 ||
+                                    options[CONTACT_COST_WEIGHT].f != 0 ||
+                                    (config->varying && config->varying[CONTACT_COST_WEIGHT]);
   return humanoid_prepare_v4(config, shared);
 }
 
@@ -83,13 +84,13 @@ static int prepare_v5(pp_config *config, mujoco_shared *shared) {
 /* -------------------------------------------------------------------------- reset and step -- */
 
 static bool is_healthy(const mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   double z = transition->now->qpos[2];
   return options[HEALTHY_Z_MIN].f < z && z < options[HEALTHY_Z_MAX].f;
 }
 
 static double contact_cost(const mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   return humanoid_contact_cost(transition, options[CONTACT_COST_WEIGHT].f,
                                options[CONTACT_COST_MIN].f, options[CONTACT_COST_MAX].f);
 }
@@ -129,7 +130,7 @@ static void after_reset_v5(mujoco_transition *transition) {
 }
 
 static void after_step_v4(mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   bool terminates = options[TERMINATE_WHEN_UNHEALTHY].i != 0, healthy = is_healthy(transition);
   double alive = (double)(healthy || terminates) * options[HEALTHY_REWARD].f;
   double control = humanoid_control_cost(transition), costs = control;
@@ -151,7 +152,7 @@ static void after_step_v4(mujoco_transition *transition) {
 }
 
 static void after_step_v5(mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   bool healthy = is_healthy(transition);
   double survive = (double)healthy * options[HEALTHY_REWARD].f;
   double control = humanoid_control_cost(transition), contact = contact_cost(transition);

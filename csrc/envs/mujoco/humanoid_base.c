@@ -13,7 +13,7 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t first_body,
   if (first_dof > shared->nv) first_dof = shared->nv;
   shared->ids[HUMANOID_FIRST_BODY] = first_body;
   shared->ids[HUMANOID_FIRST_DOF] = first_dof;
-  mujoco_prepare_state(shared, options[HUMANOID_RESET_NOISE_SCALE].f,
+  mujoco_prepare_state(shared, HUMANOID_RESET_NOISE_SCALE,
                        options[HUMANOID_EXCLUDE_POSITIONS].i ? 2 : 0);
   if (options[HUMANOID_INCLUDE_CINERT].i) shared->obs_size += 10 * bodies;
   if (options[HUMANOID_INCLUDE_CVEL].i) shared->obs_size += 6 * bodies;
@@ -55,7 +55,7 @@ static double square_sum(const double *values, int32_t count) {
 
 double humanoid_control_cost(const mujoco_transition *transition) {
   const mujoco_shared *shared = transition->shared;
-  return shared->options[HUMANOID_CTRL_COST_WEIGHT].f *
+  return transition->options[HUMANOID_CTRL_COST_WEIGHT].f *
          square_sum(transition->now->ctrl, shared->nu);
 }
 

@@ -24,7 +24,7 @@ enum { HUMANOID_FIRST_BODY, HUMANOID_FIRST_DOF };
 /* clang-format off */
 #define HUMANOID_OPTIONS(xml)                                                                      \
   MUJOCO_COMMON_OPTIONS(xml, 5),                                                                   \
-  MUJOCO_FLOAT("ctrl_cost_weight", 0.1, "weight of the squared action in the reward"),             \
+  MUJOCO_WEIGHT("ctrl_cost_weight", 0.1, "weight of the squared action in the reward"),             \
   MUJOCO_NOISE_SCALE(1e-2),                                                                        \
   MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out x and y"),               \
   MUJOCO_BOOL("include_cinert_in_observation", 1, "observe masses and inertias of bodies"),        \

@@ -17,10 +17,10 @@ enum {
 
 static const pp_option option_table[] = {
     HUMANOID_OPTIONS("humanoidstandup.xml"),
-    MUJOCO_FLOAT("uph_cost_weight", 1.0, "without effect, as in Gymnasium"),
-    MUJOCO_FLOAT("impact_cost_weight", 0.5e-6, "weight of squared contact forces"),
-    MUJOCO_FLOAT("impact_cost_min", -HUGE_VAL, "lower bound of the contact cost"),
-    MUJOCO_FLOAT("impact_cost_max", 10.0, "upper bound of the contact cost"),
+    MUJOCO_WEIGHT("uph_cost_weight", 1.0, "without effect, as in Gymnasium"),
+    MUJOCO_WEIGHT("impact_cost_weight", 0.5e-6, "weight of squared contact forces"),
+    MUJOCO_WEIGHT("impact_cost_min", -HUGE_VAL, "lower bound of the contact cost"),
+    MUJOCO_WEIGHT("impact_cost_max", 10.0, "upper bound of the contact cost"),
 };
 
 static const pp_field infos_v4[] = {
@@ -57,7 +57,7 @@ static int prepare_v5(pp_config *config, mujoco_shared *shared) {
 /* writes the reward, and its terms as infos */
 static void write_reward(mujoco_transition *transition, double *infos) {
   const mujoco_shared *shared = transition->shared;
-  const pp_value *options = shared->options;
+  const pp_value *options = transition->options;
   double height = transition->now->qpos[2] / shared->timestep;
   double control = humanoid_control_cost(transition);
   double impact = humanoid_contact_cost(transition, options[IMPACT_COST_WEIGHT].f,

@@ -13,7 +13,7 @@ enum { HEALTHY_REWARD = MUJOCO_NUM_COMMON_OPTIONS, RESET_NOISE_SCALE };
 
 static const pp_option option_table[] = {
     MUJOCO_COMMON_OPTIONS("inverted_double_pendulum.xml", 5),
-    MUJOCO_FLOAT("healthy_reward", 10.0, "reward of a step, before penalties"),
+    MUJOCO_WEIGHT("healthy_reward", 10.0, "reward of a step, before penalties"),
     MUJOCO_NOISE_SCALE(0.1),
 };
 
@@ -30,7 +30,8 @@ static const pp_field infos_v5[] = {
 enum { NUM_FORCES };
 
 static int prepare(pp_config *config, mujoco_shared *shared, int32_t num_forces) {
-  shared->noise_scale = config->options[RESET_NOISE_SCALE].f;
+  (void)config;
+  shared->noise_option = RESET_NOISE_SCALE;
   shared->parameters[NUM_FORCES] = num_forces;
   shared->obs_size = 2 * shared->nq - 1 + shared->nv + num_forces;
   return PP_OK;
@@ -75,14 +76,14 @@ static outcome evaluate(const mujoco_transition *transition) {
 
 static void after_step_v4(mujoco_transition *transition) {
   outcome it = evaluate(transition);
-  double survive = transition->shared->options[HEALTHY_REWARD].f;
+  double survive = transition->options[HEALTHY_REWARD].f;
   transition->reward = survive - it.distance_penalty - it.velocity_penalty;
   transition->terminated = it.has_fallen;
 }
 
 static void after_step_v5(mujoco_transition *transition) {
   outcome it = evaluate(transition);
-  double survive = transition->shared->options[HEALTHY_REWARD].f * (double)!it.has_fallen;
+  double survive = transition->options[HEALTHY_REWARD].f * (double)!it.has_fallen;
   transition->reward = survive - it.distance_penalty - it.velocity_penalty;
   transition->terminated = it.has_fallen;
   transition->infos[0] = survive;

@@ -20,7 +20,8 @@ static const pp_field infos_v5[] = {MUJOCO_STEP_INFO("reward_survive", PP_INT64)
 /* --------------------------------------------------------------------------------- prepare -- */
 
 static int prepare(pp_config *config, mujoco_shared *shared) {
-  mujoco_prepare_state(shared, config->options[RESET_NOISE_SCALE].f, 0);
+  (void)config;
+  mujoco_prepare_state(shared, RESET_NOISE_SCALE, 0);
   return PP_OK;
 }
 

@@ -21,8 +21,8 @@ int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *con
 
 /* ------------------------------------------------------------------------------------ state -- */
 
-void mujoco_prepare_state(mujoco_shared *shared, double noise_scale, int32_t skipped_positions) {
-  shared->noise_scale = noise_scale;
+void mujoco_prepare_state(mujoco_shared *shared, int32_t noise_option, int32_t skipped_positions) {
+  shared->noise_option = noise_option;
   shared->skipped_positions = skipped_positions;
   shared->obs_size = shared->nq + shared->nv - skipped_positions;
 }
@@ -35,15 +35,16 @@ void mujoco_add_normal(pp_rng *rng, double scale, double *values, int32_t count)
   for (int32_t i = 0; i < count; i++) values[i] += scale * pp_rng_normal(rng);
 }
 
-void mujoco_draw_uniform(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
-  mujoco_add_uniform(rng, shared->noise_scale, qpos, shared->nq);
-  mujoco_add_uniform(rng, shared->noise_scale, qvel, shared->nv);
+void mujoco_draw_uniform(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
+                         double *qvel) {
+  mujoco_add_uniform(rng, noise, qpos, shared->nq);
+  mujoco_add_uniform(rng, noise, qvel, shared->nv);
 }
 
-void mujoco_draw_uniform_normal(const mujoco_shared *shared, pp_rng *rng, double *qpos,
-                                double *qvel) {
-  mujoco_add_uniform(rng, shared->noise_scale, qpos, shared->nq);
-  mujoco_add_normal(rng, shared->noise_scale, qvel, shared->nv);
+void mujoco_draw_uniform_normal(const mujoco_shared *shared, double noise, pp_rng *rng,
+                                double *qpos, double *qvel) {
+  mujoco_add_uniform(rng, noise, qpos, shared->nq);
+  mujoco_add_normal(rng, noise, qvel, shared->nv);
 }
 
 double *mujoco_write_state(const mujoco_shared *shared, const mujoco_workspace *now, double *obs) {

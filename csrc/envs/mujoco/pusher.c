@@ -16,11 +16,11 @@ enum {
   REWARD_CONTROL_WEIGHT,
 };
 
-#define OPTIONS(xml)                                                                          \
-  MUJOCO_COMMON_OPTIONS(xml, 5),                                                              \
-      MUJOCO_FLOAT("reward_near_weight", 0.5, "weight of the tips' distance to the object"),  \
-      MUJOCO_FLOAT("reward_dist_weight", 1.0, "weight of the object's distance to the goal"), \
-      MUJOCO_FLOAT("reward_control_weight", 0.1, "weight of the squared action")
+#define OPTIONS(xml)                                                                           \
+  MUJOCO_COMMON_OPTIONS(xml, 5),                                                               \
+      MUJOCO_WEIGHT("reward_near_weight", 0.5, "weight of the tips' distance to the object"),  \
+      MUJOCO_WEIGHT("reward_dist_weight", 1.0, "weight of the object's distance to the goal"), \
+      MUJOCO_WEIGHT("reward_control_weight", 0.1, "weight of the squared action")
 
 static const pp_option options_v4[] = {OPTIONS("pusher.xml")};
 static const pp_option options_v5[] = {OPTIONS("pusher_v5.xml")};
@@ -52,7 +52,9 @@ static int prepare(pp_config *config, mujoco_shared *shared) {
 
 /* -------------------------------------------------------------------------- reset and step -- */
 
-static void draw_state(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
+static void draw_state(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
+                       double *qvel) {
+  (void)noise;
   int32_t nq = shared->nq, nv = shared->nv;
   double cylinder[2];
 
@@ -90,7 +92,7 @@ static void keep_distances(mujoco_transition *transition) {
 
 /* v4's reward uses the distances before the step. */
 static void after_step_v4(mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   double near = -transition->carry[DISTANCE_TO_TIPS];
   double distance = -transition->carry[DISTANCE_TO_GOAL];
 
@@ -103,7 +105,7 @@ static void after_step_v4(mujoco_transition *transition) {
 }
 
 static void after_step_v5(mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   double near = -mujoco_distance(transition, OBJECT, TIPS) * options[REWARD_NEAR_WEIGHT].f;
   double distance = -mujoco_distance(transition, OBJECT, GOAL) * options[REWARD_DIST_WEIGHT].f;
   double control = mujoco_control_reward(transition, options[REWARD_CONTROL_WEIGHT].f);

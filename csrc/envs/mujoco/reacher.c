@@ -15,8 +15,8 @@ enum { REWARD_DIST_WEIGHT = MUJOCO_NUM_COMMON_OPTIONS, REWARD_CONTROL_WEIGHT };
 
 static const pp_option option_table[] = {
     MUJOCO_COMMON_OPTIONS("reacher.xml", 2),
-    MUJOCO_FLOAT("reward_dist_weight", 1.0, "weight of the distance to the target in the reward"),
-    MUJOCO_FLOAT("reward_control_weight", 1.0, "weight of the squared action in the reward"),
+    MUJOCO_WEIGHT("reward_dist_weight", 1.0, "weight of the distance to the target in the reward"),
+    MUJOCO_WEIGHT("reward_control_weight", 1.0, "weight of the squared action in the reward"),
 };
 
 static const pp_field infos[] = {
@@ -44,8 +44,9 @@ static int prepare(pp_config *config, mujoco_shared *shared, int32_t axes) {
              "the model has nq=%d: Reacher needs nq=%d", shared->nq, NQ);
     return PP_ERR_ARGUMENT;
   }
-  // Gymnasium's v4 has no weight, and v5's default is an int
-  shared->has_integer_weight = config->options[REWARD_CONTROL_WEIGHT].f == 1;
+  // Gymnasium's v4 has no weight, and v5's default is an int. Weights that differ are floats.
+  shared->has_integer_weight = config->options[REWARD_CONTROL_WEIGHT].f == 1 &&
+                               !(config->varying && config->varying[REWARD_CONTROL_WEIGHT]);
   shared->parameters[AXES] = axes;
   shared->obs_size = 8 + axes;
   return mujoco_find_bodies(config, shared, names, NUM_BODIES);
@@ -61,7 +62,9 @@ static int prepare_v5(pp_config *config, mujoco_shared *shared) {
 
 /* -------------------------------------------------------------------------- reset and step -- */
 
-static void draw_state(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel) {
+static void draw_state(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
+                       double *qvel) {
+  (void)noise;
   int32_t nq = shared->nq, nv = shared->nv;
   double goal[2];
 
@@ -95,7 +98,7 @@ static void keep_distance(mujoco_transition *transition) {
 
 static void write_reward(mujoco_transition *transition, double distance) {
   const mujoco_shared *shared = transition->shared;
-  const pp_value *options = shared->options;
+  const pp_value *options = transition->options;
   double reward_dist = -distance * options[REWARD_DIST_WEIGHT].f;
   double reward_ctrl = mujoco_control_reward(transition, options[REWARD_CONTROL_WEIGHT].f);
 

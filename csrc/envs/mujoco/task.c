@@ -304,7 +304,8 @@ static void simulate_reset(void *argument) {
   library->mj_resetData(shared->model, in->data);
   memcpy(in->qpos, shared->init_qpos, sizeof(double) * (size_t)shared->nq);
   memcpy(in->qvel, shared->init_qvel, sizeof(double) * (size_t)shared->nv);
-  shared->task->draw_state(shared, it->env->rng, in->qpos, in->qvel);
+  double noise = it->env->options[shared->noise_option].f;
+  shared->task->draw_state(shared, noise, it->env->rng, in->qpos, in->qvel);
   // kept for expose, since mj_forward changes the solver's warm start
   mujoco_get_state(&shared->workspaces, in, state_before(it->env));
   library->mj_forward(shared->model, in->data);
@@ -389,6 +390,7 @@ static mujoco_transition transition_of(const simulation *it) {
   double *infos = state_infos(it->env);
   memset(infos, 0, sizeof(double) * (size_t)it->shared->info_numbers);
   return (mujoco_transition){.shared = it->shared,
+                             .options = it->env->options,
                              .now = it->in,
                              .carry = state_carry(it->env),
                              .infos = infos,

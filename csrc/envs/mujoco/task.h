@@ -53,7 +53,7 @@ typedef struct mujoco_shared {
   /* The task's prepare() writes the rest. */
   int32_t obs_size;
   int32_t skipped_positions;                /* positions at the front that are not observed */
-  double noise_scale;                       /* of the noise in initial states */
+  int32_t noise_option;                     /* its index: the size of the noise in initial states */
   double parameters[MUJOCO_MAX_PARAMETERS]; /* numbers that it computes, by an enum in its file */
   int32_t ids[MUJOCO_MAX_IDS];              /* bodies and other indices, likewise */
   bool needs_constraint_forces; /* a step's results use what mj_rnePostConstraint computes */
@@ -63,6 +63,7 @@ typedef struct mujoco_shared {
 /* One environment after a reset or a step: what the task reads, and the results that it writes. */
 typedef struct mujoco_transition {
   const mujoco_shared *shared;
+  const pp_value *options;     /* of the environment: those with .varies may differ from shared's */
   const mujoco_workspace *now; /* after mj_forward (reset) or mj_step */
   double *carry;               /* numbers that the task keeps from one reset or step to the next */
   double *infos;               /* in the order of the task's info fields; zeroed */
@@ -82,8 +83,10 @@ struct mujoco_task {
   /* reads the options and writes the last part of shared, which is zeroed */
   int (*prepare)(pp_config *config, mujoco_shared *shared);
 
-  /* draws the initial state of an episode; qpos and qvel hold the model's own */
-  void (*draw_state)(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel);
+  /* draws the initial state of an episode; qpos and qvel hold the model's own. noise: the value of
+   * noise_option */
+  void (*draw_state)(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
+                     double *qvel);
 
   /* writes obs_size numbers */
   void (*observe)(const mujoco_shared *shared, const mujoco_workspace *now, double *obs);
@@ -129,10 +132,15 @@ enum {
 #define MUJOCO_INT(id, value, least, most, text) \
   {.name = id, .type = PP_OPT_INT, .number = value, .low = least, .high = most, .doc = text}
 
+/* a number that only rewards and terminations depend on; it may be drawn anew at each reset */
+#define MUJOCO_WEIGHT(id, value, text)                                                             \
+  {.name = id, .type = PP_OPT_FLOAT, .number = value, .low = -HUGE_VAL, .high = HUGE_VAL,          \
+   .doc = text, .varies = 1}
+
 /* Noise is drawn from -scale to scale, and NumPy refuses a range that is not finite. */
 #define MUJOCO_NOISE_SCALE(value)                                                                  \
   {.name = "reset_noise_scale", .type = PP_OPT_FLOAT, .number = value, .high = DBL_MAX / 2,        \
-   .doc = "size of the noise in initial states"}
+   .doc = "size of the noise in initial states", .varies = 1}
 
 /* the common options, with a task's defaults of xml_file and frame_skip */
 #define MUJOCO_COMMON_OPTIONS(xml, skip)                                                           \
@@ -180,18 +188,19 @@ enum {
 int mujoco_find_bodies(pp_config *config, mujoco_shared *shared, const char *const *names,
                        int32_t count);
 
-/* Sets noise_scale, skipped_positions, and the obs_size of mujoco_observe_state. */
-void mujoco_prepare_state(mujoco_shared *shared, double noise_scale, int32_t skipped_positions);
+/* Sets noise_option, skipped_positions, and the obs_size of mujoco_observe_state. */
+void mujoco_prepare_state(mujoco_shared *shared, int32_t noise_option, int32_t skipped_positions);
 
 /* adds noise: uniform from -scale to scale, or normal with this standard deviation */
 void mujoco_add_uniform(pp_rng *rng, double scale, double *values, int32_t count);
 void mujoco_add_normal(pp_rng *rng, double scale, double *values, int32_t count);
 
-/* draw_state callbacks that add noise of noise_scale: uniform to positions and velocities, or
+/* draw_state callbacks that add noise: uniform to positions and velocities, or
  * uniform to positions and normal to velocities */
-void mujoco_draw_uniform(const mujoco_shared *shared, pp_rng *rng, double *qpos, double *qvel);
-void mujoco_draw_uniform_normal(const mujoco_shared *shared, pp_rng *rng, double *qpos,
-                                double *qvel);
+void mujoco_draw_uniform(const mujoco_shared *shared, double noise, pp_rng *rng, double *qpos,
+                         double *qvel);
+void mujoco_draw_uniform_normal(const mujoco_shared *shared, double noise, pp_rng *rng,
+                                double *qpos, double *qvel);
 
 /* Writes the positions after skipped_positions, then the velocities. Returns the end of what it
  * wrote. */

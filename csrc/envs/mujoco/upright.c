@@ -13,7 +13,7 @@ const pp_field upright_infos_v5[] = {
 
 int upright_prepare(pp_config *config, mujoco_shared *shared) {
   const pp_value *options = config->options;
-  mujoco_prepare_state(shared, options[UPRIGHT_RESET_NOISE_SCALE].f,
+  mujoco_prepare_state(shared, UPRIGHT_RESET_NOISE_SCALE,
                        options[UPRIGHT_EXCLUDE_POSITIONS].i ? 1 : 0);
   return PP_OK;
 }
@@ -24,7 +24,7 @@ void upright_observe(const mujoco_shared *shared, const mujoco_workspace *now, d
 }
 
 bool upright_is_healthy(const mujoco_transition *transition) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   double z = transition->now->qpos[1], angle = transition->now->qpos[2];
   return options[UPRIGHT_HEALTHY_Z_MIN].f < z && z < options[UPRIGHT_HEALTHY_Z_MAX].f &&
          options[UPRIGHT_HEALTHY_ANGLE_MIN].f < angle &&
@@ -57,7 +57,7 @@ typedef struct outcome {
 
 /* computes reward and termination; is_paid: the reward includes the healthy one */
 static outcome evaluate(mujoco_transition *transition, bool is_healthy, bool is_paid) {
-  const pp_value *options = transition->shared->options;
+  const pp_value *options = transition->options;
   outcome it = {
       .survive = (double)is_paid * options[UPRIGHT_HEALTHY_REWARD].f,
       .control = mujoco_control_cost(transition, options[UPRIGHT_CTRL_COST_WEIGHT].f),
@@ -72,7 +72,7 @@ static outcome evaluate(mujoco_transition *transition, bool is_healthy, bool is_
 
 void upright_after_step_v4(mujoco_transition *transition, bool is_healthy) {
   // v4 pays the healthy reward for the step that ends an episode, too
-  bool terminates = transition->shared->options[UPRIGHT_TERMINATE_WHEN_UNHEALTHY].i != 0;
+  bool terminates = transition->options[UPRIGHT_TERMINATE_WHEN_UNHEALTHY].i != 0;
   outcome it = evaluate(transition, is_healthy, is_healthy || terminates);
   transition->infos[0] = transition->now->qpos[0];
   transition->infos[1] = it.velocity;

@@ -20,17 +20,17 @@ enum {
   UPRIGHT_NUM_COMMON_OPTIONS,
 };
 
-#define UPRIGHT_OPTIONS(xml, z_min, z_max, angle)                                           \
-  MUJOCO_COMMON_OPTIONS(xml, 4),                                                            \
-      MUJOCO_FLOAT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),   \
-      MUJOCO_FLOAT("ctrl_cost_weight", 1e-3, "weight of the squared action in the reward"), \
-      MUJOCO_FLOAT("healthy_reward", 1.0, "reward of a step that ends healthy"),            \
-      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"), \
-      MUJOCO_FLOAT("healthy_z_min", z_min, "a healthy torso is higher"),                    \
-      MUJOCO_FLOAT("healthy_z_max", z_max, "a healthy torso is lower"),                     \
-      MUJOCO_FLOAT("healthy_angle_min", -(angle), "a healthy torso's angle is greater"),    \
-      MUJOCO_FLOAT("healthy_angle_max", angle, "a healthy torso's angle is less"),          \
-      MUJOCO_NOISE_SCALE(5e-3),                                                             \
+#define UPRIGHT_OPTIONS(xml, z_min, z_max, angle)                                            \
+  MUJOCO_COMMON_OPTIONS(xml, 4),                                                             \
+      MUJOCO_WEIGHT("forward_reward_weight", 1.0, "weight of the velocity in the reward"),   \
+      MUJOCO_WEIGHT("ctrl_cost_weight", 1e-3, "weight of the squared action in the reward"), \
+      MUJOCO_WEIGHT("healthy_reward", 1.0, "reward of a step that ends healthy"),            \
+      MUJOCO_BOOL("terminate_when_unhealthy", 1, "end the episode when it is not healthy"),  \
+      MUJOCO_WEIGHT("healthy_z_min", z_min, "a healthy torso is higher"),                    \
+      MUJOCO_WEIGHT("healthy_z_max", z_max, "a healthy torso is lower"),                     \
+      MUJOCO_WEIGHT("healthy_angle_min", -(angle), "a healthy torso's angle is greater"),    \
+      MUJOCO_WEIGHT("healthy_angle_max", angle, "a healthy torso's angle is less"),          \
+      MUJOCO_NOISE_SCALE(5e-3),                                                              \
       MUJOCO_BOOL("exclude_current_positions_from_observation", 1, "leave out the x position")
 
 extern const pp_field upright_infos_v4[2];

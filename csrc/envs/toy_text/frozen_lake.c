@@ -51,7 +51,8 @@ static const pp_field fields[] = {
    .number = (value),              \
    .low = -INFINITY,               \
    .high = INFINITY,               \
-   .doc = (text)}
+   .doc = (text),                  \
+   .varies = 1}
 
 /* the table of options of an id whose map has this name by default */
 #define OPTIONS(map)                                                                              \
@@ -73,7 +74,8 @@ static const pp_field fields[] = {
                         .number = 1.0 / 3.0,                                                      \
                         .low = -DBL_MAX,                                                          \
                         .high = DBL_MAX,                                                          \
-                        .doc = "probability that a move on slippery ice goes where it is meant"}, \
+                        .doc = "probability that a move on slippery ice goes where it is meant",  \
+                        .varies = 1},                                                             \
       [REWARD_GOAL] = REWARD("reward_goal", 1, "of reaching the goal"),                           \
       [REWARD_HOLE] = REWARD("reward_hole", 0, "of falling into a hole"),                         \
       [REWARD_FROZEN] = REWARD("reward_frozen", 0, "of reaching any other cell"),                 \
@@ -169,6 +171,13 @@ static int set_starts(const lake *map, table *it) {
   return PP_OK;
 }
 
+/* sets what is in force for an environment with these options */
+static void set_numbers(table *it, const pp_value *chosen) {
+  double rate = chosen[SUCCESS_RATE].f, fail = (1.0 - rate) / 2.0;
+  for (int i = 0; i < STAY; i++) it->rewards[i] = chosen[REWARD_GOAL + i].f;
+  table_set_odds(it, (const double[]){fail, rate, fail});
+}
+
 static int configure(pp_config *config) {
   const pp_value *chosen = config->options;
   lake map;
@@ -183,14 +192,15 @@ static int configure(pp_config *config) {
   }
   config->shared = it;
   config->fields[0].n = it->num_states;
-  for (int i = 0; i < STAY; i++) it->rewards[i] = chosen[REWARD_GOAL + i].f;
+  set_numbers(it, chosen);
+  it->is_varied = table_varies(config, SUCCESS_RATE, REWARD_FROZEN);
 
   bool is_slippery = chosen[IS_SLIPPERY].i != 0;
-  double rate = chosen[SUCCESS_RATE].f, fail = (1.0 - rate) / 2.0;
-  table_set_odds(it, (const double[]){fail, rate, fail});
+  double rate = chosen[SUCCESS_RATE].f;
   /* with a rate of 1 or more each outcome is the middle one, whose probability is the rate itself;
-   * with 0 or less none is */
-  if (is_slippery && chosen[HAS_INTEGER_RATE].i && rate >= 1) {
+   * with 0 or less none is. Rates that differ are floats. */
+  bool differs = config->varying && config->varying[SUCCESS_RATE];
+  if (is_slippery && !differs && chosen[HAS_INTEGER_RATE].i && rate >= 1) {
     config->fields[1].follows |= PP_INT64_ON_STEP;
   }
   for (int32_t state = 0; state < it->num_states; state++) {
@@ -201,6 +211,18 @@ static int configure(pp_config *config) {
   return PP_OK;
 }
 
+/* -------------------------------------------------------------------------------- callbacks -- */
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  const table *shared = env->shared;
+  if (!shared->is_varied) return table_step(env, action, result);
+  table own = *shared;
+  set_numbers(&own, env->options);
+  result->reward[0] =
+      table_act(&own, env->rng, *(const int64_t *)action, env->state, &result->terminated);
+  return PP_OK;
+}
+
 /* ------------------------------------------------------------------------------ definition -- */
 
 /* the members that both definitions share */
@@ -208,7 +230,7 @@ static int configure(pp_config *config) {
   TABLE_DEFINITION(title), .num_options = NUM_OPTIONS, .state_size = sizeof(table_state),         \
       .num_fields = 2, .fields = fields,                                                          \
       .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},    \
-      .configure = configure, .release = table_release, .reset = table_reset, .step = table_step, \
+      .configure = configure, .release = table_release, .reset = table_reset, .step = step,       \
       .observe = table_observe, .step_many = table_step_many
 
 const pp_env_def pp_env_frozen_lake_v1 = {

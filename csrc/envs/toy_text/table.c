@@ -34,6 +34,13 @@ void table_set_odds(table *it, const double probability[TABLE_OUTCOMES]) {
   }
 }
 
+bool table_varies(pp_config *config, int32_t first, int32_t last) {
+  bool varies = false;
+  for (int32_t i = first; i <= last && config->varying; i++) varies |= config->varying[i] != 0;
+  config->avoids_runs |= varies;
+  return varies;
+}
+
 void table_set_starts(table *it, const bool *is_start) {
   int32_t count = 0;
   for (int32_t i = 0; i < it->num_states; i++) count += is_start[i];

@@ -36,6 +36,7 @@ typedef struct table {
   int32_t num_actions;
   double rewards[TABLE_REWARDS];
   table_odds_row odds[TABLE_NUM_ODDS];
+  bool is_varied; /* rewards or odds differ between environments: a copy of this struct has them */
   int32_t num_starts;
   int32_t *starts;    /* the states in which episodes begin, in order */
   double *start_sums; /* for each start the sum of the probabilities up to it */
@@ -69,6 +70,10 @@ void table_set_odds(table *it, const double probability[TABLE_OUTCOMES]);
 /* Makes each state a start that is marked, all equally probable. Without a mark episodes begin in
  * state 0, as Gymnasium's do. */
 void table_set_starts(table *it, const bool *is_start);
+
+/* Returns whether one of these options differs between environments or is drawn at each reset. The
+ * configuration then avoids runs, since step_many has no options. */
+bool table_varies(pp_config *config, int32_t first, int32_t last);
 
 static inline table_row *table_at(table *it, int64_t state, int64_t action) {
   return &it->rows[state * it->num_actions + action];

@@ -34,7 +34,6 @@ typedef struct taxi {
 typedef struct rules {
   table *transitions;
   bool has_fickle;
-  double fickle_probability;
   int8_t masks[NUM_STATES][NUM_ACTIONS];
 } rules;
 
@@ -73,11 +72,13 @@ static const pp_option options[NUM_OPTIONS] = {
     [RAINY_PROBABILITY] = {.name = "rainy_probability",
                            .type = PP_OPT_FLOAT,
                            .number = 0.8,
-                           .doc = "probability that a move in the rain goes where it is meant"},
+                           .doc = "probability that a move in the rain goes where it is meant",
+                           .varies = 1},
     [FICKLE_PROBABILITY] = {.name = "fickle_probability",
                             .type = PP_OPT_FLOAT,
                             .number = 0.3,
-                            .doc = "probability of a change in an episode"},
+                            .doc = "probability of a change in an episode",
+                            .varies = 1},
 };
 
 /* ------------------------------------------------------------------------------ transitions -- */
@@ -178,6 +179,12 @@ static void release(void *shared) {
   free(it);
 }
 
+/* sets the odds of moves in the rain for an environment with these options */
+static void set_rain(table *it, const pp_value *chosen) {
+  double rain = chosen[RAINY_PROBABILITY].f, side = (1.0 - rain) / 2.0;
+  table_set_odds(it, (const double[]){rain, side, side});
+}
+
 static int configure(pp_config *config) {
   const pp_value *chosen = config->options;
   rules *it = calloc(1, sizeof(*it));
@@ -190,9 +197,8 @@ static int configure(pp_config *config) {
   config->shared = it;
   it->transitions = transitions;
   it->has_fickle = chosen[FICKLE_PASSENGER].i != 0;
-  it->fickle_probability = chosen[FICKLE_PROBABILITY].f;
-  double rain = chosen[RAINY_PROBABILITY].f, side = (1.0 - rain) / 2.0;
-  table_set_odds(transitions, (const double[]){rain, side, side});
+  set_rain(transitions, chosen);
+  transitions->is_varied = table_varies(config, RAINY_PROBABILITY, RAINY_PROBABILITY);
   transitions->rewards[STEP] = -1;
   transitions->rewards[WRONG] = -10;
   transitions->rewards[DELIVERY] = 20;
@@ -215,7 +221,8 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   taxi *it = env->state;
   const rules *shared = env->shared;
   table_begin(shared->transitions, env->rng, &it->at);
-  it->is_fickle = shared->has_fickle && pp_rng_double(env->rng) < shared->fickle_probability;
+  double probability = env->options[FICKLE_PROBABILITY].f;
+  it->is_fickle = shared->has_fickle && pp_rng_double(env->rng) < probability;
   return PP_OK;
 }
 
@@ -236,12 +243,21 @@ static void travel(pp_rng *rng, int64_t before, taxi *it) {
   }
 }
 
+/* drives, in this environment's own rain; returns the reward */
+static double drive(pp_env *env, int64_t action, table_state *state, uint8_t *terminated) {
+  const rules *shared = env->shared;
+  if (!shared->transitions->is_varied) {
+    return table_act(shared->transitions, env->rng, action, state, terminated);
+  }
+  table own = *shared->transitions;
+  set_rain(&own, env->options);
+  return table_act(&own, env->rng, action, state, terminated);
+}
+
 static int step(pp_env *env, const void *action, pp_result *result) {
   taxi *it = env->state;
-  const rules *shared = env->shared;
   int64_t before = it->at.state;
-  result->reward[0] = table_act(shared->transitions, env->rng, *(const int64_t *)action, &it->at,
-                                &result->terminated);
+  result->reward[0] = drive(env, *(const int64_t *)action, &it->at, &result->terminated);
   travel(env->rng, before, it);
   return PP_OK;
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool import registry, seeds
+from parallel_pool import registry, seeds, variation
 from parallel_pool.arguments import check_count, check_sizes
 from parallel_pool.compat.envpool import tasks
 from parallel_pool.compat.envpool.fields import bounds, field_name, mark, nest
@@ -98,15 +98,13 @@ class EnvSpec:
         self._defaults = dict(defaults or {})
         self._given = dict(given)
         chosen = {**COMMON, **self._defaults, **given}
+        given_own = {
+            name: chosen.pop(name)
+            for name in list(chosen)
+            if name in definition.options or name not in COMMON
+        }
         # by the definition's option names; EnvPool and Gymnasium may use others
-        own = registry.complete(
-            definition,
-            {
-                name: chosen.pop(name)
-                for name in list(chosen)
-                if name in definition.options or name not in COMMON
-            },
-        )
+        own = registry.complete(definition, variation.of_first(given_own))
         unknown = [name for name in own if name not in definition.options]
         if unknown:
             shown = [name for name, it in definition.options.items() if not it.is_hidden]
@@ -117,6 +115,11 @@ class EnvSpec:
         self.id = task_id
         self.definition = definition
         self._core = definition.configure(own)
+        self._own: Mapping[str, Any] = self._core.options
+        if variation.differs(given_own):
+            count, _ = check_sizes(chosen["num_envs"], chosen["batch_size"])
+            self._core = variation.Plan(definition, given_own, count).spec
+            self._own = given_own
         self.num_players = self._core.num_players
         self._action = self._core.action
         if self._action.space_kind == "discrete":
@@ -149,7 +152,7 @@ class EnvSpec:
         limit = chosen["max_episode_steps"]
         if limit is None:
             limit = self.definition.max_episode_steps or NO_LIMIT
-        chosen["max_episode_steps"] = check_count("max_episode_steps", limit, 1)
+        chosen["max_episode_steps"] = variation.check_limits(limit, num_envs)
 
         self._check_seeds(chosen, num_envs)
         returns_info = chosen["gym_reset_return_info"]
@@ -214,10 +217,10 @@ class EnvSpec:
             batch_size=config.batch_size,
             num_threads=config.num_threads,
             thread_affinity_offset=config.thread_affinity_offset,
-            max_episode_steps=0 if limit == NO_LIMIT else limit,
+            max_episode_steps=_pool_limit(limit),
             seed=self.spread_seeds(config.env_seed or config.seed, range(config.num_envs)),
             players=self.num_players > 1,
-            options=self._core.options,
+            options=self._own,
             step_type=step_type,
             discount=discount,
         )
@@ -318,6 +321,13 @@ class EnvSpec:
 
     def __repr__(self) -> str:
         return f"EnvSpec({self.id}, {show_config(self.config._asdict())})"
+
+
+def _pool_limit(limit: Any) -> Any:
+    """Returns a time limit in the form of `Pool`."""
+    if isinstance(limit, variation.Each):
+        return variation.each([_pool_limit(value) for value in limit.values])
+    return 0 if limit == NO_LIMIT else limit
 
 
 def _find(task_id: str, given: dict[str, Any]) -> EnvSpec:

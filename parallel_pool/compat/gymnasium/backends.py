@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium.envs.registration import EnvSpec
 
-from parallel_pool import registry
+from parallel_pool import registry, variation
 from parallel_pool.arguments import MAX_ENVS, check_count, check_limit, check_memory
 from parallel_pool.compat import ale_ids, dependencies, env_specs, renderer
 from parallel_pool.compat.env_fn import EnvFn
@@ -162,7 +162,7 @@ def _find_native(
     """Returns the native definition and chain of wrappers, or why there is none."""
     chain = fusion.recognise(wrappers, spec)
     try:
-        definition = env_specs.definition_of(spec, options)
+        definition, *_ = [env_specs.definition_of(spec, it) for it in variation.of_all(options)]
     except ValueError as error:
         if isinstance(error, ale_ids.InexactError) and requested == AUTO:
             ale_ids.warn(spec.id, str(error))
@@ -173,9 +173,10 @@ def _find_native(
     if why is not None:
         return Refusal(why, definition.id)
     if chain.options:
-        why = ale_ids.why_not_preprocessed(definition, spec, chain.options, options)
-        if why is not None:
-            return Refusal(why, definition.id)
+        for it in variation.of_all(options):
+            why = ale_ids.why_not_preprocessed(definition, spec, chain.options, it)
+            if why is not None:
+                return Refusal(why, definition.id)
     elif chain.names and env_specs.reference_of(spec, definition) is None:
         return Refusal(f"{definition.id} has no Gymnasium environment that could be wrapped")
     unknown = _unknown_options(definition, {} if requested == NATIVE else options)
@@ -194,7 +195,7 @@ def _unknown_options(definition: Definition, options: Mapping[str, Any]) -> set[
         return set()
     try:
         # a family may have other names for its options
-        own = registry.complete(definition, own)
+        own = registry.complete(definition, variation.of_first(own))
     except Exception:
         # wrong values are reported when the environments are made
         return set()
@@ -264,10 +265,8 @@ def make_processes(
         count = choice.num_envs or (1 if num_envs is None else num_envs)
         count = check_count("num_envs", count, 1, MAX_ENVS)
         check_memory(count, PYTHON_ENV_BYTES, "Python environments")
-        if options.get("max_episode_steps") is not None:
-            options["max_episode_steps"] = check_limit(options["max_episode_steps"])
         wrappers = wrappers if choice.wrappers is None else choice.wrappers
-        env = kind([env_fn_of(choice, options, wrappers)] * count, **vector)
+        env = kind(env_fns_of(choice, options, wrappers, count), **vector)
         shown = {name: everything[name] for name in everything if name in taken | {"backend"}}
         env.spec = env_specs.describe(choice.spec, count, options, shown, wrappers)
     env.backend, env.backend_reason = PROCESS, choice.reason
@@ -339,6 +338,28 @@ def make_cluster(
         shown["backend"] = CLUSTER
         made.spec = env_specs.describe(choice.spec, made.num_envs, options, shown, wrappers)
     return made
+
+
+def env_fns_of(
+    choice: Choice, options: Mapping[str, Any], wrappers: Any, num_envs: int
+) -> list[EnvFn]:
+    """Returns a function for each Python environment of a choice; for the arguments see env_fn_of.
+
+    Raises:
+        TypeError, ValueError: an option can't differ in this way, or a time limit is wrong.
+    """
+    found: list[EnvFn] = []
+    before: dict[str, Any] | None = None
+    for own in variation.spread(options, num_envs, choice.reason):
+        # those that have the same options have one function
+        if own is not before:
+            limited = {**own}
+            if own.get("max_episode_steps") is not None:
+                limited["max_episode_steps"] = check_limit(own["max_episode_steps"])
+            made = env_fn_of(choice, limited, wrappers)
+        found.append(made)
+        before = own
+    return found
 
 
 def env_fn_of(choice: Choice, options: Mapping[str, Any], wrappers: Any) -> EnvFn:

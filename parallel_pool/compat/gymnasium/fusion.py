@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import wrappers as known
 
+from parallel_pool.variation import Each, EachReset
+
 if TYPE_CHECKING:
     from gymnasium.envs.registration import EnvSpec, WrapperSpec
 
@@ -76,9 +78,19 @@ class Chain:
     layers: tuple[Layer, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def limit(self, own: int | None) -> int | None:
-        """Returns the smallest time limit in steps; `own` is the one inside these wrappers."""
+    def limit(self, own: Any) -> Any:
+        """Returns the smallest time limit in steps; `own` is the one inside these wrappers.
+
+        Raises:
+            ValueError: own differs between environments, and there is another limit.
+        """
         limits = [layer.steps for layer in self.layers if isinstance(layer, Limit)]
+        if isinstance(own, (Each, EachReset)):
+            if limits:
+                raise ValueError(
+                    f"max_episode_steps={own!r} and TimeLimit({limits[0]}): give one of them"
+                )
+            return own
         return min([*limits, *([own] if own else [])], default=None)
 
 

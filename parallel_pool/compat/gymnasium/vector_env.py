@@ -24,6 +24,7 @@ from parallel_pool.compat.vector_errors import NotResetError, PendingCallError
 from parallel_pool.compat.vector_options import DEFAULTS, VectorOptions
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, Views
+from parallel_pool.variation import Each, EachReset
 
 if TYPE_CHECKING:
     from typing import Self
@@ -113,7 +114,7 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         wrappers: Sequence[Callable[[Any], Any]] | None = None,
         backend: str = backends.AUTO,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        max_episode_steps: int | None = None,
+        max_episode_steps: int | Each | EachReset | None = None,
         render_mode: str | None = None,
         num_threads: int = 0,
         thread_affinity_offset: int = -1,
@@ -150,8 +151,10 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
             copy: accepted for compatibility with SyncVectorEnv; results are always copies.
             observation_mode: "same" or "different" (no difference here), or a tuple of a batched
                 and a single observation space to show instead of the environments' own.
-            options: the environment's constructor options, and its drawing options (MuJoCo's
-                width, height, camera_id, camera_name, default_camera_config, max_geom and
+            options: the environment's constructor options; one of them, and max_episode_steps,
+                may be `parallel_pool.each([...])`, a value for each environment, or
+                `parallel_pool.each_reset(low, high)`. And its drawing options (MuJoCo's width,
+                height, camera_id, camera_name, default_camera_config, max_geom and
                 visual_options).
 
         Raises:
@@ -209,7 +212,10 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         self._set_spaces(vector.observation_mode)
         self._read_columns()
         self._reference = native_attributes.Reference(
-            reference, {**kwargs, **self._drawing}, draws=self.render_mode is not None
+            reference,
+            {**kwargs, **self._drawing},
+            draws=self.render_mode is not None,
+            pool=self.pool,
         )
         # None if no wrapper acts on a step
         self._fused = FusedWrappers(choice.chain, self.pool, limit) or None
@@ -581,6 +587,8 @@ class PoolVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]], metaclass=ABCMeta
         of_wrapper = None if self._fused is None else self._fused.attribute(name)
         if of_wrapper is not None:
             return of_wrapper
+        if name in self.pool.varied:
+            return tuple(self.pool.option_value(name, i) for i in range(self.num_envs))
         value = self._shared(name)
         return tuple([copying.deepcopy(value) for _ in range(self.num_envs)])
 

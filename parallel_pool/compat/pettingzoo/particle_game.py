@@ -17,6 +17,7 @@ from parallel_pool.compat.pettingzoo.parallel_game import ParallelGame
 from parallel_pool.envs import mpe, mpe_renderer
 from parallel_pool.errors import ClosedError
 from parallel_pool.pool import Pool
+from parallel_pool.variation import of_env
 
 if TYPE_CHECKING:
     from gymnasium.spaces import Space
@@ -182,7 +183,7 @@ class ParticleGame(AECEnv[Any, Any, Any], EzPickle):  # type: ignore[misc]
             self.truncations.update(dict.fromkeys(self.agents, True))
         if batch.terminated[0]:
             self.terminations.update(dict.fromkeys(self.agents, True))
-        if self._pool.spec.options["benchmark_data"]:
+        if of_env(self._pool.spec.options["benchmark_data"], 0):
             self._put_benchmark(batch)
 
     def _put_benchmark(self, batch: Any) -> None:

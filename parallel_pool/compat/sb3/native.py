@@ -19,6 +19,7 @@ from parallel_pool.compat.sb3.infos import RowInfos, ids
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Batch, Pool, check_count
 from parallel_pool.specs import Definition
+from parallel_pool.variation import Each, EachReset
 
 if TYPE_CHECKING:
     from parallel_pool.compat.gymnasium.infos import DTypes
@@ -50,7 +51,7 @@ class Native:
         definition: Definition,
         n_envs: int,
         *,
-        max_episode_steps: int | None,
+        max_episode_steps: int | Each | EachReset | None,
         render_mode: str | None,
         num_threads: int,
         thread_affinity_offset: int,
@@ -80,7 +81,10 @@ class Native:
         self._read_pool()
         self.metadata = env_specs.metadata(definition, reference)
         self._reference = native_attributes.Reference(
-            reference, {**kwargs, **self._drawing}, draws=self.render_mode is not None
+            reference,
+            {**kwargs, **self._drawing},
+            draws=self.render_mode is not None,
+            pool=self.pool,
         )
         self._renderer = renderer.prepare(
             self.pool, reference, self.render_mode, self._drawing, self.metadata
@@ -100,7 +104,8 @@ class Native:
         made.kwargs = kwargs
         if self.render_mode is not None:
             made.kwargs["render_mode"] = self.render_mode
-        made.max_episode_steps = self.pool.max_episode_steps
+        limit = self.pool.max_episode_steps
+        made.max_episode_steps = limit if isinstance(limit, int) else None
         return made
 
     def _read_pool(self) -> None:
@@ -237,6 +242,9 @@ class Native:
     def get_attr(self, name: str, env_ids: Sequence[int]) -> list[Any]:
         if name == "np_random_seed":
             return [self.pool.seeds[env_id] for env_id in env_ids]
+        option = "max_episode_steps" if name == "_max_episode_steps" else name
+        if option in self.pool.varied:
+            return [self.pool.option_value(option, env_id) for env_id in env_ids]
         instead = _instead(self.pool.definition.id)
         value = native_attributes.get(name, self.pool, self._attributes(), instead, self._reference)
         return [copy.deepcopy(value) for _ in env_ids]
@@ -246,6 +254,9 @@ class Native:
             self.get_attr(name, [0])
         except AttributeError:
             return False
+        except StateError:
+            # an option that the first reset draws
+            return True
         return True
 
     def _attributes(self) -> dict[str, Any]:
@@ -291,7 +302,7 @@ class Native:
             chain.append(wrappers.PassiveEnvChecker)
         if self._spec.order_enforce:
             chain.append(wrappers.OrderEnforcing)
-        if self._spec.max_episode_steps is not None:
+        if self.pool.max_episode_steps is not None:
             chain.append(wrappers.TimeLimit)
         return [any(issubclass(each, wrapper_class) for each in chain) for _ in env_ids]
 

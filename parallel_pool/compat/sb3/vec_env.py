@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from parallel_pool.compat.gymnasium.backends import Choice
     from parallel_pool.compat.sb3.backend import Backend, Step
     from parallel_pool.tracing.trace import Trace
+    from parallel_pool.variation import Each, EachReset
 
 # defaults, other than None, of arguments that are for one kind of environments only
 NOT_GIVEN = {"on_error": "raise", "num_threads": 0, "thread_affinity_offset": -1}
@@ -81,7 +82,7 @@ class PoolVecEnv(VecEnv):
         start_timeout: float | None = None,
         on_error: str = "raise",
         seed: int | None = None,
-        max_episode_steps: int | None = None,
+        max_episode_steps: int | Each | EachReset | None = None,
         render_mode: str | None = None,
         num_threads: int = 0,
         thread_affinity_offset: int = -1,
@@ -117,7 +118,9 @@ class PoolVecEnv(VecEnv):
             max_episode_steps: time limit in steps; None for the spec's own, -1 for none.
             render_mode: "rgb_array"; "human" for environments that Gymnasium draws in a window;
                 "depth_array" and "rgbd_tuple" for MuJoCo.
-            options: the environment's constructor options, and its drawing options.
+            options: the environment's constructor options, and its drawing options. An option, and
+                max_episode_steps, may be `parallel_pool.each([...])`, a value for each environment,
+                or for native ones `parallel_pool.each_reset(low, high)`.
 
             For native environments only:
             num_threads: threads that step, the caller's included; 0 for the cores this process may
@@ -425,8 +428,8 @@ def _by_id(
                 f"{name}={of_threads[name]!r} is for native environments, but {choice.reason}:"
                 f" {FOR_FUNCTIONS[name]}"
             )
-        env_fn = backends.env_fn_of(choice, {**spec.kwargs, **given}, ())
-        return Process([env_fn] * count, **of_processes), choice
+        env_fns = backends.env_fns_of(choice, {**spec.kwargs, **given}, (), count)
+        return Process(env_fns, **of_processes), choice
     for name in _given(of_processes):
         raise TypeError(
             f"{name}={of_processes[name]!r}: {choice.reason}, and needs no processes: leave it"
