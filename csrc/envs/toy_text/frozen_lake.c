@@ -226,11 +226,11 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 /* ------------------------------------------------------------------------------ definition -- */
 
 /* the members that both definitions share */
-#define LAKE_DEFINITION(title)                                                                    \
-  TABLE_DEFINITION(title), .num_options = NUM_OPTIONS, .state_size = sizeof(table_state),         \
-      .num_fields = 2, .fields = fields,                                                          \
-      .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS},    \
-      .configure = configure, .release = table_release, .reset = table_reset, .step = step,       \
+#define LAKE_DEFINITION(title)                                                                 \
+  TABLE_DEFINITION(title), .num_options = NUM_OPTIONS, .state_size = sizeof(table_state),      \
+      .num_fields = 2, .fields = fields,                                                       \
+      .action = {.name = "action", .dtype = PP_INT64, .space = PP_DISCRETE, .n = NUM_ACTIONS}, \
+      .configure = configure, .release = table_release, .reset = table_reset, .step = step,    \
       .observe = table_observe, .step_many = table_step_many
 
 const pp_env_def pp_env_frozen_lake_v1 = {
