@@ -68,8 +68,8 @@ static int make_cartridge(pp_setup *setup, pp_config *config, const char *game,
   return PP_ERR_ARGUMENT;
 }
 
-// Chooses the vector instructions: the best that the processor has, or the build that PP_ATARI_BUILD
-// names. The proof sets that variable to compare each build; nothing else does.
+// Chooses the vector instructions: the best that the processor has, or the build that
+// PP_ATARI_BUILD names. The proof sets that variable to compare each build; nothing else does.
 static int choose_build(pp_setup *setup, pp_config *config) {
   setup->isa = pp_isa_best();
   const char *build = getenv("PP_ATARI_BUILD");
