@@ -65,10 +65,23 @@ def parser() -> argparse.ArgumentParser:
         type=count,
         default=FRAMES,
         metavar="N",
-        help=f"frames of each game, and a twentieth of that for each of its modes ({FRAMES})",
+        help=f"frames of each game, and a tenth of that for each of its modes ({FRAMES})",
     )
     prove.add_argument("--session", type=count, metavar="N", help="only this session of one game")
     prove.add_argument("--jobs", type=count, metavar="N", help="processes (one per core)")
+    prove.add_argument(
+        "--build",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="compares only this build: base, v3 (AVX2) or v4 (AVX-512); may be repeated (all)",
+    )
+    prove.add_argument(
+        "--stale",
+        action="store_true",
+        help="only games whose proof is older than the console's sources; continues a --write that"
+        " was interrupted",
+    )
     prove.add_argument(
         "--write", action="store_true", help="writes the result into the package's table"
     )
@@ -155,18 +168,23 @@ def demo(out: Path, seconds: float) -> int:
 def prove_atari(options: argparse.Namespace) -> int:
     """Runs the proof; returns the exit status."""
     try:
+        from parallel_pool.prove_atari import Request
         from parallel_pool.prove_atari import run as run_proof
     except ModuleNotFoundError as error:
         return missing(error.name or str(error), "prove-atari", "demo")
     from parallel_pool._native import ffi, lib
 
     return run_proof(
-        options.games,
-        options.frames,
-        jobs=options.jobs or lib.pp_usable_cores(ffi.NULL),
-        only=options.session,
-        several=options.players,
-        writes=options.write,
+        Request(
+            options.games,
+            options.frames,
+            jobs=options.jobs or lib.pp_usable_cores(ffi.NULL),
+            only=options.session,
+            several=options.players,
+            stale=options.stale,
+            builds=options.build,
+            writes=options.write,
+        )
     )
 
 
@@ -176,6 +194,10 @@ def check_proof(command: argparse.ArgumentParser, options: argparse.Namespace) -
         command.error(f"--session {options.session}: name the one game whose session it is")
     if options.write and (options.session is not None or options.frames < FRAMES):
         command.error(f"--write: needs all sessions, of {FRAMES} frames or more")
+    if options.write and options.build:
+        command.error("--write: needs all builds, not --build")
+    if options.stale and options.games:
+        command.error(f"--stale: names the games itself: leave out {' '.join(options.games)}")
 
 
 def bench(arguments: Sequence[str]) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,10 +23,19 @@ from parallel_pool import prove_atari
 from parallel_pool._command import INTERRUPTED
 from parallel_pool.envs import atari, atari_proofs
 from parallel_pool.envs.atari_proofs import Proof
-from parallel_pool.prove_atari import game, match
+from parallel_pool.prove_atari import builds, game, match, sources
 from parallel_pool.prove_atari.match import Outcome
 from parallel_pool.prove_atari.processes import Processes
-from parallel_pool.prove_atari.schedule import LONGEST, STYLES, Session, Style, parts, schedule
+from parallel_pool.prove_atari.schedule import (
+    LONGEST,
+    SEARCH_SHARE,
+    SEARCHED,
+    STYLES,
+    Session,
+    Style,
+    parts,
+    schedule,
+)
 from parallel_pool.prove_atari.sides import Frame
 from tests.programs import Done, Program
 
@@ -36,14 +46,20 @@ class FakeConsole:
     """A fake console, whose state depends on all actions so far.
 
     Attributes:
-        flaw: what is wrong with it, from its hundredth frame on.
+        flaw: what is wrong with it, from its hundredth frame on; "middle" is wrong in the second
+            frame of a step only.
         restored: how often `restore` was called, by its argument `elsewhere`.
+        seeds: those with which it was switched on again.
     """
 
     num_actions = 6
 
-    def __init__(self, session: Session, flaw: str = "") -> None:
+    def __init__(
+        self, session: Session, flaw: str = "", build: str = "base", *, skips: bool = False
+    ) -> None:
         self.flaw = flaw
+        self.name, self.skips = f"{build}, skipping frames" if skips else build, skips
+        self.seeds: list[int] = []
         self.frame_skip = session.style.frame_skip
         self.state = (session.number, 0)
         self.saved = self.state
@@ -54,29 +70,38 @@ class FakeConsole:
     def is_wrong(self) -> bool:
         return self.frames > 100
 
-    def reset(self) -> Frame:
+    def reset(self, seed: int | None) -> Frame:
         number = self.state[0]
+        if seed is not None:
+            self.seeds.append(seed)
+            number = seed
         self.state = (number + 1, 0)
         if self.flaw == "reset" and self.is_wrong:
             self.state = (number, 0)
-        return self.frame(0)
+        return self.frame(0, 0)
 
-    def step(self, action: int) -> Frame:
+    def step(self, action: int) -> list[Frame]:
         if self.flaw == "raises" and self.is_wrong:
             raise MemoryError("no more")
         number, age = self.state
-        self.frames += self.frame_skip
-        self.state = ((number * 33 + action + 1) % 2**40, age + 1)
-        return self.frame(number % 3)
+        frames = []
+        for i in range(self.frame_skip):
+            self.frames += 1
+            number = (number * 33 + action + 1) % 2**40
+            self.state = (number, age + 1)
+            frames.append(self.frame(number % 3, i))
+        if not self.skips:
+            return frames
+        return [frames[-1]._replace(reward=sum(frame.reward for frame in frames))]
 
-    def frame(self, reward: int) -> Frame:
+    def frame(self, reward: int, place: int) -> Frame:
         number, age = self.state
         seen = np.frombuffer(hashlib.sha512(b"%d" % number).digest() * 2, np.uint8).copy()
         screen = np.resize(seen, (5, 4, 3))
         lives = 4 - age // 60
         over = lives == 0
         wrong = self.flaw if self.is_wrong else ""
-        if wrong == "ram":
+        if wrong == "ram" or (wrong == "middle" and place == 1):
             seen[77] ^= 1
         if wrong == "screen":
             screen[4, 3, 2] ^= 1
@@ -113,11 +138,22 @@ def session(frames: int = 1500, **style: int) -> Session:
     return Session("pong", 3, frames, Style(**{"hold": 4, "restart": 500, **style}))
 
 
-def outcome(flaw: str, frames: int = 1500) -> Outcome:
+def fake_sides(flaw: str, build: str = "v3") -> Callable[..., Iterator[FakeConsole]]:
+    """Returns a function like game.our_sides, whose consoles are right except in one build."""
+
+    def sides(each: Session, builds: Sequence[str]) -> Iterator[FakeConsole]:
+        for name in builds:
+            for skips in (False, True)[: 1 + (each.style.frame_skip > 1)]:
+                yield FakeConsole(each, flaw if name == build else "", name, skips=skips)
+
+    return sides
+
+
+def outcome(flaw: str, **style: int) -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(game, "Theirs", FakeConsole)
-        patch.setattr(game, "Ours", lambda each: FakeConsole(each, flaw))
-        return game.play(session(frames))
+        patch.setattr(game, "our_sides", fake_sides(flaw))
+        return game.play(session(1500, **style), ("base", "v3", "v4"))
 
 
 # ----------------------------------------------------------------------------------- matches --
@@ -127,15 +163,21 @@ def outcome(flaw: str, frames: int = 1500) -> Outcome:
 def test_equal_sides_play_to_the_end(frame_skip: int) -> None:
     each = session(2000, frame_skip=frame_skip)
     ours, theirs = FakeConsole(each), FakeConsole(each)
-    played = match.Match(each, ours, theirs)
+    skipping = FakeConsole(each, skips=True)
+    played = match.Match(each, [ours, skipping], theirs)
     played.play()
     assert played.frames == theirs.frames == 2000
     assert played.games > 2000 // frame_skip // 240
-    # after a restore only our side plays again
-    assert ours.frames > theirs.frames
+    # after a restore only our sides play again
+    assert ours.frames == skipping.frames > theirs.frames
     assert theirs.restored == {}
     if frame_skip == 1:
         assert ours.restored[False] and ours.restored[True]
+        assert theirs.seeds == []
+    else:
+        # a game that ended is followed by another seed
+        assert theirs.seeds and set(ours.seeds) == set(skipping.seeds) == set(theirs.seeds)
+        assert len({*theirs.seeds}) == len(theirs.seeds)
 
 
 @pytest.mark.parametrize(
@@ -166,25 +208,58 @@ def test_a_difference_is_found(flaw: str, words: str) -> None:
     assert outcome(flaw) == found
 
 
+def test_the_build_and_the_frame_that_differ_are_named() -> None:
+    assert outcome("ram").difference.endswith("(build v3)")
+    # only a console that draws each frame can see what lasts for one frame
+    found = outcome("middle", frame_skip=4).difference
+    assert found.endswith("(build v3, frame 2 of 4 in its step)")
+    assert outcome("middle", frame_skip=1).difference is None
+
+
+def test_what_only_skipping_does_wrong_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sides(each: Session, builds: Sequence[str]) -> Iterator[FakeConsole]:
+        yield FakeConsole(each)
+        yield FakeConsole(each, "reward", skips=True)
+
+    monkeypatch.setattr(game, "Theirs", FakeConsole)
+    monkeypatch.setattr(game, "our_sides", sides)
+    found = game.play(session(frame_skip=4), ("base",)).difference
+    assert found.startswith("reward ") and found.endswith("(build base, skipping frames)")
+
+
+def test_rewards_of_a_step_are_added_for_each_player() -> None:
+    blank = np.zeros(1, np.uint8)
+    frames = [Frame((1.0, -1.0), (2, 2), False, blank, blank)] * 3
+    assert match.whole(frames).reward == (3.0, -3.0)
+
+
+def test_a_proof_says_how_far_play_got() -> None:
+    found = outcome("")
+    assert found.longest == 240
+    assert 100 < found.score < 480
+
+
 def test_another_set_of_actions_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(game, "Theirs", FakeConsole)
-    monkeypatch.setattr(game, "Ours", FewActions)
-    assert game.play(session()).difference == "5 actions instead of 6"
+    monkeypatch.setattr(game, "our_sides", lambda each, builds: iter([FewActions(each)]))
+    found = game.play(session(), ("base",)).difference
+    assert found == "5 actions instead of 6 (build base)"
 
 
 def test_a_console_that_fails_at_creation_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Session) -> FakeConsole:
+    def refuse(*_: object, **__: object) -> FakeConsole:
         raise ValueError("mode=3: choose -1, 0")
 
     monkeypatch.setattr(game, "Ours", refuse)
-    assert game.play(session()) == Outcome(session(), 0, 0, "ValueError: mode=3: choose -1, 0")
+    found = game.play(session(), ("base",))
+    assert found == Outcome(session(), 0, 0, "ValueError: mode=3: choose -1, 0")
 
 
 def test_games_begin_after_an_end_or_as_the_style_says() -> None:
     begun = {}
     for restart in (0, 20):
         each = session(2000, restart=restart)
-        played = match.Match(each, FakeConsole(each), FakeConsole(each))
+        played = match.Match(each, [FakeConsole(each)], FakeConsole(each))
         played.play()
         begun[restart] = played.games
     # a fake console's game is over after 240 steps
@@ -196,13 +271,13 @@ def test_actions_are_held_as_the_style_says() -> None:
     played: dict[int, list[int]] = {}
 
     class Recording(FakeConsole):
-        def step(self, action: int) -> Frame:
+        def step(self, action: int) -> list[Frame]:
             played.setdefault(hold, []).append(action)
             return super().step(action)
 
     for hold in (1, 30):
         each = session(1500, hold=hold)
-        match.Match(each, FakeConsole(each), Recording(each)).play()
+        match.Match(each, [FakeConsole(each)], Recording(each)).play()
     changes = {hold: np.count_nonzero(np.diff(actions)) for hold, actions in played.items()}
     assert changes[1] > 1000
     assert 20 < changes[30] < 80
@@ -217,14 +292,22 @@ def test_a_schedule_plays_every_mode_difficulty_and_style(frames: int) -> None:
     assert [each.number for each in sessions] == list(range(1, len(sessions) + 1))
     assert sum(each.frames for each in sessions if each.mode is None) == frames
     played: Counter[tuple[int | None, int | None]] = Counter()
+    searched: Counter[int | None] = Counter()
     for each in sessions:
+        if each.style == SEARCHED:
+            searched[each.mode] += each.frames
+            assert each.difficulty in (None, *DIFFICULTIES)
+            continue
         played[each.mode, each.difficulty] += each.frames
         assert 0 < each.frames <= LONGEST
+    assert set(searched) - {None} == set(MODES)
+    assert searched[None] == frames // SEARCH_SHARE
+    assert all(searched[mode] >= frames // 20 for mode in MODES)
     assert played.keys() - {(None, None)} == {(m, d) for m in MODES for d in DIFFICULTIES}
     for mode in MODES:
         assert sum(played[mode, difficulty] for difficulty in DIFFICULTIES) >= frames // 20
     if frames >= 20_000:
-        assert {each.style for each in sessions if each.mode is None} == set(STYLES)
+        assert {each.style for each in sessions if each.mode is None} == {*STYLES, SEARCHED}
 
 
 def test_styles_differ_in_every_setting() -> None:
@@ -244,6 +327,10 @@ def test_parts_are_even() -> None:
 # --------------------------------------------------------------------------------- the command --
 
 
+# games of a fake console, each to its end
+FAKE_PLAY = [[*range(5)] * 48, [-1]] * 200
+
+
 @pytest.fixture
 def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Replaces three games with fake consoles; returns their flaws, by ROM."""
@@ -253,7 +340,12 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     )
     monkeypatch.setattr(game, "oracle", lambda rom: known)
     monkeypatch.setattr(game, "Theirs", FakeConsole)
-    monkeypatch.setattr(game, "Ours", lambda each: FakeConsole(each, flaws.get(each.rom, "")))
+    monkeypatch.setattr(game, "search_script", lambda *_: itertools.chain([-1], *FAKE_PLAY))
+
+    def sides(each: Session, builds: Sequence[str]) -> Iterator[FakeConsole]:
+        return fake_sides(flaws.get(each.rom, ""), builds[0])(each, builds[:1])
+
+    monkeypatch.setattr(game, "our_sides", sides)
     monkeypatch.setattr(prove_atari, "ids", lambda: {"breakout": "", "freeway": "", "pong": ""})
     return flaws
 
@@ -282,6 +374,7 @@ def test_a_difference_fails_and_its_command_repeats_it(
     command = again.partition("python -m parallel_pool ")[2].split()
     assert command == ["prove-atari", "pong", "--frames", "600", "--session", "1"]
     (line,) = (line for line in printed.splitlines() if line.startswith("pong: session 1"))
+    assert "(build base" in line
     assert cli.main([*command, "--jobs", "1"]) == 1
     assert line in capsys.readouterr().out.splitlines()
 
@@ -294,9 +387,12 @@ def test_a_difference_fails_and_its_command_repeats_it(
         (("pong", "--jobs", "many"), "'many': give 1 or more"),
         (("--session", "2"), "--session 2: name the one game"),
         (("pong", "freeway", "--session", "2"), "--session 2: name the one game"),
-        (("pong", "--session", "99"), "there is no session 99: choose 1 to 14"),
+        (("pong", "--session", "99"), "there is no session 99: choose 1 to 18"),
         (("pong", "--write", "--frames", "19999"), "--write: needs all sessions, of 20000"),
         (("pong", "--write", "--session", "1"), "--write: needs all sessions"),
+        (("pong", "--write", "--build", "base"), "--write: needs all builds, not --build"),
+        (("pong", "--stale"), "--stale: names the games itself: leave out pong"),
+        (("pong", "--build", "v9"), "--build v9: this machine can run base"),
         (("pong", "--fast"), "unrecognized arguments: --fast"),
     ],
 )
@@ -348,13 +444,15 @@ def test_a_table_is_merged_game_by_game(fakes: dict[str, str], table: Path) -> N
     found = atari_proofs.read(table)
     assert list(found) == ["alien", "breakout", "pong"]
     assert found["alien"].md5 == "0a"
-    assert found["breakout"].frames == 23_000
+    assert found["breakout"].frames == 26_003
+    assert found["breakout"].builds == builds.available()
+    assert found["breakout"].sources == sources.digest("breakout")
     assert found["breakout"].modes == MODES
     assert found["breakout"].difficulties == DIFFICULTIES
     assert found["breakout"].difference is None
     assert len(found["breakout"].md5) == 32
-    assert found["pong"].frames == 101
-    assert "session 1 (actions held for 1), frame 101: 1 bytes of RAM" in found["pong"].difference
+    assert found["pong"].frames == 104
+    assert "session 1 (searched, 4 frames a step), frame 104: 1 b" in found["pong"].difference
     before = table.read_bytes()
     assert prove("breakout", "pong", "--write") == 1
     assert table.read_bytes() == before
@@ -379,10 +477,10 @@ def test_an_interrupted_proof_keeps_whole_games(
 ) -> None:
     play = game.play
 
-    def interrupted(each: Session) -> Outcome:
+    def interrupted(each: Session, builds: Sequence[str]) -> Outcome:
         if each.rom == "pong" and each.number == 5:
             raise KeyboardInterrupt
-        return play(each)
+        return play(each, builds)
 
     monkeypatch.setattr(game, "play", interrupted)
     assert prove("breakout", "pong", "freeway", "--write") == INTERRUPTED
@@ -390,6 +488,14 @@ def test_an_interrupted_proof_keeps_whole_games(
     found = atari_proofs.read(table)
     assert list(found) == ["alien", "breakout", "pong"]
     assert found["pong"] == OLD
+
+    # --stale goes on with the games that are missing or of other sources
+    monkeypatch.setattr(game, "play", play)
+    assert prove("--stale", "--write") == 0
+    assert "2 of 2 exact" in capsys.readouterr().out
+    assert set(atari_proofs.read(table)) == {"alien", "breakout", "freeway", "pong"}
+    assert prove("--stale", "--write") == 0
+    assert "0 of 0 exact" in capsys.readouterr().out
 
 
 def test_an_interrupted_write_keeps_the_old_table(
@@ -496,10 +602,10 @@ def test_a_proof_whose_process_dies_names_what_it_missed(
 ) -> None:
     play = game.play
 
-    def dies(each: Session) -> Outcome:
+    def dies(each: Session, builds: Sequence[str]) -> Outcome:
         if each.rom == "pong":
             raise BrokenProcessPool
-        return play(each)
+        return play(each, builds)
 
     monkeypatch.setattr(game, "play", dies)
     assert prove("breakout", "pong", "freeway", "--frames", "600") == 1

@@ -36,6 +36,10 @@ class Proof:
         modes, difficulties: those that were played.
         ale_py: the version of ale_py; or multi_agent_ale_py and its version.
         difference: the first difference, in words; None if there was none.
+        builds: the builds of our console that were compared (prove_atari/builds.py).
+        sources: the hash of the C sources (prove_atari/sources.py); None: they were not at hand.
+        score, longest: how far play got: the highest score with which a game ended, and the number
+            of frames of the longest game.
     """
 
     rom: str
@@ -45,6 +49,10 @@ class Proof:
     difficulties: tuple[int, ...]
     ale_py: str
     difference: str | None = None
+    builds: tuple[str, ...] = ()
+    sources: str | None = None
+    score: int = 0
+    longest: int = 0
 
 
 def reason(rom: str, program: bytes) -> str | None:
@@ -101,8 +109,8 @@ def read(path: Path) -> dict[str, Proof]:
     found = {}
     try:
         for rom, row in json.loads(path.read_text()).items():
-            played = {name: tuple(row[name]) for name in ("modes", "difficulties")}
-            found[rom] = Proof(rom, **{**row, **played})
+            lists = {name: tuple(each) for name, each in row.items() if isinstance(each, list)}
+            found[rom] = Proof(rom, **{**row, **lists})
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         kind = type(error).__name__
         raise ValueError(f"{path} is not a table of proofs ({kind}: {error})") from error

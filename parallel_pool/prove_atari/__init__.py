@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from rich import box
 from rich.console import Console
@@ -25,10 +25,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from parallel_pool.envs import atari_proofs
 from parallel_pool.envs.atari_proofs import merge
 from parallel_pool.errors import MissingDependencyError
-from parallel_pool.prove_atari import game, players
+from parallel_pool.prove_atari import builds, game, players, sources
 from parallel_pool.prove_atari.game import Verdict
 from parallel_pool.prove_atari.match import Outcome
 from parallel_pool.prove_atari.processes import Processes
@@ -38,18 +37,33 @@ from parallel_pool.prove_atari.sides import ids
 WRONG_ARGUMENTS = 2
 
 
-def run(
-    given: Sequence[str], frames: int, *, jobs: int, only: int | None, several: bool, writes: bool
-) -> int:
-    """Proves games and prints the results, with the command that repeats a difference.
+@dataclass(frozen=True)
+class Request:
+    """What to prove, and how.
 
-    Args:
-        given: ale_py's names of games, or PettingZoo's; empty: all.
-        frames: of each game in its default setting; each mode is also played for a twentieth of it.
+    Attributes:
+        games: ale_py's names of games, or PettingZoo's; empty: all.
+        frames: of each game in its default setting; in each mode, a tenth of that.
         jobs: number of processes.
         only: the number of the one session to play; None: all.
         several: whether all games means those of several players.
+        stale: whether to prove only games whose proof is older than the C sources.
+        builds: the builds to compare; empty: all that this machine can run.
         writes: whether each proof is written to its table as soon as it is complete.
+    """
+
+    games: Sequence[str]
+    frames: int
+    jobs: int
+    only: int | None = None
+    several: bool = False
+    stale: bool = False
+    builds: Sequence[str] = ()
+    writes: bool = False
+
+
+def run(request: Request) -> int:
+    """Proves games and prints the results, with the command that repeats a difference.
 
     Returns:
         The exit status: 1 if a game differs, was not played to the end or has no ROM; 2 if an
@@ -58,21 +72,19 @@ def run(
     console = Console()
     verdicts: list[Verdict] = []
     try:
-        roms = choose(given, several)
-        for rom in roms:
-            game.program(rom)
-            if writes:
-                check_writable(table_of(rom))
+        roms = choose(request)
+        compared = choose_builds(request.builds)
+        print_builds(console, compared)
         with (
-            Processes(jobs) as processes,
-            closing(prove(processes, roms, frames, only, console)) as found,
+            Processes(request.jobs) as processes,
+            closing(prove(processes, roms, compared, request, console)) as found,
         ):
             for verdict in found:
                 verdicts.append(verdict)
                 if verdict.first:
-                    print_difference(console, verdict, frames)
-                if writes:
-                    merge([verdict.proof], table_of(verdict.proof.rom))
+                    print_difference(console, verdict, request)
+                if request.writes:
+                    merge([verdict.proof], game.table_of(verdict.proof.rom))
     except (UnknownName, UnusableTable) as error:
         print(error, file=sys.stderr)
         return WRONG_ARGUMENTS
@@ -100,34 +112,69 @@ class UnusableTable(Exception):
     """The table of proofs can't be read or written."""
 
 
-def check_writable(table: Path) -> None:
-    """Raises UnusableTable if proofs can't be written there, before hours of play."""
-    try:
-        merge([], table)
-    except (OSError, ValueError) as error:
-        raise UnusableTable(f"--write: {table} can't be written: {error}") from error
+def check_writable(roms: Sequence[str]) -> None:
+    """Raises UnusableTable if proofs of these games can't be written, before hours of play."""
+    for table in {game.table_of(rom) for rom in roms}:
+        try:
+            merge([], table)
+        except (OSError, ValueError) as error:
+            raise UnusableTable(f"--write: {table} can't be written: {error}") from error
+    newer = sources.newer_than_module()
+    if newer:
+        raise UnusableTable(
+            f"--write: {newer} was changed after the C module was compiled: make build"
+        )
 
 
-def table_of(name: str) -> Path:
-    """Returns the file with the proof of a game."""
-    return atari_proofs.PLAYERS if name in players.ids() else atari_proofs.PATH
-
-
-def choose(given: Sequence[str], several: bool) -> list[str]:
-    """Returns the games of these names; all of one kind if no name is given."""
+def choose(request: Request) -> list[str]:
+    """Returns the games that are asked for; all of one kind if none is named."""
     known = [*ids(), *players.ids()]
-    for rom in given:
+    for rom in request.games:
         if rom not in known:
             near = difflib.get_close_matches(rom, known, n=3, cutoff=0.5)
             hint = f": did you mean {' or '.join(near)}?" if near else ": see ale_py's ROMs"
             raise UnknownName(f"ale_py has no game {rom!r}{hint}")
-    return list(dict.fromkeys(given)) or list(players.ids() if several else ids())
+    roms = list(dict.fromkeys(request.games)) or list(players.ids() if request.several else ids())
+    for rom in roms:
+        game.program(rom)
+    if request.writes:
+        check_writable(roms)
+    return [rom for rom in roms if game.is_stale(rom)] if request.stale else roms
+
+
+def choose_builds(given: Sequence[str]) -> Sequence[str]:
+    """Returns the builds to compare, weakest first."""
+    here = builds.available()
+    for name in given:
+        if name not in here:
+            raise UnknownName(f"--build {name}: this machine can run {', '.join(here)}")
+    return [name for name in here if not given or name in given]
+
+
+def print_builds(console: Console, compared: Sequence[str]) -> None:
+    """Prints which builds are compared, and which this machine lacks."""
+    text = ", ".join(f"{name} ({builds.NAMES[name]})" for name in compared)
+    lacking = [name for name in builds.NAMES if name not in builds.available()]
+    if lacking:
+        text += "; not compared, as this machine can't run it: "
+        text += ", ".join(f"{name} ({builds.NAMES[name]})" for name in lacking)
+    console.print(f"builds: {text}", highlight=False, soft_wrap=True)
 
 
 def prove(
-    processes: Processes, roms: Sequence[str], frames: int, only: int | None, console: Console
+    processes: Processes,
+    roms: Sequence[str],
+    compared: Sequence[str],
+    request: Request,
+    console: Console,
 ) -> Generator[Verdict, None, None]:
-    """Plays games, and yields each game's result as soon as all of its sessions are played."""
+    """Plays games, longest first, and yields each result as soon as all its sessions are played.
+
+    Args:
+        compared: the builds.
+    """
+    # the sources that are played are those of now, even if they change before the end
+    digests = {rom: sources.digest(rom) for rom in roms}
     columns = (
         TextColumn("{task.description:24}"),
         BarColumn(),
@@ -138,37 +185,38 @@ def prove(
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("settings of the games", total=len(roms))
         planned = {}
-        for sessions in processes.do(partial(game.sessions, frames=frames), roms):
+        for sessions in processes.do(partial(game.sessions, frames=request.frames), roms):
             planned[sessions[0].rom] = sessions
             progress.advance(bar)
-        every = choose_sessions([each for rom in roms for each in planned[rom]], only)
+        order = sorted(roms, key=lambda rom: -sum(each.frames for each in planned[rom]))
+        every = choose_sessions([each for rom in order for each in planned[rom]], request.only)
         progress.reset(bar, total=sum(session.frames for session in every), description="frames")
         missing = Counter(session.rom for session in every)
         outcomes: dict[str, list[Outcome]] = {rom: [] for rom in missing}
-        for outcome in processes.do(game.play, every):
+        for outcome in processes.do(partial(game.play, builds=compared), every):
             rom = outcome.session.rom
             outcomes[rom].append(outcome)
             missing[rom] -= 1
             progress.update(bar, advance=outcome.session.frames, description=f"frames: {rom}")
             if not missing[rom]:
-                yield game.verdict(outcomes.pop(rom))
+                yield game.verdict(outcomes.pop(rom), compared, digests[rom])
         progress.update(bar, description="frames")
 
 
 def choose_sessions(sessions: Sequence[Session], only: int | None) -> Sequence[Session]:
     """Returns the session with this number; all for None."""
     chosen = [session for session in sessions if only in (None, session.number)]
-    if not chosen:
+    if only is not None and not chosen:
         raise UnknownName(f"there is no session {only}: choose 1 to {len(sessions)}")
     return chosen
 
 
-def print_difference(console: Console, verdict: Verdict, frames: int) -> None:
+def print_difference(console: Console, verdict: Verdict, request: Request) -> None:
     """Prints what differs in a game, and the command that plays it again."""
     assert verdict.first is not None
     console.print(
         f"{verdict.proof.rom}: {verdict.proof.difference}\n"
-        f"  again: {game.again(verdict.first, frames)}",
+        f"  again: {game.again(verdict.first, request.frames, request.builds)}",
         soft_wrap=True,
         markup=False,
         highlight=False,
@@ -180,12 +228,13 @@ def print_table(console: Console, verdicts: Sequence[Verdict]) -> None:
     ordered = sorted(verdicts, key=lambda verdict: verdict.proof.rom)
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("ROM", no_wrap=True)
-    for name in ("frames", "games", "modes", "difficulties"):
+    for name in ("frames", "games", "modes", "difficulties", "score", "longest"):
         made.add_column(name, justify="right", no_wrap=True)
     made.add_column("", no_wrap=True)
     for verdict in ordered:
         proof = verdict.proof
-        counts = (proof.frames, verdict.games, len(proof.modes), len(proof.difficulties))
+        settings = (len(proof.modes), len(proof.difficulties))
+        counts = (proof.frames, verdict.games, *settings, proof.score, proof.longest)
         result, style = ("differs", "red") if verdict.first else ("exact", "")
         made.add_row(proof.rom, *(f"{count:,}" for count in counts), result, style=style)
     console.print(made)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from ale_py import __version__ as ale_version
 
 from parallel_pool import registry
-from parallel_pool.envs import atari, atari_players
+from parallel_pool.envs import atari, atari_players, atari_proofs
 from parallel_pool.envs.atari_proofs import Proof, md5
-from parallel_pool.prove_atari import players
+from parallel_pool.prove_atari import players, sources
 from parallel_pool.prove_atari.match import Differs, Match, Outcome
 from parallel_pool.prove_atari.schedule import Session, schedule
-from parallel_pool.prove_atari.sides import Ours, Theirs, oracle
+from parallel_pool.prove_atari.search import TRIES, Search
+from parallel_pool.prove_atari.sides import Ours, OurSide, Theirs, oracle
 
 
 @dataclass(frozen=True)
@@ -39,25 +41,52 @@ def sessions(rom: str, frames: int) -> list[Session]:
     return schedule(rom, ale.getAvailableModes(), ale.getAvailableDifficulties(), frames)
 
 
-def play(session: Session) -> Outcome:
-    """Plays a session on both consoles; an exception from either of them is a difference."""
+def play(session: Session, builds: Sequence[str]) -> Outcome:
+    """Plays a session on ale_py's console and on ours, in these builds.
+
+    An exception from any of them is a difference.
+    """
     match = None
     found: str | None = None
     try:
-        several = session.rom in players.ids()
-        with closing(players.Ours(session) if several else Ours(session)) as ours:
-            match = Match(session, ours, (players.Theirs if several else Theirs)(session))
+        with ExitStack() as stack:
+            script = search_script(session, builds[-1]) if session.style.searched else None
+            ours = [stack.enter_context(closing(each)) for each in our_sides(session, builds)]
+            kind = players.Theirs if session.rom in players.ids() else Theirs
+            match = Match(session, ours, kind(session), script)
             match.play()
     except Differs as error:
         found = str(error)
     except Exception as error:
         found = f"{type(error).__name__}: {error}"
-    frames, games = (match.frames, match.games) if match else (0, 0)
-    return Outcome(session, frames, games, found)
+    if match is None:
+        return Outcome(session, 0, 0, found)
+    return Outcome(session, match.frames, match.games, found, match.score or 0, match.longest)
 
 
-def verdict(outcomes: Sequence[Outcome]) -> Verdict:
-    """Combines the outcomes of all sessions of a game."""
+def our_sides(session: Session, builds: Sequence[str]) -> Iterator[OurSide]:
+    """Yields our consoles: of each build one that draws each frame, and one that skips frames."""
+    kind = players.Ours if session.rom in players.ids() else Ours
+    for build in builds:
+        yield kind(session, build, skips=False)
+        if session.style.frame_skip > 1:
+            yield kind(session, build, skips=True)
+
+
+def search_script(session: Session, build: str) -> list[int]:
+    """Returns the moves that a search finds for a session."""
+    kind = players.Ours if session.rom in players.ids() else Ours
+    with closing(kind(session, build, skips=True, draws=False, envs=TRIES)) as side:
+        return Search(session, side).moves()
+
+
+def verdict(outcomes: Sequence[Outcome], builds: Sequence[str], digest: str | None) -> Verdict:
+    """Combines the outcomes of all sessions of a game.
+
+    Args:
+        builds: those that were compared.
+        digest: the hash of the sources that were played (sources.py).
+    """
     ordered = sorted(outcomes, key=lambda outcome: outcome.session.number)
     failed = [i for i, outcome in enumerate(ordered) if outcome.difference is not None]
     first = ordered[failed[0]] if failed else None
@@ -72,6 +101,10 @@ def verdict(outcomes: Sequence[Outcome]) -> Verdict:
         tuple(sorted({each.difficulty for each in played if each.difficulty is not None})),
         atari_players.EMULATOR if rom in players.ids() else ale_version,
         f"{first.session}, frame {first.frames}: {first.difference}" if first else None,
+        tuple(builds),
+        digest,
+        round(max(outcome.score for outcome in counted)),
+        max(outcome.longest for outcome in counted),
     )
     return Verdict(proof, sum(outcome.games for outcome in counted), first)
 
@@ -84,10 +117,30 @@ def program(name: str) -> bytes:
     return atari.read_rom(name)
 
 
-def again(outcome: Outcome, frames: int) -> str:
-    """Returns the command that plays a session again; frames: of the whole proof."""
+def table_of(name: str) -> Path:
+    """Returns the file with the proof of a game."""
+    return atari_proofs.PLAYERS if name in players.ids() else atari_proofs.PATH
+
+
+def is_stale(name: str) -> bool:
+    """Returns whether a game has no proof of its ROM with the sources as they are now.
+
+    An installed package has no sources; there, only the ROM counts.
+    """
+    proof = atari_proofs.read(table_of(name)).get(name)
+    digest = sources.digest(name)
+    if proof is None or proof.md5 != md5(program(name)):
+        return True
+    return digest is not None and proof.sources != digest
+
+
+def again(outcome: Outcome, frames: int, chosen: Sequence[str]) -> str:
+    """Returns the command that plays a session again.
+
+    Args:
+        frames: of the whole proof.
+        chosen: the builds that were asked for.
+    """
     session = outcome.session
-    return (
-        f"python -m parallel_pool prove-atari {session.rom}"
-        f" --frames {frames} --session {session.number}"
-    )
+    words = ["python -m parallel_pool prove-atari", session.rom, f"--frames {frames}"]
+    return " ".join([*words, f"--session {session.number}", *(f"--build {b}" for b in chosen)])

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 from ale_py import roms
+from numpy.typing import NDArray
 
 from parallel_pool import registry
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.prove_atari.schedule import Session
-from parallel_pool.prove_atari.sides import Frame, PoolSide
+from parallel_pool.prove_atari.sides import ENVS, Frame, PoolSide
 
 FAMILY = "atari_players"
 
@@ -103,23 +104,22 @@ class Theirs:
     def num_actions(self) -> int:
         return int(len(self.env.action_mapping) ** self.env.num_players)
 
-    def reset(self) -> Frame:
-        self.env.reset(seed=self.seed if self.is_fresh else None)
+    def reset(self, seed: int | None) -> Frame:
+        first = self.seed if self.is_fresh else None
+        self.env.reset(seed=first if seed is None else seed)
         self.is_fresh = False
         return self.frame([0.0] * self.env.num_players)
 
-    def step(self, action: int) -> Frame:
+    def step(self, action: int) -> list[Frame]:
         agents = self.env.possible_agents
         chosen = digits(action, len(self.env.action_mapping), len(agents)).tolist()
         actions = dict(zip(agents, chosen, strict=True))
-        sums = dict.fromkeys(agents, 0.0)
-        for _ in range(self.frame_skip):
+        frames: list[Frame] = []
+        while len(frames) < self.frame_skip and self.env.agents:
             live = {agent: actions[agent] for agent in self.env.agents}
-            for agent, reward in self.env.step(live)[1].items():
-                sums[agent] += float(reward)
-            if not self.env.agents:
-                break
-        return self.frame(list(sums.values()))
+            rewards = self.env.step(live)[1]
+            frames.append(self.frame([float(rewards.get(agent, 0)) for agent in agents]))
+        return frames
 
     def frame(self, rewards: Sequence[float]) -> Frame:
         ale = self.env.ale
@@ -128,28 +128,28 @@ class Theirs:
 
 
 class Ours(PoolSide):
-    """Two environments of a pool, one of which plays."""
+    """Some environments of a pool of atari/<game>; see PoolSide."""
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(
-            ids()[session.rom],
-            session,
-            {
-                **({} if session.mode is None else settings(session.rom)[session.mode]),
-                "ram_info": True,
-                "frame_skip": session.style.frame_skip,
-                "full_action_space": session.style.full_actions,
-            },
-        )
+    def __init__(
+        self, session: Session, build: str, *, skips: bool, draws: bool = True, envs: int = ENVS
+    ) -> None:
+        options = {
+            **({} if session.mode is None else settings(session.rom)[session.mode]),
+            "obs_type": "rgb_image" if draws else "ram",
+            "ram_info": True,
+            "frame_skip": session.style.frame_skip if skips else 1,
+            "full_action_space": session.style.full_actions,
+        }
+        super().__init__(ids()[session.rom], session, options, build, skips=skips, envs=envs)
 
     @property
     def num_actions(self) -> int:
         spec = self.pool.spec
         return int(spec.action.n**spec.num_players)
 
-    def play(self, action: int) -> Any:
+    def play(self, actions: NDArray[np.int64]) -> Any:
         spec = self.pool.spec
-        return digits(action, spec.action.n, spec.num_players)
+        return np.stack([digits(each, spec.action.n, spec.num_players) for each in actions])
 
     def frame(self, found: Mapping[str, Any]) -> Frame:
         # those who were out before see nothing
@@ -163,6 +163,6 @@ class Ours(PoolSide):
         )
 
 
-def digits(number: int, base: int, count: int) -> Any:
+def digits(number: Any, base: int, count: int) -> Any:
     """Returns the digits of a number, the lowest first; int64 (count,)."""
     return np.array([number // base**i % base for i in range(count)])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# each mode is played for 1 / MODE_SHARE of the game's frames
+# each mode is played for 1 / MODE_SHARE of the game's frames at random, and as long by a search
 MODE_SHARE = 20
-# most frames in one session, and fewest of the first sessions
+# 1 / SEARCH_SHARE of the frames in the default setting are played by a search
+SEARCH_SHARE = 4
+# most frames in one session of random play, and fewest of the first sessions
 LONGEST = 5_000
 SHORTEST = 150
 
@@ -18,10 +21,11 @@ class Style:
 
     Attributes:
         hold: average number of steps for which an action is held.
-        frame_skip: frames in one step; our side draws only the last one.
+        frame_skip: frames in one step.
         sticky: probability that a frame repeats the previous action.
         full_actions: all 18 actions instead of those that the game uses.
         restart: average number of steps between new games before the end of one; 0: none.
+        searched: the moves come from a search for a game that gets far (search.py).
     """
 
     hold: int
@@ -29,9 +33,10 @@ class Style:
     sticky: float = 0.0
     full_actions: bool = False
     restart: int = 0
+    searched: bool = False
 
     def __str__(self) -> str:
-        words = [f"actions held for {self.hold}"]
+        words = ["searched" if self.searched else f"actions held for {self.hold}"]
         words += [f"{self.frame_skip} frames a step"] * (self.frame_skip > 1)
         words += [f"sticky {self.sticky}"] * (self.sticky > 0)
         words += ["all actions"] * self.full_actions
@@ -50,6 +55,7 @@ STYLES = (
     Style(3, frame_skip=4, sticky=0.25, full_actions=True, restart=100),
     Style(12, frame_skip=2, sticky=0.5),
 )
+SEARCHED = Style(1, frame_skip=4, searched=True)
 
 
 @dataclass(frozen=True)
@@ -80,18 +86,25 @@ def schedule(
 ) -> list[Session]:
     """Returns the sessions of a proof: first `frames` frames in the default setting.
 
-    Then each mode is played for a twentieth of `frames`, which its difficulties share.
+    A search plays the first and longest session of these; the others are random. Then each mode is
+    played at random for a twentieth of `frames`, which its difficulties share, and as long by a
+    search, in one difficulty; modes take turns with the difficulties.
     """
-    at_least = min(len(STYLES), frames // SHORTEST)
-    pieces: list[tuple[int | None, int | None, int]]
-    pieces = [(None, None, size) for size in parts(frames, pieces_of(frames, at_least))]
+    searched = frames // SEARCH_SHARE
+    pieces: list[tuple[int | None, int | None, int, Style | None]]
+    pieces = [(None, None, searched, SEARCHED)] if searched else []
+    at_least = min(len(STYLES), (frames - searched) // SHORTEST)
+    sizes = parts(frames - searched, pieces_of(frames - searched, at_least))
+    pieces += [(None, None, size, None) for size in sizes]
     in_mode = max(frames // MODE_SHARE, len(difficulties))
-    for mode in modes:
+    for i, mode in enumerate(modes):
+        pieces.append((mode, difficulties[i % len(difficulties)], in_mode, SEARCHED))
         for difficulty, whole in zip(difficulties, parts(in_mode, len(difficulties)), strict=True):
-            pieces += [(mode, difficulty, size) for size in parts(whole, pieces_of(whole))]
+            pieces += [(mode, difficulty, size, None) for size in parts(whole, pieces_of(whole))]
+    styles = itertools.cycle(STYLES)
     return [
-        Session(rom, i + 1, size, STYLES[i % len(STYLES)], mode, difficulty)
-        for i, (mode, difficulty, size) in enumerate(pieces)
+        Session(rom, i + 1, size, style or next(styles), mode, difficulty)
+        for i, (mode, difficulty, size, style) in enumerate(pieces)
     ]
 
 

@@ -15,7 +15,7 @@ import ctypes
 import struct
 import sys
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ale_py import ALEInterface, ALEState, roms
@@ -228,18 +228,74 @@ def move_sweeps() -> Iterator[Sweep]:
     yield Sweep("hmclr", (*PLAYER, (HMP0, 0x70)), (HMCLR, 0))
 
 
+def moving(
+    register: int, show: Sequence[Write], cycle: int, since: int, *, value: int = 0
+) -> bytes:
+    """Returns a program that writes a register at a cycle of a line, some cycles after HMOVE.
+
+    Args:
+        since: 3 and more, as no instruction writes two registers sooner.
+    """
+    line = bytes([0xA9, value, 0x85, WSYNC]) + delay(cycle - since + 76 - 3) + bytes([0x85, HMOVE])
+    # an absolute address takes a cycle more
+    late = bytes([0x8D, register, 0]) if since == 4 else bytes([0x85, register])
+    line += delay(since - 3 - (since == 4)) + late
+    return forever(store([(WSYNC, 0), *show]) + wait(LINES - 5) + line)
+
+
+# HMOVE's extra clocks last for up to 21 cycles
+SINCE = range(3, 26)
+
+
+class MovingSweep(NamedTuple):
+    """One register written at all distances from HMOVE, at some cycles of a line."""
+
+    name: str
+    setup: tuple[Write, ...]
+    write: Write
+    cycles: Sequence[int]
+
+    def programs(self) -> Iterator[tuple[tuple[int, int], bytes]]:
+        """Yields cycle and cycles since HMOVE, and the program."""
+        register, value = self.write
+        for since in SINCE:
+            for cycle in self.cycles:
+                yield (cycle, since), moving(register, self.setup, cycle, since, value=value)
+
+
+# by object: the registers that reset it, show it and move it, and what it shows
+OBJECTS = {
+    "p0": (RESP0, (GRP0, 0xB5), HMP0),
+    "p1": (RESP1, (GRP1, 0x2D), HMP1),
+    "m0": (RESM0, (ENAM0, 2), HMM0),
+    "m1": (RESM1, (ENAM1, 2), HMM1),
+    "bl": (RESBL, (ENABL, 2), HMBL),
+}
+
+
+def reset_sweeps() -> Iterator[MovingSweep]:
+    """Yields resets of each object while HMOVE moves it: all motions, at all cycles of a line."""
+    for name, (reset, show, move) in OBJECTS.items():
+        for motion in range(16):
+            setup = (show, (move, motion << 4))
+            yield MovingSweep(f"reset {name} {motion}", setup, (reset, 0), range(76))
+
+
+def motion_sweeps() -> Iterator[MovingSweep]:
+    """Yields changes of each object's motion, to all values, while HMOVE moves it."""
+    for name, (_, show, move) in OBJECTS.items():
+        for motion in range(16):
+            setup = (show, (move, motion << 4))
+            for other in range(16):
+                write = (move, other << 4)
+                yield MovingSweep(f"motion {name} {motion} {other}", setup, write, (3, 24, 50, 74))
+
+
 def sweeps() -> Iterator[Sweep]:
     yield from player_sweeps()
     yield from missile_sweeps()
     yield from field_sweeps()
     yield from move_sweeps()
-
-
-def moving(register: int, show: Sequence[Write], cycle: int, since: int) -> bytes:
-    """Returns a program that writes a register at a cycle of a line, some cycles after HMOVE."""
-    line = bytes([0x85, WSYNC]) + delay(cycle - since + 76 - 3) + bytes([0x85, HMOVE])
-    line += delay(since - 3) + bytes([0x85, register])
-    return forever(store([(WSYNC, 0), *show]) + wait(LINES - 5) + line)
 
 
 def twice(first: int, size: int, cycle: int, since: int = 0, write: Write = (WSYNC, 0)) -> bytes:
@@ -272,7 +328,7 @@ def subtract(digits: int, value: int, carry: int, opcode: int) -> bytes:
     return forever(code + bytes([0x85, 0xE0, 0x08, 0xD8]))
 
 
-def differing(ours: Ours, oracle: Oracle, sweep: Sweep) -> list[int]:
+def differing(ours: Ours, oracle: Oracle, sweep: Sweep | MovingSweep) -> list[Any]:
     """Returns the cycles at which a sweep's pictures differ."""
     return [
         cycle
@@ -288,7 +344,7 @@ def main() -> int:
     options = parser.parse_args()
     ours = Ours(atari_core.Library(atari_core.build(("-O1",))))
     oracle, wrong = Oracle(), 0
-    for sweep in sweeps():
+    for sweep in (*sweeps(), *reset_sweeps(), *motion_sweeps()):
         if options.names and not sweep.name.startswith(tuple(options.names)):
             continue
         cycles = differing(ours, oracle, sweep)

@@ -9,16 +9,11 @@ import pytest
 from tests.parity import atari_core, atari_microroms
 from tests.parity.atari_microroms import (
     COLUBK,
-    ENABL,
-    ENAM0,
-    ENAM1,
     GRP0,
     HMOVE,
     NUSIZ0,
+    OBJECTS,
     REFP0,
-    RESBL,
-    RESM0,
-    RESM1,
     VBLANK,
     WSYNC,
     Oracle,
@@ -29,6 +24,7 @@ from tests.parity.atari_microroms import (
     store,
     wait,
 )
+from tests.sampling import thinned
 
 ADC, SBC = 0x69, 0xE9
 
@@ -56,28 +52,26 @@ def test_sweep(ours: Ours, oracle: Oracle, sweep: atari_microroms.Sweep) -> None
     assert differing(ours, oracle, sweep) == []
 
 
-# RESBL, RESM0 and RESM1 during HMOVE's extra clocks, and just before or after them
+RESETS = {sweep.name: sweep for sweep in atari_microroms.reset_sweeps()}
+
+
+# RESxx during HMOVE's extra clocks, and just before or after them: all objects, cycles and motions
+@pytest.mark.parametrize("name", thinned(RESETS, 16), ids=lambda name: name.replace(" ", "-"))
+def test_reset_while_moving(ours: Ours, oracle: Oracle, name: str) -> None:
+    assert differing(ours, oracle, RESETS[name]) == []
+
+
+# HMxx during these clocks; most such changes have no effect
 @pytest.mark.parametrize(
-    ("register", "enable", "cycle", "since"),
-    [
-        (RESBL, ENABL, 6, 3),
-        (RESBL, ENABL, 9, 6),
-        (RESBL, ENABL, 10, 7),
-        (RESBL, ENABL, 20, 18),
-        (RESBL, ENABL, 23, 18),
-        (RESBL, ENABL, 22, 18),
-        (RESM0, ENAM0, 23, 20),
-        (RESM0, ENAM0, 24, 20),
-        (RESM1, ENAM1, 6, 3),
-        (RESM1, ENAM1, 9, 6),
-    ],
+    "name",
+    thinned((f"motion {name} {motion}" for name in OBJECTS for motion in range(16)), 39),
+    ids=lambda name: name.replace(" ", "-"),
 )
-def test_reset_while_moving(
-    ours: Ours, oracle: Oracle, register: int, enable: int, cycle: int, since: int
-) -> None:
-    assert same(
-        ours, oracle, atari_microroms.moving(register, [(enable, 2), (0x20, 0)], cycle, since)
-    )
+def test_motion_changes_while_moving(ours: Ours, oracle: Oracle, name: str) -> None:
+    sweeps = [each for each in atari_microroms.motion_sweeps() if each.name.startswith(f"{name} ")]
+    assert len(sweeps) == 16
+    for sweep in sweeps:
+        assert differing(ours, oracle, sweep) == [], sweep.name
 
 
 # copies that begin in one line and end in the next

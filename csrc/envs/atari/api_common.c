@@ -2,6 +2,7 @@
 #include "api_common.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "games/games.h"
@@ -67,6 +68,25 @@ static int make_cartridge(pp_setup *setup, pp_config *config, const char *game,
   return PP_ERR_ARGUMENT;
 }
 
+// Chooses the vector instructions: the best that the processor has, or the build that
+// PP_ATARI_BUILD names. The proof sets that variable to compare each build; nothing else does.
+static int choose_build(pp_setup *setup, pp_config *config) {
+  setup->isa = pp_isa_best();
+  const char *build = getenv("PP_ATARI_BUILD");
+  if (build == NULL || build[0] == 0) return PP_OK;
+  if (pp_cartridge_use_build(setup->cartridge, build) < 0) {
+    snprintf(config->error->text, sizeof config->error->text,
+             "PP_ATARI_BUILD=%.40s: choose base, v3 (AVX2) or v4 (AVX-512), as far as the "
+             "processor has them, or unset the variable",
+             build);
+    return PP_ERR_ARGUMENT;
+  }
+  if (strcmp(build, "v4") != 0) {
+    setup->isa = pp_isa_limit(strcmp(build, "v3") == 0 ? PP_ISA_AVX2 : PP_ISA_GENERIC);
+  }
+  return PP_OK;
+}
+
 static void list_actions(pp_setup *setup, bool all) {
   const pp_game *game = setup->cartridge->game;
   uint32_t listed = !all ? game->actions : game->legal ? game->legal : (1u << PP_ACTIONS) - 1;
@@ -83,6 +103,7 @@ static const uint8_t (*palette_of(const pp_setup *setup))[3] {
 int pp_setup_init(pp_setup *setup, pp_config *config, const char *game,
                   const pp_setup_options *options) {
   int status = make_cartridge(setup, config, game, options);
+  if (status >= 0) status = choose_build(setup, config);
   if (status < 0) return status;
   const pp_game *facts = setup->cartridge->game;
   status = check_mode(config, facts, options->mode);
@@ -125,7 +146,7 @@ void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_s
 
 int pp_setup_make_screen(const pp_setup *setup, pp_screen_options options, pp_screen **screen) {
   options.palette = palette_of(setup);
-  options.isa = pp_isa_best();
+  options.isa = setup->isa;
   *screen = pp_screen_create(&options);
   return *screen ? PP_OK : PP_ERR_MEMORY;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "console/console.h"
+#include "isa.h"
 #include "joystick.h"
 #include "picture/screen.h"
 #include "pp_env.h"
@@ -20,6 +21,7 @@ typedef struct pp_setup {
   int32_t num_actions;
   uint8_t actions[PP_ACTIONS];  // the action space, in ALE's order
   uint8_t color[256][4];        // red, green and blue of each palette index; the fourth is unused
+  pp_isa isa;                   // the vector instructions that pictures are made with
 } pp_setup;
 
 typedef struct pp_setup_options {
@@ -30,7 +32,9 @@ typedef struct pp_setup_options {
 } pp_setup_options;
 
 // Fills in a zeroed setup for a game, by ale-py's name of it or its ROM. On error the status is
-// negative, config->error says why, and pp_setup_fini may be called.
+// negative, config->error says why, and pp_setup_fini may be called. The environment variable
+// PP_ATARI_BUILD, read here, names the build to use; unset or empty: the best that the processor
+// can run.
 int pp_setup_init(pp_setup *setup, pp_config *config, const char *game,
                   const pp_setup_options *options);
 void pp_setup_fini(pp_setup *setup);
@@ -43,7 +47,7 @@ bool pp_setup_has_action(const pp_setup *setup, int action);
 // several players nothing sticks.
 void pp_setup_load(const pp_setup *setup, pp_console *console, uint32_t random_seed, double sticky);
 
-// Makes a screen with this cartridge's colours and the best code for this machine. palette and isa
+// Makes a screen with this cartridge's colours and the setup's vector instructions. palette and isa
 // of `options` are ignored. The caller has checked its sizes, so PP_ERR_MEMORY is the only error.
 int pp_setup_make_screen(const pp_setup *setup, pp_screen_options options, pp_screen **screen);
 
