@@ -173,6 +173,7 @@ typedef struct pp_env {
   pp_error *error;             /* a failing callback writes the reason here */
   int32_t id;
   int32_t max_episode_steps; /* 0: no limit */
+  void *cache;               /* cache_size bytes, zeroed before init */
 } pp_env;
 
 /* one reset */
@@ -223,6 +224,10 @@ typedef struct pp_config {
   pp_field fields[PP_MAX_FIELDS];
   pp_field action;
   const char *variant; /* the definition's */
+  /* Bytes for what an environment can compute again from its state, at a fixed distance from it.
+   * They are in no snapshot; the engine zeroes them before init and whenever it restores a state.
+   */
+  size_t cache_size;
 } pp_config;
 
 /* ------------------------------------------------------------------------------ definition -- */

@@ -211,6 +211,8 @@ static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size
   int64_t own_size = size - (own - bytes);
   snapshot_head head;
 
+  // what the cache holds belongs to the old state
+  memset(env->cache, 0, fleet->config.cache_size);
   if (fleet->def->load) {
     int status = fleet->def->load(env, own, own_size);
     if (status < 0) return status;
