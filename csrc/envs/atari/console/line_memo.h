@@ -18,6 +18,7 @@
 //     shows nor places, and in frames without pixels also colours. They keep their own values, or
 //     are changed as the line's writes say (free_bytes and carry_out in line_memo.inl).
 //   - Collisions are those that a line sets from an empty latch, whatever the latch held.
+//   - It changes what a frame costs, so it rests while the lines of a game are rarely known.
 //   - A read of collisions in the middle of a line is noted in the log as a write of PP_LOG_READ,
 //     followed by an entry with the line's collisions up to it, so it counts as one of the line's
 //     writes.
@@ -71,6 +72,13 @@ typedef struct pp_line_memo {
   bool is_whole;    // the line that is being drawn can be remembered
   bool is_away;     // the chip's masks are those of `left`
   bool is_full;     // the log did not fit
+  int16_t made;     // lines of this frame that were made
+
+  // when a memo pays
+  bool is_used;    // the frame before went by with it
+  int16_t losses;  // lines made in the last frames beyond those that a memo pays for
+  int16_t rest;    // frames to come without it
+  int16_t longer;  // the last rest's length
 } pp_line_memo;
 
 // Returns the size of a memo, for callers that do not compile against this header.
@@ -79,8 +87,11 @@ size_t pp_line_memo_size(void);
 // Forgets everything.
 void pp_line_memo_empty(pp_line_memo *memo);
 
-// Begins and ends a frame; between them, the television chip's pp_tia_drawer is called.
-void pp_line_memo_begin(pp_line_memo *memo);
+// Begins a frame. Returns false if it is to be drawn without the memo, because too few lines of the
+// last ones were known: finding that a line is not costs time.
+bool pp_line_memo_begin(pp_line_memo *memo);
+
+// Ends a frame in which the television chip's pp_tia_drawer was called with the memo.
 void pp_line_memo_end(pp_line_memo *memo);
 
 #endif  // PP_ENVS_ATARI_CONSOLE_LINE_MEMO_H_

@@ -41,14 +41,17 @@ static inline uint64_t registers_differ(const pp_tia_registers *a, const pp_tia_
 
 #endif
 
-// copies the bytes of a set
+// Copies the bytes of a set. It stores all bytes, as a load that follows a store of some has to
+// wait.
 static inline void registers_blend(pp_tia_registers *to, uint64_t bytes,
                                    const pp_tia_registers *from) {
 #if defined(__AVX512BW__)
-  _mm512_mask_storeu_epi8(to, bytes, _mm512_loadu_si512(from));
+  __m512i all = _mm512_loadu_si512(to);
+  _mm512_storeu_si512(to, _mm512_mask_mov_epi8(all, bytes, _mm512_loadu_si512(from)));
 #else
-  for (; bytes; bytes &= bytes - 1)
+  for (; bytes; bytes &= bytes - 1) {
     to->byte[__builtin_ctzll(bytes)] = from->byte[__builtin_ctzll(bytes)];
+  }
 #endif
 }
 
@@ -253,8 +256,8 @@ static inline uint64_t still_bytes(const pp_tia_registers *r, uint64_t differ) {
 
 // Passes over as many lines as are equal to those of the last frame, while the same registers
 // differ. Returns whether there were any. draws: pixels are wanted; `differ` is m->differ.
-static PP_ALWAYS_INLINE bool pass_lines(pp_tia *t, const pp_picture *p, int32_t stop,
-                                        uint64_t differ, bool draws) {
+static ALWAYS_INLINE bool pass_lines(pp_tia *t, const pp_picture *p, int32_t stop, uint64_t differ,
+                                     bool draws) {
   pp_line_memo *const m = p->memo;
   const int last = (p->last - p->first) / PP_LINE_CLOCKS, first = m->line;
   const uint32_t *const old_log = m->log[m->old];
@@ -370,13 +373,18 @@ static bool pass_line(pp_tia *t, const pp_picture *p, int32_t stop) {
 
 // ---------------------------------------------------------------------------- making lines
 
+// Forgets an HMOVE that is over, so that lines do not differ in what has no effect.
+static inline void forget_motion(pp_tia *t) {
+  if (t->line_start - t->reg.moved > HMOVE_CLOCKS) t->reg.moved = PP_LONG_AGO;
+}
+
 static void begin_line(pp_tia *t, pp_line_memo *m) {
   if (m->is_away) {
     t->stale |= (uint8_t)objects_of(registers_differ(&m->left, &t->reg));
     t->changed = 1;
     m->is_away = false;
   }
-  t->seen = t->renewed = 0;
+  t->seen = 0;
   m->is_in_line = m->is_whole = true;
 }
 
@@ -384,12 +392,13 @@ static void begin_line(pp_tia *t, pp_line_memo *m) {
 static void end_line(pp_tia *t, const pp_picture *p) {
   pp_line_memo *m = p->memo;
   const int line = m->line++;
+  ++m->made;
   const uint32_t *log = m->log[!m->old];
   m->flags[line] = p->screen ? p->mark : 0;
   if (m->is_whole) {
     const pp_tia_registers *before = &m->at[line];
     const effect all = effect_of(log + m->start[!m->old][line], log + m->entry);
-    unsigned objects = t->seen | (t->shown & ~t->renewed) | all.objects;
+    unsigned objects = t->seen | t->shown | all.objects;
     if (before->starring || t->reg.starring) objects |= M0;
     if (before->hide_first[0]) objects |= P0;
     if (before->hide_first[1]) objects |= P1;
@@ -399,6 +408,7 @@ static void end_line(pp_tia *t, const pp_picture *p) {
     m->written[line] = all.written;
   }
   m->start[!m->old][m->line] = m->entry;
+  forget_motion(t);
   m->differ = registers_differ(&t->reg, &m->at[m->line]);
   m->at[m->line] = t->reg;
   m->is_in_line = false;
@@ -443,7 +453,7 @@ static void make_line(pp_tia *t, const pp_picture *p, int32_t stop) {
 
 // ---------------------------------------------------------------------------- frames
 
-static void apply_next(pp_tia *t, const pp_picture *p) {
+static __attribute__((noinline)) void apply_next(pp_tia *t, const pp_picture *p) {
   uint32_t entry = p->memo->log[!p->memo->old][p->memo->entry++];
   if ((entry >> 8 & 63) >= PP_LOG_READ) return;
   tia_apply(t, p, entry >> 8 & 63, (uint8_t)entry, clock_of(entry));
@@ -468,7 +478,9 @@ static bool add_entries(pp_line_memo *m, const uint32_t *log, const uint32_t *en
   size_t count = (size_t)(end - log);
   // room for a read, too
   if (m->is_full || m->end + count + 2 > PP_MEMO_ENTRIES) return false;
-  memcpy(m->log[!m->old] + m->end, log, count * sizeof *log);
+  // most calls bring so few entries that memcpy would take longer
+  uint32_t *to = m->log[!m->old] + m->end;
+  for (size_t i = 0; i < count; ++i) to[i] = log[i];
   m->end = (uint16_t)(m->end + count);
   return true;
 }

@@ -39,11 +39,12 @@ static void lose_color(pp_tia *t, unsigned odd) {
 static void run_frame(pp_machine *m, const pp_cartridge *cart, pp_picture *p, bool goes_on) {
   // most frames end long before the limit; others run again and count their instructions
   if (!goes_on) {
-    if (p->memo) pp_line_memo_begin(p->memo);
+    if (p->memo && !pp_line_memo_begin(p->memo)) p->memo = NULL;
     bool is_done = !cart->run(m, cart, p);
     if (is_done && p->memo) pp_line_memo_end(p->memo);
     if (is_done) return;
   }
+  // the memo may also rest, but then it is empty
   if (p->memo) pp_line_memo_empty(p->memo);
   p->memo = NULL;
   cart->run(m, cart->counting, p);

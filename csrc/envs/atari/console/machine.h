@@ -67,8 +67,7 @@ typedef struct pp_tia {
   uint16_t line_collision;  // those that this line has set; before it is drawn, the line above it
   uint8_t stale;            // one bit per object: now[] is out of date
   uint8_t shown;            // one bit per object: now[] has a pixel
-  uint8_t seen;             // one bit per object: now[] had a pixel at some time of this line
-  uint8_t renewed;          // one bit per object: now[] was computed in this line
+  uint8_t seen;             // one bit per object: now[] has had a pixel in this line, or before it
   uint8_t changed;          // this line does not simply repeat the line above it
   uint8_t cut;              // one bit per object: done[] has pixels
   uint8_t no_comb;          // the cartridge's: HMOVE blanks nothing

@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "../isa.h"
 #include "line_memo.h"
 #include "machine.h"
 
@@ -21,6 +20,8 @@
 // when a collision register is read or the frame ends. Each object is a mask of 160 bits, so
 // collisions are ANDs of masks and need no pixels. A line that repeats the line above costs one
 // copy, or nothing when no pixels are wanted.
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 #include "mask.inl"
 
@@ -148,8 +149,7 @@ static void refresh(pp_tia *t, int object) {
   uint8_t before = t->shown;
   t->stale &= (uint8_t)~bit;
   t->shown = (uint8_t)(mask_any(m) ? before | bit : before & ~bit);
-  t->seen |= t->shown & bit;
-  t->renewed |= bit;
+  t->seen |= before;
   t->changed |= (before | t->shown) & bit;
 }
 
@@ -161,7 +161,6 @@ static inline void refresh_stale(pp_tia *t) {
 static void cut_line(pp_tia *t, int object, int x) {
   uint8_t bit = (uint8_t)(1u << object);
   if (t->stale & bit) refresh(t, object);
-  t->seen |= t->shown & bit;
   int from = t->from[object];
   if (!(t->cut & bit)) {
     t->cut |= bit;
@@ -273,7 +272,8 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
   int from = t->drawn;
   if (x <= from) return;
   t->drawn = (int16_t)x;
-  if (from == 0) t->line_collision = 0;
+  // without a memo, only new collisions are of interest
+  if (from == 0) t->line_collision = p->memo ? 0 : t->collision;
   if (t->reg.vblank) {
     if (p->screen) memset(row_of(t, p) + from, 0, (size_t)(x - from));
     return;
@@ -327,11 +327,6 @@ static __attribute__((noinline)) void carry_over(pp_tia *t) {
   t->reg.rare = t->reg.starring;
 }
 
-// Forgets an HMOVE that is over, so that lines do not differ in what has no effect.
-static inline void forget_motion(pp_tia *t) {
-  if (t->line_start - t->reg.moved > HMOVE_CLOCKS) t->reg.moved = PP_LONG_AGO;
-}
-
 // goes to the next line of the screen
 static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) {
   refresh_stale(t);
@@ -349,7 +344,6 @@ static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) 
   t->cut = 0;
   t->drawn = 0;
   t->line_start += PP_LINE_CLOCKS;
-  forget_motion(t);
 }
 
 // Finishes all lines before this clock. Returns the clock's pixel in its line; 0 if it has none.

@@ -89,7 +89,7 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
   }
 }
 
-static void move_objects(pp_tia *t, int x, int32_t clock) {
+static ALWAYS_INLINE void move_objects(pp_tia *t, int x, int32_t clock) {
   int cycle = clock % PP_LINE_CLOCKS / 3;
   t->reg.moved = clock;
   if (t->reg.starring) {
@@ -132,7 +132,8 @@ static void lock_missile(pp_tia *t, int p, int x, bool locked) {
   t->reg.locked[p] = locked;
 }
 
-static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t value, int32_t clock) {
+static ALWAYS_INLINE void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t value,
+                                    int32_t clock) {
   if (reg == 0x10 || reg == 0x11) {
     reset_player(t, p, (int)reg - 0x10, clock);
     return;
