@@ -99,8 +99,8 @@ DEFECTS = (
     c(
         "a time limit ends an episode one step late",
         (
-            "result.truncated || (uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet);",
-            "result.truncated || (uint32_t)fleet->elapsed[env_id] > pp_autoreset_limit(fleet);",
+            "(uint32_t)fleet->elapsed[env_id] >= pp_autoreset_limit(fleet, env_id);",
+            "(uint32_t)fleet->elapsed[env_id] > pp_autoreset_limit(fleet, env_id);",
         ),
     ),
     c(
@@ -156,7 +156,7 @@ DEFECTS = (
     ),
     c(
         "CartPole's pole is a little heavier",
-        ("(4.0 / 3.0 - POLE_MASS *", "(4.0 / 3.0 - 1.0000000000000002 * POLE_MASS *"),
+        ("(4.0 / 3.0 - p->masspole *", "(4.0 / 3.0 - 1.0000000000000002 * p->masspole *"),
         near=["parity/test_vector_env.py", "parity/test_classic_control.py"],
     ),
     c(

@@ -179,6 +179,7 @@ typedef struct pp_env {
   pp_error *error;             /* a failing callback writes the reason here */
   int32_t id;
   int32_t max_episode_steps; /* 0: no limit; may change at the end of a reset */
+  void *cache;               /* cache_size bytes, zeroed before init */
 } pp_env;
 
 /* one reset */
@@ -239,6 +240,10 @@ typedef struct pp_config {
   /* configure sets it to 1 if step_many can't step these environments, as it reads no
    * pp_env.options and a varying option is not in the state */
   int32_t avoids_runs;
+  /* Bytes for what an environment can compute again from its state, at a fixed distance from it.
+   * They are in no snapshot; the engine zeroes them before init and whenever it restores a state.
+   */
+  size_t cache_size;
 } pp_config;
 
 /* ------------------------------------------------------------------------------ definition -- */

@@ -233,6 +233,7 @@ static int configure_set(pp_configs *configs, const pp_env_def *def, int32_t set
   what = difference(config, into);
   if (what) return refuse_set(configs, def, set, what, error);
   if (into->state_size > config->state_size) config->state_size = into->state_size;
+  if (into->cache_size > config->cache_size) config->cache_size = into->cache_size;
   config->avoids_runs |= into->avoids_runs;
   return PP_OK;
 }

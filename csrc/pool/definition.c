@@ -383,6 +383,9 @@ static int check_sizes(const char *who, const pp_config *config, int32_t least_f
   if (config->state_size > most_state) {
     return refuse(&s, "state_size=%zu: choose at most %zu bytes", config->state_size, most_state);
   }
+  if (config->cache_size > most_state) {
+    return refuse(&s, "cache_size=%zu: choose at most %zu bytes", config->cache_size, most_state);
+  }
   return PP_OK;
 }
 

@@ -8,12 +8,17 @@
 #include "layout.h"
 #include "os/os.h"
 
-/* returns the bytes from one state to the next: small states lie close together, larger ones start
- * on a cache line */
-static size_t state_stride(size_t size) {
-  size_t unit = size <= 64 ? 16 : 64;
-  if (!size) size = 1;
+/* Returns the bytes that a state takes, up to its cache or the next state. Small states lie close
+ * together; larger ones start on a cache line, and so do caches. */
+static size_t state_room(const pp_config *config) {
+  size_t size = config->state_size ? config->state_size : 1;
+  size_t unit = size <= 64 && !config->cache_size ? 16 : 64;
   return (size + unit - 1) / unit * unit;
+}
+
+/* returns the bytes from one state to the next */
+static size_t state_stride(const pp_config *config) {
+  return state_room(config) + (config->cache_size + 63) / 64 * 64;
 }
 
 double pp_fleet_bytes(const pp_fleet *fleet) {
@@ -62,6 +67,7 @@ static int init_env(pp_fleet *fleet, int32_t i, const int32_t *limits, pp_error 
   int status = PP_OK;
 
   env->state = fleet->states + fleet->stride * (size_t)i;
+  env->cache = (char *)env->state + state_room(&fleet->config);
   env->shared = pp_configs_shared(&fleet->configs, i);
   env->options = fleet->draws.count
                      ? fleet->draws.values + (size_t)i * (size_t)fleet->def->num_options
@@ -106,13 +112,13 @@ int pp_fleet_init(pp_fleet *fleet, const pp_env_def *def, const pp_value *values
   fleet->num_players = fleet->config.num_players;
   fleet->action_elements = pp_field_elements(&fleet->config.action, fleet->num_players);
   fleet->action_bytes = fleet->action_elements * pp_dtype_size(fleet->config.action.dtype);
-  fleet->stride = state_stride(fleet->config.state_size);
+  fleet->stride = state_stride(&fleet->config);
   return PP_OK;
 }
 
 int pp_fleet_make(pp_fleet *fleet, const int32_t *limits, pp_error *error) {
   int32_t num_envs = fleet->num_envs;
-  size_t size = fleet->config.state_size;
+  size_t size = fleet->config.state_size + fleet->config.cache_size;
   int status;
 
   if (!alloc_arrays(fleet)) {

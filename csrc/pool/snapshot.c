@@ -238,6 +238,8 @@ static int load(pp_fleet *fleet, int32_t env_id, const char *bytes, int64_t size
   int64_t own_size = size - (own - bytes);
   snapshot_head head;
 
+  // what the cache holds belongs to the old state
+  memset(env->cache, 0, fleet->config.cache_size);
   // before the callback, which may read the options
   pp_draws_load(&fleet->draws, env_id, &env->max_episode_steps, returns + returns_bytes(fleet));
   if (fleet->def->load) {

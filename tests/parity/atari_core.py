@@ -79,6 +79,9 @@ class Library:
             ("cartridge_drop_rules", None, [pointer]),
             ("cartridge_destroy", None, [pointer]),
             ("console_size", ctypes.c_size_t, []),
+            ("console_use_memo", None, [pointer, pointer]),
+            ("line_memo_size", ctypes.c_size_t, []),
+            ("line_memo_empty", None, [pointer]),
             ("console_load", None, [pointer, pointer, ctypes.c_uint32, ctypes.c_float]),
             ("console_set_mode", integer, [pointer, pointer, integer]),
             ("console_set_difficulty", integer, [pointer, pointer, integer]),
@@ -96,15 +99,25 @@ class Library:
 
 
 class Console:
-    """One console of the core, under the names that ALEInterface uses."""
+    """One console of the core, under the names that ALEInterface uses.
+
+    memo: it remembers the lines of the last frame, as environments do.
+    """
 
     rules = True  # False drops the game's rule (no score, no end) and its start of a game
 
     def __init__(
-        self, library: Library, game: str, *, seed: int, sticky: float = 0.0, build: str = ""
+        self,
+        library: Library,
+        game: str,
+        *,
+        seed: int,
+        sticky: float = 0.0,
+        memo: bool = True,
+        build: str = "",
     ) -> None:
         self.c = library.c
-        rom = Path(roms.get_rom_path(game)).read_bytes()
+        rom = self.program(game)
         self.cartridge = ctypes.c_void_p()
         status = self.c.pp_cartridge_create(
             rom, len(rom), game.encode(), ctypes.byref(self.cartridge)
@@ -116,9 +129,22 @@ class Console:
         if not self.rules:
             self.c.pp_cartridge_drop_rules(self.cartridge)
         # the builds use aligned vectors, so the state must start at a multiple of 64
-        self.memory = ctypes.create_string_buffer(self.c.pp_console_size() + 64)
-        self.state = ctypes.c_void_p((ctypes.addressof(self.memory) + 63) & ~63)
+        self.size = (self.c.pp_console_size() + 63) & ~63
+        self.memory = ctypes.create_string_buffer(self.size + self.c.pp_line_memo_size() + 64)
+        start = (ctypes.addressof(self.memory) + 63) & ~63
+        self.state = ctypes.c_void_p(start)
+        self.memo = ctypes.c_void_p(start + self.size)
+        if memo:
+            self.c.pp_console_use_memo(self.state, self.memo)
         self.c.pp_console_load(self.state, self.cartridge, seed, sticky)
+
+    def program(self, game: str) -> bytes:
+        """Returns the program to play."""
+        return Path(roms.get_rom_path(game)).read_bytes()
+
+    def forget(self) -> None:
+        """Empties the memo, which whoever overwrites the state must do."""
+        self.c.pp_line_memo_empty(self.memo)
 
     def close(self) -> None:
         """Frees the cartridge; the console cannot be used after that."""

@@ -146,6 +146,7 @@ class Ours:
     def run(self, code: bytes, frames: int = 1, action: int = 0) -> Picture:
         """Runs a program for some frames, with an action in the first."""
         ctypes.memmove(self.console.state, self.start, self.size)
+        self.console.forget()
         # the program counter comes after RAM
         ctypes.memmove(self.ram, code, len(code))
         ctypes.memmove(self.ram + RAM, struct.pack("<H", ENTRY), 2)

@@ -142,6 +142,7 @@ class Console(atari_core.Console):
 
     def restore(self, state: bytes) -> None:
         ctypes.memmove(self.state, state, len(state))
+        self.forget()
 
 
 def names() -> list[str]:

@@ -54,6 +54,12 @@ static void seed_both(pp_env *env) {
   pp_counted_power_up(&self->counted, &shared->setup, self->seeds[1], pp_ale_options_sticky(env));
 }
 
+static int init(pp_env *env) {
+  play *self = env->state;
+  pp_console_use_memo(&self->counted.console, env->cache);
+  return PP_OK;
+}
+
 static int seed(pp_env *env, const pp_seed *words) {
   play *self = env->state;
   uint32_t state[PP_SEED_OUTPUT];
@@ -233,6 +239,7 @@ static int configure(pp_config *config) {
   if (status < 0) return status;
   config->state_size = offsetof(play, frames);
   if (shared->is_preprocessed) config->state_size += pp_frames_size(&shared->preprocessor);
+  config->cache_size = sizeof(pp_line_memo);
   config->num_fields = shared->has_ram_info ? NUM_FIELDS : RAM;
   config->shared = shared;
   return PP_OK;

@@ -129,6 +129,12 @@ static void power_up(const pp_env *env, uint32_t seed) {
   pp_mt19937_seed(&self->noop_random, seed);
 }
 
+static int init(pp_env *env) {
+  play *self = env->state;
+  pp_console_use_memo(&self->counted.console, env->cache);
+  return PP_OK;
+}
+
 static int seed(pp_env *env, const pp_seed *words) {
   // a longer seed is fresh entropy, of which the generators take 32 bits
   power_up(env, words->words[0]);
@@ -304,6 +310,7 @@ static void describe(pp_config *config, const shared_data *shared) {
         .name = "action", .dtype = PP_FLOAT32, .ndim = 1, .shape = {2}, .high = PP_ACTIONS - 1};
   }
   config->state_size = offsetof(play, frames) + pp_frames_size(&shared->preprocessor);
+  config->cache_size = sizeof(pp_line_memo);
 }
 
 static int configure(pp_config *config) {

@@ -250,6 +250,12 @@ static int step(pp_env *env, const void *action, pp_result *result) {
 
 // ------------------------------------------------------------------------------- callbacks
 
+static int init(pp_env *env) {
+  play *self = env->state;
+  pp_console_use_memo(&self->console, env->cache);
+  return PP_OK;
+}
+
 static int seed(pp_env *env, const pp_seed *words) {
   // a longer seed is fresh entropy, of which the console's generators take 32 bits
   if (words->num_words == 1 && words->words[0] == SEED_OF_THE_CLOCK) {
@@ -317,6 +323,7 @@ static void describe(pp_config *config, const shared_data *shared) {
   obs->shape[2] = config->options[IMG_WIDTH].i;
   config->action.n = shared->setup.num_actions;
   config->state_size = sizeof(play) + shared->screen->frame_bytes * (size_t)shared->stack_num;
+  config->cache_size = sizeof(pp_line_memo);
 }
 
 static int configure(pp_config *config) {

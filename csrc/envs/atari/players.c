@@ -133,6 +133,12 @@ static void write_observations(const pp_players_options *shared, pp_match *match
 
 // ------------------------------------------------------------------------- reset and step
 
+int pp_players_init(pp_env *env) {
+  pp_match *match = env->state;
+  pp_console_use_memo(&match->console, env->cache);
+  return PP_OK;
+}
+
 int pp_players_seed(pp_env *env, const pp_seed *seed) {
   const pp_players_options *shared = env->shared;
   pp_match *match = env->state;
@@ -243,6 +249,7 @@ int pp_players_configure(pp_config *config) {
   int status = pp_players_options_create(config, &options);
   if (status < 0) return status;
   config->state_size = sizeof(pp_match) + picture_bytes(options);
+  config->cache_size = sizeof(pp_line_memo);
   config->shared = options;
   return PP_OK;
 }

@@ -37,6 +37,7 @@ extern const pp_field pp_players_fields[PP_PLAYERS_NUM_FIELDS];
 // the callbacks of the definitions
 int pp_players_configure(pp_config *config);
 void pp_players_release(void *shared);
+int pp_players_init(pp_env *env);
 int pp_players_seed(pp_env *env, const pp_seed *seed);
 int pp_players_reset(pp_env *env, const pp_reset *how, pp_result *result);
 int pp_players_step(pp_env *env, const void *action, pp_result *result);

@@ -292,6 +292,7 @@ void pp_players_options_destroy(pp_players_options *options) {
       .fields = pp_players_fields,                                 \
       .configure = pp_players_configure,                           \
       .release = pp_players_release,                               \
+      .init = pp_players_init,                                     \
       .seed = pp_players_seed,                                     \
       .reset = pp_players_reset,                                   \
       .step = pp_players_step,                                     \

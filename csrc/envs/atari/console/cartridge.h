@@ -2,6 +2,7 @@
 #ifndef PP_ENVS_ATARI_CONSOLE_CARTRIDGE_H_
 #define PP_ENVS_ATARI_CONSOLE_CARTRIDGE_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,7 +51,7 @@ typedef struct pp_cartridge {
   const void *const *(*run)(struct pp_machine *machine, const struct pp_cartridge *cartridge,
                             const struct pp_picture *picture);
   void (*draw)(struct pp_tia *tia, const struct pp_picture *picture, const uint32_t *log,
-               const uint32_t *end, uint32_t cycle);
+               const uint32_t *end, uint32_t cycle, bool is_last);
 
   // The same cartridge without decoded instructions, for frames that may reach ALE's limit of
   // instructions: each instruction is decoded when it runs, and counted.

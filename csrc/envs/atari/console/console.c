@@ -18,29 +18,56 @@ enum {
 
 // ---------------------------------------------------------------------------- frames
 
+void pp_console_use_memo(pp_console *c, pp_line_memo *memo) {
+  c->memo_at = (char *)memo - (char *)c;
+}
+
+static pp_line_memo *memo_of(pp_console *c) {
+  return c->memo_at ? (pp_line_memo *)((char *)c + c->memo_at) : NULL;
+}
+
+// Runs a frame of a machine, with pixels in a screen or without. Returns the pixels that it
+// covered.
+static int run_frame(pp_console *c, pp_machine *machine, const pp_cartridge *cart, int screen,
+                     bool draw) {
+  const pp_canvas canvas = {.screen = draw ? c->screen[screen] : NULL,
+                            .other = c->screen[screen ^ 1],
+                            .which = screen,
+                            .memo = memo_of(c)};
+  return pp_machine_frame(machine, cart, &canvas);
+}
+
 void pp_console_frame(pp_console *c, const pp_cartridge *cart, bool draw) {
   const int full = cart->lines * PP_LINE_PIXELS;
   if (c->machine.partial) {
     // the frame continues in the screen in which it began
-    pp_machine_frame(&c->machine, cart, c->screen[c->shown]);
+    run_frame(c, &c->machine, cart, c->shown, true);
     return;
   }
   int s = c->shown ^= 1;
-  uint8_t *screen = c->screen[s];
 
   // a frame shorter than the screen keeps older rows, so such frames are always drawn
   pp_machine start = c->machine;
-  int covered = pp_machine_frame(&c->machine, cart, draw || c->brief ? screen : NULL);
   bool drawn = draw || c->brief;
+  int covered = run_frame(c, &c->machine, cart, s, drawn);
   if (covered < full && (!drawn || c->missing[s])) {
-    if (c->missing[s]) pp_machine_frame(&c->undrawn[s], cart, screen);
+    if (c->missing[s]) run_frame(c, &c->undrawn[s], cart, s, true);
     c->machine = start;
-    pp_machine_frame(&c->machine, cart, screen);
+    run_frame(c, &c->machine, cart, s, true);
     drawn = true;
   }
   if (!drawn) c->undrawn[s] = start;
   c->missing[s] = !drawn;
   c->brief = covered < full;
+}
+
+const uint8_t *pp_console_draw(pp_console *c, const pp_cartridge *cart) {
+  int last = c->shown;
+  if (c->missing[last]) {
+    run_frame(c, &c->undrawn[last], cart, last, true);
+    c->missing[last] = 0;
+  }
+  return c->screen[last];
 }
 
 // ---------------------------------------------------------------------------- frames and rules
@@ -267,7 +294,13 @@ size_t pp_console_size(void) {
 
 // Does what ALE does before the reset of loadROM.
 static void switch_on(pp_console *c, const pp_cartridge *cart, uint32_t system_seed) {
+  pp_line_memo *memo = memo_of(c);
   memset(c, 0, sizeof *c);
+  if (memo) {
+    // the screens were cleared, too
+    pp_line_memo_empty(memo);
+    pp_console_use_memo(c, memo);
+  }
   pp_mt19937_seed(&c->system_random, system_seed);
   c->mode = cart->game->modes[0];
 

@@ -19,9 +19,10 @@
 #include "../games/multi_player/rule.h"
 #include "base/mt19937.h"
 #include "cartridge.h"
+#include "line_memo.h"
 #include "machine.h"
 
-// plain data without pointers: a copy is a snapshot
+// plain data without pointers: a copy is a snapshot, but see pp_console_use_memo
 typedef struct pp_console {
   pp_machine machine;
   pp_machine undrawn[2];  // per screen: the state before its last frame that ran without pixels
@@ -39,8 +40,13 @@ typedef struct pp_console {
   pp_scores scores;          // if several play; otherwise unused
   pp_mt19937 system_random;  // RAM and timer at power-up; and every act, if several play
   pp_mt19937 action_random;  // sticky actions
+  int64_t memo_at;           // bytes from the console to its pp_line_memo; 0: it has none
   uint8_t screen[2][PP_SCREEN_BYTES];
 } pp_console;
+
+// Gives a console an empty memo (all bytes zero), which keeps its distance from it. A console may
+// be overwritten only if its memo is emptied, too: pp_line_memo_empty.
+void pp_console_use_memo(pp_console *console, pp_line_memo *memo);
 
 // Returns the size of a console, for callers that do not compile against this header.
 size_t pp_console_size(void);
@@ -101,14 +107,7 @@ const uint8_t *pp_console_ram(const pp_console *console);
 const uint8_t *pp_console_screen(const pp_console *console);
 
 // The same as pp_console_screen, but a last frame that ran without pixels is run again with them.
-static inline const uint8_t *pp_console_draw(pp_console *console, const pp_cartridge *cartridge) {
-  int last = console->shown;
-  if (console->missing[last]) {
-    pp_machine_frame(&console->undrawn[last], cartridge, console->screen[last]);
-    console->missing[last] = 0;
-  }
-  return console->screen[last];
-}
+const uint8_t *pp_console_draw(pp_console *console, const pp_cartridge *cartridge);
 
 // Returns whether the last frame reached ALE's limit of instructions: the next one continues it, in
 // the same screen.

@@ -14,6 +14,7 @@
 #define FIXED_ROM cart->rom
 #define ALONE(op, at)
 #include "../games/games.h"
+#include "line_memo.h"
 #include "processor.inl"
 
 // Makes all cycles count from the start of the line in which the next frame starts.
@@ -29,26 +30,45 @@ static void rebase(pp_machine *m) {
 
 // a PAL television shows no colours after a frame with an odd number of lines
 static void lose_color(pp_tia *t, unsigned odd) {
-  t->gray = (uint8_t)odd;
-  for (int i = 0; i < 4; ++i) t->color[i] = (uint8_t)((t->color[i] & 0xfe) | odd);
+  t->reg.gray = (uint8_t)odd;
+  for (int i = 0; i < 4; ++i) t->reg.color[i] = (uint8_t)((t->reg.color[i] & 0xfe) | odd);
 }
 
-int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, uint8_t *screen) {
-  const pp_picture p = {screen, cart->first_line * PP_LINE_CLOCKS,
-                        (cart->first_line + cart->lines) * PP_LINE_CLOCKS};
+// Runs until the frame ends, or until ALE's limit of instructions. Frames that may be near it are
+// not remembered.
+static void run_frame(pp_machine *m, const pp_cartridge *cart, pp_picture *p, bool goes_on) {
+  // most frames end long before the limit; others run again and count their instructions
+  if (!goes_on) {
+    if (p->memo && !pp_line_memo_begin(p->memo)) p->memo = NULL;
+    bool is_done = !cart->run(m, cart, p);
+    if (is_done && p->memo) pp_line_memo_end(p->memo);
+    if (is_done) return;
+  }
+  // the memo may also rest, but then it is empty
+  if (p->memo) pp_line_memo_empty(p->memo);
+  p->memo = NULL;
+  cart->run(m, cart->counting, p);
+}
+
+int pp_machine_frame(pp_machine *m, const pp_cartridge *cart, const pp_canvas *canvas) {
+  pp_picture p = {.screen = canvas->screen,
+                  .other = canvas->other,
+                  .memo = canvas->memo,
+                  .first = cart->first_line * PP_LINE_CLOCKS,
+                  .last = (cart->first_line + cart->lines) * PP_LINE_CLOCKS,
+                  .mark = (uint8_t)(PP_LINE_IN_FIRST << canvas->which)};
   pp_tia *t = &m->tia;
   const bool goes_on = m->partial;
   if (!goes_on) {
     t->line_start = p.first;
     t->cut = 0;
     t->drawn = 0;
-    t->moved = -PP_LINE_CLOCKS;
+    t->reg.moved = PP_LONG_AGO;
     t->changed = 1;
     m->used = 0;
   }
   time_paddles(m, goes_on ? 0 : m->cycle);
-  // most frames end long before ALE's limit of instructions; others run again and count them
-  if (goes_on || cart->run(m, cart, &p)) cart->run(m, cart->counting, &p);
+  run_frame(m, cart, &p, goes_on);
   if (!m->partial) {
     if (cart->hardware->pal) lose_color(t, m->cycle / PP_LINE_CYCLES & 1);
     rebase(m);

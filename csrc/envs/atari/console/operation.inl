@@ -61,7 +61,7 @@ static __attribute__((noinline)) unsigned read_chips(pp_machine *m, const pp_car
                                                      const uint32_t *log, const uint32_t *end) {
   if (at & 0x80) return riot_read(m, at, cycle);
   if ((at & 15) >= 8) return tia_read(m, at, cycle, (uint8_t)bus);
-  cart->draw(&m->tia, p, log, end, cycle);
+  cart->draw(&m->tia, p, log, end, cycle, false);
   return tia_read(m, at, cycle, (uint8_t)bus) | LOG_DONE;
 }
 

@@ -84,7 +84,7 @@ fetch_outside:
       }
       // from here on at most one write is logged, and it ends the frame
       if (cycle > CYCLE_LIMIT && log > log_start) {
-        cart->draw(&m->tia, p, log_start, log, 0);
+        cart->draw(&m->tia, p, log_start, log, 0, false);
         log = log_start;
       }
     }
@@ -127,7 +127,7 @@ finish:
   m->x = (uint8_t)x;
   m->y = (uint8_t)y;
   // of a frame that has not ended, ALE shows only what precedes the program's last use of the chip
-  cart->draw(&m->tia, p, log_start, log, m->partial ? m->used : cycle);
+  cart->draw(&m->tia, p, log_start, log, m->partial ? m->used : cycle, true);
   *machine = here;
   return NULL;
 }

@@ -7,11 +7,13 @@
 //   paint.inl      pixels of a line; needs `layer`, and <immintrin.h> from mask.inl
 //   tia_write.inl  what each register does; its first lines name what it needs
 //   motion.inl     how HMOVE moves objects; included by tia_write.inl
+//   line_memo.inl  passes over lines that equal those of the last frame
 // Everything but the public function is static, so three builds fit into one library.
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "line_memo.h"
 #include "machine.h"
 
 // A log entry is cycle << 16 | register << 8 | value. A write draws nothing: the log is carried out
@@ -19,7 +21,12 @@
 // collisions are ANDs of masks and need no pixels. A line that repeats the line above costs one
 // copy, or nothing when no pixels are wanted.
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 #include "mask.inl"
+
+// an HMOVE changes what other writes do for so many clocks
+enum { HMOVE_CLOCKS = 63 };
 
 // offsets of the copies that NUSIZ asks for; the first is always 0
 static const uint8_t copy_offset[8][2] = {{0, 0},  {16, 0}, {32, 0},  {16, 32},
@@ -61,20 +68,20 @@ static mask place_copies(uint64_t pattern, int x, int nusiz, bool hide_first) {
 }
 
 static mask player_mask(const pp_tia *t, int p) {
-  uint8_t bits = t->delay[p] ? t->old_grp[p] : t->grp[p];
+  uint8_t bits = t->reg.delay[p] ? t->reg.old_grp[p] : t->reg.grp[p];
   if (bits == 0) return mask_none();
-  if (!t->reflect[p]) bits = reverse(bits);
-  int size = t->nusiz[p] & 7, x = t->position[2 * p];
+  if (!t->reg.reflect[p]) bits = reverse(bits);
+  int size = t->reg.nusiz[p] & 7, x = t->reg.position[2 * p];
   int size_log2 = size == 5 ? 1 : size == 7 ? 2 : 0;
   // wide players start a pixel later
   if (size_log2) x = x + 1 == PP_LINE_PIXELS ? 0 : x + 1;
-  return place_copies(stretch(bits, size_log2), x, size, t->hide_first[p]);
+  return place_copies(stretch(bits, size_log2), x, size, t->reg.hide_first[p]);
 }
 
 static mask missile_mask(const pp_tia *t, int p) {
-  if (!t->enam[p] || t->locked[p]) return mask_none();
-  uint64_t pattern = (UINT64_C(1) << (1 << (t->nusiz[p] >> 4 & 3))) - 1;
-  return place_copies(pattern, t->position[2 * p + 1], t->nusiz[p], false);
+  if (!t->reg.enam[p] || t->reg.locked[p]) return mask_none();
+  uint64_t pattern = (UINT64_C(1) << (1 << (t->reg.nusiz[p] >> 4 & 3))) - 1;
+  return place_copies(pattern, t->reg.position[2 * p + 1], t->reg.nusiz[p], false);
 }
 
 // Missile 0 in an endless HMOVE: the clocks between lines move it 17 pixels to the left, and those
@@ -85,17 +92,17 @@ static const struct {
 } star_shapes[4] = {{0, 1}, {PP_LINE_PIXELS - 16, 3}, {1, 0}, {1, 1}};
 
 static int star_position(const pp_tia *t) {
-  return (t->position[PP_MISSILE0] + star_shapes[t->star].shift) % PP_LINE_PIXELS;
+  return (t->reg.position[PP_MISSILE0] + star_shapes[t->reg.star].shift) % PP_LINE_PIXELS;
 }
 
 static mask star_mask(const pp_tia *t) {
-  if (!t->enam[0] || t->locked[0]) return mask_none();
-  return place_copies(star_shapes[t->star].pattern, star_position(t), t->nusiz[0], false);
+  if (!t->reg.enam[0] || t->reg.locked[0]) return mask_none();
+  return place_copies(star_shapes[t->reg.star].pattern, star_position(t), t->reg.nusiz[0], false);
 }
 
 static mask ball_mask(const pp_tia *t) {
-  if (!(t->delay_ball ? t->old_enabl : t->enabl)) return mask_none();
-  return mask_place((UINT64_C(1) << (1 << (t->ctrlpf >> 4 & 3))) - 1, t->position[PP_BALL]);
+  if (!(t->reg.delay_ball ? t->reg.old_enabl : t->reg.enabl)) return mask_none();
+  return mask_place((UINT64_C(1) << (1 << (t->reg.ctrlpf >> 4 & 3))) - 1, t->reg.position[PP_BALL]);
 }
 
 // a byte with each bit four times, the lowest bit first; and the same with the highest bit first
@@ -115,11 +122,12 @@ static const uint32_t downward[256] = {OF_256(DOWNWARD)};
 
 static mask playfield_mask(const pp_tia *t) {
   // PF0 and PF2 are shown lowest bit first, PF1 highest first; PF0 has only its upper four bits
-  uint64_t left0 = upward[t->pf[0] >> 4], left1 = downward[t->pf[1]], left2 = upward[t->pf[2]];
+  uint64_t left0 = upward[t->reg.pf[0] >> 4], left1 = downward[t->reg.pf[1]],
+           left2 = upward[t->reg.pf[2]];
   uint64_t word0 = left0 | left1 << 16 | left2 << 48, word1 = left2 >> 16;
-  if (t->mirrored) {
-    uint64_t right0 = downward[t->pf[2]], right1 = upward[t->pf[1]];
-    uint64_t right2 = downward[t->pf[0]] & 0xffff;
+  if (t->reg.mirrored) {
+    uint64_t right0 = downward[t->reg.pf[2]], right1 = upward[t->reg.pf[1]];
+    uint64_t right2 = downward[t->reg.pf[0]] & 0xffff;
     return mask_of(word0, word1 | right0 << 16 | right1 << 48, right1 >> 16 | right2 << 16);
   }
   return mask_of(word0, word1 | left0 << 16 | left1 << 32, left2);
@@ -129,7 +137,7 @@ static void refresh(pp_tia *t, int object) {
   mask m;
   switch (object) {
     case PP_PLAYER0: m = player_mask(t, 0); break;
-    case PP_MISSILE0: m = t->starring ? star_mask(t) : missile_mask(t, 0); break;
+    case PP_MISSILE0: m = t->reg.starring ? star_mask(t) : missile_mask(t, 0); break;
     case PP_PLAYER1: m = player_mask(t, 1); break;
     case PP_MISSILE1: m = missile_mask(t, 1); break;
     case PP_BALL: m = ball_mask(t); break;
@@ -141,6 +149,7 @@ static void refresh(pp_tia *t, int object) {
   uint8_t before = t->shown;
   t->stale &= (uint8_t)~bit;
   t->shown = (uint8_t)(mask_any(m) ? before | bit : before & ~bit);
+  t->seen |= before;
   t->changed |= (before | t->shown) & bit;
 }
 
@@ -193,10 +202,11 @@ static void collide(pp_tia *t, const mask masks[PP_OBJECTS], unsigned shown) {
     if (!mask_meet(masks[a], meet)) continue;
     for (unsigned second = first & (first - 1); second; second &= second - 1) {
       int b = __builtin_ctz(second);
-      if (t->collision >> pair_bit[a][b] & 1) continue;
-      if (mask_meet(masks[a], masks[b])) t->collision |= (uint16_t)(1u << pair_bit[a][b]);
+      if (t->line_collision >> pair_bit[a][b] & 1) continue;
+      if (mask_meet(masks[a], masks[b])) t->line_collision |= (uint16_t)(1u << pair_bit[a][b]);
     }
   }
+  t->collision |= t->line_collision;
 }
 
 // collects the pixels of all objects over the whole line; returns which objects have any
@@ -231,14 +241,14 @@ static inline void put_layer(layer *to, mask m, uint8_t color) {
 // adds the playfield and the ball; in score mode each half of the playfield has a player's colour
 static inline int add_field(const pp_tia *t, const mask *masks, unsigned shown, layer *to) {
   int n = 0;
-  bool field = shown >> PP_PLAYFIELD & 1, score = (t->ctrlpf & 6) == 2;
+  bool field = shown >> PP_PLAYFIELD & 1, score = (t->reg.ctrlpf & 6) == 2;
   // in score mode the ball is below the playfield; otherwise both have the same colour
-  if (shown >> PP_BALL & 1) put_layer(&to[n++], masks[PP_BALL], t->color[2]);
+  if (shown >> PP_BALL & 1) put_layer(&to[n++], masks[PP_BALL], t->reg.color[2]);
   if (field && score) {
-    put_layer(&to[n++], mask_and(masks[PP_PLAYFIELD], mask_span(0, 80)), t->color[0]);
-    put_layer(&to[n++], mask_and(masks[PP_PLAYFIELD], mask_span(80, 160)), t->color[1]);
+    put_layer(&to[n++], mask_and(masks[PP_PLAYFIELD], mask_span(0, 80)), t->reg.color[0]);
+    put_layer(&to[n++], mask_and(masks[PP_PLAYFIELD], mask_span(80, 160)), t->reg.color[1]);
   } else if (field) {
-    put_layer(&to[n++], masks[PP_PLAYFIELD], t->color[2]);
+    put_layer(&to[n++], masks[PP_PLAYFIELD], t->reg.color[2]);
   }
   return n;
 }
@@ -246,10 +256,10 @@ static inline int add_field(const pp_tia *t, const mask *masks, unsigned shown, 
 // adds the players and their missiles, player 0 on top
 static inline int add_players(const pp_tia *t, const mask *masks, unsigned shown, layer *to) {
   int n = 0;
-  if (shown >> PP_MISSILE1 & 1) put_layer(&to[n++], masks[PP_MISSILE1], t->color[1]);
-  if (shown >> PP_PLAYER1 & 1) put_layer(&to[n++], masks[PP_PLAYER1], t->color[1]);
-  if (shown >> PP_MISSILE0 & 1) put_layer(&to[n++], masks[PP_MISSILE0], t->color[0]);
-  if (shown >> PP_PLAYER0 & 1) put_layer(&to[n++], masks[PP_PLAYER0], t->color[0]);
+  if (shown >> PP_MISSILE1 & 1) put_layer(&to[n++], masks[PP_MISSILE1], t->reg.color[1]);
+  if (shown >> PP_PLAYER1 & 1) put_layer(&to[n++], masks[PP_PLAYER1], t->reg.color[1]);
+  if (shown >> PP_MISSILE0 & 1) put_layer(&to[n++], masks[PP_MISSILE0], t->reg.color[0]);
+  if (shown >> PP_PLAYER0 & 1) put_layer(&to[n++], masks[PP_PLAYER0], t->reg.color[0]);
   return n;
 }
 
@@ -262,7 +272,9 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
   int from = t->drawn;
   if (x <= from) return;
   t->drawn = (int16_t)x;
-  if (t->vblank) {
+  // without a memo, only new collisions are of interest
+  if (from == 0) t->line_collision = p->memo ? 0 : t->collision;
+  if (t->reg.vblank) {
     if (p->screen) memset(row_of(t, p) + from, 0, (size_t)(x - from));
     return;
   }
@@ -283,43 +295,43 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
   layer layers[8];
   pp_mask wanted;
   int n = 0;
-  if (t->ctrlpf & 4) {
+  if (t->reg.ctrlpf & 4) {
     n += add_players(t, masks, shown, layers);
     n += add_field(t, masks, shown, layers + n);
   } else {
     n += add_field(t, masks, shown, layers);
     n += add_players(t, masks, shown, layers + n);
   }
-  if (t->comb) put_layer(&layers[n++], mask_span(0, 8), 0);
+  if (t->reg.comb) put_layer(&layers[n++], mask_span(0, 8), 0);
   mask_store(&wanted, span);
-  paint(row_of(t, p), t->color[3], layers, n, &wanted);
+  paint(row_of(t, p), t->reg.color[3], layers, n, &wanted);
 }
 
 // carries the rare effects of a line over to the next one
 static __attribute__((noinline)) void carry_over(pp_tia *t) {
-  if (t->hide_first[0]) t->stale |= 1u << PP_PLAYER0;
-  if (t->hide_first[1]) t->stale |= 1u << PP_PLAYER1;
-  t->hide_first[0] = t->hide_first[1] = 0;
-  if (t->mirrored != (t->ctrlpf & 1)) {
-    t->mirrored = t->ctrlpf & 1;
+  if (t->reg.hide_first[0]) t->stale |= 1u << PP_PLAYER0;
+  if (t->reg.hide_first[1]) t->stale |= 1u << PP_PLAYER1;
+  t->reg.hide_first[0] = t->reg.hide_first[1] = 0;
+  if (t->reg.mirrored != (t->reg.ctrlpf & 1)) {
+    t->reg.mirrored = t->reg.ctrlpf & 1;
     t->stale |= 1u << PP_PLAYFIELD;
   }
-  if (t->starring) {
-    int x = t->position[PP_MISSILE0];
-    t->position[PP_MISSILE0] = (uint8_t)(x < 17 ? x + PP_LINE_PIXELS - 17 : x - 17);
-    t->star = (t->star + 1) & 3;
+  if (t->reg.starring) {
+    int x = t->reg.position[PP_MISSILE0];
+    t->reg.position[PP_MISSILE0] = (uint8_t)(x < 17 ? x + PP_LINE_PIXELS - 17 : x - 17);
+    t->reg.star = (t->reg.star + 1) & 3;
     t->stale |= 1u << PP_MISSILE0;
   }
-  t->comb = t->next_comb;
-  t->next_comb = 0;
-  t->rare = t->starring;
+  t->reg.comb = t->reg.next_comb;
+  t->reg.next_comb = 0;
+  t->reg.rare = t->reg.starring;
 }
 
 // goes to the next line of the screen
 static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) {
   refresh_stale(t);
   // after a line with changes in it, the next line looks different
-  uint8_t again = t->cut | t->comb | t->rare | (t->drawn > 0);
+  uint8_t again = t->cut | t->reg.comb | t->reg.rare | (t->drawn > 0);
   if (t->changed) {
     finish_to(t, p, PP_LINE_PIXELS);
   } else if (p->screen) {
@@ -327,8 +339,8 @@ static __attribute__((noinline)) void next_line(pp_tia *t, const pp_picture *p) 
     memcpy(row, row - PP_LINE_PIXELS, PP_LINE_PIXELS);
   }
   t->changed = again;
-  t->comb = 0;
-  if (t->rare) carry_over(t);
+  t->reg.comb = 0;
+  if (t->reg.rare) carry_over(t);
   t->cut = 0;
   t->drawn = 0;
   t->line_start += PP_LINE_CLOCKS;
@@ -344,12 +356,24 @@ static inline int advance(pp_tia *t, const pp_picture *p, int32_t clock) {
 
 #include "tia_write.inl"
 
-void PP_BUILD(pp_tia_draw)(pp_tia *t, const pp_picture *p, const uint32_t *log, const uint32_t *end,
-                           uint32_t cycle) {
+// Carries out a log, and draws up to the clock `stop`.
+static void draw_all(pp_tia *t, const pp_picture *p, const uint32_t *log, const uint32_t *end,
+                     int32_t stop) {
   for (; log < end; ++log) {
     int32_t clock = (int32_t)(*log >> 16) * 3;
     tia_apply(t, p, *log >> 8 & 63, (uint8_t)*log, clock);
   }
-  int x = advance(t, p, (int32_t)cycle * 3);
+  int x = advance(t, p, stop);
   finish_to(t, p, x > PP_LINE_PIXELS ? PP_LINE_PIXELS : x);
+}
+
+#include "line_memo.inl"
+
+void PP_BUILD(pp_tia_draw)(pp_tia *t, const pp_picture *p, const uint32_t *log, const uint32_t *end,
+                           uint32_t cycle, bool is_last) {
+  if (p->memo) {
+    draw_known(t, p, log, end, cycle, is_last);
+  } else {
+    draw_all(t, p, log, end, (int32_t)cycle * 3);
+  }
 }

@@ -31,7 +31,7 @@ static inline int write_delay(unsigned reg, int clock) {
 }
 
 // clocks from HMOVE to the write of HMM0 that makes the motion endless
-enum { STAR_CLOCKS = 63 };
+enum { STAR_CLOCKS = HMOVE_CLOCKS };
 
 static inline int wrap_pixel(int x) {
   return x >= PP_LINE_PIXELS ? x - PP_LINE_PIXELS : x;
@@ -52,8 +52,8 @@ static int reset_shot(const pp_tia *t, int object, int clock) {
   } moving[] = {{PP_BALL, 6, 3, 3},    {PP_BALL, 9, 6, 5},    {PP_BALL, 10, 7, 6},
                 {PP_BALL, 20, 18, 10}, {PP_BALL, 23, 18, 10}, {PP_MISSILE0, 23, 20, 8},
                 {PP_MISSILE1, 6, 3, 3}};
-  int at = clock % PP_LINE_CLOCKS, since = clock - t->moved;
-  for (size_t i = 0; i < sizeof moving / sizeof moving[0] && since < 21 * 3; ++i) {
+  int at = clock % PP_LINE_CLOCKS, since = clock - t->reg.moved;
+  for (size_t i = 0; i < sizeof moving / sizeof moving[0] && since < HMOVE_CLOCKS; ++i) {
     if (moving[i].object == object && 3 * moving[i].cycle == at && 3 * moving[i].since == since) {
       return moving[i].to;
     }
@@ -65,74 +65,75 @@ static int reset_shot(const pp_tia *t, int object, int clock) {
 // one of its copies. If a copy is being drawn, it is finished first, in the next line if necessary;
 // then that line lacks the first copy. A write of NUSIZ or HMOVE brings it back.
 static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clock) {
-  int object = 2 * player, size = t->nusiz[player] & 7;
+  int object = 2 * player, size = t->reg.nusiz[player] & 7;
   int to = reset_position(clock % PP_LINE_CLOCKS, 3, 5);
   int width = size == 5 ? 16 : size == 7 ? 32 : 8;
   bool before = false, inside = false;
   for (int k = -1; k < 2; ++k) {
     int offset = k < 0 ? 0 : copy_offset[size][k];
     if (k >= 0 && offset == 0) break;
-    int start = t->position[object] + offset;
+    int start = t->reg.position[object] + offset;
     int ahead = (to - start + 2 * PP_LINE_PIXELS) % PP_LINE_PIXELS;
     if (ahead < 4) before = true;
     if (ahead >= 4 && ahead < 4 + width) inside = true;
   }
   int x = advance(t, p, inside ? clock + 11 : clock);
   touch(t, object, x);
-  t->position[object] = (uint8_t)to;
+  t->reg.position[object] = (uint8_t)to;
   // the first clock of a line still belongs to the line before
-  t->hide_first[player] = !before && (inside || clock % PP_LINE_CLOCKS != 0);
-  t->rare |= t->hide_first[player];
-  if (t->locked[player]) {
+  t->reg.hide_first[player] = !before && (inside || clock % PP_LINE_CLOCKS != 0);
+  t->reg.rare |= t->reg.hide_first[player];
+  if (t->reg.locked[player]) {
     touch(t, object + 1, x);
-    t->position[object + 1] = (uint8_t)to;
+    t->reg.position[object + 1] = (uint8_t)to;
   }
 }
 
-static void move_objects(pp_tia *t, int x, int32_t clock) {
+static ALWAYS_INLINE void move_objects(pp_tia *t, int x, int32_t clock) {
   int cycle = clock % PP_LINE_CLOCKS / 3;
-  t->moved = clock;
-  if (t->starring) {
+  t->reg.moved = clock;
+  if (t->reg.starring) {
     touch(t, PP_MISSILE0, x);
-    t->position[PP_MISSILE0] = (uint8_t)star_position(t);
-    t->starring = 0;
+    t->reg.position[PP_MISSILE0] = (uint8_t)star_position(t);
+    t->reg.starring = 0;
   }
   // HMOVE is late enough to lengthen the next line's blank, or in time to lengthen this line's
-  if (cycle > 74 && !t->no_comb) t->next_comb = t->rare = 1;
-  if (cycle < 21 && !t->no_comb) t->comb = t->changed = 1;
+  if (cycle > 74 && !t->no_comb) t->reg.next_comb = t->reg.rare = 1;
+  if (cycle < 21 && !t->no_comb) t->reg.comb = t->changed = 1;
   for (int player = 0; player < 2; ++player) {
     // HMOVE brings the hidden copy back
-    if (!t->hide_first[player]) continue;
+    if (!t->reg.hide_first[player]) continue;
     touch(t, 2 * player, x);
-    t->hide_first[player] = 0;
+    t->reg.hide_first[player] = 0;
   }
   for (int o = 0; o < 5; ++o) {
-    int shift = motion_shift(cycle, t->motion[o]);
+    int shift = motion_shift(cycle, t->reg.motion[o]);
     if (shift == 0) continue;
     touch(t, o, x);
-    int at = t->position[o] + shift;
-    t->position[o] = (uint8_t)(at < 0 ? at + PP_LINE_PIXELS : wrap_pixel(at));
+    int at = t->reg.position[o] + shift;
+    t->reg.position[o] = (uint8_t)(at < 0 ? at + PP_LINE_PIXELS : wrap_pixel(at));
   }
 }
 
 static void set_color(pp_tia *t, const pp_picture *p, int which, int x, uint8_t color) {
   if (p->screen && x > 0) finish_to(t, p, x);
   t->changed = 1;
-  t->color[which] = color | t->gray;
+  t->reg.color[which] = color | t->reg.gray;
 }
 
 // missile p is hidden while it is locked to its player; unlocked, it is at the player's middle
 static void lock_missile(pp_tia *t, int p, int x, bool locked) {
   touch(t, 2 * p + 1, x);
-  if (!locked && t->locked[p]) {
-    int size = t->nusiz[p] & 7;
+  if (!locked && t->reg.locked[p]) {
+    int size = t->reg.nusiz[p] & 7;
     int middle = size == 5 ? 8 : size == 7 ? 16 : 4;
-    t->position[2 * p + 1] = (uint8_t)wrap_pixel(t->position[2 * p] + middle);
+    t->reg.position[2 * p + 1] = (uint8_t)wrap_pixel(t->reg.position[2 * p] + middle);
   }
-  t->locked[p] = locked;
+  t->reg.locked[p] = locked;
 }
 
-static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t value, int32_t clock) {
+static ALWAYS_INLINE void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t value,
+                                    int32_t clock) {
   if (reg == 0x10 || reg == 0x11) {
     reset_player(t, p, (int)reg - 0x10, clock);
     return;
@@ -142,14 +143,14 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
     case 0x01:
       if (x > 0) finish_to(t, p, x);
       t->changed = 1;
-      t->vblank = value >> 1 & 1;
+      t->reg.vblank = value >> 1 & 1;
       break;
     case 0x04:
     case 0x05:
       touch(t, reg == 4 ? PP_PLAYER0 : PP_PLAYER1, x);
       touch(t, reg == 4 ? PP_MISSILE0 : PP_MISSILE1, x);
-      t->nusiz[reg - 4] = value;
-      t->hide_first[reg - 4] = 0;
+      t->reg.nusiz[reg - 4] = value;
+      t->reg.hide_first[reg - 4] = 0;
       break;
     case 0x06:
     case 0x07:
@@ -157,58 +158,58 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
     case 0x09: set_color(t, p, (int)reg - 6, x, value); break;
     case 0x0a:
       // score and priority change colours; finish_to first, as it refreshes stale masks
-      if (p->screen && x > 0 && ((value ^ t->ctrlpf) & 6)) finish_to(t, p, x);
+      if (p->screen && x > 0 && ((value ^ t->reg.ctrlpf) & 6)) finish_to(t, p, x);
       touch(t, PP_PLAYFIELD, x);
       touch(t, PP_BALL, x);
       t->changed = 1;
-      t->ctrlpf = value;
+      t->reg.ctrlpf = value;
       // the right half keeps its direction once it has begun
-      if (x < 79) t->mirrored = value & 1;
-      t->rare |= t->mirrored != (value & 1);
+      if (x < 79) t->reg.mirrored = value & 1;
+      t->reg.rare |= t->reg.mirrored != (value & 1);
       break;
     case 0x0b:
     case 0x0c:
       touch(t, reg == 0x0b ? PP_PLAYER0 : PP_PLAYER1, x);
-      t->reflect[reg - 0x0b] = value;
+      t->reg.reflect[reg - 0x0b] = value;
       break;
     case 0x0d:
     case 0x0e:
     case 0x0f:
       touch(t, PP_PLAYFIELD, x);
-      t->pf[reg - 0x0d] = value;
+      t->reg.pf[reg - 0x0d] = value;
       break;
     case 0x12:
     case 0x13:
       touch(t, reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1, x);
-      t->position[reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1] =
+      t->reg.position[reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1] =
           (uint8_t)reset_shot(t, reg == 0x12 ? PP_MISSILE0 : PP_MISSILE1, clock);
       break;
     case 0x14:
       touch(t, PP_BALL, x);
-      t->position[PP_BALL] = (uint8_t)reset_shot(t, PP_BALL, clock);
+      t->reg.position[PP_BALL] = (uint8_t)reset_shot(t, PP_BALL, clock);
       break;
     case 0x1b:
     case 0x1c: {
       // writing one player's graphics updates the delayed copy of the other's
       int q = (int)reg - 0x1b;
-      if (!t->delay[q]) touch(t, 2 * q, x);
-      t->grp[q] = value;
-      if (t->delay[1 - q]) touch(t, 2 * (1 - q), x);
-      t->old_grp[1 - q] = t->grp[1 - q];
+      if (!t->reg.delay[q]) touch(t, 2 * q, x);
+      t->reg.grp[q] = value;
+      if (t->reg.delay[1 - q]) touch(t, 2 * (1 - q), x);
+      t->reg.old_grp[1 - q] = t->reg.grp[1 - q];
       if (q == 1) {
-        if (t->delay_ball) touch(t, PP_BALL, x);
-        t->old_enabl = t->enabl;
+        if (t->reg.delay_ball) touch(t, PP_BALL, x);
+        t->reg.old_enabl = t->reg.enabl;
       }
       break;
     }
     case 0x1d:
     case 0x1e:
       touch(t, reg == 0x1d ? PP_MISSILE0 : PP_MISSILE1, x);
-      t->enam[reg - 0x1d] = value;
+      t->reg.enam[reg - 0x1d] = value;
       break;
     case 0x1f:
       touch(t, PP_BALL, x);
-      t->enabl = value >> 1 & 1;
+      t->reg.enabl = value >> 1 & 1;
       break;
     case 0x20:
     case 0x21:
@@ -217,32 +218,32 @@ static void tia_apply(pp_tia *t, const pp_picture *p, unsigned reg, uint8_t valu
     case 0x24: {
       static const uint8_t object[5] = {PP_PLAYER0, PP_PLAYER1, PP_MISSILE0, PP_MISSILE1, PP_BALL};
       // written at this clock, the comparison that would stop the missile does not happen
-      if (reg == 0x22 && t->motion[PP_MISSILE0] == 7 && value == 0x60 &&
-          clock - t->moved == STAR_CLOCKS) {
+      if (reg == 0x22 && t->reg.motion[PP_MISSILE0] == 7 && value == 0x60 &&
+          clock - t->reg.moved == STAR_CLOCKS) {
         touch(t, PP_MISSILE0, x);
-        t->starring = t->rare = 1;
-        t->star = 0;
+        t->reg.starring = t->reg.rare = 1;
+        t->reg.star = 0;
       }
-      t->motion[object[reg - 0x20]] = value >> 4;
+      t->reg.motion[object[reg - 0x20]] = value >> 4;
       break;
     }
     case 0x25:
     case 0x26:
       touch(t, reg == 0x25 ? PP_PLAYER0 : PP_PLAYER1, x);
-      t->delay[reg - 0x25] = value;
+      t->reg.delay[reg - 0x25] = value;
       break;
     case 0x27:
       touch(t, PP_BALL, x);
-      t->delay_ball = value;
+      t->reg.delay_ball = value;
       break;
     case 0x28:
     case 0x29: lock_missile(t, (int)reg - 0x28, x, value >> 1 & 1); break;
     case 0x2a: move_objects(t, x, clock); break;
-    case 0x2b: memset(t->motion, 0, sizeof t->motion); break;
+    case 0x2b: memset(t->reg.motion, 0, sizeof t->reg.motion); break;
     case 0x2c:
       if (x > 0) finish_to(t, p, x);
       t->changed = 1;
-      t->collision = 0;
+      t->collision = t->line_collision = 0;
       break;
     default: break;
   }

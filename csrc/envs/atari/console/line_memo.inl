@@ -1,0 +1,567 @@
+// line_memo.inl: passes over lines that the memo knows, and remembers the others.
+//
+// Included by tia.inl at its end; uses its functions and those of tia_write.inl. Defines
+// draw_known, which carries out a log with the help of a memo. line_memo.h states what a memo
+// holds.
+
+// ---------------------------------------------------------------------------- registers
+
+// the bits of a register's bytes in a set of bytes of pp_tia_registers
+#define BYTES(member)                                           \
+  (((UINT64_C(1) << sizeof((pp_tia_registers *)0)->member) - 1) \
+   << offsetof(pp_tia_registers, member))
+
+#if defined(__AVX512BW__)
+
+// returns which bytes differ
+static inline uint64_t registers_differ(const pp_tia_registers *a, const pp_tia_registers *b) {
+  return _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b));
+}
+
+#elif defined(__AVX2__)
+
+static inline uint64_t registers_differ(const pp_tia_registers *a, const pp_tia_registers *b) {
+  const __m256i *left = (const __m256i *)a, *right = (const __m256i *)b;
+  __m256i low = _mm256_cmpeq_epi8(_mm256_loadu_si256(left), _mm256_loadu_si256(right));
+  __m256i high = _mm256_cmpeq_epi8(_mm256_loadu_si256(left + 1), _mm256_loadu_si256(right + 1));
+  return ~((uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32 |
+           (uint32_t)_mm256_movemask_epi8(low));
+}
+
+#else
+
+static inline uint64_t registers_differ(const pp_tia_registers *a, const pp_tia_registers *b) {
+  uint64_t differ = 0;
+  for (int w = 0; w < 8; ++w) {
+    if (a->word[w] == b->word[w]) continue;
+    for (int i = 8 * w; i < 8 * w + 8; ++i) differ |= (uint64_t)(a->byte[i] != b->byte[i]) << i;
+  }
+  return differ;
+}
+
+#endif
+
+// Copies the bytes of a set. It stores all bytes, as a load that follows a store of some has to
+// wait.
+static inline void registers_blend(pp_tia_registers *to, uint64_t bytes,
+                                   const pp_tia_registers *from) {
+#if defined(__AVX512BW__)
+  __m512i all = _mm512_loadu_si512(to);
+  _mm512_storeu_si512(to, _mm512_mask_mov_epi8(all, bytes, _mm512_loadu_si512(from)));
+#else
+  for (; bytes; bytes &= bytes - 1) {
+    to->byte[__builtin_ctzll(bytes)] = from->byte[__builtin_ctzll(bytes)];
+  }
+#endif
+}
+
+// returns the objects whose masks depend on these bytes
+static unsigned objects_of(uint64_t bytes) {
+#define PLAYER(p)                                                                             \
+  BYTES(nusiz[p]) | BYTES(grp[p]) | BYTES(old_grp[p]) | BYTES(delay[p]) | BYTES(reflect[p]) | \
+      BYTES(hide_first[p]) | BYTES(position[2 * p])
+#define MISSILE(p) BYTES(nusiz[p]) | BYTES(enam[p]) | BYTES(locked[p]) | BYTES(position[2 * p + 1])
+  static const uint64_t uses[PP_OBJECTS] = {
+      [PP_PLAYER0] = PLAYER(0),
+      [PP_MISSILE0] = MISSILE(0) | BYTES(starring) | BYTES(star),
+      [PP_PLAYER1] = PLAYER(1),
+      [PP_MISSILE1] = MISSILE(1),
+      [PP_BALL] = BYTES(enabl) | BYTES(old_enabl) | BYTES(delay_ball) | BYTES(ctrlpf) |
+                  BYTES(position[PP_BALL]),
+      [PP_PLAYFIELD] = BYTES(pf) | BYTES(mirrored),
+  };
+#undef PLAYER
+#undef MISSILE
+  unsigned objects = 0;
+  for (int o = 0; o < PP_OBJECTS; ++o) objects |= (unsigned)((uses[o] & bytes) != 0) << o;
+  return objects;
+}
+
+// ---------------------------------------------------------------------------- the log
+
+static inline int32_t clock_of(uint32_t entry) {
+  return (int32_t)(entry >> 16) * 3;
+}
+
+// Returns whether a write takes effect at or after this clock, the end of a line. Whether a RESP
+// shortly before it does depends on the player's position; it counts as not.
+static inline bool is_beyond(uint32_t entry, int32_t line_end) {
+  int32_t clock = clock_of(entry);
+  if (clock >= line_end) return true;
+  unsigned reg = entry >> 8 & 63;
+  return reg != 0x10 && reg != 0x11 && clock + write_delay(reg, clock) >= line_end;
+}
+
+// returns how many of the first `count` entries of two logs are equal
+static inline int equal_entries(const uint32_t *a, const uint32_t *b, int count) {
+  int i = 0;
+#if defined(__AVX2__)
+  for (; i + 8 <= count; i += 8) {
+    __m256i equal = _mm256_cmpeq_epi32(_mm256_loadu_si256((const __m256i *)(a + i)),
+                                       _mm256_loadu_si256((const __m256i *)(b + i)));
+    unsigned bits = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(equal));
+    if (bits != 0xff) return i + __builtin_ctz(~bits);
+  }
+#endif
+  while (i < count && a[i] == b[i]) ++i;
+  return i;
+}
+
+// ---------------------------------------------------------------------------- what lines depend on
+
+enum { P0 = 1 << PP_PLAYER0, M0 = 1 << PP_MISSILE0, P1 = 1 << PP_PLAYER1, M1 = 1 << PP_MISSILE1 };
+enum { BL = 1 << PP_BALL, PF = 1 << PP_PLAYFIELD };
+
+// what a write means for the memo
+typedef struct effect {
+  uint64_t written;  // bytes that it sets, whatever they were
+  uint8_t objects;   // objects that it places, which depends on their positions
+  uint8_t flags;     // PP_LINE_CLEARS, PP_LINE_MOVES
+  uint8_t touches;   // registers that decide what is shown, as below
+} effect;
+
+enum {
+  SETS_GRP0 = 1,
+  SETS_GRP1 = 2,
+  SETS_DELAY0 = 4,
+  SETS_DELAY1 = 8,
+  SETS_BALL = 16,
+  SETS_DELAY = 32,
+  SETS_FIELD = 64
+};
+
+static const effect effects[64] = {
+    [0x04] = {.written = BYTES(nusiz[0])},
+    [0x05] = {.written = BYTES(nusiz[1])},
+    [0x06] = {.written = BYTES(color[0])},
+    [0x07] = {.written = BYTES(color[1])},
+    [0x08] = {.written = BYTES(color[2])},
+    [0x09] = {.written = BYTES(color[3])},
+    [0x0a] = {.touches = SETS_FIELD},
+    [0x0b] = {.written = BYTES(reflect[0])},
+    [0x0c] = {.written = BYTES(reflect[1])},
+    [0x10] = {.objects = P0 | M0},
+    [0x11] = {.objects = P1 | M1},
+    [0x12] = {.objects = M0},
+    [0x13] = {.objects = M1},
+    [0x14] = {.objects = BL},
+    [0x1b] = {.written = BYTES(old_grp[1]), .touches = SETS_GRP0},
+    [0x1c] = {.written = BYTES(old_grp[0]) | BYTES(old_enabl), .touches = SETS_GRP1},
+    [0x1f] = {.touches = SETS_BALL},
+    [0x20] = {.written = BYTES(motion[PP_PLAYER0])},
+    [0x21] = {.written = BYTES(motion[PP_PLAYER1])},
+    [0x22] = {.written = BYTES(motion[PP_MISSILE0])},
+    [0x23] = {.written = BYTES(motion[PP_MISSILE1])},
+    [0x24] = {.written = BYTES(motion[PP_BALL])},
+    [0x25] = {.written = BYTES(delay[0]), .touches = SETS_DELAY0},
+    [0x26] = {.written = BYTES(delay[1]), .touches = SETS_DELAY1},
+    [0x27] = {.written = BYTES(delay_ball), .touches = SETS_DELAY},
+    [0x28] = {.objects = P0 | M0},
+    [0x29] = {.objects = P1 | M1},
+    [0x2a] = {.flags = PP_LINE_MOVES},
+    [0x2b] = {.written = BYTES(motion)},
+    [0x2c] = {.flags = PP_LINE_CLEARS},
+};
+
+// An HMOVE up to this clock of a line leaves an object with motion 0 where it is.
+enum { LATE_HMOVE = 12 * 3 };
+
+// joins what the writes of a line mean
+static effect effect_of(const uint32_t *log, const uint32_t *end) {
+  effect all = {0, 0, 0, 0};
+  for (; log < end; ++log) {
+    const effect *one = &effects[*log >> 8 & 63];
+    all.written |= one->written;
+    all.objects |= one->objects;
+    all.flags |= one->flags;
+    all.touches |= one->touches;
+    if (one->flags & PP_LINE_MOVES && clock_of(*log) % PP_LINE_CLOCKS > LATE_HMOVE) {
+      all.flags |= PP_LINE_LATE;
+    }
+    // this write may make missile 0's motion endless
+    if ((*log & 0x3fff) == 0x2260) all.objects |= M0;
+  }
+  return all;
+}
+
+// Returns the bytes that make no difference to a line that begins with these registers, shows or
+// places these objects, and writes what `all` says.
+static uint64_t free_bytes(const pp_tia_registers *r, unsigned objects, const effect *all) {
+  uint64_t bytes = 0;
+  // in score mode the playfield has the players' colours
+  bool score = objects & PF && (r->ctrlpf & 2 || all->touches & SETS_FIELD);
+  if (!(objects & P0)) bytes |= BYTES(position[0]) | BYTES(motion[0]) | BYTES(reflect[0]);
+  if (!(objects & M0)) bytes |= BYTES(position[1]) | BYTES(motion[1]);
+  if (!(objects & P1)) bytes |= BYTES(position[2]) | BYTES(motion[2]) | BYTES(reflect[1]);
+  if (!(objects & M1)) bytes |= BYTES(position[3]) | BYTES(motion[3]);
+  if (!(objects & BL)) bytes |= BYTES(position[4]) | BYTES(motion[4]);
+  if (!(objects & (P0 | M0))) bytes |= BYTES(nusiz[0]) | (score ? 0 : BYTES(color[0]));
+  if (!(objects & (P1 | M1))) bytes |= BYTES(nusiz[1]) | (score ? 0 : BYTES(color[1]));
+  if (!(objects & (PF | BL))) bytes |= BYTES(color[2]);
+  // if new and old graphics are equal, it makes no difference which are shown; without delay, the
+  // old ones are not
+  for (int q = 0; q < 2; ++q) {
+    if (r->grp[q] == r->old_grp[q]) {
+      if (!(all->touches & SETS_GRP0 << q)) bytes |= BYTES(delay[0]) << q;
+    } else if (!r->delay[q]) {
+      if (!(all->touches & SETS_DELAY0 << q)) bytes |= BYTES(old_grp[0]) << q;
+    }
+  }
+  if (r->enabl == r->old_enabl) {
+    if (!(all->touches & SETS_BALL)) bytes |= BYTES(delay_ball);
+  } else if (!r->delay_ball) {
+    if (!(all->touches & SETS_DELAY)) bytes |= BYTES(old_enabl);
+  }
+  return bytes;
+}
+
+// ---------------------------------------------------------------------------- passing over lines
+
+// Puts a known line's pixels in its row. Returns false if no screen has them.
+static inline bool show_known(const pp_picture *p, pp_line_memo *m, int line) {
+  if (m->flags[line] & p->mark) return true;
+  if (!(m->flags[line] & (PP_LINE_IN_FIRST | PP_LINE_IN_SECOND))) return false;
+  const size_t at = (size_t)line * PP_LINE_PIXELS;
+  memcpy(p->screen + at, p->other + at, PP_LINE_PIXELS);
+  m->flags[line] |= p->mark;
+  return true;
+}
+
+// Notes that the chip is at the start of a later line, without masks for it.
+static inline void move_on(pp_tia *t, pp_line_memo *m, int line, int32_t line_start) {
+  if (!m->is_away) m->left = t->reg;
+  m->is_away = true;
+  m->line = line;
+  t->line_start = line_start;
+}
+
+// If a line's colours differ from those of its pixels, no screen shows it.
+static inline void check_colors(pp_line_memo *m, int line) {
+  if (m->differ & BYTES(color) & ~m->free[line]) {
+    m->flags[line] &= (uint8_t)~(PP_LINE_IN_FIRST | PP_LINE_IN_SECOND);
+  }
+}
+
+// Returns the bytes of motion that must stay zero, lest an HMOVE early in a line moves one of the
+// objects whose registers differ; 0: any HMOVE may move one.
+static inline uint64_t still_bytes(const pp_tia_registers *r, uint64_t differ) {
+  enum { TO_MOTION = offsetof(pp_tia_registers, motion) - offsetof(pp_tia_registers, position) };
+  uint64_t still = (differ & BYTES(position)) << TO_MOTION;
+  if (differ & BYTES(motion)) return 0;
+  for (uint64_t left = still; left; left &= left - 1) {
+    if (r->byte[__builtin_ctzll(left)]) return 0;
+  }
+  return still;
+}
+
+// Passes over as many lines as are equal to those of the last frame, while the same registers
+// differ. Returns whether there were any. draws: pixels are wanted; `differ` is m->differ.
+static ALWAYS_INLINE bool pass_lines(pp_tia *t, const pp_picture *p, int32_t stop, uint64_t differ,
+                                     bool draws) {
+  pp_line_memo *const m = p->memo;
+  const int last = (p->last - p->first) / PP_LINE_CLOCKS, first = m->line;
+  const uint32_t *const old_log = m->log[m->old];
+  const uint16_t *const old_start = m->start[m->old];
+  uint16_t *const start = m->start[!m->old];
+  // from an entry of the old log to the equal one of the new log; both are equal up to `equal`
+  const int shift = m->entry - old_start[first];
+  const uint32_t *const log = m->log[!m->old] + shift;
+  const int known = m->end - shift;
+  const bool moves = differ & (BYTES(position) | BYTES(motion));
+  const uint64_t still = moves ? still_bytes(&t->reg, differ) : 0;
+  const unsigned awkward = !moves ? 0 : still ? PP_LINE_LATE : PP_LINE_MOVES | PP_LINE_LATE;
+  int line = first, equal = old_start[first], at = equal;
+  unsigned collision = t->collision;
+  for (int32_t end = t->line_start + PP_LINE_CLOCKS; line < last && end <= stop;
+       end += PP_LINE_CLOCKS) {
+    const unsigned flags = m->flags[line];
+    const int next = old_start[line + 1];
+    if (!(flags & PP_LINE_KNOWN) || next > known) break;
+    if (differ) {
+      // without pixels, no colour makes a difference
+      const uint64_t free = m->free[line] | (draws ? 0 : BYTES(color));
+      if ((differ & ~free) | ((differ | still) & m->written[line]) | (flags & awkward)) break;
+    }
+    if (next > equal) {
+      // a difference is near in most frames, so do not look far ahead
+      int most = next - equal + 64;
+      if (most > known - equal) most = known - equal;
+      if (most > PP_MEMO_ENTRIES - equal) most = PP_MEMO_ENTRIES - equal;
+      equal += equal_entries(log + equal, old_log + equal, most);
+      if (next > equal) break;
+    }
+    if (next < known && !is_beyond(log[next], end)) break;
+    if (draws && !show_known(p, m, line)) break;
+    collision = (flags & PP_LINE_CLEARS ? 0 : collision) | m->collision[line];
+    at = next;
+    if (differ) {
+      check_colors(m, line);
+      registers_blend(&m->at[line + 1], differ, &t->reg);
+    }
+    start[++line] = (uint16_t)(at + shift);
+  }
+  if (line == first) return false;
+  t->collision = (uint16_t)collision;
+  m->entry = (uint16_t)(at + shift);
+  move_on(t, m, line, p->first + line * PP_LINE_CLOCKS);
+  t->reg = m->at[line];
+  return true;
+}
+
+// Carries out a line's HMOVE for objects that it neither shows nor places. What it does to the
+// others means nothing.
+static void move_hidden(pp_tia_registers *r, const uint32_t *log, const uint32_t *end) {
+  static const uint8_t object[5] = {PP_PLAYER0, PP_PLAYER1, PP_MISSILE0, PP_MISSILE1, PP_BALL};
+  for (; log < end; ++log) {
+    unsigned reg = *log >> 8 & 63;
+    if (reg == 0x2a) {
+      int cycle = clock_of(*log) % PP_LINE_CLOCKS / 3;
+      for (int o = 0; o < PP_PLAYFIELD; ++o) {
+        int at = r->position[o] + motion_shift(cycle, r->motion[o]);
+        r->position[o] = (uint8_t)(at < 0 ? at + PP_LINE_PIXELS : wrap_pixel(at));
+      }
+    } else if (reg == 0x2b) {
+      memset(r->motion, 0, sizeof r->motion);
+    } else if (reg >= 0x20 && reg <= 0x24) {
+      r->motion[object[reg - 0x20]] = (uint8_t)*log >> 4;
+    }
+  }
+}
+
+// returns whether the line's writes known so far are those of the last frame
+static inline bool begins_equal(const pp_line_memo *m, int count) {
+  const uint32_t *old = m->log[m->old] + m->start[m->old][m->line];
+  return equal_entries(m->log[!m->old] + m->entry, old, count) == count;
+}
+
+// returns whether the line may be one of the last frame, by its registers
+static inline bool starts_equal(const pp_picture *p) {
+  const pp_line_memo *m = p->memo;
+  // without pixels, no colour makes a difference
+  uint64_t free = m->free[m->line] | (p->screen ? 0 : BYTES(color));
+  return m->flags[m->line] & PP_LINE_KNOWN && !(m->differ & ~free);
+}
+
+// Passes over one line that changes the registers that differ. Returns whether it did.
+static bool pass_line(pp_tia *t, const pp_picture *p, int32_t stop) {
+  pp_line_memo *m = p->memo;
+  const int line = m->line;
+  const int32_t line_end = t->line_start + PP_LINE_CLOCKS;
+  const uint16_t *old_start = m->start[m->old] + line;
+  const int count = old_start[1] - old_start[0], next = m->entry + count;
+  const uint32_t *log = m->log[!m->old];
+  if (line_end > stop || !starts_equal(p) || next > m->end || !begins_equal(m, count)) return false;
+  if (next < m->end && !is_beyond(log[next], line_end)) return false;
+  if (p->screen && !show_known(p, m, line)) return false;
+
+  if (m->flags[line] & PP_LINE_CLEARS) t->collision = 0;
+  t->collision |= m->collision[line];
+  check_colors(m, line);
+  move_on(t, m, line + 1, line_end);
+  uint64_t own = m->differ & ~m->written[line];
+  if (m->flags[line] & PP_LINE_MOVES) {
+    move_hidden(&t->reg, log + m->entry, log + next);
+    own |= m->free[line] & BYTES(position);
+  }
+  pp_tia_registers after = m->at[line + 1];
+  registers_blend(&after, own, &t->reg);
+  m->differ = registers_differ(&after, &m->at[line + 1]);
+  m->at[line + 1] = t->reg = after;
+  m->entry = m->start[!m->old][line + 1] = (uint16_t)next;
+  return true;
+}
+
+// ---------------------------------------------------------------------------- making lines
+
+// Forgets an HMOVE that is over, so that lines do not differ in what has no effect.
+static inline void forget_motion(pp_tia *t) {
+  if (t->line_start - t->reg.moved > HMOVE_CLOCKS) t->reg.moved = PP_LONG_AGO;
+}
+
+static void begin_line(pp_tia *t, pp_line_memo *m) {
+  if (m->is_away) {
+    t->stale |= (uint8_t)objects_of(registers_differ(&m->left, &t->reg));
+    t->changed = 1;
+    m->is_away = false;
+  }
+  t->seen = 0;
+  m->is_in_line = m->is_whole = true;
+}
+
+// Remembers the line that has just been made.
+static void end_line(pp_tia *t, const pp_picture *p) {
+  pp_line_memo *m = p->memo;
+  const int line = m->line++;
+  ++m->made;
+  const uint32_t *log = m->log[!m->old];
+  m->flags[line] = p->screen ? p->mark : 0;
+  if (m->is_whole) {
+    const pp_tia_registers *before = &m->at[line];
+    const effect all = effect_of(log + m->start[!m->old][line], log + m->entry);
+    unsigned objects = t->seen | t->shown | all.objects;
+    if (before->starring || t->reg.starring) objects |= M0;
+    if (before->hide_first[0]) objects |= P0;
+    if (before->hide_first[1]) objects |= P1;
+    m->flags[line] |= (uint8_t)(PP_LINE_KNOWN | all.flags);
+    m->collision[line] = t->line_collision;
+    m->free[line] = free_bytes(before, objects, &all);
+    m->written[line] = all.written;
+  }
+  m->start[!m->old][m->line] = m->entry;
+  forget_motion(t);
+  m->differ = registers_differ(&t->reg, &m->at[m->line]);
+  m->at[m->line] = t->reg;
+  m->is_in_line = false;
+}
+
+// Carries out a line's writes, and finishes it if they are all known.
+static void make_line(pp_tia *t, const pp_picture *p, int32_t stop) {
+  pp_line_memo *m = p->memo;
+  const uint32_t *log = m->log[!m->old];
+  const int32_t line_start = t->line_start, line_end = line_start + PP_LINE_CLOCKS;
+  if (!m->is_in_line) begin_line(t, m);
+  while (m->entry < m->end && !is_beyond(log[m->entry], line_end)) {
+    uint32_t entry = log[m->entry];
+    unsigned reg = entry >> 8 & 63;
+    // a RESP near the line's end may belong to the next line
+    if ((reg == 0x10 || reg == 0x11) && clock_of(entry) + 11 >= line_end) m->is_whole = false;
+    if (reg == PP_LOG_READ) {
+      finish_to(t, p, clock_of(entry) - line_start - PP_BLANK_CLOCKS);
+      m->entry += 2;
+      continue;
+    }
+    tia_apply(t, p, reg, (uint8_t)entry, clock_of(entry));
+    if (t->line_start != line_start) {
+      // it did, and has finished this one
+      end_line(t, p);
+      ++m->entry;
+      m->is_in_line = true;
+      m->is_whole = false;
+      return;
+    }
+    ++m->entry;
+  }
+  if (m->entry < m->end || stop >= line_end) {
+    next_line(t, p);
+    end_line(t, p);
+    return;
+  }
+  // the line goes on after the program has read its collisions
+  int x = stop - line_start - PP_BLANK_CLOCKS;
+  if (x > 0) finish_to(t, p, x > PP_LINE_PIXELS ? PP_LINE_PIXELS : x);
+}
+
+// ---------------------------------------------------------------------------- frames
+
+static __attribute__((noinline)) void apply_next(pp_tia *t, const pp_picture *p) {
+  uint32_t entry = p->memo->log[!p->memo->old][p->memo->entry++];
+  if ((entry >> 8 & 63) >= PP_LOG_READ) return;
+  tia_apply(t, p, entry >> 8 & 63, (uint8_t)entry, clock_of(entry));
+}
+
+// Carries out what precedes the first line. Returns whether that is all.
+static bool apply_before(pp_tia *t, const pp_picture *p, int32_t stop) {
+  pp_line_memo *m = p->memo;
+  const uint32_t *log = m->log[!m->old];
+  while (m->entry < m->end && clock_of(log[m->entry]) < p->first) apply_next(t, p);
+  if (stop < p->first) return true;
+  forget_motion(t);
+  m->has_begun = true;
+  m->differ = registers_differ(&t->reg, &m->at[0]);
+  m->at[0] = t->reg;
+  m->start[!m->old][0] = m->entry;
+  return false;
+}
+
+// Adds entries to the frame's log. Returns false if there is no room.
+static bool add_entries(pp_line_memo *m, const uint32_t *log, const uint32_t *end) {
+  size_t count = (size_t)(end - log);
+  // room for a read, too
+  if (m->is_full || m->end + count + 2 > PP_MEMO_ENTRIES) return false;
+  // most calls bring so few entries that memcpy would take longer
+  uint32_t *to = m->log[!m->old] + m->end;
+  for (size_t i = 0; i < count; ++i) to[i] = log[i];
+  m->end = (uint16_t)(m->end + count);
+  return true;
+}
+
+// Carries out what is left of a log that does not fit, and goes on without the memo.
+static void give_up(pp_tia *t, const pp_picture *p) {
+  pp_line_memo *m = p->memo;
+  if (m->is_full) return;
+  if (m->is_away) begin_line(t, m);
+  while (m->entry < m->end) apply_next(t, p);
+  m->is_full = true;
+}
+
+// Finds the collisions of a line up to a read in its middle. If the line equals that of the last
+// frame so far, it stays undone.
+static void read_collisions(pp_tia *t, const pp_picture *p, uint32_t cycle) {
+  pp_line_memo *m = p->memo;
+  uint32_t *log = m->log[!m->old];
+  const uint16_t *old_start = m->start[m->old] + m->line;
+  log[m->end++] = cycle << 16 | PP_LOG_READ << 8;
+  const int count = m->end - m->entry;
+  if (!m->is_in_line && starts_equal(p) && !(m->flags[m->line] & PP_LINE_CLEARS) &&
+      count < old_start[1] - old_start[0] && begins_equal(m, count)) {
+    uint32_t found = m->log[m->old][old_start[0] + count];
+    t->collision |= (uint16_t)(found >> 16);
+    log[m->end++] = found;
+    return;
+  }
+  const int line = m->line;
+  make_line(t, p, (int32_t)cycle * 3);
+  // a write may have ended the line before
+  uint32_t found = line == m->line ? t->line_collision : 0;
+  log[m->end++] = found << 16 | PP_LOG_COLLISIONS << 8;
+}
+
+// returns whether the writes that have not been carried out forget earlier collisions
+static bool is_clearing(const pp_line_memo *m) {
+  const uint32_t *log = m->log[!m->old];
+  for (int i = m->entry; i < m->end; ++i) {
+    if ((log[i] >> 8 & 63) == 0x2c) return true;
+  }
+  return false;
+}
+
+// Passes over known lines. Returns whether there were any.
+static bool pass(pp_tia *t, const pp_picture *p, int32_t stop) {
+  const uint64_t differ = p->memo->differ;
+  if (differ) {
+    return (p->screen ? pass_lines(t, p, stop, differ, true)
+                      : pass_lines(t, p, stop, differ, false)) ||
+           pass_line(t, p, stop);
+  }
+  return p->screen ? pass_lines(t, p, stop, 0, true) : pass_lines(t, p, stop, 0, false);
+}
+
+// Carries out a log, and draws up to a cycle. Writes to a line that is not needed yet wait in the
+// memo until a later call; the last one leaves none.
+static void draw_known(pp_tia *t, const pp_picture *p, const uint32_t *log, const uint32_t *end,
+                       uint32_t cycle, bool is_last) {
+  pp_line_memo *m = p->memo;
+  const int32_t stop = (int32_t)cycle * 3;
+  if (!add_entries(m, log, end)) {
+    give_up(t, p);
+    draw_all(t, p, log, end, stop);
+    return;
+  }
+  if (!m->has_begun && apply_before(t, p, stop)) return;
+  while (t->line_start < p->last) {
+    if (!m->is_in_line && pass(t, p, stop)) continue;
+    const int32_t line_end = t->line_start + PP_LINE_CLOCKS;
+    if (stop < line_end && !is_last) {
+      if (stop > t->line_start + PP_BLANK_CLOCKS) {
+        read_collisions(t, p, cycle);
+      } else if (is_clearing(m)) {
+        t->collision = 0;
+      }
+      return;
+    }
+    make_line(t, p, stop);
+    if (stop < line_end) break;
+  }
+  if (m->is_away) begin_line(t, m);
+  while (m->entry < m->end) apply_next(t, p);
+}
