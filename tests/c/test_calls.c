@@ -361,13 +361,12 @@ TEST(the_error_says_what_a_native_pool_lacks_memory_for) {
   if (child == 0) {
     struct rlimit limit = {256 << 20, RLIM_INFINITY};
     pp_pool_options options = {.num_envs = 1 << 24, .batch_size = 1 << 24, .max_episode_steps = -1};
-    pp_value value = {0};
     pp_pool *pool;
     pp_error error = {0};
     options.reward_dtype = PP_FLOAT64;
     options.thread_affinity_offset = -1;
     setrlimit(RLIMIT_AS, &limit);
-    int status = pp_pool_create(find_env("CartPole-v1"), &value, &options, &pool, &error);
+    int status = pp_pool_create(find_env("CartPole-v1"), NULL, &options, &pool, &error);
     if (status != PP_ERR_MEMORY) _exit(1);
     // the size is not read from the fleet, which is empty by then
     _exit(strstr(error.text, "environments with states of ") && !strstr(error.text, " of 0 bytes")
