@@ -13,12 +13,11 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parallel_pool.envs import box2d_parts
+from parallel_pool.envs import box2d_joints, box2d_memory, box2d_parts
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
 
 if TYPE_CHECKING:
@@ -36,6 +35,10 @@ NAMES = (
     *("num_ray_functions", "report_fixture", "contact_fixture_a", "contact_fixture_b"),
     *("fixture_body", "position", "center", "angle", "velocity", "angular_velocity", "force"),
     *("torque", "inverse_mass", "inverse_inertia", "flags", "awake_flag"),
+    *("solves_joints", "joint_begin", "joint_solve", "joint_table", "joint_begin_slot"),
+    *("joint_solve_slot", "joint_velocities", "joint_indices", "joint_arms", "joint_masses"),
+    *("joint_matrix", "joint_motor_mass", "joint_limit_state", "joint_impulse"),
+    *("joint_motor_impulse", "joint_motor_speed", "joint_motor_torque"),
     # definitions
     *("static_body", "edge", "edge_size", "polygon", "polygon_size", "fixture_size"),
     *("fixture_shape", "joint_size", "joint_body_a", "joint_body_b"),
@@ -46,6 +49,12 @@ NAMES = (
     *("right_shin_fixture", "grass_fixture", "wall_fixture", "left_thigh_joint"),
     *("left_shin_joint", "right_thigh_joint", "right_shin_joint"),
 )
+
+# those that are 0 if Box2D solves the joints
+JOINTS = NAMES[NAMES.index("solves_joints") : NAMES.index("joint_motor_torque") + 1]
+
+# what a package that has other names or arguments raises
+NOT_FOUND = (UnprovenError, AttributeError, LookupError, OSError, TypeError, ValueError)
 
 FUNCTIONS = {
     "world_init": "_ZN7b2WorldC1ERK6b2Vec2",
@@ -80,9 +89,6 @@ SOLVES = (
 # The callback of ray casts is abstract. The bindings have a class of their own for it.
 RAY = "_ZTV30SwigDirector_b2RayCastCallback"
 REPORT = "_ZN30SwigDirector_b2RayCastCallback13ReportFixtureEP9b2FixtureRK6b2Vec2S4_f"
-# C++'s tables of virtual functions begin with an offset and the type
-TABLE_HEAD = 2
-MOST_FUNCTIONS = 16
 # bytes of the largest definition or shape that C copies
 MOST_DEFINITION = 512
 
@@ -92,8 +98,6 @@ FIRST_NODES = 16
 TREES = (3, 11, 45, 100, 140)
 # objects of a kind that are searched for a place
 SAMPLES = 8
-# the largest block in which Box2D's allocator puts an object
-MOST_BLOCK = 640
 
 
 @dataclass(frozen=True)
@@ -178,11 +182,14 @@ def _proven() -> bytes | str:
     version = f"Box2D {getattr(box2d, '__version__', 'of no version')}"
     try:
         link = probe(box2d)
-        prove(link)
+        try:
+            prove(link)
+        except UnprovenError:
+            link = without_joints(link)
+            prove(link)
     except UnprovenError as error:
         return f"{version} {error}"
-    # a package that has other names or arguments
-    except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+    except NOT_FOUND as error:
         return f"{version} can't be probed ({type(error).__name__}: {error})"
     return link
 
@@ -206,39 +213,50 @@ def probe(box2d: Any) -> bytes:
     Raises:
         UnprovenError: something was not found; the message continues "Box2D <version>".
     """
+    bodies = _inert_places(box2d)
     numbers = {
         **_functions(box2d),
         **_tree_places(box2d),
         **_contact_places(box2d),
         **_moving_places(box2d),
-        **_inert_places(box2d),
+        **bodies,
+        **_joint_places(box2d, bodies),
         **_definitions(box2d),
     }
+    return pack(numbers)
+
+
+def pack(numbers: Mapping[str, int]) -> bytes:
+    """Returns numbers as C reads them."""
     return struct.pack(f"<{len(NAMES)}q", *(numbers[name] for name in NAMES))
 
 
-def _refuse(reason: str) -> NoReturn:
-    raise UnprovenError(reason)
+def unpack(link: bytes) -> dict[str, int]:
+    """Returns the numbers of a link by name."""
+    return dict(zip(NAMES, struct.unpack(f"<{len(NAMES)}q", link), strict=True))
 
 
-def _symbols(box2d: Any) -> Callable[[str], int]:
-    """Returns a function that returns the address of one of the library's symbols."""
-    library = ctypes.CDLL(box2d._Box2D.__file__)
+def without_joints(link: bytes) -> bytes:
+    """Returns a link with which Box2D solves the joints."""
+    numbers = unpack(link)
+    return pack({**numbers, **{name: 0 for name in numbers if name in JOINTS}})
 
-    def address(symbol: str) -> int:
-        try:
-            return ctypes.cast(getattr(library, symbol), ctypes.c_void_p).value or 0
-        except AttributeError:
-            _refuse(f"has no symbol {symbol}")
 
-    return address
+def _joint_places(box2d: Any, bodies: Mapping[str, int]) -> dict[str, int]:
+    """Returns what C needs to solve joints; zeros if it was not found: Box2D then solves them."""
+    try:
+        address = box2d_memory.symbols(box2d)
+        functions = {name: address(symbol) for name, symbol in box2d_joints.SYMBOLS.items()}
+        return {"solves_joints": 1, **functions, **box2d_joints.find_places(box2d, bodies)}
+    except NOT_FOUND:
+        return dict.fromkeys(JOINTS, 0)
 
 
 def _functions(box2d: Any) -> dict[str, int]:
     """Returns the addresses of functions, and tables of virtual functions."""
-    address = _symbols(box2d)
-    listener, callbacks = _table(address, LISTENER, (*CONTACTS.values(), *SOLVES))
-    rays, (report,) = _table(address, RAY, (REPORT,))
+    address = box2d_memory.symbols(box2d)
+    listener, callbacks = box2d_memory.table(address, LISTENER, (*CONTACTS.values(), *SOLVES))
+    rays, (report,) = box2d_memory.table(address, RAY, (REPORT,))
     return {
         **{name: address(symbol) for name, symbol in FUNCTIONS.items()},
         **dict(zip(CONTACTS, callbacks, strict=False)),
@@ -247,21 +265,8 @@ def _functions(box2d: Any) -> dict[str, int]:
         "ray_functions": rays,
         "num_ray_functions": report + 1,
         "report_fixture": report,
-        "world_size": _size(box2d.b2World(gravity=(0, 0))),
+        "world_size": box2d_memory.size(box2d.b2World(gravity=(0, 0))),
     }
-
-
-def _table(
-    address: Callable[[str], int], table: str, symbols: Iterable[str]
-) -> tuple[int, list[int]]:
-    """Returns the address of a table of virtual functions, and which of them the symbols are."""
-    start = address(table) + TABLE_HEAD * 8
-    functions = [ctypes.c_uint64.from_address(start + 8 * i).value for i in range(MOST_FUNCTIONS)]
-    wanted = [address(symbol) for symbol in symbols]
-    slots = [functions.index(each) for each in wanted if each in functions]
-    if len(slots) < len(wanted) or min(slots) < 1:
-        _refuse(f"has another table of virtual functions, {table}")
-    return start, slots
 
 
 def _tree_places(box2d: Any) -> dict[str, int]:
@@ -272,16 +277,16 @@ def _tree_places(box2d: Any) -> dict[str, int]:
     the first free node's number is not the number of nodes.
     """
     worlds = [_world_of_fixtures(box2d, fixtures) for fixtures in TREES]
-    size = min(map(_size, worlds))
-    inside = [ctypes.string_at(_address(world), size) for world in worlds]
-    alone = list(_trees(_symbols(box2d)))
+    size = min(map(box2d_memory.size, worlds))
+    inside = [ctypes.string_at(box2d_memory.address(world), size) for world in worlds]
+    alone = list(_trees(box2d_memory.symbols(box2d)))
     counts = [struct.pack("<i", 2 * fixtures - 1) for fixtures in TREES]
     rooms = [struct.pack("<i", _room(2 * fixtures)) for fixtures in TREES]
-    num_nodes = _find(inside, counts, "a world's number of nodes")
-    node_room = _find(inside, rooms, "a world's room for nodes")
-    tree = num_nodes - _find(alone, counts, "a tree's number of nodes")
-    if tree != node_room - _find(alone, rooms, "a tree's room for nodes"):
-        _refuse("has another tree in a world than by itself")
+    num_nodes = box2d_memory.find(inside, counts, "a world's number of nodes")
+    node_room = box2d_memory.find(inside, rooms, "a world's room for nodes")
+    tree = num_nodes - box2d_memory.find(alone, counts, "a tree's number of nodes")
+    if tree != node_room - box2d_memory.find(alone, rooms, "a tree's room for nodes"):
+        box2d_memory.refuse("has another tree in a world than by itself")
     return {"tree": tree, "num_nodes": num_nodes, "node_room": node_room}
 
 
@@ -292,18 +297,18 @@ def _trees(address: Callable[[str], int]) -> Iterator[bytes]:
         address(FUNCTIONS["allocate_node"])
     )
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)(address(FUNCTIONS["free_node"]))
-    memory = ctypes.create_string_buffer(MOST_BLOCK)
+    memory = ctypes.create_string_buffer(box2d_memory.MOST_BLOCK)
     init(memory)
     nodes = 0
     for fixtures in TREES:
         while nodes < 2 * fixtures:
             if allocate(memory) != nodes:
-                _refuse("has a tree that does not hand out its nodes in order")
+                box2d_memory.refuse("has a tree that does not hand out its nodes in order")
             nodes += 1
         free(memory, 0)
         yield memory.raw
         if allocate(memory) != 0:
-            _refuse("has a tree that does not hand out the last free node first")
+            box2d_memory.refuse("has a tree that does not hand out the last free node first")
 
 
 def _room(nodes: int) -> int:
@@ -317,59 +322,6 @@ def _world_of_fixtures(box2d: Any, count: int) -> Any:
     body = world.CreateStaticBody(shapes=shapes)
     body.DestroyFixture(body.fixtures[1])
     return world
-
-
-def _address(thing: Any) -> int:
-    """Returns the address of Box2D's object behind one of Python's."""
-    return int(thing.this)
-
-
-def _size(thing: Any) -> int:
-    """Returns the bytes that were allocated for an object that Python made."""
-    libc = ctypes.CDLL(None)
-    measure = getattr(libc, "malloc_usable_size", None)
-    if measure is None:
-        _refuse("runs on a C library without malloc_usable_size")
-    measure.argtypes, measure.restype = [ctypes.c_void_p], ctypes.c_size_t
-    return int(measure(_address(thing)))
-
-
-def _floats(*values: float) -> bytes:
-    return struct.pack(f"<{len(values)}f", *values)
-
-
-def _pointer(thing: Any) -> bytes:
-    return struct.pack("<Q", _address(thing))
-
-
-def _find(memories: Iterable[bytes], values: Iterable[bytes], what: str) -> int:
-    """Returns the only offset at which each memory holds its value, aligned to 4 bytes.
-
-    Several objects are searched, because parts of one may be uninitialized, and hold anything.
-    """
-    pairs = zip(memories, values, strict=True)
-    common = set.intersection(*({*_places(memory, value)} for memory, value in pairs))
-    if len(common) != 1:
-        _refuse(f"has {len(common)} places that may hold {what}")
-    return common.pop()
-
-
-def _places(memory: bytes, value: bytes) -> Iterator[int]:
-    """Yields the offsets, aligned to 4 bytes, at which memory holds a value."""
-    at = memory.find(value)
-    while at >= 0:
-        if at % 4 == 0:
-            yield at
-        at = memory.find(value, at + 1)
-
-
-def _blocks(things: Iterable[Any]) -> list[bytes]:
-    """Returns the memory of objects of one kind, which Box2D's allocator puts side by side."""
-    places = sorted(map(_address, things))
-    size = min(after - before for before, after in pairwise(places))
-    if not 0 < size <= MOST_BLOCK:
-        _refuse(f"has an allocator that puts neighbors {size} bytes apart")
-    return [ctypes.string_at(_address(each), size) for each in things]
 
 
 def _moving_places(box2d: Any) -> dict[str, int]:
@@ -388,11 +340,11 @@ def _moving_places(box2d: Any) -> dict[str, int]:
         body.linearVelocity = (0.5 + i, -0.25)
         body.angularVelocity = 0.75 - i
     world.Step(0.02, 1, 1)
-    memories = _blocks(bodies)
+    memories = box2d_memory.blocks(bodies)
 
     def place(name: str, what: str) -> int:
         values = [np.ravel(getattr(body, name)).tolist() for body in bodies]
-        return _find(memories, [_floats(*value) for value in values], what)
+        return box2d_memory.find(memories, [box2d_memory.floats(*value) for value in values], what)
 
     return {
         "position": place("position", "a position"),
@@ -409,34 +361,34 @@ def _inert_places(box2d: Any) -> dict[str, int]:
         world.CreateDynamicBody(fixtures=box2d.b2FixtureDef(shape=disc, density=i + 1.3))
         for i in range(SAMPLES)
     ]
-    awake = _blocks(bodies)
+    awake = box2d_memory.blocks(bodies)
     for body in bodies:
         body.awake = False
-    asleep = _blocks(bodies)
+    asleep = box2d_memory.blocks(bodies)
     for body in bodies:
         body.awake = True
     flags = {_flag(*pair) for pair in zip(awake, asleep, strict=True)}
     if len(flags) != 1:
-        _refuse("has no single flag for bodies that are awake")
+        box2d_memory.refuse("has no single flag for bodies that are awake")
     for i, body in enumerate(bodies):
         body.linearVelocity = (i + 1.234, -2.345)
         body.angularVelocity = i + 13.456
         body.ApplyForceToCenter((i + 24.567, -5.678), True)
         body.ApplyTorque(i + 36.789, True)
-    memories, one = _blocks(bodies), np.float32(1)
+    memories, one = box2d_memory.blocks(bodies), np.float32(1)
 
     def place(what: str, value: Callable[[int], bytes]) -> int:
-        return _find(memories, map(value, range(SAMPLES)), what)
+        return box2d_memory.find(memories, map(value, range(SAMPLES)), what)
 
     def inverse(number: float) -> bytes:
-        return _floats(float(one / np.float32(number)))
+        return box2d_memory.floats(float(one / np.float32(number)))
 
     ((offset, flag),) = flags
     return {
-        "velocity": place("a velocity", lambda i: _floats(i + 1.234, -2.345)),
-        "angular_velocity": place("an angular velocity", lambda i: _floats(i + 13.456)),
-        "force": place("a force", lambda i: _floats(i + 24.567, -5.678)),
-        "torque": place("a torque", lambda i: _floats(i + 36.789)),
+        "velocity": place("a velocity", lambda i: box2d_memory.floats(i + 1.234, -2.345)),
+        "angular_velocity": place("an angular velocity", lambda i: box2d_memory.floats(i + 13.456)),
+        "force": place("a force", lambda i: box2d_memory.floats(i + 24.567, -5.678)),
+        "torque": place("a torque", lambda i: box2d_memory.floats(i + 36.789)),
         "inverse_mass": place("an inverse mass", lambda i: inverse(bodies[i].mass)),
         "inverse_inertia": place("an inverse inertia", lambda i: inverse(bodies[i].inertia)),
         "flags": offset,
@@ -449,7 +401,7 @@ def _flag(on: bytes, off: bytes) -> tuple[int, int]:
     changed = [i for i, (one, other) in enumerate(zip(on, off, strict=True)) if one != other]
     flag = on[changed[0]] ^ off[changed[0]] if len(changed) == 1 else 0
     if flag.bit_count() != 1 or not on[changed[0]] & flag:
-        _refuse("has no single flag for bodies that are awake")
+        box2d_memory.refuse("has no single flag for bodies that are awake")
     return changed[0], flag
 
 
@@ -465,15 +417,15 @@ def _contact_places(box2d: Any) -> dict[str, int]:
     contacts = list(world.contacts)
     fixtures = [each.fixtures[0] for each in world.bodies]
     if len(contacts) != SAMPLES:
-        _refuse(f"has {len(contacts)} contacts instead of {SAMPLES}")
-    memories = _blocks(contacts)
-    first = [_pointer(each.fixtureA) for each in contacts]
-    second = [_pointer(each.fixtureB) for each in contacts]
-    owners = [_pointer(each.body) for each in fixtures]
+        box2d_memory.refuse(f"has {len(contacts)} contacts instead of {SAMPLES}")
+    memories, holders = box2d_memory.blocks(contacts), box2d_memory.blocks(fixtures)
+    first = [box2d_memory.pointer(each.fixtureA) for each in contacts]
+    second = [box2d_memory.pointer(each.fixtureB) for each in contacts]
+    owners = [box2d_memory.pointer(each.body) for each in fixtures]
     return {
-        "contact_fixture_a": _find(memories, first, "a contact's first fixture"),
-        "contact_fixture_b": _find(memories, second, "a contact's second fixture"),
-        "fixture_body": _find(_blocks(fixtures), owners, "a fixture's body"),
+        "contact_fixture_a": box2d_memory.find(memories, first, "a contact's first fixture"),
+        "contact_fixture_b": box2d_memory.find(memories, second, "a contact's second fixture"),
+        "fixture_body": box2d_memory.find(holders, owners, "a fixture's body"),
     }
 
 
@@ -493,23 +445,23 @@ def _definitions(box2d: Any) -> dict[str, int]:
         "fixture_size": fixtures,
         "joint_size": joints,
     }
-    sizes = {name: min(map(_size, things)) for name, things in copied.items()}
+    sizes = {name: min(map(box2d_memory.size, things)) for name, things in copied.items()}
     if max(sizes.values()) > MOST_DEFINITION:
-        _refuse(f"has definitions of {max(sizes.values())} bytes")
+        box2d_memory.refuse(f"has definitions of {max(sizes.values())} bytes")
     fixture_bytes, joint_bytes = (
-        [ctypes.string_at(_address(each), sizes[size]) for each in things]
+        [ctypes.string_at(box2d_memory.address(each), sizes[size]) for each in things]
         for size, things in (("fixture_size", fixtures), ("joint_size", joints))
     )
     shapes, first, second = (
-        [_pointer(getattr(each, name)) for each in things]
+        [box2d_memory.pointer(getattr(each, name)) for each in things]
         for things, name in ((fixtures, "shape"), (joints, "bodyA"), (joints, "bodyB"))
     )
     return {
-        **{name: _address(each) for name, each in parts.items()},
+        **{name: box2d_memory.address(each) for name, each in parts.items()},
         **sizes,
-        "fixture_shape": _find(fixture_bytes, shapes, "a fixture's shape"),
-        "joint_body_a": _find(joint_bytes, first, "a joint's first body"),
-        "joint_body_b": _find(joint_bytes, second, "a joint's second body"),
+        "fixture_shape": box2d_memory.find(fixture_bytes, shapes, "a fixture's shape"),
+        "joint_body_a": box2d_memory.find(joint_bytes, first, "a joint's first body"),
+        "joint_body_b": box2d_memory.find(joint_bytes, second, "a joint's second body"),
     }
 
 
@@ -533,7 +485,7 @@ def prove(link: bytes) -> None:
         raise
     except EnvError as error:
         _found.discard(link)
-        _refuse(f"fails: {error}")
+        box2d_memory.refuse(f"fails: {error}")
 
 
 def _compare(link: bytes, trial: Trial) -> None:
@@ -554,7 +506,7 @@ def _compare(link: bytes, trial: Trial) -> None:
                 obs, reward, terminated, *_ = pool.step([action])
                 row = (obs[0].tobytes(), float(reward[0]), bool(terminated[0]))
             if row != expected:
-                _refuse(f"does not step {trial.id} as Gymnasium does (step {step})")
+                box2d_memory.refuse(f"does not step {trial.id} as Gymnasium does (step {step})")
             if step == RESTORED:
                 pool.set_state(pool.get_state())
 

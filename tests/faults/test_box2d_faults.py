@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool.envs import box2d
+from parallel_pool.envs import box2d, box2d_memory
 from parallel_pool.envs.box2d_renderer import Renderer
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
 from parallel_pool.pool import Pool
@@ -193,14 +193,14 @@ def test_a_package_with_other_names_is_refused(
 def test_a_place_must_be_the_only_one(memories: list[bytes], reason: str) -> None:
     values = [struct.pack("<f", 1.5)] * len(memories)
     with pytest.raises(UnprovenError, match=f"has {reason} that may hold a torque"):
-        box2d._find(memories, values, "a torque")
+        box2d_memory.find(memories, values, "a torque")
 
 
 def test_neighbors_must_be_in_one_block() -> None:
     first, second = SimpleNamespace(this=4096), SimpleNamespace(this=1 << 20)
     for pair in ((first, second), (first, first)):
         with pytest.raises(UnprovenError, match=r"puts neighbors [0-9]+ bytes apart"):
-            box2d._blocks(pair)
+            box2d_memory.blocks(pair)
 
 
 def test_only_one_flag_may_change() -> None:

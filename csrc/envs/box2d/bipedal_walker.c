@@ -16,6 +16,7 @@
 #include "base/half.h"
 #include "base/random.h"
 #include "base/sincos.h"
+#include "joints.h"
 #include "library.h"
 #include "record.h"
 #include "terrain.h"
@@ -80,6 +81,7 @@ struct walker {
   void *hull; /* null: the world is empty */
   void *limbs[BOX2D_LIMBS];
   void *joints[MOTORS];
+  box2d_joints solver;
   double shaping;
   double ray_ends[RAYS][2];
   float obs[OBSERVATION];
@@ -158,6 +160,7 @@ static void *shin(const walker *it, int leg) {
 
 static void begin_contact(void *self, void *contact) {
   walker *it = ((listener *)self)->of;
+  it->solver.num_touching++;
   if (box2d_touches(it->library, contact, it->hull)) it->has_fallen = true;
   for (int i = 0; i < 2; i++) {
     if (box2d_touches(it->library, contact, shin(it, i))) it->shin_touches[i] = true;
@@ -166,6 +169,7 @@ static void begin_contact(void *self, void *contact) {
 
 static void end_contact(void *self, void *contact) {
   walker *it = ((listener *)self)->of;
+  it->solver.num_touching--;
   for (int i = 0; i < 2; i++) {
     if (box2d_touches(it->library, contact, shin(it, i))) it->shin_touches[i] = false;
   }
@@ -258,6 +262,7 @@ static void create_walker(walker *it, pp_rng *rng) {
     library->create_fixture(it->limbs[i], library->limb_fixtures[i]);
     it->joints[i] = box2d_add_joint(library, it->world, library->limb_joints[i],
                                     is_shin ? it->limbs[i - 1] : it->hull, it->limbs[i]);
+    box2d_joints_add(&it->solver, it->joints[i]);
   }
 }
 
@@ -383,7 +388,7 @@ static int judge(walker *it, const rules *shared, pp_result *result, pp_error *e
 static int advance(walker *it, const rules *shared, const commands *wanted, pp_result *result,
                    pp_error *error) {
   drive(it, wanted);
-  box2d_step(it->library, it->world);
+  box2d_joints_step(&it->solver, it->world);
   return judge(it, shared, result, error);
 }
 
@@ -399,6 +404,7 @@ static int begin_episode(walker *it, const rules *shared, pp_rng *rng, pp_error 
   it->actions.count = 0;
   it->listener = (listener){shared->listener_functions, it};
   it->library->set_listener(it->world, &it->listener);
+  box2d_joints_init(&it->solver, it->library);
   it->has_fallen = it->has_shaping = false;
   it->shin_touches[0] = it->shin_touches[1] = false;
   terrain_create(&it->ground, it->library, it->world, shared->is_hardcore, rng);

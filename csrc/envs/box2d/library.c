@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(sizeof(box2d_library) == 77 * sizeof(int64_t), "a member has more than 64 bits");
+_Static_assert(sizeof(box2d_library) == 94 * sizeof(int64_t), "a member has more than 64 bits");
 
 int box2d_library_read(const pp_value *link, box2d_library *library, pp_error *error) {
   if (link->size == (int64_t)sizeof(*library)) {
@@ -69,11 +69,6 @@ void *box2d_add_joint(const box2d_library *library, void *world, const void *def
   put_pointer(copy, library->joint_body_a, body_a);
   put_pointer(copy, library->joint_body_b, body_b);
   return library->create_joint(world, copy);
-}
-
-void box2d_step(const box2d_library *library, void *world) {
-  library->world_step(world, (float)(1.0 / BOX2D_FPS), BOX2D_VELOCITY_ROUNDS,
-                      BOX2D_POSITION_ROUNDS);
 }
 
 void box2d_push(const box2d_library *library, void *body, box2d_vector impulse, box2d_vector at) {

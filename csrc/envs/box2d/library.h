@@ -21,6 +21,8 @@ typedef struct box2d_vector {
 } box2d_vector;
 
 enum {
+  BOX2D_MOST_JOINTS = 4,       /* of a world */
+  BOX2D_TABLE_HEAD = 2,        /* entries before the address of a table of virtual functions */
   BOX2D_LIMBS = 4,             /* of BipedalWalker */
   BOX2D_MOST_FUNCTIONS = 16,   /* of a listener or another callback */
   BOX2D_MOST_DEFINITION = 512, /* bytes of a definition or shape that is copied */
@@ -80,6 +82,25 @@ typedef struct box2d_library {
   int64_t inverse_inertia;
   int64_t flags;      /* of the byte that has the flag */
   int64_t awake_flag; /* the flag's bit in that byte */
+  /* Of revolute joints, if solves_joints is 1; otherwise all are 0 (joints.c): two of their virtual
+   * functions, their table, an offset in b2SolverData, and offsets in b2RevoluteJoint. */
+  int64_t solves_joints;
+  void (*joint_begin)(void *joint, const void *data);
+  void (*joint_solve)(void *joint, const void *data);
+  void *const *joint_table;
+  int64_t joint_begin_slot;
+  int64_t joint_solve_slot;
+  int64_t joint_velocities; /* of the pointer to velocities */
+  int64_t joint_indices;
+  int64_t joint_arms;
+  int64_t joint_masses;
+  int64_t joint_matrix;
+  int64_t joint_motor_mass;
+  int64_t joint_limit_state;
+  int64_t joint_impulse;
+  int64_t joint_motor_impulse;
+  int64_t joint_motor_speed;
+  int64_t joint_motor_torque;
   /* Definitions, which are never freed. Those with a size are copied before pointers in them are
    * replaced, at the offsets that follow. */
   const void *static_body;
@@ -140,9 +161,6 @@ void box2d_add_polygon(const box2d_library *library, void *body, const void *def
 /* joins two bodies, and returns the joint */
 void *box2d_add_joint(const box2d_library *library, void *world, const void *definition,
                       void *body_a, void *body_b);
-
-/* advances a world by a step of Gymnasium's environments */
-void box2d_step(const box2d_library *library, void *world);
 
 /* b2Body::ApplyLinearImpulse on a body that is awake */
 void box2d_push(const box2d_library *library, void *body, box2d_vector impulse, box2d_vector at);

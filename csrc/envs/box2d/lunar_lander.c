@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "base/sincos.h"
+#include "joints.h"
 #include "library.h"
 #include "record.h"
 
@@ -59,6 +60,7 @@ struct lander {
   void *moon;
   void *body;
   void *legs[2];
+  box2d_joints joints;
   double shaping;
   int64_t wind_index;
   int64_t torque_index;
@@ -148,6 +150,7 @@ static const pp_option options_continuous[NUM_OPTIONS] = OPTIONS(1);
 
 static void begin_contact(void *self, void *contact) {
   lander *it = ((listener *)self)->of;
+  it->joints.num_touching++;
   if (box2d_touches(it->library, contact, it->body)) it->has_crashed = true;
   for (int i = 0; i < 2; i++) {
     if (box2d_touches(it->library, contact, it->legs[i])) it->leg_touches[i] = true;
@@ -156,6 +159,7 @@ static void begin_contact(void *self, void *contact) {
 
 static void end_contact(void *self, void *contact) {
   lander *it = ((listener *)self)->of;
+  it->joints.num_touching--;
   for (int i = 0; i < 2; i++) {
     if (box2d_touches(it->library, contact, it->legs[i])) it->leg_touches[i] = false;
   }
@@ -210,6 +214,7 @@ static void begin_world(lander *it, const rules *shared) {
   it->has_world = true;
   it->listener = (listener){shared->functions, it};
   it->library->set_listener(it->world, &it->listener);
+  box2d_joints_init(&it->joints, it->library);
   it->has_crashed = it->has_shaping = false;
   it->leg_touches[0] = it->leg_touches[1] = false;
 }
@@ -250,7 +255,9 @@ static void create_lander(lander *it, const rules *shared, pp_rng *rng) {
   for (int i = 0; i < 2; i++) {
     it->legs[i] = library->create_body(it->world, library->leg_bodies[i]);
     library->create_fixture(it->legs[i], library->leg_fixture);
-    box2d_add_joint(library, it->world, library->leg_joints[i], it->body, it->legs[i]);
+    void *joint =
+        box2d_add_joint(library, it->world, library->leg_joints[i], it->body, it->legs[i]);
+    box2d_joints_add(&it->joints, joint);
   }
 }
 
@@ -393,7 +400,7 @@ static int advance(lander *it, const rules *shared, const void *action, pp_rng *
     if (status < 0) return status;
   }
   fire(it, wanted, rng);
-  box2d_step(it->library, it->world);
+  box2d_joints_step(&it->joints, it->world);
   judge(it, wanted, result);
   return PP_OK;
 }
