@@ -68,7 +68,9 @@ class Task:
     @property
     def is_mujoco(self) -> bool:
         """Whether it is a MuJoCo task."""
-        return self.action_size > 0
+        from parallel_pool import registry
+
+        return registry.find(self.env_id).family == "mujoco"
 
     def all_actions(self) -> np.ndarray[Any, Any]:
         """Returns rows of num_envs uniform actions, the same for all players."""
@@ -412,9 +414,9 @@ def quiet(task: Task) -> AbstractContextManager[Any]:
     """Keeps MuJoCo's warnings about old model files off the terminal and out of MUJOCO_LOG.TXT."""
     if not task.is_mujoco:
         return nullcontext()
-    from parallel_pool.envs.mujoco import listening
+    from parallel_pool.envs.mujoco import capture_warnings
 
-    return listening()
+    return capture_warnings()
 
 
 def rom_name(game: str) -> str:

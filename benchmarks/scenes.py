@@ -136,6 +136,17 @@ def lunar_lander(num_envs: int, num_threads: int) -> Task:
     return Task("LunarLander-v3", num_envs, num_envs, num_threads, 4, max_episode_steps=1000)
 
 
+def bipedal_walker(num_envs: int, num_threads: int) -> Task:
+    """Returns a synchronous BipedalWalker-v3 task."""
+    return Task(
+        "BipedalWalker-v3",
+        *(num_envs, num_envs, num_threads),
+        num_actions=0,
+        max_episode_steps=1600,
+        action_size=4,
+    )
+
+
 BARE = (mujoco_bare.bare_per_env, mujoco_bare.bare_per_thread, mujoco_bare.bare_stock)
 # By CPU time, as the difference is smaller than the noise of wall time.
 BARE_BARS = {who.name: 0.97 for who in BARE[:2]}
@@ -276,6 +287,14 @@ RACES = (
         ours=BOTH_APIS,
         rivals=(envpool, gymnasium_sync),
         bars={ENVPOOL: 1.2, SYNC: 4.5},
+    ),
+    Scene(
+        name="bipedal-walker-64",
+        title="BipedalWalker-v3, 64 envs, 2 threads, sync",
+        task=bipedal_walker(64, 2),
+        ours=BOTH_APIS,
+        rivals=(envpool, gymnasium_sync),
+        bars={ENVPOOL: 1.0, SYNC: 4.5},
     ),
     *(scene for name in MUJOCO for scene in mujoco_races(name)),
     Scene(

@@ -108,6 +108,7 @@ class Lib:
     PP_NUM_ACTION_DTYPES: Final[int]
     PP_PYTHON: Final[int]
     PP_NOT_FINITE: Final[int]
+    PP_INFINITE: Final[int]
     PP_ALL_ACTION_DTYPES: Final[int]
     PP_FOLLOW_FLOAT: Final[int]
     PP_FOLLOW_ALL: Final[int]

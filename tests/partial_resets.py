@@ -19,6 +19,7 @@ def check_partial_resets(
     *,
     compare: Callable[[Any, Any, str], None] = assert_same,
     num_actions: int = 2,
+    shape: tuple[int, ...] = (),
     spoil: bool = True,
 ) -> None:
     """Steps two vector environments and resets random parts of them; compares all results.
@@ -29,6 +30,7 @@ def check_partial_resets(
         options_at: returns the reset options to choose from at a step.
         compare: compares a result of ours with theirs.
         num_actions: size of each environment's action space.
+        shape: of each environment's action, whose elements are whole numbers.
         spoil: writes into the observations that ours returned, which must have no effect.
     """
     rng = np.random.default_rng(5)
@@ -36,7 +38,7 @@ def check_partial_resets(
     compare(ours.reset(seed=3), theirs.reset(seed=3), "reset")
     waiting = np.zeros(count, np.bool_)
     for step in range(steps):
-        action = rng.integers(0, num_actions, count)
+        action = rng.integers(0, num_actions, (count, *shape))
         if rng.random() < 0.4 or waiting.any():
             mask = (rng.random(count) < 0.4) | waiting
             mask[rng.integers(count)] = True

@@ -64,6 +64,8 @@ enum pp_action_dtype {
   /* added to action_dtypes as a bit: the callbacks also accept NaN and infinities in Box actions,
    * which are refused otherwise */
   PP_NOT_FINITE = 17,
+  /* the same, but only infinities are accepted, and NaN is refused */
+  PP_INFINITE = 18,
   /* all dtypes as bits of action_dtypes, without PP_PYTHON */
   PP_ALL_ACTION_DTYPES = (1 << PP_NUM_ACTION_DTYPES) - 1
 };

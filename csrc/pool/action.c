@@ -108,8 +108,8 @@ static const int64_t *ns_of_row(const pp_fleet *fleet, int64_t *width) {
   return action->space == PP_DISCRETE ? action->player_sizes : action->nvec;
 }
 
-static bool takes_all_numbers(const pp_fleet *fleet) {
-  return fleet->def->action_dtypes >> PP_NOT_FINITE & 1;
+static bool accepts(const pp_fleet *fleet, int bit) {
+  return fleet->def->action_dtypes >> bit & 1;
 }
 
 static int check_dtype(const pp_fleet *fleet, int32_t dtype, pp_error *error) {
@@ -131,10 +131,10 @@ static int refuse(const pp_fleet *fleet, int32_t env_id, int64_t at, pp_error *e
   int64_t width;
   const int64_t *ns = ns_of_row(fleet, &width);
   if (fleet->config.action.space == PP_BOX) {
+    bool is_nan = accepts(fleet, PP_INFINITE);
     return pp_error_set(error, PP_ERR_ARGUMENT,
-                        "the action of environment %d is not finite (element %lld): send finite "
-                        "numbers",
-                        env_id, (long long)at);
+                        "the action of environment %d is %s (element %lld): send %snumbers", env_id,
+                        is_nan ? "NaN" : "not finite", (long long)at, is_nan ? "" : "finite ");
   }
   return pp_error_set(error, PP_ERR_ARGUMENT,
                       "action %lld of environment %d is outside its space: choose 0 to %lld",
@@ -169,6 +169,21 @@ static void set_dtypes(pp_fleet *fleet, const int32_t *env_ids, int32_t count, i
 
 /* --------------------------------------------------------------------------------- storing -- */
 
+/* Returns the index of the first element that is refused, or -1. Those before `at` are finite, and
+ * the element there is not. */
+static int64_t first_refused(const pp_fleet *fleet, const void *stored, int32_t dtype, int64_t at,
+                             int64_t count) {
+  if (at < 0 || accepts(fleet, PP_NOT_FINITE)) return -1;
+  if (!accepts(fleet, PP_INFINITE)) return at;
+  for (; at < count; at++) {
+    if (dtype == PP_FLOAT32 ? isnan(((const float *)stored)[at])
+                            : isnan(((const double *)stored)[at])) {
+      return at;
+    }
+  }
+  return -1;
+}
+
 /* Stores the actions of environments with consecutive ids, whose dtype is set. Returns the index of
  * the first bad element, or -1. */
 static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int32_t dtype,
@@ -190,8 +205,9 @@ static int64_t store(const pp_fleet *fleet, int32_t first, const void *from, int
   }
   if (is_float(action->dtype)) {
     bool is_wide = fleet->wide && to != fleet->actions + fleet->action_bytes * first;
-    bad = store_box(to, is_wide ? PP_FLOAT64 : action->dtype, from, dtype, elements * envs);
-    return takes_all_numbers(fleet) ? -1 : bad;
+    int32_t to_dtype = is_wide ? PP_FLOAT64 : action->dtype;
+    bad = store_box(to, to_dtype, from, dtype, elements * envs);
+    return first_refused(fleet, to, to_dtype, bad, elements * envs);
   }
   memcpy(to, from, (size_t)(fleet->action_bytes * envs));
   return -1;

@@ -19,7 +19,7 @@ from parallel_pool.variation import of_first
 # episodes, misses it
 CHANGING = {"steps_beyond_terminated", "game_over"}
 # attributes that rendering changes
-DRAWN = {"screen", "clock", "surf", "isopen", "particles"}
+DRAWN = {"screen", "clock", "surf", "isopen", "particles", "lidar_render"}
 # methods of ale_py's environment whose result depends on the game alone
 METHODS = {"get_action_meanings", "get_keys_to_action"}
 

@@ -20,13 +20,15 @@ import numpy as np
 import pytest
 
 import parallel_pool
-from parallel_pool.envs import box2d
+from parallel_pool.envs import box2d, box2d_memory
 from parallel_pool.envs.box2d_renderer import Renderer
 from parallel_pool.errors import EnvError, MissingDependencyError, UnprovenError
 from parallel_pool.pool import Pool
 
 LANDER = "LunarLander-v3"
 CONTINUOUS = "LunarLanderContinuous-v3"
+WALKER = "BipedalWalker-v3"
+IDS = (LANDER, CONTINUOUS, WALKER, "BipedalWalkerHardcore-v3")
 HEADER = Path(__file__).parents[2] / "csrc" / "envs" / "box2d" / "library.h"
 
 
@@ -43,7 +45,10 @@ def unproven() -> Iterator[None]:
 
 def test_names_are_those_of_c() -> None:
     """In the same order; an array stands for several names."""
-    (body,) = re.findall(r"typedef struct box2d_library \{(.*?)\n\}", HEADER.read_text(), re.DOTALL)
+    header = HEADER.read_text()
+    (body,) = re.findall(r"typedef struct box2d_library \{(.*?)\n\}", header, re.DOTALL)
+    for name, value in re.findall(r"(BOX2D_\w+) = (\d+)", header):
+        body = body.replace(name, value)
     members = parse(body)
     names = list(box2d.NAMES)
     for name, count in members:
@@ -74,7 +79,7 @@ def test_the_places_are_found_again() -> None:
         ]
         for name in box2d.NAMES:
             # definitions are made anew, and allocated sizes are rounded up
-            if not re.search("body$|_fixture$|_joint$|^edge$|_size$", name):
+            if not re.search("body$|_fixture$|_joint$|^edge$|^polygon$|_size$", name):
                 assert places[0][name] == places[1][name], name
         assert places[0]["fixture_body"] == places[1]["fixture_body"]
 
@@ -97,9 +102,25 @@ def test_a_wrong_place_is_noticed(name: str) -> None:
         Pool(LANDER, options={"_link": link})
 
 
+@pytest.mark.parametrize(
+    ("name", "other", "reason"),
+    [
+        ("joint_angle", "joint_speed", "does not step BipedalWalker-v3 as Gymnasium does"),
+        ("left_shin_joint", "left_thigh_joint", "does not step BipedalWalker-v3 as Gymnasium does"),
+        ("hull_fixture", "left_thigh_fixture", "does not step BipedalWalker-v3 as Gymnasium does"),
+        ("num_nodes", "node_room", "fails: .*tree of an empty world has"),
+    ],
+)
+def test_a_mixed_up_place_is_noticed(name: str, other: str, reason: str) -> None:
+    link = box2d.probe(Box2D)
+    numbers = dict(zip(box2d.NAMES, struct.unpack(f"<{len(box2d.NAMES)}q", link), strict=True))
+    with pytest.raises(UnprovenError, match=reason):
+        box2d.prove(changed(link, name, numbers[other] - numbers[name]))
+
+
 def check_refusal(reason: str) -> None:
     """Pools refuse the library, and make_vec falls back to worker processes."""
-    for id in (LANDER, CONTINUOUS):
+    for id in IDS:
         with pytest.raises(UnprovenError, match=f"Box2D .*{reason}.*parallel_pool.make_vec"):
             Pool(id)
         with pytest.raises(ValueError, match=f"backend='native', but Box2D .*{reason}"):
@@ -125,14 +146,31 @@ def test_a_library_without_a_symbol_is_refused(
 
 
 def test_another_simulation_is_refused(unproven: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    episode = box2d._episode
+    play = box2d._play
 
-    def other(*args: Any) -> Iterator[Any]:
-        for i, (action, row) in enumerate(episode(*args)):
+    def other(trial: box2d.Trial) -> Iterator[Any]:
+        for i, (action, row) in enumerate(play(trial)):
             yield action, (row if i < 30 else (row[0], row[1] + 1e-9, row[2]))
 
-    monkeypatch.setattr(box2d, "_episode", other)
+    monkeypatch.setattr(box2d, "_play", other)
     check_refusal(r"does not step LunarLander-v3 as Gymnasium does \(step 30\)")
+
+
+@pytest.mark.parametrize("symbol", ["TREE_INIT", "REPORT"])
+def test_a_library_without_another_symbol_is_refused(
+    symbol: str, unproven: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(box2d, symbol, "_ZN7b2World11GetFixturesEv")
+    with pytest.raises(UnprovenError, match="has no symbol _ZN7b2World11GetFixturesEv"):
+        Pool(WALKER)
+
+
+def test_a_table_without_a_function_is_refused(
+    unproven: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(box2d, "REPORT", box2d.FUNCTIONS["world_step"])
+    with pytest.raises(UnprovenError, match="another table of virtual functions, _ZTV30SwigDir"):
+        Pool(WALKER)
 
 
 @pytest.mark.parametrize("members", [{}, {"_Box2D": SimpleNamespace(__file__="/none/Box2D.so")}])
@@ -155,14 +193,14 @@ def test_a_package_with_other_names_is_refused(
 def test_a_place_must_be_the_only_one(memories: list[bytes], reason: str) -> None:
     values = [struct.pack("<f", 1.5)] * len(memories)
     with pytest.raises(UnprovenError, match=f"has {reason} that may hold a torque"):
-        box2d._find(memories, values, "a torque")
+        box2d_memory.find(memories, values, "a torque")
 
 
 def test_neighbors_must_be_in_one_block() -> None:
     first, second = SimpleNamespace(this=4096), SimpleNamespace(this=1 << 20)
     for pair in ((first, second), (first, first)):
         with pytest.raises(UnprovenError, match=r"puts neighbors [0-9]+ bytes apart"):
-            box2d._blocks(pair)
+            box2d_memory.blocks(pair)
 
 
 def test_only_one_flag_may_change() -> None:
@@ -184,6 +222,8 @@ def test_without_box2d_the_error_says_how_to_install_it(
         lambda: Pool(LANDER),
         lambda: parallel_pool.make_vec(LANDER, 2),
         lambda: parallel_pool.make(CONTINUOUS, env_type="gymnasium", num_envs=2),
+        lambda: Pool(WALKER),
+        lambda: parallel_pool.make_vec(IDS[3], 2),
     ):
         with pytest.raises(MissingDependencyError, match=f"Box2D is not installed.*{cure}"):
             make()
@@ -213,7 +253,7 @@ def test_gravity_is_refused_where_gymnasium_refuses_it(gravity: float) -> None:
     ("option", "wrong"),
     [
         *(("gravity", "-10"), ("wind_power", None), ("continuous", 1), ("enable_wind", "yes")),
-        *(("_link", b""), ("_link", b"\0" * 352), ("_link", "")),
+        *(("_link", b""), ("_link", b"\0" * 8 * len(box2d.NAMES)), ("_link", "")),
     ],
 )
 def test_options_of_wrong_types_are_refused(option: str, wrong: Any) -> None:
@@ -265,6 +305,48 @@ def test_extreme_winds_reach_no_assertion() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "done"), done.stderr
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("motor", range(4))
+def test_actions_that_reach_an_assertion_are_refused(motor: int, dtype: type) -> None:
+    """Before anything is stepped. Gymnasium raises an AssertionError, and its walker is lost."""
+    action = np.zeros((2, 4), dtype)
+    wrong = action.copy()
+    wrong[1, motor] = np.nan
+    theirs = [gymnasium.make(WALKER) for _ in range(2)]
+    for i, env in enumerate(theirs):
+        env.reset(seed=i)
+    with Pool(WALKER, 2, seed=0) as pool:
+        pool.reset()
+        message = rf"the action of environment 1 is NaN \(element {motor}\): send numbers"
+        with pytest.raises(ValueError, match=message):
+            pool.step(wrong)
+        for _ in range(3):
+            expected = [env.step(row)[0] for env, row in zip(theirs, action, strict=True)]
+            np.testing.assert_array_equal(pool.step(action).obs, expected)
+        with pytest.raises(AssertionError, match="LengthSquared"):
+            theirs[1].step(wrong[1])
+
+
+def test_no_other_action_reaches_an_assertion() -> None:
+    """Extreme actions, which change between extremes."""
+    script = """
+        import numpy as np
+        from parallel_pool.pool import Pool
+        numbers = np.array([np.inf, -np.inf, 0, 1, -1, 1e300, -1e300, 5e-324, -5e-324])
+        rng = np.random.default_rng(1)
+        for id in ("BipedalWalker-v3", "BipedalWalkerHardcore-v3"):
+            with Pool(id, 8, seed=1, num_threads=2) as pool:
+                pool.reset()
+                for _ in range(300):
+                    pool.step(rng.choice(numbers, (8, 4)))
+        print("done")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "done"), done.stderr
+
+
 # ----------------------------------------------------------------------------------- snapshots --
 
 # C's snapshot_end: a pp_rng, and the number of actions
@@ -296,3 +378,48 @@ def test_damaged_records_are_refused(id: str) -> None:
             np.testing.assert_array_equal(pool.observe().obs, before)
             pool.set_state([good])
         pool.step([pool.spec.action_space().sample()])
+
+
+# C's snapshot_end of the walker has the number of free nodes at its end; they are before it
+WALKER_END_BYTES = 56
+COMMANDS_BYTES = 20
+
+
+def test_damaged_records_of_walkers_are_refused() -> None:
+    """The checksum refuses most; those here have a right one."""
+    with Pool(WALKER, 1, seed=1) as pool:
+        (never,) = pool.get_state()
+        pool.reset()
+        for _ in range(10):
+            pool.step([pool.spec.action_space().sample()])
+        (good,) = pool.get_state()
+        before = pool.observe().obs
+        end = len(good) - WALKER_END_BYTES
+        nodes = struct.unpack("<q", good[-8:])[0]
+        actions = end - 2 * nodes - 10 * COMMANDS_BYTES
+        damaged = [
+            good[:actions] + good[actions + 1 :],
+            good[:actions] + b"\0" * COMMANDS_BYTES + good[actions:],
+            good[:end],
+            # a torque beyond the largest, NaN, and signs that are none
+            good[:actions] + struct.pack("<f", 80.5) + good[actions + 4 :],
+            good[:actions] + struct.pack("<f", np.nan) + good[actions + 4 :],
+            good[: actions + 16] + b"\2" + good[actions + 17 :],
+            # a node twice, and one beyond the last
+            good[: end - 2] + good[end - 4 : end - 2] + good[end:],
+            good[: end - 2] + struct.pack("<h", nodes) + good[end:],
+            good[: end - 2] + struct.pack("<h", -1) + good[end:],
+            *(good[:-8] + struct.pack("<q", count) for count in (0, 8, 12, 32, 1024, -16, 2**62)),
+            *(
+                good[:-16] + struct.pack("<q", count) + good[-8:]
+                for count in (-1, -2, 9, 11, 2**62, -(2**63))
+            ),
+        ]
+        for each in damaged:
+            with pytest.raises((ValueError, parallel_pool.PoolError), match=r"snapshot|record"):
+                pool.set_state([each])
+            np.testing.assert_array_equal(pool.observe().obs, before)
+            pool.set_state([good])
+        pool.step([pool.spec.action_space().sample()])
+        pool.set_state([never])
+        assert pool.needs_reset(0)

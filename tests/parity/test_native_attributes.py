@@ -45,6 +45,8 @@ CHANGES = {
     *("is_healthy", "healthy_reward", "terminated", "ale"),
     *("world", "moon", "lander", "legs", "drawlist", "sky_polys", "game_over", "prev_shaping"),
     *("wind_idx", "torque_idx"),
+    *("hull", "joints", "lidar", "scroll", "fd_edge", "fd_polygon"),
+    *("terrain", "terrain_y", "terrain_poly", "cloud_poly"),
 }
 
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert(sizeof(box2d_library) == 44 * sizeof(int64_t), "a member has more than 64 bits");
+_Static_assert(sizeof(box2d_library) == 94 * sizeof(int64_t), "a member has more than 64 bits");
 
 int box2d_library_read(const pp_value *link, box2d_library *library, pp_error *error) {
   if (link->size == (int64_t)sizeof(*library)) {
@@ -23,6 +23,15 @@ void box2d_listener_init(const box2d_library *library, void (*begin)(void *, voi
   memcpy(functions, library->listener_functions, count * sizeof(*functions));
   memcpy(&functions[library->begin_contact], &begin, sizeof(begin));
   memcpy(&functions[library->end_contact], &end, sizeof(end));
+}
+
+void box2d_ray_init(const box2d_library *library,
+                    float (*report)(void *, void *, const box2d_vector *, const box2d_vector *,
+                                    float),
+                    void **functions) {
+  size_t count = (size_t)library->num_ray_functions;
+  memcpy(functions, library->ray_functions, count * sizeof(*functions));
+  memcpy(&functions[library->report_fixture], &report, sizeof(report));
 }
 
 static void put_pointer(void *object, int64_t offset, const void *pointer) {
@@ -45,13 +54,21 @@ void box2d_add_edge(const box2d_library *library, void *body, const void *defini
   box2d_add_fixture(library, body, definition, edge);
 }
 
-void box2d_add_joint(const box2d_library *library, void *world, const void *definition,
-                     void *body_a, void *body_b) {
+void box2d_add_polygon(const box2d_library *library, void *body, const void *definition,
+                       const box2d_vector *corners, int32_t count) {
+  _Alignas(16) char polygon[BOX2D_MOST_DEFINITION];
+  memcpy(polygon, library->polygon, (size_t)library->polygon_size);
+  library->polygon_set(polygon, corners, count);
+  box2d_add_fixture(library, body, definition, polygon);
+}
+
+void *box2d_add_joint(const box2d_library *library, void *world, const void *definition,
+                      void *body_a, void *body_b) {
   _Alignas(16) char copy[BOX2D_MOST_DEFINITION];
   memcpy(copy, definition, (size_t)library->joint_size);
   put_pointer(copy, library->joint_body_a, body_a);
   put_pointer(copy, library->joint_body_b, body_b);
-  library->create_joint(world, copy);
+  return library->create_joint(world, copy);
 }
 
 void box2d_push(const box2d_library *library, void *body, box2d_vector impulse, box2d_vector at) {

@@ -15,13 +15,14 @@
 
 #include "base/random.h"
 #include "base/sincos.h"
+#include "joints.h"
 #include "library.h"
+#include "record.h"
 
 /* ------------------------------------------------------------------------------- constants -- */
 
 #define PI 3.141592653589793
 
-#define FPS 50
 #define SCALE 30.0
 #define WIDTH (600 / SCALE)
 #define HEIGHT (400 / SCALE)
@@ -35,7 +36,7 @@
 #define INITIAL_FORCE 1000.0
 #define LEG_DOWN 18
 
-enum { CHUNKS = 11, OBSERVATION = 8, FIRST_ROOM = 128, DISCRETE_ACTIONS = 4 };
+enum { CHUNKS = 11, OBSERVATION = 8, DISCRETE_ACTIONS = 4 };
 
 /* ------------------------------------------------------------------------------------ data -- */
 
@@ -59,6 +60,7 @@ struct lander {
   void *moon;
   void *body;
   void *legs[2];
+  box2d_joints joints;
   double shaping;
   /* the options of this episode */
   float gravity;
@@ -67,12 +69,9 @@ struct lander {
   int64_t wind_index;
   int64_t torque_index;
   float obs[OBSERVATION];
-  /* What replays the episode: the random generator at its beginning, and the actions since then, of
-   * action_size bytes each. */
+  /* what plays the episode again: the random generator at its beginning, and the actions since */
   pp_rng first_rng;
-  char *actions;
-  int64_t num_actions;
-  int64_t room;
+  box2d_record actions;
 };
 
 /* what all environments share */
@@ -155,26 +154,20 @@ static const pp_option options_continuous[NUM_OPTIONS] = OPTIONS(1);
 
 /* --------------------------------------------------------------------------------- contacts -- */
 
-/* Returns whether a contact is one of this body. */
-static bool touches(const box2d_library *library, const void *contact, const void *body) {
-  const void *a = box2d_pointer(contact, library->contact_fixture_a);
-  const void *b = box2d_pointer(contact, library->contact_fixture_b);
-  return box2d_pointer(a, library->fixture_body) == body ||
-         box2d_pointer(b, library->fixture_body) == body;
-}
-
 static void begin_contact(void *self, void *contact) {
   lander *it = ((listener *)self)->of;
-  if (touches(it->library, contact, it->body)) it->has_crashed = true;
+  it->joints.num_touching++;
+  if (box2d_touches(it->library, contact, it->body)) it->has_crashed = true;
   for (int i = 0; i < 2; i++) {
-    if (touches(it->library, contact, it->legs[i])) it->leg_touches[i] = true;
+    if (box2d_touches(it->library, contact, it->legs[i])) it->leg_touches[i] = true;
   }
 }
 
 static void end_contact(void *self, void *contact) {
   lander *it = ((listener *)self)->of;
+  it->joints.num_touching--;
   for (int i = 0; i < 2; i++) {
-    if (touches(it->library, contact, it->legs[i])) it->leg_touches[i] = false;
+    if (box2d_touches(it->library, contact, it->legs[i])) it->leg_touches[i] = false;
   }
 }
 
@@ -224,6 +217,7 @@ static void begin_world(lander *it, const rules *shared) {
   it->has_world = true;
   it->listener = (listener){shared->functions, it};
   it->library->set_listener(it->world, &it->listener);
+  box2d_joints_init(&it->joints, it->library);
   it->has_crashed = it->has_shaping = false;
   it->leg_touches[0] = it->leg_touches[1] = false;
 }
@@ -239,7 +233,7 @@ static void create_moon(lander *it, pp_rng *rng) {
     smooth[i] = 0.33 * (height[i ? i - 1 : CHUNKS] + height[i] + height[i + 1]);
   }
 
-  it->moon = library->create_body(it->world, library->moon_body);
+  it->moon = library->create_body(it->world, library->static_body);
   box2d_add_edge(library, it->moon, library->floor_fixture, (box2d_vector){0, 0},
                  (box2d_vector){(float)WIDTH, 0});
   for (int i = 0; i + 1 < CHUNKS; i++) {
@@ -264,7 +258,9 @@ static void create_lander(lander *it, const rules *shared, pp_rng *rng) {
   for (int i = 0; i < 2; i++) {
     it->legs[i] = library->create_body(it->world, library->leg_bodies[i]);
     library->create_fixture(it->legs[i], library->leg_fixture);
-    box2d_add_joint(library, it->world, library->leg_joints[i], it->body, it->legs[i]);
+    void *joint =
+        box2d_add_joint(library, it->world, library->leg_joints[i], it->body, it->legs[i]);
+    box2d_joints_add(&it->joints, joint);
   }
 }
 
@@ -369,10 +365,10 @@ static void judge(lander *it, thrust wanted, pp_result *result) {
   const double state[OBSERVATION] = {
       ((double)position->x - WIDTH / 2) / (WIDTH / 2),
       ((double)position->y - (HELIPAD_Y + LEG_DOWN / SCALE)) / (HEIGHT / 2),
-      (double)velocity->x * (WIDTH / 2) / FPS,
-      (double)velocity->y * (HEIGHT / 2) / FPS,
+      (double)velocity->x * (WIDTH / 2) / BOX2D_FPS,
+      (double)velocity->y * (HEIGHT / 2) / BOX2D_FPS,
       (double)*box2d_number(it->body, library->angle),
-      20.0 * (double)*box2d_number(it->body, library->angular_velocity) / FPS,
+      20.0 * (double)*box2d_number(it->body, library->angular_velocity) / BOX2D_FPS,
       it->leg_touches[0],
       it->leg_touches[1],
   };
@@ -407,8 +403,7 @@ static int advance(lander *it, const rules *shared, const void *action, pp_rng *
     if (status < 0) return status;
   }
   fire(it, wanted, rng);
-  it->library->world_step(it->world, (float)(1.0 / FPS), BOX2D_VELOCITY_ROUNDS,
-                          BOX2D_POSITION_ROUNDS);
+  box2d_joints_step(&it->joints, it->world);
   judge(it, wanted, result);
   return PP_OK;
 }
@@ -420,7 +415,7 @@ static int begin_episode(lander *it, const rules *shared, pp_rng *rng, pp_error 
   pp_result ignored = {.reward = &reward};
 
   it->first_rng = *rng;
-  it->num_actions = 0;
+  it->actions.count = 0;
   begin_world(it, shared);
   create_moon(it, rng);
   create_lander(it, shared, rng);
@@ -436,23 +431,10 @@ static void read_options(lander *it, const pp_value *chosen) {
 
 /* ----------------------------------------------------------------------------- the record -- */
 
-static int make_room(lander *it, const rules *shared, int64_t room, pp_error *error) {
-  if (room <= it->room) return PP_OK;
-  char *actions = realloc(it->actions, (size_t)room * shared->action_size);
-  if (!actions) {
-    snprintf(error->text, sizeof(error->text), "no memory for the %lld actions of an episode",
-             (long long)room);
-    return PP_ERR_MEMORY;
-  }
-  it->actions = actions;
-  it->room = room;
-  return PP_OK;
-}
-
 /* Returns the status. A record whose last action failed can't be played, so it is dropped: a failed
  * environment starts a new episode. */
 static int keep(lander *it, int status) {
-  if (status < 0) it->num_actions = -1;
+  if (status < 0) it->actions.count = -1;
   return status;
 }
 
@@ -479,10 +461,9 @@ static int init(pp_env *env) {
   *(lander **)env->state = it;
   if (!it) return PP_ERR_MEMORY;
   it->library = &shared->library;
-  it->num_actions = -1;
   it->world = malloc((size_t)shared->library.world_size);
   if (!it->world) return PP_ERR_MEMORY;
-  return make_room(it, shared, FIRST_ROOM, env->error);
+  return box2d_record_init(&it->actions, shared->action_size, env->error);
 }
 
 static void fini(pp_env *env) {
@@ -490,7 +471,7 @@ static void fini(pp_env *env) {
   if (!it) return;
   end_world(it);
   free(it->world);
-  free(it->actions);
+  free(it->actions.entries);
   free(it);
   *(lander **)env->state = NULL;
 }
@@ -505,13 +486,10 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
 static int step(pp_env *env, const void *action, pp_result *result) {
   const rules *shared = env->shared;
   lander *it = *(lander **)env->state;
-  int status = PP_OK;
+  char *record = box2d_record_add(&it->actions, env->error);
 
-  if (it->num_actions == it->room) status = make_room(it, shared, 2 * it->room, env->error);
-  if (status < 0) return status;
-  char *record = it->actions + (size_t)it->num_actions * shared->action_size;
+  if (!record) return PP_ERR_MEMORY;
   write_action(shared, env, action, record);
-  it->num_actions++;
   return keep(it, advance(it, shared, record, env->rng, result, env->error));
 }
 
@@ -523,13 +501,12 @@ static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
 }
 
 static int64_t save(pp_env *env, void *bytes) {
-  const rules *shared = env->shared;
   const lander *it = *(lander **)env->state;
-  const snapshot_end end = {it->first_rng, it->num_actions};
-  size_t size = (size_t)(it->num_actions > 0 ? it->num_actions : 0) * shared->action_size;
+  const snapshot_end end = {it->first_rng, it->actions.count};
+  size_t size = box2d_record_bytes(&it->actions);
 
   if (bytes) {
-    memcpy(bytes, it->actions, size);
+    memcpy(bytes, it->actions.entries, size);
     memcpy((char *)bytes + size, &end, sizeof(end));
   }
   return (int64_t)(size + sizeof(end));
@@ -566,20 +543,19 @@ static int load(pp_env *env, const void *bytes, int64_t size) {
   }
   if (count == -1) {
     it->first_rng = end.first_rng;
-    it->num_actions = -1;
+    it->actions.count = -1;
     return PP_OK;
   }
-  int status = make_room(it, shared, count, env->error);
+  int status = box2d_record_reserve(&it->actions, count, env->error);
   if (status < 0) return status;
   pp_rng rng = end.first_rng;
   read_options(it, env->options);
   status = begin_episode(it, shared, &rng, env->error);
-  if (count > 0) memcpy(it->actions, bytes, (size_t)count * shared->action_size);
-  while (status >= 0 && it->num_actions < count) {
+  if (count > 0) memcpy(it->actions.entries, bytes, (size_t)count * shared->action_size);
+  while (status >= 0 && it->actions.count < count) {
     pp_result result = {.reward = &reward};
-    const char *action = it->actions + (size_t)it->num_actions * shared->action_size;
+    const void *action = box2d_record_entry(&it->actions, it->actions.count++);
     status = advance(it, shared, action, &rng, &result, env->error);
-    it->num_actions++;
   }
   return keep(it, status);
 }

@@ -1,0 +1,680 @@
+/* BipedalWalker-v3 and BipedalWalkerHardcore-v3: walk to the right on two legs with four motors.
+ *
+ * Equals gymnasium 1.4.0 (envs/box2d/bipedal_walker.py) bit for bit: the same calls of the same
+ * Box2D in the same order. Python computes in float64, and each call of Box2D rounds to float32.
+ *
+ * One world serves all episodes of an environment, as in Gymnasium. When its bodies are destroyed,
+ * one trace of them is left that later results depend on: the order in which the tree of fixtures
+ * hands out its nodes. So a snapshot holds that order at the beginning of the episode, its random
+ * generator and its actions.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/random.h"
+#include "base/sincos.h"
+#include "joints.h"
+#include "library.h"
+#include "record.h"
+#include "terrain.h"
+
+/* ------------------------------------------------------------------------------- constants -- */
+
+#define PI 3.141592653589793
+
+#define WIDTH 600
+#define HEIGHT 400
+
+#define MOTORS_TORQUE 80
+#define SPEED_HIP 4
+#define SPEED_KNEE 6
+#define LIDAR_RANGE (160 / TERRAIN_SCALE)
+#define INITIAL_RANDOM 5
+
+enum {
+  RAYS = 10,
+  OBSERVATION = 14 + RAYS,
+  MOTORS = BOX2D_LIMBS,
+  /* more than twice the number of fixtures, and a power of two */
+  MOST_NODES = 1024,
+  FIRST_NODES = 16
+};
+
+/* ------------------------------------------------------------------------------------ data -- */
+
+typedef struct walker walker;
+
+/* Box2D's b2ContactListener and b2RayCastCallback, and what their functions need */
+typedef struct listener {
+  void *const *functions;
+  walker *of;
+} listener;
+
+typedef struct ray {
+  void *const *functions;
+  walker *of;
+  bool has_hit;
+  float fraction;   /* of the ray's length up to the hit, or 1 */
+  box2d_vector hit; /* the nearest point of the ground */
+} ray;
+
+/* what the motors get in a step; an entry of the episode's record */
+typedef struct commands {
+  float torques[MOTORS]; /* the most that they may use */
+  int8_t signs[MOTORS];  /* of their speeds, or 0 */
+} commands;
+
+/* Box2D keeps pointers to worlds and listeners, so an environment is in memory that never moves. */
+struct walker {
+  const box2d_library *library;
+  listener listener;
+  ray ray;
+  void *world; /* world_size bytes; has_world: it is constructed */
+  bool has_world;
+  bool has_fallen;
+  bool has_shaping;
+  bool shin_touches[2];
+  terrain ground;
+  void *hull; /* null: the world is empty */
+  void *limbs[BOX2D_LIMBS];
+  void *joints[MOTORS];
+  box2d_joints solver;
+  double shaping;
+  double ray_ends[RAYS][2];
+  float obs[OBSERVATION];
+  int64_t episode; /* since the environment was made, for pictures */
+  /* what plays the episode again */
+  pp_rng first_rng;
+  int16_t free_nodes[MOST_NODES]; /* in the order in which the tree hands them out */
+  int32_t num_nodes;
+  box2d_record actions;
+};
+
+/* what all environments share */
+typedef struct rules {
+  box2d_library library;
+  void *listener_functions[BOX2D_MOST_FUNCTIONS];
+  void *ray_functions[BOX2D_MOST_FUNCTIONS];
+  double rays[RAYS][2]; /* from the hull's position */
+  bool is_hardcore;
+} rules;
+
+/* A snapshot consists of the actions, the free nodes, and this. num_actions is -1 before the first
+ * episode. */
+typedef struct snapshot_end {
+  pp_rng first_rng;
+  int64_t num_actions;
+  int64_t num_nodes;
+} snapshot_end;
+
+/* What expose writes. parallel_pool/envs/box2d_renderer.py reads it. */
+typedef struct view {
+  pp_rng first_rng;
+  int64_t episode;
+  double poses[1 + BOX2D_LIMBS][3]; /* x, y and angle of the hull and the limbs */
+  double ray_ends[RAYS][2];
+} view;
+
+#define LEG -PI, -5, -PI, -5, -0.0
+#define LEG_HIGH PI, 5, PI, 5, 5
+static const double lows[OBSERVATION] = {-PI, -5, -5, -5, LEG, LEG, -1, -1,
+                                         -1,  -1, -1, -1, -1,  -1,  -1, -1};
+static const double highs[OBSERVATION] = {PI, 5, 5, 5, LEG_HIGH, LEG_HIGH, 1, 1,
+                                          1,  1, 1, 1, 1,        1,        1, 1};
+
+static const pp_field fields[] = {
+    {.name = "obs",
+     .dtype = PP_FLOAT32,
+     .ndim = 1,
+     .shape = {OBSERVATION},
+     .lows = lows,
+     .highs = highs},
+};
+
+enum { HARDCORE, LINK, NUM_OPTIONS };
+
+/* the options of both ids, which differ in the default of hardcore */
+#define OPTIONS(hardcore_default)                                         \
+  {                                                                       \
+      [HARDCORE] = {.name = "hardcore",                                   \
+                    .type = PP_OPT_BOOL,                                  \
+                    .number = (hardcore_default),                         \
+                    .doc = "the ground has pits, stumps and stairs"},     \
+      [LINK] = {.name = "_link",                                          \
+                .type = PP_OPT_BYTES,                                     \
+                .required = 1,                                            \
+                .doc = "where the installed Box2D keeps what is needed"}, \
+  }
+
+static const pp_option options[NUM_OPTIONS] = OPTIONS(0);
+static const pp_option options_hardcore[NUM_OPTIONS] = OPTIONS(1);
+
+/* ------------------------------------------------------------------------------- callbacks -- */
+
+static void *shin(const walker *it, int leg) {
+  return it->limbs[2 * leg + 1];
+}
+
+static void begin_contact(void *self, void *contact) {
+  walker *it = ((listener *)self)->of;
+  it->solver.num_touching++;
+  if (box2d_touches(it->library, contact, it->hull)) it->has_fallen = true;
+  for (int i = 0; i < 2; i++) {
+    if (box2d_touches(it->library, contact, shin(it, i))) it->shin_touches[i] = true;
+  }
+}
+
+static void end_contact(void *self, void *contact) {
+  walker *it = ((listener *)self)->of;
+  it->solver.num_touching--;
+  for (int i = 0; i < 2; i++) {
+    if (box2d_touches(it->library, contact, shin(it, i))) it->shin_touches[i] = false;
+  }
+}
+
+/* Box2D calls this for each fixture on a ray. Returns which part of the ray is still of interest;
+ * -1: all that was. */
+static float report_fixture(void *self, void *fixture, const box2d_vector *point,
+                            const box2d_vector *normal, float fraction) {
+  (void)normal;
+  ray *found = self;
+  const walker *it = found->of;
+  const void *body = box2d_pointer(fixture, it->library->fixture_body);
+
+  if (body == it->hull) return -1;
+  for (int i = 0; i < BOX2D_LIMBS; i++) {
+    if (body == it->limbs[i]) return -1;
+  }
+  found->has_hit = true;
+  found->hit = *point;
+  return found->fraction = fraction;
+}
+
+/* ------------------------------------------------------------------------------- configure -- */
+
+static int configure(pp_config *config) {
+  const pp_value *given = config->options;
+  rules *shared = calloc(1, sizeof(*shared));
+  int status;
+
+  if (!shared) return PP_ERR_MEMORY;
+  config->shared = shared;
+  status = box2d_library_read(&given[LINK], &shared->library, config->error);
+  if (status < 0) return status;
+  box2d_listener_init(&shared->library, begin_contact, end_contact, shared->listener_functions);
+  box2d_ray_init(&shared->library, report_fixture, shared->ray_functions);
+  for (int i = 0; i < RAYS; i++) {
+    double sine, cosine;
+    pp_sincos(1.5 * i / 10.0, &sine, &cosine);
+    shared->rays[i][0] = sine * LIDAR_RANGE;
+    shared->rays[i][1] = -(cosine * LIDAR_RANGE);
+  }
+  shared->is_hardcore = given[HARDCORE].i != 0;
+  return PP_OK;
+}
+
+static void release(void *shared) {
+  free(shared);
+}
+
+/* ------------------------------------------------------------------------------- the world -- */
+
+static void end_world(walker *it) {
+  if (!it->has_world) return;
+  // Box2D must not call the listener for contacts that end with the world
+  it->library->set_listener(it->world, NULL);
+  it->library->world_fini(it->world);
+  it->has_world = false;
+  it->hull = NULL;
+}
+
+static void begin_world(walker *it) {
+  // Gymnasium gives none, and this is the bindings' default
+  const box2d_vector gravity = {0, -10};
+  it->library->world_init(it->world, &gravity);
+  it->has_world = true;
+}
+
+/* Makes the world empty, in Gymnasium's order. Contacts that end are not reported. */
+static void destroy_bodies(walker *it) {
+  const box2d_library *library = it->library;
+  if (!it->hull) return;
+  library->set_listener(it->world, NULL);
+  terrain_destroy(&it->ground, library, it->world);
+  library->destroy_body(it->world, it->hull);
+  for (int i = 0; i < BOX2D_LIMBS; i++) library->destroy_body(it->world, it->limbs[i]);
+  it->hull = NULL;
+}
+
+static void create_walker(walker *it, pp_rng *rng) {
+  const box2d_library *library = it->library;
+
+  it->hull = library->create_body(it->world, library->hull_body);
+  library->create_fixture(it->hull, library->hull_fixture);
+  box2d_pair(it->hull, library->force)->x +=
+      (float)pp_rng_uniform(rng, -INITIAL_RANDOM, INITIAL_RANDOM);
+  for (int i = 0; i < BOX2D_LIMBS; i++) {
+    bool is_shin = i % 2;
+    it->limbs[i] = library->create_body(it->world, library->limb_bodies[i]);
+    library->create_fixture(it->limbs[i], library->limb_fixtures[i]);
+    it->joints[i] = box2d_add_joint(library, it->world, library->limb_joints[i],
+                                    is_shin ? it->limbs[i - 1] : it->hull, it->limbs[i]);
+    box2d_joints_add(&it->solver, it->joints[i]);
+  }
+}
+
+/* ------------------------------------------------------------------------- the free nodes -- */
+
+static void *tree_of(const walker *it) {
+  return (char *)it->world + it->library->tree;
+}
+
+/* Returns how many nodes the tree has in use, or has memory for. */
+static int32_t count_nodes(const walker *it, int64_t offset) {
+  int32_t count;
+  memcpy(&count, (const char *)it->world + offset, sizeof(count));
+  return count;
+}
+
+/* frees all nodes, so that the tree hands them out in the order of free_nodes */
+static void free_all_nodes(walker *it) {
+  for (int32_t i = it->num_nodes; i--;) it->library->free_node(tree_of(it), it->free_nodes[i]);
+}
+
+/* Reads the order in which the tree of an empty world hands out its nodes. */
+static int read_free_nodes(walker *it, pp_error *error) {
+  const box2d_library *library = it->library;
+  int32_t used = count_nodes(it, library->num_nodes), room = count_nodes(it, library->node_room);
+
+  if (used || room < FIRST_NODES || room > MOST_NODES) {
+    snprintf(error->text, sizeof(error->text),
+             "Box2D's tree of an empty world has %d nodes and memory for %d", used, room);
+    return PP_ERR_ENV;
+  }
+  it->num_nodes = room;
+  for (int32_t i = 0; i < room; i++) {
+    it->free_nodes[i] = (int16_t)library->allocate_node(tree_of(it));
+  }
+  free_all_nodes(it);
+  return PP_OK;
+}
+
+/* Makes the tree of a new world hand out nodes in the order of free_nodes. */
+static void write_free_nodes(walker *it) {
+  int32_t used = count_nodes(it, it->library->num_nodes);
+  // it gets memory for twice as many nodes when all are in use
+  for (; used < it->num_nodes; used++) it->library->allocate_node(tree_of(it));
+  free_all_nodes(it);
+}
+
+/* -------------------------------------------------------------------------------- dynamics -- */
+
+static void drive(walker *it, const commands *wanted) {
+  for (int i = 0; i < MOTORS; i++) {
+    float speed = i % 2 ? SPEED_KNEE : SPEED_HIP;
+    it->library->set_motor_speed(it->joints[i], speed * wanted->signs[i]);
+    it->library->set_motor_torque(it->joints[i], wanted->torques[i]);
+  }
+}
+
+/* Measures the distances to the ground. */
+static int look(walker *it, const rules *shared, float *fractions, pp_error *error) {
+  const box2d_vector from = *box2d_pair(it->hull, it->library->position);
+
+  for (int i = 0; i < RAYS; i++) {
+    double *end = it->ray_ends[i];
+    end[0] = (double)from.x + shared->rays[i][0];
+    end[1] = (double)from.y + shared->rays[i][1];
+    const box2d_vector to = {(float)end[0], (float)end[1]};
+    const box2d_vector way = {to.x - from.x, to.y - from.y};
+    // Box2D has an assertion that the length is positive, which would end the process
+    if (!(way.x * way.x + way.y * way.y > 0)) {
+      snprintf(error->text, sizeof(error->text),
+               "the hull is at (%g, %g), where float32 can't tell the ends of a ray apart: reset "
+               "the environment",
+               (double)from.x, (double)from.y);
+      return PP_ERR_ENV;
+    }
+    it->ray.has_hit = false;
+    it->ray.fraction = 1;
+    it->library->ray_cast(it->world, &it->ray, &from, &to);
+    if (it->ray.has_hit) {
+      end[0] = (double)it->ray.hit.x;
+      end[1] = (double)it->ray.hit.y;
+    }
+    fractions[i] = it->ray.fraction;
+  }
+  return PP_OK;
+}
+
+/* writes the five numbers of a leg */
+static void observe_leg(const walker *it, int leg, float *obs) {
+  const box2d_library *library = it->library;
+  const void *hip = it->joints[2 * leg], *knee = it->joints[2 * leg + 1];
+
+  obs[0] = library->joint_angle(hip);
+  obs[1] = (float)((double)library->joint_speed(hip) / SPEED_HIP);
+  obs[2] = (float)((double)library->joint_angle(knee) + 1.0);
+  obs[3] = (float)((double)library->joint_speed(knee) / SPEED_KNEE);
+  obs[4] = it->shin_touches[leg];
+}
+
+/* Computes observation, reward (without the price of the torque) and end of the episode. */
+static int judge(walker *it, const rules *shared, pp_result *result, pp_error *error) {
+  const box2d_library *library = it->library;
+  const box2d_vector *velocity = box2d_pair(it->hull, library->velocity);
+  double x = (double)box2d_pair(it->hull, library->position)->x;
+  double angle = (double)*box2d_number(it->hull, library->angle);
+  double spin = (double)*box2d_number(it->hull, library->angular_velocity);
+  double shaping = 130 * x / TERRAIN_SCALE - 5.0 * fabs(angle);
+
+  it->obs[0] = (float)angle;
+  it->obs[1] = (float)(2.0 * spin / BOX2D_FPS);
+  it->obs[2] = (float)(0.3 * (double)velocity->x * (WIDTH / TERRAIN_SCALE) / BOX2D_FPS);
+  it->obs[3] = (float)(0.3 * (double)velocity->y * (HEIGHT / TERRAIN_SCALE) / BOX2D_FPS);
+  for (int i = 0; i < 2; i++) observe_leg(it, i, it->obs + 4 + 5 * i);
+  result->reward[0] = it->has_shaping ? shaping - it->shaping : 0;
+  it->shaping = shaping;
+  it->has_shaping = true;
+  result->terminated =
+      it->has_fallen || x < 0 || x > (TERRAIN_LENGTH - TERRAIN_GRASS) * TERRAIN_STEP;
+  return look(it, shared, it->obs + 14, error);
+}
+
+/* advances by an action of the episode's record */
+static int advance(walker *it, const rules *shared, const commands *wanted, pp_result *result,
+                   pp_error *error) {
+  drive(it, wanted);
+  box2d_joints_step(&it->solver, it->world);
+  return judge(it, shared, result, error);
+}
+
+/* Starts an episode in an empty world whose free nodes are known. Gymnasium's reset ends with a
+ * step without torque. */
+static int begin_episode(walker *it, const rules *shared, pp_rng *rng, pp_error *error) {
+  static const commands idle;
+  double reward;
+  pp_result ignored = {.reward = &reward};
+
+  it->episode++;
+  it->first_rng = *rng;
+  it->actions.count = 0;
+  it->listener = (listener){shared->listener_functions, it};
+  it->library->set_listener(it->world, &it->listener);
+  box2d_joints_init(&it->solver, it->library);
+  it->has_fallen = it->has_shaping = false;
+  it->shin_touches[0] = it->shin_touches[1] = false;
+  terrain_create(&it->ground, it->library, it->world, shared->is_hardcore, rng);
+  create_walker(it, rng);
+  return advance(it, shared, &idle, &ignored, error);
+}
+
+/* Returns the status. After a failure the record can't be played, and neither can later ones in the
+ * same world: a failed environment starts anew. */
+static int keep(walker *it, int status) {
+  if (status < 0) {
+    end_world(it);
+    it->actions.count = -1;
+  }
+  return status;
+}
+
+/* --------------------------------------------------------------------------------- actions -- */
+
+/* An element of an action as NumPy computes with it: in float16, float32 or float64. */
+typedef struct element {
+  double value;
+  int32_t dtype;
+} element;
+
+/* Returns numpy.clip(numpy.abs(x), 0, 1). */
+static double effort(element x) {
+  static const double smallest[PP_NUM_ACTION_DTYPES] = {
+      [PP_INT8] = -0x1p7, [PP_INT16] = -0x1p15, [PP_INT32] = -0x1p31, [PP_INT64] = -0x1p63};
+  // the absolute value of the smallest integer does not fit, and NumPy leaves it negative
+  if (x.value < 0 && x.value == smallest[x.dtype]) return 0;
+  double size = fabs(x.value);
+  return size > 1 ? 1 : size;
+}
+
+static double multiply(element x, double by) {
+  switch (x.dtype) {
+    case PP_FLOAT16: return pp_half_multiply(x.value, pp_half(by));
+    case PP_FLOAT32: return (double)((float)x.value * (float)by);
+    default: return x.value * by;
+  }
+}
+
+/* Returns a - x. */
+static double subtract(double a, element x) {
+  switch (x.dtype) {
+    case PP_FLOAT16: return pp_half_add(pp_half(a), -x.value);
+    case PP_FLOAT32: return (double)((float)a - (float)x.value);
+    default: return a - x.value;
+  }
+}
+
+static element element_of(const pp_env *env, const void *action, int i) {
+  int32_t dtype = *env->action_dtype;
+  double value =
+      dtype == PP_FLOAT32 ? (double)((const float *)action)[i] : ((const double *)action)[i];
+  return (element){value, dtype};
+}
+
+/* ---------------------------------------------------------------------- the engine's callbacks --
+ */
+
+static int init(pp_env *env) {
+  const rules *shared = env->shared;
+  walker *it = calloc(1, sizeof(*it));
+
+  *(walker **)env->state = it;
+  if (!it) return PP_ERR_MEMORY;
+  it->library = &shared->library;
+  it->ray = (ray){.functions = shared->ray_functions, .of = it};
+  it->world = malloc((size_t)shared->library.world_size);
+  if (!it->world) return PP_ERR_MEMORY;
+  return box2d_record_init(&it->actions, sizeof(commands), env->error);
+}
+
+static void fini(pp_env *env) {
+  walker *it = *(walker **)env->state;
+  if (!it) return;
+  end_world(it);
+  free(it->world);
+  free(it->actions.entries);
+  free(it);
+  *(walker **)env->state = NULL;
+}
+
+static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
+  (void)how, (void)result;
+  walker *it = *(walker **)env->state;
+
+  if (!it->has_world) begin_world(it);
+  destroy_bodies(it);
+  int status = read_free_nodes(it, env->error);
+  if (status >= 0) status = begin_episode(it, env->shared, env->rng, env->error);
+  return keep(it, status);
+}
+
+static int step(pp_env *env, const void *action, pp_result *result) {
+  walker *it = *(walker **)env->state;
+  commands *wanted = box2d_record_add(&it->actions, env->error);
+  element efforts[MOTORS];
+
+  if (!wanted) return PP_ERR_MEMORY;
+  for (int i = 0; i < MOTORS; i++) {
+    element given = element_of(env, action, i);
+    efforts[i] = (element){effort(given), given.dtype};
+    wanted->torques[i] = (float)multiply(efforts[i], MOTORS_TORQUE);
+    wanted->signs[i] = given.value > 0 ? 1 : given.value < 0 ? -1 : 0;
+  }
+  int status = advance(it, env->shared, wanted, result, env->error);
+  for (int i = 0; i < MOTORS; i++) {
+    element price = {multiply(efforts[i], 0.00035 * MOTORS_TORQUE), efforts[i].dtype};
+    result->reward[0] = subtract(result->reward[0], price);
+  }
+  double x = (double)box2d_pair(it->hull, it->library->position)->x;
+  if (it->has_fallen || x < 0) result->reward[0] = -100;
+  return keep(it, status);
+}
+
+static int observe(pp_env *env, void *const *rows, int32_t is_reset) {
+  (void)is_reset;
+  const walker *it = *(walker **)env->state;
+  if (rows[0]) memcpy(rows[0], it->obs, sizeof(it->obs));
+  return PP_OK;
+}
+
+static void write_pose(const walker *it, void *body, double pose[3]) {
+  const box2d_vector *position = box2d_pair(body, it->library->position);
+  pose[0] = (double)position->x;
+  pose[1] = (double)position->y;
+  pose[2] = (double)*box2d_number(body, it->library->angle);
+}
+
+static int expose(pp_env *env, void *target) {
+  const walker *it = *(walker **)env->state;
+  view *seen = target;
+
+  if (!it->hull) {
+    snprintf(env->error->text, sizeof(env->error->text), "the environment has no world: reset it");
+    return PP_ERR_STATE;
+  }
+  seen->first_rng = it->first_rng;
+  seen->episode = it->episode;
+  write_pose(it, it->hull, seen->poses[0]);
+  for (int i = 0; i < BOX2D_LIMBS; i++) write_pose(it, it->limbs[i], seen->poses[1 + i]);
+  memcpy(seen->ray_ends, it->ray_ends, sizeof(seen->ray_ends));
+  return PP_OK;
+}
+
+/* ------------------------------------------------------------------------------- snapshots -- */
+
+static int64_t save(pp_env *env, void *bytes) {
+  const walker *it = *(walker **)env->state;
+  bool has_episode = it->actions.count >= 0;
+  const snapshot_end end = {it->first_rng, it->actions.count, has_episode ? it->num_nodes : 0};
+  size_t size = box2d_record_bytes(&it->actions);
+  size_t nodes = (size_t)end.num_nodes * sizeof(it->free_nodes[0]);
+
+  if (bytes) {
+    char *to = bytes;
+    memcpy(to, it->actions.entries, size);
+    memcpy(to + size, it->free_nodes, nodes);
+    memcpy(to + size + nodes, &end, sizeof(end));
+  }
+  return (int64_t)(size + nodes + sizeof(end));
+}
+
+/* Returns whether these are each of the numbers below count once. */
+static bool is_order(const char *nodes, int64_t count) {
+  bool seen[MOST_NODES] = {false};
+  for (int64_t i = 0; i < count; i++) {
+    int16_t node;
+    memcpy(&node, nodes + (size_t)i * sizeof(node), sizeof(node));
+    if (node < 0 || node >= count || seen[node]) return false;
+    seen[node] = true;
+  }
+  return true;
+}
+
+static bool is_possible(const commands *wanted) {
+  for (int i = 0; i < MOTORS; i++) {
+    if (!(wanted->torques[i] >= 0 && wanted->torques[i] <= MOTORS_TORQUE)) return false;
+    if (wanted->signs[i] < -1 || wanted->signs[i] > 1) return false;
+  }
+  return true;
+}
+
+/* Reads the end of a snapshot. Returns false if the bytes are none of this family's. */
+static bool read_end(const char *bytes, int64_t size, snapshot_end *end) {
+  int64_t rest = size - (int64_t)sizeof(*end);
+  if (rest < 0) return false;
+  memcpy(end, bytes + rest, sizeof(*end));
+  if (end->num_actions == -1) return !rest && !end->num_nodes;
+  if (end->num_actions < 0 || end->num_actions > rest) return false;
+  // Box2D doubles the memory of a tree
+  bool is_power = !(end->num_nodes & (end->num_nodes - 1));
+  if (end->num_nodes < FIRST_NODES || end->num_nodes > MOST_NODES || !is_power) return false;
+  int64_t actions = end->num_actions * (int64_t)sizeof(commands);
+  if (rest != actions + end->num_nodes * (int64_t)sizeof(int16_t)) return false;
+  for (int64_t i = 0; i < end->num_actions; i++) {
+    commands wanted;
+    memcpy(&wanted, bytes + (size_t)i * sizeof(wanted), sizeof(wanted));
+    if (!is_possible(&wanted)) return false;
+  }
+  return is_order(bytes + actions, end->num_nodes);
+}
+
+/* plays an episode whose beginning and actions are in place */
+static int replay(walker *it, const rules *shared, int64_t count, pp_error *error) {
+  pp_rng rng = it->first_rng;
+  double reward;
+
+  begin_world(it);
+  write_free_nodes(it);
+  int status = begin_episode(it, shared, &rng, error);
+  while (status >= 0 && it->actions.count < count) {
+    pp_result result = {.reward = &reward};
+    const void *wanted = box2d_record_entry(&it->actions, it->actions.count++);
+    status = advance(it, shared, wanted, &result, error);
+  }
+  return status;
+}
+
+/* plays the episode of a snapshot from its beginning, in a new world */
+static int load(pp_env *env, const void *bytes, int64_t size) {
+  walker *it = *(walker **)env->state;
+  snapshot_end end;
+
+  if (!read_end(bytes, size, &end)) {
+    snprintf(env->error->text, sizeof(env->error->text),
+             "a snapshot of %lld bytes is not the record of an episode", (long long)size);
+    return PP_ERR_ARGUMENT;
+  }
+  int status = box2d_record_reserve(&it->actions, end.num_actions, env->error);
+  if (status < 0) return status;
+  end_world(it);
+  it->first_rng = end.first_rng;
+  it->actions.count = end.num_actions;
+  if (end.num_actions < 0) return PP_OK;
+  size_t actions = box2d_record_bytes(&it->actions);
+  memcpy(it->actions.entries, bytes, actions);
+  it->num_nodes = (int32_t)end.num_nodes;
+  memcpy(it->free_nodes, (const char *)bytes + actions,
+         (size_t)end.num_nodes * sizeof(it->free_nodes[0]));
+  return keep(it, replay(it, env->shared, end.num_actions, env->error));
+}
+
+/* ------------------------------------------------------------------------------ definition -- */
+
+/* what both definitions share */
+#define WALKER_DEFINITION                                                                          \
+  .abi = PP_ENV_ABI, .size = sizeof(pp_env_def), .family = "box2d", .reward_threshold = 300,       \
+  .num_options = NUM_OPTIONS, .state_size = sizeof(walker *), .num_fields = 1, .fields = fields,   \
+  .action =                                                                                        \
+      {.name = "action", .dtype = PP_FLOAT32, .ndim = 1, .shape = {MOTORS}, .low = -1, .high = 1}, \
+  .action_dtypes = PP_ALL_ACTION_DTYPES | 1 << PP_INFINITE, .configure = configure,                \
+  .release = release, .init = init, .fini = fini, .reset = reset, .step = step,                    \
+  .observe = observe, .save = save, .load = load, .expose = expose
+
+const pp_env_def pp_env_bipedal_walker_v3 = {
+    WALKER_DEFINITION,
+    .id = "BipedalWalker-v3",
+    .reference = "gymnasium 1.4.0 BipedalWalker-v3",
+    .max_episode_steps = 1600,
+    .options = options,
+};
+
+const pp_env_def pp_env_bipedal_walker_hardcore_v3 = {
+    WALKER_DEFINITION,
+    .id = "BipedalWalkerHardcore-v3",
+    .reference = "gymnasium 1.4.0 BipedalWalkerHardcore-v3",
+    .max_episode_steps = 2000,
+    .options = options_hardcore,
+};

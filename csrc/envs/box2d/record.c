@@ -1,0 +1,32 @@
+/* The actions of an episode, which play it again. */
+#include "record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIRST_ROOM = 128 };
+
+int box2d_record_init(box2d_record *record, size_t entry_size, pp_error *error) {
+  *record = (box2d_record){.entry_size = entry_size, .count = -1};
+  return box2d_record_reserve(record, FIRST_ROOM, error);
+}
+
+int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error) {
+  if (room <= record->room) return PP_OK;
+  char *entries = realloc(record->entries, (size_t)room * record->entry_size);
+  if (!entries) {
+    snprintf(error->text, sizeof(error->text), "no memory for the %lld actions of an episode",
+             (long long)room);
+    return PP_ERR_MEMORY;
+  }
+  record->entries = entries;
+  record->room = room;
+  return PP_OK;
+}
+
+void *box2d_record_add(box2d_record *record, pp_error *error) {
+  if (record->count == record->room && box2d_record_reserve(record, 2 * record->room, error) < 0) {
+    return NULL;
+  }
+  return record->entries + (size_t)record->count++ * record->entry_size;
+}

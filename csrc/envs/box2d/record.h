@@ -1,0 +1,36 @@
+/* The actions of an episode, which play it again: a growing array of entries of one size. */
+#ifndef PP_ENVS_BOX2D_RECORD_H
+#define PP_ENVS_BOX2D_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pp_env.h"
+
+/* The owner frees entries. */
+typedef struct box2d_record {
+  char *entries;
+  size_t entry_size; /* bytes */
+  int64_t count;     /* of entries; -1: there is no episode to play */
+  int64_t room;
+} box2d_record;
+
+/* Makes an empty record without an episode. On failure there is nothing to free. */
+int box2d_record_init(box2d_record *record, size_t entry_size, pp_error *error);
+
+/* makes room for so many entries */
+int box2d_record_reserve(box2d_record *record, int64_t room, pp_error *error);
+
+/* Adds an entry. Returns where to write it; null: there is no memory, and the error says so. */
+void *box2d_record_add(box2d_record *record, pp_error *error);
+
+static inline const void *box2d_record_entry(const box2d_record *record, int64_t i) {
+  return record->entries + (size_t)i * record->entry_size;
+}
+
+/* Returns the bytes of all entries. */
+static inline size_t box2d_record_bytes(const box2d_record *record) {
+  return record->count > 0 ? (size_t)record->count * record->entry_size : 0;
+}
+
+#endif
