@@ -105,7 +105,10 @@ def check(case: Case, mode: AutoresetMode) -> Array:
     with pair(case.id, case.num_envs, vector_kwargs=vector_kwargs, **case.kwargs) as (theirs, ours):
         theirs.action_space.seed(7)
         expected: Any = theirs.reset(seed=11)
-        assert_same(ours.reset(seed=11), expected, "reset")
+        actual: Any = ours.reset(seed=11)
+        drop_signs_of_nan(expected)
+        drop_signs_of_nan(actual)
+        assert_same(actual, expected, "reset")
         obs = expected[0]
         continuous = theirs.single_action_space.shape == (2,)
         for step in range(case.steps):
