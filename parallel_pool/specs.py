@@ -159,8 +159,8 @@ class Option:
         # + 0.0: no minus before a zero
         below = math.nextafter(self.low, -math.inf) + 0.0
         above = math.nextafter(self.high, math.inf) + 0.0
-        leaves_out_low = not self.low.is_integer() and below.is_integer()
-        if leaves_out_low and not self.high.is_integer() and above.is_integer():
+        leaves_out_low = not float(self.low).is_integer() and below.is_integer()
+        if leaves_out_low and not float(self.high).is_integer() and above.is_integer():
             return f"a number between {below:g} and {above:g}, without them"
         if leaves_out_low:
             return f"more than {below:g}, at most {self.high:g}"
