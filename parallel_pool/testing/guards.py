@@ -28,6 +28,10 @@ BLANKS = b"\xab", b"\x54"
 # resets and steps whose rows are looked at in every way; later ones once
 THOROUGH = 40
 
+# Definitions made here, with their callbacks, for ever: a pool calls them until it is freed,
+# and the garbage collector may free what it calls first.
+_kept: list[Any] = []
+
 # is told the name of the callback and the environment before a call
 Told = Callable[[str, int], None]
 
@@ -98,6 +102,7 @@ class Guarded:
         self._looks = 0
         raw = ffi.new("pp_env_def *", self._original[0])
         self._keep: list[Any] = [raw]
+        _kept.append(self._keep)
         if raw.configure:
             raw.configure = self._function("int(pp_config *)", self._configure)
         else:
@@ -352,6 +357,7 @@ def _guarded_run(
 def without_step_many(definition: Definition) -> Definition:
     """Returns a copy of a definition whose environments are stepped one by one."""
     raw = ffi.new("pp_env_def *", definition.raw[0])
+    _kept.append(raw)
     raw.step_many = ffi.NULL
     return Definition(raw)
 
