@@ -171,36 +171,6 @@ def test_asynchronous_pools_step_what_is_sent(batch_size: int) -> None:
         assert min(steps) == max(steps) == 10
 
 
-class Keeper(Odd):
-    """Returns the same dict and the same array in each step."""
-
-    def __init__(self, index: int) -> None:
-        super().__init__(index, None)
-        self.info: dict[str, Any] = {"marks": np.zeros(2), "free": lambda: index}
-
-    def step(self, action: Any) -> Any:
-        observation, reward, *flags, _ = super().step(action)
-        self.info["marks"] += 1
-        return observation, reward, *flags, self.info
-
-
-def test_infos_do_not_change_with_the_environments_own_dict() -> None:
-    # a function can't become bytes, and need not
-    with ProcessPool([partial(Keeper, i) for i in range(2)], num_workers=0) as pool:
-        pool.reset()
-        pool.step(ZEROS[:2])
-        first = pool.replies()
-        pool.step(ZEROS[:2])
-        assert [first[i][INFO]["marks"].tolist() for i in range(2)] == [[1, 1]] * 2
-        assert [pool.replies()[i][INFO]["marks"].tolist() for i in range(2)] == [[2, 2]] * 2
-    envs = PoolVectorEnv([partial(Keeper, i) for i in range(2)], num_workers=0)
-    envs.reset()
-    infos = envs.step(ZEROS[:2])[4]
-    envs.step(ZEROS[:2])
-    assert infos["marks"].tolist() == [[1, 1]] * 2 and infos["free"][1]() == 1
-    envs.close()
-
-
 def test_an_exception_is_that_of_the_environment() -> None:
     envs = PoolVectorEnv(functions(fail), num_workers=0)
     envs.reset()
@@ -210,7 +180,6 @@ def test_an_exception_is_that_of_the_environment() -> None:
         envs.step(ZEROS)
     assert isinstance(caught.value.__cause__, EnvError)
     assert caught.value.__cause__.env_ids == (1,)
-    assert "In this process:\nTraceback" in str(caught.value.__cause__)
     # it starts another episode, the others go on
     assert envs.step(ZEROS)[0][:, 1].tolist() == [4, 0, 4, 4]
     envs.close()

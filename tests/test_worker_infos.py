@@ -493,10 +493,7 @@ def test_a_worker_may_die_between_two_rows_of_one_message(monkeypatch: pytest.Mo
         return replied
 
     pool: Any = SimpleNamespace(
-        _handle=None,
-        _local=None,
-        _num_replies=ffi.new("int32_t *"),
-        _reply={0: {INFOS: some}, 2: restarted}.get,
+        _handle=None, _num_replies=ffi.new("int32_t *"), _reply={0: {INFOS: some}, 2: restarted}.get
     )
     monkeypatch.setattr(process_pool, "lib", SimpleNamespace(pp_pool_replied=list_replied))
     assert ProcessPool.column_replies(pool)[0][INFOS].env_ids == (0, 1)

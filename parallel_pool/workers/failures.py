@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 # how many failed environments a message lists
 MAX_LISTED = 8
-# where environments are stepped, for messages
-WORKER, HERE = "the worker process", "this process"
 
 
 @dataclass(frozen=True)
@@ -56,11 +54,7 @@ Cause = Failure | Death | str | None
 
 
 def raise_failures(
-    what: str,
-    causes: Mapping[int, Cause],
-    env_ids: Sequence[int],
-    batch: tuple[Any, ...],
-    where: str = WORKER,
+    what: str, causes: Mapping[int, Cause], env_ids: Sequence[int], batch: tuple[Any, ...]
 ) -> NoReturn:
     """Raises the exception for environments that failed together.
 
@@ -69,7 +63,6 @@ def raise_failures(
         causes: by environment, in order; at least that of the first.
         env_ids: all environments that failed.
         batch: all rows, including those of the other environments.
-        where: the process that stepped them, for the message.
     """
     first, *others = causes.items()
     cause = first[1]
@@ -81,7 +74,7 @@ def raise_failures(
     if cause is None:
         why = f"{what}, and there was no shared memory for its worker process to report why"
         raise MemoryError(why) from EnvError(f"{why}{more}", env_ids, batch)
-    raise_failure(cause, what, env_ids, batch, more, where)
+    raise_failure(cause, what, env_ids, batch, more)
 
 
 def _describe(causes: Sequence[tuple[int, Cause]]) -> str:
@@ -96,19 +89,15 @@ def _describe(causes: Sequence[tuple[int, Cause]]) -> str:
 
 
 def raise_failure(
-    failure: Failure,
-    what: str,
-    env_ids: Sequence[int],
-    batch: tuple[Any, ...],
-    more: str = "",
-    where: str = WORKER,
+    failure: Failure, what: str, env_ids: Sequence[int], batch: tuple[Any, ...], more: str = ""
 ) -> NoReturn:
     """Raises the worker's exception, caused by an `EnvError` with its traceback.
 
     Raises the `EnvError` itself if the exception could not be pickled.
     """
     error = EnvError(
-        f"{what}: {failure.kind}: {failure.text}{more}\n\nIn {where}:\n{failure.traceback}",
+        f"{what}: {failure.kind}: {failure.text}{more}\n\n"
+        f"In the worker process:\n{failure.traceback}",
         env_ids,
         batch,
     )

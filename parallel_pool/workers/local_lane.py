@@ -19,14 +19,13 @@ from parallel_pool.workers import address_space
 from parallel_pool.workers.connection import by_reference
 from parallel_pool.workers.env_runner import ENDED, EnvRunner
 from parallel_pool.workers.failures import Death
-from parallel_pool.workers.info_records import Single
 from parallel_pool.workers.make_env import make_env
-from parallel_pool.workers.messages import INFO, Description
+from parallel_pool.workers.messages import Description
 from parallel_pool.workers.worker import get_spaces
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
-    from parallel_pool.workers.messages import Assignment, Reply
+    from parallel_pool.workers.messages import Assignment
     from parallel_pool.workers.supervisor import Activity
 
 
@@ -36,8 +35,6 @@ class LocalLane(EnvRunner):
     Attributes:
         deaths, lost, seeds: empty, as no worker can die.
         timer: None, as nothing can end a step that takes too long.
-        infos: of environments that have no reply for them, since the last send, in any order. These
-            are the environments' own dicts, to be copied before the next send.
     """
 
     def __init__(
@@ -56,7 +53,6 @@ class LocalLane(EnvRunner):
         self.lost: dict[int, str] = {}
         self.seeds: dict[int, int] = {}
         self.timer = None
-        self.infos: list[Single] = []
         # one thread at a time works: `_owner`, 0 for none
         self._lock = threading.Lock()
         self._owner = 0
@@ -76,7 +72,6 @@ class LocalLane(EnvRunner):
             with self._lock:
                 self._owner = here
                 try:
-                    self.infos = []
                     self._give_up_turns()
                     count = lib.pp_worker_take(self._worker, 0)
                     if count >= 0:
@@ -89,23 +84,6 @@ class LocalLane(EnvRunner):
         finally:
             if self._is_closed:
                 self._close_envs()
-
-    def _reply(self, turn: int, reply: Reply) -> None:
-        # A batch of all environments is received before anything else is sent, so what they return
-        # in it need not become bytes for a caller in this process.
-        info = reply.get(INFO)
-        if type(info) is dict and len(reply) == 1 and self._turns.is_whole:
-            self.infos.append((self._env_ids[turn], info))
-        else:
-            super()._reply(turn, reply)
-
-    def _reply_infos(self, infos: Sequence[Single]) -> None:
-        # only `_step_all`, which steps all environments of an ordered pool, calls this
-        for env_id, info in infos:
-            if type(info) is dict:
-                self.infos.append((env_id, info))
-            else:
-                super()._reply_infos([(env_id, info)])
 
     def _give_up_turns(self) -> None:
         """Lets all turns fail that were taken and, because of an exception, not delivered."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 import pickle
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -429,10 +427,6 @@ class ProcessPool(EnvCalls):
             PoolError: a reply can't be unpickled in this process.
         """
         joined = self.column_replies()
-        for env_id, info in self._local.infos if self._local else ():
-            if joined[env_id].get(INFO) is info:
-                # an environment may change its own dict in its next step
-                joined[env_id] = {INFO: copy.deepcopy(info)}
         if not any(INFOS in reply for reply in joined.values()):
             return joined
         replies: dict[int, Reply] = {}
@@ -447,25 +441,18 @@ class ProcessPool(EnvCalls):
         """Returns replies without a dict of infos for each environment; faster than `replies`.
 
         A reply may then have the single key INFOS: `InfoColumns` with the infos of one or more
-        environments, in the reply of the first of them. With num_workers=0 infos are mostly the
-        environments' own dicts, to be copied before the next send.
+        environments, in the reply of the first of them.
         """
-        own: dict[int, Reply] = {}
-        if self._local is not None:
-            own = {i: {INFO: info} for i, info in sorted(self._local.infos, key=itemgetter(0))}
         count = self._num_replies
         replied = lib.pp_pool_replied(self._handle, count)
         if not count[0]:
-            return own
+            return {}
         replies = {env_id: self._reply(env_id) for env_id in ffi.unpack(replied, count[0])}
         for env_id, reply in replies.items():
             if INFOS in reply:
                 # Environments have replies of their own if a worker died before it delivered these
                 # rows. Those replies take precedence.
                 reply[INFOS] = reply[INFOS].without(replies.keys() - {env_id})
-        if own:
-            # an environment that failed has a reply that says so
-            return dict(sorted((own | replies).items()))
         return _join(replies) if len(replies) > 1 else replies
 
     def _reply(self, env_id: int) -> Reply:
@@ -502,8 +489,7 @@ class ProcessPool(EnvCalls):
         others = f" (and {len(env_ids) - 1} more)" if len(env_ids) > 1 else ""
         batch = self._result(rows)
         what = f"{self._name}: environment {env_ids[0]}{others} failed"
-        where = failures.HERE if self._local else failures.WORKER
-        failures.raise_failures(what, causes, env_ids, batch, where)
+        failures.raise_failures(what, causes, env_ids, batch)
 
     def _cause(self, env_id: int) -> Cause:
         """Returns why an environment failed; None if its worker had no memory to report it."""
