@@ -347,6 +347,80 @@ def test_threads_take_turns() -> None:
         assert sorted(int(pool.recv().env_id[0]) for _ in range(pool.in_flight)) == list(range(8))
 
 
+class Holder(gymnasium.Env[Any, Any]):
+    """Has infos that can't be pickled, in every second step beside others."""
+
+    observation_space = spaces.Box(0, 1, (1,))
+    action_space = spaces.Discrete(2)
+    steps = 0
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return np.zeros(1, np.float32), {"holder": self, "lock": threading.Lock()}
+
+    def step(self, action: Any) -> Any:
+        self.steps += 1
+        more = {"steps": self.steps} if self.steps % 2 else {}
+        ends = self.steps % 3 == 0
+        return np.zeros(1, np.float32), 0.0, ends, False, {"holder": self, **more}
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode)[:2])
+def test_infos_are_the_objects_that_environments_return(mode: AutoresetMode) -> None:
+    holders: list[Holder] = []
+
+    def make() -> Holder:
+        holders.append(Holder())
+        return holders[-1]
+
+    envs = PoolVectorEnv([make] * 3, num_workers=0, autoreset_mode=mode)
+    infos = envs.reset()[1]
+    assert [*infos["holder"]] == holders
+    assert len({id(lock) for lock in infos["lock"]}) == 3
+    for _ in range(8):
+        infos = envs.step([0, 1, 0])[4]
+        assert [*infos["holder"]] == holders
+        if "final_info" in infos:
+            assert [*infos["final_info"]["holder"]] == holders
+    envs.close()
+
+
+def test_infos_can_be_kept_and_written_to() -> None:
+    shared = {"value": 1.5, "text": "a"}
+
+    class Sharing(Holder):
+        def step(self, action: Any) -> Any:
+            self.steps += 1
+            shared["value"] = float(self.steps)
+            return np.zeros(1, np.float32), 0.0, False, False, shared
+
+    envs = PoolVectorEnv([Sharing] * 2, num_workers=0)
+    envs.reset()
+    kept = [envs.step([0, 1])[4] for _ in range(3)]
+    assert [infos["value"].tolist() for infos in kept] == [[1, 1], [2, 2], [3, 3]]
+    arrays = [array for infos in kept for array in infos.values()]
+    assert all(array.flags.writeable and array.flags.owndata for array in arrays)
+    # one dict of one environment is not changed by the pool either
+    single = ProcessPool([Sharing], num_workers=0)
+    single.reset()
+    single.step([0])
+    single.replies()[0][INFO]["value"] = -1.0
+    assert shared["value"] == 1.0
+    envs.close()
+    single.close()
+
+
+def test_an_exception_is_said_to_be_the_environments() -> None:
+    envs = PoolVectorEnv(functions(fail), num_workers=0)
+    envs.reset()
+    for _ in range(2):
+        envs.step(ZEROS)
+    with pytest.raises(ArithmeticError, match="third step") as caught:
+        envs.step(ZEROS)
+    cause = str(caught.value.__cause__)
+    assert "In the environment:\nTraceback" in cause and "worker process" not in cause
+    envs.close()
+
+
 def test_a_forked_child_can_not_step() -> None:
     envs = PoolVectorEnv(functions(), num_workers=0)
     envs.reset()

@@ -27,6 +27,7 @@ from parallel_pool.compat.row_reader import RowReader
 from parallel_pool.workers import process_pool
 from parallel_pool.workers.info_columns import InfoColumns
 from parallel_pool.workers.info_records import InfoPacker, Single
+from parallel_pool.workers.info_rows import InfoRows
 from parallel_pool.workers.messages import INFO, INFOS, Reply
 from parallel_pool.workers.process_pool import ProcessPool
 
@@ -216,6 +217,42 @@ def test_infos_of_each_environment_are_unchanged(infos: list[dict[Any, Any]]) ->
     for some in shared:
         found.update(some.dicts())
     assert bits(dict(sorted(found.items()))) == bits(dict(enumerate(infos)))
+
+
+def kept_replies(infos: list[dict[Any, Any]]) -> dict[int, Reply]:
+    """Returns the replies of a pool without workers."""
+    singles = [(i, info) for i, info in enumerate(infos) if info]
+    rows = InfoRows.of(singles, InfoPacker()) if singles else None
+    if rows is None:
+        return {i: {INFO: info} for i, info in singles}
+    return {singles[0][0]: {INFOS: rows}}
+
+
+@pytest.mark.slow
+@settings(max_examples=250, deadline=None)
+@given(infos_of_all())
+@example([{}, {"a": 1.0}, {"a": 2.0}])
+@example([{"a": 2**63}, {"a": 1}])
+@example([{"a": 1}, {"a": 2**63}])
+@example([{"a": np.zeros(2)}, {"a": np.ones(2, np.float32)}])
+@example([{"a": np.zeros(2)}, {"a": np.ones(3)}])
+@example([{"a": 1, "b": 2.0}, {"b": 2.0, "a": 1}])
+@example([{"a": np.float32(0.1), "b": None, "c": np.bool_(True)}] * 3)
+def test_infos_without_workers_are_put_together_as_by_sync_vector_env(
+    infos: list[dict[Any, Any]],
+) -> None:
+    assert outcome(put_together, kept_replies(infos), len(infos)) == outcome(one_by_one, infos)
+    for i, reply in kept_replies(infos).items():
+        dicts = [*reply[INFOS].dicts()] if INFOS in reply else [(i, reply[INFO])]
+        for env_id, info in dicts:
+            assert bits(info) == bits(infos[env_id])
+
+
+def test_rows_of_infos_can_be_left_out() -> None:
+    infos = [(i, {"first": i, "value": np.full(2, i), "last": None}) for i in (1, 2, 4)]
+    rows = InfoRows.of(infos, InfoPacker())
+    assert rows is not None and rows.without({3}) is rows
+    assert bits([*rows.without({2, 3}).dicts()]) == bits([infos[0], infos[2]])
 
 
 COLUMNS: list[Any] = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parallel_pool.buffers import engine_indices
-from parallel_pool.workers.info_columns import each
+from parallel_pool.workers.info_columns import each, of_objects
 from parallel_pool.workers.messages import (
     FINAL_INFO,
     FINAL_OBSERVATION,
@@ -126,7 +126,7 @@ def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo
             for env_id, value in zip(columns.env_ids, each(kind, values), strict=True):
                 infos = add(infos, {key: value}, env_id)
             continue
-        array[rows] = _array(values) if isinstance(values, list) else values
+        array[rows] = of_objects(values) if isinstance(values, list) else values
         mask[rows] = True
     return infos
 
@@ -135,19 +135,9 @@ def _of_all(columns: InfoColumns) -> Infos:
     """Returns the infos of all environments; users may write to each array."""
     infos: Infos = {}
     every = np.ones(len(columns.env_ids), np.bool_)
-    for key, _, values in columns.columns():
-        infos[key], infos[f"_{key}"] = _array(values), every.copy()
+    for key, values in columns.arrays():
+        infos[key], infos[f"_{key}"] = values, every.copy()
     return infos
-
-
-def _array(values: Any) -> Array:
-    """Returns a copy of the values as an array that `add` would make."""
-    if not isinstance(values, list):
-        copy: Array = values.copy()
-        return copy
-    array = np.full(len(values), None, object)
-    array[:] = values
-    return array
 
 
 def _empty(values: Any, num_envs: int) -> Array:

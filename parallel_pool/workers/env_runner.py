@@ -189,7 +189,11 @@ class EnvRunner(LaneMemory):
             except Exception:
                 # the message does not fit into the free memory; single infos may
                 unsent += members
-        for env_id, info in (*singles, *unsent):
+        self._reply_singly((*singles, *unsent))
+
+    def _reply_singly(self, infos: Sequence[Single]) -> None:
+        """Replies with the infos of each environment."""
+        for env_id, info in infos:
             i = env_id - self._first
             self._current[0] = env_id
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -95,9 +96,10 @@ def raise_failure(
 
     Raises the `EnvError` itself if the exception could not be pickled.
     """
+    # with num_workers=0 there is none
+    where = "In the environment" if failure.pid == os.getpid() else "In the worker process"
     error = EnvError(
-        f"{what}: {failure.kind}: {failure.text}{more}\n\n"
-        f"In the worker process:\n{failure.traceback}",
+        f"{what}: {failure.kind}: {failure.text}{more}\n\n{where}:\n{failure.traceback}",
         env_ids,
         batch,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import pickle
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -86,6 +86,10 @@ class InfoColumns(NamedTuple):
                 found.append((key, kind, list(column) if kind == TRUTH else column))
         return found
 
+    def arrays(self) -> list[tuple[str, Array]]:
+        """Returns the keys with new arrays, of objects where Gymnasium makes such."""
+        return [(key, _own(column)) for key, _, column in self.columns()]
+
     def followed_by(self, other: InfoColumns) -> InfoColumns | None:
         """Returns these columns and others as one; None if that is impossible."""
         if self.layout is not other.layout or self.env_ids[-1] >= other.env_ids[0]:
@@ -106,9 +110,21 @@ class InfoColumns(NamedTuple):
     def dicts(self) -> Iterator[tuple[int, Info]]:
         """Yields each environment and its infos as the dict that they were."""
         columns = [each(kind, column) for _, kind, column in self.columns()]
-        keys = [field.key for field in self.layout.fields]
+        keys = self.layout.keys
         for env_id, row in zip(self.env_ids, zip(*columns, strict=True), strict=True):
             yield env_id, dict(zip(keys, row, strict=True))
+
+
+def of_objects(values: Sequence[Any]) -> Array:
+    """Returns a new array of objects."""
+    array: Array = np.full(len(values), None, object)
+    array[:] = values
+    return array
+
+
+def _own(column: Column) -> Array:
+    """Returns a new array of a column's values."""
+    return of_objects(column) if isinstance(column, list) else column.copy()
 
 
 def each(kind: int, column: Column) -> list[Any]:

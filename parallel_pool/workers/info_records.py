@@ -75,6 +75,8 @@ class InfoLayout:
         fields: in the order of the dicts.
         names: of the fields of a record, in order of `fields`; records lack the OBJECTs.
         dtype: of a record.
+        keys: of the fields.
+        dtypes: of the arrays of the fields' values; None for arrays of objects.
         objects: numbers of the OBJECTs.
         arrays: numbers of the ARRAYs, with their dtypes and shapes.
         raw: the pickled fields.
@@ -90,6 +92,10 @@ class InfoLayout:
             (i, np.dtype(field.dtype), field.shape)
             for i, field in enumerate(fields)
             if field.kind == ARRAY
+        ]
+        self.keys = [field.key for field in fields]
+        self.dtypes = [
+            None if field.kind in (OBJECT, TRUTH) else np.dtype(field.dtype) for field in fields
         ]
         self.names = [str(i) for i in range(len(fields))]
         # numbers of the fields whose values are written as bytes
@@ -178,6 +184,28 @@ class InfoPacker:
             (members, _message(layout, members, records))
             for layout, (members, records) in groups.items()
         ], singles
+
+    def common_layout(self, infos: Sequence[Any]) -> InfoLayout | None:
+        """Returns the layout that all these infos have; None if there is none."""
+        first = infos[0]
+        if type(first) is not dict:
+            return None
+        keys, types = [*first], [*map(type, first.values())]
+        alike = (*map(type, first), *keys, *types)
+        try:
+            layout = self._layouts[alike]
+        except KeyError:
+            layout = self._learn(alike, first)
+        if layout is None:
+            return None
+        for info in infos[1:]:
+            if type(info) is not dict or [*info] != keys or [*map(type, info.values())] != types:
+                return None
+        for i, dtype, shape in layout.arrays:
+            key = layout.fields[i].key
+            if any(info[key].dtype != dtype or info[key].shape != shape for info in infos):
+                return None
+        return layout
 
     def _record(self, info: Any) -> tuple[InfoLayout, bytes] | None:
         if type(info) is not dict:

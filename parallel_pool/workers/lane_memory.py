@@ -145,13 +145,17 @@ class LaneMemory:
         return self._block(self._blocks[turn])[0], self._rows[turn]
 
     def _reply(self, turn: int, reply: Reply) -> None:
-        for key in (INFO, FINAL_INFO):
-            if key in reply and not isinstance(reply[key], Mapping):
-                raise TypeError(f"step returned {described(reply[key])} as info: give a dict")
+        self._check_infos(reply)
         data = None
         if len(reply) == 1 and INFO in reply:
             data = self._info_packer.pack_one(self._env_ids[turn], reply[INFO])
         self._reply_bytes(turn, self._pickle(reply, NAMES) if data is None else data)
+
+    def _check_infos(self, reply: Reply) -> None:
+        """Raises TypeError if infos are no dict."""
+        for key in (INFO, FINAL_INFO):
+            if key in reply and not isinstance(reply[key], Mapping):
+                raise TypeError(f"step returned {described(reply[key])} as info: give a dict")
 
     def _reply_bytes(self, turn: int, data: bytes) -> None:
         status = lib.pp_worker_reply(self._worker, turn, data, len(data), self._error)

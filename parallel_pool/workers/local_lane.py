@@ -8,6 +8,7 @@ memory.
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -19,14 +20,19 @@ from parallel_pool.workers import address_space
 from parallel_pool.workers.connection import by_reference
 from parallel_pool.workers.env_runner import ENDED, EnvRunner
 from parallel_pool.workers.failures import Death
+from parallel_pool.workers.info_rows import InfoRows
 from parallel_pool.workers.make_env import make_env
-from parallel_pool.workers.messages import Description
+from parallel_pool.workers.messages import FINAL_INFO, INFO, INFOS, Description, Reply
 from parallel_pool.workers.worker import get_spaces
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
+    from parallel_pool.workers.info_records import Single
     from parallel_pool.workers.messages import Assignment
     from parallel_pool.workers.supervisor import Activity
+
+# in the pool's memory, in place of a reply that this process keeps; other replies begin otherwise
+KEPT = b"\1"
 
 
 class LocalLane(EnvRunner):
@@ -53,6 +59,8 @@ class LocalLane(EnvRunner):
         self.lost: dict[int, str] = {}
         self.seeds: dict[int, int] = {}
         self.timer = None
+        # replies that need not be copied to the pool's memory, by environment
+        self._replies: dict[int, Reply] = {}
         # one thread at a time works: `_owner`, 0 for none
         self._lock = threading.Lock()
         self._owner = 0
@@ -115,6 +123,31 @@ class LocalLane(EnvRunner):
         if isinstance(error, KeyboardInterrupt):
             raise error
         super()._fail_turn(turn, i, error, phase)
+
+    # -------------------------------------------------------------------------------- replies --
+
+    def reply_of(self, env_id: int) -> Reply:
+        """Returns the reply for which the pool's memory has `KEPT`."""
+        return self._replies[env_id]
+
+    def _reply_infos(self, infos: Sequence[Single]) -> None:
+        rows = InfoRows.of(infos, self._info_packer)
+        if rows is None:
+            self._reply_singly(infos)
+        else:
+            self._keep(infos[0][0] - self._first, {INFOS: rows})
+
+    def _reply(self, turn: int, reply: Reply) -> None:
+        # observations are copied, as the environment may write to them
+        if not reply.keys() <= {INFO, FINAL_INFO}:
+            super()._reply(turn, reply)
+            return
+        self._check_infos(reply)
+        self._keep(turn, {key: copy.copy(info) for key, info in reply.items()})
+
+    def _keep(self, turn: int, reply: Reply) -> None:
+        self._replies[self._env_ids[turn]] = reply
+        self._reply_bytes(turn, KEPT)
 
     # ------------------------------------------------------------------------ as a supervisor --
 

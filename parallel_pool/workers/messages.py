@@ -13,6 +13,7 @@ requests and answers.
 
 from __future__ import annotations
 
+import os
 import pickle
 import traceback
 from collections.abc import Callable, Mapping
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 # keys of a worker's reply to a turn; a reply has only those that it needs
 INFO, FINAL_INFO, OBSERVATION, FINAL_OBSERVATION, FAILURE = range(5)
 # the only part of a reply that is not pickled: infos of one or more environments, in the reply of
-# the first of them: an `InfoColumns`
+# the first of them: an `InfoColumns`, or an `InfoRows` if this process steps the environments
 INFOS = 5
 Reply = dict[int, Any]
 # payload in place of a reset's arguments: no reset, the row repeats the last observation
@@ -130,12 +131,14 @@ class Failure:
         text: its message.
         traceback: as Python prints it.
         pickled: the exception itself; empty if it can't be pickled and unpickled.
+        pid: of the process that raised it; 0 if unknown.
     """
 
     kind: str
     text: str
     traceback: str
     pickled: bytes = field(repr=False, default=b"")
+    pid: int = 0
 
     @staticmethod
     def of(error: BaseException, dumps: Dumps) -> Failure:
@@ -151,11 +154,11 @@ class Failure:
             text = str(error)
         except Exception:
             text = "its message can't be shown, because str() of it raises"
-        return Failure(type(error).__name__, text, trace, pickled)
+        return Failure(type(error).__name__, text, trace, pickled, os.getpid())
 
     def shortened(self) -> Failure:
         """Returns the same without the exception and with short texts, to save memory."""
-        return Failure(self.kind, self.text[:200], self.traceback[-1000:])
+        return Failure(self.kind, self.text[:200], self.traceback[-1000:], pid=self.pid)
 
     def exception(self) -> BaseException | None:
         """Returns the exception as it was raised; None if it could not be sent."""
