@@ -23,7 +23,8 @@ import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from benchmarks import machine
+from benchmarks import machine, tree
+from benchmarks.python_rivals import started_since
 from benchmarks.rounds import Player, Spread, interleave, ratio
 from parallel_pool import PoolParallelEnv
 from parallel_pool._command import until_interrupted
@@ -45,8 +46,9 @@ class Stacked:
     children: Sequence[int] = ()
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
+        before = tree.descendants(os.getpid())
         self.envs = PoolParallelEnv(*arguments, **options)
-        self.children = getattr(self.envs.pool, "worker_pids", lambda: ())()
+        self.children = started_since(before)
         n = self.envs.num_envs
         self.envs.reset_arrays(seed=0)
         self.actions = [

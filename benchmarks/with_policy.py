@@ -3,7 +3,8 @@
 A loop of steps with a policy in torch between them, for each environment, number of environments,
 time of the policy and number of torch's threads. `PoolVectorEnv` with worker processes, and without
 (num_workers=0), plays against Gymnasium's `SyncVectorEnv`. A second `SyncVectorEnv` shows what the
-table can resolve: its ratio to the first one should be 1. `--infos` measures what infos cost
+table can resolve: its ratio to the first one should be 1. The whole grid takes about 25 minutes,
+and its table is written into the results of this machine. `--infos` measures what infos cost
 instead.
 """
 
@@ -27,7 +28,7 @@ from gymnasium.vector import SyncVectorEnv
 
 from benchmarks import machine, tree
 from benchmarks.python_rivals import started_since
-from benchmarks.rounds import Sample, Spread, interleave, ratio
+from benchmarks.rounds import Sample, Spread, batches_in, ratio, timed
 from parallel_pool import PoolVectorEnv
 from parallel_pool._command import until_interrupted
 
@@ -35,7 +36,8 @@ ENV_IDS = ("CartPole-v1", "Hopper-v5", "LunarLander-v3")
 COUNTS = (2, 4, 8, 16, 32, 64)
 POLICIES = (0.3, 1.0, 5.0)
 THREADS = (1, 2)
-TURNS = 6
+# steps of a player before its turn: workers that have slept for long need some to wake
+WARM_UP = 3
 # products in a trial that measures their time, and such trials
 TRIAL, TRIALS = 20, 100
 OURS, HERE = "PoolVectorEnv", "PoolVectorEnv, no workers"
@@ -44,6 +46,8 @@ SYNC, CONTROL = "SyncVectorEnv", "SyncVectorEnv again"
 INFOS_ENV, INFOS_COUNT = "Hopper-v5", 4
 INFOS_POLICIES = (0.0, *POLICIES)
 STRIPPED = ", infos stripped"
+# the file of the whole grid, in the folder of this machine's results
+OUT = "with-policy.md"
 
 HEADER = (
     "| environments | policy | torch's threads | by | us for a step of all, policy included |"
@@ -103,14 +107,16 @@ class StepLoop:
         self._env.action_space.seed(0)
         self._actions = [self._env.action_space.sample() for _ in range(128)]
 
-    def play(self, batches: int) -> int:
+    def play(self, batches: int, *, counts: bool = True) -> int:
+        """Steps; `counts`: the steps are added to `step_seconds`."""
         clock, step, policy, spent = time.perf_counter, self._env.step, self._policy, []
         for i in range(batches):
             policy()
             start = clock()
             step(self._actions[i % len(self._actions)])
             spent.append(clock() - start)
-        self.step_seconds += spent
+        if counts:
+            self.step_seconds += spent
         return batches * self._env.num_envs
 
     def close(self) -> None:
@@ -152,7 +158,7 @@ def race(
             for name, make in makers.items():
                 players[name] = stack.enter_context(closing(StepLoop(make, policy)))
                 players[name].play(8)
-            samples = interleave(players, rounds, seconds, turns=TURNS)
+            samples = take_turns(players, rounds, seconds)
             steps = {
                 name: Spread.of(1e6 * each for each in player.step_seconds)
                 for name, player in players.items()
@@ -162,8 +168,29 @@ def race(
     return samples, steps
 
 
-def rows_of(scene: Scene, rounds: int, seconds: float) -> list[str]:
-    """Plays a scene; returns the rows of the table."""
+def take_turns(
+    players: Mapping[str, StepLoop], rounds: int, seconds: float
+) -> dict[str, list[Sample]]:
+    """Lets each player play in each round, the first one rotating; returns their samples.
+
+    While the others play, a player's workers sleep and its memory leaves the caches, as never in a
+    loop of its own. So it takes a few steps before each turn, which do not count.
+    """
+    names = list(players)
+    batches = {name: batches_in(player, seconds) for name, player in players.items()}
+    samples: dict[str, list[Sample]] = {name: [] for name in names}
+    for player in players.values():
+        player.step_seconds.clear()
+    for i in range(rounds):
+        first = i % len(names)
+        for name in names[first:] + names[:first]:
+            players[name].play(WARM_UP, counts=False)
+            samples[name].append(timed(players[name], batches[name]))
+    return samples
+
+
+def rows_of(scene: Scene, rounds: int, seconds: float) -> tuple[list[str], list[str]]:
+    """Plays a scene; returns the rows of the table, and the players that are slower."""
     fns = functions(scene.env_id, scene.count)
     makers = {
         OURS: partial(PoolVectorEnv, fns),
@@ -172,13 +199,37 @@ def rows_of(scene: Scene, rounds: int, seconds: float) -> list[str]:
         CONTROL: partial(SyncVectorEnv, fns),
     }
     samples, steps = race(makers, scene, rounds, seconds)
-    return [
+    control = ratio(samples[CONTROL], samples[SYNC])
+    slower = [
+        name for name in (OURS, HERE) if is_slower(ratio(samples[name], samples[SYNC]), control)
+    ]
+    rows = [
         f"| {scene.count} {scene.env_id} | {scene.policy:g} ms | {scene.threads} | {name} |"
         f" {batch_us(own, scene.count):,.0f} | {steps[name].median:,.0f} |"
         f" {cpu_us(own, scene.count):,.0f} |"
         f" {'' if name == SYNC else times(ratio(own, samples[SYNC]))} |"
         for name, own in samples.items()
     ]
+    return rows, slower
+
+
+def is_slower(own: Spread, control: Spread) -> bool:
+    """Returns whether ratios to SyncVectorEnv are below 1, and below those of its control."""
+    return own.high < min(1.0, control.low)
+
+
+def verdict(scenes: int, slower: Sequence[str]) -> str:
+    """Returns a sentence that counts the rows that are slower than SyncVectorEnv.
+
+    Args:
+        scenes: how many were played.
+        slower: the players that are slower, of all scenes.
+    """
+    counts = [f"{slower.count(name)} of {scenes} rows of {name}" for name in (OURS, HERE)]
+    return (
+        f"Slower than SyncVectorEnv beyond the control's noise: {', '.join(counts)} (the upper"
+        " quartile is below 1 and below the control's lower quartile)."
+    )
 
 
 def batch_us(samples: Sequence[Sample], count: int) -> float:
@@ -230,9 +281,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--policies", nargs="+", type=float, help="milliseconds (0.3 1 5)")
     parser.add_argument("--threads", nargs="+", type=int, default=THREADS, help="torch's (1 2)")
     parser.add_argument("--infos", action="store_true", help="measures the cost of infos instead")
-    parser.add_argument("--rounds", type=int, default=15, help="of each player (15)")
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each in a round (0.5)")
-    parser.add_argument("--out", type=Path, help="file for the table")
+    parser.add_argument("--rounds", type=int, default=20, help="of each player (20)")
+    parser.add_argument("--seconds", type=float, default=0.1, help="of each in a round (0.1)")
+    parser.add_argument("--out", type=Path, help=f"file for the table; of the whole grid {OUT}")
     options = parser.parse_args(arguments)
     lines = [
         f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}, torch"
@@ -241,19 +292,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     print("\n".join(lines), flush=True)
     if options.infos:
-        parts = [partial(rows_of_infos, policy) for policy in options.policies or INFOS_POLICIES]
+        for policy in options.policies or INFOS_POLICIES:
+            lines += shown(rows_of_infos(policy, options.rounds, options.seconds))
     else:
-        grid = itertools.product(
-            options.envs, options.counts, options.policies or POLICIES, options.threads
-        )
-        parts = [partial(rows_of, Scene(*each)) for each in grid]
-    for part in parts:
-        rows = part(options.rounds, options.seconds)
-        print("\n".join(rows), flush=True)
-        lines += rows
+        scenes = [
+            Scene(*each)
+            for each in itertools.product(
+                options.envs, options.counts, options.policies or POLICIES, options.threads
+            )
+        ]
+        slower: list[str] = []
+        for scene in scenes:
+            rows, names = rows_of(scene, options.rounds, options.seconds)
+            lines += shown(rows)
+            slower += names
+        lines += shown(["", verdict(len(scenes), slower)])
+        is_whole = set(scenes) == {
+            Scene(*each) for each in itertools.product(ENV_IDS, COUNTS, POLICIES, THREADS)
+        }
+        if is_whole and options.out is None:
+            options.out = machine.ROOT / "benchmarks" / "results" / machine.name() / OUT
+            options.out.parent.mkdir(parents=True, exist_ok=True)
     if options.out:
         options.out.write_text("\n".join(lines) + "\n")
     return 0
+
+
+def shown(lines: list[str]) -> list[str]:
+    """Prints lines at once, and returns them."""
+    print("\n".join(lines), flush=True)
+    return lines
 
 
 if __name__ == "__main__":

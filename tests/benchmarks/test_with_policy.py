@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks import with_policy
-from benchmarks.rounds import timed
+from benchmarks.rounds import Spread, timed
 
 SHORT = ["--rounds", "2", "--seconds", "0.02"]
 
@@ -30,6 +31,47 @@ def test_a_scene_is_raced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         with_policy.CONTROL,
     ]
     assert all(float(number.replace(",", "")) > 0 for row in rows for number in row[4:7])
+    assert re.search(r"noise: [01] of 1 rows of PoolVectorEnv, [01] of 1 rows", text)
+
+
+def test_only_the_whole_grid_is_written_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[with_policy.Scene] = []
+
+    def play(scene: with_policy.Scene, *_: Any) -> tuple[list[str], list[str]]:
+        played.append(scene)
+        return [f"| {scene.count} {scene.env_id} |"], [with_policy.OURS] * (scene.count == 2)
+
+    monkeypatch.setattr(with_policy, "rows_of", play)
+    monkeypatch.setattr(with_policy.machine, "ROOT", tmp_path)
+    assert with_policy.main(["--counts", "2", "4"]) == 0
+    assert not [*tmp_path.iterdir()]
+    played.clear()
+    assert with_policy.main([]) == 0
+    assert len(set(played)) == len(played) == 108
+    (file,) = tmp_path.glob("benchmarks/results/*/with-policy.md")
+    lines = file.read_text().splitlines()
+    assert sum(line.startswith("| 64 Hopper-v5") for line in lines) == 6
+    assert "18 of 108 rows of PoolVectorEnv, 0 of 108" in lines[-1]
+
+
+def test_a_row_is_slower_if_noise_does_not_explain_it() -> None:
+    control = Spread(1.0, 0.99, 1.01)
+    assert with_policy.is_slower(Spread(0.96, 0.95, 0.98), control)
+    assert not with_policy.is_slower(Spread(0.98, 0.97, 0.995), control)
+    # a control that is fast by chance
+    assert not with_policy.is_slower(Spread(1.01, 1.0, 1.02), Spread(1.05, 1.04, 1.06))
+
+
+def test_steps_before_a_turn_do_not_count() -> None:
+    calls: list[int] = []
+    make = partial(with_policy.SyncVectorEnv, with_policy.functions("CartPole-v1", 2))
+    player = with_policy.StepLoop(make, partial(calls.append, 1))
+    samples = with_policy.take_turns({"one": player}, 3, 0.001)["one"]
+    assert len(player.step_seconds) * 2 == sum(sample.steps for sample in samples)
+    assert len(calls) >= len(player.step_seconds) + 3 * with_policy.WARM_UP
+    player.close()
 
 
 @pytest.mark.slow
