@@ -193,7 +193,7 @@ def test_wrong_actions_change_nothing(cluster: Any) -> None:
         ({"env": "CartPole-v1", "on_worker_loss": "x"}, ValueError, "on_worker_loss"),
         ({"env": "CartPole-v1", "batch_workers": 3, "num_envs": 4}, ValueError, "batch_workers"),
         ({"env": "Nothing-v0"}, gymnasium.error.UnregisteredEnv, "Nothing"),
-        ({"env": "CartPole-v1", "gravity": 1}, TypeError, "gravity"),
+        ({"env": "CartPole-v1", "wind": 1}, TypeError, "wind"),
         ({"env": [Teller], "num_envs": 2}, ValueError, "leave num_envs out"),
         ({"env": Teller, "env_fns": [Teller]}, TypeError, "both"),
     ],
