@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -353,6 +353,17 @@ def test_no_other_action_reaches_an_assertion() -> None:
 END_BYTES = 48
 
 
+def check_damaged(pool: Pool, damaged: Sequence[bytes]) -> None:
+    """Snapshots that are refused change nothing, and the environment goes on."""
+    good, before = pool.get_state(), pool.observe().obs
+    for each in damaged:
+        with pytest.raises((ValueError, parallel_pool.PoolError), match=r"snapshot|record"):
+            pool.set_state([each])
+        np.testing.assert_array_equal(pool.observe().obs, before)
+        pool.set_state(good)
+    pool.step([pool.spec.action_space().sample()])
+
+
 @pytest.mark.parametrize("id", [LANDER, CONTINUOUS])
 def test_damaged_records_are_refused(id: str) -> None:
     with Pool(id, 1, seed=1) as pool:
@@ -360,7 +371,6 @@ def test_damaged_records_are_refused(id: str) -> None:
         for _ in range(10):
             pool.step([pool.spec.action_space().sample()])
         (good,) = pool.get_state()
-        before = pool.observe().obs
         size = 16 if id == CONTINUOUS else 1
         actions = len(good) - END_BYTES - 10 * size
         damaged = [
@@ -372,12 +382,7 @@ def test_damaged_records_are_refused(id: str) -> None:
         ]
         if id == LANDER:
             damaged.append(good[:actions] + b"\4" + good[actions + 1 :])
-        for each in damaged:
-            with pytest.raises((ValueError, parallel_pool.PoolError), match=r"snapshot|record"):
-                pool.set_state([each])
-            np.testing.assert_array_equal(pool.observe().obs, before)
-            pool.set_state([good])
-        pool.step([pool.spec.action_space().sample()])
+        check_damaged(pool, damaged)
 
 
 # C's snapshot_end of the walker has the number of free nodes at its end; they are before it
@@ -393,7 +398,6 @@ def test_damaged_records_of_walkers_are_refused() -> None:
         for _ in range(10):
             pool.step([pool.spec.action_space().sample()])
         (good,) = pool.get_state()
-        before = pool.observe().obs
         end = len(good) - WALKER_END_BYTES
         nodes = struct.unpack("<q", good[-8:])[0]
         actions = end - 2 * nodes - 10 * COMMANDS_BYTES
@@ -415,11 +419,6 @@ def test_damaged_records_of_walkers_are_refused() -> None:
                 for count in (-1, -2, 9, 11, 2**62, -(2**63))
             ),
         ]
-        for each in damaged:
-            with pytest.raises((ValueError, parallel_pool.PoolError), match=r"snapshot|record"):
-                pool.set_state([each])
-            np.testing.assert_array_equal(pool.observe().obs, before)
-            pool.set_state([good])
-        pool.step([pool.spec.action_space().sample()])
+        check_damaged(pool, damaged)
         pool.set_state([never])
         assert pool.needs_reset(0)
