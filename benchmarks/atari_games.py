@@ -144,7 +144,8 @@ def library() -> ctypes.CDLL:
     import build_ffi
 
     atari = build_ffi.CSRC / "envs" / "atari"
-    loaded = load(SOURCE, [build_ffi.CSRC / "base" / "mt19937.c", *sorted(atari.rglob("*.c"))])
+    base = build_ffi.CSRC / "base"
+    loaded = load(SOURCE, [*sorted(base.glob("*.c")), *sorted(atari.rglob("*.c"))])
     loaded.frames_create.restype = ctypes.c_void_p
     loaded.frames_play.restype = ctypes.c_int64
     return loaded

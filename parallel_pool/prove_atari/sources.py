@@ -3,8 +3,9 @@
 A row of the table of proofs holds the hash of the sources with which its game was played. It covers
 what decides what the console shows and how a game is scored:
 
-- all games share `console/`, the table's code (`games/games.*`, `games/rules/rule.h`), the palettes
-  (`picture/palette.*`) and the random numbers (`csrc/base/mt19937.*`);
+- all games share `console/` with its folder `translation/`, the table's code (`games/games.*`,
+  `games/rules/rule.h`), the palettes (`picture/palette.*`) and the random numbers
+  (`csrc/base/mt19937.*`);
 - a game has its row of `games/table.inl` and its rule, `games/rules/<game>.c`, so a new game, or a
   change of one game's rule, makes no other proof old;
 - a game of several players has its rows of `roms.inl` and `pettingzoo.inl` instead, its ROM's rule
@@ -37,6 +38,7 @@ CSRC = Path(parallel_pool.__file__).parents[1] / "csrc"
 ATARI = Path("envs", "atari")
 SHARED = (
     "envs/atari/console/*",
+    "envs/atari/console/translation/*",
     "envs/atari/games/games.*",
     "envs/atari/games/rules/rule.h",
     "envs/atari/picture/palette.*",

@@ -29,7 +29,10 @@ FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-fPIC", "-shared", "-pthread",
 BUILDS = ("base", "v3", "v4")
 
 # the folders of the core: the console, and the games with their rules
-FOLDERS = ("console", "games", "games/rules", "games/multi_player", "games/multi_player/rules")
+FOLDERS = (
+    *("console", "console/translation"),
+    *("games", "games/rules", "games/multi_player", "games/multi_player/rules"),
+)
 
 ALEInterface.setLoggerMode(LoggerMode.Error)
 
@@ -42,7 +45,7 @@ def build(extra_flags: tuple[str, ...] = ()) -> Path:
     compiler = os.environ.get("CC") or shutil.which("gcc") or "cc"
     units = [
         *(path for folder in FOLDERS for path in sorted((SOURCES / folder).glob("*.c"))),
-        ROOT / "csrc" / "base" / "mt19937.c",
+        *(ROOT / "csrc" / "base" / name for name in ("code_memory.c", "mt19937.c")),
     ]
     digest = hashlib.sha256(" ".join([compiler, *FLAGS, *extra_flags]).encode())
     included = [path for path in sorted(SOURCES.rglob("*")) if path.suffix in (".h", ".inl")]

@@ -97,7 +97,7 @@ class Profiler:
         (console / "operation.inl").write_text(PROFILE + operations.replace(HANDLER, counted))
         (console / "profile.c").write_text(NAMES)
         units = [path for part in atari_core.FOLDERS for path in (sources / part).glob("*.c")]
-        units.append(csrc / "base" / "mt19937.c")
+        units += [csrc / "base" / name for name in ("code_memory.c", "mt19937.c")]
         flags = [flag for flag in atari_core.FLAGS if flag != atari_core.INCLUDE]
         output = folder / "profile.so"
         command = ["gcc", *flags, "-O1", f"-I{csrc}", "-o", str(output), *map(str, units)]
@@ -116,7 +116,7 @@ class Profiler:
     def play(self, game: str, frames: int) -> dict[int, tuple[Instruction, int]]:
         """Plays a game at random; returns, by address, each instruction that ran and how often."""
         self.runs[:] = 0
-        console = atari_core.Console(self.library, game, seed=1)
+        console = atari_core.Console(self.library, game, seed=1, build="base")
         random, action = np.random.default_rng(1), 0
         for frame in range(frames):
             if frame == 0 or console.game_over():

@@ -8,6 +8,7 @@
 #include "../games/games.h"
 #include "../games/multi_player/games.h"
 #include "machine.h"
+#include "translation/translation.h"
 
 // Makes a load of INTIM a wait (RTW) if it is followed by a branch back to it while not zero.
 static void find_wait(pp_instruction *program, uint16_t *single, int at) {
@@ -30,10 +31,11 @@ static bool is_special(const pp_code_image *image, int at, int length) {
   return false;
 }
 
+// Decodes an image, and notes each instruction's handler and length, from number `first` on.
 static void decode_image(const void *const *handler, const pp_code_image *image,
-                         pp_instruction *program) {
-  uint16_t single[PP_BANK_BYTES];
-  uint8_t length[PP_BANK_BYTES];
+                         pp_instruction *program, pp_translation *notes, size_t first) {
+  uint16_t *single = notes->single + first, *sequence = notes->sequence + first;
+  uint8_t *length = notes->length + first;
   const int size = image->size;
   for (int at = 0; at < size; ++at) {
     uint8_t bytes[3] = {0, 0, 0};
@@ -56,7 +58,8 @@ static void decode_image(const void *const *handler, const pp_code_image *image,
     for (int next = at; count < 4 && next < size; next += length[next]) {
       ahead[count++] = single[next];
     }
-    program[at].handler = handler[pp_instruction_sequence(ahead, count, &used)];
+    sequence[at] = pp_instruction_sequence(ahead, count, &used);
+    program[at].handler = handler[sequence[at]];
   }
 }
 
@@ -101,10 +104,17 @@ static bool processor_can_run(const build *b) {
   return strcmp(b->name, "base") == 0;
 }
 
+// Translates the program, unless the build is the one without special instructions of a processor.
+static void translate(pp_cartridge *c) {
+  if (c->draw != pp_tia_draw_base) pp_translate(c);
+}
+
 int pp_cartridge_use_build(pp_cartridge *c, const char *name) {
   for (int i = 0; i < BUILD_COUNT; ++i) {
     if (strcmp(builds[i].name, name) != 0 || !processor_can_run(&builds[i])) continue;
     c->draw = c->counting->draw = builds[i].draw;
+    pp_translation_remove(c);
+    translate(c);
     return 0;
   }
   return PP_ERR_ATARI_BUILD;
@@ -136,17 +146,25 @@ static int decode(const pp_cartridge *like, pp_cartridge **out) {
   int count = pp_mapper_images(like, images), size = images[0].size;
   pp_cartridge *c = allocate_copy(like, (size_t)count * (size_t)(size + 3));
   pp_cartridge *counting = allocate_copy(like, PP_BANK_BYTES + 3);
-  if (!c || !counting) {
+  pp_translation *translation = pp_translation_create((uint32_t)(count * (size + 3)));
+  if (!c || !counting || !translation) {
     free(c);
     free(counting);
+    pp_translation_destroy(translation);
     return PP_ERR_ATARI_MEMORY;
   }
+  c->translation = translation;
   for (int i = 0; i < count; ++i) {
     // the images' bytes are copied together with the cartridge
     images[i].rom = c->rom + (images[i].rom - like->rom);
-    pp_instruction *program = c->program + i * (size + 3);
-    decode_image(c->handler, &images[i], program);
+    const int first = i * (size + 3);
+    pp_instruction *program = c->program + first;
+    decode_image(c->handler, &images[i], program, translation, (size_t)first);
     defer_decoding(c->handler, program + size, 3);
+    for (int end = first + size; end < first + size + 3; ++end) {
+      translation->single[end] = translation->sequence[end] = PP_OUT_IMP;
+      translation->length[end] = 1;
+    }
   }
   defer_decoding(c->handler, counting->program, PP_BANK_BYTES + 3);
   counting->counts = 1;
@@ -179,6 +197,7 @@ static int create(const uint8_t *rom, size_t size, const pp_game *row, pp_cartri
   use_best_build(c);
   int status = decode(c, out);
   free(c);
+  if (status >= 0) translate(*out);
   return status;
 }
 
@@ -208,6 +227,8 @@ void pp_cartridge_drop_rules(pp_cartridge *c) {
 }
 
 void pp_cartridge_destroy(pp_cartridge *cartridge) {
-  if (cartridge) free(cartridge->counting);
+  if (!cartridge) return;
+  free(cartridge->counting);
+  pp_translation_destroy(cartridge->translation);
   free(cartridge);
 }

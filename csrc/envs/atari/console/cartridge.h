@@ -15,6 +15,7 @@ struct pp_machine;
 struct pp_picture;
 struct pp_players_rom;
 struct pp_tia;
+struct pp_translation;
 
 enum { PP_ROM_BYTES = 16384, PP_BANK_BYTES = 4096 };
 
@@ -56,6 +57,9 @@ typedef struct pp_cartridge {
   // The same cartridge without decoded instructions, for frames that may reach ALE's limit of
   // instructions: each instruction is decoded when it runs, and counted.
   struct pp_cartridge *counting;
+
+  // the program as machine code; the one of `counting` is null
+  struct pp_translation *translation;
 
   // one instruction for each byte of an image, and three more, as the last may extend past the end
   pp_instruction program[];

@@ -12,6 +12,7 @@
 #define READ_CARTRIDGE(at, bus) value = cart->rom[(at) & 0xfff];
 #define WRITE_CARTRIDGE(at, byte)
 #define FIXED_ROM cart->rom
+#define IMAGE(number) run.rom = cart->rom;
 #define ALONE(op, at)
 #include "../games/games.h"
 #include "line_memo.h"

@@ -18,6 +18,12 @@
   }
 #define STAY(high) base = (base & 0xfff) | (unsigned)(high) << 8;
 #define FIXED_ROM data[0]
+#define IMAGE(number)                                                                     \
+  {                                                                                       \
+    unsigned image_ = cart->mapper == PP_MAPPER_E0 ? 0 : (number) / (PP_BANK_BYTES + 3u); \
+    run.rom = cart->rom + image_ * PP_BANK_BYTES;                                         \
+    run.data = data;                                                                      \
+  }
 
 // addresses from xFC0 on are special, and some from x000 on (cart->special of them in all)
 #define IS_SPECIAL(at) ((((at) + 0x40) & 0xfff) < cart->special)

@@ -577,6 +577,14 @@ static __attribute__((noinline)) uint32_t *tia_write(pp_machine *m, uint32_t *lo
     goto fetch_outside;                                                                            \
   }
 
+// the translation of the program goes on here
+#define DO_ENT                                                                                     \
+  {                                                                                                \
+    ip -= 1;                                                                                       \
+    cycle -= 2;                                                                                    \
+    goto enter_translation;                                                                        \
+  }
+
 // ---------------------------------------------------------------------------- stack, jumps
 
 #define FLAGS                                                                                      \

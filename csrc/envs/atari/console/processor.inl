@@ -11,6 +11,7 @@
 //   READ_CARTRIDGE(at, bus)    sets value to the byte at an address with A12 high; may change ip
 //   WRITE_CARTRIDGE(at, byte)  writes there; may change ip
 //   FIXED_ROM                  bytes for indexed reads that cannot leave the program's image
+//   IMAGE(number)              sets run.rom and run.data for the image of this number
 //   ALONE(op, at)              leaves a sequence if reading this address may switch banks
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 
 #include "machine.h"
 #include "riot.inl"
+#include "translation/translation.h"
 
 // the operations use the chips above
 #include "operation.inl"
@@ -33,6 +35,28 @@ typedef struct outside {
   uint16_t pc;
 } outside;
 
+// Instructions in RAM, by the address of their first byte, as they were when they ran last in this
+// frame: programs that run in RAM repeat a few.
+typedef struct decoded {
+  uint64_t bytes;  // address, a mark that there is one, and the three bytes; 0: none
+  pp_instruction code;
+} decoded;
+
+// pp_run's functions
+static uint32_t run_read(pp_run *run, uint32_t address, uint32_t bus) {
+  pp_machine *m = &run->machine;
+  if ((address & 0x280) == 0x80) return m->ram[address & 0x7f];
+  unsigned value =
+      read_chips(m, run->cart, run->picture, address, bus, m->cycle, run->log_start, run->log);
+  if (value & LOG_DONE) run->log = run->log_start;
+  return value & 0xff;
+}
+
+static void run_write(pp_run *run, uint32_t address, uint32_t value) {
+  pp_machine *m = &run->machine;
+  run->log = tia_write(m, run->log, address & 63, (uint8_t)value, m->cycle);
+}
+
 // Runs until the frame ends, and returns null. With a null machine, or for a frame that takes too
 // long for a cartridge that does not count, it changes nothing and returns the handlers' addresses.
 const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
@@ -47,18 +71,31 @@ const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
   if (machine == NULL) return addresses;
 
   // the address of a local copy is constant, which frees a register for the processor's state
-  pp_machine here = *machine, *const m = &here;
   uint32_t log_start[LOG_ENTRIES];
+  pp_run run = {.machine = *machine,
+                .read = run_read,
+                .write = run_write,
+                .cart = cart,
+                .picture = p,
+                .log_start = log_start};
+  pp_machine *const m = &run.machine;
   uint32_t *log = log_start;
   const pp_instruction *ip;
   uint8_t *const ram = m->ram;
   uint32_t cycle = m->cycle, nz = m->nz, a = m->a, x = m->x, y = m->y;
   const uint32_t overrun = (m->last_line + 1u) * PP_LINE_CYCLES;
+  const uint32_t longest = overrun < CYCLE_LIMIT ? overrun : CYCLE_LIMIT;
+  run.limit = longest - PP_TRANSLATION_CYCLES;
   m->ended = 0;
   m->partial = 0;
   unsigned base = 0, pc = m->pc, address, value;
   int counted = 0;
+  bool ran_in_ram = false;
+  decoded in_ram[sizeof m->ram];
   outside out;
+  for (int i = 1; i < 4; ++i) {
+    out.code[i] = (pp_instruction){addresses[PP_OUT_IMP], 0, 0, 0};
+  }
   CARTRIDGE_VIEW
 
   goto fetch_outside;
@@ -67,6 +104,33 @@ const void *const *PP_PROCESSOR(pp_machine *machine, const pp_cartridge *cart,
   PP_PAIRS(DEFINE_PAIR)
   PP_TRIPLES(DEFINE_TRIPLE)
   PP_QUADRUPLES(DEFINE_QUADRUPLE)
+
+  // Runs the translation from this instruction to the next one that it cannot run, which is then
+  // run alone.
+enter_translation:
+  {
+    const pp_translation *t_ = cart->translation;
+    if (cycle < run.limit) {
+      m->cycle = cycle;
+      m->nz = (uint16_t)nz;
+      m->a = (uint8_t)a;
+      m->x = (uint8_t)x;
+      m->y = (uint8_t)y;
+      run.log = log;
+      run.home = base & 0xf000;
+      uint32_t number_ = (uint32_t)(ip - cart->program);
+      IMAGE(number_)
+      pc = t_->enter(&run, t_->code + t_->entry[number_]) | run.home;
+      cycle = m->cycle;
+      nz = m->nz;
+      a = m->a;
+      x = m->x;
+      y = m->y;
+      log = run.log;
+      ENTER(pc)
+    }
+    goto *(void *)cart->handler[t_->single[ip - cart->program]];
+  }
 
 fetch_outside:
   {
@@ -88,6 +152,20 @@ fetch_outside:
         log = log_start;
       }
     }
+    decoded *known_ = NULL;
+    uint64_t key_ = 0;
+    unsigned in_page_ = pc & 0x7f;
+    if ((pc & 0x1280) == 0x80 && in_page_ + 2 < sizeof m->ram && !cart->counts) {
+      if (!ran_in_ram) memset(in_ram, 0, sizeof in_ram);
+      ran_in_ram = true;
+      known_ = &in_ram[in_page_];
+      key_ = (uint64_t)pc << 32 | 1u << 24 | (unsigned)ram[in_page_] << 16 |
+             (unsigned)ram[in_page_ + 1] << 8 | ram[in_page_ + 2];
+      if (known_->bytes == key_) {
+        out.code[0] = known_->code;
+        NEXT;
+      }
+    }
     uint8_t bytes[3] = {0, 0, 0};
     for (unsigned i = 0; i < 3; ++i) {
       // fetch only what the instruction has, as reading some registers has side effects
@@ -104,9 +182,7 @@ fetch_outside:
     const pp_code_image nowhere = {.rom = NULL, .home = (uint16_t)pc};
     pp_decoded d = pp_instruction_decode(bytes, (uint16_t)pc, &nowhere);
     out.code[0] = (pp_instruction){cart->handler[d.handler], d.operand, d.mask, d.low};
-    for (int i = 1; i < 4; ++i) {
-      out.code[i] = (pp_instruction){cart->handler[PP_OUT_IMP], 0, 0, 0};
-    }
+    if (known_) *known_ = (decoded){key_, out.code[0]};
     NEXT;
   }
 
@@ -128,6 +204,6 @@ finish:
   m->y = (uint8_t)y;
   // of a frame that has not ended, ALE shows only what precedes the program's last use of the chip
   cart->draw(&m->tia, p, log_start, log, m->partial ? m->used : cycle, true);
-  *machine = here;
+  *machine = run.machine;
   return NULL;
 }

@@ -1,0 +1,229 @@
+// translator.c: writes the machine code of single instructions. Each does what its operation and
+// its mode do in operation.inl, at the same times; where that would take much code for something
+// rare, it leaves to the interpreter before it has changed anything.
+#include "translator.h"
+
+#if defined(PP_BUILDS_X86)
+
+// clang-format off: lists of names
+// operations and modes, as in instruction.h
+enum {
+  DO_LDA, DO_LDX, DO_LDY, DO_ADC, DO_SBC, DO_AND, DO_ORA, DO_EOR, DO_CMP, DO_CPX, DO_CPY, DO_BIT,
+  DO_LAX, DO_NOP, DO_ANC, DO_ALR, DO_ARR, DO_SBX, DO_STA, DO_STX, DO_STY, DO_SAX, DO_ASL, DO_LSR,
+  DO_ROL, DO_ROR, DO_INC, DO_DEC, DO_SLO, DO_RLA, DO_SRE, DO_RRA, DO_DCP, DO_ISB, DO_TAX, DO_TXA,
+  DO_TAY, DO_TYA, DO_TSX, DO_TXS, DO_INX, DO_INY, DO_DEX, DO_DEY, DO_CLC, DO_SEC, DO_CLD, DO_SED,
+  DO_CLI, DO_SEI, DO_CLV, DO_PHA, DO_PHP, DO_PLA, DO_PLP, DO_JSR, DO_RTS, DO_RTI, DO_BRK, DO_JMP,
+  DO_JAM, DO_OUT, DO_ENT, DO_BPL, DO_BMI, DO_BVC, DO_BVS, DO_BCC, DO_BCS, DO_BNE, DO_BEQ,
+};
+enum {
+  IN_RIM, IN_RRA, IN_RTI, IN_RCO, IN_RTM, IN_RTW, IN_RAB, IN_RZX, IN_RZY, IN_RLX, IN_RLY, IN_RAX,
+  IN_RAY, IN_RIX, IN_RIY, IN_RIN, IN_RPY, IN_WRA, IN_WTR, IN_WTI, IN_WSY, IN_WNO, IN_WAB, IN_WZX,
+  IN_WZY, IN_WAX, IN_WAY, IN_WIX, IN_WIY, IN_WG0, IN_WG1, IN_MRA, IN_MAB, IN_MZX, IN_MAX, IN_MAY,
+  IN_MIX, IN_MIY, IN_BNR, IN_BFR, IN_BAB, IN_IMP, IN_STK, IN_ABS, IN_FAR, IN_IND,
+};
+// clang-format on
+
+typedef struct kind {
+  uint8_t op, mode;
+} kind;
+
+#define KIND(op, mode) {DO_##op, IN_##mode},
+static const kind kinds[PP_HANDLER_SINGLES] = {PP_HANDLERS(KIND)};
+
+// where a value that is read comes from
+typedef struct operand {
+  enum { FROM_CONSTANT, FROM_MEMORY, FROM_RAX } from;
+  uint32_t constant;
+  pp_place place;
+} operand;
+
+// ---------------------------------------------------------------------------- places
+
+#define RUN(field) ((pp_place){HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, field)})
+#define MACHINE(field) RUN(machine.field)
+
+static pp_place ram_at(unsigned offset) {
+  return (pp_place){HOST_RUN, NO_INDEX, 0, (int32_t)(offsetof(pp_run, machine.ram) + offset)};
+}
+
+// `register` holds a zero page address in RAM
+static pp_place ram_by(int index) {
+  return (pp_place){HOST_RUN, index, 0, (int32_t)offsetof(pp_run, machine.ram) - 0x80};
+}
+
+static pp_place written_at(unsigned reg) {
+  return (pp_place){HOST_RUN, NO_INDEX, 0, (int32_t)(offsetof(pp_run, machine.written) + reg)};
+}
+
+static pp_place sum_of(int base, int32_t disp) {
+  return (pp_place){base, NO_INDEX, 0, disp};
+}
+
+static const pp_instruction *instruction(const pp_translator *t, uint32_t at) {
+  return &t->cart->program[at];
+}
+
+// ---------------------------------------------------------------------------- leaving
+
+static void detour_if(pp_translator *t, unsigned condition, uint32_t to, bool leaves,
+                      const pp_known *known) {
+  size_t from = as_jump_if(&t->as, condition);
+  if (t->detours == PP_DETOURS_MAX) {
+    t->as.failed = true;
+    return;
+  }
+  t->detour[t->detours++] = (pp_detour){from, to, leaves, *known};
+}
+
+// The interpreter runs this instruction if the condition holds.
+static void leave_if(pp_translator *t, unsigned condition, uint32_t at) {
+  detour_if(t, condition, at, true, &t->known);
+}
+
+// An access to the chips at the address in EAX, which a jump leads to. It goes back to where
+// chip_access_ends is called.
+static pp_chip_access *chip_access(pp_translator *t, size_t jump, uint32_t at, uint32_t cycles) {
+  pp_chip_access *a = &t->access[t->accesses++];
+  *a = (pp_chip_access){
+      .from = jump,
+      .at = at,
+      .cycles = cycles,
+      .known = t->known,
+      .bus_at = -1,
+      .value = NO_INDEX,
+  };
+  return a;
+}
+
+static pp_chip_access *chip_access_if(pp_translator *t, unsigned condition, uint32_t at,
+                                      uint32_t cycles) {
+  return chip_access(t, as_jump_if(&t->as, condition), at, cycles);
+}
+
+static void chip_access_ends(pp_translator *t) {
+  t->access[t->accesses - 1].back = t->as.size;
+}
+
+// register = the cycle of an access
+static void time_of_access(pp_translator *t, int reg, uint32_t cycles) {
+  as_memory(&t->as, OP_LEA, reg, sum_of(HOST_CYCLE, (int32_t)(t->known.cycles + cycles)));
+}
+
+// ---------------------------------------------------------------------------- results
+
+// The last result is in this register; has_flags: the host's flags are its flags.
+static void result_in(pp_translator *t, int reg, bool has_flags) {
+  t->known.result = reg;
+  t->known.is_wide = false;
+  t->known.has_zn = has_flags;
+}
+
+// ---------------------------------------------------------------------------- addresses
+
+// EAX = the zero page address `operand + index`; the host's sign flag says whether it is in RAM
+static void indexed_zero_page(pp_translator *t, uint32_t at, int index) {
+  as_memory(&t->as, OP_LEA, RAX, sum_of(index, instruction(t, at)->operand & 0xff));
+  as_register(&t->as, OP_LOAD_BYTE, RAX, RAX);
+  as_register(&t->as, OP_TEST8, RAX, RAX);
+}
+
+// The same; leaves if it is not in RAM.
+static void indexed_ram(pp_translator *t, uint32_t at, int index) {
+  indexed_zero_page(t, at, index);
+  leave_if(t, IF_NO_SIGN, at);
+}
+
+// The host's flags say whether the address in EAX is in RAM (equal). Changes RDX.
+static void test_ram(pp_translator *t) {
+  as_register(&t->as, OP_LOAD, RDX, RAX);
+  as_constant(&t->as, IMM_AND, RDX, 0x1280);
+  as_constant(&t->as, IMM_CMP, RDX, 0x80);
+}
+
+// Leaves unless the address in EAX is in RAM. Afterwards RAX and `*place` lead to its byte. Changes
+// RDX.
+static void ram_byte(pp_translator *t, uint32_t at, pp_place *place) {
+  test_ram(t);
+  leave_if(t, IF_NOT_EQUAL, at);
+  as_constant(&t->as, IMM_AND, RAX, 0xff);
+  *place = ram_by(RAX);
+}
+
+// Leaves unless the address in EAX is one of the cartridge, and (with banks) nothing but memory.
+// Afterwards RAX and `*place` lead to its byte. Changes RCX and RDX.
+static void cartridge_byte(pp_translator *t, uint32_t at, pp_place *place) {
+  pp_assembler *as = &t->as;
+  const pp_code_image *image = t->image;
+  const bool in_slots = image->size < PP_BANK_BYTES;
+  const unsigned lines = 0x1000 | (in_slots ? 0 : image->select);
+  as_register(as, OP_LOAD, RDX, RAX);
+  as_constant(as, IMM_AND, RDX, lines);
+  as_constant(as, IMM_CMP, RDX, image->home & lines);
+  leave_if(t, IF_NOT_EQUAL, at);
+  if (t->cart->special) {
+    as_memory(as, OP_LEA, RDX, sum_of(RAX, 0x40));
+    as_constant(as, IMM_AND, RDX, 0xfff);
+    as_constant(as, IMM_CMP, RDX, t->cart->special);
+    leave_if(t, IF_BELOW, at);
+  }
+  if (!in_slots) {
+    as_constant(as, IMM_AND, RAX, 0xfff);
+    *place = (pp_place){HOST_ROM, RAX, 0, 0};
+    return;
+  }
+  as_register(as, OP_LOAD, RDX, RAX);
+  as_shift(as, SHIFT_RIGHT, RDX, 10);
+  as_constant(as, IMM_AND, RDX, 11);
+  as_memory64(as, OP_LOAD, RSI, RUN(data));
+  as_memory64(as, OP_LOAD, RSI, (pp_place){RSI, RDX, 3, 0});
+  as_constant(as, IMM_AND, RAX, 0x3ff);
+  *place = (pp_place){RSI, RAX, 0, 0};
+}
+
+// RCX = 1 if low + index lies in the next page
+static void crossing(pp_translator *t, int index, unsigned low) {
+  as_memory(&t->as, OP_LEA, RCX, sum_of(index, (int32_t)low));
+  as_shift(&t->as, SHIFT_RIGHT, RCX, 8);
+}
+
+static void add_crossing(pp_translator *t) {
+  as_register(&t->as, OP_ADD, HOST_CYCLE, RCX);
+}
+
+#include "read.inl"
+#include "write.inl"
+// change.inl uses compare of read.inl
+#include "change.inl"
+#include "jump.inl"
+
+// Returns whether the machine code of an instruction leaves the host's flags alone.
+static bool keeps_flags(kind k) {
+  return k.mode == IN_WRA || k.mode == IN_WNO || (k.op >= DO_CLD && k.op <= DO_SEI);
+}
+
+static pp_outcome translate(pp_translator *t, uint32_t at, kind k) {
+  if (k.mode <= IN_RPY) return translate_read(t, at, k);
+  if (k.mode <= IN_WG1) return translate_write(t, at, k);
+  if (k.mode <= IN_MIY) return translate_modify(t, at, k);
+  if (k.mode <= IN_BAB) return translate_branch(t, at, k);
+  switch (k.mode) {
+    case IN_IMP: return translate_implied(t, k.op);
+    case IN_STK: return translate_stack(t, at, k.op);
+    default: return translate_jump(t, at, k.mode);
+  }
+}
+
+pp_outcome pp_translate_instruction(pp_translator *t, uint32_t at) {
+  const kind k = kinds[t->out->single[at]];
+  const pp_known before = t->known;
+  const bool is_branch = k.mode >= IN_BNR && k.mode <= IN_BAB;
+  if (!is_branch && (!keeps_flags(k) || k.op == DO_SAX)) {
+    t->known.has_zn = false;
+    t->known.carry = PP_CARRY_ELSEWHERE;
+  }
+  pp_outcome outcome = translate(t, at, k);
+  if (outcome == PP_REFUSED) t->known = before;
+  return outcome;
+}
+
+#endif  // PP_BUILDS_X86

@@ -1,0 +1,212 @@
+// write.inl: the operations that store
+//
+// Included by translator.c, whose functions it uses.
+
+// EDX = the entry of the log for a write of the low byte of `value`, whose other bytes are zero
+static void log_entry(pp_translator *t, int value, unsigned reg, uint32_t cycles) {
+  time_of_access(t, RDX, cycles);
+  as_shift(&t->as, SHIFT_LEFT, RDX, 16);
+  as_memory(&t->as, OP_LEA, RDX, (pp_place){RDX, value, 0, (int32_t)(reg << 8)});
+  as_memory(&t->as, OP_STORE, RDX, sum_of(HOST_LOG, 0));
+}
+
+// the log grows by the number of entries in ECX
+static void grow_log(pp_translator *t) {
+  as_memory64(&t->as, OP_LEA, HOST_LOG, (pp_place){HOST_LOG, RCX, 2, 0});
+}
+
+// SET_REGISTER: only a change is logged
+static void write_register(pp_translator *t, int value, unsigned reg, uint32_t cycles) {
+  pp_assembler *as = &t->as;
+  const unsigned bits = pp_register_bits[reg];
+  if (bits != 0xff) {
+    as_register(as, OP_LOAD, RAX, value);
+    as_constant(as, IMM_AND, RAX, bits);
+    value = RAX;
+  }
+  log_entry(t, value, reg, cycles);
+  as_set(as, RCX, 0);
+  as_memory(as, OP_CMP8, value, written_at(reg));
+  as_set_if(as, IF_NOT_EQUAL, RCX);
+  as_memory(as, OP_STORE8, value, written_at(reg));
+  grow_log(t);
+}
+
+// EAX = whether `old` differs from a register that was written, which it becomes
+static void update_old(pp_translator *t, pp_place old, unsigned reg) {
+  pp_assembler *as = &t->as;
+  as_set(as, RAX, 0);
+  as_memory(as, OP_LOAD_BYTE, RDX, written_at(reg));
+  as_memory(as, OP_CMP8, RDX, old);
+  as_set_if(as, IF_NOT_EQUAL, RAX);
+  as_memory(as, OP_STORE8, RDX, old);
+  as_register(as, OP_OR, RCX, RAX);
+}
+
+// WRITE_GRP: writing one player's graphics also updates the delayed copy of the other's
+static void write_graphics(pp_translator *t, int value, unsigned player, uint32_t cycles) {
+  pp_assembler *as = &t->as;
+  pp_place old = MACHINE(old_grp);
+  old.disp += (int32_t)(1 - player);
+  log_entry(t, value, 0x1b + player, cycles);
+  as_set(as, RCX, 0);
+  as_memory(as, OP_CMP8, value, written_at(0x1b + player));
+  as_set_if(as, IF_NOT_EQUAL, RCX);
+  as_memory(as, OP_STORE8, value, written_at(0x1b + player));
+  // a saved value in RAX, as for SAX, is not needed any more
+  update_old(t, old, 0x1c - player);
+  if (player == 1) update_old(t, MACHINE(old_enabl), 0x1f);
+  grow_log(t);
+}
+
+// a register of which every write counts; false: another one
+static bool write_strobe(pp_translator *t, int value, unsigned reg, uint32_t cycles) {
+  pp_assembler *as = &t->as;
+  const bool resets = reg >= 0x10 && reg <= 0x14, moves = reg >= 0x28 && reg <= 0x2c;
+  if (!resets && !moves) return false;
+  log_entry(t, value, reg, cycles);
+  if (reg == 0x10 || reg == 0x11) as_store_constant8(as, written_at(reg - 0x0c), 0xff);
+  if (reg == 0x2b) {
+    as_store_constant(as, written_at(0x20), 0);
+    as_store_constant8(as, written_at(0x24), 0);
+  }
+  as_memory64(as, OP_LEA, HOST_LOG, sum_of(HOST_LOG, 4));
+  return true;
+}
+
+// WSYNC: HOST_CYCLE = the start of the next line, or now if a line starts now. 55189 / 2^22 is
+// 1 / 76 closely enough for every cycle of a frame.
+static void wait_for_line(pp_translator *t, uint32_t next, uint32_t cycles) {
+  pp_assembler *as = &t->as;
+  time_of_access(t, RAX, cycles + PP_LINE_CYCLES - 1);
+  as_multiply(as, RAX, RAX, 55189);
+  as_shift(as, SHIFT_RIGHT, RAX, 22);
+  as_multiply(as, HOST_CYCLE, RAX, PP_LINE_CYCLES);
+  t->known.cycles = 0;
+  as_memory(as, OP_CMP, HOST_CYCLE, RUN(limit));
+  leave_if(t, IF_NOT_BELOW, next);
+}
+
+// registers that make no pixels, or do not exist
+static bool is_silent(unsigned reg) {
+  return (reg >= 0x15 && reg <= 0x1a) || reg > 0x2c;
+}
+
+// Writes to a register of the television chip. Returns false if the interpreter must do it.
+static bool write_chip(pp_translator *t, uint32_t at, int value, unsigned reg, uint32_t cycles) {
+  if (reg == 2) {
+    wait_for_line(t, at + t->length[at], cycles);
+    return true;
+  }
+  if (pp_register_bits[reg]) {
+    write_register(t, value, reg, cycles);
+  } else if (reg == 0x1b || reg == 0x1c) {
+    write_graphics(t, value, reg - 0x1b, cycles);
+  } else if (!is_silent(reg) && !write_strobe(t, value, reg, cycles)) {
+    return false;
+  }
+  t->known.cycles += cycles;
+  return true;
+}
+
+// Finds the register that an instruction stores.
+static int stored_value(pp_translator *t, unsigned op) {
+  switch (op) {
+    case DO_STA: return HOST_A;
+    case DO_STX: return HOST_X;
+    case DO_STY: return HOST_Y;
+    default: break;
+  }
+  as_register(&t->as, OP_LOAD, RAX, HOST_A);
+  as_register(&t->as, OP_AND, RAX, HOST_X);
+  return RAX;
+}
+
+// an address that an index makes
+static void indexed_write(pp_translator *t, uint32_t at, int index, int value, bool is_short) {
+  pp_assembler *as = &t->as;
+  pp_place place = ram_by(RAX);
+  if (is_short) {
+    indexed_zero_page(t, at, index);
+    chip_access_if(t, IF_NO_SIGN, at, 4)->value = value;
+    as_memory(as, OP_STORE8, value, place);
+    chip_access_ends(t);
+    return;
+  } else {
+    as_memory(as, OP_LEA, RAX, sum_of(index, instruction(t, at)->operand));
+    ram_byte(t, at, &place);
+  }
+  as_memory(as, OP_STORE8, value, place);
+}
+
+// (zp),Y to RAM, with the pointer in RAM
+static bool pointer_write(pp_translator *t, uint32_t at, int value) {
+  pp_assembler *as = &t->as;
+  const unsigned pointer = instruction(t, at)->operand & 0xff;
+  if (pointer < 0x80 || pointer == 0xff) return false;
+  pp_place place;
+  as_memory(as, OP_LOAD_WORD, RAX, ram_at(pointer & 0x7f));
+  as_register(as, OP_ADD, RAX, HOST_Y);
+  ram_byte(t, at, &place);
+  as_memory(as, OP_STORE8, value, place);
+  return true;
+}
+
+static pp_outcome translate_write(pp_translator *t, uint32_t at, kind k) {
+  const pp_instruction *ip = instruction(t, at);
+  const unsigned to = ip->operand;
+  const size_t start = t->as.size;
+  const int detours = t->detours, accesses = t->accesses;
+  bool done = true;
+  // RAX is in use then
+  if (k.op == DO_SAX && k.mode != IN_WRA && k.mode != IN_WTR) return PP_REFUSED;
+  const int value = stored_value(t, k.op);
+  switch (k.mode) {
+    case IN_WRA:
+      as_memory(&t->as, OP_STORE8, value, ram_at(to));
+      t->known.cycles += 3;
+      break;
+    case IN_WTR:
+    case IN_WTI:
+    case IN_WSY:
+    case IN_WG0:
+    case IN_WG1: {
+      unsigned reg = k.mode == IN_WG0 ? 0x1b : k.mode == IN_WG1 ? 0x1c : k.mode == IN_WSY ? 2 : to;
+      done = write_chip(t, at, value, reg, 3);
+      break;
+    }
+    case IN_WNO: t->known.cycles += 3; break;
+    case IN_WAB:
+      if ((to & 0x1280) == 0x80) {
+        as_memory(&t->as, OP_STORE8, value, ram_at(to & 0x7f));
+        t->known.cycles += 4;
+      } else if (to & 0x1080) {
+        done = false;
+      } else {
+        done = write_chip(t, at, value, to & 63, 4);
+      }
+      break;
+    case IN_WZX:
+    case IN_WZY:
+      indexed_write(t, at, k.mode == IN_WZX ? HOST_X : HOST_Y, value, true);
+      t->known.cycles += 4;
+      break;
+    case IN_WAX:
+    case IN_WAY:
+      done = !(to & 0x1000);
+      if (!done) break;
+      indexed_write(t, at, k.mode == IN_WAX ? HOST_X : HOST_Y, value, false);
+      t->known.cycles += 5;
+      break;
+    case IN_WIY:
+      done = pointer_write(t, at, value);
+      t->known.cycles += done ? 6 : 0;
+      break;
+    default: done = false; break;
+  }
+  if (done) return PP_GOES_ON;
+  t->as.size = start;
+  t->detours = detours;
+  t->accesses = accesses;
+  return PP_REFUSED;
+}
