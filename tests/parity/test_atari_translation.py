@@ -141,6 +141,9 @@ def bank(rng: random.Random, size: int, hot: tuple[int, ...]) -> bytes:
     length, frames = rng.choice((size, 1000, 400)), rng.choice((0.002, 0.0003))
     while len(code) < length:
         code += VSYNC if rng.random() < frames else make(rng, hot)
+    if rng.random() < 0.3:
+        # the vectors are instructions, too: NOP, BEQ, NOP; then the program runs past its end
+        return code[: size - 4].ljust(size - 4, b"\xea") + bytes([0xEA, 0xF0, 0xEA, 0xEA])
     code = code[: size - 7] + bytes([JUMP, 0x00, 0xF0])
     return code.ljust(size - 4, b"\xea") + bytes([0x00, 0xF0, 0x00, 0xF0])
 

@@ -120,13 +120,14 @@ enter_translation:
       run.home = base & 0xf000;
       uint32_t number_ = (uint32_t)(ip - cart->program);
       IMAGE(number_)
-      pc = t_->enter(&run, t_->code + t_->entry[number_]) | run.home;
+      pc = (t_->enter(&run, t_->code + t_->entry[number_]) + run.home) & 0xffff;
       cycle = m->cycle;
       nz = m->nz;
       a = m->a;
       x = m->x;
       y = m->y;
       log = run.log;
+      if (!(pc & 0x1000)) goto fetch_outside;
       ENTER(pc)
     }
     goto *(void *)cart->handler[t_->single[ip - cart->program]];

@@ -11,6 +11,11 @@
 #include "base/code_memory.h"
 #include "translator.h"
 
+static void forget_entries(pp_translation *t) {
+  free(t->entry);
+  t->entry = NULL;
+}
+
 #if defined(PP_BUILDS_X86)
 
 // a block of fewer instructions before the interpreter goes on is not worth entering
@@ -57,7 +62,7 @@ void pp_translator_settle(pp_translator *t, const pp_known *known) {
 
 // Returns to the interpreter, which goes on at this instruction.
 static void leave_at(pp_translator *t, uint32_t at) {
-  as_set(&t->as, RAX, ((at - t->first) + t->image->home) & 0xfff);
+  as_set(&t->as, RAX, at - t->first + (t->image->home & 0xfffu));
   as_link(&t->as, as_jump(&t->as), t->leave);
 }
 
@@ -359,6 +364,7 @@ void pp_translate(pp_cartridge *c) {
     write_program(t);
     if (!t->as.failed) install(t, c, out);
   }
+  if (!out->code) forget_entries(out);
   free(t->as.code);
   free(t->link);
   free(t->head);
@@ -372,7 +378,7 @@ void pp_translate(pp_cartridge *c) {
 #else
 
 void pp_translate(pp_cartridge *cartridge) {
-  (void)cartridge;
+  forget_entries(cartridge->translation);
 }
 
 #endif
@@ -385,6 +391,7 @@ void pp_translation_remove(pp_cartridge *c) {
   for (uint32_t at = 0; at < t->count; ++at) {
     if (t->entry[at]) c->program[at].handler = c->handler[t->sequence[at]];
   }
+  forget_entries(t);
 }
 
 pp_translation *pp_translation_create(uint32_t count) {

@@ -38,8 +38,8 @@ typedef struct pp_run {
   uint32_t *log_start;
 } pp_run;
 
-// Runs a part of the program. Returns the low 12 bits of the address at which the interpreter goes
-// on.
+// Runs a part of the program. Returns what to add to run->home for the address at which the
+// interpreter goes on: 0x1000 or more if the program ran past the cartridge's end.
 typedef uint32_t pp_translation_enter(pp_run *run, const uint8_t *entry);
 
 typedef struct pp_translation {
