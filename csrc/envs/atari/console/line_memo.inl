@@ -365,7 +365,8 @@ static void move_hidden(pp_tia_registers *r, const uint32_t *log, const uint32_t
     unsigned reg = *log >> 8 & 63;
     if (reg == 0x2a) {
       int cycle = clock_of(*log) % PP_LINE_CLOCKS / 3;
-      for (int o = 0; o < PP_PLAYFIELD; ++o) {
+      for (unsigned left = movable(r, cycle); left; left &= left - 1) {
+        int o = __builtin_ctz(left);
         int at = r->position[o] + motion_shift(cycle, r->motion[o]);
         r->position[o] = (uint8_t)(at < 0 ? at + PP_LINE_PIXELS : wrap_pixel(at));
       }

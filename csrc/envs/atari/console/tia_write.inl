@@ -89,10 +89,12 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
   }
 }
 
-// returns the objects whose motion is not 0
-static inline unsigned with_motion(const pp_tia *t) {
+// Returns the objects that an HMOVE at this cycle may move. At most cycles, an object without
+// motion stays where it is.
+static inline unsigned movable(const pp_tia_registers *r, int cycle) {
+  if (motion_shift(cycle, 0)) return (1u << PP_PLAYFIELD) - 1;
   unsigned objects = 0;
-  for (int o = 0; o < PP_PLAYFIELD; ++o) objects |= (unsigned)(t->reg.motion[o] != 0) << o;
+  for (int o = 0; o < PP_PLAYFIELD; ++o) objects |= (unsigned)(r->motion[o] != 0) << o;
   return objects;
 }
 
@@ -117,10 +119,8 @@ static ALWAYS_INLINE void move_objects(pp_tia *t, int x, int32_t clock) {
   // HMOVE is late enough to lengthen the next line's blank, or in time to lengthen this line's
   if (cycle > 74 && !t->no_comb) t->reg.next_comb = t->reg.rare = 1;
   if (cycle < 21 && !t->no_comb) t->reg.comb = t->changed = 1;
-  // at most cycles, an object without motion stays where it is
-  unsigned moving = motion_shift(cycle, 0) ? (1u << PP_PLAYFIELD) - 1 : with_motion(t);
-  for (; moving; moving &= moving - 1) {
-    int o = __builtin_ctz(moving), shift = motion_shift(cycle, t->reg.motion[o]);
+  for (unsigned left = movable(&t->reg, cycle); left; left &= left - 1) {
+    int o = __builtin_ctz(left), shift = motion_shift(cycle, t->reg.motion[o]);
     if (shift == 0) continue;
     touch(t, o, x);
     int at = t->reg.position[o] + shift;
