@@ -557,6 +557,15 @@ static void give_up(pp_tia *t, const pp_picture *p) {
   m->is_full = true;
 }
 
+// returns whether the writes that have not been carried out forget earlier collisions
+static bool is_clearing(const pp_line_memo *m) {
+  const uint32_t *log = m->log[!m->old];
+  for (int i = m->entry; i < m->end; ++i) {
+    if ((log[i] >> 8 & 63) == 0x2c) return true;
+  }
+  return false;
+}
+
 // Finds the collisions of a line up to a read in its middle. If the line equals that of the last
 // frame so far, it stays undone.
 static void read_collisions(pp_tia *t, const pp_picture *p, uint32_t cycle) {
@@ -565,9 +574,10 @@ static void read_collisions(pp_tia *t, const pp_picture *p, uint32_t cycle) {
   const uint16_t *old_start = m->start[m->old] + m->line;
   log[m->end++] = cycle << 16 | PP_LOG_READ << 8;
   const int count = m->end - m->entry;
-  if (!m->is_in_line && starts_equal(p) && !(m->flags[m->line] & PP_LINE_CLEARS) &&
-      count < old_start[1] - old_start[0] && begins_equal(m, count)) {
+  if (!m->is_in_line && starts_equal(p) && count < old_start[1] - old_start[0] &&
+      begins_equal(m, count)) {
     uint32_t found = m->log[m->old][old_start[0] + count];
+    if (m->flags[m->line] & PP_LINE_CLEARS && is_clearing(m)) t->collision = 0;
     t->collision |= (uint16_t)(found >> 16);
     log[m->end++] = found;
     return;
@@ -577,15 +587,6 @@ static void read_collisions(pp_tia *t, const pp_picture *p, uint32_t cycle) {
   // a write may have ended the line before
   uint32_t found = line == m->line ? t->line_collision : 0;
   log[m->end++] = found << 16 | PP_LOG_COLLISIONS << 8;
-}
-
-// returns whether the writes that have not been carried out forget earlier collisions
-static bool is_clearing(const pp_line_memo *m) {
-  const uint32_t *log = m->log[!m->old];
-  for (int i = m->entry; i < m->end; ++i) {
-    if ((log[i] >> 8 & 63) == 0x2c) return true;
-  }
-  return false;
 }
 
 // Passes over known lines. Returns whether there were any.
