@@ -4,7 +4,7 @@
 #include <string.h>
 
 // A memo pays if no more than this share of lines must be made. It rests once so many more were.
-#define PAID_SHARE 0.28
+#define PAID_SHARE 0.50
 enum { LOSSES = 400, SHORTEST_REST = 8, LONGEST_REST = 512 };
 
 size_t pp_line_memo_size(void) {

@@ -67,12 +67,14 @@ typedef struct pp_line_memo {
   int32_t line;           // the line that comes next, or is being drawn
   uint16_t entry, end;    // its next write in log[!old]; the end of those known so far
   uint8_t old;
-  bool has_begun;   // the first line has been reached
-  bool is_in_line;  // some of the line's writes have been carried out, or pixels drawn
-  bool is_whole;    // the line that is being drawn can be remembered
-  bool is_away;     // the chip's masks are those of `left`
-  bool is_full;     // the log did not fit
-  int16_t made;     // lines of this frame that were made
+  uint64_t line_written;  // of the line that is being made: bytes that its writes set
+  uint32_t line_marks;    // and what else its writes mean (line_memo.inl)
+  bool has_begun;         // the first line has been reached
+  bool is_in_line;        // some of the line's writes have been carried out, or pixels drawn
+  bool is_whole;          // the line that is being drawn can be remembered
+  bool is_away;           // the chip's masks are those of `left`
+  bool is_full;           // the log did not fit
+  int16_t made;           // lines of this frame that were made
 
   // when a memo pays
   bool is_used;    // the frame before went by with it

@@ -55,6 +55,20 @@ static inline void registers_blend(pp_tia_registers *to, uint64_t bytes,
 #endif
 }
 
+// Copies registers to `to`, with `moved` long ago if `forgets`. Does so in one load and one store:
+// a wide load that follows a narrow store has to wait.
+static inline void registers_copy(pp_tia_registers *to, const pp_tia_registers *from,
+                                  bool forgets) {
+#if defined(__AVX512BW__)
+  const uint64_t bytes = forgets ? BYTES(moved) : 0;
+  const __m512i long_ago = _mm512_set1_epi32(PP_LONG_AGO);
+  _mm512_storeu_si512(to, _mm512_mask_mov_epi8(_mm512_loadu_si512(from), bytes, long_ago));
+#else
+  *to = *from;
+  if (forgets) to->moved = PP_LONG_AGO;
+#endif
+}
+
 // returns the objects whose masks depend on these bytes
 static unsigned objects_of(uint64_t bytes) {
 #define PLAYER(p)                                                                             \
@@ -83,13 +97,42 @@ static inline int32_t clock_of(uint32_t entry) {
   return (int32_t)(entry >> 16) * 3;
 }
 
+// no write takes effect later than this many clocks after it
+enum { LONGEST_DELAY = 8 };
+
 // Returns whether a write takes effect at or after this clock, the end of a line. Whether a RESP
 // shortly before it does depends on the player's position; it counts as not.
 static inline bool is_beyond(uint32_t entry, int32_t line_end) {
   int32_t clock = clock_of(entry);
   if (clock >= line_end) return true;
+  if (clock + LONGEST_DELAY < line_end) return false;
   unsigned reg = entry >> 8 & 63;
   return reg != 0x10 && reg != 0x11 && clock + write_delay(reg, clock) >= line_end;
+}
+
+// returns whether `count` entries of two logs are equal
+static inline bool are_equal(const uint32_t *a, const uint32_t *b, int count) {
+#if defined(__AVX512BW__)
+  // most lines have so few entries that one comparison without a loop does
+  const __mmask16 first = (__mmask16)_bzhi_u32(0xffff, (unsigned)count);
+  if (_mm512_mask_cmpneq_epi32_mask(first, _mm512_maskz_loadu_epi32(first, a),
+                                    _mm512_maskz_loadu_epi32(first, b))) {
+    return false;
+  }
+  return count <= 16 || memcmp(a + 16, b + 16, (size_t)(count - 16) * sizeof *a) == 0;
+#elif defined(__AVX2__)
+  const __m256i first =
+      _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  __m256i differ = _mm256_xor_si256(_mm256_maskload_epi32((const int *)a, first),
+                                    _mm256_maskload_epi32((const int *)b, first));
+  if (!_mm256_testz_si256(differ, differ)) return false;
+  return count <= 8 || memcmp(a + 8, b + 8, (size_t)(count - 8) * sizeof *a) == 0;
+#else
+  for (int i = 0; i < count; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+#endif
 }
 
 // returns how many of the first `count` entries of two logs are equal
@@ -112,106 +155,112 @@ static inline int equal_entries(const uint32_t *a, const uint32_t *b, int count)
 enum { P0 = 1 << PP_PLAYER0, M0 = 1 << PP_MISSILE0, P1 = 1 << PP_PLAYER1, M1 = 1 << PP_MISSILE1 };
 enum { BL = 1 << PP_BALL, PF = 1 << PP_PLAYFIELD };
 
-// what a write means for the memo
+// What a write means for the memo. `written` are the bytes that it sets, whatever they were; for
+// `marks` see below.
 typedef struct effect {
-  uint64_t written;  // bytes that it sets, whatever they were
-  uint8_t objects;   // objects that it places, which depends on their positions
-  uint8_t flags;     // PP_LINE_CLEARS, PP_LINE_MOVES
-  uint8_t touches;   // registers that decide what is shown, as below
+  uint64_t written;
+  uint32_t marks;
 } effect;
 
+// Marks: objects that a write places, which depends on their positions (bits 0 to 5), the line's
+// flags that it sets (bits 8 to 15), and registers that decide what is shown.
 enum {
-  SETS_GRP0 = 1,
-  SETS_GRP1 = 2,
-  SETS_DELAY0 = 4,
-  SETS_DELAY1 = 8,
-  SETS_BALL = 16,
-  SETS_DELAY = 32,
-  SETS_FIELD = 64
+  FLAGS_AT = 8,
+  CLEARS = PP_LINE_CLEARS << FLAGS_AT,
+  MOVES = PP_LINE_MOVES << FLAGS_AT,
+  MOVES_LATE = PP_LINE_LATE << FLAGS_AT,
+  SETS_GRP0 = 1 << 16,
+  SETS_GRP1 = 1 << 17,
+  SETS_DELAY0 = 1 << 18,
+  SETS_DELAY1 = 1 << 19,
+  SETS_BALL = 1 << 20,
+  SETS_DELAY = 1 << 21,
+  SETS_FIELD = 1 << 22,
 };
 
 static const effect effects[64] = {
-    [0x04] = {.written = BYTES(nusiz[0])},
-    [0x05] = {.written = BYTES(nusiz[1])},
-    [0x06] = {.written = BYTES(color[0])},
-    [0x07] = {.written = BYTES(color[1])},
-    [0x08] = {.written = BYTES(color[2])},
-    [0x09] = {.written = BYTES(color[3])},
-    [0x0a] = {.touches = SETS_FIELD},
-    [0x0b] = {.written = BYTES(reflect[0])},
-    [0x0c] = {.written = BYTES(reflect[1])},
-    [0x10] = {.objects = P0 | M0},
-    [0x11] = {.objects = P1 | M1},
-    [0x12] = {.objects = M0},
-    [0x13] = {.objects = M1},
-    [0x14] = {.objects = BL},
-    [0x1b] = {.written = BYTES(old_grp[1]), .touches = SETS_GRP0},
-    [0x1c] = {.written = BYTES(old_grp[0]) | BYTES(old_enabl), .touches = SETS_GRP1},
-    [0x1f] = {.touches = SETS_BALL},
-    [0x20] = {.written = BYTES(motion[PP_PLAYER0])},
-    [0x21] = {.written = BYTES(motion[PP_PLAYER1])},
-    [0x22] = {.written = BYTES(motion[PP_MISSILE0])},
-    [0x23] = {.written = BYTES(motion[PP_MISSILE1])},
-    [0x24] = {.written = BYTES(motion[PP_BALL])},
-    [0x25] = {.written = BYTES(delay[0]), .touches = SETS_DELAY0},
-    [0x26] = {.written = BYTES(delay[1]), .touches = SETS_DELAY1},
-    [0x27] = {.written = BYTES(delay_ball), .touches = SETS_DELAY},
-    [0x28] = {.objects = P0 | M0},
-    [0x29] = {.objects = P1 | M1},
-    [0x2a] = {.flags = PP_LINE_MOVES},
-    [0x2b] = {.written = BYTES(motion)},
-    [0x2c] = {.flags = PP_LINE_CLEARS},
+    [0x04] = {BYTES(nusiz[0]), 0},
+    [0x05] = {BYTES(nusiz[1]), 0},
+    [0x06] = {BYTES(color[0]), 0},
+    [0x07] = {BYTES(color[1]), 0},
+    [0x08] = {BYTES(color[2]), 0},
+    [0x09] = {BYTES(color[3]), 0},
+    [0x0a] = {0, SETS_FIELD},
+    [0x0b] = {BYTES(reflect[0]), 0},
+    [0x0c] = {BYTES(reflect[1]), 0},
+    [0x10] = {0, P0 | M0},
+    [0x11] = {0, P1 | M1},
+    [0x12] = {0, M0},
+    [0x13] = {0, M1},
+    [0x14] = {0, BL},
+    [0x1b] = {BYTES(old_grp[1]), SETS_GRP0},
+    [0x1c] = {BYTES(old_grp[0]) | BYTES(old_enabl), SETS_GRP1},
+    [0x1f] = {0, SETS_BALL},
+    [0x20] = {BYTES(motion[PP_PLAYER0]), 0},
+    [0x21] = {BYTES(motion[PP_PLAYER1]), 0},
+    [0x22] = {BYTES(motion[PP_MISSILE0]), 0},
+    [0x23] = {BYTES(motion[PP_MISSILE1]), 0},
+    [0x24] = {BYTES(motion[PP_BALL]), 0},
+    [0x25] = {BYTES(delay[0]), SETS_DELAY0},
+    [0x26] = {BYTES(delay[1]), SETS_DELAY1},
+    [0x27] = {BYTES(delay_ball), SETS_DELAY},
+    [0x28] = {0, P0 | M0},
+    [0x29] = {0, P1 | M1},
+    [0x2a] = {0, MOVES},
+    [0x2b] = {BYTES(motion), 0},
+    [0x2c] = {0, CLEARS},
 };
 
 // An HMOVE up to this clock of a line leaves an object with motion 0 where it is.
 enum { LATE_HMOVE = 12 * 3 };
 
-// joins what the writes of a line mean
-static effect effect_of(const uint32_t *log, const uint32_t *end) {
-  effect all = {0, 0, 0, 0};
-  for (; log < end; ++log) {
-    const effect *one = &effects[*log >> 8 & 63];
-    all.written |= one->written;
-    all.objects |= one->objects;
-    all.flags |= one->flags;
-    all.touches |= one->touches;
-    if (one->flags & PP_LINE_MOVES && clock_of(*log) % PP_LINE_CLOCKS > LATE_HMOVE) {
-      all.flags |= PP_LINE_LATE;
-    }
-    // this write may make missile 0's motion endless
-    if ((*log & 0x3fff) == 0x2260) all.objects |= M0;
-  }
-  return all;
+// Adds what a write means, `clock` clocks after the line's start, to what the line's writes do.
+static inline void add_effect(pp_line_memo *m, uint32_t entry, int clock) {
+  const effect *one = &effects[entry >> 8 & 63];
+  uint32_t marks = one->marks;
+  if (marks & MOVES && clock > LATE_HMOVE) marks |= MOVES_LATE;
+  // this write may make missile 0's motion endless
+  if ((entry & 0x3fff) == 0x2260) marks |= M0;
+  m->line_written |= one->written;
+  m->line_marks |= marks;
+}
+
+// The bytes that make no difference to a line that neither shows nor places some objects: by those
+// that it does. In score mode the playfield has the players' colours, see free_bytes.
+#define IF_NONE(objects, of, bytes) ((objects) & (of) ? 0 : (bytes))
+#define FREE(o)                                                                   \
+  IF_NONE(o, P0, BYTES(position[0]) | BYTES(motion[0]) | BYTES(reflect[0])) |     \
+      IF_NONE(o, M0, BYTES(position[1]) | BYTES(motion[1])) |                     \
+      IF_NONE(o, P1, BYTES(position[2]) | BYTES(motion[2]) | BYTES(reflect[1])) | \
+      IF_NONE(o, M1, BYTES(position[3]) | BYTES(motion[3])) |                     \
+      IF_NONE(o, BL, BYTES(position[4]) | BYTES(motion[4])) |                     \
+      IF_NONE(o, P0 | M0, BYTES(nusiz[0]) | BYTES(color[0])) |                    \
+      IF_NONE(o, P1 | M1, BYTES(nusiz[1]) | BYTES(color[1])) |                    \
+      IF_NONE(o, PF | BL, BYTES(color[2]))
+static const uint64_t free_without[1 << PP_OBJECTS] = {OF_64(FREE, 0)};
+
+// Returns `bytes` if a condition holds. Without a branch, as it holds for every other line.
+static inline uint64_t bytes_if(bool holds, uint64_t bytes) {
+  return bytes & (0 - (uint64_t)holds);
 }
 
 // Returns the bytes that make no difference to a line that begins with these registers, shows or
-// places these objects, and writes what `all` says.
-static uint64_t free_bytes(const pp_tia_registers *r, unsigned objects, const effect *all) {
-  uint64_t bytes = 0;
-  // in score mode the playfield has the players' colours
-  bool score = objects & PF && (r->ctrlpf & 2 || all->touches & SETS_FIELD);
-  if (!(objects & P0)) bytes |= BYTES(position[0]) | BYTES(motion[0]) | BYTES(reflect[0]);
-  if (!(objects & M0)) bytes |= BYTES(position[1]) | BYTES(motion[1]);
-  if (!(objects & P1)) bytes |= BYTES(position[2]) | BYTES(motion[2]) | BYTES(reflect[1]);
-  if (!(objects & M1)) bytes |= BYTES(position[3]) | BYTES(motion[3]);
-  if (!(objects & BL)) bytes |= BYTES(position[4]) | BYTES(motion[4]);
-  if (!(objects & (P0 | M0))) bytes |= BYTES(nusiz[0]) | (score ? 0 : BYTES(color[0]));
-  if (!(objects & (P1 | M1))) bytes |= BYTES(nusiz[1]) | (score ? 0 : BYTES(color[1]));
-  if (!(objects & (PF | BL))) bytes |= BYTES(color[2]);
+// places these objects, and whose writes have these marks.
+static uint64_t free_bytes(const pp_tia_registers *r, unsigned objects, uint32_t marks) {
+  uint64_t bytes = free_without[objects];
+  bool score = (objects & PF) && ((r->ctrlpf & 2) || (marks & SETS_FIELD));
+  bytes &= ~bytes_if(score, BYTES(color[0]) | BYTES(color[1]));
   // if new and old graphics are equal, it makes no difference which are shown; without delay, the
   // old ones are not
   for (int q = 0; q < 2; ++q) {
-    if (r->grp[q] == r->old_grp[q]) {
-      if (!(all->touches & SETS_GRP0 << q)) bytes |= BYTES(delay[0]) << q;
-    } else if (!r->delay[q]) {
-      if (!(all->touches & SETS_DELAY0 << q)) bytes |= BYTES(old_grp[0]) << q;
-    }
+    bool equal = r->grp[q] == r->old_grp[q];
+    bytes |= bytes_if(equal && !(marks & SETS_GRP0 << q), BYTES(delay[0]) << q);
+    bytes |=
+        bytes_if(!equal && !r->delay[q] && !(marks & SETS_DELAY0 << q), BYTES(old_grp[0]) << q);
   }
-  if (r->enabl == r->old_enabl) {
-    if (!(all->touches & SETS_BALL)) bytes |= BYTES(delay_ball);
-  } else if (!r->delay_ball) {
-    if (!(all->touches & SETS_DELAY)) bytes |= BYTES(old_enabl);
-  }
+  bool equal = r->enabl == r->old_enabl;
+  bytes |= bytes_if(equal && !(marks & SETS_BALL), BYTES(delay_ball));
+  bytes |= bytes_if(!equal && !r->delay_ball && !(marks & SETS_DELAY), BYTES(old_enabl));
   return bytes;
 }
 
@@ -316,7 +365,8 @@ static void move_hidden(pp_tia_registers *r, const uint32_t *log, const uint32_t
     unsigned reg = *log >> 8 & 63;
     if (reg == 0x2a) {
       int cycle = clock_of(*log) % PP_LINE_CLOCKS / 3;
-      for (int o = 0; o < PP_PLAYFIELD; ++o) {
+      for (unsigned left = movable(r, cycle); left; left &= left - 1) {
+        int o = __builtin_ctz(left);
         int at = r->position[o] + motion_shift(cycle, r->motion[o]);
         r->position[o] = (uint8_t)(at < 0 ? at + PP_LINE_PIXELS : wrap_pixel(at));
       }
@@ -331,7 +381,7 @@ static void move_hidden(pp_tia_registers *r, const uint32_t *log, const uint32_t
 // returns whether the line's writes known so far are those of the last frame
 static inline bool begins_equal(const pp_line_memo *m, int count) {
   const uint32_t *old = m->log[m->old] + m->start[m->old][m->line];
-  return equal_entries(m->log[!m->old] + m->entry, old, count) == count;
+  return are_equal(m->log[!m->old] + m->entry, old, count);
 }
 
 // returns whether the line may be one of the last frame, by its registers
@@ -342,22 +392,29 @@ static inline bool starts_equal(const pp_picture *p) {
   return m->flags[m->line] & PP_LINE_KNOWN && !(m->differ & ~free);
 }
 
-// Passes over one line that changes the registers that differ. Returns whether it did.
-static bool pass_line(pp_tia *t, const pp_picture *p, int32_t stop) {
+// Returns whether the next line equals that of the last frame. If so, its pixels are in its row.
+static inline bool is_known(const pp_tia *t, const pp_picture *p, int32_t stop) {
+  pp_line_memo *m = p->memo;
+  const int32_t line_end = t->line_start + PP_LINE_CLOCKS;
+  const uint16_t *old_start = m->start[m->old] + m->line;
+  const int count = old_start[1] - old_start[0], next = m->entry + count;
+  if (line_end > stop || !starts_equal(p) || next > m->end || !begins_equal(m, count)) return false;
+  if (next < m->end && !is_beyond(m->log[!m->old][next], line_end)) return false;
+  return !p->screen || show_known(p, m, m->line);
+}
+
+// Passes over one known line that changes the registers that differ.
+static void pass_line(pp_tia *t, const pp_picture *p) {
   pp_line_memo *m = p->memo;
   const int line = m->line;
-  const int32_t line_end = t->line_start + PP_LINE_CLOCKS;
   const uint16_t *old_start = m->start[m->old] + line;
-  const int count = old_start[1] - old_start[0], next = m->entry + count;
+  const int next = m->entry + old_start[1] - old_start[0];
   const uint32_t *log = m->log[!m->old];
-  if (line_end > stop || !starts_equal(p) || next > m->end || !begins_equal(m, count)) return false;
-  if (next < m->end && !is_beyond(log[next], line_end)) return false;
-  if (p->screen && !show_known(p, m, line)) return false;
 
   if (m->flags[line] & PP_LINE_CLEARS) t->collision = 0;
   t->collision |= m->collision[line];
   check_colors(m, line);
-  move_on(t, m, line + 1, line_end);
+  move_on(t, m, line + 1, t->line_start + PP_LINE_CLOCKS);
   uint64_t own = m->differ & ~m->written[line];
   if (m->flags[line] & PP_LINE_MOVES) {
     move_hidden(&t->reg, log + m->entry, log + next);
@@ -368,14 +425,24 @@ static bool pass_line(pp_tia *t, const pp_picture *p, int32_t stop) {
   m->differ = registers_differ(&after, &m->at[line + 1]);
   m->at[line + 1] = t->reg = after;
   m->entry = m->start[!m->old][line + 1] = (uint16_t)next;
-  return true;
 }
 
 // ---------------------------------------------------------------------------- making lines
 
-// Forgets an HMOVE that is over, so that lines do not differ in what has no effect.
-static inline void forget_motion(pp_tia *t) {
-  if (t->line_start - t->reg.moved > HMOVE_CLOCKS) t->reg.moved = PP_LONG_AGO;
+// Returns whether the last HMOVE is over. Then it is forgotten, so that lines do not differ in what
+// has no effect.
+static inline bool has_moved(const pp_tia *t) {
+  return t->line_start - t->reg.moved > HMOVE_CLOCKS;
+}
+
+// Notes the registers at a line's start, and which of them differ from those of the last frame.
+static inline void begin_registers(pp_tia *t, pp_line_memo *m) {
+  pp_tia_registers now;
+  bool forgets = has_moved(t);
+  registers_copy(&now, &t->reg, forgets);
+  if (forgets) t->reg.moved = PP_LONG_AGO;
+  m->differ = registers_differ(&now, &m->at[m->line]);
+  m->at[m->line] = now;
 }
 
 static void begin_line(pp_tia *t, pp_line_memo *m) {
@@ -385,6 +452,7 @@ static void begin_line(pp_tia *t, pp_line_memo *m) {
     m->is_away = false;
   }
   t->seen = 0;
+  m->line_written = m->line_marks = 0;
   m->is_in_line = m->is_whole = true;
 }
 
@@ -393,24 +461,20 @@ static void end_line(pp_tia *t, const pp_picture *p) {
   pp_line_memo *m = p->memo;
   const int line = m->line++;
   ++m->made;
-  const uint32_t *log = m->log[!m->old];
   m->flags[line] = p->screen ? p->mark : 0;
   if (m->is_whole) {
     const pp_tia_registers *before = &m->at[line];
-    const effect all = effect_of(log + m->start[!m->old][line], log + m->entry);
-    unsigned objects = t->seen | t->shown | all.objects;
+    unsigned objects = t->seen | t->shown | (m->line_marks & ((1u << PP_OBJECTS) - 1));
     if (before->starring || t->reg.starring) objects |= M0;
     if (before->hide_first[0]) objects |= P0;
     if (before->hide_first[1]) objects |= P1;
-    m->flags[line] |= (uint8_t)(PP_LINE_KNOWN | all.flags);
+    m->flags[line] |= (uint8_t)(PP_LINE_KNOWN | m->line_marks >> FLAGS_AT);
     m->collision[line] = t->line_collision;
-    m->free[line] = free_bytes(before, objects, &all);
-    m->written[line] = all.written;
+    m->free[line] = free_bytes(before, objects, m->line_marks);
+    m->written[line] = m->line_written;
   }
   m->start[!m->old][m->line] = m->entry;
-  forget_motion(t);
-  m->differ = registers_differ(&t->reg, &m->at[m->line]);
-  m->at[m->line] = t->reg;
+  begin_registers(t, m);
   m->is_in_line = false;
 }
 
@@ -430,6 +494,7 @@ static void make_line(pp_tia *t, const pp_picture *p, int32_t stop) {
       m->entry += 2;
       continue;
     }
+    add_effect(m, entry, clock_of(entry) - line_start);
     tia_apply(t, p, reg, (uint8_t)entry, clock_of(entry));
     if (t->line_start != line_start) {
       // it did, and has finished this one
@@ -465,10 +530,8 @@ static bool apply_before(pp_tia *t, const pp_picture *p, int32_t stop) {
   const uint32_t *log = m->log[!m->old];
   while (m->entry < m->end && clock_of(log[m->entry]) < p->first) apply_next(t, p);
   if (stop < p->first) return true;
-  forget_motion(t);
   m->has_begun = true;
-  m->differ = registers_differ(&t->reg, &m->at[0]);
-  m->at[0] = t->reg;
+  begin_registers(t, m);
   m->start[!m->old][0] = m->entry;
   return false;
 }
@@ -494,6 +557,15 @@ static void give_up(pp_tia *t, const pp_picture *p) {
   m->is_full = true;
 }
 
+// returns whether the writes that have not been carried out forget earlier collisions
+static bool is_clearing(const pp_line_memo *m) {
+  const uint32_t *log = m->log[!m->old];
+  for (int i = m->entry; i < m->end; ++i) {
+    if ((log[i] >> 8 & 63) == 0x2c) return true;
+  }
+  return false;
+}
+
 // Finds the collisions of a line up to a read in its middle. If the line equals that of the last
 // frame so far, it stays undone.
 static void read_collisions(pp_tia *t, const pp_picture *p, uint32_t cycle) {
@@ -502,9 +574,10 @@ static void read_collisions(pp_tia *t, const pp_picture *p, uint32_t cycle) {
   const uint16_t *old_start = m->start[m->old] + m->line;
   log[m->end++] = cycle << 16 | PP_LOG_READ << 8;
   const int count = m->end - m->entry;
-  if (!m->is_in_line && starts_equal(p) && !(m->flags[m->line] & PP_LINE_CLEARS) &&
-      count < old_start[1] - old_start[0] && begins_equal(m, count)) {
+  if (!m->is_in_line && starts_equal(p) && count < old_start[1] - old_start[0] &&
+      begins_equal(m, count)) {
     uint32_t found = m->log[m->old][old_start[0] + count];
+    if (m->flags[m->line] & PP_LINE_CLEARS && is_clearing(m)) t->collision = 0;
     t->collision |= (uint16_t)(found >> 16);
     log[m->end++] = found;
     return;
@@ -516,24 +589,18 @@ static void read_collisions(pp_tia *t, const pp_picture *p, uint32_t cycle) {
   log[m->end++] = found << 16 | PP_LOG_COLLISIONS << 8;
 }
 
-// returns whether the writes that have not been carried out forget earlier collisions
-static bool is_clearing(const pp_line_memo *m) {
-  const uint32_t *log = m->log[!m->old];
-  for (int i = m->entry; i < m->end; ++i) {
-    if ((log[i] >> 8 & 63) == 0x2c) return true;
-  }
-  return false;
-}
-
 // Passes over known lines. Returns whether there were any.
-static bool pass(pp_tia *t, const pp_picture *p, int32_t stop) {
+static ALWAYS_INLINE bool pass(pp_tia *t, const pp_picture *p, int32_t stop) {
+  if (!is_known(t, p, stop)) return false;
   const uint64_t differ = p->memo->differ;
-  if (differ) {
-    return (p->screen ? pass_lines(t, p, stop, differ, true)
-                      : pass_lines(t, p, stop, differ, false)) ||
-           pass_line(t, p, stop);
+  if (!differ) {
+    return p->screen ? pass_lines(t, p, stop, 0, true) : pass_lines(t, p, stop, 0, false);
   }
-  return p->screen ? pass_lines(t, p, stop, 0, true) : pass_lines(t, p, stop, 0, false);
+  if (p->screen ? pass_lines(t, p, stop, differ, true) : pass_lines(t, p, stop, differ, false)) {
+    return true;
+  }
+  pass_line(t, p);
+  return true;
 }
 
 // Carries out a log, and draws up to a cycle. Writes to a line that is not needed yet wait in the

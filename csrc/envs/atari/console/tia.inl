@@ -186,16 +186,22 @@ static const int8_t pair_bit[PP_OBJECTS][PP_OBJECTS] = {
     {3, 14, 2, -1, 10, 11}, {4, 8, 6, 10, -1, 13}, {5, 9, 7, 11, 13, -1},
 };
 
-// sets the collision bits of all pairs among the objects that are shown
-static void collide(pp_tia *t, const mask masks[PP_OBJECTS], unsigned shown) {
-  // most lines have no two objects in one place
-  mask seen = mask_none(), meet = mask_none();
-  for (unsigned left = shown; left; left &= left - 1) {
-    mask m = masks[__builtin_ctz(left)];
-    meet = mask_or(meet, mask_and(seen, m));
-    seen = mask_or(seen, m);
+// returns the pixels that more than one object has
+static inline mask overlap(const mask masks[PP_OBJECTS]) {
+  // all objects, as a loop over those that are shown would be mispredicted
+  mask seen = masks[0], meet = mask_none();
+  for (int o = 1; o < PP_OBJECTS; ++o) {
+    meet = mask_or(meet, mask_and(seen, masks[o]));
+    seen = mask_or(seen, masks[o]);
   }
-  if (!mask_any(meet)) return;
+  return meet;
+}
+
+// Sets the collision bits of all pairs among the objects that are shown. meet: the pixels that more
+// than one of them has.
+static __attribute__((noinline)) void collide(pp_tia *t, const mask masks[PP_OBJECTS],
+                                              unsigned shown, const pp_mask *common) {
+  const mask meet = mask_load(common);
 
   for (unsigned first = shown; first; first &= first - 1) {
     int a = __builtin_ctz(first);
@@ -212,17 +218,13 @@ static void collide(pp_tia *t, const mask masks[PP_OBJECTS], unsigned shown) {
 // collects the pixels of all objects over the whole line; returns which objects have any
 static inline unsigned compose(pp_tia *t, mask masks[PP_OBJECTS]) {
   refresh_stale(t);
-  unsigned shown = t->shown | t->cut;
-  for (unsigned left = shown; left; left &= left - 1) {
+  for (int o = 0; o < PP_OBJECTS; ++o) masks[o] = mask_load(&t->now[o]);
+  for (unsigned left = t->cut; left; left &= left - 1) {
     int o = __builtin_ctz(left);
-    mask m = mask_load(&t->now[o]);
-    if (t->cut >> o & 1) {
-      m = mask_and(m, mask_span(t->from[o], PP_LINE_PIXELS));
-      m = mask_or(m, mask_load(&t->done[o]));
-    }
-    masks[o] = m;
+    mask rest = mask_and(masks[o], mask_span(t->from[o], PP_LINE_PIXELS));
+    masks[o] = mask_or(rest, mask_load(&t->done[o]));
   }
-  return shown;
+  return t->shown | t->cut;
 }
 
 // a colour and the pixels that it covers
@@ -284,12 +286,14 @@ static __attribute__((noinline)) void finish_to(pp_tia *t, const pp_picture *p, 
   bool whole = from == 0 && x == PP_LINE_PIXELS;
   mask span = mask_span(from, x);
   if (!whole) {
-    for (unsigned left = shown; left; left &= left - 1) {
-      int o = __builtin_ctz(left);
-      masks[o] = mask_and(masks[o], span);
-    }
+    for (int o = 0; o < PP_OBJECTS; ++o) masks[o] = mask_and(masks[o], span);
   }
-  if (shown & (shown - 1)) collide(t, masks, shown);
+  mask meet = overlap(masks);
+  if (mask_any(meet)) {
+    pp_mask common;
+    mask_store(&common, meet);
+    collide(t, masks, shown, &common);
+  }
   if (!p->screen) return;
 
   layer layers[8];

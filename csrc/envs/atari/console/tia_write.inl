@@ -89,25 +89,38 @@ static void reset_player(pp_tia *t, const pp_picture *p, int player, int32_t clo
   }
 }
 
-static ALWAYS_INLINE void move_objects(pp_tia *t, int x, int32_t clock) {
-  int cycle = clock % PP_LINE_CLOCKS / 3;
-  t->reg.moved = clock;
+// Returns the objects that an HMOVE at this cycle may move. At most cycles, an object without
+// motion stays where it is.
+static inline unsigned movable(const pp_tia_registers *r, int cycle) {
+  if (motion_shift(cycle, 0)) return (1u << PP_PLAYFIELD) - 1;
+  unsigned objects = 0;
+  for (int o = 0; o < PP_PLAYFIELD; ++o) objects |= (unsigned)(r->motion[o] != 0) << o;
+  return objects;
+}
+
+// Ends what a write of HMOVE ends: it stops an endless HMOVE, and brings hidden copies back.
+static __attribute__((noinline)) void end_rare(pp_tia *t, int x) {
   if (t->reg.starring) {
     touch(t, PP_MISSILE0, x);
     t->reg.position[PP_MISSILE0] = (uint8_t)star_position(t);
     t->reg.starring = 0;
   }
-  // HMOVE is late enough to lengthen the next line's blank, or in time to lengthen this line's
-  if (cycle > 74 && !t->no_comb) t->reg.next_comb = t->reg.rare = 1;
-  if (cycle < 21 && !t->no_comb) t->reg.comb = t->changed = 1;
   for (int player = 0; player < 2; ++player) {
-    // HMOVE brings the hidden copy back
     if (!t->reg.hide_first[player]) continue;
     touch(t, 2 * player, x);
     t->reg.hide_first[player] = 0;
   }
-  for (int o = 0; o < 5; ++o) {
-    int shift = motion_shift(cycle, t->reg.motion[o]);
+}
+
+static ALWAYS_INLINE void move_objects(pp_tia *t, int x, int32_t clock) {
+  int cycle = clock % PP_LINE_CLOCKS / 3;
+  t->reg.moved = clock;
+  if (t->reg.rare) end_rare(t, x);
+  // HMOVE is late enough to lengthen the next line's blank, or in time to lengthen this line's
+  if (cycle > 74 && !t->no_comb) t->reg.next_comb = t->reg.rare = 1;
+  if (cycle < 21 && !t->no_comb) t->reg.comb = t->changed = 1;
+  for (unsigned left = movable(&t->reg, cycle); left; left &= left - 1) {
+    int o = __builtin_ctz(left), shift = motion_shift(cycle, t->reg.motion[o]);
     if (shift == 0) continue;
     touch(t, o, x);
     int at = t->reg.position[o] + shift;
