@@ -96,6 +96,7 @@ class Library:
             ("console_lives", integer, [pointer]),
             ("console_ram", pointer, [pointer]),
             ("console_screen", pointer, [pointer]),
+            ("console_changed", None, [pointer, pointer]),
         ]:
             function = getattr(self.c, f"pp_{name}")
             function.restype, function.argtypes = result, arguments
@@ -176,6 +177,12 @@ class Console:
         """Returns a copy of the RAM, shape (128,)."""
         raw = ctypes.string_at(self.c.pp_console_ram(self.state), 128)
         return np.frombuffer(raw, np.uint8)
+
+    def changed(self) -> NDArray[np.uint8]:
+        """Returns which rows of the screens may have changed since the last call, shape (256,)."""
+        rows = np.empty(256, np.uint8)
+        self.c.pp_console_changed(self.state, rows.ctypes.data)
+        return rows
 
     def screen(self, shape: tuple[int, int]) -> NDArray[np.uint8]:
         """Returns a copy of the palette indices, shape (height, 160)."""

@@ -1,5 +1,7 @@
 """A console with a memo of lines plays as one without: random programs, restored states, resets.
 
+It also knows rows that have not changed, of which the next frame is not made again.
+
 The programs write to the television chip at random times, with values that change in some frames,
 and keep the collisions that they read. So a line that the memo wrongly takes for known shows in the
 screen or in RAM.
@@ -135,6 +137,50 @@ def test_random_programs_look_the_same(library: atari_core.Library, build: str) 
         compare(ours, plain, seed)
         ours.close()
         plain.close()
+
+
+def both_screens(console: Console) -> NDArray[np.uint8]:
+    """Plays a frame with pixels; returns the screens of it and of the frame before."""
+    before = console.screen(SHAPE)
+    console.act(0, True)
+    return np.stack([before, console.screen(SHAPE)])
+
+
+@pytest.mark.parametrize("build", list(builds()))
+def test_rows_that_have_not_changed(library: atari_core.Library, build: str) -> None:
+    """Such a row is the same in both screens, and was at the last call; a new memo knows none."""
+    unchanged = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        console = Console(library, program(seed), memo=True, build=build)
+        console.act(0, True)
+        then = both_screens(console)
+        console.forget()
+        assert console.changed().all()
+        for turn in range(20):
+            for _ in range(rng.choice((0, 0, 1, 2, 5))):
+                console.act(0, rng.random() < 0.3)
+            # reads the screen, which must have been drawn
+            console.act(0, True)
+            now = both_screens(console)
+            rows = console.changed()[: SHAPE[0]] == 0
+            same = (np.stack([*then, *now]) == now[0]).all(axis=(0, 2))
+            assert same[rows].all(), f"program {seed}, turn {turn}: {np.argwhere(rows & ~same)}"
+            unchanged += np.count_nonzero(rows)
+            then = now
+            if turn == 15:
+                console.forget()
+                assert console.changed().all()
+        console.close()
+    assert unchanged > 20000
+
+
+def test_a_console_without_memo_knows_no_rows(library: atari_core.Library) -> None:
+    console = Console(library, program(1), memo=False, build="base")
+    for _ in range(5):
+        console.act(0, True)
+        assert console.changed().all()
+    console.close()
 
 
 def test_a_restored_state_needs_an_empty_memo(library: atari_core.Library) -> None:

@@ -58,13 +58,19 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     subprocess.run([*compiler, *FLAGS.split(), *sources, "-o", str(path), "-lm"], check=True)
     lib = ctypes.CDLL(str(path))
     lib.pp_resize_create.restype = ctypes.c_void_p
-    lib.pp_resize_apply.argtypes = [ctypes.c_void_p] * 4
+    lib.pp_resize_apply.argtypes = [ctypes.c_void_p] * 5
     lib.pp_resize_destroy.argtypes = [ctypes.c_void_p]
     lib.pp_screen_create.restype = ctypes.c_void_p
     lib.pp_screen_create.argtypes = [ctypes.POINTER(ScreenOptions)]
-    lib.pp_screen_frame.argtypes = [ctypes.c_void_p] * 4
+    lib.pp_screen_frame.argtypes = [ctypes.c_void_p] * 5
     lib.pp_screen_destroy.argtypes = [ctypes.c_void_p]
     return lib
+
+
+class ScreenPast(ctypes.Structure):
+    """pp_screen_past of screen.h."""
+
+    _fields_ = [("frame", ctypes.c_void_p), ("changed", ctypes.c_void_p)]
 
 
 class Guarded:
@@ -114,7 +120,7 @@ def resize(
     source, results = Guarded(image), []
     for run in (None, stretches(image).ctypes):
         out = Output((height, width))
-        lib.pp_resize_apply(plan, source.address, run and run.data, out.address)
+        lib.pp_resize_apply(plan, source.address, run and run.data, None, out.address)
         results.append(out.take())
     lib.pp_resize_destroy(plan)
     return results
@@ -224,8 +230,14 @@ class Game:
 
 
 def frame(
-    lib: ctypes.CDLL, options: dict[str, Any], pal: bool, last: Image, before: Image | None
+    lib: ctypes.CDLL,
+    options: dict[str, Any],
+    pal: bool,
+    last: Image,
+    before: Image | None,
+    past: tuple[Image, Image] | None = None,
 ) -> Image:
+    """Makes a frame. past: an earlier frame, and which rows have changed since."""
     palette = ctypes.c_char.in_dll(lib, "pp_palette_pal" if pal else "pp_palette_ntsc")
     screen = lib.pp_screen_create(ScreenOptions(palette=ctypes.addressof(palette), **options))
     assert screen is not None
@@ -235,7 +247,9 @@ def frame(
     guarded = [
         None if s is None else Guarded(np.ascontiguousarray(s[:rows])) for s in (last, before)
     ]
-    lib.pp_screen_frame(screen, *(None if g is None else g.address for g in guarded), out.address)
+    earlier = past and ctypes.byref(ScreenPast(*(each.ctypes.data for each in past)))
+    screens = (None if g is None else g.address for g in guarded)
+    lib.pp_screen_frame(screen, *screens, earlier, out.address)
     lib.pp_screen_destroy(screen)
     return out.take()
 
@@ -305,6 +319,48 @@ def test_vector_variants_equal_plain_c(library: ctypes.CDLL, isa: str) -> None:
                     for which in (ISAS[isa], ISAS["generic"])
                 ]
                 np.testing.assert_array_equal(*results)
+
+
+def random_change(
+    rng: np.random.Generator, last: Image, before: Image
+) -> tuple[Image, Image, Image]:
+    """Changes some rows of either screen; returns both, and which rows are no longer what they were
+
+    in both, or were not the same in both.
+    """
+    changed = (last != before).any(axis=1)
+    screens = []
+    for screen in (last, before):
+        new = np.roll(noise(rng, len(screen)), 1, axis=0)
+        moves = rng.random(len(screen)) < rng.choice((0, 0.02, 0.3, 1))
+        screens.append(np.where(moves[:, None], new, screen))
+        changed |= moves
+    return screens[0], screens[1], changed.astype(np.uint8)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_rows_that_have_not_changed_are_those_of_the_past(library: ctypes.CDLL, isa: str) -> None:
+    """Only they are copied: where the past frame is wrong, so is the new one, and nowhere else."""
+    rng = np.random.default_rng(11)
+    kept = 0
+    for turn, (height, width) in enumerate(SIZES * 3):
+        for gray, area in ((True, True), (False, True), (True, False)):
+            options = {"rows": 210, "height": height, "width": width}
+            options |= {"gray": gray, "area": area, "isa": ISAS[isa]}
+            last = stripes(rng, 210)
+            before = np.where(rng.random((210, 1)) < 0.1, noise(rng, 210), last)
+            first = frame(library, options, False, last, before)
+            last, before, changed = random_change(rng, last, before)
+            other = before if turn % 3 else None
+            whole = frame(library, options, False, last, other)
+            quick = frame(library, options, False, last, other, (first, changed))
+            np.testing.assert_array_equal(quick, whole)
+            wrong = frame(library, options, False, last, other, (first ^ 255, changed))
+            rows = (wrong != whole).all(axis=2)
+            np.testing.assert_array_equal(wrong[rows], whole[rows] ^ 255)
+            np.testing.assert_array_equal(wrong[~rows], whole[~rows])
+            kept += np.count_nonzero(rows)
+    assert kept > 1000
 
 
 def test_screen_refuses_sizes(library: ctypes.CDLL) -> None:

@@ -122,8 +122,17 @@ static void begin_frames(pp_env *env) {
     begin_game(shared, self);
   }
   self->lives = pp_counted_lives(&self->counted);
+  pp_counted_screen(&self->counted, &shared->setup);
+  pp_frames_start(&self->frames, &shared->preprocessor, &self->counted.console);
+}
+
+// Returns the last screen, which is to be pooled with that of the next step of AtariEnv: a copy in
+// `kept` if that step may draw over it, otherwise NULL.
+static const uint8_t *keep_screen(const pp_ale_options *shared, play *self, uint8_t *kept) {
   const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
-  pp_frames_start(&self->frames, &shared->preprocessor, screen);
+  bool is_one_frame = shared->skip == 1 && !shared->skip_end;
+  if (is_one_frame && !pp_console_is_mid_frame(&self->counted.console)) return NULL;
+  return memcpy(kept, screen, PP_SCREEN_BYTES);
 }
 
 // Plays one step of AtariPreprocessing, which is several steps of AtariEnv, and adds its reward.
@@ -131,24 +140,24 @@ static void begin_frames(pp_env *env) {
 static bool preprocessed_step(pp_env *env, pp_move move, double *reward) {
   const pp_ale_options *shared = env->shared;
   play *self = env->state;
-  const int32_t count = shared->frame_skip;
-  for (int32_t t = 0; t < count; t++) {
-    *reward += (double)play_step(env, move, t >= count - 2);
+  pp_console *console = &self->counted.console;
+  uint8_t kept[PP_SCREEN_BYTES];
+  const uint8_t *first = NULL;
+  for (int32_t left = shared->frame_skip - 1; left >= 0; left--) {
+    *reward += (double)play_step(env, move, left <= 1);
     int lives = pp_counted_lives(&self->counted);
     bool lost_life = shared->ends_on_life_loss && lives < self->lives;
     self->lives = lives;
+    bool is_second = left == 0 && shared->frame_skip > 1;
+    if (is_second && !first) first = pp_console_screen_before(console);
     if (lost_life || has_ended(self)) {
-      pp_frames_cut(&self->frames, &shared->preprocessor, t > 0 && t == count - 1);
+      pp_frames_cut(&self->frames, &shared->preprocessor, first);
       return lost_life;
     }
-    if (t < count - 2) continue;
-    const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
-    if (t == count - 2) {
-      pp_frames_add_first(&self->frames, &shared->preprocessor, screen);
-    } else {
-      pp_frames_add_last(&self->frames, &shared->preprocessor, screen, count > 1);
-    }
+    if (left == 1) first = keep_screen(shared, self, kept);
   }
+  pp_counted_screen(&self->counted, &shared->setup);
+  pp_frames_add(&self->frames, &shared->preprocessor, console, first);
   return false;
 }
 
@@ -201,7 +210,7 @@ static void write_observation(const pp_ale_options *shared, play *self, uint8_t 
   }
   const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
   if (shared->view == PP_ALE_GRAY) {
-    pp_screen_frame(shared->screen, screen, NULL, row);
+    pp_screen_frame(shared->screen, screen, NULL, NULL, row);
   } else {
     pp_setup_color(&shared->setup, screen, row);
   }

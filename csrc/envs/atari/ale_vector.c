@@ -165,8 +165,8 @@ static int reset(pp_env *env, const pp_reset *how, pp_result *result) {
   self->elapsed = 0;
   self->lives = pp_counted_lives(&self->counted);
   self->lost_life = 0;
-  const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
-  pp_frames_start(&self->frames, &shared->preprocessor, screen);
+  pp_counted_screen(&self->counted, &shared->setup);
+  pp_frames_start(&self->frames, &shared->preprocessor, &self->counted.console);
   return PP_OK;
 }
 
@@ -191,28 +191,28 @@ static bool has_ended(const shared_data *shared, const play *self) {
          (shared->ends_on_life_loss && lives_lost(self));
 }
 
-// Adds a screen to the observation's frames; `left` frames of the step follow it.
-static void add_screen(const shared_data *shared, play *self, int32_t left) {
-  const uint8_t *screen = pp_counted_screen(&self->counted, &shared->setup);
-  if (left == 0) {
-    pp_frames_add_last(&self->frames, &shared->preprocessor, screen, shared->pools);
-  } else {
-    pp_frames_add_first(&self->frames, &shared->preprocessor, screen);
-  }
-}
-
 // Plays one step's frames and returns their rewards. A frame that ends the episode is not shown.
 static int64_t play_frames(const shared_data *shared, play *self, pp_move move) {
+  pp_console *console = &self->counted.console;
+  uint8_t kept[PP_SCREEN_BYTES];
+  const uint8_t *first = NULL;
   int64_t reward = 0;
   for (int32_t left = shared->frameskip - 1; left >= 0; left--) {
     bool is_shown = left <= shared->pools;
     reward += pp_counted_act(&self->counted, &shared->setup, move, is_shown);
     self->elapsed++;
+    if (shared->pools && left == 0 && !first) first = pp_console_screen_before(console);
     if (has_ended(shared, self)) {
-      pp_frames_cut(&self->frames, &shared->preprocessor, shared->pools && left == 0);
+      pp_frames_cut(&self->frames, &shared->preprocessor, first);
       break;
     }
-    if (is_shown) add_screen(shared, self, left);
+    const uint8_t *screen = is_shown ? pp_counted_screen(&self->counted, &shared->setup) : NULL;
+    if (left == 0) {
+      pp_frames_add(&self->frames, &shared->preprocessor, console, first);
+    } else if (is_shown && pp_console_is_mid_frame(console)) {
+      // the next frame continues this one, in the same screen
+      first = memcpy(kept, screen, sizeof kept);
+    }
   }
   return reward;
 }

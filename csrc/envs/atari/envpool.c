@@ -145,7 +145,10 @@ static void power_up(const pp_env *env, uint32_t seed) {
 // null.
 static void push_frame(const shared_data *shared, play *self, const uint8_t *before) {
   const uint8_t *last = pp_console_draw(&self->console, shared->setup.cartridge);
-  pp_screen_frame(shared->screen, last, before, pp_stack_push(stack_of(shared, self)));
+  uint8_t changed[PP_LINES_MAX];
+  const pp_screen_past past = {pp_stack_newest(stack_of(shared, self)), changed};
+  pp_console_changed(&self->console, changed);
+  pp_screen_frame(shared->screen, last, before, &past, pp_stack_push(stack_of(shared, self)));
 }
 
 // ------------------------------------------------------------------------------- episodes

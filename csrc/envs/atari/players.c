@@ -61,7 +61,7 @@ static void add_picture(const pp_players_options *shared, pp_match *match, bool 
   const uint8_t *before = shared->pools && !is_first ? before_of(match) : NULL;
   pp_stack ring = ring_of(shared, match);
   if (is_first) memset(ring.frames, 0, ring.frame_bytes * (size_t)ring.count);
-  pp_screen_frame(shared->screen, last, before, pp_stack_push(ring));
+  pp_screen_frame(shared->screen, last, before, NULL, pp_stack_push(ring));
 }
 
 // Writes the planes of the stack, side by side for each pixel, and zeros for the indicator.
@@ -91,7 +91,7 @@ static void write_picture(const pp_players_options *shared, pp_match *match, uin
     if (shared->view == PP_PLAYERS_RGB) {
       pp_setup_color(&shared->setup, screen, row);
     } else {
-      pp_screen_frame(shared->screen, screen, NULL, row);
+      pp_screen_frame(shared->screen, screen, NULL, NULL, row);
     }
   }
 }

@@ -70,6 +70,15 @@ const uint8_t *pp_console_draw(pp_console *c, const pp_cartridge *cart) {
   return c->screen[last];
 }
 
+void pp_console_changed(pp_console *c, uint8_t changed[PP_LINES_MAX]) {
+  pp_line_memo *memo = memo_of(c);
+  if (memo) {
+    pp_line_memo_changed(memo, changed);
+  } else {
+    memset(changed, 1, PP_LINES_MAX);
+  }
+}
+
 // ---------------------------------------------------------------------------- frames and rules
 
 // Sets the controllers' pins by the action of the only player.

@@ -109,6 +109,10 @@ const uint8_t *pp_console_screen(const pp_console *console);
 // The same as pp_console_screen, but a last frame that ran without pixels is run again with them.
 const uint8_t *pp_console_draw(pp_console *console, const pp_cartridge *cartridge);
 
+// Sets changed[y] to 0 if row y was the same in both screens at the last call and still is,
+// otherwise to 1. Only a memo knows of such rows, and not of all.
+void pp_console_changed(pp_console *console, uint8_t changed[PP_LINES_MAX]);
+
 // Returns whether the last frame reached ALE's limit of instructions: the next one continues it, in
 // the same screen.
 static inline bool pp_console_is_mid_frame(const pp_console *console) {

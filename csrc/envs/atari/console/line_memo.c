@@ -16,6 +16,16 @@ void pp_line_memo_empty(pp_line_memo *m) {
   m->is_used = false;
 }
 
+void pp_line_memo_changed(pp_line_memo *m, uint8_t changed[PP_LINES_MAX]) {
+  enum { BOTH = PP_LINE_IN_FIRST | PP_LINE_IN_SECOND };
+  for (int line = 0; line < PP_LINES_MAX; ++line) {
+    const uint8_t flags = m->flags[line];
+    changed[line] = !(flags & PP_LINE_STILL);
+    m->flags[line] =
+        (uint8_t)((flags & BOTH) == BOTH ? flags | PP_LINE_STILL : flags & ~PP_LINE_STILL);
+  }
+}
+
 bool pp_line_memo_begin(pp_line_memo *m) {
   if (m->rest > 0) {
     --m->rest;

@@ -18,6 +18,9 @@
 //     shows nor places, and in frames without pixels also colours. They keep their own values, or
 //     are changed as the line's writes say (free_bytes and carry_out in line_memo.inl).
 //   - Collisions are those that a line sets from an empty latch, whatever the latch held.
+//   - Whatever draws other pixels in a line's row must clear PP_LINE_STILL, or picture/ does not
+//   see
+//     the change. A line that is made has new flags, and one that is copied did not have this one.
 //   - It changes what a frame costs, so it rests while the lines of a game are rarely known.
 //   - A read of collisions in the middle of a line is noted in the log as a write of PP_LOG_READ,
 //     followed by an entry with the line's collisions up to it, so it counts as one of the line's
@@ -43,6 +46,7 @@ enum {
   PP_LINE_KNOWN = 1,     // the last frame had it, and all that follows from it was found
   PP_LINE_CLEARS = 2,    // it writes CXCLR: earlier collisions are forgotten
   PP_LINE_MOVES = 4,     // it writes HMOVE
+  PP_LINE_STILL = 128,   // both screens showed it when pp_line_memo_changed was last called
   PP_LINE_IN_FIRST = 8,  // the console's first screen shows it; the second one: twice that
   PP_LINE_IN_SECOND = 16,
   PP_LINE_LATE = 32,  // it writes HMOVE so late that this moves objects without motion
@@ -88,6 +92,10 @@ size_t pp_line_memo_size(void);
 
 // Forgets everything.
 void pp_line_memo_empty(pp_line_memo *memo);
+
+// Sets changed[line] to 0 if both screens showed the same line at the last call and no other has
+// been drawn there since, otherwise to 1.
+void pp_line_memo_changed(pp_line_memo *memo, uint8_t changed[PP_LINES_MAX]);
 
 // Begins a frame. Returns false if it is to be drawn without the memo, because too few lines of the
 // last ones were known: finding that a line is not costs time.

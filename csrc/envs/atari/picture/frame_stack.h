@@ -18,6 +18,11 @@ static inline uint8_t *pp_stack_oldest(pp_stack stack) {
   return stack.frames + stack.frame_bytes * (size_t)*stack.oldest;
 }
 
+static inline uint8_t *pp_stack_newest(pp_stack stack) {
+  return stack.frames +
+         stack.frame_bytes * (size_t)((*stack.oldest + stack.count - 1) % stack.count);
+}
+
 // Makes the oldest frame the newest one and returns it. The caller writes the new frame there.
 static inline uint8_t *pp_stack_push(pp_stack stack) {
   uint8_t *frame = pp_stack_oldest(stack);
@@ -27,8 +32,7 @@ static inline uint8_t *pp_stack_push(pp_stack stack) {
 
 // Replaces the oldest frame with a copy of the newest.
 static inline void pp_stack_push_again(pp_stack stack) {
-  int32_t newest = (*stack.oldest + stack.count - 1) % stack.count;
-  const uint8_t *last = stack.frames + stack.frame_bytes * (size_t)newest;
+  const uint8_t *last = pp_stack_newest(stack);
   uint8_t *frame = pp_stack_push(stack);
   if (frame != last) memcpy(frame, last, stack.frame_bytes);
 }

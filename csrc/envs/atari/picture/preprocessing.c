@@ -45,45 +45,67 @@ static void push_draft(pp_frames *frames, const pp_preprocessor *preprocessor) {
 
 // ---------------------------------------------------------------------------- screens to frames
 
-void pp_frames_start(pp_frames *frames, const pp_preprocessor *preprocessor,
-                     const uint8_t *screen) {
+// Adds a frame made of the console's last screen, pooled with `first` unless that is NULL. Sets
+// changed[y] to 0 if row y of both screens is as it was when the frame before was made.
+static void add_frame(pp_frames *frames, const pp_preprocessor *preprocessor, pp_console *console,
+                      const uint8_t *first, uint8_t changed[PP_LINES_MAX]) {
+  const pp_screen *screen = preprocessor->screen;
+  const pp_stack stack = stack_of(frames, preprocessor);
+  uint8_t *frame = draft(frames, preprocessor);
+  // with colours, the draft still has the planes of the newest frame
+  pp_screen_past past = {screen->planes == 1 ? pp_stack_newest(stack) : frame, changed};
+  pp_console_changed(console, changed);
+  pp_screen_frame(screen, pp_console_screen(console), first, frames->is_plain ? &past : NULL,
+                  frame);
+  push_draft(frames, preprocessor);
+  frames->is_plain = 1;
+}
+
+void pp_frames_start(pp_frames *frames, const pp_preprocessor *preprocessor, pp_console *console) {
   size_t all = preprocessor->screen->frame_bytes * (size_t)preprocessor->stack;
   if (preprocessor->pads_zero) memset(frames->ring, 0, all);
-  memcpy(frames->own, screen, screen_bytes(preprocessor));
-  frames->is_pair = 0;
-  pp_screen_frame(preprocessor->screen, screen, NULL, draft(frames, preprocessor));
-  push_draft(frames, preprocessor);
+  memcpy(frames->own, pp_console_screen(console), screen_bytes(preprocessor));
+  frames->is_plain = frames->is_pair = frames->is_synced = 0;
+  uint8_t changed[PP_LINES_MAX];
+  add_frame(frames, preprocessor, console, NULL, changed);
   if (preprocessor->pads_zero) return;
   for (int32_t i = 1; i < preprocessor->stack; i++)
     pp_stack_push_again(stack_of(frames, preprocessor));
 }
 
-void pp_frames_add_first(pp_frames *frames, const pp_preprocessor *preprocessor,
-                         const uint8_t *screen) {
-  memcpy(frames->pair[frames->partner ^ 1], screen, screen_bytes(preprocessor));
+// Copies stretches of rows that have changed.
+static void copy_changed(const pp_preprocessor *preprocessor, const uint8_t *changed,
+                         const uint8_t *from, uint8_t *to) {
+  const int rows = preprocessor->screen->rows;
+  for (int y = 0, end = 0; y < rows; y = end + 1) {
+    for (end = y; end < rows && changed[end];) end++;
+    const size_t at = (size_t)y * PP_SCREEN_WIDTH;
+    if (end > y) memcpy(to + at, from + at, (size_t)(end - y) * PP_SCREEN_WIDTH);
+  }
 }
 
-void pp_frames_add_last(pp_frames *frames, const pp_preprocessor *preprocessor,
-                        const uint8_t *screen, bool pools) {
-  frames->is_pair = pools;
-  if (pools) {
-    frames->partner ^= 1;
-    memcpy(frames->own, screen, screen_bytes(preprocessor));
-  }
-  const uint8_t *before = pools ? frames->pair[frames->partner] : NULL;
-  pp_screen_frame(preprocessor->screen, screen, before, draft(frames, preprocessor));
-  push_draft(frames, preprocessor);
+void pp_frames_add(pp_frames *frames, const pp_preprocessor *preprocessor, pp_console *console,
+                   const uint8_t *first) {
+  uint8_t changed[PP_LINES_MAX];
+  add_frame(frames, preprocessor, console, first, changed);
+  frames->is_pair = first != NULL;
+  if (!first) return;
+  // rows that have not changed since both screens were copied need no copy
+  if (!frames->is_synced) memset(changed, 1, sizeof changed);
+  frames->is_synced = first == pp_console_screen_before(console);
+  if (!frames->is_synced) memset(changed, 1, sizeof changed);
+  copy_changed(preprocessor, changed, pp_console_screen(console), frames->own);
+  copy_changed(preprocessor, changed, first, frames->partner);
 }
 
 // The wrapper pools in place, so the screens of the previous step are pooled again.
-void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, bool has_first) {
-  if (!has_first) {
+void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, const uint8_t *first) {
+  if (!first) {
     pp_stack_push_again(stack_of(frames, preprocessor));
     return;
   }
   const pp_screen *screen = preprocessor->screen;
-  const uint8_t *partner = frames->is_pair ? frames->pair[frames->partner] : frames->own;
-  const uint8_t *first = frames->pair[frames->partner ^ 1];
+  const uint8_t *partner = frames->is_pair ? frames->partner : frames->own;
   size_t plane_bytes = screen->frame_bytes / (size_t)screen->planes;
   uint8_t *planes = draft(frames, preprocessor);
   uint8_t picture[PP_SCREEN_BYTES];
@@ -94,9 +116,10 @@ void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, bool 
       if (table[partner[i]] > value) value = table[partner[i]];
       picture[i] = table[first[i]] > value ? table[first[i]] : value;
     }
-    pp_resize_apply(screen->resize, picture, NULL, planes + plane_bytes * (size_t)plane);
+    pp_resize_apply(screen->resize, picture, NULL, NULL, planes + plane_bytes * (size_t)plane);
   }
   push_draft(frames, preprocessor);
+  frames->is_plain = 0;
 }
 
 // ---------------------------------------------------------------------------- observations

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../console/machine.h"
+#include "../console/console.h"
 #include "screen.h"
 
 typedef struct pp_preprocessor {
@@ -23,34 +23,32 @@ typedef struct pp_preprocessor {
   float scaled[256];
 } pp_preprocessor;
 
-// plain data: a ring buffer of the frames of an observation, and the screens from which the next
-// frame may be made
+// plain data: a ring buffer of the frames of an observation, and copies of the screens of the
+// newest one, from which the next may be made
 typedef struct pp_frames {
   int32_t oldest;
-  uint8_t partner;  // index in `pair` of the screen with which `own` is pooled
-  uint8_t is_pair;  // `own` is pooled
+  uint8_t is_plain;   // the newest frame was made of the console's screens as they were then
+  uint8_t is_pair;    // `own` was pooled with `partner`
+  uint8_t is_synced;  // `own` and `partner` are copies of the console's two screens
   uint8_t own[PP_SCREEN_BYTES];
-  uint8_t pair[2][PP_SCREEN_BYTES];
+  uint8_t partner[PP_SCREEN_BYTES];
   uint8_t ring[];
 } pp_frames;
 
 // Returns the size in bytes of a pp_frames with these settings.
 size_t pp_frames_size(const pp_preprocessor *preprocessor);
 
-// Takes the first screen of an episode.
-void pp_frames_start(pp_frames *frames, const pp_preprocessor *preprocessor, const uint8_t *screen);
+// Takes the first screen of an episode, the console's last one, which has been drawn.
+void pp_frames_start(pp_frames *frames, const pp_preprocessor *preprocessor, pp_console *console);
 
-// Takes the last screen but one of a step; not called if steps have only one screen.
-void pp_frames_add_first(pp_frames *frames, const pp_preprocessor *preprocessor,
-                         const uint8_t *screen);
+// Takes the last screen of a step, the console's last one, which has been drawn. first: the screen
+// before it, with which it is pooled, be that the console's other screen or a copy; NULL: none.
+void pp_frames_add(pp_frames *frames, const pp_preprocessor *preprocessor, pp_console *console,
+                   const uint8_t *first);
 
-// Takes the last screen of a step. pools: it is pooled with the one before.
-void pp_frames_add_last(pp_frames *frames, const pp_preprocessor *preprocessor,
-                        const uint8_t *screen, bool pools);
-
-// Ends a step whose episode ended before its last screen was taken. has_first: the screen before
-// the last one was taken.
-void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, bool has_first);
+// Ends a step whose episode ended before its last screen was taken. first: the step's last screen
+// but one, or NULL if the episode ended before it, or if steps have only one screen.
+void pp_frames_cut(pp_frames *frames, const pp_preprocessor *preprocessor, const uint8_t *first);
 
 // Writes the observation.
 void pp_frames_show(pp_frames *frames, const pp_preprocessor *preprocessor, void *row);

@@ -24,18 +24,42 @@ static int run_of(const uint8_t *run, int y) {
   return run ? run[y] : y;
 }
 
+void pp_resize_find_rows(const pp_resize *plan, const uint8_t *changed, pp_resize_rows *rows) {
+  const int taps = plan->y.taps;
+  const uint16_t *index = plan->y.index;
+  int count = 0;
+  // without a memo of lines every row may have changed
+  if (changed && !memchr(changed, 0, (size_t)plan->y.src)) {
+    changed = NULL;
+  }
+  for (int d = 0; d < plan->y.dst; d++, index += taps) {
+    unsigned any = !changed;
+    for (int t = 0; changed && t < taps; t++) {
+      any |= changed[index[t]];
+    }
+    rows->row[count] = (uint16_t)d;
+    count += any != 0;
+  }
+  rows->count = count;
+}
+
 // origin[d] becomes the first output row that has the pixels of row d: d itself if none above has.
-// A stretch of identical rows that covers the first source row of one output and the last of a
-// lower one covers all in between, so with equal weights the two are equal.
-static void find_origins(const pp_resize *plan, const uint8_t *run, uint16_t *origin) {
-  const pp_resize_axis *y = &plan->y;
-  for (int d = 0; d < y->dst; d++) {
+// Those of `rows` that are their own origin are listed in `own`. A stretch of identical rows that
+// covers the first source row of one output and the last of a lower one covers all in between, so
+// with equal weights the two are equal.
+static void find_origins(const pp_resize *plan, const uint8_t *run, const pp_resize_rows *rows,
+                         uint16_t *origin, pp_resize_rows *own) {
+  for (int d = 0; d < plan->y.dst; d++) {
     origin[d] = (uint16_t)d;
-    int above = plan->alike[d];
-    if (run && above != NO_ROW) {
-      int top = y->index[(size_t)above * (size_t)y->taps];
-      int bottom = y->index[(size_t)(d + 1) * (size_t)y->taps - 1];
-      origin[d] = run[top] == run[bottom] ? origin[above] : origin[d];
+  }
+  own->count = 0;
+  for (int i = 0; i < rows->count; i++) {
+    const int d = rows->row[i], above = plan->alike[d];
+    if (run && above != NO_ROW &&
+        run[pp_resize_top(plan, above)] == run[pp_resize_bottom(plan, d)]) {
+      origin[d] = origin[above];
+    } else {
+      own->row[own->count++] = (uint16_t)d;
     }
   }
 }
@@ -54,9 +78,11 @@ static PP_ALWAYS_INLINE void copy_row(uint8_t *dst, const uint8_t *src, int widt
 }
 
 // Copies the rows that are repeats by find_origins.
-static void fill_repeats(const pp_resize *plan, const uint16_t *origin, uint8_t *dst) {
+static void fill_repeats(const pp_resize *plan, const pp_resize_rows *rows, const uint16_t *origin,
+                         uint8_t *dst) {
   int width = plan->x.dst;
-  for (int d = 0; d < plan->y.dst; d++) {
+  for (int i = 0; i < rows->count; i++) {
+    const int d = rows->row[i];
     if (origin[d] != d) {
       copy_row(dst + (size_t)d * (size_t)width, dst + (size_t)origin[d] * (size_t)width, width);
     }
@@ -92,15 +118,13 @@ static int block_end(const area_job *job, int block) {
 }
 
 static void job_fill(area_job *job, const pp_resize *plan, const uint8_t *src, const uint8_t *run,
-                     const uint16_t *origin, uint8_t *dst) {
+                     const pp_resize_rows *rows, uint8_t *dst) {
   const pp_resize_axis *y = &plan->y;
   const uint8_t *last = NULL;
   area_term *term = job->term;
   job->outputs = 0;
-  for (int d = 0; d < y->dst; d++) {
-    if (origin[d] != d) {
-      continue;
-    }
+  for (int i = 0; i < rows->count; i++) {
+    const int d = rows->row[i];
     if (job->outputs % BLOCK == 0) {
       job->first_term[job->outputs / BLOCK] = (int)(term - job->term);
       last = NULL;
@@ -298,9 +322,9 @@ PP_TARGET_AVX512 static void area_avx512(const pp_resize *plan, const area_job *
 #endif  // PP_ISA_X86
 
 static void apply_area(const pp_resize *plan, const uint8_t *src, const uint8_t *run,
-                       const uint16_t *origin, uint8_t *dst) {
+                       const pp_resize_rows *rows, uint8_t *dst) {
   area_job job;
-  job_fill(&job, plan, src, run, origin, dst);
+  job_fill(&job, plan, src, run, rows, dst);
 #if PP_ISA_X86
   if (plan->groups && plan->isa == PP_ISA_AVX512) {
     area_avx512(plan, &job);
@@ -332,19 +356,17 @@ static void mean_row(const pp_resize *plan, const uint32_t *columns, uint8_t *ds
 }
 
 static void apply_mean(const pp_resize *plan, const uint8_t *src, const uint8_t *run,
-                       const uint16_t *origin, uint8_t *dst) {
+                       const pp_resize_rows *rows, uint8_t *dst) {
   uint32_t columns[PP_RESIZE_MAX_SOURCE];
   const pp_resize_axis *y = &plan->y;
   int width = plan->x.src;
-  for (int d = 0; d < y->dst; d++) {
-    if (origin[d] != d) {
-      continue;
-    }
+  for (int i = 0; i < rows->count; i++) {
+    const int d = rows->row[i];
     memset(columns, 0, sizeof columns);
     for (int t = 0; t < y->taps; t++) {
       const uint8_t *row = src + (size_t)run_of(run, d * y->taps + t) * (size_t)width;
-      for (int i = 0; i < width; i++) {
-        columns[i] += row[i];
+      for (int x = 0; x < width; x++) {
+        columns[x] += row[x];
       }
     }
     mean_row(plan, columns, dst + (size_t)d * (size_t)plan->x.dst);
@@ -369,14 +391,12 @@ static void linear_blend(const int32_t *restrict top, const int32_t *restrict bo
 }
 
 static void apply_linear(const pp_resize *plan, const uint8_t *src, const uint8_t *run,
-                         const uint16_t *origin, uint8_t *dst) {
-  int32_t rows[2][PP_RESIZE_MAX_SIDE];
+                         const pp_resize_rows *rows, uint8_t *dst) {
+  int32_t scaled[2][PP_RESIZE_MAX_SIDE];
   int have[2] = {NO_ROW, NO_ROW};
   const pp_resize_axis *y = &plan->y;
-  for (int d = 0; d < y->dst; d++) {
-    if (origin[d] != d) {
-      continue;
-    }
+  for (int i = 0; i < rows->count; i++) {
+    const int d = rows->row[i];
     // neighbouring rows sit in slots of different parity; a repeated row may sit in both
     const int32_t *taps[2];
     for (int t = 0; t < 2; t++) {
@@ -384,10 +404,10 @@ static void apply_linear(const pp_resize *plan, const uint8_t *src, const uint8_
       int need = run_of(run, source);
       int slot = source & 1;
       if (have[slot] != need) {
-        linear_row(&plan->x, src + (size_t)need * (size_t)plan->x.src, rows[slot]);
+        linear_row(&plan->x, src + (size_t)need * (size_t)plan->x.src, scaled[slot]);
         have[slot] = need;
       }
-      taps[t] = rows[slot];
+      taps[t] = scaled[slot];
     }
     linear_blend(taps[0], taps[1], y->coef + 2 * d, plan->x.dst,
                  dst + (size_t)d * (size_t)plan->x.dst);
@@ -395,26 +415,34 @@ static void apply_linear(const pp_resize *plan, const uint8_t *src, const uint8_
 }
 
 static void apply_copy(const pp_resize *plan, const uint8_t *src, const uint8_t *run,
-                       uint8_t *dst) {
+                       const pp_resize_rows *rows, uint8_t *dst) {
   size_t bytes = (size_t)plan->x.dst;
-  for (int y = 0; y < plan->y.dst; y++) {
+  for (int i = 0; i < rows->count; i++) {
+    const int y = rows->row[i];
     memcpy(dst + (size_t)y * bytes, src + (size_t)run_of(run, y) * bytes, bytes);
   }
 }
 
-void pp_resize_apply(const pp_resize *plan, const uint8_t *src, const uint8_t *run, uint8_t *dst) {
+void pp_resize_apply(const pp_resize *plan, const uint8_t *src, const uint8_t *run,
+                     const pp_resize_rows *rows, uint8_t *dst) {
+  pp_resize_rows all;
+  if (!rows) {
+    pp_resize_find_rows(plan, NULL, &all);
+    rows = &all;
+  }
   if (plan->kind == PP_RESIZE_COPY) {
-    apply_copy(plan, src, run, dst);
+    apply_copy(plan, src, run, rows, dst);
     return;
   }
   uint16_t origin[PP_RESIZE_MAX_SIDE];
-  find_origins(plan, run, origin);
+  pp_resize_rows own;
+  find_origins(plan, run, rows, origin, &own);
   if (plan->kind == PP_RESIZE_AREA) {
-    apply_area(plan, src, run, origin, dst);
+    apply_area(plan, src, run, &own, dst);
   } else if (plan->kind == PP_RESIZE_MEAN) {
-    apply_mean(plan, src, run, origin, dst);
+    apply_mean(plan, src, run, &own, dst);
   } else {
-    apply_linear(plan, src, run, origin, dst);
+    apply_linear(plan, src, run, &own, dst);
   }
-  fill_repeats(plan, origin, dst);
+  fill_repeats(plan, rows, origin, dst);
 }

@@ -6,6 +6,7 @@
 #define PP_ENVS_ATARI_PICTURE_RESIZE_H_
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../isa.h"
@@ -58,6 +59,12 @@ typedef struct pp_resize {
   float *group_weight;     // [groups][x.taps][16]
 } pp_resize;
 
+// some output rows, in ascending order
+typedef struct pp_resize_rows {
+  int count;
+  uint16_t row[PP_RESIZE_MAX_SIDE];
+} pp_resize_rows;
+
 // Makes the plan for src_h x src_w -> dst_h x dst_w; `area` chooses INTER_AREA over INTER_LINEAR,
 // and `isa` is lowered to what the machine has. Returns NULL when a side is outside its range or
 // memory is short. Destroy with pp_resize_destroy.
@@ -69,6 +76,20 @@ void pp_resize_destroy(pp_resize *plan);
 // Scales `src` (src_h rows of src_w bytes) into `dst` (dst_h rows of dst_w bytes, no padding).
 // run[y] is the first row of the stretch of identical rows that row y belongs to, and only that
 // row's pixels are read; repeated rows are then computed once. NULL: no stretch is known.
-void pp_resize_apply(const pp_resize *plan, const uint8_t *src, const uint8_t *run, uint8_t *dst);
+// rows: the output rows to write, NULL: all; the others must have their pixels already, and no
+// source row that only they read may have the run of one that the written rows read.
+void pp_resize_apply(const pp_resize *plan, const uint8_t *src, const uint8_t *run,
+                     const pp_resize_rows *rows, uint8_t *dst);
+
+// Finds the output rows that read a source row with changed[y] nonzero. NULL: all.
+void pp_resize_find_rows(const pp_resize *plan, const uint8_t *changed, pp_resize_rows *rows);
+
+// Return the first and the last source row that an output row reads.
+static inline int pp_resize_top(const pp_resize *plan, int d) {
+  return plan->y.index[(size_t)d * (size_t)plan->y.taps];
+}
+static inline int pp_resize_bottom(const pp_resize *plan, int d) {
+  return plan->y.index[(size_t)(d + 1) * (size_t)plan->y.taps - 1];
+}
 
 #endif  // PP_ENVS_ATARI_PICTURE_RESIZE_H_

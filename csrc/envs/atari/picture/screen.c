@@ -1,7 +1,8 @@
 // screen.c: makes frames from screens: palette look-up, pooling of two screens, resizing.
 //
 // Most rows of a game's picture repeat the row above. Those are found first, by comparing palette
-// indices; look-up and resize then work on one row of each stretch.
+// indices; look-up and resize then work on one row of each stretch. Rows of a frame that depend on
+// no row of the screens that has changed are taken from an earlier frame.
 #include "screen.h"
 
 #include <math.h>
@@ -17,6 +18,10 @@ enum { WIDTH = PP_SCREEN_WIDTH };
 // Looks up one row of `last`, or the larger value of two rows where `before` is not NULL.
 typedef void row_shader(const uint8_t *last, const uint8_t *before, const uint8_t *table,
                         uint8_t *out);
+
+// Compares rows top .. end - 1 with the rows above them, and two screens, which may be the same.
+typedef void row_comparer(const uint8_t *last, const uint8_t *before, int top, int end,
+                          uint8_t *known);
 
 // --- creation ------------------------------------------------------------------------------------
 
@@ -84,6 +89,12 @@ void pp_screen_destroy(pp_screen *screen) {
 
 // --- repeated rows -------------------------------------------------------------------------------
 
+// what is known of a row
+enum {
+  REPEATS = 1,  // it equals the row above it, in both screens
+  MOVED = 2,    // it is not the same in both screens; means nothing if it repeats
+};
+
 // Without branches, so that the compiler turns it into a few vector operations.
 static PP_ALWAYS_INLINE bool row_equals(const uint8_t *a, const uint8_t *b) {
   uint64_t differ = 0;
@@ -106,18 +117,98 @@ static PP_ALWAYS_INLINE bool row_is_odd(const uint8_t *row) {
   return (bits & 0x0101010101010101u) != 0;
 }
 
-// run[y] becomes the first row of the stretch of rows that equal row y in both screens.
-static PP_ALWAYS_INLINE void find_runs(const pp_screen *screen, const uint8_t *last,
-                                       const uint8_t *before, uint8_t *run) {
-  run[0] = 0;
-  for (int y = 1; y < screen->rows; y++) {
-    const uint8_t *row = last + y * WIDTH;
-    bool same = row_equals(row, row - WIDTH);
-    if (same && before) {
-      row = before + y * WIDTH;
-      same = row_equals(row, row - WIDTH);
-    }
-    run[y] = same ? run[y - 1] : (uint8_t)y;
+// Compares the rows top .. end - 1. The first of them does not count as a repeat.
+static PP_ALWAYS_INLINE void compare_plain(const uint8_t *last, const uint8_t *before, int top,
+                                           int end, uint8_t *known) {
+  for (int y = top; y < end; y++) {
+    const uint8_t *row = last + y * WIDTH, *other = before + y * WIDTH;
+    bool repeats = y > top && row_equals(row, row - WIDTH);
+    if (repeats && before != last) repeats = row_equals(other, other - WIDTH);
+    bool moved = !repeats && before != last && !row_equals(row, other);
+    known[y] = (uint8_t)((repeats ? REPEATS : 0) | (moved ? MOVED : 0));
+  }
+}
+
+#if PP_ISA_X86
+
+// a row of 160 bytes; the last 64 of them overlap the others
+typedef struct row_avx512 {
+  __m512i part[3];
+} row_avx512;
+
+PP_TARGET_AVX512 static PP_ALWAYS_INLINE row_avx512 load_row(const uint8_t *row) {
+  return (row_avx512){{_mm512_loadu_si512(row), _mm512_loadu_si512(row + 64),
+                       _mm512_loadu_si512(row + WIDTH - 64)}};
+}
+
+PP_TARGET_AVX512 static PP_ALWAYS_INLINE __m512i differ_avx512(row_avx512 a, row_avx512 b) {
+  __m512i differ = _mm512_xor_si512(a.part[0], b.part[0]);
+  differ = _mm512_or_si512(differ, _mm512_xor_si512(a.part[1], b.part[1]));
+  return _mm512_or_si512(differ, _mm512_xor_si512(a.part[2], b.part[2]));
+}
+
+// Loads each row once.
+PP_TARGET_AVX512 static PP_ALWAYS_INLINE void compare_avx512(const uint8_t *last,
+                                                             const uint8_t *before, int top,
+                                                             int end, uint8_t *known) {
+  row_avx512 above = load_row(last + top * WIDTH), other_above = load_row(before + top * WIDTH);
+  for (int y = top; y < end; y++) {
+    const row_avx512 row = load_row(last + y * WIDTH), other = load_row(before + y * WIDTH);
+    const __m512i moved = differ_avx512(row, other);
+    const __m512i differ =
+        _mm512_or_si512(differ_avx512(row, above), differ_avx512(other, other_above));
+    known[y] = (uint8_t)((_mm512_test_epi64_mask(differ, differ) ? 0 : REPEATS) |
+                         (_mm512_test_epi64_mask(moved, moved) ? MOVED : 0));
+    above = row;
+    other_above = other;
+  }
+  known[top] &= (uint8_t)~REPEATS;
+}
+
+#endif  // PP_ISA_X86
+
+// rows of the screens from which a frame is made
+typedef struct sources {
+  uint8_t known[PP_SCREEN_MAX_ROWS];
+  uint8_t run[PP_SCREEN_MAX_ROWS];  // first row of the stretch of equal rows; itself if not needed
+  uint8_t first[PP_SCREEN_MAX_ROWS];  // the first rows of all stretches
+  int count;
+} sources;
+
+// Adds the rows top .. end - 1, which have been compared.
+static PP_ALWAYS_INLINE void add_sources(sources *found, int top, int end) {
+  int first = top, count = found->count;
+  for (int y = top; y < end; y++) {
+    // no branch depends on the picture
+    const bool repeats = found->known[y] & REPEATS;
+    first = repeats ? first : y;
+    found->run[y] = (uint8_t)first;
+    found->first[count] = (uint8_t)y;
+    count += !repeats;
+  }
+  found->count = count;
+}
+
+// Finds the stretches of equal rows, among those that the output rows read.
+static PP_ALWAYS_INLINE void find_sources(const pp_resize *resize, const pp_resize_rows *rows,
+                                          const uint8_t *last, const uint8_t *before,
+                                          row_comparer *compare, sources *found) {
+  found->count = 0;
+  for (int y = 0; y < PP_SCREEN_MAX_ROWS; y++) {
+    found->run[y] = (uint8_t)y;
+  }
+  for (int i = 0; i < rows->count;) {
+    const int top = pp_resize_top(resize, rows->row[i]);
+    int end;
+    // Neighbouring output rows may share source rows, or leave out some between them. Those are
+    // compared, too, as stretches may go on beyond them.
+    do {
+      end = pp_resize_bottom(resize, rows->row[i]) + 1;
+      i++;
+    } while (i < rows->count &&
+             (rows->row[i] == rows->row[i - 1] + 1 || pp_resize_top(resize, rows->row[i]) <= end));
+    compare(last, before, top, end, found->known);
+    add_sources(found, top, end);
   }
 }
 
@@ -213,58 +304,74 @@ PP_TARGET_AVX512 static void shade_avx512(const uint8_t *last, const uint8_t *be
 
 // --- frames --------------------------------------------------------------------------------------
 
+// Copies the rows of an earlier frame's plane that are between those to be written.
+static void copy_others(const pp_resize *resize, const pp_resize_rows *rows, const uint8_t *earlier,
+                        uint8_t *plane) {
+  const size_t width = (size_t)resize->x.dst;
+  for (int i = 0, next = 0; i <= rows->count; i++) {
+    const int end = i < rows->count ? rows->row[i] : resize->y.dst;
+    const size_t at = (size_t)next * width, bytes = (size_t)(end - next) * width;
+    if (bytes) memcpy(plane + at, earlier + at, bytes);
+    next = end + 1;
+  }
+}
+
 static PP_ALWAYS_INLINE void frame_body(const pp_screen *screen, const uint8_t *last,
-                                        const uint8_t *before, uint8_t *frame, row_shader *shade) {
-  uint8_t run[PP_SCREEN_MAX_ROWS];
+                                        const uint8_t *before, const pp_screen_past *past,
+                                        uint8_t *frame, row_shader *shade, row_comparer *compare) {
   uint8_t picture[PP_SCREEN_MAX_ROWS * WIDTH];
-  size_t plane_bytes = screen->frame_bytes / (size_t)screen->planes;
-  find_runs(screen, last, before, run);
+  pp_resize_rows rows;
+  sources found;
+  pp_resize_find_rows(screen->resize, past ? past->changed : NULL, &rows);
+  find_sources(screen->resize, &rows, last, before ? before : last, compare, &found);
+  const size_t plane_bytes = screen->frame_bytes / (size_t)screen->planes;
   for (int plane = 0; plane < screen->planes; plane++) {
-    for (int y = 0; y < screen->rows; y++) {
-      if (run[y] != y) {
-        continue;
-      }
+    const size_t at = (size_t)plane * plane_bytes;
+    for (int i = 0; i < found.count; i++) {
+      const int y = found.first[i];
       // a row that did not move needs no pooling
       const uint8_t *row = last + y * WIDTH;
-      const uint8_t *other = before ? before + y * WIDTH : NULL;
-      if (other && row_equals(row, other)) {
-        other = NULL;
-      }
+      const uint8_t *other = found.known[y] & MOVED ? before + y * WIDTH : NULL;
       bool odd = screen->odd && (row_is_odd(row) || (other && row_is_odd(other)));
       (odd ? shade_plain : shade)(row, other, screen->table[plane], picture + y * WIDTH);
     }
-    pp_resize_apply(screen->resize, picture, run, frame + (size_t)plane * plane_bytes);
+    if (past && past->frame != frame) {
+      copy_others(screen->resize, &rows, past->frame + at, frame + at);
+    }
+    pp_resize_apply(screen->resize, picture, found.run, &rows, frame + at);
   }
 }
 
 static void frame_generic(const pp_screen *screen, const uint8_t *last, const uint8_t *before,
-                          uint8_t *frame) {
-  frame_body(screen, last, before, frame, shade_plain);
+                          const pp_screen_past *past, uint8_t *frame) {
+  frame_body(screen, last, before, past, frame, shade_plain, compare_plain);
 }
 
 #if PP_ISA_X86
 PP_TARGET_AVX2 static void frame_avx2(const pp_screen *screen, const uint8_t *last,
-                                      const uint8_t *before, uint8_t *frame) {
-  frame_body(screen, last, before, frame, shade_avx2);
+                                      const uint8_t *before, const pp_screen_past *past,
+                                      uint8_t *frame) {
+  frame_body(screen, last, before, past, frame, shade_avx2, compare_plain);
 }
 
 PP_TARGET_AVX512 static void frame_avx512(const pp_screen *screen, const uint8_t *last,
-                                          const uint8_t *before, uint8_t *frame) {
-  frame_body(screen, last, before, frame, shade_avx512);
+                                          const uint8_t *before, const pp_screen_past *past,
+                                          uint8_t *frame) {
+  frame_body(screen, last, before, past, frame, shade_avx512, compare_avx512);
 }
 #endif
 
 void pp_screen_frame(const pp_screen *screen, const uint8_t *last, const uint8_t *before,
-                     uint8_t *frame) {
+                     const pp_screen_past *past, uint8_t *frame) {
 #if PP_ISA_X86
   if (screen->isa == PP_ISA_AVX512) {
-    frame_avx512(screen, last, before, frame);
+    frame_avx512(screen, last, before, past, frame);
     return;
   }
   if (screen->isa == PP_ISA_AVX2) {
-    frame_avx2(screen, last, before, frame);
+    frame_avx2(screen, last, before, past, frame);
     return;
   }
 #endif
-  frame_generic(screen, last, before, frame);
+  frame_generic(screen, last, before, past, frame);
 }

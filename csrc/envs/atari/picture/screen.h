@@ -46,9 +46,17 @@ pp_screen *pp_screen_create(const pp_screen_options *options);
 // Frees it; NULL is allowed.
 void pp_screen_destroy(pp_screen *screen);
 
+// An earlier frame of the same screens, and what has changed in them since it was made.
+typedef struct pp_screen_past {
+  const uint8_t *frame;
+  // one byte for each row; 0: it was the same in both screens then, and is now what it was
+  const uint8_t *changed;
+} pp_screen_past;
+
 // Writes frame_bytes to `frame`. Of `last` and `before`, rows x 160 bytes are read; `before` is
-// the screen to pool with, or NULL. Allocates nothing.
+// the screen to pool with, or NULL. past: what spares the work for rows that have not changed, or
+// NULL; its frame may be `frame` itself. Allocates nothing.
 void pp_screen_frame(const pp_screen *screen, const uint8_t *last, const uint8_t *before,
-                     uint8_t *frame);
+                     const pp_screen_past *past, uint8_t *frame);
 
 #endif  // PP_ENVS_ATARI_PICTURE_SCREEN_H_
