@@ -20,6 +20,7 @@ from parallel_pool.workers import address_space
 from parallel_pool.workers.connection import by_reference
 from parallel_pool.workers.env_runner import ENDED, EnvRunner
 from parallel_pool.workers.failures import Death
+from parallel_pool.workers.info_dicts import InfoDicts
 from parallel_pool.workers.info_rows import InfoRows
 from parallel_pool.workers.make_env import make_env
 from parallel_pool.workers.messages import FINAL_INFO, INFO, INFOS, Description, Reply
@@ -131,11 +132,14 @@ class LocalLane(EnvRunner):
         return self._replies[env_id]
 
     def _reply_infos(self, infos: Sequence[Single]) -> None:
-        rows = InfoRows.of(infos, self._info_packer)
-        if rows is None:
+        found: Any = InfoRows.of(infos, self._info_packer)
+        # among other replies, infos of each environment must be in their place
+        if found is None and len(infos) == len(self._envs):
+            found = InfoDicts.of(infos)
+        if found is None:
             self._reply_singly(infos)
         else:
-            self._keep(infos[0][0] - self._first, {INFOS: rows})
+            self._keep(infos[0][0] - self._first, {INFOS: found})
 
     def _reply(self, turn: int, reply: Reply) -> None:
         # observations are copied, as the environment may write to them
