@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +44,10 @@ class InfoTable:
             for name, field in zip(layout.names, layout.fields, strict=True)
         ]
         self.memory: Array = np.zeros((), np.dtype(shapes))
+        self._columns: list[Array] = [self.memory[name] for name in layout.names]
         self._infos: Info = {}
-        for name, key in zip(layout.names, layout.keys, strict=True):
-            self._infos[key] = self.memory[name]
+        for key, column in zip(layout.keys, self._columns, strict=True):
+            self._infos[key] = column
             self._infos[f"_{key}"] = np.ones(num_envs, np.bool_)
         self._arrays = [*self._infos.values()]
 
@@ -54,6 +55,16 @@ class InfoTable:
     def is_fit(layout: InfoLayout) -> bool:
         """Returns whether arrays can hold infos of this layout without a conversion."""
         return not any(field.kind in (OBJECT, TRUTH) for field in layout.fields)
+
+    def write(self, infos: Iterable[Info]) -> None:
+        """Writes the infos of all environments, which have this layout.
+
+        Raises:
+            OverflowError: an integer is too large.
+        """
+        for row, info in enumerate(infos):
+            for column, value in zip(self._columns, info.values(), strict=True):
+                column[row] = value
 
     def infos(self) -> Info:
         """Returns copies of the arrays, by key."""

@@ -455,6 +455,8 @@ class ProcessPool(EnvCalls):
         None if not all environments have infos of the same keys and types, or if that is new:
         `column_replies` learns it. No environment has sent anything else if there are infos.
         """
+        if self._local is not None:
+            return self._local.whole_infos
         return None if self._table is None else self._table.read(self._handle)
 
     def column_replies(self) -> dict[int, Reply]:
