@@ -4,14 +4,17 @@ A loop of steps with a policy in torch between them, for each environment, numbe
 time of the policy and number of torch's threads. `PoolVectorEnv` with worker processes, and without
 (num_workers=0), plays against Gymnasium's `SyncVectorEnv`. A second `SyncVectorEnv` shows what the
 table can resolve: its ratio to the first one should be 1. The whole grid takes about 25 minutes,
-and its table is written into the results of this machine. `--infos` measures what infos cost
-instead.
+and its table is written into the results of this machine. With `--progress FILE --limit SECONDS` it
+is played in parts: a run starts no scene after so many seconds, and the next one goes on. `--infos`
+measures what infos cost instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import json
+import math
 import os
 import statistics
 import sys
@@ -213,6 +216,54 @@ def rows_of(scene: Scene, rounds: int, seconds: float) -> tuple[list[str], list[
     return rows, slower
 
 
+class Progress:
+    """Scenes that were played, kept in a file of one line of JSON for each.
+
+    Attributes:
+        done: the rows and the slower players of each scene.
+    """
+
+    def __init__(self, path: Path | None, setting: Sequence[Any]) -> None:
+        """Reads the scenes of this setting; others of the file are ignored.
+
+        Args:
+            path: of the file, which need not exist; None for no file.
+            setting: the commit and all else that a scene's rows depend on.
+        """
+        self._path, self._setting = path, list(setting)
+        self.done: dict[Scene, tuple[list[str], list[str]]] = {}
+        lines = path.read_text().splitlines() if path and path.exists() else []
+        for setting_of, scene, rows, slower in map(json.loads, lines):
+            if setting_of == self._setting:
+                self.done[Scene(*scene)] = rows, slower
+
+    def add(self, scene: Scene, rows: list[str], slower: list[str]) -> None:
+        """Adds a scene, to the file at once."""
+        self.done[scene] = rows, slower
+        if self._path:
+            with self._path.open("a") as file:
+                file.write(json.dumps([self._setting, scene, rows, slower]) + "\n")
+
+
+def play(
+    scenes: Sequence[Scene], progress: Progress, rounds: int, seconds: float, limit: float
+) -> bool:
+    """Plays the scenes that are not done yet, and shows their rows.
+
+    Returns whether all are done; it starts none after `limit` seconds.
+    """
+    end = time.monotonic() + limit
+    for scene in scenes:
+        if scene in progress.done:
+            continue
+        if time.monotonic() >= end:
+            return False
+        rows, slower = rows_of(scene, rounds, seconds)
+        shown(rows)
+        progress.add(scene, rows, slower)
+    return True
+
+
 def is_slower(own: Spread, control: Spread) -> bool:
     """Returns whether ratios to SyncVectorEnv are below 1, and below those of its control."""
     return own.high < min(1.0, control.low)
@@ -284,7 +335,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=20, help="of each player (20)")
     parser.add_argument("--seconds", type=float, default=0.1, help="of each in a round (0.1)")
     parser.add_argument("--out", type=Path, help=f"file for the table; of the whole grid {OUT}")
+    parser.add_argument("--progress", type=Path, help="file of the scenes that are played")
+    parser.add_argument("--limit", type=float, default=math.inf, help="seconds, with --progress")
     options = parser.parse_args(arguments)
+    if options.limit < math.inf and not options.progress:
+        parser.error("--limit without --progress would lose what is played: give both")
     lines = [
         f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}, torch"
         f" {torch.__version__}; medians of {options.rounds} rounds, quartiles in brackets\n",
@@ -301,11 +356,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 options.envs, options.counts, options.policies or POLICIES, options.threads
             )
         ]
-        slower: list[str] = []
-        for scene in scenes:
-            rows, names = rows_of(scene, options.rounds, options.seconds)
-            lines += shown(rows)
-            slower += names
+        setting = [machine.cpu_name(), machine.commit(), options.rounds, options.seconds]
+        progress = Progress(options.progress, setting)
+        if not play(scenes, progress, options.rounds, options.seconds, options.limit):
+            print(f"{len(progress.done)} of {len(scenes)} scenes are played: run this again")
+            return 0
+        slower = [name for scene in scenes for name in progress.done[scene][1]]
+        lines += [row for scene in scenes for row in progress.done[scene][0]]
         lines += shown(["", verdict(len(scenes), slower)])
         is_whole = set(scenes) == {
             Scene(*each) for each in itertools.product(ENV_IDS, COUNTS, POLICIES, THREADS)

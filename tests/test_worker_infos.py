@@ -489,6 +489,70 @@ def test_a_worker_sends_one_message_for_all_its_environments() -> None:
         assert pool.replies() == {i: {INFO: {"x": 1.0, "n": i}} for i in (1, 4)}
 
 
+class Numbers(WithInfos):
+    """Returns numbers and arrays, and now and then other infos."""
+
+    def step(self, action: Any) -> Any:
+        *result, info = super().step(action)
+        draw = self.np_random
+        kept = {"x": float(draw.normal()), "single": np.float32(draw.normal()), "n": self.steps}
+        kept["place"] = draw.normal(size=2)
+        return *result, kept if draw.integers(30) else info
+
+
+@pytest.mark.parametrize("num_workers", [1, 2, 3])
+def test_infos_of_all_environments_are_read_as_columns(
+    monkeypatch: pytest.MonkeyPatch, num_workers: int
+) -> None:
+    found: list[bool] = []
+    whole_infos = ProcessPool.whole_infos
+
+    def count(self: ProcessPool) -> Any:
+        infos = whole_infos(self)
+        found.append(infos is not None)
+        return infos
+
+    monkeypatch.setattr(ProcessPool, "whole_infos", count)
+    env_fns = [partial(Numbers, i) for i in range(4)]
+    theirs = SyncVectorEnv(env_fns)
+    ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers)
+    try:
+        assert bits(ours.reset(seed=1)) == bits(theirs.reset(seed=1))
+        for _ in range(150):
+            actions = np.zeros(4, np.int64)
+            actual, expected = outcome(ours.step, actions), outcome(theirs.step, actions)
+            assert actual == expected
+    finally:
+        ours.close()
+        theirs.close()
+    assert min(found.count(True), found.count(False)) > 10
+
+
+def test_columns_are_read_only_from_the_replies_of_all_environments() -> None:
+    env_fns = [partial(Steady, i, dies=i == 5) for i in range(6)]
+    with ProcessPool(env_fns, num_workers=2, start_method="fork", on_error="restart") as pool:
+        pool.reset()
+        pool.step(np.zeros(6, np.int64))
+        assert pool.whole_infos() is None
+        pool.column_replies()
+        infos = pool.whole_infos()
+        assert infos is not None
+        assert {key: values.tolist() for key, values in infos.items()} == {
+            "x": [0.5] * 6,
+            "_x": [True] * 6,
+            "n": list(range(6)),
+            "_n": [True] * 6,
+        }
+        pool.step(np.zeros(3, np.int64), [0, 1, 2])
+        assert pool.whole_infos() is None
+        pool.step(np.zeros(3, np.int64), [3, 4, 5])
+        assert pool.whole_infos() is None
+        # the worker of the last three dies
+        pool.step(np.zeros(6, np.int64))
+        assert pool.whole_infos() is None
+        assert list(pool.replies()[5][INFO]) == ["worker_restarted", "restart_seed"]
+
+
 def test_single_infos_are_packed_too() -> None:
     env_fns = [partial(Steady, i) for i in range(4)]
     with ProcessPool(env_fns, num_workers=2, batch_size=2, start_method="fork") as pool:

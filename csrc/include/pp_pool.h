@@ -401,6 +401,35 @@ const void *pp_pool_reply(const pp_pool *pool, int32_t env_id, int64_t *size);
  * number to count. */
 const int32_t *pp_pool_replied(const pp_pool *pool, int32_t *count);
 
+/* a reply that is expected: a head, and records that follow it */
+typedef struct pp_reply_part {
+  int32_t env_id;
+  const void *head;
+  int64_t head_size;
+  int64_t num_records;
+} pp_reply_part;
+
+/* where a field lies in each record, and where its column begins */
+typedef struct pp_reply_field {
+  int64_t offset;
+  int64_t size;
+  int64_t column;
+} pp_reply_field;
+
+/* replies with records of the same fields, in order of the environments */
+typedef struct pp_reply_table {
+  const pp_reply_part *parts;
+  const pp_reply_field *fields;
+  int32_t num_parts;
+  int32_t num_fields;
+  int64_t record_size;
+} pp_reply_table;
+
+/* Copies the records in the replies of the last batch into a column for each field, all parts'
+ * records one after another. Returns 1 if the batch has exactly these replies; else 0, and what was
+ * written to out is undefined. */
+int32_t pp_pool_read_table(const pp_pool *pool, const pp_reply_table *table, void *out);
+
 /* Sends a request to a lane's worker, apart from all turns. Returns PP_ERR_STATE if the worker has
  * not answered the previous one, or has died. */
 int pp_pool_request(pp_pool *pool, int32_t lane, const void *bytes, int64_t size, pp_error *error);

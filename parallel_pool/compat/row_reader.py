@@ -9,6 +9,7 @@ import numpy as np
 
 from parallel_pool.buffers import engine_indices
 from parallel_pool.workers.info_columns import each, of_objects
+from parallel_pool.workers.info_dicts import InfoDicts
 from parallel_pool.workers.messages import (
     FINAL_INFO,
     FINAL_OBSERVATION,
@@ -110,6 +111,10 @@ class RowReader:
 
 def _add_columns(infos: Infos, columns: InfoColumns, num_envs: int, add: AddInfo) -> Infos:
     """Adds the infos of several environments; equals calling `add` for one after the other."""
+    if isinstance(columns, InfoDicts):
+        for env_id, info in columns.dicts():
+            infos = add(infos, info, env_id)
+        return infos
     if not infos and len(columns.env_ids) == num_envs:
         return _of_all(columns)
     first, last = columns.env_ids[0], columns.env_ids[-1]

@@ -142,18 +142,26 @@ class EnvRunner(LaneMemory):
         infos: list[tuple[int, Any]] = []
         for i, step in enumerate(self._steps):
             current[0] = first + i
-            if phases[i]:
+            phase = phases[i]
+            if phase > ENDED or (phase and self._is_disabled):
                 self._take_turn(i)
             else:
                 try:
-                    result = step(actions[i])
-                    try:
-                        observation, reward, terminated, truncated, info = result
-                        rewards[i] = reward
-                        goes_on = not (terminated or truncated)
-                    except Exception:
-                        raise _wrong_step(result) from None
-                    if goes_on:
+                    if phase:
+                        observation, info = self._begin_episode(i)
+                        is_written = False
+                    else:
+                        result = step(actions[i])
+                        try:
+                            observation, reward, terminated, truncated, info = result
+                            rewards[i] = reward
+                            ends = bool(terminated or truncated)
+                        except Exception:
+                            raise _wrong_step(result) from None
+                        is_written = ends and self._end_episode(
+                            i, i, observation, terminated, truncated, info
+                        )
+                    if not is_written:
                         # what most environments return; faster than calling `write`
                         if (
                             type(observation) is ndarray
@@ -166,8 +174,6 @@ class EnvRunner(LaneMemory):
                         last[i] = observation
                         if info or type(info) is not dict:
                             infos.append((first + i, info))
-                    else:
-                        self._end_episode(i, i, observation, terminated, truncated, info)
                 except BaseException as error:
                     self._recover(i, i, error)
             if is_traced:
@@ -269,26 +275,25 @@ class EnvRunner(LaneMemory):
         try:
             observation, reward, terminated, truncated, info = result
             self._rewards[turn] = reward
-            goes_on = not (terminated or truncated)
+            ends = bool(terminated or truncated)
         except Exception:
             raise _wrong_step(result) from None
-        if goes_on:
+        if not ends or not self._end_episode(turn, i, observation, terminated, truncated, info):
             arrays, row = self._claim_row(turn)
             self._write_row(turn, arrays, row, observation, _info_reply(info))
-        else:
-            self._end_episode(turn, i, observation, terminated, truncated, info)
 
     def _end_episode(
         self, turn: int, i: int, observation: Any, terminated: Any, truncated: Any, info: Any
-    ) -> None:
-        """Writes the row of a step that ended an episode; with SAME_STEP resets the environment."""
+    ) -> bool:
+        """Ends an episode after its last step.
+
+        Returns whether it has written the row: with SAME_STEP, after a reset.
+        """
         self._terminated[turn] = bool(terminated)
         self._truncated[turn] = bool(truncated)
         if not self._same_step:
             self._phases[i] = ENDED
-            arrays, row = self._claim_row(turn)
-            self._write_row(turn, arrays, row, observation, _info_reply(info))
-            return
+            return False
         reply: Reply = {FINAL_INFO: info}
         writer = self._writer
         if writer is not None:
@@ -305,6 +310,14 @@ class EnvRunner(LaneMemory):
         for held, final in zip(self._final, self._block(self._blocks[turn])[1], strict=True):
             final[row] = held[0]
         self._write_row(turn, arrays, row, observation, reply)
+        return True
+
+    def _begin_episode(self, i: int) -> Any:
+        """Resets an environment whose episode has ended, for its row of `_step_all`."""
+        begun = self._reset(i, {})
+        self._rewards[i] = 0.0
+        self._kinds[i] = lib.PP_TURN_RESET
+        return begun
 
     def _reset_turn(
         self, turn: int, i: int, arguments: dict[str, Any], more: Mapping[str, Any] | None = None

@@ -58,10 +58,14 @@ class InfoColumns(NamedTuple):
     objects: list[list[Any]]
 
     @staticmethod
+    def head_size(message: bytes) -> int:
+        """Returns how many bytes of a message of `InfoPacker` precede its records."""
+        return HEAD.size + int(HEAD.unpack_from(message)[1])
+
+    @staticmethod
     def read(message: bytes) -> InfoColumns:
         """Reads a message of `InfoPacker`; raises an exception if it is none."""
-        _, size = HEAD.unpack_from(message)
-        at = HEAD.size + size
+        at = InfoColumns.head_size(message)
         layout, env_ids = _read_head(message[HEAD.size : at])
         end = at + len(env_ids) * layout.dtype.itemsize
         if end > len(message):

@@ -20,14 +20,16 @@ from parallel_pool.workers import address_space
 from parallel_pool.workers.connection import by_reference
 from parallel_pool.workers.env_runner import ENDED, EnvRunner
 from parallel_pool.workers.failures import Death
+from parallel_pool.workers.info_dicts import InfoDicts
 from parallel_pool.workers.info_rows import InfoRows
+from parallel_pool.workers.info_table import InfoTable
 from parallel_pool.workers.make_env import make_env
 from parallel_pool.workers.messages import FINAL_INFO, INFO, INFOS, Description, Reply
 from parallel_pool.workers.worker import get_spaces
 
 if TYPE_CHECKING:
     from parallel_pool._core import CData
-    from parallel_pool.workers.info_records import Single
+    from parallel_pool.workers.info_records import Info, Single
     from parallel_pool.workers.messages import Assignment
     from parallel_pool.workers.supervisor import Activity
 
@@ -41,6 +43,7 @@ class LocalLane(EnvRunner):
     Attributes:
         deaths, lost, seeds: empty, as no worker can die.
         timer: None, as nothing can end a step that takes too long.
+        whole_infos: of the last work, as `ProcessPool.whole_infos` returns them.
     """
 
     def __init__(
@@ -59,6 +62,8 @@ class LocalLane(EnvRunner):
         self.lost: dict[int, str] = {}
         self.seeds: dict[int, int] = {}
         self.timer = None
+        self.whole_infos: Info | None = None
+        self._table: InfoTable | None = None
         # replies that need not be copied to the pool's memory, by environment
         self._replies: dict[int, Reply] = {}
         # one thread at a time works: `_owner`, 0 for none
@@ -79,6 +84,7 @@ class LocalLane(EnvRunner):
         try:
             with self._lock:
                 self._owner = here
+                self.whole_infos = None
                 try:
                     self._give_up_turns()
                     count = lib.pp_worker_take(self._worker, 0)
@@ -131,11 +137,34 @@ class LocalLane(EnvRunner):
         return self._replies[env_id]
 
     def _reply_infos(self, infos: Sequence[Single]) -> None:
-        rows = InfoRows.of(infos, self._info_packer)
-        if rows is None:
+        found: Any = None
+        if len(infos) == len(self._envs):
+            # among other replies, infos of each environment would have to be in their place
+            found = self._whole_rows(infos) or InfoDicts.of(infos)
+        else:
+            found = InfoRows.of(infos, self._info_packer)
+        if found is None:
             self._reply_singly(infos)
         else:
-            self._keep(infos[0][0] - self._first, {INFOS: rows})
+            self._keep(infos[0][0] - self._first, {INFOS: found})
+
+    def _whole_rows(self, infos: Sequence[Single]) -> InfoRows | None:
+        """Returns the infos of all environments; None if they are not alike."""
+        dicts = [info for _, info in infos]
+        layout = self._info_packer.common_layout(dicts)
+        if layout is None:
+            return None
+        if not InfoTable.is_fit(layout):
+            return InfoRows.of(infos, self._info_packer)
+        if self._table is None or self._table.layout is not layout:
+            self._table = InfoTable(layout, len(infos))
+        try:
+            self._table.write(dicts)
+        except OverflowError:
+            return None
+        self.whole_infos = whole = self._table.infos()
+        env_ids = tuple([env_id for env_id, _ in infos])
+        return InfoRows(env_ids, layout, [whole[key] for key in layout.keys])
 
     def _reply(self, turn: int, reply: Reply) -> None:
         # observations are copied, as the environment may write to them

@@ -6,6 +6,7 @@ import itertools
 import re
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,39 @@ def test_only_the_whole_grid_is_written_by_itself(
     lines = file.read_text().splitlines()
     assert sum(line.startswith("| 64 Hopper-v5") for line in lines) == 6
     assert "18 of 108 rows of PoolVectorEnv, 0 of 108" in lines[-1]
+
+
+def test_a_grid_is_played_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    played: list[int] = []
+
+    def play(scene: with_policy.Scene, *_: Any) -> tuple[list[str], list[str]]:
+        played.append(scene.count)
+        clock.now += 40
+        return [f"| {scene.count} |"], [with_policy.OURS] * (scene.count == 2)
+
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(with_policy, "rows_of", play)
+    monkeypatch.setattr(with_policy, "time", clock)
+    monkeypatch.setattr(with_policy.machine, "commit", lambda: commit)
+    progress, out = tmp_path / "progress", tmp_path / "out"
+    grid = ["--envs", "CartPole-v1", "--policies", "1", "--threads", "1", "--counts", "2", "4", "8"]
+    grid += ["--progress", str(progress), "--limit", "60", "--out", str(out)]
+    commit = "a"
+    assert with_policy.main(grid) == 0
+    assert played == [2, 4] and not out.exists()
+    assert "2 of 3 scenes" in capsys.readouterr().out
+    assert with_policy.main(grid) == 0
+    assert played == [2, 4, 8]
+    assert out.read_text().splitlines()[-5:-2] == ["| 2 |", "| 4 |", "| 8 |"]
+    assert "1 of 3 rows of PoolVectorEnv, 0 of 3" in out.read_text()
+    # another commit begins anew
+    commit = "b"
+    assert with_policy.main(grid) == 0
+    assert played == [2, 4, 8, 2, 4]
+    with pytest.raises(SystemExit):
+        with_policy.main(["--limit", "60"])
 
 
 def test_a_row_is_slower_if_noise_does_not_explain_it() -> None:

@@ -239,6 +239,9 @@ class ProcessVectorEnv(VectorEnv[Any, Any, np.ndarray[Any, Any]]):
 
     def _observations_and_infos(self, shown: Shown) -> tuple[Any, dict[str, Any]]:
         """Returns the observations, and the infos that environments sent with their rows."""
+        whole = self.pool.whole_infos()
+        if whole is not None:
+            return shown[0], whole
         replies = self.pool.column_replies()
         if not replies:
             return shown[0], {}
