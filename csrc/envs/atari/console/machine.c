@@ -13,6 +13,7 @@
 #define WRITE_CARTRIDGE(at, byte)
 #define FIXED_ROM cart->rom
 #define IMAGE(number) run.rom = cart->rom;
+#define LOOK_AT_BANKS
 #define ALONE(op, at)
 #include "../games/games.h"
 #include "line_memo.h"

@@ -25,6 +25,10 @@
     run.data = data;                                                                      \
   }
 
+#define LOOK_AT_BANKS                                        \
+  if (run.switched) show_banks(&m->banks, cart, code, data); \
+  run.switched = 0;
+
 // addresses from xFC0 on are special, and some from x000 on (cart->special of them in all)
 #define IS_SPECIAL(at) ((((at) + 0x40) & 0xfff) < cart->special)
 #define READ_CARTRIDGE(at, bus)                                      \

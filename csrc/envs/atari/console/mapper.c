@@ -117,6 +117,14 @@ uint16_t pp_banks_vector(const pp_banks *b, const pp_cartridge *c) {
   return (uint16_t)(last[0x3fc] | last[0x3fd] << 8);
 }
 
+int pp_mapper_bank(const pp_cartridge *c, unsigned address) {
+  const unsigned offset = address & 0xfff;
+  if (!(address & 0x1000) || offset > 0xff9) return -1;
+  if (c->mapper == PP_MAPPER_F8 && offset >= 0xff8) return (int)offset - 0xff8;
+  if (c->mapper == PP_MAPPER_F6 && offset >= 0xff6) return (int)offset - 0xff6;
+  return -1;
+}
+
 static bool touch_hot_spot(pp_banks *b, const pp_cartridge *c, unsigned offset) {
   switch (c->mapper) {
     case PP_MAPPER_F8:

@@ -46,6 +46,10 @@ int pp_mapper_images(const struct pp_cartridge *cartridge, pp_code_image images[
 // Returns the image that a slot shows (slot + 8: at addresses with A13 high).
 int pp_mapper_image(const struct pp_cartridge *cartridge, const pp_banks *banks, unsigned slot);
 
+// Returns the bank of 4 KB to which an access to this address switches, whatever the banks are;
+// negative if it switches none, or does more.
+int pp_mapper_bank(const struct pp_cartridge *cartridge, unsigned address);
+
 // Sets the banks as at power-up; RAM and DPC keep their state.
 void pp_banks_reset(pp_banks *banks, const struct pp_cartridge *cartridge);
 

@@ -12,6 +12,7 @@
 //   WRITE_CARTRIDGE(at, byte)  writes there; may change ip
 //   FIXED_ROM                  bytes for indexed reads that cannot leave the program's image
 //   IMAGE(number)              sets run.rom and run.data for the image of this number
+//   LOOK_AT_BANKS              shows the banks to which the translation has switched
 //   ALONE(op, at)              leaves a sequence if reading this address may switch banks
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,6 +128,7 @@ enter_translation:
       x = m->x;
       y = m->y;
       log = run.log;
+      LOOK_AT_BANKS
       if (!(pc & 0x1000)) goto fetch_outside;
       ENTER(pc)
     }

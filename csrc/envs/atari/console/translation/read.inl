@@ -207,6 +207,12 @@ static bool find_operand(pp_translator *t, uint32_t at, unsigned mode, operand *
     case IN_RIX: *cycles = 6; return read_indexed_pointer(t, at, o);
     case IN_RAB:
       *cycles = 4;
+      t->bank = pp_mapper_bank(t->cart, ip->operand);
+      if (t->bank >= 0) {
+        // the byte is that of the bank that shows from now on
+        o->constant = t->images[t->bank].rom[ip->operand & 0xfff];
+        return true;
+      }
       if ((ip->operand & 0x1085) != 0x0085 || !(ip->operand & 0x200)) {
         return read_absolute(ip->operand, o);
       }
@@ -352,5 +358,5 @@ static pp_outcome translate_read(pp_translator *t, uint32_t at, kind k) {
     default: break;  // NOP reads and does nothing
   }
   t->known.cycles += cycles;
-  return PP_GOES_ON;
+  return t->bank >= 0 ? switch_bank(t, at) : PP_GOES_ON;
 }

@@ -28,6 +28,7 @@ typedef struct pp_run {
   uint32_t home;               // the program counter's high four bits
   const uint8_t *rom;          // the image that runs
   const uint8_t *const *data;  // the slots of a cartridge with banks
+  uint32_t switched;           // the translation has switched banks
 
   // What the translation calls for accesses to the chips at machine.cycle: both may change the log.
   // read: RAM, too. write: not to VSYNC, VBLANK and WSYNC.

@@ -190,6 +190,25 @@ static void add_crossing(pp_translator *t) {
   as_register(&t->as, OP_ADD, HOST_CYCLE, RCX);
 }
 
+// ---------------------------------------------------------------------------- banks
+
+// Goes on behind an instruction in the bank to which it switches.
+static pp_outcome switch_bank(pp_translator *t, uint32_t at) {
+  pp_assembler *as = &t->as;
+  const uint32_t bank = (uint32_t)t->bank, now = t->first / t->stride;
+  const uint32_t to = bank * t->stride + (at - t->first) + t->length[at];
+  if (bank == now) return PP_GOES_ON;
+  pp_translator_settle(t, &t->known);
+  // slices 4 * bank to 4 * bank + 3
+  as_store_constant(as, MACHINE(banks.slice), 0x03020100u + 0x04040404u * bank);
+  as_store_constant(as, RUN(switched), 1);
+  as_memory64(as, OP_LEA, HOST_ROM,
+              sum_of(HOST_ROM, ((int32_t)bank - (int32_t)now) * PP_BANK_BYTES));
+  as_memory64(as, OP_STORE, HOST_ROM, RUN(rom));
+  pp_translator_jump(t, to);
+  return PP_ENDS;
+}
+
 #include "read.inl"
 #include "write.inl"
 // change.inl uses compare of read.inl
@@ -221,6 +240,7 @@ pp_outcome pp_translate_instruction(pp_translator *t, uint32_t at) {
     t->known.has_zn = false;
     t->known.carry = PP_CARRY_ELSEWHERE;
   }
+  t->bank = -1;
   pp_outcome outcome = translate(t, at, k);
   if (outcome == PP_REFUSED) t->known = before;
   return outcome;

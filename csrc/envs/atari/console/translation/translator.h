@@ -78,6 +78,7 @@ typedef struct pp_translator {
 
   const pp_code_image *image;  // of the instruction that is being translated
   uint32_t first;              // the image's first instruction
+  int32_t bank;                // to which the instruction switches; negative: to none
   size_t table;                // distances of the image's instructions from here, for jumps to them
   size_t bits;                 // pp_register_bits
   size_t read, write;          // call the interpreter's functions

@@ -177,6 +177,11 @@ static pp_outcome translate_write(pp_translator *t, uint32_t at, kind k) {
     }
     case IN_WNO: t->known.cycles += 3; break;
     case IN_WAB:
+      t->bank = pp_mapper_bank(t->cart, to);
+      if (t->bank >= 0) {
+        t->known.cycles += 4;
+        return switch_bank(t, at);
+      }
       if ((to & 0x1280) == 0x80) {
         as_memory(&t->as, OP_STORE8, value, ram_at(to & 0x7f));
         t->known.cycles += 4;
