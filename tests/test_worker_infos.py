@@ -424,6 +424,15 @@ class WithInfos(gymnasium.Env[Any, Any]):
         return self.show(), 1.0, self.steps >= 4 + self.index, draw.integers(9) == 0, info
 
 
+def play_equally(ours: Any, theirs: Any, steps: int) -> None:
+    """Resets and steps two vector environments; the first difference fails."""
+    assert bits(ours.reset(seed=1)) == bits(theirs.reset(seed=1))
+    for _ in range(steps):
+        actions = np.zeros(ours.num_envs, np.int64)
+        actual, expected = outcome(ours.step, actions), outcome(theirs.step, actions)
+        assert actual == expected
+
+
 @pytest.mark.parametrize("num_workers", [0, 1, 2, 3])
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_vector_environments_return_the_infos_of_sync_vector_env(
@@ -434,11 +443,7 @@ def test_vector_environments_return_the_infos_of_sync_vector_env(
     context = "fork" if num_workers else None
     ours = ProcessVectorEnv(env_fns, context=context, num_workers=num_workers, autoreset_mode=mode)
     try:
-        assert bits(ours.reset(seed=1)) == bits(theirs.reset(seed=1))
-        for _ in range(120):
-            actions = np.zeros(7, np.int64)
-            actual, expected = outcome(ours.step, actions), outcome(theirs.step, actions)
-            assert actual == expected
+        play_equally(ours, theirs, 120)
     finally:
         ours.close()
         theirs.close()
@@ -517,11 +522,7 @@ def test_infos_of_all_environments_are_read_as_columns(
     theirs = SyncVectorEnv(env_fns)
     ours = ProcessVectorEnv(env_fns, context="fork", num_workers=num_workers)
     try:
-        assert bits(ours.reset(seed=1)) == bits(theirs.reset(seed=1))
-        for _ in range(150):
-            actions = np.zeros(4, np.int64)
-            actual, expected = outcome(ours.step, actions), outcome(theirs.step, actions)
-            assert actual == expected
+        play_equally(ours, theirs, 150)
     finally:
         ours.close()
         theirs.close()

@@ -190,6 +190,19 @@ class Console:
         return np.frombuffer(raw, np.uint8).reshape(shape)
 
 
+class ProgramConsole(Console):
+    """A console that runs a program of a test, without rules."""
+
+    rules = False
+
+    def __init__(self, library: Library, rom: bytes, *, build: str, memo: bool = True) -> None:
+        self.rom = rom
+        super().__init__(library, "seaquest", seed=1, memo=memo, build=build)
+
+    def program(self, game: str) -> bytes:
+        return self.rom
+
+
 # chooses an action, from the frame number, a generator and the actions allowed
 Player = Callable[[int, np.random.Generator, list[int]], int]
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import random
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,9 @@ import pytest
 from numpy.typing import NDArray
 
 from parallel_pool.pool import Pool
+from parallel_pool.prove_atari import builds
 from tests.parity import atari_core
+from tests.parity.atari_core import ProgramConsole
 
 SHAPE = (210, 160)
 FRAMES = 60
@@ -91,30 +91,7 @@ def program(seed: int) -> bytes:
     return code.ljust(4092, b"\xea") + bytes([0x00, 0xF0, 0x00, 0xF0])
 
 
-class Console(atari_core.Console):
-    """A console that runs a program of this file, without rules."""
-
-    rules = False
-
-    def __init__(self, library: atari_core.Library, rom: bytes, *, memo: bool, build: str) -> None:
-        self.rom = rom
-        super().__init__(library, "seaquest", seed=1, memo=memo, build=build)
-
-    def program(self, game: str) -> bytes:
-        return self.rom
-
-
-def builds() -> Iterator[str]:
-    """Yields the builds that this processor can run."""
-    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    yield "base"
-    if " avx2 " in flags:
-        yield "v3"
-    if " avx512bw " in flags:
-        yield "v4"
-
-
-def compare(ours: Console, plain: Console, seed: int, frames: int = FRAMES) -> None:
+def compare(ours: ProgramConsole, plain: ProgramConsole, seed: int, frames: int = FRAMES) -> None:
     """Plays frames on both, some of them without pixels; the first difference fails."""
     rng = random.Random(seed)
     chance = rng.choice((1.0, 0.5, 0.1))
@@ -128,31 +105,31 @@ def compare(ours: Console, plain: Console, seed: int, frames: int = FRAMES) -> N
             assert not len(different), f"program {seed}: frame {frame}, pixel {different[0]}"
 
 
-@pytest.mark.parametrize("build", list(builds()))
+@pytest.mark.parametrize("build", builds.available())
 def test_random_programs_look_the_same(library: atari_core.Library, build: str) -> None:
     for seed in range(150):
         rom = program(seed)
-        ours = Console(library, rom, memo=True, build=build)
-        plain = Console(library, rom, memo=False, build=build)
+        ours = ProgramConsole(library, rom, memo=True, build=build)
+        plain = ProgramConsole(library, rom, memo=False, build=build)
         compare(ours, plain, seed)
         ours.close()
         plain.close()
 
 
-def both_screens(console: Console) -> NDArray[np.uint8]:
+def both_screens(console: ProgramConsole) -> NDArray[np.uint8]:
     """Plays a frame with pixels; returns the screens of it and of the frame before."""
     before = console.screen(SHAPE)
     console.act(0, True)
     return np.stack([before, console.screen(SHAPE)])
 
 
-@pytest.mark.parametrize("build", list(builds()))
+@pytest.mark.parametrize("build", builds.available())
 def test_rows_that_have_not_changed(library: atari_core.Library, build: str) -> None:
     """Such a row is the same in both screens, and was at the last call; a new memo knows none."""
     unchanged = 0
     for seed in range(60):
         rng = random.Random(seed)
-        console = Console(library, program(seed), memo=True, build=build)
+        console = ProgramConsole(library, program(seed), memo=True, build=build)
         console.act(0, True)
         then = both_screens(console)
         console.forget()
@@ -176,7 +153,7 @@ def test_rows_that_have_not_changed(library: atari_core.Library, build: str) -> 
 
 
 def test_a_console_without_memo_knows_no_rows(library: atari_core.Library) -> None:
-    console = Console(library, program(1), memo=False, build="base")
+    console = ProgramConsole(library, program(1), memo=False, build="base")
     for _ in range(5):
         console.act(0, True)
         assert console.changed().all()
@@ -187,8 +164,8 @@ def test_a_restored_state_needs_an_empty_memo(library: atari_core.Library) -> No
     """The screens of a restored state are not those that the memo speaks of."""
     for seed in range(40):
         rom = program(seed)
-        ours = Console(library, rom, memo=True, build="base")
-        plain = Console(library, rom, memo=False, build="base")
+        ours = ProgramConsole(library, rom, memo=True, build="base")
+        plain = ProgramConsole(library, rom, memo=False, build="base")
         # nothing has been drawn yet
         saved = [ctypes.string_at(each.state, each.size) for each in (ours, plain)]
         compare(ours, plain, seed + 1, 10)

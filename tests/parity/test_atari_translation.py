@@ -9,11 +9,11 @@ and keep in RAM shows which instructions ran, and when.
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from parallel_pool.prove_atari import builds
 from tests.parity import atari_core
 
 SHAPE = (210, 160)
@@ -157,25 +157,6 @@ KINDS = {
 }
 
 
-class Console(atari_core.Console):
-    """A console that runs a program of this file, without rules."""
-
-    rules = False
-
-    def __init__(self, library: atari_core.Library, rom: bytes, build: str) -> None:
-        self.rom = rom
-        super().__init__(library, "seaquest", seed=1, build=build)
-
-    def program(self, game: str) -> bytes:
-        return self.rom
-
-
-def build() -> str:
-    """Returns a build that translates and that this processor can run; "base" if there is none."""
-    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    return "v4" if " avx512bw " in flags else "v3" if " avx2 " in flags else "base"
-
-
 @pytest.fixture(scope="module")
 def library() -> atari_core.Library:
     return atari_core.Library(atari_core.build())
@@ -187,7 +168,10 @@ def test_random_programs_play_the_same(library: atari_core.Library, kind: str) -
     for seed in range(PROGRAMS):
         rng = random.Random(f"{kind} {seed}")
         rom = b"".join(bank(rng, size, hot) for _ in range(banks))
-        ours, plain = Console(library, rom, build()), Console(library, rom, "base")
+        ours, plain = (
+            atari_core.ProgramConsole(library, rom, build=build)
+            for build in (builds.available()[-1], "base")
+        )
         for frame in range(FRAMES):
             action = rng.randrange(18)
             for console in (ours, plain):

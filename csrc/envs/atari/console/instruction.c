@@ -68,7 +68,7 @@ const uint8_t pp_register_bits[64] = {
 // address line 12 is high when the processor sees the cartridge
 enum { ROM_LINE = 0x1000 };
 
-static bool is_silent(unsigned reg) {
+bool pp_register_is_silent(unsigned reg) {
   // Audio makes no pixels, and registers past 0x2c do not exist. (tia_write drops RSYNC, which
   // games do not use.)
   return (reg >= 0x15 && reg <= 0x1a) || reg > 0x2c;
@@ -140,7 +140,7 @@ static int write_mode(pp_decoded *d, unsigned mode) {
   if (reg == 2) return WSY;
   if (reg == 0x1b) return WG0;
   if (reg == 0x1c) return WG1;
-  return is_silent(reg) ? WNO : WTI;
+  return pp_register_is_silent(reg) ? WNO : WTI;
 }
 
 // distance of a mode from the first one in PP_MODIFY_MODES

@@ -107,4 +107,7 @@ uint16_t pp_instruction_sequence(const uint16_t *handlers, int count, int *used)
 // the bits that exist of each TIA register whose writing has no side effects; 0: it has some
 extern const uint8_t pp_register_bits[64];
 
+// Returns whether writing a TIA register has no effect here.
+bool pp_register_is_silent(unsigned reg);
+
 #endif  // PP_ENVS_ATARI_CONSOLE_INSTRUCTION_H_

@@ -117,31 +117,29 @@ uint16_t pp_banks_vector(const pp_banks *b, const pp_cartridge *c) {
   return (uint16_t)(last[0x3fc] | last[0x3fd] << 8);
 }
 
+// returns the bank of 4 KB that a hot spot shows; negative: this is none
+static int bank_of(const pp_cartridge *c, unsigned offset) {
+  const bool two = c->mapper == PP_MAPPER_F8 || c->mapper == PP_MAPPER_DPC;
+  const unsigned first = two ? 0xff8 : 0xff6;
+  if (!two && c->mapper != PP_MAPPER_F6) return -1;
+  return offset >= first && offset <= 0xff9 ? (int)(offset - first) : -1;
+}
+
 int pp_mapper_bank(const pp_cartridge *c, unsigned address) {
-  const unsigned offset = address & 0xfff;
-  if (!(address & 0x1000) || offset > 0xff9) return -1;
-  if (c->mapper == PP_MAPPER_F8 && offset >= 0xff8) return (int)offset - 0xff8;
-  if (c->mapper == PP_MAPPER_F6 && offset >= 0xff6) return (int)offset - 0xff6;
-  return -1;
+  // each access to DPC also changes its random number
+  if (!(address & 0x1000) || c->mapper == PP_MAPPER_DPC) return -1;
+  return bank_of(c, address & 0xfff);
 }
 
 static bool touch_hot_spot(pp_banks *b, const pp_cartridge *c, unsigned offset) {
-  switch (c->mapper) {
-    case PP_MAPPER_F8:
-    case PP_MAPPER_DPC:
-      if (offset < 0xff8 || offset > 0xff9) return false;
-      show_bank(b, offset - 0xff8);
-      return true;
-    case PP_MAPPER_F6:
-      if (offset < 0xff6 || offset > 0xff9) return false;
-      show_bank(b, offset - 0xff6);
-      return true;
-    case PP_MAPPER_E0:
-      if (offset < 0xfe0 || offset > 0xff7) return false;
-      b->slice[(offset - 0xfe0) >> 3] = offset & 7;
-      return true;
-    default: return false;
+  if (c->mapper == PP_MAPPER_E0) {
+    if (offset < 0xfe0 || offset > 0xff7) return false;
+    b->slice[(offset - 0xfe0) >> 3] = offset & 7;
+    return true;
   }
+  const int bank = bank_of(c, offset);
+  if (bank >= 0) show_bank(b, (unsigned)bank);
+  return bank >= 0;
 }
 
 uint8_t pp_banks_read(pp_banks *b, const pp_cartridge *c, unsigned address, uint32_t cycle,

@@ -52,7 +52,6 @@ enum {
   OP_SUB8 = 0x2a,
   OP_SUB = 0x2b,
   OP_XOR8 = 0x32,
-  OP_XOR = 0x33,
   OP_CMP8 = 0x3a,
   OP_CMP = 0x3b,
   OP_TEST8 = 0x84,
@@ -143,6 +142,12 @@ static inline void as_prefix(pp_assembler *as, unsigned opcode, int reg, int ind
 static inline void as_register(pp_assembler *as, unsigned opcode, int reg, int with) {
   as_prefix(as, opcode, reg, 0, with, false);
   as_byte(as, 0xc0u | (unsigned)(reg & 7) << 3 | (unsigned)(with & 7));
+}
+
+// 64 bits; only of the first eight registers
+static inline void as_register64(pp_assembler *as, unsigned opcode, int reg, int with) {
+  as_byte(as, 0x48);
+  as_register(as, opcode, reg, with);
 }
 
 static inline void as_place(pp_assembler *as, int reg, pp_place p) {

@@ -58,18 +58,8 @@ static void jump_to_address(pp_translator *t, uint32_t cycles) {
   }
   as_link(as, as_address(as, RCX), t->table);
   as_memory64(as, OP_LOAD_SIGNED, RDX, (pp_place){RCX, RAX, 2, 0});
-  as_byte(as, 0x48);  // 64 bits
-  as_register(as, OP_ADD, RDX, RCX);
+  as_register64(as, OP_ADD, RDX, RCX);
   as_jump_to_register(as, RDX);
-}
-
-// Leaves unless the address in EDX is in the image.
-static void check_target(pp_translator *t, uint32_t at) {
-  const unsigned lines = 0x1000u | (t->image->size < PP_BANK_BYTES ? 0 : t->image->select);
-  as_register(&t->as, OP_LOAD, RCX, RDX);
-  as_constant(&t->as, IMM_AND, RCX, lines);
-  as_constant(&t->as, IMM_CMP, RCX, t->image->home & lines);
-  leave_if(t, IF_NOT_EQUAL, at);
 }
 
 // The interpreter runs a jump to another image, and enters the translation there.
@@ -98,7 +88,7 @@ static pp_outcome translate_return(pp_translator *t, uint32_t at) {
   stack_pointer(t, at, 0x7f, 0x7f);
   as_memory(as, OP_LOAD_WORD, RDX, stack_at(1));
   as_constant(as, IMM_ADD, RDX, 1);
-  check_target(t, at);
+  leave_outside(t, at, RDX, RCX);
   move_stack(t, 2);
   as_register(as, OP_LOAD_WORD, RDX, RDX);
   jump_to_address(t, 6);
@@ -258,7 +248,7 @@ static pp_outcome translate_jump(pp_translator *t, uint32_t at, unsigned mode) {
   const unsigned pointer = ip->operand;
   if ((pointer & 0x1280) != 0x80 || (pointer & 0xff) == 0xff) return PP_REFUSED;
   as_memory(&t->as, OP_LOAD_WORD, RDX, ram_at(pointer & 0x7f));
-  check_target(t, at);
+  leave_outside(t, at, RDX, RCX);
   jump_to_address(t, 5);
   return PP_ENDS;
 }

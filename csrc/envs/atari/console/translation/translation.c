@@ -78,7 +78,6 @@ static void check_register(pp_translator *t, const pp_chip_access *a) {
 
 static void write_access(pp_translator *t, const pp_chip_access *a) {
   pp_assembler *as = &t->as;
-  const pp_place now = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, machine.cycle)};
   const pp_place bus = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, machine.ram) + a->bus_at};
   as_link(as, a->from, as->size);
   if (a->crosses) as_register(as, OP_ADD, HOST_CYCLE, RCX);
@@ -90,7 +89,7 @@ static void write_access(pp_translator *t, const pp_chip_access *a) {
   if (a->value != NO_INDEX) check_register(t, a);
   as_memory(as, OP_LEA, RCX,
             (pp_place){HOST_CYCLE, NO_INDEX, 0, (int32_t)(a->known.cycles + a->cycles)});
-  as_memory(as, OP_STORE, RCX, now);
+  as_memory(as, OP_STORE, RCX, MACHINE(cycle));
   if (a->value != NO_INDEX) {
     as_register(as, OP_LOAD, RDX, a->value);
   } else if (a->bus_at >= 0) {
@@ -121,8 +120,7 @@ static void write_detours(pp_translator *t) {
 // Leaves if the frame may become too long. Known are the registers alone.
 static void begin_block(pp_translator *t, uint32_t at) {
   t->known = (pp_known){.result = HOST_NZ, .is_wide = true};
-  pp_place limit = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, limit)};
-  as_memory(&t->as, OP_CMP, HOST_CYCLE, limit);
+  as_memory(&t->as, OP_CMP, HOST_CYCLE, RUN(limit));
   size_t from = as_jump_if(&t->as, IF_NOT_BELOW);
   t->detour[t->detours++] = (pp_detour){from, at, true, t->known};
 }
@@ -173,8 +171,6 @@ static void translate_block(pp_translator *t, uint32_t at) {
 // ESI and EDX are those of pp_run's `read`.
 static void write_paddle_read(pp_translator *t) {
   pp_assembler *as = &t->as;
-  const pp_place now = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, machine.cycle)};
-  const pp_place used = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, machine.used)};
   const pp_place ready = {HOST_RUN, RAX, 2, (int32_t)offsetof(pp_run, machine.ready)};
   // A7 and A3 low and high, A2 low
   as_register(as, OP_LOAD, RAX, RSI);
@@ -183,8 +179,8 @@ static void write_paddle_read(pp_translator *t) {
   size_t other = as_jump_if(as, IF_NOT_EQUAL);
   as_register(as, OP_LOAD, RAX, RSI);
   as_constant(as, IMM_AND, RAX, 3);
-  as_memory(as, OP_LOAD, RCX, now);
-  as_memory(as, OP_STORE, RCX, used);
+  as_memory(as, OP_LOAD, RCX, MACHINE(cycle));
+  as_memory(as, OP_STORE, RCX, MACHINE(used));
   as_memory(as, OP_CMP, RCX, ready);
   as_set_if(as, IF_ABOVE, RAX);
   as_shift(as, SHIFT_LEFT, RAX, 7);
@@ -197,19 +193,15 @@ static void write_paddle_read(pp_translator *t) {
 // Calls one of pp_run's functions, with the other arguments in ESI and EDX.
 static size_t write_call(pp_translator *t, size_t function) {
   pp_assembler *as = &t->as;
-  const pp_place carry = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, machine.carry)};
-  const pp_place log = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, log)};
-  const pp_place rom = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, rom)};
   const size_t start = as->size;
   as_move_stack(as, -8);  // the ABI aligns it to 16 bytes
-  as_memory64(as, OP_STORE, HOST_LOG, log);
-  as_memory(as, OP_STORE8, HOST_CARRY, carry);
-  as_byte(as, 0x48);  // 64 bits
-  as_register(as, OP_LOAD, RDI, HOST_RUN);
+  as_memory64(as, OP_STORE, HOST_LOG, RUN(log));
+  as_memory(as, OP_STORE8, HOST_CARRY, MACHINE(carry));
+  as_register64(as, OP_LOAD, RDI, HOST_RUN);
   as_call_place(as, (pp_place){HOST_RUN, NO_INDEX, 0, (int32_t)function});
-  as_memory64(as, OP_LOAD, HOST_LOG, log);
-  as_memory(as, OP_LOAD_BYTE, HOST_CARRY, carry);
-  as_memory64(as, OP_LOAD, HOST_ROM, rom);
+  as_memory64(as, OP_LOAD, HOST_LOG, RUN(log));
+  as_memory(as, OP_LOAD_BYTE, HOST_CARRY, MACHINE(carry));
+  as_memory64(as, OP_LOAD, HOST_ROM, RUN(rom));
   as_move_stack(as, 8);
   as_return(as);
   return start;
@@ -233,19 +225,16 @@ static void write_gates(pp_translator *t) {
   };
   enum { SAVED = sizeof saved / sizeof saved[0], KEPT = sizeof kept / sizeof kept[0] };
   pp_assembler *as = &t->as;
-  const pp_place nz = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, machine.nz)};
-  const pp_place rom = {HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, rom)};
 
   for (int i = 0; i < SAVED; ++i) as_push(as, saved[i]);
   as_move_stack(as, -8);
-  as_byte(as, 0x48);  // 64 bits
-  as_register(as, OP_LOAD, HOST_RUN, RDI);
+  as_register64(as, OP_LOAD, HOST_RUN, RDI);
   for (int i = 0; i < KEPT; ++i) {
     pp_place place = {HOST_RUN, NO_INDEX, 0, (int32_t)kept[i].offset};
     as_memory_of(as, kept[i].load, kept[i].reg, place, kept[i].wide);
   }
-  as_memory(as, OP_LOAD_WORD, HOST_NZ, nz);
-  as_memory64(as, OP_LOAD, HOST_ROM, rom);
+  as_memory(as, OP_LOAD_WORD, HOST_NZ, MACHINE(nz));
+  as_memory64(as, OP_LOAD, HOST_ROM, RUN(rom));
   as_jump_to_register(as, RSI);
 
   t->leave = as->size;
@@ -253,7 +242,7 @@ static void write_gates(pp_translator *t) {
     pp_place place = {HOST_RUN, NO_INDEX, 0, (int32_t)kept[i].offset};
     as_memory_of(as, kept[i].store, kept[i].reg, place, kept[i].wide);
   }
-  as_store_word(as, HOST_NZ, nz);
+  as_store_word(as, HOST_NZ, MACHINE(nz));
   as_move_stack(as, 8);
   for (int i = SAVED - 1; i >= 0; --i) as_pop(as, saved[i]);
   as_return(as);

@@ -39,9 +39,6 @@ typedef struct operand {
 
 // ---------------------------------------------------------------------------- places
 
-#define RUN(field) ((pp_place){HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, field)})
-#define MACHINE(field) RUN(machine.field)
-
 static pp_place ram_at(unsigned offset) {
   return (pp_place){HOST_RUN, NO_INDEX, 0, (int32_t)(offsetof(pp_run, machine.ram) + offset)};
 }
@@ -149,17 +146,23 @@ static void ram_byte(pp_translator *t, uint32_t at, pp_place *place) {
   *place = ram_by(RAX);
 }
 
+// Leaves unless the address in `reg` is one of the cartridge, and of the image where address lines
+// select it. Changes `scratch`.
+static void leave_outside(pp_translator *t, uint32_t at, int reg, int scratch) {
+  const pp_code_image *image = t->image;
+  const unsigned lines = 0x1000u | (image->size < PP_BANK_BYTES ? 0 : image->select);
+  as_register(&t->as, OP_LOAD, scratch, reg);
+  as_constant(&t->as, IMM_AND, scratch, lines);
+  as_constant(&t->as, IMM_CMP, scratch, image->home & lines);
+  leave_if(t, IF_NOT_EQUAL, at);
+}
+
 // Leaves unless the address in EAX is one of the cartridge, and (with banks) nothing but memory.
 // Afterwards RAX and `*place` lead to its byte. Changes RCX and RDX.
 static void cartridge_byte(pp_translator *t, uint32_t at, pp_place *place) {
   pp_assembler *as = &t->as;
-  const pp_code_image *image = t->image;
-  const bool in_slots = image->size < PP_BANK_BYTES;
-  const unsigned lines = 0x1000 | (in_slots ? 0 : image->select);
-  as_register(as, OP_LOAD, RDX, RAX);
-  as_constant(as, IMM_AND, RDX, lines);
-  as_constant(as, IMM_CMP, RDX, image->home & lines);
-  leave_if(t, IF_NOT_EQUAL, at);
+  const bool in_slots = t->image->size < PP_BANK_BYTES;
+  leave_outside(t, at, RAX, RDX);
   if (t->cart->special) {
     as_memory(as, OP_LEA, RDX, sum_of(RAX, 0x40));
     as_constant(as, IMM_AND, RDX, 0xfff);

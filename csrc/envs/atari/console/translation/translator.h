@@ -23,6 +23,10 @@ enum {
   HOST_Y = R15,
 };
 
+// a field of the pp_run, and of its machine
+#define RUN(field) ((pp_place){HOST_RUN, NO_INDEX, 0, (int32_t)offsetof(pp_run, field)})
+#define MACHINE(field) RUN(machine.field)
+
 // what the translator knows about the program's state at a place in the machine code
 typedef struct pp_known {
   // cycles that have passed and are not in HOST_CYCLE yet
@@ -39,7 +43,7 @@ typedef struct pp_known {
 typedef struct pp_detour {
   size_t from;     // the jump's distance
   uint32_t to;     // number of an instruction
-  bool leaves;     // to the interpreter, or else to the translation of that instruction
+  bool leaves;     // the interpreter runs `to`; false: its translation does
   pp_known known;  // at the jump
 } pp_detour;
 

@@ -87,11 +87,6 @@ static void wait_for_line(pp_translator *t, uint32_t next, uint32_t cycles) {
   leave_if(t, IF_NOT_BELOW, next);
 }
 
-// registers that make no pixels, or do not exist
-static bool is_silent(unsigned reg) {
-  return (reg >= 0x15 && reg <= 0x1a) || reg > 0x2c;
-}
-
 // Writes to a register of the television chip. Returns false if the interpreter must do it.
 static bool write_chip(pp_translator *t, uint32_t at, int value, unsigned reg, uint32_t cycles) {
   if (reg == 2) {
@@ -102,7 +97,7 @@ static bool write_chip(pp_translator *t, uint32_t at, int value, unsigned reg, u
     write_register(t, value, reg, cycles);
   } else if (reg == 0x1b || reg == 0x1c) {
     write_graphics(t, value, reg - 0x1b, cycles);
-  } else if (!is_silent(reg) && !write_strobe(t, value, reg, cycles)) {
+  } else if (!pp_register_is_silent(reg) && !write_strobe(t, value, reg, cycles)) {
     return false;
   }
   t->known.cycles += cycles;
@@ -122,21 +117,20 @@ static int stored_value(pp_translator *t, unsigned op) {
   return RAX;
 }
 
-// an address that an index makes
-static void indexed_write(pp_translator *t, uint32_t at, int index, int value, bool is_short) {
-  pp_assembler *as = &t->as;
-  pp_place place = ram_by(RAX);
-  if (is_short) {
-    indexed_zero_page(t, at, index);
-    chip_access_if(t, IF_NO_SIGN, at, 4)->value = value;
-    as_memory(as, OP_STORE8, value, place);
-    chip_access_ends(t);
-    return;
-  } else {
-    as_memory(as, OP_LEA, RAX, sum_of(index, instruction(t, at)->operand));
-    ram_byte(t, at, &place);
-  }
-  as_memory(as, OP_STORE8, value, place);
+// zp,X or zp,Y
+static void write_zero_page(pp_translator *t, uint32_t at, int index, int value) {
+  indexed_zero_page(t, at, index);
+  chip_access_if(t, IF_NO_SIGN, at, 4)->value = value;
+  as_memory(&t->as, OP_STORE8, value, ram_by(RAX));
+  chip_access_ends(t);
+}
+
+// abs,X or abs,Y in RAM; other places leave
+static void write_indexed(pp_translator *t, uint32_t at, int index, int value) {
+  pp_place place;
+  as_memory(&t->as, OP_LEA, RAX, sum_of(index, instruction(t, at)->operand));
+  ram_byte(t, at, &place);
+  as_memory(&t->as, OP_STORE8, value, place);
 }
 
 // (zp),Y to RAM, with the pointer in RAM
@@ -193,14 +187,14 @@ static pp_outcome translate_write(pp_translator *t, uint32_t at, kind k) {
       break;
     case IN_WZX:
     case IN_WZY:
-      indexed_write(t, at, k.mode == IN_WZX ? HOST_X : HOST_Y, value, true);
+      write_zero_page(t, at, k.mode == IN_WZX ? HOST_X : HOST_Y, value);
       t->known.cycles += 4;
       break;
     case IN_WAX:
     case IN_WAY:
       done = !(to & 0x1000);
       if (!done) break;
-      indexed_write(t, at, k.mode == IN_WAX ? HOST_X : HOST_Y, value, false);
+      write_indexed(t, at, k.mode == IN_WAX ? HOST_X : HOST_Y, value);
       t->known.cycles += 5;
       break;
     case IN_WIY:
