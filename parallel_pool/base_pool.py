@@ -384,7 +384,14 @@ class BasePool:
             int(lib.pp_usable_cores(NULL)),
             self._is_local,
         )
-        return Trace(self._handle, self._trace_lock, setting, path, max_spans=max_spans)
+        return Trace(
+            *(self._handle, self._trace_lock, setting, self._worker_pids, path),
+            max_spans=max_spans,
+        )
+
+    def _worker_pids(self) -> Sequence[int | None]:
+        """Returns the pids of worker processes, None for one that has ended."""
+        return ()
 
     def close(self) -> None:
         """Ends the threads or processes, each after the environment it is stepping; arrays stay

@@ -41,6 +41,8 @@ def record(
     *,
     named: Sequence[tuple[str, float, float] | tuple[str, float, float, int]] = (),
     cpu_seconds: float = 0.0,
+    other_cpu_seconds: float = 0.0,
+    core_waits: Sequence[float] = (),
     lost: int = 0,
     is_cut: bool = False,
     **setting: Any,
@@ -60,7 +62,11 @@ def record(
         UserSpan(each[0], round(each[1] * MS), round(each[2] * MS), *each[3:])
         for each in ((*each, 0)[:4] for each in named)
     ]
-    return Record(made, 0, round(end * MS), tracks, users, cpu_seconds, lost, is_cut, pid=7)
+    return Record(
+        *(made, 0, round(end * MS), tracks, users, cpu_seconds),
+        *(other_cpu_seconds, core_waits, lost, is_cut),
+        pid=7,
+    )
 
 
 @dataclass(frozen=True)

@@ -321,6 +321,28 @@ def test_advice_for_threads_that_share_cores() -> None:
         assert "share" not in advice(each)[0]
 
 
+@pytest.mark.parametrize(("waited", "taken"), [(0.06, 0.15), (0.06, 0.01), (0.005, 0.15)])
+def test_advice_for_workers_that_wait_for_cores(waited: float, taken: float) -> None:
+    """Threads of the caller's own process are only named if they take cores that workers want."""
+    loop = Loop([1] * 4, policy_ms=1, num_threads=2, in_processes=True, cores=2)
+    made = replace(loop.record(), core_waits=(0.001, waited), other_cpu_seconds=taken)
+    report = Report(made)
+    assert report.core_waits == pytest.approx({"worker 0": 0.001 / 0.15, "worker 1": waited / 0.15})
+    is_named = waited > 0.01 and taken > 0.05
+    line = "  waiting for a core: worker 0 1%, worker 1 40%"
+    assert (line in str(report).splitlines()) == (waited > 0.01)
+    assert ("OMP_WAIT_POLICY=PASSIVE" in report.advice.text) == is_named
+    if is_named:
+        assert report.advice.text == (
+            "A worker waits for a core 40% of the time, while other threads of this process keep 1"
+            " cores busy. Threads of PyTorch or OpenMP do so even if they only wait: start Python"
+            " with OMP_WAIT_POLICY=PASSIVE in its environment, or call torch.set_num_threads(1);"
+            " the loop is expected to be up to 1.67 times as fast."
+        )
+        assert report.advice.gain == pytest.approx(1 / 0.6)
+        assert not report.advice.change
+
+
 def test_advice_for_fewer_threads() -> None:
     text, change, _ = advice(Loop([0.01] * 8, policy_ms=1, num_threads=8, overhead_ms=9))
     assert change == {"num_threads": 1}

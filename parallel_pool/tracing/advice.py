@@ -22,6 +22,9 @@ WORTH = 1.05
 KEPT = 0.98
 # more of the time than this, and what is left is not worth a thought
 MOST = 0.7
+# parts of the time, of a worker that waits for a core and of other threads that have one, from which
+# on these threads are the cause
+LOST, TAKEN = 0.1, 0.1
 # seconds of a step that sending to worker processes and waking them takes
 WAKE = 80e-6
 # samples of an environment's steps
@@ -206,6 +209,9 @@ def advise(report: Report) -> Advice:
             f"The caller's own code takes {own:.0%}: environments are not the bottleneck (without"
             f" them it is at most {1 / own:.2f} times as fast)."
         )
+    lost = _lost_cores(report)
+    if lost:
+        return lost
     model = model_of(report)
     if model is None:
         return Advice(
@@ -235,6 +241,23 @@ def advise(report: Report) -> Advice:
             f" {setting.unit}s busy: only more cores or cheaper environments make this faster."
         )
     return Advice("No other setting of this pool is expected to be faster by 5 % or more.")
+
+
+def _lost_cores(report: Report) -> Advice | None:
+    """Returns advice for workers that wait for cores which other threads of the caller have."""
+    lost = max(report.core_waits.values(), default=0.0)
+    taken = report.record.other_cpu_seconds / report.seconds
+    if lost < LOST or taken < TAKEN:
+        return None
+    # while a worker waits, the batch waits for it
+    gain = 1 / (1 - min(lost, report.shares["waiting"] + report.shares["environments"]))
+    return Advice(
+        f"A worker waits for a core {lost:.0%} of the time, while other threads of this process"
+        f" keep {taken:.2g} cores busy. Threads of PyTorch or OpenMP do so even if they only wait:"
+        " start Python with OMP_WAIT_POLICY=PASSIVE in its environment, or call"
+        f" torch.set_num_threads(1); the loop is expected to be up to {gain:.2f} times as fast.",
+        gain=gain,
+    )
 
 
 def _gains(report: Report, model: Model) -> list[Advice]:

@@ -93,6 +93,9 @@ class Record:
             `SPAN`, in the order in which they ended.
         named: the user's own intervals.
         cpu_seconds: of processor time that this process took.
+        other_cpu_seconds: of that, what threads other than the one of the trace took.
+        core_waits: for each worker process, the seconds in which it could have run, but had to wait
+            for a core; 0 where the system does not say.
         lost: spans that found no room.
         is_cut: whether recording ended before the trace, at `end`, because there were too many
             spans.
@@ -105,6 +108,8 @@ class Record:
     tracks: Sequence[Array]
     named: Sequence[UserSpan] = ()
     cpu_seconds: float = 0.0
+    other_cpu_seconds: float = 0.0
+    core_waits: Sequence[float] = ()
     lost: int = 0
     is_cut: bool = False
     pid: int = field(default_factory=os.getpid)

@@ -30,7 +30,7 @@ from parallel_pool.tracing.record import (
 SLOWEST = 4
 # A batch has a straggler if one thread alone works for such a part of the call that waits for it.
 STRAGGLING = 0.25
-# a part of the batches that is not worth a line
+# a part of the batches, or of the time, that is not worth a line
 RARE = 0.05
 # nanoseconds between two calls that wait for one batch: the engine returns to Python from time to
 # time, so that it can handle signals
@@ -217,6 +217,15 @@ class Report:
             del found[record.track_name(RECEIVER)]
         return found
 
+    @cached_property
+    def core_waits(self) -> Mapping[str, float]:
+        """For each worker process, the part of the time in which it waited for a core."""
+        waits = self.record.core_waits
+        return {
+            self.record.track_name(SENDER + 1 + i): wait / self.seconds
+            for i, wait in enumerate(waits)
+        }
+
     # -------------------------------------------------------------------------- environments --
 
     @cached_property
@@ -322,6 +331,8 @@ class Report:
             "",
             "  busy: " + _busy(self.busy),
         ]
+        if max(self.core_waits.values(), default=0.0) >= RARE:
+            lines.append("  waiting for a core: " + _busy(self.core_waits))
         if self.env_times:
             shown = ", ".join(
                 f"{each.env_id}: {each.mean:.3g} ms (at most {each.longest:.3g})"

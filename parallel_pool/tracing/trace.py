@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import numpy as np
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.arguments import check_count, shown
 from parallel_pool.errors import StateError
-from parallel_pool.tracing import chrome
+from parallel_pool.tracing import chrome, core_waits
 from parallel_pool.tracing.record import (
     SENDER,
     SPAN,
@@ -53,6 +53,7 @@ class Trace:
         handle: CData,
         lock: threading.Lock,
         setting: Setting,
+        workers: Callable[[], Sequence[int | None]],
         path: str | os.PathLike[str] | None,
         *,
         max_spans: int = MAX_SPANS,
@@ -62,12 +63,14 @@ class Trace:
             handle: the `pp_pool *`.
             lock: of the pool, held by its running trace.
             setting: what is recorded of the pool.
+            workers: returns the pids of the pool's worker processes, None for one that has ended.
             path, max_spans: as for `BasePool.trace`.
         """
         self._handle = handle
         self._lock = lock
         self._pid = 0
         self._setting = setting
+        self._workers = workers
         self._path = None if path is None else Path(path)
         self._max_spans = check_count("max_spans", max_spans, 1)
         if self._path is not None and not self._path.parent.is_dir():
@@ -84,7 +87,10 @@ class Trace:
         # tracks that a worker process has written over
         self._damaged: set[int] = set()
         self._cut_at: int | None = None
-        self._start, self._cpu = 0, 0.0
+        self._start, self._cpu, self._own_cpu = 0, 0.0, 0.0
+        # of worker processes, when the trace began, by pid
+        self._waits: Mapping[int, int] = {}
+        self._thread = 0
         self._stopped = threading.Event()
         self._reader = threading.Thread(target=self._read_on, name="pp-trace", daemon=True)
         self._record: Record | None = None
@@ -114,7 +120,9 @@ class Trace:
             self._lock.release()
             raise
         self._pid = os.getpid()
-        self._start, self._cpu = start, time.process_time()
+        self._thread = threading.get_ident()
+        self._waits = core_waits.waits_of(self._workers())
+        self._start, self._cpu, self._own_cpu = start, time.process_time(), time.thread_time()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
@@ -153,6 +161,10 @@ class Trace:
             num_envs = self._setting.num_envs
             workers = tracks[SENDER + 1 :]
             tracks[SENDER + 1 :] = [written_by_worker(spans, num_envs) for spans in workers]
+        cpu = time.process_time() - self._cpu
+        # another thread than the first may end the trace
+        is_same = self._thread == threading.get_ident()
+        own = time.thread_time() - self._own_cpu if is_same else cpu
         dropped = sum(
             after - before
             for i, (before, after) in enumerate(zip(self._lost, lost, strict=True))
@@ -164,10 +176,20 @@ class Trace:
             end,
             tracks,
             clipped_names(self._named, self._start, end),
-            time.process_time() - self._cpu,
+            cpu,
+            max(0.0, cpu - own),
+            self._core_waits(),
             dropped + len(self._damaged),
             self._cut_at is not None,
         )
+
+    def _core_waits(self) -> list[float]:
+        """Returns the seconds for which each worker process waited for a core during the trace."""
+        pids = self._workers()
+        now = core_waits.waits_of(pids)
+        # a worker that was started meanwhile has waited only during the trace
+        waited = {pid: wait - self._waits.get(pid, 0) for pid, wait in now.items()}
+        return [waited.get(pid, 0) / 1e9 if pid is not None else 0.0 for pid in pids]
 
     @property
     def record(self) -> Record:
