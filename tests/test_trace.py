@@ -7,9 +7,10 @@ import json
 import mmap
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -19,6 +20,7 @@ import parallel_pool
 from parallel_pool.base_pool import BasePool
 from parallel_pool.errors import EnvError, StateError
 from parallel_pool.pool import Pool
+from parallel_pool.tracing import core_waits
 from parallel_pool.tracing import trace as trace_module
 from parallel_pool.tracing.record import (
     CALLS,
@@ -594,6 +596,61 @@ def test_a_worker_that_dies_is_followed_by_another() -> None:
         assert (track["start"][1:] >= track["end"][:-1]).all()
         # the new worker records, too: all but perhaps the step in which it came
         assert track["count"][np.isin(track["kind"], (WORK, RESET))].sum() >= 2 * 20
+
+
+def test_waits_for_cores_are_those_during_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = 5
+    monkeypatch.setattr(core_waits, "wait_of", lambda pid: waited * 10**9)
+    with process_pool(2) as pool:
+        pool.reset()
+        with pool.trace() as trace:
+            pool.step(actions_of(2))
+            waited = 8
+        assert trace.record.core_waits == [3.0, 3.0]
+        assert trace.report().core_waits["worker 1"] == 3 / trace.report().seconds
+    with Pool("CartPole-v1", 2) as threads:
+        with threads.trace() as trace:
+            threads.reset()
+        assert trace.record.core_waits == []
+
+
+def test_a_trace_keeps_no_pool() -> None:
+    pool = process_pool(2)
+    trace, dropped = pool.trace(), weakref.ref(pool)
+    with trace:
+        pool.reset()
+        del pool
+        wait_for(lambda: dropped() is None)
+    assert len(trace.record.core_waits) == 2
+
+
+def test_waits_of_a_second_worker_count_from_its_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Workers:
+        now: ClassVar[list[int | None]] = [11, 12]
+
+        def pids(self) -> list[int | None]:
+            return self.now
+
+    waits = {11: 10, 12: 20, 13: 4}
+    monkeypatch.setattr(core_waits, "wait_of", lambda pid: waits[pid] * 10**9)
+    workers = Workers()
+    found = core_waits.CoreWaits(workers.pids)
+    found.begin()
+    waits[11] = 13
+    found.look()
+    workers.now = [13, None]
+    found.look()
+    # 3 s of the first worker, and all of the second one's 4; nothing more of one that has ended
+    assert found.seconds == [7.0, 0.0]
+
+
+def test_the_system_may_tell_what_a_process_has_waited() -> None:
+    tells = Path("/proc/self/schedstat").exists()
+    assert (core_waits.wait_of(os.getpid()) is not None) == tells
+    # no pid is that large
+    assert core_waits.wait_of(2**22 + 1) is None
 
 
 def shared_files() -> dict[str, int]:

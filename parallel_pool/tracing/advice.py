@@ -22,8 +22,8 @@ WORTH = 1.05
 KEPT = 0.98
 # more of the time than this, and what is left is not worth a thought
 MOST = 0.7
-# parts of the time, of a worker that waits for a core and of other threads that have one, from which
-# on these threads are the cause
+# If a worker waits for a core for more than this part of the time, and other threads of the program
+# have one for more than that, they are the cause.
 LOST, TAKEN = 0.1, 0.1
 # seconds of a step that sending to worker processes and waking them takes
 WAKE = 80e-6

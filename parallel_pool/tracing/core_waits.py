@@ -1,8 +1,9 @@
-"""Core waits: how long worker processes wait for a core that another thread has."""
+"""Core waits: how long worker processes wait for cores that other threads have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import weakref
+from collections.abc import Callable, Sequence
 
 
 def wait_of(pid: int) -> int | None:
@@ -17,7 +18,41 @@ def wait_of(pid: int) -> int | None:
         return None
 
 
-def waits_of(pids: Iterable[int | None]) -> Mapping[int, int]:
-    """Returns the nanoseconds of those processes of which the system tells them, by pid."""
-    found = {pid: wait_of(pid) for pid in pids if pid is not None}
-    return {pid: wait for pid, wait in found.items() if wait is not None}
+class CoreWaits:
+    """What a pool's workers have waited since `begin`, those that have ended since included.
+
+    Args:
+        workers: a method of the pool, which returns the pid of each worker, None for one that has
+            ended. The pool is not kept.
+    """
+
+    def __init__(self, workers: Callable[[], Sequence[int | None]]) -> None:
+        self._workers = weakref.WeakMethod(workers)
+        # by worker and pid: at first and at last
+        self._first: dict[tuple[int, int], int] = {}
+        self._last: dict[tuple[int, int], int] = {}
+        self._count = 0
+
+    def begin(self) -> None:
+        """Reads the waits for the first time."""
+        self.look()
+        self._first = dict(self._last)
+
+    def look(self) -> None:
+        """Reads the waits as they are now; called by one thread at a time."""
+        workers = self._workers()
+        pids = () if workers is None else workers()
+        self._count = max(self._count, len(pids))
+        for lane, pid in enumerate(pids):
+            wait = None if pid is None else wait_of(pid)
+            if pid is not None and wait is not None:
+                self._last[lane, pid] = wait
+
+    @property
+    def seconds(self) -> list[float]:
+        """What each worker has waited between the first look and the last."""
+        found = [0.0] * self._count
+        for (lane, pid), wait in self._last.items():
+            # a worker that was started later has waited only since then
+            found[lane] += (wait - self._first.get((lane, pid), 0)) / 1e9
+        return found

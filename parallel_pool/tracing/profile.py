@@ -65,6 +65,8 @@ def used(record: Record) -> Record | None:
         [clipped(np.array(track), start, end) for track in record.tracks],
         clipped_names(record.named, start, end),
         record.cpu_seconds * share,
+        record.other_cpu_seconds * share,
+        [wait * share for wait in record.core_waits],
         record.lost,
         record.is_cut,
     )

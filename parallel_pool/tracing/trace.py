@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,8 @@ import numpy as np
 from parallel_pool._native import ffi, lib, new_error, raise_error
 from parallel_pool.arguments import check_count, shown
 from parallel_pool.errors import StateError
-from parallel_pool.tracing import chrome, core_waits
+from parallel_pool.tracing import chrome
+from parallel_pool.tracing.core_waits import CoreWaits
 from parallel_pool.tracing.record import (
     SENDER,
     SPAN,
@@ -63,14 +64,13 @@ class Trace:
             handle: the `pp_pool *`.
             lock: of the pool, held by its running trace.
             setting: what is recorded of the pool.
-            workers: returns the pids of the pool's worker processes, None for one that has ended.
+            workers: as for `CoreWaits`.
             path, max_spans: as for `BasePool.trace`.
         """
         self._handle = handle
         self._lock = lock
         self._pid = 0
         self._setting = setting
-        self._workers = workers
         self._path = None if path is None else Path(path)
         self._max_spans = check_count("max_spans", max_spans, 1)
         if self._path is not None and not self._path.parent.is_dir():
@@ -88,8 +88,7 @@ class Trace:
         self._damaged: set[int] = set()
         self._cut_at: int | None = None
         self._start, self._cpu, self._own_cpu = 0, 0.0, 0.0
-        # of worker processes, when the trace began, by pid
-        self._waits: Mapping[int, int] = {}
+        self._core_waits = CoreWaits(workers)
         self._thread = 0
         self._stopped = threading.Event()
         self._reader = threading.Thread(target=self._read_on, name="pp-trace", daemon=True)
@@ -104,6 +103,7 @@ class Trace:
         if not self._lock.acquire(blocking=False):
             raise StateError("another trace of this pool is running: let it end first")
         try:
+            self._core_waits.begin()
             start = time.monotonic_ns()
             count = lib.pp_pool_trace_start(self._handle, self._error)
             if count < 0:
@@ -121,7 +121,6 @@ class Trace:
             raise
         self._pid = os.getpid()
         self._thread = threading.get_ident()
-        self._waits = core_waits.waits_of(self._workers())
         self._start, self._cpu, self._own_cpu = start, time.process_time(), time.thread_time()
         return self
 
@@ -178,18 +177,10 @@ class Trace:
             clipped_names(self._named, self._start, end),
             cpu,
             max(0.0, cpu - own),
-            self._core_waits(),
+            self._core_waits.seconds,
             dropped + len(self._damaged),
             self._cut_at is not None,
         )
-
-    def _core_waits(self) -> list[float]:
-        """Returns the seconds for which each worker process waited for a core during the trace."""
-        pids = self._workers()
-        now = core_waits.waits_of(pids)
-        # a worker that was started meanwhile has waited only during the trace
-        waited = {pid: wait - self._waits.get(pid, 0) for pid, wait in now.items()}
-        return [waited.get(pid, 0) / 1e9 if pid is not None else 0.0 for pid in pids]
 
     @property
     def record(self) -> Record:
@@ -232,6 +223,7 @@ class Trace:
         One thread at a time calls it: the reader's, or when that does not run the caller's.
         """
         lost = ffi.new("int64_t[]", len(self._parts))
+        self._core_waits.look()
         # a span that ends later may be missing, as its track may have been read before
         began = time.monotonic_ns()
         for i, parts in enumerate(self._parts):
