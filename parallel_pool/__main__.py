@@ -13,8 +13,8 @@ from parallel_pool._command import missing, until_interrupted
 from parallel_pool.source import command as source
 from parallel_pool.testing import command as testing
 
-# A row of the package's table of proofs needs so many frames of its game.
-FRAMES = 20_000
+# A row of the package's table of proofs needs so many frames of its game, and a long play so many.
+FRAMES, LONG_FRAMES = 20_000, 100_000
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,9 +63,14 @@ def parser() -> argparse.ArgumentParser:
     prove.add_argument(
         "--frames",
         type=count,
-        default=FRAMES,
         metavar="N",
         help=f"frames of each game, and a tenth of that for each of its modes ({FRAMES})",
+    )
+    prove.add_argument(
+        "--long",
+        action="store_true",
+        help="instead of all that, one play of each game for that many frames, with the console"
+        f" on from the first to the last ({LONG_FRAMES})",
     )
     prove.add_argument("--session", type=count, metavar="N", help="only this session of one game")
     prove.add_argument("--jobs", type=count, metavar="N", help="processes (one per core)")
@@ -79,11 +84,13 @@ def parser() -> argparse.ArgumentParser:
     prove.add_argument(
         "--stale",
         action="store_true",
-        help="only games whose proof is older than the console's sources; continues a --write that"
-        " was interrupted",
+        help="only games whose proof is older than the console's sources, or, with --long, that"
+        " were not played for so long; continues a --write that was interrupted",
     )
     prove.add_argument(
-        "--write", action="store_true", help="writes the result into the package's table"
+        "--write",
+        action="store_true",
+        help="writes the result into the package's table; a long play is added to its game's row",
     )
     profile = commands.add_parser(
         "profile",
@@ -177,9 +184,10 @@ def prove_atari(options: argparse.Namespace) -> int:
     return run_proof(
         Request(
             options.games,
-            options.frames,
+            options.frames or least_frames(options),
             jobs=options.jobs or lib.pp_usable_cores(ffi.NULL),
             only=options.session,
+            is_long=options.long,
             several=options.players,
             stale=options.stale,
             builds=options.build,
@@ -188,12 +196,20 @@ def prove_atari(options: argparse.Namespace) -> int:
     )
 
 
+def least_frames(options: argparse.Namespace) -> int:
+    """Returns the frames of a proof, or of a long play, that may be written into the table."""
+    return LONG_FRAMES if options.long else FRAMES
+
+
 def check_proof(command: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Ends the process if options of `prove-atari` contradict each other."""
     if options.session is not None and len(options.games) != 1:
         command.error(f"--session {options.session}: name the one game whose session it is")
-    if options.write and (options.session is not None or options.frames < FRAMES):
-        command.error(f"--write: needs all sessions, of {FRAMES} frames or more")
+    if options.session is not None and options.long:
+        command.error("--session: a long play is only one")
+    least = least_frames(options)
+    if options.write and (options.session is not None or (options.frames or least) < least):
+        command.error(f"--write: needs all sessions, of {least} frames or more")
     if options.write and options.build:
         command.error("--write: needs all builds, not --build")
     if options.stale and options.games:

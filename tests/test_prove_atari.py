@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -390,6 +391,8 @@ def test_a_difference_fails_and_its_command_repeats_it(
         (("pong", "--session", "99"), "there is no session 99: choose 1 to 18"),
         (("pong", "--write", "--frames", "19999"), "--write: needs all sessions, of 20000"),
         (("pong", "--write", "--session", "1"), "--write: needs all sessions"),
+        (("pong", "--long", "--session", "1"), "--session: a long play is only one"),
+        (("pong", "--long", "--write", "--frames", "99999"), "of 100000 frames or more"),
         (("pong", "--write", "--build", "base"), "--write: needs all builds, not --build"),
         (("pong", "--stale"), "--stale: names the games itself: leave out pong"),
         (("pong", "--build", "v9"), "--build v9: this machine can run base"),
@@ -459,6 +462,52 @@ def test_a_table_is_merged_game_by_game(fakes: dict[str, str], table: Path) -> N
     # one line for each game
     assert before.count(b"\n") == 5
     assert set(json.loads(before)) == set(found)
+
+
+def test_a_long_play_is_added_to_the_row_of_its_game(
+    fakes: dict[str, str],
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(cli, "LONG_FRAMES", 3_000)
+    assert prove("pong", "--long", "--write") == 2
+    expected = "--long --write: pong: prove with these sources first, without --long\n"
+    assert capsys.readouterr().err == expected
+
+    md5, digest = atari_proofs.md5(game.program("pong")), sources.digest("pong")
+    row = Proof("pong", md5, 20, (0, 1), (0,), "0.1", None, ("base",), digest, 5, 7, 15)
+    atari_proofs.merge([row], table)
+    monkeypatch.setattr(prove_atari, "ids", lambda: {"pong": ""})
+    assert prove("--long", "--stale", "--write") == 0
+    found = atari_proofs.read(table)["pong"]
+    assert found.frames == 3_020 and found.unbroken == 3_000
+    assert found.longest > 7 and found.score > 5
+    same = replace(found, frames=20, unbroken=15, longest=7, score=5)
+    assert same == row
+    # what was played for so long is not played again
+    assert prove("--long", "--stale", "--write") == 0
+    assert "0 of 0 exact" in capsys.readouterr().out
+    assert atari_proofs.read(table)["pong"] == found
+
+
+def test_a_long_play_that_differs_is_no_proof(
+    fakes: dict[str, str],
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(cli, "LONG_FRAMES", 3_000)
+    md5, digest = atari_proofs.md5(game.program("pong")), sources.digest("pong")
+    row = Proof("pong", md5, 20, (0, 1), (0,), "0.1", None, ("base",), digest, 5, 7, 15)
+    atari_proofs.merge([row], table)
+    fakes["pong"] = "screen"
+    assert prove("pong", "--long", "--write") == 1
+    printed = capsys.readouterr().out
+    assert "  again: python -m parallel_pool prove-atari pong --frames 3000 --long" in printed
+    found = atari_proofs.read(table)["pong"]
+    assert found.difference is not None and found.difference.startswith("long play (actions held")
+    assert found.unbroken == 15
 
 
 @pytest.mark.slow

@@ -40,6 +40,7 @@ class Proof:
         sources: the hash of the C sources (prove_atari/sources.py); None: they were not at hand.
         score, longest: how far play got: the highest score with which a game ended, and the number
             of frames of the longest game.
+        unbroken: the number of frames of the longest play in which the console stayed on.
     """
 
     rom: str
@@ -53,6 +54,7 @@ class Proof:
     sources: str | None = None
     score: int = 0
     longest: int = 0
+    unbroken: int = 0
 
 
 def reason(rom: str, program: bytes) -> str | None:

@@ -25,7 +25,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from parallel_pool.envs.atari_proofs import merge
+from parallel_pool.envs.atari_proofs import Proof, merge, read
 from parallel_pool.errors import MissingDependencyError
 from parallel_pool.prove_atari import builds, game, players, sources
 from parallel_pool.prove_atari.game import Verdict
@@ -46,6 +46,7 @@ class Request:
         frames: of each game in its default setting; in each mode, a tenth of that.
         jobs: number of processes.
         only: the number of the one session to play; None: all.
+        is_long: whether each game is played once, for `frames` frames, instead.
         several: whether all games means those of several players.
         stale: whether to prove only games whose proof is older than the C sources.
         builds: the builds to compare; empty: all that this machine can run.
@@ -56,6 +57,7 @@ class Request:
     frames: int
     jobs: int
     only: int | None = None
+    is_long: bool = False
     several: bool = False
     stale: bool = False
     builds: Sequence[str] = ()
@@ -84,7 +86,7 @@ def run(request: Request) -> int:
                 if verdict.first:
                     print_difference(console, verdict, request)
                 if request.writes:
-                    merge([verdict.proof], game.table_of(verdict.proof.rom))
+                    write(verdict.proof, request)
     except (UnknownName, UnusableTable) as error:
         print(error, file=sys.stderr)
         return WRONG_ARGUMENTS
@@ -112,13 +114,24 @@ class UnusableTable(Exception):
     """The table of proofs can't be read or written."""
 
 
-def check_writable(roms: Sequence[str]) -> None:
+def write(proof: Proof, request: Request) -> None:
+    """Writes a game's proof into its table; a long play is added to the proof that is there."""
+    table = game.table_of(proof.rom)
+    merge([game.lengthened(read(table)[proof.rom], proof) if request.is_long else proof], table)
+
+
+def check_writable(roms: Sequence[str], *, is_long: bool) -> None:
     """Raises UnusableTable if proofs of these games can't be written, before hours of play."""
     for table in {game.table_of(rom) for rom in roms}:
         try:
             merge([], table)
         except (OSError, ValueError) as error:
             raise UnusableTable(f"--write: {table} can't be written: {error}") from error
+    unproven = [rom for rom in roms if is_long and game.is_stale(rom)]
+    if unproven:
+        raise UnusableTable(
+            f"--long --write: {', '.join(unproven)}: prove with these sources first, without --long"
+        )
     newer = sources.newer_than_module()
     if newer:
         raise UnusableTable(
@@ -138,7 +151,9 @@ def choose(request: Request) -> list[str]:
     for rom in roms:
         game.program(rom)
     if request.writes:
-        check_writable(roms)
+        check_writable(roms, is_long=request.is_long)
+    if request.stale and request.is_long:
+        return [rom for rom in roms if game.is_shorter(rom, request.frames)]
     return [rom for rom in roms if game.is_stale(rom)] if request.stale else roms
 
 
@@ -185,7 +200,8 @@ def prove(
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task("settings of the games", total=len(roms))
         planned = {}
-        for sessions in processes.do(partial(game.sessions, frames=request.frames), roms):
+        sessions_of = partial(game.sessions, frames=request.frames, is_long=request.is_long)
+        for sessions in processes.do(sessions_of, roms):
             planned[sessions[0].rom] = sessions
             progress.advance(bar)
         order = sorted(roms, key=lambda rom: -sum(each.frames for each in planned[rom]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ale_py import __version__ as ale_version
@@ -14,7 +14,7 @@ from parallel_pool.envs import atari, atari_players, atari_proofs
 from parallel_pool.envs.atari_proofs import Proof, md5
 from parallel_pool.prove_atari import players, sources
 from parallel_pool.prove_atari.match import Differs, Match, Outcome
-from parallel_pool.prove_atari.schedule import Session, schedule
+from parallel_pool.prove_atari.schedule import LONG, Session, schedule
 from parallel_pool.prove_atari.search import TRIES, Search
 from parallel_pool.prove_atari.sides import Ours, OurSide, Theirs, oracle
 
@@ -33,8 +33,13 @@ class Verdict:
     first: Outcome | None
 
 
-def sessions(rom: str, frames: int) -> list[Session]:
-    """Returns a game's sessions, in all modes and difficulties that ale_py or PettingZoo offers."""
+def sessions(rom: str, frames: int, is_long: bool = False) -> list[Session]:
+    """Returns a game's sessions, in all modes and difficulties that ale_py or PettingZoo offers.
+
+    If `is_long`, there is one, in the default setting.
+    """
+    if is_long:
+        return [Session(rom, 0, frames, LONG)]
     if rom in players.ids():
         return schedule(rom, list(players.settings(rom)), [0], frames)
     ale = oracle(rom)
@@ -105,6 +110,7 @@ def verdict(outcomes: Sequence[Outcome], builds: Sequence[str], digest: str | No
         digest,
         round(max(outcome.score for outcome in counted)),
         max(outcome.longest for outcome in counted),
+        0 if first else max(each.unbroken for each in played),
     )
     return Verdict(proof, sum(outcome.games for outcome in counted), first)
 
@@ -120,6 +126,24 @@ def program(name: str) -> bytes:
 def table_of(name: str) -> Path:
     """Returns the file with the proof of a game."""
     return atari_proofs.PLAYERS if name in players.ids() else atari_proofs.PATH
+
+
+def lengthened(proof: Proof, played: Proof) -> Proof:
+    """Returns a game's proof with a long play that followed it."""
+    return replace(
+        proof,
+        frames=proof.frames + played.frames,
+        difference=proof.difference or played.difference,
+        score=max(proof.score, played.score),
+        longest=max(proof.longest, played.longest),
+        unbroken=max(proof.unbroken, played.unbroken),
+    )
+
+
+def is_shorter(name: str, frames: int) -> bool:
+    """Returns whether no play of a game in the table was so long."""
+    proof = atari_proofs.read(table_of(name)).get(name)
+    return proof is None or proof.unbroken < frames
 
 
 def is_stale(name: str) -> bool:
@@ -143,4 +167,5 @@ def again(outcome: Outcome, frames: int, chosen: Sequence[str]) -> str:
     """
     session = outcome.session
     words = ["python -m parallel_pool prove-atari", session.rom, f"--frames {frames}"]
-    return " ".join([*words, f"--session {session.number}", *(f"--build {b}" for b in chosen)])
+    which = f"--session {session.number}" if session.number else "--long"
+    return " ".join([*words, which, *(f"--build {b}" for b in chosen)])

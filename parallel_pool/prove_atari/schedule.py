@@ -56,6 +56,8 @@ STYLES = (
     Style(12, frame_skip=2, sticky=0.5),
 )
 SEARCHED = Style(1, frame_skip=4, searched=True)
+# Frames one by one: with several in a step, consoles are switched off between games (match.py).
+LONG = Style(12, full_actions=True)
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Session:
 
     Attributes:
         rom: ale_py's name of the game.
-        number: counted from 1; seeds all random choices, together with the ROM.
+        number: counted from 1, 0 for a long play; seeds all random choices, together with the ROM.
         frames: number of frames to compare.
         mode, difficulty: None: the game's defaults.
     """
@@ -78,7 +80,13 @@ class Session:
 
     def __str__(self) -> str:
         setting = "" if self.mode is None else f"mode {self.mode}, difficulty {self.difficulty}, "
-        return f"session {self.number} ({setting}{self.style})"
+        name = f"session {self.number}" if self.number else "long play"
+        return f"{name} ({setting}{self.style})"
+
+    @property
+    def unbroken(self) -> int:
+        """The frames for which the consoles surely stay on."""
+        return self.frames if self.style.frame_skip == 1 else 0
 
 
 def schedule(
