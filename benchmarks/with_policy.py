@@ -7,6 +7,9 @@ table can resolve: its ratio to the first one should be 1. The whole grid takes 
 and its table is written into the results of this machine. With `--progress FILE --limit SECONDS` it
 is played in parts: a run starts no scene after so many seconds, and the next one goes on. `--infos`
 measures what infos cost instead.
+
+torch's threads spin while they wait, unless OMP_WAIT_POLICY=PASSIVE is in the environment when the
+program begins. The grid with that has a table of its own.
 """
 
 from __future__ import annotations
@@ -49,8 +52,10 @@ SYNC, CONTROL = "SyncVectorEnv", "SyncVectorEnv again"
 INFOS_ENV, INFOS_COUNT = "Hopper-v5", 4
 INFOS_POLICIES = (0.0, *POLICIES)
 STRIPPED = ", infos stripped"
+# how torch's threads wait; "": they spin
+OMP_WAIT_POLICY = os.environ.get("OMP_WAIT_POLICY", "").lower()
 # the file of the whole grid, in the folder of this machine's results
-OUT = "with-policy.md"
+OUT = f"with-policy{OMP_WAIT_POLICY and '-'}{OMP_WAIT_POLICY}.md"
 
 HEADER = (
     "| environments | policy | torch's threads | by | us for a step of all, policy included |"
@@ -342,7 +347,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--limit without --progress would lose what is played: give both")
     lines = [
         f"{machine.cpu_name()}, {os.cpu_count()} cores, commit {machine.commit()}, torch"
-        f" {torch.__version__}; medians of {options.rounds} rounds, quartiles in brackets\n",
+        f" {torch.__version__}{OMP_WAIT_POLICY and f', OMP_WAIT_POLICY={OMP_WAIT_POLICY}'};"
+        f" medians of {options.rounds} rounds, quartiles in brackets\n",
         INFOS_HEADER if options.infos else HEADER,
     ]
     print("\n".join(lines), flush=True)
@@ -357,6 +363,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         ]
         setting = [machine.cpu_name(), machine.commit(), options.rounds, options.seconds]
+        setting.append(OMP_WAIT_POLICY)
         progress = Progress(options.progress, setting)
         if not play(scenes, progress, options.rounds, options.seconds, options.limit):
             print(f"{len(progress.done)} of {len(scenes)} scenes are played: run this again")
