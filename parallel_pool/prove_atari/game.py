@@ -39,7 +39,8 @@ def sessions(rom: str, frames: int, is_long: bool = False) -> list[Session]:
     If `is_long`, there is one, in the default setting.
     """
     if is_long:
-        return [Session(rom, 0, frames, LONG)]
+        # to multi_agent_ale_py, seed 0 means the time
+        return [Session(rom, 1 if rom in players.ids() else 0, frames, LONG)]
     if rom in players.ids():
         return schedule(rom, list(players.settings(rom)), [0], frames)
     ale = oracle(rom)
@@ -167,5 +168,5 @@ def again(outcome: Outcome, frames: int, chosen: Sequence[str]) -> str:
     """
     session = outcome.session
     words = ["python -m parallel_pool prove-atari", session.rom, f"--frames {frames}"]
-    which = f"--session {session.number}" if session.number else "--long"
+    which = "--long" if session.is_long else f"--session {session.number}"
     return " ".join([*words, which, *(f"--build {b}" for b in chosen)])

@@ -66,7 +66,7 @@ class Session:
 
     Attributes:
         rom: ale_py's name of the game.
-        number: counted from 1, 0 for a long play; seeds all random choices, together with the ROM.
+        number: counted from 1; seeds all random choices, together with the ROM.
         frames: number of frames to compare.
         mode, difficulty: None: the game's defaults.
     """
@@ -80,8 +80,13 @@ class Session:
 
     def __str__(self) -> str:
         setting = "" if self.mode is None else f"mode {self.mode}, difficulty {self.difficulty}, "
-        name = f"session {self.number}" if self.number else "long play"
+        name = "long play" if self.is_long else f"session {self.number}"
         return f"{name} ({setting}{self.style})"
+
+    @property
+    def is_long(self) -> bool:
+        """Whether this is the one play of `--long`."""
+        return self.style == LONG
 
     @property
     def unbroken(self) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import functools
+import itertools
 import re
 import subprocess
 import sys
@@ -348,6 +349,34 @@ def sweep(name: str, seed: int, moments: int = 3) -> int:
     return done
 
 
+def letters(name: str, seed: int, most: int = 4096) -> int:
+    """Tries nibbles above 9 in all bytes that a rule reads at once.
+
+    Some programs write letters in place of a score: blackjack's are 0x0b and 0xbb.
+
+    Returns the number of combinations tried.
+    """
+    match, rng = Match(name, seed), np.random.default_rng(seed)
+    at = reads(name)
+    if name in HIDDEN_STATE or not at:
+        return 0
+    match.reset()
+    for _ in range(20):
+        match.act(match.oracle.draw(rng))
+    start, tried = match.save(), set()
+    for letter in range(10, 16):
+        values = (letter * 17, letter, letter << 4, 0)
+        if len(values) ** len(at) <= most:
+            tried |= set(itertools.product(values, repeat=len(at)))
+        else:
+            tried |= {tuple(rng.choice(values, len(at)).tolist()) for _ in range(most // 2)}
+    for each in sorted(tried):
+        match.restore(start)
+        match.poke(dict(zip(at, each, strict=True)))
+        match.act(match.oracle.actions[0])
+    return len(tried)
+
+
 def proofs(name: str, frames: int, seed: int) -> Iterator[str]:
     """Compares a game in every mode, with and without pokes; yields what was done, in words."""
     modes = Oracle(name, seed).modes
@@ -359,6 +388,7 @@ def proofs(name: str, frames: int, seed: int) -> Iterator[str]:
         compare(name, max(200, frames // 20), mode=mode, seed=seed + 2, poking=0.02)
     yield f"{len(modes)} modes"
     yield f"{sweep(name, seed)} values of single bytes"
+    yield f"{letters(name, seed)} combinations of letters"
 
 
 def main() -> int:

@@ -14,6 +14,11 @@ FRAMES = 150
 def test_rule_equals_ale(game: str) -> None:
     atari_rules.compare(game, FRAMES, seed=1)
     atari_rules.compare(game, FRAMES, seed=2, poking=0.1)
+    atari_rules.letters(game, seed=1, most=100)
+
+
+def test_letters_in_place_of_a_score() -> None:
+    assert atari_rules.letters("blackjack", seed=1) == 91
 
 
 # bytes changed frame by frame, in combinations that random play hardly ever reaches, and whether

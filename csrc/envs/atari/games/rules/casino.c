@@ -14,7 +14,7 @@ static void step(pp_score *s, const uint8_t *ram) {
     // solitaire pays once, when all cards are laid
     s->over = ram[30] == 0xaa && s->score != 0;
   } else {
-    s->over = ended ? ram[30] != 0 : s->score == 0;
+    s->over = s->score == 0 || (ended && ram[30] != 0);
   }
   s->lives = !s->over;
 }
